@@ -1,0 +1,923 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_H
+#define TILEWRIGHT_H
+/**
+ * @file tilewright.h
+ * Moving and multiplying tensors with NVIDIA's Tensor Memory Accelerator (TMA), from any language.
+ *
+ * Conventions, true of every function here:
+ * - A function that can fail returns a ::tw_status, TW_OK being 0; outputs come last and are NULL
+ *   or 0 after a failure. tw_last_error() then explains it to the calling thread: what was wrong,
+ *   with the numbers, and what would work. An argument that cannot work is refused before anything
+ *   happens. Nothing here prints, aborts or exits.
+ * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
+ *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
+ *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
+ * - Descriptions are structs that begin with `struct_size` and are filled by `tw_x_desc_init`. A
+ *   shorter struct than the library's means that the missing tail has its default; a longer one is
+ *   accepted while the part that the library does not know is zero.
+ * - Device addresses are `uint64_t`, sizes of memory are bytes, extents and strides of tensors are
+ *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
+ * - Functions that enqueue work on a stream return before it is done, allocate nothing and
+ *   synchronise nothing; host memory handed to them must stay valid until the stream reaches it.
+ *
+ * Thread-safety is stated by function with these words. "any thread": any number of threads may
+ * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
+ * on different handles may.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_VERSION_MAJOR 0
+#define TW_VERSION_MINOR 1
+#define TW_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define TW_API __attribute__((visibility("default")))
+#else
+#define TW_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NVIDIA's own tags: a CUstream, cudaStream_t or CUcontext converts without a cast. */
+struct CUstream_st;
+struct CUctx_st;
+
+/** @defgroup library Library: version, status, errors, log
+ *  @{ */
+
+/** A result; one of the TW_ERROR_ numbers or TW_OK. Values never change. */
+typedef int32_t tw_status;
+enum {
+  TW_OK = 0,
+  /* Initialisation and driver. */
+  TW_ERROR_NO_DRIVER = 1,          /**< libcuda.so.1 cannot be loaded */
+  TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
+  TW_ERROR_NO_DEVICE = 3,          /**< no device of that kind and number */
+  TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< compute capability below 9.0 */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< nothing embedded runs on this device */
+  TW_ERROR_NOT_BUILT = 6,          /**< this build leaves the feature out */
+  /* Bad parameter. */
+  TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument cannot work */
+  TW_ERROR_STRUCT_SIZE = 101,      /**< struct_size is 0 or too small, or the unknown tail is set */
+  TW_ERROR_PARSE = 102,            /**< a text cannot be parsed */
+  TW_ERROR_OVERFLOW = 103,         /**< a product or sum exceeds 64 bits */
+  TW_ERROR_CAPACITY = 104,         /**< a fixed capacity is exceeded */
+  TW_ERROR_RULE = 105,             /**< a tensor-map rule is broken */
+  TW_ERROR_MISALIGNED = 106,       /**< an alignment is missing */
+  TW_ERROR_OVERLAP = 107,          /**< operands overlap */
+  TW_ERROR_WRONG_DEVICE = 108,     /**< handles of different devices, or of the wrong kind */
+  TW_ERROR_INVALID_IMAGE = 109,    /**< a module image is damaged */
+  TW_ERROR_NOT_FOUND = 110,        /**< nothing of that name or address */
+  TW_ERROR_BUFFER_TOO_SMALL = 111, /**< the caller's buffer is too small */
+  TW_ERROR_NOT_A_LAYOUT = 112,     /**< the mathematical answer is not a layout */
+  /* Unsupported. */
+  TW_ERROR_UNSUPPORTED = 200, /**< valid, but not supported here */
+  /* State and capture. */
+  TW_ERROR_NOT_READY = 300,     /**< the work has not finished */
+  TW_ERROR_DEVICE_CLOSED = 301, /**< the handle's device has been destroyed */
+  TW_ERROR_FORKED = 302,        /**< the handle belongs to the process before a fork */
+  TW_ERROR_CAPTURE = 303,       /**< not possible while the stream is captured */
+  TW_ERROR_SHUTDOWN = 304,      /**< the CUDA driver is shutting down with the process */
+  /* Device. */
+  TW_ERROR_OUT_OF_MEMORY = 400, /**< host or device memory is exhausted */
+  TW_ERROR_DEVICE_LOST = 401,   /**< an earlier error killed the context */
+  TW_ERROR_DRIVER = 402,        /**< a CUDA driver call failed */
+  TW_ERROR_INTERNAL = 500       /**< the library broke one of its own rules */
+};
+
+/** Details of a failure, see tw_last_error_info(). */
+typedef struct tw_error_info {
+  uint32_t struct_size;
+  tw_status status;
+  int32_t driver_result; /**< the CUresult, or 0 */
+  int32_t index;         /**< element of the argument, or -1 */
+  const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
+  const char *rule;      /**< stable id of the broken rule, or NULL; lives for ever */
+  int64_t got;           /**< what was passed, where a number was wrong */
+  int64_t limit;         /**< what the rule allows */
+} tw_error_info;
+
+/** Log levels, most severe first. */
+typedef int32_t tw_log_level;
+enum { TW_LOG_ERROR = 1, TW_LOG_WARNING = 2, TW_LOG_INFO = 3, TW_LOG_DEBUG = 4 };
+
+/** Receives one log line; `message` is valid during the call alone. Called from any thread. */
+typedef void (*tw_log_callback)(void *user, tw_log_level level, const char *message);
+
+/** The library's version as major * 10000 + minor * 100 + patch.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API uint32_t tw_version(void);
+
+/** The version as text, "0.1.0". @return a string that lives for ever.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_version_string(void);
+
+/** The name of a status, "TW_ERROR_RULE". @param status any number.
+ *  @return a string that lives for ever; "TW_ERROR_?" for a number that is no status.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_status_name(tw_status status);
+
+/** What a status means in general; tw_last_error() says what happened in particular.
+ *  @param status any number.
+ *  @return a string that lives for ever. @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_status_text(tw_status status);
+
+/** The message of the calling thread's last failure; "" before the first.
+ *  @return a string valid until the thread's next failing call.
+ *  @threadsafety{any thread; a language that moves its tasks between threads must pin the task
+ *  around the failing call and this one} @since 0.1 */
+TW_API const char *tw_last_error(void);
+
+/** Details of the calling thread's last failure.
+ *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @retval TW_OK also where nothing has failed yet (status is then TW_OK).
+ *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
+ *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_last_error_info(tw_error_info *info);
+
+/** Installs the process's log callback; the only process-wide state the library has. A call from
+ *  inside the callback does nothing.
+ *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
+ *  @param user passed on; must outlive the callback's installation.
+ *  @param level messages up to this level are delivered.
+ *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
+
+/** Element types. The last group exists in tensor maps alone. */
+typedef int32_t tw_dtype;
+enum {
+  TW_DTYPE_U8 = 1,
+  TW_DTYPE_I8 = 2,
+  TW_DTYPE_U16 = 3,
+  TW_DTYPE_I16 = 4,
+  TW_DTYPE_U32 = 5,
+  TW_DTYPE_I32 = 6,
+  TW_DTYPE_U64 = 7,
+  TW_DTYPE_I64 = 8,
+  TW_DTYPE_B128 = 9, /**< 16 opaque bytes */
+  TW_DTYPE_F16 = 20,
+  TW_DTYPE_BF16 = 21,
+  TW_DTYPE_F32 = 22,
+  TW_DTYPE_F64 = 23,
+  TW_DTYPE_TF32 = 24,
+  TW_DTYPE_F8E4M3 = 25,
+  TW_DTYPE_F8E5M2 = 26,
+  TW_DTYPE_F32_FTZ = 40,
+  TW_DTYPE_TF32_FTZ = 41,
+  TW_DTYPE_U4X16_ALIGN8B = 42,  /**< 16 packed 4-bit values, 8 bytes */
+  TW_DTYPE_U4X16_ALIGN16B = 43, /**< 16 packed 4-bit values, 16 bytes */
+  TW_DTYPE_U6X16_ALIGN16B = 44  /**< 16 packed 6-bit values, 16 bytes */
+};
+
+/** Bytes of one element (of one packed group for the packed types).
+ *  @param dtype any number. @return 0 for a number that names no type.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API int32_t tw_dtype_size(tw_dtype dtype);
+
+/** "bf16", ... @param dtype any number.
+ *  @return a string that lives for ever; "?" for a number that names no type.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_dtype_name(tw_dtype dtype);
+/** @} */
+
+/** @defgroup device Device
+ *  @{ */
+typedef struct tw_device tw_device;
+typedef struct tw_stream tw_stream;
+typedef struct tw_event tw_event;
+typedef struct tw_layout tw_layout;
+typedef struct tw_tensor_map tw_tensor_map;
+typedef struct tw_module tw_module;
+typedef struct tw_kernel tw_kernel;
+typedef struct tw_plan tw_plan;
+
+/** The two kinds of device. Nothing ever falls from one to the other in silence. */
+typedef int32_t tw_device_kind;
+enum {
+  TW_DEVICE_HOST = 1, /**< the CPU reference: moves tiles through the same tensor maps */
+  TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
+};
+
+/** Features of a device; bits of tw_device_info::features. */
+enum {
+  TW_FEATURE_HOST = 1,
+  TW_FEATURE_TMA = 2,
+  TW_FEATURE_MMA = 4,
+  TW_FEATURE_WGMMA = 8,
+  TW_FEATURE_GATHER4 = 16,
+  TW_FEATURE_SCATTER4 = 32,
+  TW_FEATURE_TCGEN05 = 64
+};
+
+/** What a device is. Zero where the host device has no such thing. */
+typedef struct tw_device_info {
+  uint32_t struct_size;
+  tw_device_kind kind;
+  int32_t ordinal;                /**< the driver's number; 0 for the host device */
+  int32_t compute_major;          /**< compute capability */
+  int32_t compute_minor;
+  int32_t driver_version;         /**< as cuDriverGetVersion says: 13000 is 13.0 */
+  int32_t sm_count;               /**< SMs that the context may use; 1 on the host device */
+  int32_t max_dynamic_smem_bytes; /**< shared memory that one block can have */
+  uint64_t total_memory_bytes;
+  uint64_t l2_bytes;
+  uint32_t features; /**< TW_FEATURE_ bits */
+  char name[108];    /**< zero-terminated */
+} tw_device_info;
+
+/** How many devices of a kind there are. The host device counts one.
+ *  @param kind which kind. @param[out] count the number; 0 on failure.
+ *  @retval TW_ERROR_NO_DRIVER kind is TW_DEVICE_CUDA and there is no usable driver.
+ *  @retval TW_ERROR_NOT_BUILT kind is TW_DEVICE_CUDA and this build has no CUDA device.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or count is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
+
+/** Opens a device by number; a CUDA device on its primary context.
+ *  @param kind which kind. @param ordinal from 0; the host device has 0 alone.
+ *  @param[out] device the caller's, to be given to tw_device_destroy().
+ *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1. @retval TW_ERROR_DRIVER_TOO_OLD it is too old.
+ *  @retval TW_ERROR_NO_DEVICE no such number. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+ *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or device is NULL.
+ *  @threadsafety{any thread} @blocking{may initialise the driver: up to seconds} @since 0.1 */
+TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device **device);
+
+/** Opens a CUDA device on the caller's own context, which must outlive the device handle.
+ *  @param context not NULL; stays the caller's.
+ *  @param[out] device the caller's, to be given to tw_device_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT context or device is NULL, or context is no live context.
+ *  @retval TW_ERROR_NO_DRIVER no driver. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+ *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
+
+/** Closes a device: waits for its own streams, frees what tw_malloc() gave and nobody freed,
+ *  unloads modules. Handles made from it answer TW_ERROR_DEVICE_CLOSED from then on and must still
+ *  be destroyed. @param device may be NULL.
+ *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
+TW_API void tw_device_destroy(tw_device *device);
+
+/** What the device is. @param device not NULL.
+ *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @retval TW_ERROR_STRUCT_SIZE no known
+ *  size. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
+/** @} */
+
+/** @defgroup memory Memory, streams and events
+ *  @{ */
+
+/** Allocates device memory, aligned to 256 bytes, contents undefined. For callers who have no
+ *  allocator of their own: every operation takes memory of any origin.
+ *  @param device not NULL. @param bytes 0 gives address 0.
+ *  @param[out] address the caller's, to be given to tw_free().
+ *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much.
+ *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.1 */
+TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address);
+
+/** Frees what tw_malloc() gave. @param device the same one. @param address 0 does nothing.
+ *  @retval TW_ERROR_NOT_FOUND tw_malloc() did not give this address, or it was freed already.
+ *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
+TW_API tw_status tw_free(tw_device *device, uint64_t address);
+
+/** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
+ *  @param[out] stream the caller's, to be given to tw_stream_destroy().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
+
+/** Wraps the caller's own CUDA stream. @param device a CUDA device whose context the stream is of.
+ *  @param cuda_stream stays the caller's and must outlive the handle; NULL is refused, since the
+ *  NULL stream waits for all others. @param[out] stream the caller's, for tw_stream_destroy().
+ *  @retval TW_ERROR_WRONG_DEVICE the host device, or a stream of another context.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_stream_create_from(tw_device *device, struct CUstream_st *cuda_stream,
+                                       tw_stream **stream);
+
+/** Destroys the handle; an own stream is drained by the driver in its time, a wrapped one is left
+ *  alone. @param stream may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_stream_destroy(tw_stream *stream);
+
+/** Waits until everything enqueued so far is done. @param stream not NULL.
+ *  @retval TW_ERROR_DEVICE_LOST something enqueued failed and killed the context.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured.
+ *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
+TW_API tw_status tw_stream_synchronize(tw_stream *stream);
+
+/** Whether everything enqueued so far is done. @param stream not NULL.
+ *  @retval TW_OK it is. @retval TW_ERROR_NOT_READY it is not.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_stream_query(tw_stream *stream);
+
+/** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL;
+ *  one that was never recorded is no wait. @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
+
+/** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
+ *  @param src host memory, valid until the copy is done. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
+ *  late} @since 0.1 */
+TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void *src,
+                                     uint64_t bytes);
+
+/** Enqueues a copy from device to host memory. @param stream not NULL. @param dst host memory,
+ *  valid until the copy is done. @param src device address. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
+ *  late} @since 0.1 */
+TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, uint64_t bytes);
+
+/** Enqueues a copy between two places of device memory that do not overlap.
+ *  @param stream not NULL. @param dst device address. @param src device address.
+ *  @param bytes 0 does nothing. @retval TW_ERROR_OVERLAP the ranges overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t src, uint64_t bytes);
+
+/** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
+ *  address. @param value 0 to 255. @param bytes 0 does nothing.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint64_t bytes);
+
+/** Creates an event, which can time. @param device not NULL.
+ *  @param[out] event the caller's, to be given to tw_event_destroy().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
+
+/** Destroys an event; work that waits for it is not disturbed. @param event may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_event_destroy(tw_event *event);
+
+/** Enqueues the event: it is reached when all earlier work of the stream is done.
+ *  @param event not NULL. @param stream of the same device.
+ *  @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
+
+/** Waits for the event's last record; returns at once where there was none. @param event not NULL.
+ *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
+TW_API tw_status tw_event_synchronize(tw_event *event);
+
+/** Whether the event's last record is reached. @param event not NULL.
+ *  @retval TW_OK it is, or there was none. @retval TW_ERROR_NOT_READY it is not.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_event_query(tw_event *event);
+
+/** Time between two reached events. @param start recorded first. @param end recorded later.
+ *  @param[out] milliseconds the time; 0 on failure.
+ *  @retval TW_ERROR_NOT_READY one is not reached yet.
+ *  @retval TW_ERROR_INVALID_ARGUMENT one was never recorded.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *milliseconds);
+/** @} */
+
+/** @defgroup layout Layouts: CuTe's shape:stride algebra at run time
+ *  A layout maps coordinates to indices. Its text is CuTe's: `((2,3),4):((1,8),2)`. Linear
+ *  coordinates count colexicographically, the leftmost mode fastest.
+ *  @{ */
+
+/** Most leaves that a layout can have, and its deepest nesting. */
+enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
+
+/** Reads a layout from its text: `shape:stride`, or `shape` alone for the compact column-major one.
+ *  Strides may be integers or scaled basis elements such as `2@1`; `(0,0) o shape:stride` puts an
+ *  origin in front of a coordinate tensor.
+ *  @param text zero-terminated. @param[out] layout the caller's, for tw_layout_destroy().
+ *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
+ *  @retval TW_ERROR_CAPACITY too many leaves or too deep. @retval TW_ERROR_OVERFLOW too large.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_parse(const char *text, tw_layout **layout);
+
+/** Makes a flat layout. @param rank 1 to TW_LAYOUT_MAX_LEAVES. @param shape rank extents, each at
+ *  least 1. @param stride rank strides, or NULL for the compact column-major ones.
+ *  @param[out] layout the caller's, for tw_layout_destroy().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_create(int32_t rank, const int64_t *shape, const int64_t *stride,
+                                  tw_layout **layout);
+
+/** Destroys a layout. @param layout may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_layout_destroy(tw_layout *layout);
+
+/** Writes a layout's text, zero-terminated. @param layout not NULL. @param[out] buffer may be NULL
+ *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
+ *  text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t capacity,
+                                  size_t *length);
+
+/** Number of coordinates: the product of the shape. @param layout not NULL. @param[out] size it.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
+
+/** One more than the largest distance between two indices: sum of (extent - 1) * |stride|, plus 1.
+ *  @param layout not NULL. @param[out] cosize it.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates (basis strides), not integers.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_cosize(const tw_layout *layout, int64_t *cosize);
+
+/** Number of modes at the top; 1 for a layout that is a single `extent:stride`.
+ *  @param layout not NULL. @param[out] rank it. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_rank(const tw_layout *layout, int32_t *rank);
+
+/** Depth of nesting: 0 for a single `extent:stride`, 1 for a flat tuple.
+ *  @param layout not NULL. @param[out] depth it. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_depth(const tw_layout *layout, int32_t *depth);
+
+/** Number of leaves, that is of integers in the shape. @param layout not NULL.
+ *  @param[out] leaves it. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
+
+/** One mode of a layout as a layout. @param layout not NULL. @param mode from 0 to rank - 1.
+ *  @param[out] out the caller's, for tw_layout_destroy(). @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_mode(const tw_layout *layout, int32_t mode, tw_layout **out);
+
+/** Coordinate to index. @param layout not NULL. @param coord one linear coordinate (count 1), one
+ *  for each top mode (count = rank), or one for each leaf (count = leaves).
+ *  @param count numbers in coord. @param[out] index where a layout has integer strides.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_crd2crd().
+ *  @retval TW_ERROR_INVALID_ARGUMENT the count fits nothing, or a number is out of its extent.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord, int32_t count,
+                                   int64_t *index);
+
+/** Coordinate to coordinate, for a layout of basis strides such as a tensor map's.
+ *  @param layout not NULL. @param coord as in tw_layout_crd2idx(). @param count numbers in coord.
+ *  @param[out] out one number for each basis element `@0`, `@1`, ...
+ *  @param capacity numbers that out can hold. @param[out] written how many there are.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord, int32_t count,
+                                   int64_t *out, int32_t capacity, int32_t *written);
+
+/** Linear coordinate to flat coordinate, one number for each leaf. @param layout not NULL.
+ *  @param linear from 0 to size - 1. @param[out] coord the numbers. @param capacity numbers that
+ *  coord can hold, at least leaves. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int64_t *coord,
+                                   int32_t capacity);
+
+/** Index back to the smallest linear coordinate that has it. @param layout of integer strides.
+ *  @param index any number. @param[out] linear the coordinate.
+ *  @retval TW_ERROR_NOT_FOUND no coordinate has this index.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t *linear);
+
+/** One tile of a tensor: CuTe's local_tile. Extents that the tile does not divide are rounded up to
+ *  whole tiles. @param layout of rank at least `rank`. @param rank modes that are tiled, from the
+ *  left. @param tile extents of the tile, each at least 1. @param coord which tile, one for each
+ *  tiled mode. @param[out] out the tile's layout, the caller's. @param[out] offset the index of the
+ *  tile's first element, to be added to the layout's; for basis strides it is part of out and 0
+ *  here. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
+                                      const int64_t *coord, tw_layout **out, int64_t *offset);
+/** @} */
+
+/** @defgroup tensor_map Tensor maps: the 128-byte descriptors that the TMA reads
+ *  @{ */
+/** Target of a check or an encoding: compute capability major * 10 + minor. */
+typedef int32_t tw_arch;
+enum {
+  TW_ARCH_SM_90 = 90,
+  TW_ARCH_SM_100 = 100,
+  TW_ARCH_SM_103 = 103,
+  TW_ARCH_SM_110 = 110,
+  TW_ARCH_SM_120 = 120
+};
+
+/** CUtensorMapInterleave's values. */
+typedef int32_t tw_interleave;
+enum { TW_INTERLEAVE_NONE = 0, TW_INTERLEAVE_16B = 1, TW_INTERLEAVE_32B = 2 };
+
+/** CUtensorMapSwizzle's values. */
+typedef int32_t tw_swizzle;
+enum {
+  TW_SWIZZLE_NONE = 0,
+  TW_SWIZZLE_32B = 1,
+  TW_SWIZZLE_64B = 2,
+  TW_SWIZZLE_128B = 3,
+  TW_SWIZZLE_128B_ATOM_32B = 4,
+  TW_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5,
+  TW_SWIZZLE_128B_ATOM_64B = 6
+};
+
+/** CUtensorMapL2promotion's values. */
+typedef int32_t tw_l2_promotion;
+enum {
+  TW_L2_PROMOTION_NONE = 0,
+  TW_L2_PROMOTION_64B = 1,
+  TW_L2_PROMOTION_128B = 2,
+  TW_L2_PROMOTION_256B = 3
+};
+
+/** CUtensorMapFloatOOBfill's values. */
+typedef int32_t tw_oob_fill;
+enum { TW_OOB_FILL_ZERO = 0, TW_OOB_FILL_NAN = 1 };
+
+/** Description of a tensor map, with cuTensorMapEncodeTiled's own fields, innermost first. */
+typedef struct tw_tensor_map_desc {
+  uint32_t struct_size;
+  tw_dtype dtype;
+  int32_t rank; /**< 1 to 5 */
+  tw_interleave interleave;
+  tw_swizzle swizzle;
+  tw_l2_promotion l2_promotion;
+  tw_oob_fill oob_fill;
+  uint32_t reserved; /**< 0 */
+  uint64_t global_address;
+  uint64_t global_dim[5];     /**< elements */
+  uint64_t global_strides[5]; /**< bytes; [i] is the pitch of dimension i + 1; [4] is unused */
+  uint32_t box_dim[5];        /**< elements */
+  uint32_t element_strides[5];
+} tw_tensor_map_desc;
+
+/** A broken rule, see tw_tensor_map_check(). */
+typedef struct tw_rule_violation {
+  uint32_t struct_size;
+  int32_t index;        /**< element of the argument, or -1 */
+  const char *rule;     /**< stable id; lives for ever */
+  const char *argument; /**< field of the description; lives for ever */
+  int64_t got;
+  int64_t limit;
+  char message[232]; /**< the rule in a sentence, with the numbers */
+} tw_rule_violation;
+
+/** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
+ *  fill, element strides 1, all sizes 0. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc);
+
+/** Checks a description against every rule; needs no device. @param desc not NULL.
+ *  @param arch for which chip. @param[out] violations an array whose elements' struct_size the
+ *  caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  @param[out] count broken rules in all, which may be more than capacity; may be NULL.
+ *  @retval TW_OK all rules hold. @retval TW_ERROR_RULE the first broken one is the last error too.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arch,
+                                     tw_rule_violation *violations, int32_t capacity,
+                                     int32_t *count);
+
+/** Makes a tensor map. @param device not NULL. @param desc not NULL.
+ *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
+ *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
+                                      tw_tensor_map **map);
+
+/** Destroys a tensor map; launches that took its bytes are not disturbed. @param map may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
+
+/** Copies out the 128 bytes, to any address. A kernel wants them 64-byte aligned, which
+ *  tw_launch() and the parameter space see to. @param map not NULL. @param[out] bytes room for 128.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
+
+/** The description that a map was made from. @param map not NULL.
+ *  @param[in,out] desc struct_size set by the caller; the rest is filled in.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
+
+/** The coordinate tensor: the layout that gives TMA coordinates for the tensor's coordinates, modes
+ *  outermost first as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
+ *  @param map not NULL. @param[out] layout the caller's. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
+
+/** Describes a map in words: extents, box, bytes of a transaction, and whether a store through it
+ *  would touch bytes past the tensor. @param map not NULL. @param[out] buffer may be NULL where
+ *  capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
+                                       size_t *length);
+/** @} */
+
+/** @defgroup kernel Modules and kernels of the caller's own
+ *  @{ */
+/** What a kernel needs and may have. */
+typedef struct tw_kernel_info {
+  uint32_t struct_size;
+  int32_t registers;         /**< a thread */
+  int32_t static_smem_bytes; /**< a block */
+  int32_t local_bytes;       /**< a thread: stack and spills */
+  int32_t max_threads;       /**< a block */
+  int32_t binary_version;    /**< 90 for sm_90 */
+  int32_t param_count;
+  int32_t param_bytes; /**< up to the end of the last parameter */
+} tw_kernel_info;
+
+/** Programmatic dependent launch: the kernel may start before its predecessor is done, and must
+ *  execute griddepcontrol.wait itself. */
+enum { TW_LAUNCH_PROGRAMMATIC = 1 };
+
+/** How to launch a kernel. */
+typedef struct tw_launch_desc {
+  uint32_t struct_size;
+  uint32_t flags;              /**< TW_LAUNCH_ bits */
+  uint32_t grid[3];            /**< blocks */
+  uint32_t block[3];           /**< threads */
+  uint32_t cluster[3];         /**< blocks; divides grid; 1,1,1 for none */
+  uint32_t dynamic_smem_bytes; /**< up to 232,448 on Hopper */
+} tw_launch_desc;
+
+/** Loads a fatbin, cubin or zero-terminated PTX. Magic, lengths and section bounds are checked
+ *  before the driver sees it. It stays loaded until the device is destroyed, so that captured
+ *  graphs can replay. @param device a CUDA device. @param image the bytes; copied.
+ *  @param size how many. @param[out] module the caller's, to be given to tw_module_destroy().
+ *  @retval TW_ERROR_INVALID_IMAGE truncated, damaged or of no known kind.
+ *  @retval TW_ERROR_NO_KERNEL_IMAGE it holds nothing for this device; the message says what.
+ *  @retval TW_ERROR_WRONG_DEVICE the host device cannot run GPU code.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_module_load(tw_device *device, const void *image, size_t size,
+                                tw_module **module);
+
+/** Destroys the handle. @param module may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_module_destroy(tw_module *module);
+
+/** A kernel of a module by its symbol. @param module not NULL. @param name zero-terminated.
+ *  @param[out] kernel the caller's, to be given to tw_kernel_destroy(); it outlives the module
+ *  handle. @retval TW_ERROR_NOT_FOUND no kernel of that name.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **kernel);
+
+/** Destroys the handle. @param kernel may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_kernel_destroy(tw_kernel *kernel);
+
+/** What the kernel needs. @param kernel not NULL. @param[in,out] info struct_size set by the
+ *  caller. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
+
+/** How much of a launch fits the device at once. @param kernel not NULL. @param desc not NULL.
+ *  @param[out] blocks_per_sm blocks of this size that one SM holds. @param[out] clusters clusters
+ *  of this size that the device holds. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
+                                     int32_t *blocks_per_sm, int32_t *clusters);
+
+/** Fills a launch description: one block of 128 threads, no cluster, no dynamic shared memory.
+ *  @param[out] desc not NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc);
+
+/** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
+ *  @param desc not NULL. @param param_count must be the kernel's. @param param_sizes bytes of each
+ *  parameter, which must be the kernel's; a tensor map by value is 128. @param params the values,
+ *  packed one behind the other with no gaps, at any address; copied.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a count, a size, the block, the cluster or the shared memory
+ *  cannot work; the message names the limit. @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch_desc *desc,
+                           uint32_t param_count, const uint32_t *param_sizes, const void *params);
+/** @} */
+
+/** @defgroup plan Plans: operations made once and run many times
+ *  A plan holds no memory of the caller's: addresses come with each run. Plans are immutable, so
+ *  one plan may run on several streams at once. A run allocates nothing, synchronises nothing and
+ *  can be captured in a CUDA graph, which then holds that run's addresses and sizes.
+ *  @{ */
+/** Operations. */
+typedef int32_t tw_op;
+enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, TW_OP_GEMM = 5 };
+
+/** What a plan will do, for a run at its described sizes and promised alignments. */
+typedef struct tw_plan_info {
+  uint32_t struct_size;
+  tw_op op;
+  const char *kernel; /**< symbol of the kernel; lives for ever */
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t cluster[3];
+  uint32_t tile[3]; /**< rows, columns (and k for a GEMM) of one tile, elements */
+  uint32_t stages;
+  uint32_t dynamic_smem_bytes;
+  uint32_t reserved;       /**< 0 */
+  uint64_t boxes_loaded;   /**< tensor-map boxes and bulk rows from global to shared memory */
+  uint64_t boxes_stored;   /**< likewise from shared to global memory */
+  uint64_t boxes_prefetched;
+  uint64_t bytes_read;     /**< of the operands, each counted once */
+  uint64_t bytes_written;
+  uint64_t flops;          /**< 2 m n k for a GEMM */
+  uint64_t workspace_bytes; /**< that a run must bring */
+} tw_plan_info;
+
+/** Copies with up to this many dimensions can be described. */
+enum { TW_MAX_RANK = 8 };
+
+/** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
+ *  strides here. */
+typedef struct tw_copy_desc {
+  uint32_t struct_size;
+  tw_dtype dtype;
+  int32_t rank;           /**< 1 to 8 */
+  uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
+  uint32_t dst_alignment; /**< likewise for the destination */
+  uint32_t max_sms;       /**< upper bound of SMs to use; 0: all */
+  int64_t shape[8];       /**< elements, outermost first; 0 is an empty copy */
+  int64_t src_stride[8];  /**< elements */
+  int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
+} tw_copy_desc;
+
+/** Addresses of a copy's run: of the elements with coordinate 0. */
+typedef struct tw_copy_args {
+  uint32_t struct_size;
+  uint32_t reserved; /**< 0 */
+  uint64_t src;
+  uint64_t dst;
+} tw_copy_args;
+
+/** Brings a tensor of rank 1 or 2 into the L2 cache. */
+typedef struct tw_prefetch_desc {
+  uint32_t struct_size;
+  tw_dtype dtype;
+  int64_t rows;       /**< 1 for a plain range */
+  int64_t columns;    /**< elements of a row */
+  int64_t pitch;      /**< elements between rows; 0: columns */
+  uint32_t alignment; /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t max_sms;   /**< upper bound of SMs to use; 0: all */
+} tw_prefetch_desc;
+
+/** Address of a prefetch's run. */
+typedef struct tw_prefetch_args {
+  uint32_t struct_size;
+  uint32_t reserved; /**< 0 */
+  uint64_t src;
+} tw_prefetch_args;
+
+/** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]; an index
+ *  outside the table gives zeros. Scatter: the other way; an index outside the table writes
+ *  nothing, and where several i name one row each element comes from one of them. */
+typedef struct tw_rows_desc {
+  uint32_t struct_size;
+  tw_dtype dtype;
+  tw_dtype index_dtype;      /**< TW_DTYPE_I32 */
+  uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
+  int64_t table_rows;        /**< rows of the table */
+  int64_t table_pitch;       /**< elements between rows of the table; 0: column + columns */
+  int64_t column;            /**< first column, 0 or more */
+  int64_t columns;           /**< elements of a row that are moved */
+  int64_t count;             /**< indices of a run, at most */
+  int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
+  uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
+  uint32_t max_sms;          /**< upper bound of SMs to use; 0: all */
+} tw_rows_desc;
+
+/** Addresses of a gather's or scatter's run. */
+typedef struct tw_rows_args {
+  uint32_t struct_size;
+  uint32_t reserved; /**< 0 */
+  uint64_t table;
+  uint64_t index;  /**< aligned to its type */
+  uint64_t packed; /**< destination of a gather, source of a scatter */
+  int64_t count;   /**< indices of this run; -1: the plan's */
+} tw_rows_args;
+
+/** Order of a matrix in memory. */
+typedef int32_t tw_order;
+enum {
+  TW_ROW_MAJOR = 0,   /**< C order: the elements of a row are contiguous */
+  TW_COLUMN_MAJOR = 1 /**< Fortran order */
+};
+
+/** D = alpha * A B + beta * C with f32 accumulation; A is m x k, B is k x n, C and D are m x n. */
+typedef struct tw_gemm_desc {
+  uint32_t struct_size;
+  tw_dtype ab_dtype; /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
+  tw_dtype d_dtype;  /**< ab_dtype or TW_DTYPE_F32; C has the same */
+  tw_order a_order;
+  tw_order b_order;
+  tw_order d_order; /**< of C and D */
+  int64_t m;        /**< at most, for a run */
+  int64_t n;
+  int64_t k;
+  int64_t lda; /**< leading dimensions, elements; 0: packed */
+  int64_t ldb;
+  int64_t ldc;
+  int64_t ldd;
+  uint32_t a_alignment; /**< bytes the addresses are promised to be multiples of; 0: none */
+  uint32_t b_alignment;
+  uint32_t c_alignment;
+  uint32_t d_alignment;
+  uint32_t max_sms; /**< upper bound of SMs to use; 0: all */
+  uint32_t reserved; /**< 0 */
+} tw_gemm_desc;
+
+/** Addresses and scalars of a GEMM's run. */
+typedef struct tw_gemm_args {
+  uint32_t struct_size;
+  float alpha; /**< 1 by default; with 0 neither A nor B is read */
+  float beta;  /**< 0 by default, and then C is not read */
+  uint32_t reserved; /**< 0 */
+  uint64_t a;
+  uint64_t b;
+  uint64_t c; /**< may equal d */
+  uint64_t d;
+  int64_t m; /**< rows of this run; -1: the plan's */
+} tw_gemm_args;
+
+/** Fills a description with zeros and defaults. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc);
+/** As tw_copy_desc_init(). @param[out] args not NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_copy_args_init(tw_copy_args *args);
+/** As tw_copy_desc_init(). @param[out] desc not NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc);
+/** As tw_copy_desc_init(). @param[out] args not NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args);
+/** As tw_copy_desc_init(): i32 indices. @param[out] desc not NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
+/** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_rows_args_init(tw_rows_args *args);
+/** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc);
+/** As tw_copy_desc_init(): alpha 1, beta 0, m -1. @param[out] args not NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
+
+/** Plans a copy. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent or alignment cannot work.
+ *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+ *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
+
+/** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP source and destination overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
+
+/** Plans a prefetch. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size cannot work.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
+
+/** Enqueues a prefetch. Done means issued, not arrived. @param plan from tw_prefetch_plan().
+ *  @param stream of the same device. @param args not NULL.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
+
+/** Plans a gather of rows. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Enqueues a gather of rows. @param plan from tw_gather_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP operands overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans a scatter of rows. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Enqueues a scatter of rows. @param plan from tw_scatter_plan(). @param stream of the same
+ *  device. @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
+ *  @retval TW_ERROR_OVERLAP operands overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans a matrix product. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size or leading
+ *  dimension cannot work. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
+
+/** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
+ *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part.
+ *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, or an address is 0.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
+
+/** Destroys a plan; runs in flight are not disturbed. @param plan may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_plan_destroy(tw_plan *plan);
+
+/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
+ *  the caller. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
+
+/** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes needed with the zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
+                                 size_t *length);
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TILEWRIGHT_H */

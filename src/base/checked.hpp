@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// 64-bit arithmetic that says when it overflows: each returns false and leaves *out unspecified.
+
+#include <cstdint>
+
+namespace tw {
+
+[[nodiscard]] inline bool checked_add(int64_t a, int64_t b, int64_t* out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+
+[[nodiscard]] inline bool checked_sub(int64_t a, int64_t b, int64_t* out) {
+  return !__builtin_sub_overflow(a, b, out);
+}
+
+[[nodiscard]] inline bool checked_mul(int64_t a, int64_t b, int64_t* out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+
+/// a rounded up to a multiple of b (b > 0, a >= 0, no overflow check: for sizes already bounded).
+constexpr int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace tw

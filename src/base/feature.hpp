@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Features that kernels need and devices have, as bit masks. Lists: features.inc, devices.inc.
+
+#include <cstdint>
+
+namespace tw {
+
+using FeatureMask = uint32_t;
+
+namespace feature {
+#define TW_FEATURE(name, bit, text) inline constexpr FeatureMask name = 1u << (bit);
+#include "base/features.inc"
+#undef TW_FEATURE
+}  // namespace feature
+
+/// What a CUDA device of this compute capability has; 0 below 9.0.
+FeatureMask features_of(int32_t major, int32_t minor);
+/// The name of the lowest feature in the mask; "none" for 0.
+const char* feature_name(FeatureMask one);
+
+}  // namespace tw

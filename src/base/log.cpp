@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.hpp"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <shared_mutex>
+
+namespace tw {
+namespace {
+
+struct Sink {
+  LogCallback callback = nullptr;
+  void* user = nullptr;
+};
+
+constinit std::atomic<int32_t> g_level{0};  // 0: nobody listens
+// Function-local: a namespace-scope shared_mutex would be a static initialiser on some libraries.
+std::shared_mutex& sink_mutex() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+constinit Sink g_sink;
+// A callback that logs again, or swaps the callback, must not deadlock on itself.
+constinit thread_local int t_depth = 0;
+
+}  // namespace
+
+void log_set(LogCallback callback, void* user, LogLevel level) {
+  if (t_depth > 0) return;
+  std::unique_lock lock(sink_mutex());
+  g_sink = {callback, user};
+  g_level.store(callback ? static_cast<int32_t>(level) : 0, std::memory_order_relaxed);
+}
+
+bool log_enabled(LogLevel level) {
+  return static_cast<int32_t>(level) <= g_level.load(std::memory_order_relaxed);
+}
+
+void log(LogLevel level, const char* format, ...) {
+  if (!log_enabled(level) || t_depth > 0) return;
+  char message[1024];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  std::shared_lock lock(sink_mutex());
+  if (!g_sink.callback) return;
+  ++t_depth;
+  g_sink.callback(g_sink.user, static_cast<int32_t>(level), message);
+  --t_depth;
+}
+
+}  // namespace tw

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/status.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+namespace tw {
+namespace {
+
+// constinit: no static initialiser, no first-use guard.
+constinit thread_local ErrorInfo t_last_error;
+
+}  // namespace
+
+const char* code_name(int32_t code) {
+  switch (static_cast<Code>(code)) {
+#define TW_STATUS(name, value, text) \
+  case Code::name:                   \
+    return #name;
+#include "base/status.inc"
+#undef TW_STATUS
+  }
+  return nullptr;
+}
+
+const char* code_text(int32_t code) {
+  switch (static_cast<Code>(code)) {
+#define TW_STATUS(name, value, text) \
+  case Code::name:                   \
+    return text;
+#include "base/status.inc"
+#undef TW_STATUS
+  }
+  return nullptr;
+}
+
+Status fail(Code code, const Fault& fault, const char* format, ...) {
+  ErrorInfo& info = t_last_error;
+  info.code = code;
+  info.fault = fault;
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(info.message, sizeof info.message, format, args);
+  va_end(args);
+  return code;
+}
+
+Status fail_context(Status status, const char* format, ...) {
+  if (status.ok()) return status;
+  ErrorInfo& info = t_last_error;
+  char prefix[256];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(prefix, sizeof prefix, format, args);
+  va_end(args);
+  char message[sizeof info.message];
+  std::memcpy(message, info.message, sizeof message);
+  // A message too long for both keeps its beginning; the cut is intended.
+  const int written = std::snprintf(info.message, sizeof info.message, "%s: ", prefix);
+  const size_t used = written < 0 ? 0 : static_cast<size_t>(written);
+  std::strncpy(info.message + used, message, sizeof info.message - used - 1);
+  info.message[sizeof info.message - 1] = '\0';
+  return status;
+}
+
+const ErrorInfo& last_error() { return t_last_error; }
+
+void clear_error() {
+  t_last_error.code = Code::OK;
+  t_last_error.fault = Fault{};
+  t_last_error.message[0] = '\0';
+}
+
+}  // namespace tw

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs nvcc on one shard and fails on what ptxas only mentions.
+
+A spill, a stack frame, a serialised wgmma or an ignored setmaxnreg passes -Werror and costs half
+the speed, so each is an error here.
+"""
+import argparse
+import re
+import subprocess
+import sys
+
+# C7508 setmaxnreg ignored; C7510, C7511, C7517, C7519 wgmma serialised.
+NOTES = re.compile(r"\bC75(08|10|11|17|19)\b")
+USAGE = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("nvcc")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--depfile", required=True)
+    options, rest = parser.parse_known_args()
+    arguments = [a for a in rest if a != "--"]
+    command = [options.nvcc, *arguments, "-o", options.out, "-MD", "-MF", options.depfile]
+    done = subprocess.run(command, capture_output=True, text=True)
+    report = done.stdout + done.stderr
+    faults = [line for line in report.splitlines() if NOTES.search(line)]
+    function = "?"
+    for line in report.splitlines():
+        if "Function properties for" in line:
+            function = line.split()[-1]
+        usage = USAGE.search(line)
+        if usage and any(int(number) for number in usage.groups()):
+            faults.append(f"{function}: {usage.group(0)}")
+    with open(options.out + ".log", "w") as log:
+        log.write(report)
+    if done.returncode or faults:
+        sys.stderr.write(report if done.returncode else "")
+        sys.stderr.write("".join(f"error: {fault}\n" for fault in faults))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a host body runs on: the model of the copy engine, counted.
+//
+// One engine belongs to one host stream's worker; a body may use its shared memory freely during a
+// launch. Counters are added to the device's when the launch ends.
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/tensor_map.hpp"
+
+namespace tw {
+
+struct BoxCounters {
+  uint64_t boxes_loaded = 0;
+  uint64_t boxes_stored = 0;
+  uint64_t boxes_prefetched = 0;
+};
+
+class HostEngine {
+ public:
+  /// Shared memory of one block, 1024-byte aligned, of Hopper's size.
+  static constexpr uint32_t kSharedBytes = 232448;
+  uint8_t* shared() { return shared_; }
+  BoxCounters& counters() { return counters_; }
+
+  /// One box through a tensor map, by the model. `shared_offset` is the box's place in shared().
+  void load(const TensorMapBytes& map, const int32_t* coord, uint32_t shared_offset);
+  void store(const TensorMapBytes& map, const int32_t* coord, uint32_t shared_offset);
+  /// One-dimensional bulk copies; sizes and addresses are multiples of 16.
+  void load_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
+  void store_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
+  void prefetch(const TensorMapBytes& map, const int32_t* coord);
+  void prefetch_bulk(uint64_t global, uint32_t bytes);
+
+  /// The first fault of the launch ("illegal instruction: ..."), as a GPU would have raised it;
+  /// empty if there was none. A faulted engine ignores every further operation of the launch.
+  const char* fault() const { return fault_; }
+  void reset();
+
+  HostEngine();
+  ~HostEngine();
+  HostEngine(const HostEngine&) = delete;
+  HostEngine& operator=(const HostEngine&) = delete;
+
+ private:
+  uint8_t* shared_;
+  BoxCounters counters_;
+  char fault_[256] = {};
+};
+
+}  // namespace tw

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The table of kernels: one row for every precompiled kernel and every host body.
+//
+// Rows are written in <family>/kernels.inc and read here, by the device code that emits them, by
+// the tests and by the benchmarks. Within a family, order is preference.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.hpp"
+#include "base/feature.hpp"
+
+namespace tw {
+
+enum class Family : int32_t { copy = 1, prefetch = 2, gather = 3, scatter = 4, gemm = 5 };
+
+class HostEngine;
+
+/// Runs a whole launch on the CPU. `arguments` is the family's argument struct; `grid` and `cluster`
+/// are what a GPU would have been launched with.
+using HostBody = void (*)(HostEngine& engine, const void* arguments);
+
+struct KernelRow {
+  Family family;
+  FeatureMask feature;  ///< what it needs; one bit
+  const char* symbol;   ///< of the kernel, and the name users see
+  int32_t shard;        ///< which image of the family holds it; -1 for a host row
+  HostBody host;        ///< for a host row; nullptr otherwise
+  int32_t threads;      ///< a block
+  int32_t tile[3];      ///< rows, columns, k of a tile; 0 where it has none
+  int32_t stages;
+  int32_t cluster[2];  ///< along m and n
+  DType dtypes[2];     ///< inputs and outputs, where the row is bound to types
+  uint32_t variant;    ///< the family's own bits, see its header
+};
+
+struct RowRange {
+  const KernelRow* begin_;
+  const KernelRow* end_;
+  const KernelRow* begin() const { return begin_; }
+  const KernelRow* end() const { return end_; }
+};
+
+RowRange kernel_rows(Family family);
+const char* family_name(Family family);
+
+/// The embedded fatbin of one shard; size 0 where this build has none.
+struct KernelImage {
+  const void* data;
+  size_t size;
+};
+KernelImage kernel_image(Family family, int32_t shard);
+
+}  // namespace tw

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The device interface: what operations and the C API ask of a device, and nothing of how.
+//
+// Two implementations: runtime/cuda (a GPU through the driver) and runtime/host (the CPU
+// reference). Arguments have been checked at the front door (capi, ops): implementations may assume
+// handles of their own kind, non-null pointers and sane sizes.
+//
+// Ownership: every object holds its Device by shared_ptr, so that a handle outlives the caller's
+// tw_device_destroy(): close() then runs, alive() fails from there on, and destruction still works.
+// Thread-safety: every function may be called from any thread.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/feature.hpp"
+#include "base/status.hpp"
+#include "kernels/kernel_table.hpp"
+#include "tensor_map/tensor_map.hpp"
+
+struct CUstream_st;
+struct CUctx_st;
+
+namespace tw {
+
+enum class DeviceKind : int32_t { host = 1, cuda = 2 };
+
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::host;
+  int32_t ordinal = 0;
+  int32_t compute_major = 0;
+  int32_t compute_minor = 0;
+  int32_t driver_version = 0;
+  int32_t sm_count = 1;
+  int32_t max_dynamic_smem_bytes = 0;
+  uint64_t total_memory_bytes = 0;
+  uint64_t l2_bytes = 0;
+  FeatureMask features = 0;
+  std::string name;
+};
+
+struct LaunchConfig {
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {128, 1, 1};
+  uint32_t cluster[3] = {1, 1, 1};
+  uint32_t dynamic_smem_bytes = 0;
+  bool programmatic = false;
+};
+
+struct KernelInfo {
+  int32_t registers = 0;
+  int32_t static_smem_bytes = 0;
+  int32_t local_bytes = 0;
+  int32_t max_threads = 0;
+  int32_t binary_version = 0;
+  int32_t param_count = 0;
+  int32_t param_bytes = 0;
+};
+
+class Device;
+
+/// Base of everything that belongs to a device.
+class DeviceObject {
+ public:
+  explicit DeviceObject(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  virtual ~DeviceObject() = default;
+  DeviceObject(const DeviceObject&) = delete;
+  DeviceObject& operator=(const DeviceObject&) = delete;
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+};
+
+/// A kernel that is ready to launch: of a row of the table, or of a caller's module.
+class Kernel : public DeviceObject {
+ public:
+  using DeviceObject::DeviceObject;
+  virtual Status info(KernelInfo* out) = 0;
+  virtual Status param(int32_t index, size_t* offset, size_t* size) = 0;
+  virtual Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm,
+                           int32_t* clusters) = 0;
+};
+
+class Module : public DeviceObject {
+ public:
+  using DeviceObject::DeviceObject;
+  virtual Status kernel(const char* name, std::unique_ptr<Kernel>* out) = 0;
+};
+
+class Event : public DeviceObject {
+ public:
+  using DeviceObject::DeviceObject;
+  virtual Status synchronize() = 0;
+  virtual Status query() = 0;
+  /// Time from `start`, an event of the same device, to this one.
+  virtual Status elapsed_since(Event& start, float* milliseconds) = 0;
+};
+
+class Stream : public DeviceObject {
+ public:
+  using DeviceObject::DeviceObject;
+  virtual Status synchronize() = 0;
+  virtual Status query() = 0;
+  virtual Status wait(Event& event) = 0;
+  virtual Status record(Event& event) = 0;
+  virtual Status copy_to_device(uint64_t dst, const void* src, uint64_t bytes) = 0;
+  virtual Status copy_to_host(void* dst, uint64_t src, uint64_t bytes) = 0;
+  virtual Status copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) = 0;
+  virtual Status fill(uint64_t dst, uint8_t value, uint64_t bytes) = 0;
+
+  /// Launches with one parameter, the family's argument struct (at most kMaxArgumentBytes).
+  virtual Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
+                        size_t bytes) = 0;
+  /// Launches with parameters one by one, as tw_launch does. CUDA alone.
+  virtual Status launch_params(Kernel& kernel, const LaunchConfig& config, void** params) = 0;
+};
+
+/// Largest argument struct of a kernel family: CUDA's classic 4 KB of kernel parameters.
+inline constexpr size_t kMaxArgumentBytes = 4096;
+
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  virtual ~Device() = default;
+  const DeviceInfo& info() const { return info_; }
+
+  /// OK while the device can be used: not closed, not lost, not in a forked child. Each entry
+  /// point of the C API asks this first.
+  Status alive() const;
+  /// Stops the device for good; idempotent. Everything still allocated by it is freed.
+  virtual void close() = 0;
+
+  virtual Status allocate(uint64_t bytes, uint64_t* address) = 0;
+  virtual Status release(uint64_t address) = 0;
+  virtual Status create_stream(std::unique_ptr<Stream>* out) = 0;
+  virtual Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) = 0;
+  virtual Status create_event(std::unique_ptr<Event>* out) = 0;
+  virtual Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) = 0;
+
+  /// Makes a row of the kernel table ready: image loaded, attributes set for up to
+  /// `dynamic_smem_bytes` and for clusters. After it, a launch loads nothing.
+  virtual Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+                         std::unique_ptr<Kernel>* out) = 0;
+  /// Writes the 128 bytes of a checked description; the driver's own on CUDA.
+  virtual Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) = 0;
+
+ protected:
+  Device();
+  DeviceInfo info_;
+  std::atomic<bool> closed_{false};
+  std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
+  int32_t process_;               // pid of the creating process: a forked child must not use it
+};
+
+/// Defined by runtime/host and runtime/cuda (or by its replacement where CUDA is not built).
+Status count_devices(DeviceKind kind, int32_t* count);
+Status open_host_device(std::shared_ptr<Device>* out);
+Status count_cuda_devices(int32_t* count);
+Status open_cuda_device(int32_t ordinal, std::shared_ptr<Device>* out);
+Status open_cuda_context(CUctx_st* context, std::shared_ptr<Device>* out);
+
+}  // namespace tw
