@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doctest_main.hpp"
+
+namespace tw {
+namespace {
+
+struct Line {
+  int32_t level;
+  std::string message;
+};
+
+void collect(void* user, int32_t level, const char* message) {
+  static_cast<std::vector<Line>*>(user)->push_back({level, message});
+}
+
+TEST_CASE("levels filter, and removal silences") {
+  std::vector<Line> lines;
+  log_set(collect, &lines, LogLevel::warning);
+  CHECK(log_enabled(LogLevel::error));
+  CHECK(log_enabled(LogLevel::warning));
+  CHECK_FALSE(log_enabled(LogLevel::info));
+  log(LogLevel::error, "%d", 1);
+  log(LogLevel::warning, "%d", 2);
+  log(LogLevel::info, "%d", 3);
+  log_set(nullptr, nullptr, LogLevel::debug);
+  CHECK_FALSE(log_enabled(LogLevel::error));
+  log(LogLevel::error, "%d", 4);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].message == "1");
+  CHECK(lines[1].level == static_cast<int32_t>(LogLevel::warning));
+}
+
+void log_again(void* user, int32_t, const char*) {
+  ++*static_cast<int*>(user);
+  log(LogLevel::error, "from inside");
+  log_set(nullptr, nullptr, LogLevel::error);
+}
+
+TEST_CASE("a callback that logs or swaps the callback neither recurses nor deadlocks") {
+  int calls = 0;
+  log_set(log_again, &calls, LogLevel::debug);
+  log(LogLevel::error, "a");
+  log(LogLevel::error, "b");
+  CHECK(calls == 2);
+  log_set(nullptr, nullptr, LogLevel::error);
+}
+
+struct Flag {
+  std::atomic<bool> installed{true};
+  std::atomic<int> late{0};
+};
+
+void watch(void* user, int32_t, const char*) {
+  Flag* flag = static_cast<Flag*>(user);
+  if (!flag->installed) ++flag->late;
+}
+
+TEST_CASE("after removal no thread is inside the old callback") {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      while (!stop) log(LogLevel::error, "line");
+    });
+  for (int i = 0; i < 200; ++i) {
+    Flag flag;
+    log_set(watch, &flag, LogLevel::error);
+    std::this_thread::yield();
+    log_set(nullptr, nullptr, LogLevel::error);
+    flag.installed = false;
+    CHECK(flag.late == 0);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tw
