@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads src/base/archs.inc for the build: compiler flags and fatbinary options of a target."""
+"""Reads the tables for the build: a target's flags and fatbinary option, and the families."""
 import pathlib
 import re
 import sys
 
 BASE = pathlib.Path(__file__).resolve().parent.parent / "base"
 ROW = re.compile(r"^TW_ARCH\((\w+), (\w+), (\w+), ([\w |]+)\)")
+FAMILY = re.compile(r"^TW_FAMILY\((\w+), \d+, (\d+)\)")
 FEATURE = re.compile(r"^TW_FEATURE\((\w+),")
 
 
@@ -26,6 +27,10 @@ def features():
 
 
 def main():
+    if sys.argv[1] == "families":
+        lines = (BASE.parent / "kernels" / "families.inc").read_text().splitlines()
+        print(" ".join(":".join(m.groups()) for m in map(FAMILY.match, lines) if m))
+        return
     question, name = sys.argv[1:]
     kind, sm, has = archs()[name]
     if question == "flags":

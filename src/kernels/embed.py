@@ -9,20 +9,39 @@ import hashlib
 import pathlib
 import sys
 
-out, *images = sys.argv[1:]
-lines = ["/* Made by embed.py. */", "    .section .rodata.tilewright_kernels, \"a\", %progbits"]
-for image in images:
-    path = pathlib.Path(image).resolve()
+
+
+def image_lines(path, symbol):
     data = path.read_bytes()
-    symbol = "tw_image_" + path.stem
-    lines += [
+    return [
         f"/* {path.name}: sha256 {hashlib.sha256(data).hexdigest()}, {len(data)} bytes */",
         "    .balign 64",
-        f"    .global {symbol}, {symbol}_end",
-        f"    .hidden {symbol}, {symbol}_end",
         f"{symbol}:",
-        f"    .incbin \"{path}\"",
+        f'    .incbin "{path}"',
         f"{symbol}_end:",
+        f'{symbol}_name: .asciz "{path.stem}"',
     ]
-lines += ["    .byte 0", "    .section .note.GNU-stack, \"\", %progbits"]
-pathlib.Path(out).write_text("\n".join(lines) + "\n")
+
+
+def main():
+    out, *images = sys.argv[1:]
+    paths = [pathlib.Path(image).resolve() for image in images]
+    symbols = [f".Ltw_image_{path.stem}" for path in paths]
+    lines = ["/* Made by embed.py. */", '    .section .rodata.tilewright_kernels, "a", %progbits']
+    for path, symbol in zip(paths, symbols):
+        lines += image_lines(path, symbol)
+    # Pointers need relocations in position-independent code, hence not .rodata.
+    lines += [
+        '    .section .data.rel.ro.local.tilewright_kernels, "aw", %progbits',
+        "    .balign 8",
+        "    .global tw_kernel_image_table",
+        "    .hidden tw_kernel_image_table",
+        "tw_kernel_image_table:",
+    ]
+    lines += [f"    .quad {s}_name, {s}, {s}_end" for s in symbols]
+    lines += ["    .quad 0, 0, 0", '    .section .note.GNU-stack, "", %progbits']
+    pathlib.Path(out).write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

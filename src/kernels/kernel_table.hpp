@@ -13,7 +13,11 @@
 
 namespace tw {
 
-enum class Family : int32_t { copy = 1, prefetch = 2, gather = 3, scatter = 4, gemm = 5 };
+enum class Family : int32_t {
+#define TW_FAMILY(name, value, shards) name = value,
+#include "kernels/families.inc"
+#undef TW_FAMILY
+};
 
 class HostEngine;
 
@@ -42,6 +46,12 @@ struct RowRange {
   const KernelRow* end() const { return end_; }
 };
 
+// Each family's rows, defined in its folder: copy_rows(), ...
+#define TW_FAMILY(name, value, shards) RowRange name##_rows();
+#include "kernels/families.inc"
+#undef TW_FAMILY
+
+/// The rows of a family, best first.
 RowRange kernel_rows(Family family);
 const char* family_name(Family family);
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/plan.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace tw {
+
+Status prepare_row(Device& device, Family family, const KernelRow* row,
+                   uint32_t dynamic_smem_bytes, PreparedKernel* out) {
+  if (!row) {
+    const DeviceInfo& info = device.info();
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
+                "no %s kernel of the table runs this description on %s (compute capability %d.%d)",
+                family_name(family), info.name.c_str(), info.compute_major, info.compute_minor);
+  }
+  TW_TRY(device.prepare(*row, dynamic_smem_bytes, &out->kernel));
+  out->row = row;
+  out->dynamic_smem_bytes = dynamic_smem_bytes;
+  return {};
+}
+
+uint32_t usable_sms(const Device& device, uint32_t max_sms) {
+  const auto sms = static_cast<uint32_t>(std::max(1, device.info().sm_count));
+  return max_sms == 0 ? sms : std::min(sms, max_sms);
+}
+
+Status check_alignment(const char* argument, uint32_t alignment, uint32_t element) {
+  if (alignment == 0) return {};
+  if ((alignment & (alignment - 1)) != 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = argument, .rule = "alignment_power_of_two", .got = alignment},
+                "%s is %" PRIu32 ": a promised alignment is a power of two, or 0 for none",
+                argument, alignment);
+  if (alignment < element)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = argument, .rule = "alignment_of_element", .got = alignment,
+                 .limit = element},
+                "%s is %" PRIu32 ", less than the element's %" PRIu32
+                " bytes: promise at least that, or 0",
+                argument, alignment, element);
+  return {};
+}
+
+Status check_address(const char* argument, uint64_t address, uint32_t promised) {
+  if (address == 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "address_not_null"},
+                "%s is 0, and the operand is not empty", argument);
+  if (promised > 1 && address % promised != 0)
+    return fail(Code::ERROR_MISALIGNED,
+                {.argument = argument,
+                 .rule = "promised_alignment",
+                 .got = static_cast<int64_t>(address % promised),
+                 .limit = promised},
+                "%s is 0x%" PRIx64 ", which is %" PRIu64 " bytes past a multiple of %" PRIu32
+                ": the plan was promised that alignment (an element's own is always needed)",
+                argument, address, address % promised, promised);
+  return {};
+}
+
+Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const char* b_name,
+                      uint64_t b, uint64_t b_bytes) {
+  if (a_bytes == 0 || b_bytes == 0) return {};
+  if (a - b >= b_bytes && b - a >= a_bytes) return {};
+  return fail(Code::ERROR_OVERLAP, {.argument = a_name, .rule = "operands_disjoint"},
+              "%s [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64 ") overlap",
+              a_name, a, a_bytes, b_name, b, b_bytes);
+}
+
+}  // namespace tw
