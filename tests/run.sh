@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing (with the rights to), builds and runs every test, and ends with the line
+#   N passed, M failed, K skipped
+# summed over the configurations; the exit status says whether anything failed.
+#
+# Configurations: main   g++, warnings are errors, with the CUDA device where nvcc is found
+#                 asan   g++, AddressSanitizer and UndefinedBehaviorSanitizer, host device
+#                 clang  clang++, warnings are errors, host device
+# Environment:    TW_CONFIGS    which of them ("main asan clang")
+#                 TW_BUILD_DIR  where to build (build/ of the repository)
+set -euo pipefail
+exec </dev/null
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${TW_BUILD_DIR:-$root/build}
+configs=${TW_CONFIGS:-main asan clang}
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+passed=0 failed=0 skipped=0
+
+# Whatever happens, the last line is the truth.
+finish() {
+  local status=$?
+  if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+  printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+  if [ "$status" -eq 0 ] && [ "$failed" -ne 0 ]; then status=1; fi
+  exit "$status"
+}
+trap finish EXIT
+
+say() { printf '== %s\n' "$*"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+header() { printf '#include <%s>\n' "$1" | c++ -E -x c++ - >/dev/null 2>&1; }
+
+# --- What is needed -------------------------------------------------------------------------
+
+# Packages of what is missing. "must" stops the run when it cannot be had, "may" skips tests.
+must=() may=()
+look() {
+  must=() may=()
+  have g++ || must+=(g++)
+  have c++ || must+=(g++)
+  have python3 || must+=(python3)
+  have ninja || must+=(ninja-build)
+  have pkg-config || must+=(pkg-config)
+  have readelf || must+=(binutils)
+  header doctest/doctest.h || must+=(doctest-dev)
+  header nlohmann/json.hpp || must+=(nlohmann-json3-dev)
+  header zlib.h || must+=(zlib1g-dev)
+  meson_works || must+=(meson)
+  have cmake || may+=(cmake)
+  have clang++ || have clang++-14 || may+=(clang)
+  have clang-format-14 || may+=(clang-format-14)
+  have ld.lld || have ld.lld-14 || may+=(lld)
+  have doxygen || may+=(doxygen)
+  have abidiff || may+=(abigail-tools)
+  have shellcheck || may+=(shellcheck)
+}
+
+# Meson 1.0.1 or later: the system's, or one in a virtual environment (Ubuntu 22.04 has 0.61).
+meson_works() {
+  if [ -x "$build/venv/bin/meson" ]; then
+    meson=$build/venv/bin/meson
+    return 0
+  fi
+  meson=meson
+  have meson && meson --version | python3 -c '
+import re, sys
+sys.exit(tuple(map(int, re.findall(r"\d+", sys.stdin.read())[:3])) < (1, 0, 1))'
+}
+
+as_root=()
+can_install() {
+  have apt-get || return 1
+  if [ "$(id -u)" -eq 0 ]; then return 0; fi
+  have sudo && sudo -n true >/dev/null 2>&1 && as_root=(sudo -n)
+}
+
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
+
+install_missing() {
+  look
+  if [ $((${#must[@]} + ${#may[@]})) -eq 0 ]; then return; fi
+  if can_install; then
+    say "installing: ${must[*]} ${may[*]}"
+    apt update || true
+    # One by one where all at once fails: a package that this system lacks must not hold up others.
+    apt install -y --no-install-recommends "${must[@]}" "${may[@]}" ||
+      for package in "${must[@]}" "${may[@]}"; do
+        apt install -y --no-install-recommends "$package" || true
+      done
+    look
+    if ! meson_works; then
+      say 'the system has no Meson 1.0.1: putting one into a virtual environment'
+      apt install -y --no-install-recommends python3-venv || true
+      if python3 -m venv "$build/venv"; then
+        "$build/venv/bin/pip" install -q 'meson>=1.0.1,<2' || rm -rf "$build/venv"
+      fi
+      look
+    fi
+  fi
+  if [ ${#may[@]} -gt 0 ]; then
+    say "missing, tests that want it are skipped: ${may[*]}"
+  fi
+  if [ ${#must[@]} -gt 0 ]; then
+    say "missing: ${must[*]}"
+    say "run as root: apt-get install ${must[*]}"
+    case " ${must[*]} " in *" meson "*)
+      say "or, where that Meson is older than 1.0.1: python3 -m venv $build/venv &&" \
+        "$build/venv/bin/pip install 'meson>=1.0.1,<2'" ;;
+    esac
+    exit 1
+  fi
+}
+
+# --- One configuration ----------------------------------------------------------------------
+
+# Reads Meson's log and adds to the sums; a configuration without results is a failure.
+count() {
+  local numbers
+  numbers=$(python3 - "$1/meson-logs/testlog.json" <<'PYTHON'
+import json, sys
+good = skip = bad = 0
+try:
+    with open(sys.argv[1]) as log:
+        for line in log:
+            result = json.loads(line)["result"]
+            good += result in ("OK", "EXPECTEDFAIL")
+            skip += result == "SKIP"
+            bad += result not in ("OK", "EXPECTEDFAIL", "SKIP")
+except (OSError, ValueError, KeyError) as error:
+    sys.stderr.write(f"{sys.argv[1]}: {error}\n")
+    bad += 1
+print(good, bad or int(good + skip == 0), skip)
+PYTHON
+  )
+  local good bad skip
+  read -r good bad skip <<<"$numbers"
+  passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  say "$2: $good passed, $bad failed, $skip skipped, $((SECONDS - started)) s"
+}
+
+# configure DIR OPTIONS...: a folder of an earlier run is used again where it can be.
+configure() {
+  local dir=$1
+  shift
+  if [ -f "$dir/build.ninja" ] && "$meson" setup --reconfigure "$dir" "$root" "$@"; then return; fi
+  rm -rf "$dir"
+  "$meson" setup "$dir" "$root" "$@"
+}
+
+# run NAME OPTIONS...
+run() {
+  local name=$1 dir=$build/tests-$1
+  shift
+  started=$SECONDS
+  say "$name: configuring"
+  rm -f "$dir/meson-logs/testlog.json"
+  if ! configure "$dir" "$@"; then
+    say "$name: configuring failed"
+    failed=$((failed + 1))
+    return
+  fi
+  say "$name: building"
+  if ! ninja -C "$dir" -j "$(nproc)"; then
+    say "$name: the build failed"
+    failed=$((failed + 1))
+    return
+  fi
+  say "$name: testing"
+  # Two cores that build elsewhere, or a sanitizer, must not look like a hang.
+  "$meson" test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 8 || true
+  count "$dir" "$name"
+}
+
+# --- All ------------------------------------------------------------------------------------
+
+install_missing
+if [ -z "$(command -v nvcc || true)" ] && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+  say 'no nvcc in PATH or /usr/local/cuda: building and testing the host device only'
+fi
+if [ ! -e /dev/nvidiactl ]; then
+  say 'no GPU on this machine: the tests of suite "device" are skipped'
+fi
+
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+unset DESTDIR
+for config in $configs; do
+  case $config in
+    main) run main -Dwerror=true -Dcuda=auto ;;
+    asan)
+      # No -Werror: the sanitizers make g++ warn of paths that do not exist.
+      run asan -Dcuda=disabled -Dbuildtype=debugoptimized \
+        -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
+        -Dcpp_args=-fno-sanitize-recover=all
+      ;;
+    clang)
+      clang=$(command -v clang || command -v clang-14 || true)
+      if [ -z "$clang" ]; then
+        say 'clang: not found, this configuration is not run'
+        skipped=$((skipped + 1))
+        continue
+      fi
+      CC=$clang CXX=${clang/clang/clang++} run clang -Dwerror=true -Dcuda=disabled
+      ;;
+    *)
+      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang"
+      exit 1
+      ;;
+  esac
+done
