@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_HPP
+#define TILEWRIGHT_HPP
+/// @file tilewright.hpp
+/// RAII classes over tilewright.h for C++20: one class a handle, nothing compiled behind them.
+///
+/// - Classes own their handle, can be moved and not copied; get() gives the handle for calls of the
+///   C API, which may be mixed in freely. A moved-from object holds NULL and may only be destroyed
+///   or assigned to.
+/// - A call that fails throws Error, which carries the status, the library's message and its
+///   details. Destructors throw nothing.
+/// - Descriptions and arguments are the C API's structs; copy_desc(), gemm_args() and the like
+///   return them with their defaults filled in.
+/// - Objects may outlive their Device, as in the C API: they then only wait to be destroyed.
+/// - Thread-safety is the C API's: const and non-const members alike may be called from any thread,
+///   while moving and destroying an object must not overlap another use of it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tilewright.h"
+
+namespace tilewright {
+
+/// A failed call: what() is tw_last_error().
+class Error : public std::runtime_error {
+ public:
+  /// Takes the calling thread's last failure; to be made right after the call that failed.
+  explicit Error(tw_status status) : std::runtime_error(tw_last_error()) {
+    info_.struct_size = sizeof(info_);
+    if (tw_last_error_info(&info_) != TW_OK) info_ = {};
+    info_.status = status;
+  }
+  tw_status status() const noexcept { return info_.status; }
+  /// Argument, rule, numbers and the driver's result, as far as they apply.
+  const tw_error_info& info() const noexcept { return info_; }
+
+ private:
+  tw_error_info info_{};
+};
+
+/// Throws Error unless the status is TW_OK.
+inline void check(tw_status status) {
+  if (status != TW_OK) throw Error(status);
+}
+
+namespace detail {
+
+/// Owns one handle of the C API.
+template <typename T, auto destroy>
+class Handle {
+ public:
+  /// The handle, still owned here.
+  T* get() const noexcept { return handle_.get(); }
+
+ protected:
+  explicit Handle(T* owned) noexcept : handle_(owned) {}
+
+ private:
+  struct Destroy {
+    void operator()(T* handle) const noexcept { destroy(handle); }
+  };
+  std::unique_ptr<T, Destroy> handle_;
+};
+
+/// What a call gives as its last argument.
+template <typename T, typename Call, typename... Args>
+T result(Call call, Args... args) {
+  T out{};
+  check(call(args..., &out));
+  return out;
+}
+
+/// The same for a struct that says its own size.
+template <typename T, typename Call, typename... Args>
+T sized_result(Call call, Args... args) {
+  T out{};
+  out.struct_size = sizeof(T);
+  check(call(args..., &out));
+  return out;
+}
+
+/// The text of a call that writes to (buffer, capacity, &length), however long it is.
+template <typename Call, typename T>
+std::string text(Call call, const T* handle) {
+  size_t length = 0;
+  const tw_status status = call(handle, nullptr, 0, &length);
+  if (status != TW_ERROR_BUFFER_TOO_SMALL) check(status);
+  std::string out(length, '\0');
+  if (length > 0) check(call(handle, out.data(), length, &length));
+  out.resize(std::strlen(out.c_str()));
+  return out;
+}
+
+/// Whether a query says that the work is done.
+inline bool done(tw_status status) {
+  if (status != TW_ERROR_NOT_READY) check(status);
+  return status == TW_OK;
+}
+
+}  // namespace detail
+
+/// @name Descriptions and arguments with their defaults
+/// @{
+inline tw_copy_desc copy_desc() {
+  return detail::result<tw_copy_desc>(tw_copy_desc_init);
+}
+inline tw_copy_args copy_args() {
+  return detail::result<tw_copy_args>(tw_copy_args_init);
+}
+inline tw_prefetch_desc prefetch_desc() {
+  return detail::result<tw_prefetch_desc>(tw_prefetch_desc_init);
+}
+inline tw_prefetch_args prefetch_args() {
+  return detail::result<tw_prefetch_args>(tw_prefetch_args_init);
+}
+inline tw_rows_desc rows_desc() {
+  return detail::result<tw_rows_desc>(tw_rows_desc_init);
+}
+inline tw_rows_args rows_args() {
+  return detail::result<tw_rows_args>(tw_rows_args_init);
+}
+inline tw_gemm_desc gemm_desc() {
+  return detail::result<tw_gemm_desc>(tw_gemm_desc_init);
+}
+inline tw_gemm_args gemm_args() {
+  return detail::result<tw_gemm_args>(tw_gemm_args_init);
+}
+inline tw_launch_desc launch_desc() {
+  return detail::result<tw_launch_desc>(tw_launch_desc_init);
+}
+inline tw_tensor_map_desc tensor_map_desc() {
+  return detail::result<tw_tensor_map_desc>(tw_tensor_map_desc_init);
+}
+/// @}
+
+/// A device. Destroying it closes it: whatever was made from it then answers
+/// TW_ERROR_DEVICE_CLOSED, and its Memory is freed.
+class Device {
+ public:
+  explicit Device(tw_device_kind kind, int32_t ordinal = 0)
+      : Device(detail::result<tw_device*>(tw_device_create, kind, ordinal)) {}
+  /// On the caller's own context, which must outlive the device.
+  explicit Device(CUctx_st* context)
+      : Device(detail::result<tw_device*>(tw_device_create_from_context, context)) {}
+  static Device host() { return Device(TW_DEVICE_HOST); }
+  static Device cuda(int32_t ordinal = 0) { return Device(TW_DEVICE_CUDA, ordinal); }
+  /// How many there are; throws where there can be none, for want of a driver say.
+  static int32_t count(tw_device_kind kind) {
+    return detail::result<int32_t>(tw_device_count, kind);
+  }
+  Device(Device&&) noexcept = default;
+  Device& operator=(Device&&) noexcept = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  tw_device* get() const noexcept { return handle_.get(); }
+  tw_device_info info() const {
+    return detail::sized_result<tw_device_info>(tw_device_get_info, get());
+  }
+
+ private:
+  friend class Memory;  // which must know whether the handle still exists
+  explicit Device(tw_device* owned) : handle_(owned, tw_device_destroy) {}
+  std::shared_ptr<tw_device> handle_;
+};
+
+/// Device memory, freed at the end of its scope (or with its device, if that goes first).
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Device& device, uint64_t bytes)
+      : device_(device.handle_),
+        address_(detail::result<uint64_t>(tw_malloc, device.get(), bytes)),
+        bytes_(bytes) {}
+  ~Memory() { reset(); }
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  uint64_t address() const noexcept { return address_; }
+  uint64_t bytes() const noexcept { return bytes_; }
+  void reset() noexcept {
+    if (auto device = device_.lock()) (void)tw_free(device.get(), address_);
+    device_.reset();
+    address_ = bytes_ = 0;
+  }
+  void swap(Memory& other) noexcept {
+    device_.swap(other.device_);
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+ private:
+  std::weak_ptr<tw_device> device_;
+  uint64_t address_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+class Stream;
+
+/// A point in a stream's work.
+class Event : public detail::Handle<tw_event, tw_event_destroy> {
+ public:
+  explicit Event(const Device& device)
+      : Handle(detail::result<tw_event*>(tw_event_create, device.get())) {}
+  void record(const Stream& stream);
+  void synchronize() const { check(tw_event_synchronize(get())); }
+  bool done() const { return detail::done(tw_event_query(get())); }
+  /// From `start`, recorded earlier, to this one.
+  float milliseconds_since(const Event& start) const {
+    return detail::result<float>(tw_event_elapsed, start.get(), get());
+  }
+};
+
+/// A queue of work. Its members enqueue and return; host memory must stay valid until the work is
+/// done.
+class Stream : public detail::Handle<tw_stream, tw_stream_destroy> {
+ public:
+  explicit Stream(const Device& device)
+      : Handle(detail::result<tw_stream*>(tw_stream_create, device.get())) {}
+  /// Over the caller's own stream, which must outlive this one.
+  Stream(const Device& device, CUstream_st* cuda_stream)
+      : Handle(detail::result<tw_stream*>(tw_stream_create_from, device.get(), cuda_stream)) {}
+  void synchronize() const { check(tw_stream_synchronize(get())); }
+  bool done() const { return detail::done(tw_stream_query(get())); }
+  void wait(const Event& event) { check(tw_stream_wait_event(get(), event.get())); }
+
+  template <typename T>
+  void to_device(uint64_t dst, std::span<const T> src) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    check(tw_memcpy_to_device(get(), dst, src.data(), src.size_bytes()));
+  }
+  template <typename T>
+  void to_device(const Memory& dst, const std::vector<T>& src) {
+    to_device(dst.address(), std::span<const T>(src));
+  }
+  template <typename T>
+  void to_host(std::span<T> dst, uint64_t src) {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>);
+    check(tw_memcpy_to_host(get(), dst.data(), src, dst.size_bytes()));
+  }
+  template <typename T>
+  void to_host(std::vector<T>& dst, const Memory& src) {
+    to_host(std::span<T>(dst), src.address());
+  }
+  void on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
+    check(tw_memcpy_on_device(get(), dst, src, bytes));
+  }
+  void fill(uint64_t dst, uint8_t value, uint64_t bytes) {
+    check(tw_memset(get(), dst, value, bytes));
+  }
+};
+
+inline void Event::record(const Stream& stream) {
+  check(tw_event_record(get(), stream.get()));
+}
+
+/// A layout of CuTe's algebra.
+class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
+ public:
+  using Numbers = std::span<const int64_t>;
+
+  /// From its text, `((2,3),4):((1,8),2)`.
+  explicit Layout(const std::string& text)
+      : Layout(detail::result<tw_layout*>(tw_layout_parse, text.c_str())) {}
+  /// Flat; without strides the compact column-major one.
+  explicit Layout(Numbers shape, Numbers stride = {}) : Layout(flat(shape, stride)) {}
+  /// Takes over a handle that the C API gave.
+  explicit Layout(tw_layout* owned) noexcept : Handle(owned) {}
+
+  std::string text() const { return detail::text(tw_layout_format, get()); }
+  int64_t size() const { return detail::result<int64_t>(tw_layout_size, get()); }
+  int64_t cosize() const { return detail::result<int64_t>(tw_layout_cosize, get()); }
+  int32_t rank() const { return detail::result<int32_t>(tw_layout_rank, get()); }
+  int32_t depth() const { return detail::result<int32_t>(tw_layout_depth, get()); }
+  int32_t leaves() const { return detail::result<int32_t>(tw_layout_leaves, get()); }
+  Layout mode(int32_t mode) const {
+    return Layout(detail::result<tw_layout*>(tw_layout_mode, get(), mode));
+  }
+  /// The index of one linear coordinate, one for each mode, or one for each leaf.
+  int64_t operator()(Numbers coord) const {
+    return detail::result<int64_t>(tw_layout_crd2idx, get(), coord.data(), length(coord));
+  }
+  template <typename... Integers>
+  requires(sizeof...(Integers) > 0 && (std::is_integral_v<Integers> && ...)) int64_t operator()(
+      Integers... coord) const {
+    const std::array<int64_t, sizeof...(Integers)> numbers{static_cast<int64_t>(coord)...};
+    return (*this)(Numbers(numbers));
+  }
+  /// What a coordinate tensor gives: a number for each basis element.
+  std::vector<int64_t> coordinate(Numbers coord) const {
+    std::vector<int64_t> out(TW_LAYOUT_MAX_LEAVES);
+    out.resize(static_cast<size_t>(detail::result<int32_t>(
+        tw_layout_crd2crd, get(), coord.data(), length(coord), out.data(), length(out))));
+    return out;
+  }
+  /// A linear coordinate as one number for each leaf.
+  std::vector<int64_t> unravel(int64_t linear) const {
+    std::vector<int64_t> out(static_cast<size_t>(leaves()));
+    check(tw_layout_idx2crd(get(), linear, out.data(), length(out)));
+    return out;
+  }
+  /// The smallest linear coordinate that has this index.
+  int64_t find(int64_t index) const {
+    return detail::result<int64_t>(tw_layout_find, get(), index);
+  }
+  /// One tile, and the index of its first element.
+  std::pair<Layout, int64_t> local_tile(Numbers tile, Numbers coord) const {
+    same_length(tile, coord);
+    tw_layout* out = nullptr;
+    int64_t offset = 0;
+    check(tw_layout_local_tile(get(), length(tile), tile.data(), coord.data(), &out, &offset));
+    return {Layout(out), offset};
+  }
+
+ private:
+  static int32_t length(Numbers numbers) { return static_cast<int32_t>(numbers.size()); }
+  static void same_length(Numbers a, Numbers b) {
+    if (a.size() != b.size()) throw std::invalid_argument("tilewright::Layout: unequal lengths");
+  }
+  static tw_layout* flat(Numbers shape, Numbers stride) {
+    if (!stride.empty()) same_length(shape, stride);
+    return detail::result<tw_layout*>(tw_layout_create, length(shape), shape.data(),
+                                      stride.empty() ? nullptr : stride.data());
+  }
+};
+
+/// A tensor map; as an argument of Kernel::launch() it is its 128 bytes.
+class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
+ public:
+  TensorMap(const Device& device, const tw_tensor_map_desc& desc)
+      : Handle(detail::result<tw_tensor_map*>(tw_tensor_map_create, device.get(), &desc)) {}
+  /// Every rule that the description breaks on a chip; none where it would be accepted.
+  static std::vector<tw_rule_violation> violations(const tw_tensor_map_desc& desc, tw_arch arch) {
+    int32_t count = 0;
+    const tw_status status = tw_tensor_map_check(&desc, arch, nullptr, 0, &count);
+    if (status != TW_ERROR_RULE) check(status);
+    tw_rule_violation empty{};
+    empty.struct_size = sizeof(empty);
+    std::vector<tw_rule_violation> out(static_cast<size_t>(count), empty);
+    if (count > 0) (void)tw_tensor_map_check(&desc, arch, out.data(), count, &count);
+    return out;
+  }
+  std::array<std::byte, 128> bytes() const {
+    std::array<std::byte, 128> out{};
+    check(tw_tensor_map_bytes(get(), out.data()));
+    return out;
+  }
+  tw_tensor_map_desc desc() const {
+    return detail::sized_result<tw_tensor_map_desc>(tw_tensor_map_get_desc, get());
+  }
+  Layout coordinates() const {
+    return Layout(detail::result<tw_layout*>(tw_tensor_map_coordinates, get()));
+  }
+  std::string explain() const { return detail::text(tw_tensor_map_explain, get()); }
+};
+
+/// A kernel of the caller's own.
+class Kernel : public detail::Handle<tw_kernel, tw_kernel_destroy> {
+ public:
+  tw_kernel_info info() const {
+    return detail::sized_result<tw_kernel_info>(tw_kernel_get_info, get());
+  }
+  /// Blocks that one SM holds, and clusters that the device holds.
+  std::pair<int32_t, int32_t> occupancy(const tw_launch_desc& desc) const {
+    int32_t blocks = 0;
+    int32_t clusters = 0;
+    check(tw_kernel_occupancy(get(), &desc, &blocks, &clusters));
+    return {blocks, clusters};
+  }
+  /// Launches with the parameters in order; each has the type that the kernel declares.
+  template <typename... Params>
+  void launch(const Stream& stream, const tw_launch_desc& desc, const Params&... params) const {
+    std::array<uint32_t, sizeof...(Params) + 1> sizes{};
+    std::array<std::byte, (size_of<Params>() + ... + 1)> packed{};
+    [[maybe_unused]] size_t count = 0;
+    [[maybe_unused]] size_t end = 0;
+    (pack(params, sizes[count++], packed.data(), end), ...);
+    check(tw_launch(stream.get(), get(), &desc, sizeof...(Params), sizes.data(), packed.data()));
+  }
+
+ private:
+  friend class Module;
+  explicit Kernel(tw_kernel* owned) noexcept : Handle(owned) {}
+
+  template <typename T>
+  static constexpr size_t size_of() {
+    return std::is_same_v<T, TensorMap> ? 128 : sizeof(T);
+  }
+  template <typename T>
+  static void pack(const T& value, uint32_t& size, std::byte* packed, size_t& end) {
+    size = static_cast<uint32_t>(size_of<T>());
+    if constexpr (std::is_same_v<T, TensorMap>) {
+      check(tw_tensor_map_bytes(value.get(), packed + end));
+    } else {
+      static_assert(std::is_trivially_copyable_v<T>);
+      std::memcpy(packed + end, &value, sizeof(T));
+    }
+    end += size;
+  }
+};
+
+/// A fatbin, cubin or PTX of the caller's own.
+class Module : public detail::Handle<tw_module, tw_module_destroy> {
+ public:
+  Module(const Device& device, std::span<const std::byte> image)
+      : Handle(
+            detail::result<tw_module*>(tw_module_load, device.get(), image.data(), image.size())) {}
+  Kernel kernel(const std::string& name) const {
+    return Kernel(detail::result<tw_kernel*>(tw_kernel_get, get(), name.c_str()));
+  }
+};
+
+/// An operation, made once and run many times. run() takes the arguments of the plan's operation.
+class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
+ public:
+  static Plan copy(const Device& device, const tw_copy_desc& desc) {
+    return Plan(TW_OP_COPY, detail::result<tw_plan*>(tw_copy_plan, device.get(), &desc));
+  }
+  static Plan prefetch(const Device& device, const tw_prefetch_desc& desc) {
+    return Plan(TW_OP_PREFETCH, detail::result<tw_plan*>(tw_prefetch_plan, device.get(), &desc));
+  }
+  static Plan gather(const Device& device, const tw_rows_desc& desc) {
+    return Plan(TW_OP_GATHER, detail::result<tw_plan*>(tw_gather_plan, device.get(), &desc));
+  }
+  static Plan scatter(const Device& device, const tw_rows_desc& desc) {
+    return Plan(TW_OP_SCATTER, detail::result<tw_plan*>(tw_scatter_plan, device.get(), &desc));
+  }
+  static Plan gemm(const Device& device, const tw_gemm_desc& desc) {
+    return Plan(TW_OP_GEMM, detail::result<tw_plan*>(tw_gemm_plan, device.get(), &desc));
+  }
+
+  void run(const Stream& stream, const tw_copy_args& args) const {
+    check(tw_copy_run(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_prefetch_args& args) const {
+    check(tw_prefetch_run(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_rows_args& args) const {
+    check((op_ == TW_OP_SCATTER ? tw_scatter_run : tw_gather_run)(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_gemm_args& args) const {
+    check(tw_gemm_run(get(), stream.get(), &args));
+  }
+  tw_plan_info info() const { return detail::sized_result<tw_plan_info>(tw_plan_get_info, get()); }
+  std::string explain() const { return detail::text(tw_plan_explain, get()); }
+
+ private:
+  Plan(tw_op op, tw_plan* owned) noexcept : Handle(owned), op_(op) {}
+  tw_op op_;
+};
+
+}  // namespace tilewright
+
+#endif  // TILEWRIGHT_HPP
