@@ -29,9 +29,8 @@ finish() {
 }
 trap finish EXIT
 
-say() { printf '== %s\n' "$*"; }
-have() { command -v "$1" >/dev/null 2>&1; }
-header() { printf '#include <%s>\n' "$1" | c++ -E -x c++ - >/dev/null 2>&1; }
+# shellcheck source-path=SCRIPTDIR
+. "$root/tests/setup.sh"
 
 # --- What is needed -------------------------------------------------------------------------
 
@@ -56,62 +55,6 @@ look() {
   have doxygen || may+=(doxygen)
   have abidiff || may+=(abigail-tools)
   have shellcheck || may+=(shellcheck)
-}
-
-# Meson 1.0.1 or later: the system's, or one in a virtual environment (Ubuntu 22.04 has 0.61).
-meson_works() {
-  if [ -x "$build/venv/bin/meson" ]; then
-    meson=$build/venv/bin/meson
-    return 0
-  fi
-  meson=meson
-  have meson && meson --version | python3 -c '
-import re, sys
-sys.exit(tuple(map(int, re.findall(r"\d+", sys.stdin.read())[:3])) < (1, 0, 1))'
-}
-
-as_root=()
-can_install() {
-  have apt-get || return 1
-  if [ "$(id -u)" -eq 0 ]; then return 0; fi
-  have sudo && sudo -n true >/dev/null 2>&1 && as_root=(sudo -n)
-}
-
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
-
-install_missing() {
-  look
-  if [ $((${#must[@]} + ${#may[@]})) -eq 0 ]; then return; fi
-  if can_install; then
-    say "installing: ${must[*]} ${may[*]}"
-    apt update || true
-    # One by one where all at once fails: a package that this system lacks must not hold up others.
-    apt install -y --no-install-recommends "${must[@]}" "${may[@]}" ||
-      for package in "${must[@]}" "${may[@]}"; do
-        apt install -y --no-install-recommends "$package" || true
-      done
-    look
-    if ! meson_works; then
-      say 'the system has no Meson 1.0.1: putting one into a virtual environment'
-      apt install -y --no-install-recommends python3-venv || true
-      if python3 -m venv "$build/venv"; then
-        "$build/venv/bin/pip" install -q 'meson>=1.0.1,<2' || rm -rf "$build/venv"
-      fi
-      look
-    fi
-  fi
-  if [ ${#may[@]} -gt 0 ]; then
-    say "missing, tests that want it are skipped: ${may[*]}"
-  fi
-  if [ ${#must[@]} -gt 0 ]; then
-    say "missing: ${must[*]}"
-    say "run as root: apt-get install ${must[*]}"
-    case " ${must[*]} " in *" meson "*)
-      say "or, where that Meson is older than 1.0.1: python3 -m venv $build/venv &&" \
-        "$build/venv/bin/pip install 'meson>=1.0.1,<2'" ;;
-    esac
-    exit 1
-  fi
 }
 
 # --- One configuration ----------------------------------------------------------------------
