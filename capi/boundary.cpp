@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "boundary.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tw::capi {
+namespace {
+
+// No struct of ours comes near; a larger number is an uninitialised one, and believing it would
+// mean reading that far.
+constexpr uint32_t kMaxStructSize = 4096;
+
+Status check_struct_size(uint32_t size, const char* argument, const StructSizes& sizes) {
+  if (size == 0)
+    return fail(Code::ERROR_STRUCT_SIZE,
+                {.argument = argument, .got = 0, .limit = static_cast<int64_t>(sizes.ours)},
+                "%s->struct_size is 0: call the struct's init function, or set it to sizeof (%zu)",
+                argument, sizes.ours);
+  if (size < sizes.first || size > kMaxStructSize || size % sizes.alignment != 0)
+    return fail(Code::ERROR_STRUCT_SIZE,
+                {.argument = argument, .got = size, .limit = static_cast<int64_t>(sizes.first)},
+                "%s->struct_size is %u, the size of no version of the struct: the first has %zu "
+                "bytes, this library's %zu",
+                argument, size, sizes.first, sizes.ours);
+  return Code::OK;
+}
+
+}  // namespace
+
+Status require(const void* pointer, const char* argument) {
+  if (pointer) return Code::OK;
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument}, "%s is NULL", argument);
+}
+
+Status same_device(const Device& a, const char* name_a, const Device& b, const char* name_b) {
+  if (&a == &b) return Code::OK;
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = name_b},
+              "%s is of device \"%s\" %d and %s of device \"%s\" %d%s: handles that work together "
+              "must come from one device handle",
+              name_a, a.info().name.c_str(), a.info().ordinal, name_b, b.info().name.c_str(),
+              b.info().ordinal,
+              a.info().kind == b.info().kind && a.info().ordinal == b.info().ordinal
+                  ? ", opened twice"
+                  : "");
+}
+
+Status read_struct_bytes(const void* in, const char* argument, const StructSizes& sizes,
+                         void* out) {
+  TW_TRY(require(in, argument));
+  uint32_t size = 0;
+  std::memcpy(&size, in, sizeof size);
+  TW_TRY(check_struct_size(size, argument, sizes));
+  const auto* bytes = static_cast<const unsigned char*>(in);
+  for (size_t i = sizes.ours; i < size; ++i)
+    if (bytes[i] != 0)
+      return fail(Code::ERROR_STRUCT_SIZE,
+                  {.argument = argument, .got = size, .limit = static_cast<int64_t>(sizes.ours)},
+                  "%s sets a field at byte %zu that this library does not know: its struct ends at "
+                  "%zu; leave the field zero or use a newer library",
+                  argument, i, sizes.ours);
+  std::memcpy(out, in, std::min<size_t>(size, sizes.ours));
+  const auto ours = static_cast<uint32_t>(sizes.ours);
+  std::memcpy(out, &ours, sizeof ours);
+  return Code::OK;
+}
+
+Status clear_struct_bytes(void* out, const char* argument, const StructSizes& sizes) {
+  TW_TRY(require(out, argument));
+  uint32_t size = 0;
+  std::memcpy(&size, out, sizeof size);
+  TW_TRY(check_struct_size(size, argument, sizes));
+  std::memset(static_cast<unsigned char*>(out) + sizeof size, 0, size - sizeof size);
+  return Code::OK;
+}
+
+void write_struct_bytes(void* out, const StructSizes& sizes, const void* value) {
+  uint32_t size = 0;
+  std::memcpy(&size, out, sizeof size);
+  std::memcpy(static_cast<unsigned char*>(out) + sizeof size,
+              static_cast<const unsigned char*>(value) + sizeof size,
+              std::min<size_t>(size, sizes.ours) - sizeof size);
+}
+
+Status write_text(std::string_view text, char* buffer, size_t capacity, size_t* length) {
+  if (length) *length = text.size() + 1;
+  if (capacity == 0) {
+    if (!buffer && length) return Code::OK;  // a question for the length alone
+  } else {
+    TW_TRY(require(buffer, "buffer"));
+    const size_t part = std::min(text.size(), capacity - 1);
+    std::memcpy(buffer, text.data(), part);
+    buffer[part] = '\0';
+  }
+  if (capacity > text.size()) return Code::OK;
+  return fail(Code::ERROR_BUFFER_TOO_SMALL,
+              {.argument = "capacity",
+               .got = static_cast<int64_t>(capacity),
+               .limit = static_cast<int64_t>(text.size() + 1)},
+              "the text needs %zu bytes and capacity is %zu", text.size() + 1, capacity);
+}
+
+}  // namespace tw::capi

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every body of the C API shares: the handles, the exception wall, the argument rules.
+//
+// A body has one shape: guard([&] { outputs cleared, arguments checked, handles alive; one call
+// into the library; result converted }). Nothing else belongs there.
+//
+//   tw_status tw_event_query(tw_event* event) {
+//     return guard([&]() -> Status {
+//       TW_TRY(usable(event, "event"));
+//       return event->value->query();
+//     });
+//   }
+//
+// Ownership: a handle owns its object, and the object holds its device alive by shared_ptr.
+
+#include <cxxabi.h>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "base/status.hpp"
+#include "runtime/device.hpp"
+#include "tensor_map/tensor_map.hpp"
+#include "tilewright.h"
+
+namespace tw {
+class Plan;
+}
+
+struct tw_device {
+  std::shared_ptr<tw::Device> value;
+  tw::Device& device() const { return *value; }
+};
+struct tw_stream {
+  std::unique_ptr<tw::Stream> value;
+  tw::Device& device() const { return *value->device(); }
+};
+struct tw_event {
+  std::unique_ptr<tw::Event> value;
+  tw::Device& device() const { return *value->device(); }
+};
+struct tw_module {
+  std::unique_ptr<tw::Module> value;
+  tw::Device& device() const { return *value->device(); }
+};
+struct tw_kernel {
+  std::unique_ptr<tw::Kernel> value;
+  tw::Device& device() const { return *value->device(); }
+};
+struct tw_tensor_map {
+  std::shared_ptr<tw::Device> owner;
+  tw::TensorMapDesc desc;
+  tw::TensorMapBytes bytes;
+  tw::Device& device() const { return *owner; }
+};
+struct tw_plan {
+  std::unique_ptr<tw::Plan> value;
+  tw::Device& device() const;  // plan.cpp, which knows tw::Plan
+};
+// tw_layout, which belongs to no device, is in layout_handle.hpp.
+
+namespace tw::capi {
+
+/// Runs a body: no exception leaves the library, and its Status becomes the number.
+template <class Body>
+tw_status guard(Body&& body) {
+  try {
+    const Status status = std::forward<Body>(body)();
+    return static_cast<tw_status>(status.code());
+  } catch (const std::bad_alloc&) {
+    return static_cast<tw_status>(
+        fail(Code::ERROR_OUT_OF_MEMORY, {}, "host memory is exhausted").code());
+#ifdef __GLIBCXX__
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_cancel and pthread_exit: swallowing their unwinding would abort the process
+#endif
+  } catch (const std::exception& error) {
+    return static_cast<tw_status>(
+        fail(Code::ERROR_INTERNAL, {}, "unexpected exception: %s", error.what()).code());
+  } catch (...) {
+    return static_cast<tw_status>(
+        fail(Code::ERROR_INTERNAL, {}, "unexpected exception of unknown type").code());
+  }
+}
+
+/// A pointer argument that must not be NULL.
+Status require(const void* pointer, const char* argument);
+
+/// An output argument: not NULL, and cleared at once so that it is 0 or NULL after any failure.
+/// Outputs come first in a body, before other arguments are looked at.
+template <class T>
+Status output(T* pointer, const char* argument) {
+  TW_TRY(require(pointer, argument));
+  *pointer = T{};
+  return Code::OK;
+}
+
+/// A handle argument: not NULL, its device neither closed, lost nor of another process.
+template <class Handle>
+Status usable(const Handle* handle, const char* argument) {
+  TW_TRY(require(handle, argument));
+  return handle->device().alive();
+}
+
+/// Two handles that passed usable() and must belong together.
+Status same_device(const Device& a, const char* name_a, const Device& b, const char* name_b);
+template <class A, class B>
+Status same_device(const A* a, const char* name_a, const B* b, const char* name_b) {
+  return same_device(a->device(), name_a, b->device(), name_b);
+}
+
+/// Size of a public struct in the first version of the API, from structs.inc.
+template <class T>
+inline constexpr size_t kFirstSize = 0;
+#define TW_STRUCT(type, last)                                                           \
+  template <>                                                                           \
+  inline constexpr size_t kFirstSize<type> =                                            \
+      (offsetof(type, last) + sizeof(type::last) + alignof(type) - 1) / alignof(type) * \
+      alignof(type);
+#include "structs.inc"
+#undef TW_STRUCT
+
+/// The sizes of one public struct, for the three functions below.
+struct StructSizes {
+  size_t first;  ///< of the API's first version
+  size_t ours;   ///< of this library
+  size_t alignment;
+};
+template <class T>
+inline constexpr StructSizes kStructSizes{kFirstSize<T>, sizeof(T), alignof(T)};
+
+Status read_struct_bytes(const void* in, const char* argument, const StructSizes& sizes, void* out);
+Status clear_struct_bytes(void* out, const char* argument, const StructSizes& sizes);
+void write_struct_bytes(void* out, const StructSizes& sizes, const void* value);
+
+/// A description that comes in. `out` holds the defaults on entry (from tw_x_desc_init) and the
+/// caller's fields on return: what a shorter struct lacks keeps its default, a longer struct may
+/// bring zeros alone in what this library does not know.
+template <class T>
+Status read_struct(const T* in, const char* argument, T* out) {
+  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
+  return read_struct_bytes(in, argument, kStructSizes<T>, out);
+}
+
+/// An information struct that goes out, first step: checks its struct_size and clears the rest.
+template <class T>
+Status output_struct(T* out, const char* argument) {
+  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
+  return clear_struct_bytes(out, argument, kStructSizes<T>);
+}
+
+/// Second step: copies as many bytes as the caller has room for. `value.struct_size` is ignored.
+template <class T>
+void write_struct(T* out, const T& value) {
+  write_struct_bytes(out, kStructSizes<T>, &value);
+}
+
+/// Fills a description with its defaults for tw_x_desc_init; struct_size becomes this library's.
+template <class T>
+Status init_struct(T* out, const char* argument, T defaults) {
+  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
+  TW_TRY(require(out, argument));
+  defaults.struct_size = sizeof(T);
+  *out = defaults;
+  return Code::OK;
+}
+
+/// A text that goes into the caller's buffer, cut but always terminated. `length`, where not NULL,
+/// becomes the bytes that the whole text needs with its zero.
+Status write_text(std::string_view text, char* buffer, size_t capacity, size_t* length);
+
+}  // namespace tw::capi
