@@ -19,7 +19,11 @@ namespace tw {
 }
 
 /// a rounded up to a multiple of b (b > 0, a >= 0, no overflow check: for sizes already bounded).
-constexpr int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b * b;
+}
+constexpr int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 }  // namespace tw

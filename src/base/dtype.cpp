@@ -25,7 +25,9 @@ const Row* find(DType dtype) {
 
 }  // namespace
 
-bool is_dtype(int32_t value) { return find(static_cast<DType>(value)) != nullptr; }
+bool is_dtype(int32_t value) {
+  return find(static_cast<DType>(value)) != nullptr;
+}
 
 int32_t dtype_bits(DType dtype) {
   const Row* row = find(dtype);

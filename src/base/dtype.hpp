@@ -17,7 +17,9 @@ bool is_dtype(int32_t value);
 /// Bits of one element; 0 for a number that names no type.
 int32_t dtype_bits(DType dtype);
 /// Bytes of one element; every type of the list is a whole number of bytes.
-inline int32_t dtype_bytes(DType dtype) { return dtype_bits(dtype) / 8; }
+inline int32_t dtype_bytes(DType dtype) {
+  return dtype_bits(dtype) / 8;
+}
 /// "bf16", ...; "?" for a number that names no type.
 const char* dtype_name(DType dtype);
 /// CUtensorMapDataType's number, or -1.

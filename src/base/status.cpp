@@ -64,7 +64,9 @@ Status fail_context(Status status, const char* format, ...) {
   return status;
 }
 
-const ErrorInfo& last_error() { return t_last_error; }
+const ErrorInfo& last_error() {
+  return t_last_error;
+}
 
 void clear_error() {
   t_last_error.code = Code::OK;

@@ -60,7 +60,7 @@ void clear_error();
 
 }  // namespace tw
 
-#define TW_TRY(expression)                             \
-  do {                                                 \
+#define TW_TRY(expression)                                                              \
+  do {                                                                                  \
     if (::tw::Status try_status_ = (expression); !try_status_.ok()) return try_status_; \
   } while (0)

@@ -53,6 +53,6 @@
 #error "TW_SHARD must be 0 to 7"
 #endif
 
-#define TW_EMIT(feature, shard, ...)                                           \
-  TW_EMIT_CAT(TW_EMIT_BY_, TW_HAS_##feature)                                   \
+#define TW_EMIT(feature, shard, ...)         \
+  TW_EMIT_CAT(TW_EMIT_BY_, TW_HAS_##feature) \
   (TW_EMIT_CAT(TW_EMIT_BY_, TW_EMIT_CAT(TW_EMIT_SHARD_, shard))(__VA_ARGS__))

@@ -21,8 +21,8 @@ enum class Family : int32_t {
 
 class HostEngine;
 
-/// Runs a whole launch on the CPU. `arguments` is the family's argument struct; `grid` and `cluster`
-/// are what a GPU would have been launched with.
+/// Runs a whole launch on the CPU. `arguments` is the family's argument struct; `grid` and
+/// `cluster` are what a GPU would have been launched with.
 using HostBody = void (*)(HostEngine& engine, const void* arguments);
 
 struct KernelRow {

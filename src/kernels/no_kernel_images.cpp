@@ -4,6 +4,8 @@
 
 namespace tw {
 
-KernelImage kernel_image(Family, int32_t) { return {nullptr, 0}; }
+KernelImage kernel_image(Family, int32_t) {
+  return {nullptr, 0};
+}
 
 }  // namespace tw

@@ -6,8 +6,8 @@
 
 namespace tw {
 
-Status prepare_row(Device& device, Family family, const KernelRow* row,
-                   uint32_t dynamic_smem_bytes, PreparedKernel* out) {
+Status prepare_row(Device& device, Family family, const KernelRow* row, uint32_t dynamic_smem_bytes,
+                   PreparedKernel* out) {
   if (!row) {
     const DeviceInfo& info = device.info();
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "desc"},
@@ -33,12 +33,11 @@ Status check_alignment(const char* argument, uint32_t alignment, uint32_t elemen
                 "%s is %" PRIu32 ": a promised alignment is a power of two, or 0 for none",
                 argument, alignment);
   if (alignment < element)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = argument, .rule = "alignment_of_element", .got = alignment,
-                 .limit = element},
-                "%s is %" PRIu32 ", less than the element's %" PRIu32
-                " bytes: promise at least that, or 0",
-                argument, alignment, element);
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = argument, .rule = "alignment_of_element", .got = alignment, .limit = element},
+        "%s is %" PRIu32 ", less than the element's %" PRIu32 " bytes: promise at least that, or 0",
+        argument, alignment, element);
   return {};
 }
 

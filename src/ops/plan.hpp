@@ -76,8 +76,8 @@ const KernelRow* find_row(const Device& device, Family family, Fits fits) {
 }
 
 /// Prepares a row, or fails with TW_ERROR_UNSUPPORTED naming what is missing where row is nullptr.
-Status prepare_row(Device& device, Family family, const KernelRow* row,
-                   uint32_t dynamic_smem_bytes, PreparedKernel* out);
+Status prepare_row(Device& device, Family family, const KernelRow* row, uint32_t dynamic_smem_bytes,
+                   PreparedKernel* out);
 
 /// SMs that a plan may fill: the context's, at most max_sms unless that is 0.
 uint32_t usable_sms(const Device& device, uint32_t max_sms);

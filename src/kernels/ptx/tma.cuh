@@ -50,10 +50,10 @@ __device__ __forceinline__ void load_2d_multicast(u32 shared, const KernelMap* m
 }
 
 __device__ __forceinline__ void store_2d(const KernelMap* map, u32 shared, i32 x, i32 y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::
-                   "l"(map),
-               "r"(shared), "r"(x), "r"(y)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+      "r"(shared), "r"(x), "r"(y)
+      : "memory");
 }
 
 __device__ __forceinline__ void prefetch_2d(const KernelMap* map, i32 x, i32 y) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emits the gemm rows that the target and the shard have.
+#include "kernels/emit.cuh"
+#include "kernels/gemm/gemm_plain.cuh"
+#if TW_HAS_wgmma
+#include "kernels/gemm/gemm_wgmma.cuh"
+#endif
+
+namespace tw {
+using BF16 = Bf16;
+inline constexpr int kOrderROW = 0;
+inline constexpr int kOrderCOLUMN = 1;
+}  // namespace tw
+
+#define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, stages, cm, cn)     \
+  TW_EMIT(feature, shard,                                                                          \
+          extern "C" __global__ void __launch_bounds__(128 * (1 + tm / 64), 1)                     \
+              symbol(const __grid_constant__ tw::GemmArgs args) {                                  \
+                tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order,                \
+                                              tw::kOrder##b_order, tm, tn, tk, stages, cm, cn>>(   \
+                    args);                                                                         \
+              })
+#define TW_GEMM_PLAIN(feature, shard, symbol, in, out, tm, tn, tk)                                 \
+  TW_EMIT(feature, shard,                                                                          \
+          extern "C" __global__ void __launch_bounds__(tw::kPlainThreads)                          \
+              symbol(const __grid_constant__ tw::GemmArgs args) {                                  \
+                tw::gemm_plain<tw::in, tw::out>(args);                                             \
+              })
+#define TW_GEMM_HOST(symbol, body, variant)
+#include "kernels/gemm/kernels.inc"

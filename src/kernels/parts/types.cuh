@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Element types of the kernels, as tags: how they are stored and converted.
+
+#include "kernels/ptx/matrix.cuh"
+
+namespace tw {
+
+struct Bf16 {
+  using Storage = unsigned short;
+  static constexpr u32 kBytes = 2;
+  static __device__ __forceinline__ u32 pack(float low, float high) {
+    return ptx::pack_bf16(low, high);
+  }
+  static __device__ __forceinline__ Storage from_float(float value) {
+    return static_cast<Storage>(ptx::pack_bf16(value, 0.0f));
+  }
+  static __device__ __forceinline__ float to_float(Storage bits) {
+    return ptx::bf16_to_float(bits);
+  }
+  static __device__ __forceinline__ void mma(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    ptx::mma_bf16(d, a, b);
+  }
+};
+
+struct F16 {
+  using Storage = unsigned short;
+  static constexpr u32 kBytes = 2;
+  static __device__ __forceinline__ u32 pack(float low, float high) {
+    return ptx::pack_f16(low, high);
+  }
+  static __device__ __forceinline__ Storage from_float(float value) {
+    return static_cast<Storage>(ptx::pack_f16(value, 0.0f));
+  }
+  static __device__ __forceinline__ float to_float(Storage bits) { return ptx::f16_to_float(bits); }
+  static __device__ __forceinline__ void mma(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    ptx::mma_f16(d, a, b);
+  }
+};
+
+struct F32 {
+  using Storage = float;
+  static constexpr u32 kBytes = 4;
+  static __device__ __forceinline__ Storage from_float(float value) { return value; }
+  static __device__ __forceinline__ float to_float(Storage value) { return value; }
+};
+
+}  // namespace tw
