@@ -15,6 +15,7 @@ struct session {
   tw_event* start;
   tw_event* stop;
   tw_plan* plan;
+  tw_plan_info plan_info;
   uint64_t input[MAX_INPUTS];
   uint64_t result;
   float best_ms;
