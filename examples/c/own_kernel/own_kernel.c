@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program's own kernel with the library's tensor maps: own_kernel [tma_load.fatbin]
+ *
+ * For each swizzle the kernel loads one box by the TMA and hands shared memory back as it lies;
+ * here every element is then looked for where the swizzle's definition puts it. Exit code: 0 all
+ * found, 1 something failed, 77 there is no GPU to ask. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tilewright/tilewright.h>
+
+/* The tensor, and the box's place in it: it hangs over the right and lower edges, where the TMA
+ * fills with zeros. */
+enum { ROWS = 40, COLUMNS = 104, BOX_ROWS = 32, FIRST_ROW = 13, FIRST_COLUMN = 48 };
+enum { BOX_BYTES_MAX = BOX_ROWS * 128, THREADS = 128 };
+
+static const struct {
+  const char* name;
+  tw_swizzle swizzle;
+  int span; /* bytes of a box row: the swizzle's own width */
+} kCases[] = {{"none", TW_SWIZZLE_NONE, 128},
+              {"32B", TW_SWIZZLE_32B, 32},
+              {"64B", TW_SWIZZLE_64B, 64},
+              {"128B", TW_SWIZZLE_128B, 128}};
+
+static int library_failed(const char* doing) {
+  fprintf(stderr, "own_kernel: %s: %s\n", doing, tw_last_error());
+  return 1;
+}
+
+/* Where element (row, column) of a box lies in shared memory, in elements: a row is cut into chunks
+ * of 8 elements (16 bytes), and the chunk's number is XORed with bits of the row's. At 128 bytes
+ * that is ((column / 8) ^ (row % 8)) * 8 + column % 8; the narrower swizzles change to the next
+ * pattern each time that 128 bytes are full, so every second or every fourth row. */
+static int place(tw_swizzle swizzle, int span, int row, int column) {
+  const int width = span / 2;
+  const int chunks = span / 16;
+  const int pattern = swizzle == TW_SWIZZLE_NONE ? 0 : row / (128 / span) % chunks;
+  return row * width + ((column / 8) ^ pattern) * 8 + column % 8;
+}
+
+/* The tensor's element: no two are equal, none is 0. */
+static uint16_t element(int row, int column) {
+  return (uint16_t)(1 + row * COLUMNS + column);
+}
+
+static uint16_t expected(int row, int column) {
+  if (row >= ROWS || column >= COLUMNS) return 0;
+  return element(row, column);
+}
+
+/* Compares what came back with the definition; returns how many elements are elsewhere. */
+static int compare(int index, const uint16_t* box) {
+  const int width = kCases[index].span / 2;
+  int wrong = 0;
+  for (int row = 0; row < BOX_ROWS; row++) {
+    for (int column = 0; column < width; column++) {
+      const int at = place(kCases[index].swizzle, kCases[index].span, row, column);
+      wrong += box[at] != expected(FIRST_ROW + row, FIRST_COLUMN + column);
+    }
+  }
+  return wrong;
+}
+
+/* One load with one swizzle. */
+static int run_case(tw_device* device, tw_stream* stream, tw_kernel* kernel, int index,
+                    uint64_t tensor, uint64_t out) {
+  uint16_t box[BOX_BYTES_MAX / 2];
+  const uint32_t bytes = (uint32_t)(BOX_ROWS * kCases[index].span);
+
+  tw_tensor_map_desc desc;
+  tw_tensor_map* map = NULL;
+  tw_tensor_map_desc_init(&desc);
+  desc.dtype = TW_DTYPE_BF16;
+  desc.swizzle = kCases[index].swizzle;
+  desc.global_address = tensor;
+  desc.global_dim[0] = COLUMNS;
+  desc.global_dim[1] = ROWS;
+  desc.global_strides[0] = COLUMNS * 2;
+  desc.box_dim[0] = (uint32_t)kCases[index].span / 2;
+  desc.box_dim[1] = BOX_ROWS;
+  if (tw_tensor_map_create(device, &desc, &map) != TW_OK) return library_failed("tensor map");
+
+  /* The kernel's parameters, one behind the other: the map by value, out, bytes, x, y. */
+  const uint32_t sizes[5] = {128, 8, 4, 4, 4};
+  const int32_t x = FIRST_COLUMN;
+  const int32_t y = FIRST_ROW;
+  unsigned char params[128 + 8 + 4 + 4 + 4];
+  tw_status status = tw_tensor_map_bytes(map, params);
+  tw_tensor_map_destroy(map); /* its bytes are all that a launch takes */
+  memcpy(params + 128, &out, 8);
+  memcpy(params + 136, &bytes, 4);
+  memcpy(params + 140, &x, 4);
+  memcpy(params + 144, &y, 4);
+
+  tw_launch_desc launch;
+  tw_launch_desc_init(&launch);
+  launch.block[0] = THREADS;
+  launch.dynamic_smem_bytes = bytes + 1024;
+  if (status != TW_OK || tw_memset(stream, out, 0xAB, BOX_BYTES_MAX) != TW_OK ||
+      tw_launch(stream, kernel, &launch, 5, sizes, params) != TW_OK ||
+      tw_memcpy_to_host(stream, box, out, bytes) != TW_OK ||
+      tw_stream_synchronize(stream) != TW_OK) {
+    return library_failed(kCases[index].name);
+  }
+  const int wrong = compare(index, box);
+  if (wrong != 0) {
+    fprintf(stderr, "own_kernel: swizzle %s: %d of %d elements are elsewhere\n", kCases[index].name,
+            wrong, (int)bytes / 2);
+    return 1;
+  }
+  printf("swizzle %-4s  %2d x %2d elements, each where the definition puts it\n",
+         kCases[index].name, BOX_ROWS, kCases[index].span / 2);
+  return 0;
+}
+
+static int read_file(const char* path, void** data, size_t* size) {
+  FILE* file = fopen(path, "rb");
+  long end = -1;
+  if (file != NULL && fseek(file, 0, SEEK_END) == 0) end = ftell(file);
+  *data = end > 0 ? malloc((size_t)end) : NULL;
+  *size = (size_t)end;
+  if (*data == NULL || fseek(file, 0, SEEK_SET) != 0 || fread(*data, 1, *size, file) != *size) {
+    perror(path);
+    free(*data);
+    if (file != NULL) fclose(file);
+    return 1;
+  }
+  fclose(file);
+  return 0;
+}
+
+static int run(tw_device* device, const char* path, tw_module** module, tw_kernel** kernel,
+               tw_stream** stream) {
+  static uint16_t tensor[ROWS * COLUMNS];
+  void* image;
+  size_t size;
+  if (read_file(path, &image, &size) != 0) return 1;
+  const tw_status loaded = tw_module_load(device, image, size, module);
+  free(image);
+  uint64_t src = 0;
+  uint64_t out = 0;
+  if (loaded != TW_OK || tw_kernel_get(*module, "load_box", kernel) != TW_OK ||
+      tw_stream_create(device, stream) != TW_OK ||
+      tw_malloc(device, sizeof(tensor), &src) != TW_OK ||
+      tw_malloc(device, BOX_BYTES_MAX, &out) != TW_OK) {
+    return library_failed(path);
+  }
+  for (int i = 0; i < ROWS * COLUMNS; i++) tensor[i] = element(i / COLUMNS, i % COLUMNS);
+  if (tw_memcpy_to_device(*stream, src, tensor, sizeof(tensor)) != TW_OK) {
+    return library_failed("upload");
+  }
+  for (int i = 0; i < (int)(sizeof(kCases) / sizeof(kCases[0])); i++) {
+    if (run_case(device, *stream, *kernel, i, src, out) != 0) return 1;
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  tw_device* device = NULL;
+  tw_module* module = NULL;
+  tw_kernel* kernel = NULL;
+  tw_stream* stream = NULL;
+  const tw_status status = tw_device_create(TW_DEVICE_CUDA, 0, &device);
+  if (status == TW_ERROR_NO_DRIVER || status == TW_ERROR_NO_DEVICE ||
+      status == TW_ERROR_UNSUPPORTED_DEVICE || status == TW_ERROR_NOT_BUILT) {
+    printf("skipped: %s\n", tw_last_error());
+    return 77;
+  }
+  if (status != TW_OK) return library_failed("opening the device");
+  const int code = run(device, argc > 1 ? argv[1] : "tma_load.fatbin", &module, &kernel, &stream);
+  tw_stream_destroy(stream);
+  tw_kernel_destroy(kernel);
+  tw_module_destroy(module);
+  tw_device_destroy(device);
+  return code;
+}
