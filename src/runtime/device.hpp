@@ -9,11 +9,16 @@
 // Ownership: every object holds its Device by shared_ptr, so that a handle outlives the caller's
 // tw_device_destroy(): close() then runs, alive() fails from there on, and destruction still works.
 // Thread-safety: every function may be called from any thread.
+//
+// Lost devices: an error that kills the context (or, on the host device, a fault that would have)
+// calls mark_lost(); from then on alive() fails with the first such error. Fork: a child process
+// may destroy the handles it inherited, which then touches neither driver nor threads.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/feature.hpp"
@@ -130,6 +135,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// OK while the device can be used: not closed, not lost, not in a forked child. Each entry
   /// point of the C API asks this first.
   Status alive() const;
+  /// Whether this is another process than the one that opened the device.
+  bool forked() const;
   /// Stops the device for good; idempotent. Everything still allocated by it is freed.
   virtual void close() = 0;
 
@@ -149,14 +156,24 @@ class Device : public std::enable_shared_from_this<Device> {
 
  protected:
   Device();
+  /// The first call wins: `result` is the CUresult (or another non-zero number), the text says what
+  /// happened and which kernel ran last.
+  [[gnu::format(printf, 3, 4)]] void mark_lost(int32_t result, const char* format, ...);
+  bool lost() const { return lost_.load(std::memory_order_acquire) != 0; }
+
   DeviceInfo info_;
   std::atomic<bool> closed_{false};
+
+ private:
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
-  int32_t process_;               // pid of the creating process: a forked child must not use it
+  std::mutex lost_mutex_;
+  char lost_message_[512] = {};  // written once, before lost_
+  int32_t process_;              // pid of the creating process: a forked child must not use it
 };
 
 /// Defined by runtime/host and runtime/cuda (or by its replacement where CUDA is not built).
 Status count_devices(DeviceKind kind, int32_t* count);
+Status open_device(DeviceKind kind, int32_t ordinal, std::shared_ptr<Device>* out);
 Status open_host_device(std::shared_ptr<Device>* out);
 Status count_cuda_devices(int32_t* count);
 Status open_cuda_device(int32_t ordinal, std::shared_ptr<Device>* out);

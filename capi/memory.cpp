@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, streams and events.
+#include "boundary.hpp"
+
+using namespace tw;        // NOLINT
+using namespace tw::capi;  // NOLINT
+
+namespace {
+
+/// A range of memory of `bytes` bytes, above 0: neither at 0 nor past the end of the addresses.
+Status check_range(uint64_t address, uint64_t bytes, const char* argument) {
+  if (address == 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument},
+                "%s is 0 and bytes is %llu: an address is needed unless bytes is 0", argument,
+                static_cast<unsigned long long>(bytes));
+  if (address + bytes < address)
+    return fail(Code::ERROR_OVERFLOW, {.argument = "bytes", .got = static_cast<int64_t>(bytes)},
+                "%s 0x%llx and %llu bytes end past the last address", argument,
+                static_cast<unsigned long long>(address), static_cast<unsigned long long>(bytes));
+  return Code::OK;
+}
+
+uint64_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+}  // namespace
+
+tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address) {
+  return guard([&]() -> Status {
+    TW_TRY(output(address, "address"));
+    TW_TRY(usable(device, "device"));
+    if (bytes == 0) return Code::OK;
+    return device->value->allocate(bytes, address);
+  });
+}
+
+tw_status tw_free(tw_device* device, uint64_t address) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(device, "device"));
+    if (address == 0) return Code::OK;
+    return device->value->release(address);
+  });
+}
+
+tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
+  return guard([&]() -> Status {
+    TW_TRY(output(stream, "stream"));
+    TW_TRY(usable(device, "device"));
+    auto handle = std::make_unique<tw_stream>();
+    TW_TRY(device->value->create_stream(&handle->value));
+    *stream = handle.release();
+    return Code::OK;
+  });
+}
+
+tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stream,
+                                tw_stream** stream) {
+  return guard([&]() -> Status {
+    TW_TRY(output(stream, "stream"));
+    TW_TRY(usable(device, "device"));
+    TW_TRY(require(cuda_stream, "cuda_stream"));
+    auto handle = std::make_unique<tw_stream>();
+    TW_TRY(device->value->wrap_stream(cuda_stream, &handle->value));
+    *stream = handle.release();
+    return Code::OK;
+  });
+}
+
+void tw_stream_destroy(tw_stream* stream) { delete stream; }
+
+tw_status tw_stream_synchronize(tw_stream* stream) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    return stream->value->synchronize();
+  });
+}
+
+tw_status tw_stream_query(tw_stream* stream) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    return stream->value->query();
+  });
+}
+
+tw_status tw_stream_wait_event(tw_stream* stream, tw_event* event) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    TW_TRY(usable(event, "event"));
+    TW_TRY(same_device(stream, "stream", event, "event"));
+    return stream->value->wait(*event->value);
+  });
+}
+
+tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src, uint64_t bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    if (bytes == 0) return Code::OK;
+    TW_TRY(check_range(dst, bytes, "dst"));
+    TW_TRY(check_range(address_of(src), bytes, "src"));
+    return stream->value->copy_to_device(dst, src, bytes);
+  });
+}
+
+tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    if (bytes == 0) return Code::OK;
+    TW_TRY(check_range(address_of(dst), bytes, "dst"));
+    TW_TRY(check_range(src, bytes, "src"));
+    return stream->value->copy_to_host(dst, src, bytes);
+  });
+}
+
+tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uint64_t bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    if (bytes == 0) return Code::OK;
+    TW_TRY(check_range(dst, bytes, "dst"));
+    TW_TRY(check_range(src, bytes, "src"));
+    const uint64_t apart = dst > src ? dst - src : src - dst;
+    if (apart < bytes)
+      return fail(Code::ERROR_OVERLAP,
+                  {.argument = "dst", .got = static_cast<int64_t>(apart),
+                   .limit = static_cast<int64_t>(bytes)},
+                  "dst 0x%llx and src 0x%llx are %llu bytes apart and bytes is %llu: the ranges "
+                  "overlap",
+                  static_cast<unsigned long long>(dst), static_cast<unsigned long long>(src),
+                  static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
+    return stream->value->copy_on_device(dst, src, bytes);
+  });
+}
+
+tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    if (value < 0 || value > 255)
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "value", .got = value, .limit = 255},
+                  "value %d is no byte: 0 to 255", value);
+    if (bytes == 0) return Code::OK;
+    TW_TRY(check_range(dst, bytes, "dst"));
+    return stream->value->fill(dst, static_cast<uint8_t>(value), bytes);
+  });
+}
+
+tw_status tw_event_create(tw_device* device, tw_event** event) {
+  return guard([&]() -> Status {
+    TW_TRY(output(event, "event"));
+    TW_TRY(usable(device, "device"));
+    auto handle = std::make_unique<tw_event>();
+    TW_TRY(device->value->create_event(&handle->value));
+    *event = handle.release();
+    return Code::OK;
+  });
+}
+
+void tw_event_destroy(tw_event* event) { delete event; }
+
+tw_status tw_event_record(tw_event* event, tw_stream* stream) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(event, "event"));
+    TW_TRY(usable(stream, "stream"));
+    TW_TRY(same_device(event, "event", stream, "stream"));
+    return stream->value->record(*event->value);
+  });
+}
+
+tw_status tw_event_synchronize(tw_event* event) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(event, "event"));
+    return event->value->synchronize();
+  });
+}
+
+tw_status tw_event_query(tw_event* event) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(event, "event"));
+    return event->value->query();
+  });
+}
+
+tw_status tw_event_elapsed(tw_event* start, tw_event* end, float* milliseconds) {
+  return guard([&]() -> Status {
+    TW_TRY(output(milliseconds, "milliseconds"));
+    TW_TRY(usable(start, "start"));
+    TW_TRY(usable(end, "end"));
+    TW_TRY(same_device(start, "start", end, "end"));
+    return end->value->elapsed_since(*start->value, milliseconds);
+  });
+}

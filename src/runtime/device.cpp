@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device.hpp"
+
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace tw {
+
+Device::Device() : process_(static_cast<int32_t>(getpid())) {}
+
+bool Device::forked() const { return static_cast<int32_t>(getpid()) != process_; }
+
+Status Device::alive() const {
+  if (const int32_t result = lost_.load(std::memory_order_acquire); result != 0)
+    return fail(Code::ERROR_DEVICE_LOST, {.driver_result = result},
+                "the device is lost: %s; destroy its handles and open it again", lost_message_);
+  if (closed_.load(std::memory_order_acquire))
+    return fail(Code::ERROR_DEVICE_CLOSED, {},
+                "the device of this handle has been destroyed; the handle can only be destroyed");
+  if (forked())
+    return fail(Code::ERROR_FORKED, {.got = getpid(), .limit = process_},
+                "the device was opened by process %d and this is its forked child %d: open devices "
+                "after the fork",
+                process_, static_cast<int>(getpid()));
+  return Code::OK;
+}
+
+void Device::mark_lost(int32_t result, const char* format, ...) {
+  const std::lock_guard lock(lost_mutex_);
+  if (lost_.load(std::memory_order_relaxed) != 0) return;
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(lost_message_, sizeof lost_message_, format, args);
+  va_end(args);
+  lost_.store(result, std::memory_order_release);
+}
+
+Status count_devices(DeviceKind kind, int32_t* count) {
+  if (kind == DeviceKind::cuda) return count_cuda_devices(count);
+  *count = 1;
+  return Code::OK;
+}
+
+Status open_device(DeviceKind kind, int32_t ordinal, std::shared_ptr<Device>* out) {
+  if (kind == DeviceKind::cuda) return open_cuda_device(ordinal, out);
+  if (ordinal != 0)
+    return fail(Code::ERROR_NO_DEVICE, {.argument = "ordinal", .got = ordinal, .limit = 0},
+                "there is no host device %d: it has number 0 alone", ordinal);
+  return open_host_device(out);
+}
+
+}  // namespace tw
