@@ -101,7 +101,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
         (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank_n)) * Config::kTileN +
         static_cast<i32>(rank_m * kPartB) * (Config::kClusterM > 1);
     for (i32 k = 0; k < args.k; k += Config::kTileK) {
-      ptx::mbarrier_wait_cluster(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
       ptx::mbarrier_arrive_expect(ring.full_barrier(),
                                   Config::kShared.a_bytes + Config::kShared.b_bytes);
       const u32 a = ring.a() + (Config::kClusterN > 1 ? rank_n * kPartA * 128 : 0);
@@ -138,7 +138,7 @@ __device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kTileN / 2],
   i32 previous = -1;
   u32 accumulate = 0;
   for (i32 k = 0; k < args.k; k += Config::kTileK) {
-    ptx::mbarrier_wait_cluster(ring.full_barrier(), ring.phase);
+    ptx::mbarrier_wait(ring.full_barrier(), ring.phase);
     const u64 a = ptx::wgmma_descriptor(ring.a() + group * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
     ptx::wgmma_fence();

@@ -12,6 +12,15 @@
 
 namespace tw {
 
+// A thread's elements of D: two rows eight apart, and in each the columns 8 j and 8 j + 1 from its
+// first. Distances from the first column are constants, which keeps addresses out of registers.
+__device__ __forceinline__ constexpr int epilogue_half(int i) {
+  return (i & 2) / 2;
+}
+__device__ __forceinline__ constexpr int epilogue_column(int i) {
+  return i / 4 * 8 + (i & 1);
+}
+
 // alpha * d, plus beta * C where asked. NaN and infinity in C pass; with beta 0 C is not read.
 template <class Out, int kCount>
 __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArgs& args, i32 row0,
@@ -20,12 +29,16 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
   for (float& value : d) value *= args.alpha;
   if (args.beta == 0.0f) return;
   const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
+  const i32 columns = args.n - column0;
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    const i32 row = row0 + (i & 2) * 4;
-    const i32 column = column0 + i / 4 * 8 + (i & 1);
-    if (row < args.m && column < args.n)
-      d[i] += args.beta * Out::to_float(c[row * args.c_stride_m + column]);
+  for (int half = 0; half < 2; ++half) {
+    const i32 row = row0 + 8 * half;
+    if (row >= args.m) break;
+    const auto* line = c + row * args.c_stride_m + column0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      if (epilogue_half(i) == half && epilogue_column(i) < columns)
+        d[i] += args.beta * Out::to_float(line[epilogue_column(i)]);
   }
 }
 
@@ -33,12 +46,17 @@ template <class Out, int kCount>
 __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const GemmArgs& args,
                                                i32 row0, i32 column0) {
   auto* out = reinterpret_cast<typename Out::Storage*>(args.d);
+  const i32 columns = args.n - column0;
+  const i32 first = args.plain_from - column0;
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    const i32 row = row0 + (i & 2) * 4;
-    const i32 column = column0 + i / 4 * 8 + (i & 1);
-    if (row < args.m && column < args.n && column >= args.plain_from)
-      out[row * args.d_stride_m + column] = Out::from_float(d[i]);
+  for (int half = 0; half < 2; ++half) {
+    const i32 row = row0 + 8 * half;
+    if (row >= args.m) break;
+    auto* line = out + row * args.d_stride_m + column0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      if (epilogue_half(i) == half && epilogue_column(i) < columns && epilogue_column(i) >= first)
+        line[epilogue_column(i)] = Out::from_float(d[i]);
   }
 }
 

@@ -24,7 +24,7 @@ __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n\t.reg .b32 remote;\n\t"
       "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}" ::"r"(barrier),
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n\t}" ::"r"(barrier),
       "r"(rank)
       : "memory");
 }
@@ -46,26 +46,8 @@ __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
   return done != 0;
 }
 
-/// As mbarrier_try_wait, acquiring what other blocks of the cluster released.
-__device__ __forceinline__ bool mbarrier_try_wait_cluster(u32 barrier, u32 parity) {
-  u32 done;
-  asm volatile(
-      "{\n\t.reg .pred p;\n\t"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
-      "selp.u32 %0, 1, 0, p;\n\t}"
-      : "=r"(done)
-      : "r"(barrier), "r"(parity)
-      : "memory");
-  return done != 0;
-}
-
 __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
   while (!mbarrier_try_wait(barrier, parity)) {
-  }
-}
-
-__device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
-  while (!mbarrier_try_wait_cluster(barrier, parity)) {
   }
 }
 

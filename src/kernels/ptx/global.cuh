@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Plain loads and stores of 1 to 16 bytes, and line prefetches. Loads are of memory that nothing
+// writes during the kernel, and do not stay in the first-level cache unless the name says so.
+
+#include "kernels/ptx/basic.cuh"
+
+namespace tw::ptx {
+
+/// The bits of one unit. Words for 16 bytes, so that no pair lands in a wrong register.
+template <int kBytes>
+struct UnitOf;
+template <>
+struct UnitOf<1> {
+  using Type = unsigned short;  // PTX has no 8-bit registers
+};
+template <>
+struct UnitOf<2> {
+  using Type = unsigned short;
+};
+template <>
+struct UnitOf<4> {
+  using Type = u32;
+};
+template <>
+struct UnitOf<8> {
+  using Type = u64;
+};
+template <>
+struct UnitOf<16> {
+  using Type = uint4;
+};
+template <int kBytes>
+using Unit = typename UnitOf<kBytes>::Type;
+
+template <int kBytes>
+__device__ __forceinline__ Unit<kBytes> load_unit(u64 address) {
+  Unit<kBytes> value;
+  if constexpr (kBytes == 1)
+    asm volatile("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(value) : "l"(address));
+  if constexpr (kBytes == 2)
+    asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(value) : "l"(address));
+  if constexpr (kBytes == 4)
+    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(value) : "l"(address));
+  if constexpr (kBytes == 8)
+    asm volatile("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(value) : "l"(address));
+  if constexpr (kBytes == 16)
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(address));
+  return value;
+}
+
+/// As load_unit, for narrow accesses whose neighbours other threads ask for: kept in the
+/// first-level cache.
+template <int kBytes>
+__device__ __forceinline__ Unit<kBytes> load_unit_cached(u64 address) {
+  Unit<kBytes> value;
+  if constexpr (kBytes == 1) asm volatile("ld.global.nc.u8 %0, [%1];" : "=h"(value) : "l"(address));
+  if constexpr (kBytes == 2)
+    asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(value) : "l"(address));
+  if constexpr (kBytes == 4)
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(value) : "l"(address));
+  if constexpr (kBytes == 8)
+    asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(value) : "l"(address));
+  if constexpr (kBytes == 16)
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(address));
+  return value;
+}
+
+template <int kBytes>
+__device__ __forceinline__ void store_unit(u64 address, Unit<kBytes> value) {
+  if constexpr (kBytes == 1)
+    asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "h"(value) : "memory");
+  if constexpr (kBytes == 2)
+    asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "h"(value) : "memory");
+  if constexpr (kBytes == 4)
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+  if constexpr (kBytes == 8)
+    asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+  if constexpr (kBytes == 16)
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(value.x),
+                 "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
+}
+
+/// Asks for the line of an address, which must be valid, in the L2.
+__device__ __forceinline__ void prefetch_line(u64 address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
+}
+
+}  // namespace tw::ptx
