@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the bodies of every operation do with plans.
+
+#include "boundary.hpp"
+#include "ops/plan.hpp"
+
+namespace tw::capi {
+
+/// Makes a plan of class P from a description that read_struct() filled.
+template <class P, class Desc>
+Status make_plan(tw_device* device, const Desc& desc, tw_plan** out) {
+  std::unique_ptr<Plan> plan;
+  TW_TRY(P::create(device->value, desc, &plan));
+  *out = new tw_plan{std::move(plan)};
+  return {};
+}
+
+/// A run's handles: alive, of one device, and the plan one of the operation `op`.
+inline Status check_run_handles(const tw_plan* plan, const tw_stream* stream, Op op) {
+  TW_TRY(usable(plan, "plan"));
+  TW_TRY(usable(stream, "stream"));
+  TW_TRY(same_device(plan, "plan", stream, "stream"));
+  if (plan->value->op() == op) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = "plan",
+               .rule = "plan_op",
+               .got = static_cast<int64_t>(plan->value->op()),
+               .limit = static_cast<int64_t>(op)},
+              "plan is a %s plan: make one with tw_%s_plan", family_name(plan->value->op()),
+              family_name(op));
+}
+
+/// Fields that are kept for later versions must be 0.
+inline Status check_reserved(const char* argument, uint64_t value) {
+  if (value == 0) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = argument, .rule = "reserved_zero", .got = static_cast<int64_t>(value)},
+              "%s->reserved is not 0", argument);
+}
+
+}  // namespace tw::capi
