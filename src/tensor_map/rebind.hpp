@@ -10,7 +10,9 @@
 namespace tw {
 
 /// Word 0 is the address, whole.
-inline void rebind_address(TensorMapBytes* bytes, uint64_t address) { bytes->words[0] = address; }
+inline void rebind_address(TensorMapBytes* bytes, uint64_t address) {
+  bytes->words[0] = address;
+}
 
 /// Words 4 to 6 hold the extents less one, two of 32 bits a word. `extent` is 1 to 2^32.
 inline void rebind_dim(TensorMapBytes* bytes, int32_t dimension, uint64_t extent) {

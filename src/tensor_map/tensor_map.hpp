@@ -2,8 +2,9 @@
 #pragma once
 // A tensor map: what the TMA is told of a tensor, as fields and as the 128 bytes it reads.
 //
-// Fields carry cuTensorMapEncodeTiled's names and order (innermost dimension first, strides in
-// bytes). Enumerations have cuda.h's numbers. Everything here is plain data and pure functions.
+// Fields carry cuTensorMapEncodeTiled's and cuTensorMapEncodeIm2col's names and order (innermost
+// dimension first, strides in bytes). Enumerations have cuda.h's numbers. Everything here is plain
+// data and pure functions, safe from any thread.
 
 #include <cstdint>
 
@@ -12,6 +13,7 @@
 
 namespace tw {
 
+enum class MapKind : int32_t { tiled = 0, im2col = 1, im2col_wide = 2 };
 enum class Interleave : int32_t { none = 0, b16 = 1, b32 = 2 };
 enum class Swizzle : int32_t {
   none = 0,
@@ -35,8 +37,17 @@ struct TensorMapDesc {
   uint64_t global_address = 0;
   uint64_t global_dim[5] = {};
   uint64_t global_strides[5] = {};  // [i] is the pitch of dimension i + 1; [4] is unused
-  uint32_t box_dim[5] = {};
+  uint32_t box_dim[5] = {};         // tiled maps alone
   uint32_t element_strides[5] = {1, 1, 1, 1, 1};
+
+  MapKind kind = MapKind::tiled;
+  // What follows is of im2col maps alone. Corners are innermost first: W, H, D; im2col_wide has
+  // the first alone.
+  int32_t wide_mode = 0;  // CUtensorMapIm2ColWideMode's values: 0 W, 1 W128
+  uint32_t channels_per_pixel = 0;
+  uint32_t pixels_per_column = 0;
+  int32_t lower_corner[3] = {};
+  int32_t upper_corner[3] = {};
 };
 
 /// The 128 bytes. Aligned for a kernel parameter whatever the toolkit's CUtensorMap says.
@@ -48,13 +59,19 @@ struct alignas(128) TensorMapBytes {
 /// the first broken one is the Status. See check.hpp for the whole list.
 Status check(const TensorMapDesc& desc, int32_t arch);
 
-/// Writes the descriptor of a description that check() accepts.
+/// Checks the description and writes its descriptor.
 Status encode(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
 
-/// Reads a descriptor back. Fails, naming the bits, where they are none that encode() writes.
+/// Writes the descriptor of a description that check() has accepted.
+void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes);
+
+/// Reads a descriptor back. Fails, naming the bits, where they are none that encode() writes; what
+/// could be read is in *desc all the same. Bytes do not tell an im2col-wide map from an im2col map
+/// of the same corners: both come back as im2col.
 Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc);
 
-/// Bytes that one whole box counts on the mbarrier (element strides respected).
+/// Bytes that one whole box (of an im2col map: one column) counts on the mbarrier. A dimension
+/// contributes its box over its element stride, rounded up.
 uint64_t box_bytes(const TensorMapDesc& desc);
 
 /// Bytes that one whole box spans in shared memory: rows narrower than the swizzle span advance by

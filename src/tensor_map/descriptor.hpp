@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Positions of the fields in the 128 bytes, for encode.cpp and decode.cpp; encode.cpp has the map.
+
+#include <cstdint>
+
+namespace tw {
+
+inline constexpr int kRankShift = 4;
+inline constexpr int kTypeShift = 7;
+inline constexpr int kInterleaveShift = 11;
+inline constexpr int kSwizzleShift = 13;
+inline constexpr int kFillShift = 15;
+inline constexpr int kRoundShift = 16;
+inline constexpr int kPromotionShift = 17;
+inline constexpr int kElementStridesShift = 32;
+inline constexpr int kRowShift = 56;
+inline constexpr int kPixelsShift = 32;
+
+/// The descriptor's code of a type; tf32 is f32 with a bit that rounds loads.
+struct TypeCode {
+  uint8_t code;
+  bool round_tf32;
+};
+
+/// By CUtensorMapDataType.
+inline constexpr int32_t kKnownTypes = 13;
+inline constexpr TypeCode kTypeCodes[kKnownTypes] = {
+    {0, false}, {1, false}, {2, false},  {3, false}, {4, false}, {5, false}, {6, false},
+    {7, false}, {9, false}, {10, false}, {8, false}, {7, true},  {8, true}};
+
+/// Bits of one corner of an im2col map.
+constexpr int32_t corner_bits(int32_t rank) {
+  return rank <= 3 ? 16 : (rank == 4 ? 8 : 5);
+}
+
+}  // namespace tw

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The shape of a box in shared memory, as rules, encoder and model all need it.
+//
+// A box lies as rows, one for each position of the outer dimensions (or each pixel of a column).
+// A row is the box's extent along dimension 0; it begins at a multiple of the row pitch.
+
+#include <cstdint>
+
+#include "tensor_map/tensor_map.hpp"
+
+namespace tw {
+
+/// Bytes after which the swizzle's XOR pattern treats a row as a new one: 0 without a swizzle.
+constexpr uint32_t swizzle_span(Swizzle swizzle) {
+  switch (swizzle) {
+    case Swizzle::none:
+      return 0;
+    case Swizzle::b32:
+      return 32;
+    case Swizzle::b64:
+      return 64;
+    default:
+      return 128;
+  }
+}
+
+/// Bytes after which the pattern repeats, to which the box must be aligned in shared memory.
+constexpr uint32_t swizzle_period(Swizzle swizzle) {
+  const uint32_t span = swizzle_span(swizzle);
+  return span == 0 ? 16 : span * 8;
+}
+
+/// Bytes of the box along dimension 0. Dimension 0 has no element stride in this: where interleave
+/// is none the copy engine ignores it.
+inline uint64_t row_bytes(const TensorMapDesc& desc) {
+  const uint64_t elements = desc.kind == MapKind::tiled ? desc.box_dim[0] : desc.channels_per_pixel;
+  return elements * static_cast<uint64_t>(dtype_bytes(desc.dtype));
+}
+
+/// Bytes from a row to the next in shared memory.
+inline uint64_t row_pitch(const TensorMapDesc& desc) {
+  const uint64_t bytes = row_bytes(desc);
+  const uint64_t span = swizzle_span(desc.swizzle);
+  return bytes < span ? span : bytes;
+}
+
+/// Positions that the box visits along dimension i: one every element stride.
+inline uint32_t box_count(const TensorMapDesc& desc, int32_t i) {
+  return (desc.box_dim[i] + desc.element_strides[i] - 1) / desc.element_strides[i];
+}
+
+/// Rows of the box.
+inline uint64_t box_rows(const TensorMapDesc& desc) {
+  if (desc.kind != MapKind::tiled) return desc.pixels_per_column;
+  uint64_t rows = 1;
+  for (int32_t i = 1; i < desc.rank; ++i) rows *= box_count(desc, i);
+  return rows;
+}
+
+}  // namespace tw
