@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What device tests share: the device under test, guarded memory, random numbers.
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "doctest_main.hpp"
+#include "runtime/device.hpp"
+
+#define TW_REQUIRE_OK(expression)               \
+  do {                                          \
+    const ::tw::Status status_ = (expression);  \
+    INFO(::tw::last_error().message);           \
+    REQUIRE(status_.ok());                      \
+  } while (0)
+
+namespace tw::test {
+
+/// The device under test, opened once a process; nullptr, and the case said "skipped", where the
+/// machine has none. Opening the host device must not fail.
+inline std::shared_ptr<Device> open_test_device() {
+  static std::shared_ptr<Device> device;
+  if (device) return device;
+  if (std::string(test_device()) == "host") {
+    TW_REQUIRE_OK(open_host_device(&device));
+  } else if (!open_cuda_device(0, &device).ok()) {
+    skip(last_error().message);
+    return nullptr;
+  }
+  return device;
+}
+
+/// Device memory between guards: `bytes` at an address that is `offset` past a multiple of 1024.
+/// Poisoned whole; read() brings back the inside and guards_intact() looks at the rest.
+class Guarded {
+ public:
+  static constexpr uint64_t kGuard = 4096;
+  static constexpr uint8_t kPoison = 0xa7;
+
+  Guarded(const std::shared_ptr<Device>& device, Stream& stream, uint64_t bytes, uint64_t offset = 0)
+      : device_(device), stream_(stream), bytes_(bytes), before_(kGuard + offset) {
+    image_.assign(before_ + bytes + kGuard + 1024, kPoison);
+    TW_REQUIRE_OK(device_->allocate(image_.size() + 1024, &base_));
+    aligned_ = (base_ + 1023) / 1024 * 1024;
+    upload();
+  }
+  ~Guarded() {
+    if (!device_->release(base_).ok()) MESSAGE(last_error().message);
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  uint64_t address() const { return aligned_ + before_; }
+  uint64_t bytes() const { return bytes_; }
+  /// Host image of the inside; upload() after writing, read() before reading.
+  uint8_t* data() { return image_.data() + before_; }
+  void upload() {
+    TW_REQUIRE_OK(stream_.copy_to_device(aligned_, image_.data(), image_.size()));
+    TW_REQUIRE_OK(stream_.synchronize());
+  }
+  void read() {
+    TW_REQUIRE_OK(stream_.copy_to_host(image_.data(), aligned_, image_.size()));
+    TW_REQUIRE_OK(stream_.synchronize());
+  }
+  bool guards_intact() const {
+    for (uint64_t i = 0; i < image_.size(); ++i)
+      if ((i < before_ || i >= before_ + bytes_) && image_[i] != kPoison) return false;
+    return true;
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  Stream& stream_;
+  uint64_t bytes_;
+  uint64_t before_;
+  uint64_t base_ = 0;
+  uint64_t aligned_ = 0;
+  std::vector<uint8_t> image_;
+};
+
+/// A number from low to high, both included.
+inline int64_t pick(std::mt19937_64& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
+
+}  // namespace tw::test

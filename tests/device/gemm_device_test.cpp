@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// D = alpha A B + beta C against float64 loops: all orders and types, odd sizes, guard bytes.
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_formats.hpp"
+#include "fixture.hpp"
+#include "ops/gemm.hpp"
+#include "runtime/host/host_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+double decode_element(const uint8_t* at, DType type) {
+  if (type == DType::F32) {
+    float value;
+    std::memcpy(&value, at, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, 2);
+  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
+}
+
+void encode_element(uint8_t* at, DType type, float value) {
+  if (type == DType::F32) {
+    std::memcpy(at, &value, 4);
+    return;
+  }
+  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
+  std::memcpy(at, &bits, 2);
+}
+
+// A matrix in guarded device memory.
+struct Matrix {
+  int64_t rows, columns, leading;
+  Order order;
+  DType type;
+  Guarded memory;
+
+  Matrix(const std::shared_ptr<Device>& device, Stream& stream, int64_t r, int64_t c, Order o,
+         DType t, int64_t ld, uint64_t offset)
+      : rows(r), columns(c), leading(ld), order(o), type(t),
+        memory(device, stream, bytes(r, c, o, t, ld), offset) {}
+
+  static uint64_t bytes(int64_t r, int64_t c, Order o, DType t, int64_t ld) {
+    const int64_t lines = o == Order::row ? r : c;
+    const int64_t along = o == Order::row ? c : r;
+    return lines && along ? static_cast<uint64_t>(((lines - 1) * ld + along) * dtype_bytes(t)) : 0;
+  }
+  uint8_t* at(int64_t r, int64_t c) {
+    const int64_t element = order == Order::row ? r * leading + c : c * leading + r;
+    return memory.data() + element * dtype_bytes(type);
+  }
+  double value(int64_t r, int64_t c) { return decode_element(at(r, c), type); }
+  // Values whose products and sums are exact in f32 (integers), or normal ones.
+  void fill(std::mt19937_64& random, bool integers) {
+    std::normal_distribution<float> normal;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        encode_element(at(r, c), type,
+                       integers ? static_cast<float>(pick(random, -3, 3)) : normal(random));
+    memory.upload();
+  }
+  // Elements between the lines, which nobody may touch.
+  bool padding_intact() {
+    const int64_t lines = order == Order::row ? rows : columns;
+    const int64_t along = order == Order::row ? columns : rows;
+    const int32_t size = dtype_bytes(type);
+    for (int64_t line = 0; line + 1 < lines; ++line)
+      for (int64_t byte = (line * leading + along) * size; byte < (line + 1) * leading * size;
+           ++byte)
+        if (memory.data()[byte] != Guarded::kPoison) return false;
+    return true;
+  }
+};
+
+struct Case {
+  GemmDesc desc;
+  float alpha = 1.0f, beta = 0.0f;
+  uint64_t a_offset = 0, b_offset = 0, d_offset = 0;
+  bool integers = false;
+  int64_t run_m = -1;
+};
+
+std::string describe(const Case& c) {
+  const GemmDesc& d = c.desc;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "m %d n %d k %d, %s to %s, orders %d%d%d, ld %d %d %d, offsets %d %d %d, alpha %g "
+                "beta %g, run m %d",
+                int(d.m), int(d.n), int(d.k), dtype_name(d.ab_dtype), dtype_name(d.d_dtype),
+                int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldd),
+                int(c.a_offset), int(c.b_offset), int(c.d_offset), double(c.alpha), double(c.beta),
+                int(c.run_m));
+  return text;
+}
+
+// Runs a case and compares every element: half an ulp of the output, and f32 sums in any order.
+void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19937_64& random,
+                Case c) {
+  INFO(describe(c));
+  GemmProblem problem;
+  TW_REQUIRE_OK(gemm_problem(c.desc, &problem));  // for the packed leading dimensions
+  const GemmDesc& d = c.desc;
+  auto packed = [](int64_t given, int64_t rows, int64_t columns, Order order) {
+    return given ? given : std::max<int64_t>(1, order == Order::row ? columns : rows);
+  };
+  const int64_t m = c.run_m < 0 ? d.m : c.run_m;
+  Matrix a(device, stream, d.m, d.k, d.a_order, d.ab_dtype, packed(d.lda, d.m, d.k, d.a_order),
+           c.a_offset);
+  Matrix b(device, stream, d.k, d.n, d.b_order, d.ab_dtype, packed(d.ldb, d.k, d.n, d.b_order),
+           c.b_offset);
+  Matrix cc(device, stream, d.m, d.n, d.d_order, d.d_dtype, packed(d.ldc, d.m, d.n, d.d_order), 0);
+  Matrix out(device, stream, d.m, d.n, d.d_order, d.d_dtype, packed(d.ldd, d.m, d.n, d.d_order),
+             c.d_offset);
+  a.fill(random, c.integers);
+  b.fill(random, c.integers);
+  cc.fill(random, c.integers);
+
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create(device, d, &plan));
+  const GemmRun run{.alpha = c.alpha, .beta = c.beta, .a = a.memory.address(),
+                    .b = b.memory.address(), .c = cc.memory.address(), .d = out.memory.address(),
+                    .m = c.run_m};
+  TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, run));
+  TW_REQUIRE_OK(stream.synchronize());
+  out.memory.read();
+  CHECK(out.memory.guards_intact());
+  CHECK(out.padding_intact());
+
+  const double unit = d.d_dtype == DType::BF16 ? 0x1p-8 : d.d_dtype == DType::F16 ? 0x1p-11 : 0x1p-24;
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < d.n; ++j) {
+      double sum = 0, magnitude = 0;
+      for (int64_t k = 0; k < d.k; ++k) {
+        const double product = a.value(i, k) * b.value(k, j);
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      const double addend = c.beta == 0.0f ? 0.0 : double(c.beta) * cc.value(i, j);
+      const double wanted = c.alpha == 0.0f ? addend : double(c.alpha) * sum + addend;
+      const double bound = std::fabs(wanted) * unit * 1.001 +
+                           0x1p-20 * (std::fabs(double(c.alpha)) * magnitude + std::fabs(addend)) +
+                           (d.d_dtype == DType::F16 ? 0x1p-25 : 0.0);
+      const double got = out.value(i, j);
+      const bool fine = c.integers && d.d_dtype == DType::F32 ? got == wanted
+                                                              : std::fabs(got - wanted) <= bound;
+      if (!fine && wrong++ == 0) {
+        INFO("first wrong element " << i << ", " << j << ": " << got << ", wanted " << wanted);
+        CHECK(fine);
+      }
+    }
+  CHECK(wrong == 0);
+  // Rows past the run's m stay as they were.
+  for (int64_t i = m; i < d.m; ++i)
+    for (int64_t j = 0; j < d.n; ++j)
+      for (int32_t byte = 0; byte < dtype_bytes(d.d_dtype); ++byte)
+        if (out.at(i, j)[byte] != Guarded::kPoison) ++wrong;
+  CHECK(wrong == 0);
+}
+
+std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
+  std::unique_ptr<Stream> stream;
+  TW_REQUIRE_OK(device->create_stream(&stream));
+  return stream;
+}
+
+constexpr std::pair<DType, DType> kTypes[] = {{DType::BF16, DType::BF16},
+                                              {DType::BF16, DType::F32},
+                                              {DType::F16, DType::F16},
+                                              {DType::F16, DType::F32}};
+
+}  // namespace
+
+TEST_CASE("gemm: every type and order at sizes around the tiles") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(1);
+  const int64_t sizes[][3] = {{128, 256, 64}, {64, 64, 64}, {129, 264, 72}, {136, 136, 200},
+                              {8, 8, 8}};
+  for (const auto& [in, out] : kTypes)
+    for (int orders = 0; orders < 8; ++orders)
+      for (const auto& size : sizes) {
+        Case c;
+        c.desc.ab_dtype = in;
+        c.desc.d_dtype = out;
+        c.desc.a_order = static_cast<Order>(orders & 1);
+        c.desc.b_order = static_cast<Order>(orders >> 1 & 1);
+        c.desc.d_order = static_cast<Order>(orders >> 2 & 1);
+        c.desc.m = size[0];
+        c.desc.n = size[1];
+        c.desc.k = size[2];
+        c.integers = (orders & 1) != 0;
+        c.beta = orders == 3 ? -0.5f : 0.0f;
+        // Pitches that suit maps, whatever the extents.
+        c.desc.lda = (std::max(size[0], size[2]) + 7) / 8 * 8;
+        c.desc.ldb = (std::max(size[1], size[2]) + 7) / 8 * 8 + 8;
+        check_case(device, *stream, random, c);
+      }
+}
+
+TEST_CASE("gemm: random sizes, pitches, offsets and scalars") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 80; ++i) {
+    Case c;
+    const auto& types = kTypes[pick(random, 0, 3)];
+    c.desc.ab_dtype = types.first;
+    c.desc.d_dtype = types.second;
+    c.desc.a_order = static_cast<Order>(pick(random, 0, 1));
+    c.desc.b_order = static_cast<Order>(pick(random, 0, 1));
+    c.desc.d_order = static_cast<Order>(pick(random, 0, 1));
+    c.desc.m = pick(random, 1, 300);
+    c.desc.n = pick(random, 1, 300);
+    c.desc.k = pick(random, 0, 200);
+    const int64_t step = pick(random, 0, 2) ? 8 : 1;  // pitches for maps, or odd ones
+    auto pitch = [&](int64_t least) { return (least + pick(random, 0, 9) + step) / step * step; };
+    c.desc.lda = pitch(c.desc.a_order == Order::row ? c.desc.k : c.desc.m);
+    c.desc.ldb = pitch(c.desc.b_order == Order::row ? c.desc.n : c.desc.k);
+    c.desc.ldd = pitch(c.desc.d_order == Order::row ? c.desc.n : c.desc.m);
+    c.a_offset = pick(random, 0, 3) ? 0 : 2;
+    c.b_offset = pick(random, 0, 3) ? 0 : 6;
+    c.d_offset = pick(random, 0, 3) ? 0 : 4;
+    c.alpha = pick(random, 0, 4) ? 1.0f : pick(random, 0, 1) ? 0.0f : -1.5f;
+    c.beta = pick(random, 0, 1) ? 0.0f : 0.75f;
+    if (pick(random, 0, 3) == 0) c.run_m = pick(random, 0, c.desc.m);
+    check_case(device, *stream, random, c);
+  }
+}
+
+TEST_CASE("gemm: many tiles in one persistent grid") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(3);
+  Case c;
+  c.desc.m = 1100;
+  c.desc.n = 1000;
+  c.desc.k = 136;
+  c.desc.b_order = Order::column;
+  c.integers = true;
+  c.desc.d_dtype = DType::F32;
+  check_case(device, *stream, random, c);
+  c.desc.max_sms = 4;  // four blocks, many tiles each
+  check_case(device, *stream, random, c);
+}
+
+TEST_CASE("gemm: NaN and infinity pass, C is not read with beta 0, nor A and B with alpha 0") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(4);
+  GemmDesc desc;
+  desc.m = 64;
+  desc.n = 64;
+  desc.k = 64;
+  desc.d_dtype = DType::F32;
+  Matrix a(device, *stream, 64, 64, Order::row, DType::BF16, 64, 0);
+  Matrix b(device, *stream, 64, 64, Order::row, DType::BF16, 64, 0);
+  Matrix c(device, *stream, 64, 64, Order::row, DType::F32, 64, 0);
+  Matrix d(device, *stream, 64, 64, Order::row, DType::F32, 64, 0);
+  a.fill(random, true);
+  b.fill(random, true);
+  c.fill(random, true);
+  encode_element(a.at(3, 5), DType::BF16, NAN);
+  encode_element(a.at(7, 5), DType::BF16, INFINITY);
+  encode_element(b.at(5, 0), DType::BF16, 1.0f);
+  for (int64_t j = 0; j < 64; ++j) encode_element(c.at(9, j), DType::F32, NAN);
+  a.memory.upload();
+  b.memory.upload();
+  c.memory.upload();
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
+  auto& gemm = static_cast<GemmPlan&>(*plan);
+  GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .c = 0, .d = d.memory.address()};
+  TW_REQUIRE_OK(gemm.run(*stream, run));  // c is 0: reading it would fault
+  TW_REQUIRE_OK(stream->synchronize());
+  d.memory.read();
+  CHECK(std::isnan(d.value(3, 0)));
+  CHECK(std::isinf(d.value(7, 0)));
+  CHECK_FALSE(std::isnan(d.value(9, 0)));
+
+  run = {.alpha = 0.0f, .beta = 2.0f, .a = 0, .b = 0, .c = c.memory.address(),
+         .d = d.memory.address()};
+  TW_REQUIRE_OK(gemm.run(*stream, run));
+  TW_REQUIRE_OK(stream->synchronize());
+  d.memory.read();
+  CHECK(d.value(3, 0) == 2.0 * c.value(3, 0));
+  CHECK(std::isnan(d.value(9, 1)));
+}
+
+TEST_CASE("gemm: C may be D itself") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(5);
+  GemmDesc desc;
+  desc.m = 200;
+  desc.n = 72;
+  desc.k = 64;
+  Matrix a(device, *stream, 200, 64, Order::row, DType::BF16, 64, 0);
+  Matrix b(device, *stream, 64, 72, Order::row, DType::BF16, 72, 0);
+  Matrix d(device, *stream, 200, 72, Order::row, DType::BF16, 72, 0);
+  a.fill(random, true);
+  b.fill(random, true);
+  d.fill(random, true);
+  std::vector<double> before;
+  for (int64_t i = 0; i < 200; ++i)
+    for (int64_t j = 0; j < 72; ++j) before.push_back(d.value(i, j));
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
+  const GemmRun run{.beta = 1.0f, .a = a.memory.address(), .b = b.memory.address(),
+                    .c = d.memory.address(), .d = d.memory.address()};
+  TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, run));
+  TW_REQUIRE_OK(stream->synchronize());
+  d.memory.read();
+  bool same = true;
+  for (int64_t i = 0; i < 200; ++i)
+    for (int64_t j = 0; j < 72; ++j) {
+      double sum = before[static_cast<size_t>(i * 72 + j)];
+      for (int64_t k = 0; k < 64; ++k) sum += a.value(i, k) * b.value(k, j);
+      same = same && std::fabs(d.value(i, j) - sum) <= std::fabs(sum) * 0x1p-8;
+    }
+  CHECK(same);
+}
+
+TEST_CASE("gemm: equal runs give equal bits") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(6);
+  GemmDesc desc;
+  desc.m = 300;
+  desc.n = 520;
+  desc.k = 256;
+  Matrix a(device, *stream, desc.m, desc.k, Order::row, DType::BF16, desc.k, 0);
+  Matrix b(device, *stream, desc.k, desc.n, Order::row, DType::BF16, desc.n, 0);
+  Matrix d(device, *stream, desc.m, desc.n, Order::row, DType::BF16, desc.n, 0);
+  a.fill(random, false);
+  b.fill(random, false);
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
+  const GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .d = d.memory.address()};
+  std::vector<uint8_t> first;
+  const int runs = device->info().kind == DeviceKind::host ? 3 : 200;
+  for (int i = 0; i < runs; ++i) {
+    TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, run));
+    d.memory.read();
+    const std::vector<uint8_t> now(d.memory.data(), d.memory.data() + d.memory.bytes());
+    if (i == 0) first = now;
+    REQUIRE(now == first);
+  }
+}
+
+TEST_CASE("gemm: the host device moves the boxes that the plan explains") {
+  const auto device = open_test_device();
+  if (!device) return;
+  if (device->info().kind != DeviceKind::host) return skip("counters are the host device's");
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(7);
+  for (int orders = 0; orders < 4; ++orders) {
+    GemmDesc desc;
+    desc.a_order = static_cast<Order>(orders & 1);
+    desc.b_order = static_cast<Order>(orders >> 1);
+    desc.m = 264;
+    desc.n = 200;
+    desc.k = 136;
+    Matrix a(device, *stream, desc.m, desc.k, desc.a_order, DType::BF16,
+             desc.a_order == Order::row ? desc.k : desc.m, 0);
+    Matrix b(device, *stream, desc.k, desc.n, desc.b_order, DType::BF16,
+             desc.b_order == Order::row ? desc.n : desc.k, 0);
+    Matrix d(device, *stream, desc.m, desc.n, Order::row, DType::BF16, desc.n, 0);
+    a.fill(random, true);
+    b.fill(random, true);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
+    const BoxCounters before = host_counters(*device);
+    const GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .d = d.memory.address()};
+    TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, run));
+    TW_REQUIRE_OK(stream->synchronize());
+    const BoxCounters after = host_counters(*device);
+    const PlanInfo info = plan->info();
+    CHECK(info.boxes_loaded > 0);
+    CHECK(after.boxes_loaded - before.boxes_loaded == info.boxes_loaded);
+    CHECK(after.boxes_stored - before.boxes_stored == info.boxes_stored);
+  }
+}
+
+TEST_CASE("gemm: a wrong swizzle in a plan's map changes the result") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(8);
+  GemmDesc desc;
+  desc.m = 128;
+  desc.n = 128;
+  desc.k = 64;
+  Matrix a(device, *stream, 128, 64, Order::row, DType::BF16, 64, 0);
+  Matrix b(device, *stream, 64, 128, Order::row, DType::BF16, 128, 0);
+  Matrix d(device, *stream, 128, 128, Order::row, DType::BF16, 128, 0);
+  a.fill(random, true);
+  b.fill(random, true);
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
+  auto& gemm = static_cast<GemmPlan&>(*plan);
+  const GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .d = d.memory.address()};
+  auto result = [&] {
+    TW_REQUIRE_OK(gemm.run(*stream, run));
+    d.memory.read();
+    return std::vector<uint8_t>(d.memory.data(), d.memory.data() + d.memory.bytes());
+  };
+  const auto right = result();
+  TensorMapDesc planted;
+  planted.swizzle = Swizzle::b64;
+  planted.global_dim[0] = 64;
+  planted.global_dim[1] = 128;
+  planted.global_strides[0] = 128;
+  planted.box_dim[0] = 32;
+  planted.box_dim[1] = 128;
+  TensorMapBytes bytes;
+  TW_REQUIRE_OK(device->encode(planted, &bytes));
+  std::memcpy(gemm.arguments_for_test().map_a.words, bytes.words, sizeof bytes.words);
+  if (device->info().kind == DeviceKind::host) CHECK(result() != right);
+}
