@@ -41,7 +41,9 @@ tw_status tw_module_load(tw_device* device, const void* image, size_t size, tw_m
   });
 }
 
-void tw_module_destroy(tw_module* module) { delete module; }
+void tw_module_destroy(tw_module* module) {
+  delete module;
+}
 
 tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel) {
   return guard([&]() -> Status {
@@ -55,7 +57,9 @@ tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel)
   });
 }
 
-void tw_kernel_destroy(tw_kernel* kernel) { delete kernel; }
+void tw_kernel_destroy(tw_kernel* kernel) {
+  delete kernel;
+}
 
 tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info) {
   return guard([&]() -> Status {
@@ -75,8 +79,8 @@ tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info) {
   });
 }
 
-tw_status tw_kernel_occupancy(tw_kernel* kernel, const tw_launch_desc* desc,
-                              int32_t* blocks_per_sm, int32_t* clusters) {
+tw_status tw_kernel_occupancy(tw_kernel* kernel, const tw_launch_desc* desc, int32_t* blocks_per_sm,
+                              int32_t* clusters) {
   return guard([&]() -> Status {
     if (clusters) *clusters = 0;
     TW_TRY(output(blocks_per_sm, "blocks_per_sm"));

@@ -52,7 +52,9 @@ const char* tw_status_text(tw_status status) {
   return text ? text : "no status of this library";
 }
 
-const char* tw_last_error(void) { return last_error().message; }
+const char* tw_last_error(void) {
+  return last_error().message;
+}
 
 tw_status tw_last_error_info(tw_error_info* info) {
   // Taken first: a failure below replaces the very thing that was asked for.
@@ -82,6 +84,10 @@ tw_status tw_log_set(tw_log_callback callback, void* user, tw_log_level level) {
   });
 }
 
-int32_t tw_dtype_size(tw_dtype dtype) { return dtype_bytes(static_cast<DType>(dtype)); }
+int32_t tw_dtype_size(tw_dtype dtype) {
+  return dtype_bytes(static_cast<DType>(dtype));
+}
 
-const char* tw_dtype_name(tw_dtype dtype) { return dtype_name(static_cast<DType>(dtype)); }
+const char* tw_dtype_name(tw_dtype dtype) {
+  return dtype_name(static_cast<DType>(dtype));
+}

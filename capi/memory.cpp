@@ -20,7 +20,9 @@ Status check_range(uint64_t address, uint64_t bytes, const char* argument) {
   return Code::OK;
 }
 
-uint64_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
 
 }  // namespace
 
@@ -65,7 +67,9 @@ tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stre
   });
 }
 
-void tw_stream_destroy(tw_stream* stream) { delete stream; }
+void tw_stream_destroy(tw_stream* stream) {
+  delete stream;
+}
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
   return guard([&]() -> Status {
@@ -119,7 +123,8 @@ tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uin
     const uint64_t apart = dst > src ? dst - src : src - dst;
     if (apart < bytes)
       return fail(Code::ERROR_OVERLAP,
-                  {.argument = "dst", .got = static_cast<int64_t>(apart),
+                  {.argument = "dst",
+                   .got = static_cast<int64_t>(apart),
                    .limit = static_cast<int64_t>(bytes)},
                   "dst 0x%llx and src 0x%llx are %llu bytes apart and bytes is %llu: the ranges "
                   "overlap",
@@ -152,7 +157,9 @@ tw_status tw_event_create(tw_device* device, tw_event** event) {
   });
 }
 
-void tw_event_destroy(tw_event* event) { delete event; }
+void tw_event_destroy(tw_event* event) {
+  delete event;
+}
 
 tw_status tw_event_record(tw_event* event, tw_stream* stream) {
   return guard([&]() -> Status {

@@ -10,7 +10,9 @@ namespace tw {
 
 Device::Device() : process_(static_cast<int32_t>(getpid())) {}
 
-bool Device::forked() const { return static_cast<int32_t>(getpid()) != process_; }
+bool Device::forked() const {
+  return static_cast<int32_t>(getpid()) != process_;
+}
 
 Status Device::alive() const {
   if (const int32_t result = lost_.load(std::memory_order_acquire); result != 0)

@@ -26,14 +26,18 @@ Status LaunchParameters::unpack(Kernel& kernel, uint32_t count, const uint32_t* 
     TW_TRY(kernel.param(index, &offset, &size));
     if (sizes[i] != size)
       return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "param_sizes", .index = index, .got = sizes[i],
+                  {.argument = "param_sizes",
+                   .index = index,
+                   .got = sizes[i],
                    .limit = static_cast<int64_t>(size)},
-                  "param_sizes[%u] is %u and parameter %u of the kernel has %zu bytes", i,
-                  sizes[i], i, size);
+                  "param_sizes[%u] is %u and parameter %u of the kernel has %zu bytes", i, sizes[i],
+                  i, size);
     if (offset > kMaxBytes || size > kMaxBytes - offset)
       return fail(Code::ERROR_UNSUPPORTED,
-                  {.argument = "param_sizes", .index = index,
-                   .got = static_cast<int64_t>(offset + size), .limit = kMaxBytes},
+                  {.argument = "param_sizes",
+                   .index = index,
+                   .got = static_cast<int64_t>(offset + size),
+                   .limit = kMaxBytes},
                   "parameter %u of the kernel ends at byte %zu and the limit is %zu", i,
                   offset + size, kMaxBytes);
     std::memcpy(bytes_ + offset, from, size);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/host/host_device.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/host/host_stream.hpp"
+#include "runtime/host/worker.hpp"
+
+namespace tw {
+
+Status open_host_device(std::shared_ptr<Device>* out) {
+  *out = std::make_shared<host::HostDevice>();
+  return Code::OK;
+}
+
+BoxCounters host_counters(const Device& device) {
+  if (device.info().kind != DeviceKind::host) return {};
+  return static_cast<const host::HostDevice&>(device).counters();
+}
+
+namespace host {
+namespace {
+
+constexpr size_t kAlignment = 256;  // cuMemAlloc's promise, and ours
+// The chip whose rules and swizzles the model follows.
+constexpr int32_t kModelArch = 90;
+// In the place of a CUresult: a fault of the model is what CUDA_ERROR_ILLEGAL_INSTRUCTION is.
+constexpr int32_t kFaultResult = 715;
+
+void* pointer_to(uint64_t address) {
+  return reinterpret_cast<void*>(address);
+}
+
+}  // namespace
+
+HostDevice::HostDevice() {
+  info_.kind = DeviceKind::host;
+  info_.name = "host";
+  info_.max_dynamic_smem_bytes = static_cast<int32_t>(HostEngine::kSharedBytes);
+  info_.features = feature::host;
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0)
+    info_.total_memory_bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+}
+
+HostDevice::~HostDevice() {
+  close();
+}
+
+void HostDevice::close() {
+  if (closed_.exchange(true)) return;
+  if (forked()) {
+    // The threads stayed in the parent: workers cannot be joined, nor their locks trusted.
+    new std::vector<std::shared_ptr<Worker>>(std::move(workers_));
+    return;
+  }
+  const auto ending = workers();
+  for (const auto& worker : ending) worker->finish();
+  for (const auto& worker : ending) worker->join();
+  const std::lock_guard lock(mutex_);
+  workers_.clear();
+  for (const auto& [address, bytes] : allocations_) std::free(pointer_to(address));
+  allocations_.clear();
+}
+
+Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
+  // Linux promises more than it has and kills the process later; the machine's size is a limit
+  // that can be told.
+  void* memory = nullptr;
+  if (info_.total_memory_bytes == 0 || bytes <= info_.total_memory_bytes)
+    memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (!memory)
+    return fail(Code::ERROR_OUT_OF_MEMORY,
+                {.argument = "bytes",
+                 .got = static_cast<int64_t>(bytes),
+                 .limit = static_cast<int64_t>(info_.total_memory_bytes)},
+                "%llu bytes cannot be allocated: the machine has %llu",
+                static_cast<unsigned long long>(bytes),
+                static_cast<unsigned long long>(info_.total_memory_bytes));
+  *address = reinterpret_cast<uintptr_t>(memory);
+  const std::lock_guard lock(mutex_);
+  allocations_.emplace(*address, bytes);
+  return Code::OK;
+}
+
+Status HostDevice::release(uint64_t address) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (allocations_.erase(address) == 0) {
+      return fail(Code::ERROR_NOT_FOUND, {.argument = "address"},
+                  "0x%llx is no address that tw_malloc() gave on this device, or it was freed",
+                  static_cast<unsigned long long>(address));
+    }
+  }
+  // As cuMemFree: work that is under way may still use the memory.
+  for (const auto& worker : workers()) worker->wait(worker->enqueued());
+  std::free(pointer_to(address));
+  return Code::OK;
+}
+
+std::vector<std::shared_ptr<Worker>> HostDevice::workers() {
+  const std::lock_guard lock(mutex_);
+  return workers_;
+}
+
+Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {
+  auto worker = std::make_shared<Worker>(*this);
+  std::vector<std::shared_ptr<Worker>> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto first_ended = std::partition(workers_.begin(), workers_.end(),
+                                            [](const auto& other) { return !other->idle(); });
+    ended.assign(first_ended, workers_.end());
+    workers_.erase(first_ended, workers_.end());
+    workers_.push_back(worker);
+  }
+  for (const auto& other : ended) other->join();
+  *out = std::make_unique<HostStream>(shared_from_this(), std::move(worker));
+  return Code::OK;
+}
+
+Status HostDevice::wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) {
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = "device"},
+              "the host device cannot run a CUDA stream: use tw_stream_create(), or a CUDA device");
+}
+
+Status HostDevice::create_event(std::unique_ptr<Event>* out) {
+  *out = std::make_unique<HostEvent>(shared_from_this());
+  return Code::OK;
+}
+
+Status HostDevice::load_module(const void*, size_t, std::unique_ptr<Module>*) {
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = "device"},
+              "the host device cannot run GPU code: load the module on a CUDA device");
+}
+
+Status HostDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+                           std::unique_ptr<Kernel>* out) {
+  if (!row.host)
+    return fail(Code::ERROR_UNSUPPORTED, {}, "kernel %s has no body for the host device",
+                row.symbol);
+  if (dynamic_smem_bytes > HostEngine::kSharedBytes)
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.got = dynamic_smem_bytes, .limit = HostEngine::kSharedBytes},
+                "kernel %s wants %u bytes of shared memory and the host device has %u", row.symbol,
+                dynamic_smem_bytes, HostEngine::kSharedBytes);
+  *out = std::make_unique<HostKernel>(shared_from_this(), row);
+  return Code::OK;
+}
+
+Status HostDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
+  TW_TRY(check(desc, kModelArch));
+  return tw::encode(desc, kModelArch, bytes);
+}
+
+void HostDevice::add(const BoxCounters& counters) {
+  const std::lock_guard lock(mutex_);
+  counters_.boxes_loaded += counters.boxes_loaded;
+  counters_.boxes_stored += counters.boxes_stored;
+  counters_.boxes_prefetched += counters.boxes_prefetched;
+}
+
+void HostDevice::fault(const char* kernel, const char* text) {
+  mark_lost(kFaultResult, "kernel %s: %s", kernel, text);
+}
+
+BoxCounters HostDevice::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+}  // namespace host
+}  // namespace tw

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The host device: streams are threads, memory is the heap, kernels are the rows' host bodies on
+// the model of the copy engine. A fault of the model loses the device as it would lose a GPU's
+// context.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels/host_engine.hpp"
+#include "runtime/device.hpp"
+
+namespace tw {
+
+/// What the launches of a host device have moved so far; zeros for a device of another kind. For
+/// tests: synchronise first.
+BoxCounters host_counters(const Device& device);
+
+namespace host {
+
+class Worker;
+
+class HostDevice final : public Device {
+ public:
+  HostDevice();
+  ~HostDevice() override;
+
+  void close() override;
+  Status allocate(uint64_t bytes, uint64_t* address) override;
+  Status release(uint64_t address) override;
+  Status create_stream(std::unique_ptr<Stream>* out) override;
+  Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) override;
+  Status create_event(std::unique_ptr<Event>* out) override;
+  Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override;
+  Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+                 std::unique_ptr<Kernel>* out) override;
+  Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
+
+  // For workers.
+  using Device::lost;
+  void add(const BoxCounters& counters);
+  void fault(const char* kernel, const char* text);
+  BoxCounters counters() const;
+
+ private:
+  std::vector<std::shared_ptr<Worker>> workers();
+
+  mutable std::mutex mutex_;                  // of everything below
+  std::map<uint64_t, uint64_t> allocations_;  // address -> bytes
+  std::vector<std::shared_ptr<Worker>> workers_;
+  BoxCounters counters_;
+};
+
+}  // namespace host
+}  // namespace tw

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/host/host_stream.hpp"
+
+#include "runtime/host/worker.hpp"
+
+namespace tw::host {
+namespace {
+
+// Addresses of the host device are pointers.
+void* pointer_to(uint64_t address) {
+  return reinterpret_cast<void*>(address);
+}
+
+Status no_module_kernel() {
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = "kernel"},
+              "the host device has no kernels of the caller's own");
+}
+
+}  // namespace
+
+Status HostKernel::info(KernelInfo* out) {
+  *out = KernelInfo{};
+  out->max_threads = row_.threads;
+  return Code::OK;
+}
+
+Status HostKernel::param(int32_t, size_t*, size_t*) {
+  return no_module_kernel();
+}
+
+Status HostKernel::occupancy(const LaunchConfig&, int32_t* blocks_per_sm, int32_t* clusters) {
+  *blocks_per_sm = 1;
+  *clusters = 1;
+  return Code::OK;
+}
+
+HostEvent::HostEvent(std::shared_ptr<Device> device)
+    : Event(std::move(device)), state_(std::make_shared<EventState>()) {}
+
+HostEvent::~HostEvent() = default;
+
+void HostEvent::last_record(std::shared_ptr<Worker>* worker, uint64_t* position) const {
+  const std::lock_guard lock(state_->mutex);
+  *worker = state_->worker;
+  *position = state_->position;
+}
+
+Status HostEvent::synchronize() {
+  std::shared_ptr<Worker> worker;
+  uint64_t position = 0;
+  last_record(&worker, &position);
+  if (worker) worker->wait(position);
+  return device()->alive();
+}
+
+Status HostEvent::query() {
+  std::shared_ptr<Worker> worker;
+  uint64_t position = 0;
+  last_record(&worker, &position);
+  if (worker && worker->done() < position)
+    return fail(Code::ERROR_NOT_READY, {}, "the event's last record is not reached yet");
+  return device()->alive();
+}
+
+Status HostEvent::elapsed_since(Event& start, float* milliseconds) {
+  auto& first = static_cast<HostEvent&>(start);
+  EventState::Clock::time_point times[2];
+  const struct {
+    HostEvent& event;
+    const char* name;
+  } events[2] = {{first, "start"}, {*this, "end"}};
+  for (int i = 0; i < 2; ++i) {
+    const EventState& state = *events[i].event.state_;
+    {
+      const std::lock_guard lock(events[i].event.state_->mutex);
+      if (state.records == 0)
+        return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = events[i].name},
+                    "%s was never recorded", events[i].name);
+    }
+    TW_TRY(events[i].event.query());
+    const std::lock_guard lock(events[i].event.state_->mutex);
+    times[i] = state.reached_at;
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(times[1] - times[0]).count();
+  return Code::OK;
+}
+
+HostStream::HostStream(std::shared_ptr<Device> device, std::shared_ptr<Worker> worker)
+    : Stream(std::move(device)), worker_(std::move(worker)) {}
+
+HostStream::~HostStream() {
+  // A forked child leaves the worker alone: its lock may be held by a thread that is not here.
+  if (device()->forked())
+    new std::shared_ptr<Worker>(std::move(worker_));
+  else
+    worker_->finish();
+}
+
+Status HostStream::enqueue(Operation operation, const void* arguments, size_t bytes) {
+  uint64_t position = 0;
+  return worker_->enqueue(std::move(operation), arguments, bytes, &position);
+}
+
+Status HostStream::synchronize() {
+  worker_->wait(worker_->enqueued());
+  return device()->alive();
+}
+
+Status HostStream::query() {
+  if (worker_->done() < worker_->enqueued())
+    return fail(Code::ERROR_NOT_READY, {}, "work of the stream has not finished yet");
+  return device()->alive();
+}
+
+Status HostStream::wait(Event& event) {
+  Operation operation{.kind = Operation::Kind::wait};
+  static_cast<HostEvent&>(event).last_record(&operation.other, &operation.position);
+  // Work of the same stream is done in order anyway.
+  if (!operation.other || operation.other == worker_) return Code::OK;
+  return enqueue(std::move(operation));
+}
+
+Status HostStream::record(Event& event) {
+  const std::shared_ptr<EventState>& state = static_cast<HostEvent&>(event).state();
+  // Enqueueing may block on a full ring, whose worker may want the event's lock: so the lock is
+  // taken twice, and of records that meet the one numbered last counts.
+  uint64_t number = 0;
+  {
+    const std::lock_guard lock(state->mutex);
+    number = ++state->records;
+  }
+  uint64_t position = 0;
+  TW_TRY(worker_->enqueue({.kind = Operation::Kind::record, .event = state, .record = number},
+                          nullptr, 0, &position));
+  const std::lock_guard lock(state->mutex);
+  if (number == state->records || !state->worker) {
+    state->worker = worker_;
+    state->position = position;
+  }
+  return Code::OK;
+}
+
+Status HostStream::copy(void* dst, const void* src, uint64_t bytes) {
+  return enqueue({.kind = Operation::Kind::copy, .dst = dst, .src = src, .bytes = bytes});
+}
+
+Status HostStream::copy_to_device(uint64_t dst, const void* src, uint64_t bytes) {
+  return copy(pointer_to(dst), src, bytes);
+}
+
+Status HostStream::copy_to_host(void* dst, uint64_t src, uint64_t bytes) {
+  return copy(dst, pointer_to(src), bytes);
+}
+
+Status HostStream::copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
+  return copy(pointer_to(dst), pointer_to(src), bytes);
+}
+
+Status HostStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {
+  return enqueue(
+      {.kind = Operation::Kind::fill, .value = value, .dst = pointer_to(dst), .bytes = bytes});
+}
+
+Status HostStream::launch(Kernel& kernel, const LaunchConfig&, const void* arguments,
+                          size_t bytes) {
+  if (bytes > kMaxArgumentBytes)
+    return fail(Code::ERROR_INTERNAL,
+                {.got = static_cast<int64_t>(bytes), .limit = kMaxArgumentBytes},
+                "an argument struct of %zu bytes exceeds %zu", bytes, kMaxArgumentBytes);
+  const KernelRow& row = static_cast<HostKernel&>(kernel).row();
+  return enqueue({.kind = Operation::Kind::launch, .row = &row}, arguments, bytes);
+}
+
+Status HostStream::launch_params(Kernel&, const LaunchConfig&, void**) {
+  return no_module_kernel();
+}
+
+}  // namespace tw::host

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Streams, events and kernels of the host device: thin faces of worker.hpp.
+
+#include <memory>
+
+#include "runtime/device.hpp"
+
+namespace tw::host {
+
+class Worker;
+struct EventState;
+struct Operation;
+
+class HostKernel final : public Kernel {
+ public:
+  HostKernel(std::shared_ptr<Device> device, const KernelRow& row)
+      : Kernel(std::move(device)), row_(row) {}
+  const KernelRow& row() const { return row_; }
+  Status info(KernelInfo* out) override;
+  Status param(int32_t index, size_t* offset, size_t* size) override;
+  Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override;
+
+ private:
+  const KernelRow& row_;
+};
+
+class HostEvent final : public Event {
+ public:
+  explicit HostEvent(std::shared_ptr<Device> device);
+  ~HostEvent() override;
+  Status synchronize() override;
+  Status query() override;
+  Status elapsed_since(Event& start, float* milliseconds) override;
+
+  const std::shared_ptr<EventState>& state() const { return state_; }
+  /// The worker and position of the last record; no worker where there was none.
+  void last_record(std::shared_ptr<Worker>* worker, uint64_t* position) const;
+
+ private:
+  std::shared_ptr<EventState> state_;
+};
+
+class HostStream final : public Stream {
+ public:
+  HostStream(std::shared_ptr<Device> device, std::shared_ptr<Worker> worker);
+  ~HostStream() override;
+  Status synchronize() override;
+  Status query() override;
+  Status wait(Event& event) override;
+  Status record(Event& event) override;
+  Status copy_to_device(uint64_t dst, const void* src, uint64_t bytes) override;
+  Status copy_to_host(void* dst, uint64_t src, uint64_t bytes) override;
+  Status copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) override;
+  Status fill(uint64_t dst, uint8_t value, uint64_t bytes) override;
+  Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
+                size_t bytes) override;
+  Status launch_params(Kernel& kernel, const LaunchConfig& config, void** params) override;
+
+ private:
+  Status copy(void* dst, const void* src, uint64_t bytes);
+  Status enqueue(Operation operation, const void* arguments = nullptr, size_t bytes = 0);
+
+  std::shared_ptr<Worker> worker_;
+};
+
+}  // namespace tw::host

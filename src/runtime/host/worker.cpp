@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/host/worker.hpp"
+
+#include <csignal>
+#include <cstring>
+#include <new>
+
+#include "runtime/host/host_device.hpp"
+
+namespace tw::host {
+
+Worker::~Worker() = default;  // the device has joined the thread, or the process has forked
+
+Status Worker::start() {
+  // The program's signal handlers must not run on a thread that it does not know.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(
+      &thread_, nullptr,
+      [](void* self) -> void* {
+        static_cast<Worker*>(self)->run();
+        return nullptr;
+      },
+      this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0)
+    return fail(Code::ERROR_OUT_OF_MEMORY, {.got = error},
+                "the stream's thread cannot be started: %s", std::strerror(error));
+  started_ = true;
+  return Code::OK;
+}
+
+Status Worker::enqueue(Operation operation, const void* arguments, size_t bytes,
+                       uint64_t* position) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return enqueued_ - done_ < kSlots || finishing_; });
+  if (finishing_)  // the device is being closed by another thread
+    return fail(Code::ERROR_DEVICE_CLOSED, {}, "the device of this stream has been destroyed");
+  if (!started_) TW_TRY(start());
+  Slot& slot = slots_[enqueued_ % kSlots];
+  if (bytes > 0) std::memcpy(slot.arguments, arguments, bytes);
+  slot.operation = std::move(operation);
+  *position = ++enqueued_;
+  changed_.notify_all();
+  return Code::OK;
+}
+
+uint64_t Worker::enqueued() {
+  const std::lock_guard lock(mutex_);
+  return enqueued_;
+}
+
+uint64_t Worker::done() {
+  const std::lock_guard lock(mutex_);
+  return done_;
+}
+
+void Worker::wait(uint64_t position) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_ >= position; });
+}
+
+void Worker::finish() {
+  const std::lock_guard lock(mutex_);
+  finishing_ = true;
+  changed_.notify_all();
+}
+
+bool Worker::idle() {
+  const std::lock_guard lock(mutex_);
+  return finishing_ && done_ == enqueued_;
+}
+
+void Worker::join() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!started_) return;
+    started_ = false;
+  }
+  pthread_join(thread_, nullptr);
+}
+
+void Worker::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return done_ < enqueued_ || finishing_; });
+    if (done_ == enqueued_) return;
+    Slot& slot = slots_[done_ % kSlots];
+    lock.unlock();
+    execute(slot);
+    slot.operation = Operation{};  // lets go of what it shared before anybody sees it done
+    lock.lock();
+    ++done_;
+    changed_.notify_all();
+  }
+}
+
+void Worker::execute(Slot& slot) {
+  Operation& operation = slot.operation;
+  // As on a GPU: after a fault the rest of the work is dropped, yet whoever waits is let go.
+  const bool lost = device_.lost();
+  switch (operation.kind) {
+    case Operation::Kind::copy:
+      if (!lost) std::memcpy(operation.dst, operation.src, operation.bytes);
+      break;
+    case Operation::Kind::fill:
+      if (!lost) std::memset(operation.dst, operation.value, operation.bytes);
+      break;
+    case Operation::Kind::launch:
+      if (!lost) launch(slot);
+      break;
+    case Operation::Kind::wait:
+      operation.other->wait(operation.position);
+      break;
+    case Operation::Kind::record: {
+      EventState& event = *operation.event;
+      const std::lock_guard lock(event.mutex);
+      if (operation.record > event.timed) {
+        event.timed = operation.record;
+        event.reached_at = EventState::Clock::now();
+      }
+      break;
+    }
+  }
+}
+
+void Worker::launch(const Slot& slot) {
+  const KernelRow& row = *slot.operation.row;
+  engine_.reset();
+  try {
+    row.host(engine_, slot.arguments);
+  } catch (const std::bad_alloc&) {
+    // No caller is left to tell: the result is missing, so the device is lost.
+    device_.fault(row.symbol, "host memory is exhausted");
+  }
+  device_.add(engine_.counters());
+  engine_.counters() = BoxCounters{};
+  if (engine_.fault()[0] != '\0') device_.fault(row.symbol, engine_.fault());
+}
+
+}  // namespace tw::host

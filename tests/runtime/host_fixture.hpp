@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A host device, and kernels of our own to run on it.
+
+#include <memory>
+#include <string>
+
+#include "doctest_main.hpp"
+#include "kernels/host_engine.hpp"
+#include "runtime/device.hpp"
+#include "runtime/host/host_device.hpp"
+
+namespace tw::test {
+
+inline std::shared_ptr<Device> open_host() {
+  std::shared_ptr<Device> device;
+  REQUIRE(open_device(DeviceKind::host, 0, &device).ok());
+  return device;
+}
+
+inline std::unique_ptr<Stream> make_stream(Device& device) {
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device.create_stream(&stream).ok());
+  return stream;
+}
+
+inline std::unique_ptr<Event> make_event(Device& device) {
+  std::unique_ptr<Event> event;
+  REQUIRE(device.create_event(&event).ok());
+  return event;
+}
+
+inline KernelRow host_row(const char* symbol, HostBody body) {
+  KernelRow row{};
+  row.family = Family::copy;
+  row.feature = feature::host;
+  row.symbol = symbol;
+  row.shard = -1;
+  row.host = body;
+  row.threads = 128;
+  return row;
+}
+
+inline std::unique_ptr<Kernel> make_kernel(Device& device, const KernelRow& row) {
+  std::unique_ptr<Kernel> kernel;
+  REQUIRE(device.prepare(row, 0, &kernel).ok());
+  return kernel;
+}
+
+inline bool message_has(const char* part) {
+  return std::string(last_error().message).find(part) != std::string::npos;
+}
+
+inline uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+}  // namespace tw::test
