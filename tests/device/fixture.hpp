@@ -13,11 +13,11 @@
 #include "doctest_main.hpp"
 #include "runtime/device.hpp"
 
-#define TW_REQUIRE_OK(expression)               \
-  do {                                          \
-    const ::tw::Status status_ = (expression);  \
-    INFO(::tw::last_error().message);           \
-    REQUIRE(status_.ok());                      \
+#define TW_REQUIRE_OK(expression)              \
+  do {                                         \
+    const ::tw::Status status_ = (expression); \
+    INFO(::tw::last_error().message);          \
+    REQUIRE(status_.ok());                     \
   } while (0)
 
 namespace tw::test {
@@ -43,7 +43,8 @@ class Guarded {
   static constexpr uint64_t kGuard = 4096;
   static constexpr uint8_t kPoison = 0xa7;
 
-  Guarded(const std::shared_ptr<Device>& device, Stream& stream, uint64_t bytes, uint64_t offset = 0)
+  Guarded(const std::shared_ptr<Device>& device, Stream& stream, uint64_t bytes,
+          uint64_t offset = 0)
       : device_(device), stream_(stream), bytes_(bytes), before_(kGuard + offset) {
     image_.assign(before_ + bytes + kGuard + 1024, kPoison);
     TW_REQUIRE_OK(device_->allocate(image_.size() + 1024, &base_));
