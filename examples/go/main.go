@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// copythengemm [host|cuda|auto] cuts a window out of a bf16 matrix by a copy plan, multiplies it by
+// another matrix, and checks every element against a loop in float64.
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+)
+
+// The whole matrix, the window's first element, and D (m x n) = window (m x k) times B (k x n).
+// Rows of what the GEMM reads and writes begin at multiples of 16 bytes, the TMA's unit.
+const (
+	rows, columns         = 320, 264
+	firstRow, firstColumn = 41, 27
+	m, n, k               = 201, 119, 137
+	lda, ldb, ldd         = 144, 120, 120
+)
+
+// numbers gives multiples of 1/64 between -1 and 1 in a fixed order: bf16 holds each of them
+// exactly.
+type numbers uint64
+
+func (s *numbers) matrix(elements int) []uint16 {
+	out := make([]uint16, elements)
+	for i := range out {
+		*s = *s*6364136223846793005 + 1442695040888963407
+		value := float32(uint64(*s)>>33%129)/64 - 1
+		out[i] = uint16(math.Float32bits(value) >> 16)
+	}
+	return out
+}
+
+func fromBF16(bits uint16) float64 {
+	return float64(math.Float32frombits(uint32(bits) << 16))
+}
+
+// multiply fetches D, row-major, ldd apart.
+func multiply(device *Device, whole, b []uint16) ([]float32, error) {
+	stream, err := device.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+
+	// In the order whole, A, B, D.
+	var address [4]uint64
+	for i, bytes := range []int{len(whole) * 2, m * lda * 2, len(b) * 2, m * ldd * 4} {
+		if address[i], err = device.Alloc(bytes); err != nil {
+			return nil, err
+		}
+	}
+	if err = stream.Upload(address[0], whole); err != nil {
+		return nil, err
+	}
+	if err = stream.Upload(address[2], b); err != nil {
+		return nil, err
+	}
+
+	copyPlan, err := device.PlanCopy(Matrix{m, k, columns}, lda)
+	if err != nil {
+		return nil, err
+	}
+	defer copyPlan.Close()
+	window := address[0] + (firstRow*columns+firstColumn)*2
+	if err = copyPlan.RunCopy(stream, address[1], window); err != nil {
+		return nil, err
+	}
+	gemmPlan, err := device.PlanGemm(Matrix{m, k, lda}, Matrix{k, n, ldb}, ldd)
+	if err != nil {
+		return nil, err
+	}
+	defer gemmPlan.Close()
+	if err = gemmPlan.RunGemm(stream, address[3], address[1], address[2]); err != nil {
+		return nil, err
+	}
+	for _, plan := range []*Plan{copyPlan, gemmPlan} {
+		kernel, err := plan.Kernel()
+		if err != nil {
+			return nil, err
+		}
+		fmt.Println("kernel ", kernel)
+	}
+	d := make([]float32, m*ldd)
+	return d, stream.Download(d, address[3])
+}
+
+// compare counts the elements that are wrong and finds the largest error.
+func compare(whole, b []uint16, d []float32) (wrong int, largest float64) {
+	for i := 0; i < m; i++ {
+		for j := 0; j < n; j++ {
+			sum := 0.0
+			for l := 0; l < k; l++ {
+				a := fromBF16(whole[(firstRow+i)*columns+firstColumn+l])
+				sum += a * fromBF16(b[l*ldb+j])
+			}
+			// Sums of products of multiples of 1/64 below 137 are exact in f32.
+			miss := math.Abs(float64(d[i*ldd+j]) - sum)
+			largest = math.Max(largest, miss)
+			if miss != 0 {
+				wrong++
+			}
+		}
+	}
+	return wrong, largest
+}
+
+func run(wanted string) (int, error) {
+	device, err := openWanted(wanted)
+	if err != nil {
+		return 1, err
+	}
+	defer device.Close()
+	name, err := device.Name()
+	if err != nil {
+		return 1, err
+	}
+	fmt.Println("device ", name)
+	seed := numbers(1)
+	whole := seed.matrix(rows * columns)
+	b := seed.matrix(k * ldb)
+	d, err := multiply(device, whole, b)
+	if err != nil {
+		return 1, err
+	}
+	wrong, largest := compare(whole, b, d)
+	fmt.Printf("result  %d x %d: %d wrong, largest error %g\n", m, n, wrong, largest)
+	if wrong != 0 {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func main() {
+	wanted := "auto"
+	if len(os.Args) > 1 {
+		wanted = os.Args[1]
+	}
+	if wanted != "host" && wanted != "cuda" && wanted != "auto" {
+		fmt.Fprintf(os.Stderr, "%s: host, cuda or auto is needed\n", wanted)
+		os.Exit(2)
+	}
+	fmt.Println("tilewright", version())
+	code, err := run(wanted)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
