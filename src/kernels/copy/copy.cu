@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emits the copy rows that the target and the shard have.
+#include "kernels/copy/copy_boxes.cuh"
+#include "kernels/copy/copy_bulk_rows.cuh"
+#include "kernels/copy/copy_strided.cuh"
+#include "kernels/emit.cuh"
+
+#define TW_COPY_BOXES(feature, shard, symbol, rank)                         \
+  TW_EMIT(                                                                  \
+      feature, shard,                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyRingWarps * 32) \
+          symbol(const __grid_constant__ tw::CopyBoxArgs args) { tw::copy_boxes<rank>(args); })
+#define TW_COPY_ROWS(feature, shard, symbol)                                \
+  TW_EMIT(                                                                  \
+      feature, shard,                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyRingWarps * 32) \
+          symbol(const __grid_constant__ tw::CopyRowArgs args) { tw::copy_bulk_rows(args); })
+#define TW_COPY_STRIDED(feature, shard, symbol)                             \
+  TW_EMIT(                                                                  \
+      feature, shard,                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyStridedThreads) \
+          symbol(const __grid_constant__ tw::CopyStridedArgs args) { tw::copy_strided(args); })
+#include "kernels/copy/kernels.inc"

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Copies by tensor boxes: load a box by the source's map, store it by the destination's.
+//
+// Both maps have the same extents, but that the store's innermost ends at a multiple of 16 bytes.
+// The rest of each row is in the last box along dimension 0 and is stored from there by plain
+// stores.
+
+#include "kernels/copy/copy.h"
+#include "kernels/parts/warp_ring.cuh"
+#include "kernels/ptx/global.cuh"
+#include "kernels/ptx/shared.cuh"
+#include "kernels/ptx/tma_boxes.cuh"
+
+namespace tw {
+
+template <int kRank>
+struct BoxMover {
+  const CopyBoxArgs& args;
+
+  __device__ __forceinline__ void place(u64 tile, i32 (&at)[kRank]) const {
+    u32 rest = static_cast<u32>(tile);
+#pragma unroll
+    for (int d = 0; d + 1 < kRank; ++d) {
+      const u32 next = rest / args.tile_count[d];
+      at[d] = static_cast<i32>((rest - next * args.tile_count[d]) * args.box[d]);
+      rest = next;
+    }
+    at[kRank - 1] = static_cast<i32>(rest * args.box[kRank - 1]);
+  }
+
+  __device__ __forceinline__ void load(u64 tile, u32 stage, u32 barrier) const {
+    if (ptx::lane_id() != 0) return;
+    i32 at[kRank];
+    place(tile, at);
+    ptx::mbarrier_arrive_expect(barrier, args.box_bytes);
+    ptx::load_box<kRank>(stage, &args.src_map, barrier, at);
+  }
+
+  __device__ __forceinline__ void store(u64 tile, u32 stage) const {
+    i32 at[kRank];
+    place(tile, at);
+    if (args.tail_bytes != 0 && static_cast<u32>(at[0]) + args.box[0] >= args.extent[0])
+      store_tails(at, stage);
+    if (ptx::lane_id() == 0) ptx::store_box<kRank>(&args.dst_map, stage, at);
+  }
+
+  // A lane a row of the box.
+  __device__ __forceinline__ void store_tails(const i32 (&at)[kRank], u32 stage) const {
+    u32 rows = 1;
+#pragma unroll
+    for (int d = 1; d < kRank; ++d) rows *= args.box[d];
+    const u32 pitch = args.box[0] * args.element_bytes;
+    const u32 from =
+        static_cast<u32>(args.tail_from - static_cast<u64>(at[0]) * args.element_bytes);
+    for (u32 row = ptx::lane_id(); row < rows; row += 32) {
+      u64 to = args.dst + args.tail_from;
+      bool inside = true;
+      u32 rest = row;
+#pragma unroll
+      for (int d = 1; d < kRank; ++d) {
+        const u32 next = rest / args.box[d];
+        const u32 index = static_cast<u32>(at[d]) + rest - next * args.box[d];
+        inside = inside && index < args.extent[d];
+        to += static_cast<u64>(static_cast<i64>(index) * args.dst_stride[d]);
+        rest = next;
+      }
+      if (!inside) continue;
+      for (u32 byte = 0; byte < args.tail_bytes; ++byte)
+        ptx::store_unit<1>(to + byte, static_cast<unsigned short>(
+                                          ptx::shared_load_u8(stage + row * pitch + from + byte)));
+    }
+  }
+};
+
+template <int kRank>
+__device__ __forceinline__ void copy_boxes(const CopyBoxArgs& args) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  if (threadIdx.x == 0) {
+    ptx::prefetch_map(&args.src_map);
+    ptx::prefetch_map(&args.dst_map);
+  }
+  const WarpRing ring = make_warp_ring(shared, args.stages, args.stage_bytes);
+  BoxMover<kRank> mover{args};
+  // Neighbouring tiles go to neighbouring blocks, so that all of them work on one stretch of
+  // memory.
+  const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
+  run_warp_ring(ring, mover, first, args.tiles, static_cast<u64>(gridDim.x) * kCopyRingWarps);
+}
+
+}  // namespace tw

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The copy family's host bodies, named as their rows.
+
+namespace tw {
+
+class HostEngine;
+
+/// CopyBoxArgs: each box through shared memory by the model of the copy engine.
+void copy_boxes_host(HostEngine& engine, const void* arguments);
+/// CopyRowArgs: each chunk through shared memory by counted bulk copies.
+void copy_rows_host(HostEngine& engine, const void* arguments);
+/// CopyStridedArgs: unit by unit.
+void copy_strided_host(HostEngine& engine, const void* arguments);
+
+}  // namespace tw

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emits the gather rows that the target and the shard have.
+#include "kernels/emit.cuh"
+#include "kernels/gather/gather_bulk.cuh"
+#include "kernels/parts/row_plain.cuh"
+
+#define TW_GATHER_BULK(feature, shard, symbol)                              \
+  TW_EMIT(                                                                  \
+      feature, shard,                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsRingWarps * 32) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_bulk(args); })
+#define TW_GATHER_PLAIN(feature, shard, symbol)                           \
+  TW_EMIT(                                                                \
+      feature, shard,                                                     \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_plain<true>(args); })
+#include "kernels/gather/kernels.inc"

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The gather family's host bodies, named as their rows. Both take GatherArgs.
+
+namespace tw {
+
+class HostEngine;
+
+/// Rows through shared memory by counted bulk copies.
+void gather_bulk_host(HostEngine& engine, const void* arguments);
+/// Row by row.
+void gather_plain_host(HostEngine& engine, const void* arguments);
+
+}  // namespace tw

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Division of 31-bit numbers by a divisor that is known before the launch: a multiplication and a
+// shift in place of the forty instructions of a division.
+
+#include "kernels/arguments.h"
+
+namespace tw {
+
+/// Divides numbers below 2^31.
+struct Divider {
+  u32 divisor;
+  u32 multiplier;
+  u32 shift;
+};
+
+inline constexpr u64 kDividerLimit = 1ull
+                                     << 31;  // of numerators, exclusive; of divisors, inclusive
+
+/// `divisor` is 1 to 2^31. With l = ceil(log2(divisor)) the multiplier is 2^(31+l) / divisor
+/// rounded up; its excess times a numerator below 2^31 stays below 2^(31+l), so quotients are
+/// exact.
+TW_KERNEL_HD constexpr Divider make_divider(u32 divisor) {
+  u32 log = 0;
+  while ((1ull << log) < divisor) ++log;
+  const u64 power = 1ull << (31 + log);
+  return {divisor, static_cast<u32>((power + divisor - 1) / divisor), 31 + log};
+}
+
+TW_KERNEL_HD constexpr u32 divide(u32 number, const Divider& by) {
+  return static_cast<u32>((static_cast<u64>(number) * by.multiplier) >> by.shift);
+}
+
+}  // namespace tw

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One warp's ring through shared memory: asynchronous loads into it, asynchronous stores out of it.
+//
+// Items are numbers first, first + step, ... below end. For each the ring calls, in the whole warp,
+//   mover.load(item, stage, barrier)   issues loads into the stage; exactly one arrival with the
+//                                      bytes that all lanes load together
+//   mover.store(item, stage)           after the loads have landed; issues bulk stores
+// `stages` - 1 - kPendingStores items are loading while the stores of kPendingStores read. The ring
+// ends when its last store has read shared memory; the grid's end completes the writes.
+
+#include "kernels/ptx/mbarrier.cuh"
+#include "kernels/ptx/tma.cuh"
+
+namespace tw {
+
+inline constexpr int kPendingStores = 2;
+inline constexpr u32 kMinRingStages = kPendingStores + 2;
+
+struct WarpRing {
+  u32 data;      // shared address of the first stage
+  u32 barriers;  // shared address of `stages` barriers
+  u32 stages;    // kMinRingStages at least
+  u32 stage_bytes;
+};
+
+/// The calling warp's part of the block's dynamic shared memory: the stages of all warps, then the
+/// barriers of all warps. Initialises them; the block must be converged.
+__device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32 stage_bytes) {
+  const u32 base = ptx::shared_address(shared);
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  const u32 warps = blockDim.x / 32;
+  WarpRing ring;
+  ring.data = base + warp * stages * stage_bytes;
+  ring.barriers = base + warps * stages * stage_bytes + warp * stages * 8;
+  ring.stages = stages;
+  ring.stage_bytes = stage_bytes;
+  if (ptx::lane_id() == 0) {
+    for (u32 stage = 0; stage < stages; ++stage) ptx::mbarrier_init(ring.barriers + stage * 8, 1);
+    ptx::mbarrier_init_fence();
+  }
+  __syncwarp();
+  return ring;
+}
+
+template <class Mover>
+__device__ __forceinline__ void run_warp_ring(const WarpRing& ring, Mover& mover, u64 first,
+                                              u64 end, u64 step) {
+  const u32 lead = ring.stages - 1 - kPendingStores;
+  u64 loading = first;
+  u32 load_stage = 0;
+  u32 store_stage = 0;
+  u32 parity = 0;
+  u32 ahead = 0;
+  for (u64 storing = first; storing < end;) {
+    if (loading < end) {
+      // The stage was last read by a store that is more than kPendingStores groups old.
+      ptx::store_wait_read<kPendingStores>();
+      __syncwarp();
+      mover.load(loading, ring.data + load_stage * ring.stage_bytes,
+                 ring.barriers + load_stage * 8);
+      loading += step;
+      load_stage = load_stage + 1 == ring.stages ? 0 : load_stage + 1;
+      if (ahead < lead) {
+        ++ahead;
+        continue;
+      }
+    }
+    ptx::mbarrier_wait(ring.barriers + store_stage * 8, parity);
+    mover.store(storing, ring.data + store_stage * ring.stage_bytes);
+    ptx::store_commit();
+    storing += step;
+    if (++store_stage == ring.stages) {
+      store_stage = 0;
+      parity ^= 1;
+    }
+  }
+  ptx::store_wait_read<0>();
+}
+
+}  // namespace tw

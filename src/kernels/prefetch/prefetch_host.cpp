@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prefetches on the CPU: nothing moves, and the engine counts and checks what is asked for.
+#include "kernels/prefetch/prefetch_host.hpp"
+
+#include <cstring>
+
+#include "kernels/host_engine.hpp"
+#include "kernels/prefetch/prefetch.h"
+
+namespace tw {
+
+void prefetch_boxes_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const PrefetchBoxArgs*>(arguments);
+  TensorMapBytes map;
+  std::memcpy(map.words, args.map.words, sizeof map.words);
+  for (u64 tile = 0; tile < args.tiles; ++tile) {
+    const int32_t at[2] = {static_cast<int32_t>(tile % args.tiles_x * args.box[0]),
+                           static_cast<int32_t>(tile / args.tiles_x * args.box[1])};
+    engine.prefetch(map, at);
+  }
+}
+
+void prefetch_rows_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const PrefetchRowArgs*>(arguments);
+  for (u64 row = 0; row < args.rows; ++row) {
+    const u64 address = args.src + static_cast<u64>(static_cast<i64>(row) * args.pitch);
+    for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
+      const PrefetchChunk part = prefetch_chunk(address, args.row_bytes, args.chunk_bytes, chunk);
+      if (part.bytes != 0) engine.prefetch_bulk(part.from, part.bytes);
+    }
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The scatter family's host bodies, named as their rows. Both take ScatterArgs.
+
+namespace tw {
+
+class HostEngine;
+
+/// Rows through shared memory by counted bulk copies.
+void scatter_bulk_host(HostEngine& engine, const void* arguments);
+/// Row by row.
+void scatter_plain_host(HostEngine& engine, const void* arguments);
+
+}  // namespace tw
