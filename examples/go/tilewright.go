@@ -4,11 +4,10 @@ package main
 
 // The few calls of tilewright that the program makes, in Go's words.
 //
-// Two rules of cgo shape this file. tw_last_error() is the calling thread's, and Go may move a
+// Two things about cgo shape this file. tw_last_error() is the calling thread's, and Go may move a
 // goroutine between any two calls of C: check() locks the thread around the failing call and the
-// message. And memory that is passed to C must not hold Go pointers: descriptions have none (device
-// addresses are numbers), and slices of plain numbers are pinned for the length of a call, which is
-// why upload and download wait for the stream before they return.
+// message. And C may keep no Go memory after a call has returned, while the library's copies go on
+// until the stream reaches them: upload and download go through a buffer of C's and wait.
 
 /*
 #cgo pkg-config: --static tilewright
@@ -85,7 +84,7 @@ func (s *Stream) Synchronize() error {
 	return check(func() C.tw_status { return C.tw_stream_synchronize(s.handle) })
 }
 
-// staged makes a copy of host memory's size in C's heap, which may stay in use after a call.
+// staged lends work a buffer of C's heap until the stream is done.
 func (s *Stream) staged(bytes int, work func(unsafe.Pointer) error) error {
 	buffer := C.malloc(C.size_t(bytes))
 	if buffer == nil {
