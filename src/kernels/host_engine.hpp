@@ -3,10 +3,10 @@
 // What a host body runs on: the model of the copy engine, counted.
 //
 // One engine belongs to one host stream's worker; a body may use its shared memory freely during a
-// launch. Counters are added to the device's when the launch ends.
+// launch. Counters are added to the device's when the launch ends. Nothing here allocates after
+// construction.
 
 #include <cstdint>
-#include <vector>
 
 #include "tensor_map/model/copy_engine.hpp"
 #include "tensor_map/tensor_map.hpp"
@@ -38,7 +38,8 @@ class HostEngine {
   /// The first fault of the launch ("illegal instruction: ..."), as a GPU would have raised it;
   /// empty if there was none. A faulted engine ignores every further operation of the launch.
   const char* fault() const { return fault_; }
-  void reset();
+  /// Begins a launch: no fault. Counters are the caller's to clear.
+  void reset() { fault_[0] = '\0'; }
 
   HostEngine();
   ~HostEngine();
@@ -46,8 +47,23 @@ class HostEngine {
   HostEngine& operator=(const HostEngine&) = delete;
 
  private:
+  const TensorMapDesc* decoded(const TensorMapBytes& map);
+  const TensorMapDesc* begin(const TensorMapBytes& map, uint32_t shared_offset);
+  bool room(uint64_t shared_offset, uint64_t bytes);
+  bool finish(const model::Outcome& outcome);
+
+  // A kernel uses the same few maps for every box of a launch.
+  struct Decoded {
+    TensorMapBytes bytes;
+    TensorMapDesc desc;
+    bool used = false;
+  };
+  static constexpr int32_t kCached = 4;
+
   uint8_t* shared_;
   BoxCounters counters_;
+  Decoded cache_[kCached];
+  int32_t next_ = 0;  // the entry that the next new map replaces
   char fault_[256] = {};
 };
 
