@@ -84,15 +84,6 @@ PYTHON
   say "$2: $good passed, $bad failed, $skip skipped, $((SECONDS - started)) s"
 }
 
-# configure DIR OPTIONS...: a folder of an earlier run is used again where it can be.
-configure() {
-  local dir=$1
-  shift
-  if [ -f "$dir/build.ninja" ] && "$meson" setup --reconfigure "$dir" "$root" "$@"; then return; fi
-  rm -rf "$dir"
-  "$meson" setup "$dir" "$root" "$@"
-}
-
 # run NAME OPTIONS...
 run() {
   local name=$1 dir=$build/tests-$1
@@ -120,7 +111,7 @@ run() {
 # --- All ------------------------------------------------------------------------------------
 
 install_missing
-if [ -z "$(command -v nvcc || true)" ] && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+if ! find_nvcc; then
   say 'no nvcc in PATH or /usr/local/cuda: building and testing the host device only'
 fi
 if [ ! -e /dev/nvidiactl ]; then

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by tests/run.sh and examples/run.sh: finds and installs what they need.
 #
-# The caller sets $build (a folder that exists) and defines look(), which fills the arrays `must`
-# and `may` with the packages of what is missing: without the first it stops, without the second
-# something is skipped. look() calls meson_works, which sets $meson, where Meson is needed.
+# The caller sets $root (the repository) and $build (a folder that exists) and defines look(), which
+# fills the arrays `must` and `may` with the packages of what is missing: without the first it
+# stops, without the second something is skipped. look() calls meson_works, which sets $meson.
 # shellcheck shell=bash disable=SC2154,SC2034  # the variables that the caller shares
 
 say() { printf '== %s\n' "$*"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 header() { printf '#include <%s>\n' "$1" | c++ -E -x c++ - >/dev/null 2>&1; }
+
+# The CUDA compiler, where there is one; it is never installed.
+find_nvcc() {
+  nvcc=$(command -v nvcc || true)
+  if [ -z "$nvcc" ] && [ -x /usr/local/cuda/bin/nvcc ]; then nvcc=/usr/local/cuda/bin/nvcc; fi
+  [ -n "$nvcc" ]
+}
 
 # Meson 1.0.1 or later: the system's, or one in a virtual environment (Ubuntu 22.04 has 0.61).
 meson_works() {
@@ -64,4 +71,13 @@ install_missing() {
     esac
     exit 1
   fi
+}
+
+# configure DIR OPTIONS...: a folder of an earlier run is used again where it can be.
+configure() {
+  local dir=$1
+  shift
+  if [ -f "$dir/build.ninja" ] && "$meson" setup --reconfigure "$dir" "$root" "$@"; then return; fi
+  rm -rf "$dir"
+  "$meson" setup "$dir" "$root" "$@"
 }

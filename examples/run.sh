@@ -1,0 +1,314 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing (with the rights to), builds the library into an install prefix of its
+# own, builds every example as an outside project against it, runs them on files that it makes, and
+# checks every result against a computation that shares no code with the library. One line each:
+#   checked: ...   FAILED: ...   skipped: ...
+# and at the end `N passed, M failed, K skipped`; the exit status says whether anything failed.
+#
+# Everything runs on the host device; where there is a GPU, everything runs on it, too.
+# Environment: TW_BUILD_DIR      where to build (build/ of the repository)
+#              TW_MESON_OPTIONS  more options for the library, such as -Dprebuilt_kernels=DIR
+#              TW_CHECKER        numpy or c; NumPy is taken where it is found
+set -euo pipefail
+exec </dev/null
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${TW_BUILD_DIR:-$root/build}
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+examples=$root/examples
+prefix=$build/examples-prefix
+out=$build/examples-out # what the examples' own builds write
+data=$build/examples-data
+passed=0 failed=0 skipped=0
+
+# Whatever happens, the last line is the truth.
+finish() {
+  local status=$?
+  if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+  printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+  if [ "$status" -eq 0 ] && [ "$failed" -ne 0 ]; then status=1; fi
+  exit "$status"
+}
+trap finish EXIT
+
+# shellcheck source-path=SCRIPTDIR/..
+. "$root/tests/setup.sh"
+
+checked() { passed=$((passed + 1)) && printf 'checked: %s\n' "$*"; }
+wrong() { failed=$((failed + 1)) && printf 'FAILED: %s\n' "$*"; }
+skip() { skipped=$((skipped + 1)) && printf 'skipped: %s\n' "$*"; }
+
+# --- What is needed -------------------------------------------------------------------------
+
+must=() may=()
+look() {
+  must=() may=()
+  have cc || must+=(gcc)
+  have c++ || must+=(g++)
+  have make || must+=(make)
+  have python3 || must+=(python3)
+  have ninja || must+=(ninja-build)
+  have pkg-config || must+=(pkg-config)
+  have objcopy || must+=(binutils)
+  meson_works || must+=(meson)
+  have cargo || may+=(cargo)
+  have go || may+=(golang-go)
+  find_numpy || may+=(python3-numpy)
+}
+
+# A python3 that has NumPy: of those in PATH, or the system's, which is where packages put it.
+find_numpy() {
+  for numpy_python in python3 /usr/bin/python3; do
+    if "$numpy_python" -c 'import numpy' >/dev/null 2>&1; then return 0; fi
+  done
+  return 1
+}
+
+# --- Building -------------------------------------------------------------------------------
+
+# quietly NAME COMMAND...: the output goes to a log, which is shown where the command fails.
+quietly() {
+  local log=$build/examples-logs/$1.log
+  mkdir -p "$build/examples-logs"
+  if "${@:2}" >"$log" 2>&1; then return 0; fi
+  cat "$log"
+  return 1
+}
+
+install_library() {
+  say "building the library and installing it into $prefix"
+  # shellcheck disable=SC2086  # several options
+  quietly configure configure "$build/examples-library" -Dtests=false --prefix "$prefix" \
+    --libdir lib ${TW_MESON_OPTIONS:-} || return 1
+  quietly compile ninja -C "$build/examples-library" -j "$(nproc)" || return 1
+  rm -rf "$prefix"
+  quietly install "$meson" install -C "$build/examples-library" --no-rebuild || return 1
+  sed -n '/User defined options/q; /tilewright$/,$p' "$build/examples-logs/configure.log"
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+}
+
+build_c() { quietly "build-$1" make -C "$examples/c/$1" OUT="$out/$1" "${@:2}"; }
+
+build_cpp() {
+  rm -rf "$out/cpp"
+  quietly configure-cpp "$meson" setup "$out/cpp" "$examples/cpp" &&
+    quietly build-cpp ninja -C "$out/cpp"
+}
+
+# The program that makes the inputs and checks the results.
+choose_checker() {
+  case ${TW_CHECKER:-$(find_numpy && echo numpy || echo c)} in
+    numpy)
+      find_numpy
+      checker=("$numpy_python" -B "$examples/check/npy_check.py")
+      ;;
+    c)
+      mkdir -p "$out"
+      cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
+      checker=("$out/npy_check")
+      ;;
+    *)
+      say 'TW_CHECKER: numpy or c is needed'
+      return 1
+      ;;
+  esac
+}
+
+# --- Checks ---------------------------------------------------------------------------------
+
+# runs NAME COMMAND...: the command must succeed; 77 is a skip.
+runs() {
+  local status=0
+  say "$1"
+  "${@:2}" >"$data/output" 2>&1 || status=$?
+  cat "$data/output"
+  case $status in
+    0) checked "$1" ;;
+    77) skip "$1: $(sed -n 's/^skipped: //p' "$data/output")" ;;
+    *) wrong "$1: exit code $status" ;;
+  esac
+}
+
+# npy OP INPUTS... [OPTIONS...]: runs npy_ops on $device and checks what it wrote. A name without a
+# slash is a file of $data; the checker gets the inputs, the result and, for a copy, the box.
+npy() {
+  local op=$1 box=() inputs=() result=$data/result.npy message
+  shift
+  while [ $# -gt 0 ]; do
+    if [ "$1" = --box ]; then
+      box=("$2")
+      shift
+    else
+      inputs+=("$data/$1.npy")
+    fi
+    shift
+  done
+  local name="npy_ops $op ${inputs[*]##*/} ${box[*]} on $device"
+  rm -f "$result"
+  say "$name"
+  if ! "$out/npy_ops/npy_ops" "$op" "${inputs[@]}" ${box[@]+--box "${box[@]}"} -o "$result" \
+    --device "$device"; then
+    wrong "$name"
+    return
+  fi
+  # shellcheck disable=SC2086  # the box is four numbers to the checker
+  if message=$("${checker[@]}" "$op" "${inputs[@]}" "$result" ${box[*]//[:,]/ } 2>&1); then
+    checked "$name: $message"
+  else
+    wrong "$name: $message"
+  fi
+}
+
+# refuses EXIT PATTERN ARGUMENTS...: npy_ops must leave with that code, one line on stderr that
+# matches, nothing on stdout, and no output file.
+refuses() {
+  local code=$1 pattern=$2 status=0 folder=$data/refused
+  shift 2
+  rm -rf "$folder"
+  mkdir "$folder"
+  (cd "$data" && "$out/npy_ops/npy_ops" "$@" -o "$folder/result.npy") \
+    >"$data/stdout" 2>"$data/stderr" || status=$?
+  if [ "$status" -eq "$code" ] && [ "$(wc -l <"$data/stderr")" -eq 1 ] && [ ! -s "$data/stdout" ] &&
+    grep -q -e "$pattern" "$data/stderr" && [ -z "$(ls -A "$folder")" ]; then
+    checked "exit code $code: $(cat "$data/stderr")"
+  else
+    wrong "npy_ops $*: exit code $status (not $code), output: $(ls -A "$folder")"
+    cat "$data/stderr"
+  fi
+}
+
+# --- All ------------------------------------------------------------------------------------
+
+make_bad_files() {
+  head -c 100000 "$data/t_f32.npy" >"$data/bad_truncated.npy"
+  head -c 70 "$data/t_f32.npy" >"$data/bad_header.npy"
+  printf 'this is no array\n' >"$data/bad_text.npy"
+}
+
+check_operations() {
+  npy gemm a_bf16 b_bf16
+  npy gemm a_bf16 b_bf16_f
+  npy gemm a_f16 b_f16
+  npy gemm a_f16_f b_f16
+  npy gemm a_f16 b_f16_f
+  npy gemm a_f16_f b_f16_f
+  npy gather t_f32 index
+  npy gather t_f16 index_small
+  npy gather t_f32_f index_small
+  npy scatter t_f32 index_unique s_f32
+  npy scatter t_f16 index_small s_f16
+  npy copy t_f32 --box 0:8192,0:512
+  npy copy t_f32 --box 1001:7002,101:402
+  npy copy t_f32_f --box 3:701,2:333
+  npy copy t_f16 --box 1:1000,1:332
+  npy copy a_bf16 --box 999:1001,1502:1503
+}
+
+check_refusals() {
+  local on=(--device host)
+  refuses 2 'truncated' gather bad_truncated.npy index.npy "${on[@]}"
+  refuses 2 'header' copy bad_header.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 'no .npy file' copy bad_text.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 'cannot be opened' copy absent.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 "dtype '<f8'" copy bad_f64.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 'dtype <f4; gemm' gemm t_f32.npy t_f32.npy "${on[@]}"
+  refuses 2 'must have one dtype' gemm a_bf16.npy b_f16.npy "${on[@]}"
+  refuses 2 'columns of the first' gemm a_bf16.npy a_bf16.npy "${on[@]}"
+  refuses 2 'indices are <i4 or <i8' gather t_f32.npy t_f16.npy "${on[@]}"
+  refuses 2 'a vector is needed\|indices are' gather t_f32.npy s_f32.npy "${on[@]}"
+  refuses 2 'index 8192 at position 1' gather t_f32.npy bad_index_high.npy "${on[@]}"
+  refuses 2 'index -1 at position 1' gather t_f32.npy bad_index_negative.npy "${on[@]}"
+  refuses 2 'index 4294967299' gather t_f32.npy bad_index_wide.npy "${on[@]}"
+  refuses 2 'a second time' scatter t_f32.npy bad_index_twice.npy s_f32.npy "${on[@]}"
+  refuses 2 'is needed for 3001 indices' scatter t_f32.npy index_unique.npy t_f32.npy "${on[@]}"
+  refuses 2 '3 dimensions' copy bad_rank.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 'is empty' copy bad_empty.npy --box 0:1,0:1 "${on[@]}"
+  refuses 2 'reaches outside' copy t_f16.npy --box 0:1001,0:1 "${on[@]}"
+  refuses 2 'box 5:5' copy t_f16.npy --box 5:5,0:1 "${on[@]}"
+  refuses 2 'needs --box' copy t_f16.npy "${on[@]}"
+  refuses 2 'takes 2 input files' gemm a_bf16.npy "${on[@]}"
+  refuses 2 'is needed' multiply a_bf16.npy b_bf16.npy "${on[@]}"
+  refuses 2 '--device gpu' gemm a_bf16.npy b_bf16.npy --device gpu
+  if [ "$gpu" = no ]; then
+    refuses 1 'opening the device: TW_ERROR_' gemm a_bf16.npy b_bf16.npy --device cuda
+  fi
+}
+
+# The README's program is the file that is built here.
+check_readme() {
+  local shown
+  shown=$(awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md")
+  if [ "$shown" = "$(tail -n +2 "$examples/c/first/first.c")" ]; then
+    checked 'the C program of README.md is examples/c/first/first.c'
+  else
+    wrong 'the C program of README.md differs from examples/c/first/first.c'
+  fi
+}
+
+install_missing
+if ! find_nvcc; then
+  say 'no nvcc in PATH or /usr/local/cuda: the library is built for the host device only'
+fi
+unset DESTDIR
+install_library
+choose_checker
+mkdir -p "$data"
+"${checker[@]}" make "$data"
+make_bad_files
+
+say 'building the examples'
+for example in first npy_ops; do build_c "$example"; done
+build_c own_kernel "$out/own_kernel/own_kernel"
+if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
+build_cpp
+
+# Which devices there are, in the words of the program itself.
+gpu=no
+devices=(host)
+"$out/npy_ops/npy_ops" copy "$data/t_f16.npy" --box 0:8,0:8 -o "$data/result.npy" >"$data/output"
+say "$(grep '^device' "$data/output")"
+if grep -q '^device *cuda' "$data/output"; then
+  gpu=yes
+  devices=(host cuda)
+fi
+
+check_readme
+runs 'examples/c/first' "$out/first/first"
+if grep -q '^D\[0\]\[0\] = 600$' "$data/output"; then
+  checked 'examples/c/first: 300 products of 1 and 2 make 600'
+else
+  wrong 'examples/c/first: 600 is expected'
+fi
+for device in "${devices[@]}"; do check_operations; done
+check_refusals
+if [ -n "$nvcc" ]; then
+  runs 'examples/c/own_kernel' "$out/own_kernel/own_kernel" "$out/own_kernel/tma_load.fatbin"
+else
+  skip 'examples/c/own_kernel: no nvcc to build its kernel'
+fi
+for device in "${devices[@]}"; do runs "examples/cpp on $device" "$out/cpp/windows" "$device"; done
+if have cargo; then
+  export CARGO_TARGET_DIR=$out/rust
+  if (cd "$examples/rust" && quietly build-rust cargo build --release --offline); then
+    for device in "${devices[@]}"; do
+      runs "examples/rust on $device" "$out/rust/release/copy-then-gemm" "$device"
+    done
+  else
+    wrong 'examples/rust does not build'
+  fi
+else
+  skip 'examples/rust: no cargo'
+fi
+if have go; then
+  if (cd "$examples/go" && quietly build-go go build -o "$out/copythengemm" .); then
+    for device in "${devices[@]}"; do
+      runs "examples/go on $device" "$out/copythengemm" "$device"
+    done
+  else
+    wrong 'examples/go does not build'
+  fi
+else
+  skip 'examples/go: no go'
+fi
