@@ -134,27 +134,27 @@ runs() {
 # npy OP INPUTS... [OPTIONS...]: runs npy_ops on $device and checks what it wrote. A name without a
 # slash is a file of $data; the checker gets the inputs, the result and, for a copy, the box.
 npy() {
-  local op=$1 box=() inputs=() result=$data/result.npy message
+  local op=$1 box='' inputs=() numbers result=$data/result.npy message
   shift
   while [ $# -gt 0 ]; do
     if [ "$1" = --box ]; then
-      box=("$2")
+      box=$2
       shift
     else
       inputs+=("$data/$1.npy")
     fi
     shift
   done
-  local name="npy_ops $op ${inputs[*]##*/} ${box[*]} on $device"
+  local name="npy_ops $op ${inputs[*]##*/} ${box:+$box }on $device"
   rm -f "$result"
   say "$name"
-  if ! "$out/npy_ops/npy_ops" "$op" "${inputs[@]}" ${box[@]+--box "${box[@]}"} -o "$result" \
+  if ! "$out/npy_ops/npy_ops" "$op" "${inputs[@]}" ${box:+--box "$box"} -o "$result" \
     --device "$device"; then
     wrong "$name"
     return
   fi
-  # shellcheck disable=SC2086  # the box is four numbers to the checker
-  if message=$("${checker[@]}" "$op" "${inputs[@]}" "$result" ${box[*]//[:,]/ } 2>&1); then
+  read -ra numbers <<<"${box//[:,]/ }" # four to the checker
+  if message=$("${checker[@]}" "$op" "${inputs[@]}" "$result" "${numbers[@]}" 2>&1); then
     checked "$name: $message"
   else
     wrong "$name: $message"
