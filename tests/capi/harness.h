@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_TESTS_HARNESS_H
+#define TILEWRIGHT_TESTS_HARNESS_H
+/* A test harness in the C that the library's users write. A test is a program of one file; its one
+ * argument names the device, "host" or "cuda"; exit 77 says that there is no such device. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tilewright.h"
+
+static struct {
+  unsigned checks;
+  unsigned failures;
+  const char *test;
+  tw_device_kind kind;
+} harness;
+
+static inline int check_(int good, const char *what, const char *file, int line) {
+  ++harness.checks;
+  if (!good) {
+    ++harness.failures;
+    printf("%s:%d: %s: failed: %s\n", file, line, harness.test, what);
+  }
+  return good;
+}
+
+/* The condition holds. */
+#define CHECK(condition) check_((condition) != 0, #condition, __FILE__, __LINE__)
+
+static inline void equal_(int64_t a, int64_t b, const char *what, const char *file, int line) {
+  if (!check_(a == b, what, file, line)) printf("    %" PRId64 " and %" PRId64 "\n", a, b);
+}
+
+/* Two integers are equal; says both. */
+#define EQUAL(a, b) equal_((int64_t)(a), (int64_t)(b), #a " == " #b, __FILE__, __LINE__)
+
+static inline void text_(const char *a, const char *b, const char *what, const char *file,
+                         int line) {
+  if (!check_(a && b && strcmp(a, b) == 0, what, file, line))
+    printf("    \"%s\" and \"%s\"\n", a ? a : "(null)", b ? b : "(null)");
+}
+
+/* Two texts are equal. */
+#define TEXT(a, b) text_((a), (b), #a " is " #b, __FILE__, __LINE__)
+
+static inline int ok_(tw_status status, const char *what, const char *file, int line) {
+  if (check_(status == TW_OK, what, file, line)) return 1;
+  printf("    %s: %s\n", tw_status_name(status), tw_last_error());
+  return 0;
+}
+
+/* The call succeeds. */
+#define OK(call) ok_((call), #call, __FILE__, __LINE__)
+/* Likewise, and the test cannot go on without it. */
+#define NEED(call)         \
+  do {                     \
+    if (!OK(call)) return; \
+  } while (0)
+
+/* Puts a failure of our own in front, so that an older message cannot pass for the expected one. */
+static inline void poison_(void) {
+  (void)tw_log_set(NULL, NULL, 4711);
+}
+
+static inline int fails_(tw_status expected, const char *argument, tw_status status,
+                         const char *what, const char *file, int line) {
+  tw_error_info info;
+  const char *message = tw_last_error();
+  if (!check_(status == expected, what, file, line)) {
+    printf("    expected %s, got %s: %s\n", tw_status_name(expected), tw_status_name(status),
+           status == TW_OK ? "" : message);
+    return 0;
+  }
+  memset(&info, 0, sizeof info);
+  info.struct_size = sizeof info;
+  if (!check_(message[0] != '\0' && strstr(message, "4711") == NULL, what, file, line))
+    printf("    no message\n");
+  if (!check_(tw_last_error_info(&info) == TW_OK && info.status == expected, what, file, line))
+    printf("    tw_last_error_info() has %s\n", tw_status_name(info.status));
+  if (argument) {
+    if (!check_(info.argument && strcmp(info.argument, argument) == 0, what, file, line))
+      printf("    argument \"%s\" expected, \"%s\" named: %s\n", argument,
+             info.argument ? info.argument : "(null)", message);
+    if (!check_(strstr(message, argument) != NULL, what, file, line))
+      printf("    the message does not name \"%s\": %s\n", argument, message);
+  }
+  return 1;
+}
+
+/* The call fails with this status, a message, and details; where `argument` is not NULL, message
+ * and details name it. */
+#define FAILS(expected, argument, call) \
+  fails_((expected), (argument), (poison_(), (call)), #call, __FILE__, __LINE__)
+
+/* NULL for the pointer argument `argument` is refused. */
+#define NULL_FAILS(argument, call) FAILS(TW_ERROR_INVALID_ARGUMENT, (argument), (call))
+
+/* Every struct_size that belongs to no version is refused. `call` reads `object`. */
+#define STRUCT_SIZES_FAIL(object, argument, call)                                          \
+  do {                                                                                     \
+    const uint32_t keep_ = (object).struct_size;                                           \
+    const uint32_t bad_[] = {0,    1,    4,         (uint32_t)sizeof(object) - 8,          \
+                             4097, 8192, INT32_MAX, UINT32_MAX};                           \
+    for (size_t i_ = 0; i_ < sizeof bad_ / sizeof *bad_; ++i_) {                           \
+      (object).struct_size = bad_[i_];                                                     \
+      if (!FAILS(TW_ERROR_STRUCT_SIZE, argument, call)) printf("    size %u\n", bad_[i_]); \
+    }                                                                                      \
+    (object).struct_size = keep_;                                                          \
+  } while (0)
+
+/* A struct of a later version: accepted while its unknown tail is zero. `call` reads through
+ * `longer`; `cleanup` undoes what a success made. */
+#define TAIL_RULES(type, object, argument, call, cleanup) \
+  do {                                                    \
+    struct {                                              \
+      type value;                                         \
+      unsigned char tail[64];                             \
+    } tailed_;                                            \
+    const type *longer = &tailed_.value;                  \
+    memset(&tailed_, 0, sizeof tailed_);                  \
+    tailed_.value = (object);                             \
+    tailed_.value.struct_size = (uint32_t)sizeof tailed_; \
+    if (OK(call)) {                                       \
+      cleanup;                                            \
+    }                                                     \
+    tailed_.tail[63] = 1;                                 \
+    FAILS(TW_ERROR_STRUCT_SIZE, argument, call);          \
+    tailed_.tail[63] = 0;                                 \
+    tailed_.tail[0] = 255;                                \
+    FAILS(TW_ERROR_STRUCT_SIZE, argument, call);          \
+  } while (0)
+
+/* A later version's information struct: what the library does not know comes back as zero. */
+#define TAIL_CLEARED(type, call)                                                      \
+  do {                                                                                \
+    struct {                                                                          \
+      type value;                                                                     \
+      unsigned char tail[64];                                                         \
+    } tailed_;                                                                        \
+    type *longer = &tailed_.value;                                                    \
+    memset(&tailed_, 0xa5, sizeof tailed_);                                           \
+    tailed_.value.struct_size = (uint32_t)sizeof tailed_;                             \
+    OK(call);                                                                         \
+    EQUAL(tailed_.value.struct_size, sizeof tailed_);                                 \
+    for (size_t i_ = 0; i_ < sizeof tailed_.tail; ++i_) CHECK(tailed_.tail[i_] == 0); \
+  } while (0)
+
+/* The device under test, or exit 77. */
+static inline tw_device *open_device(void) {
+  tw_device *device = NULL;
+  const tw_status status = tw_device_create(harness.kind, 0, &device);
+  if (harness.kind == TW_DEVICE_CUDA &&
+      (status == TW_ERROR_NO_DRIVER || status == TW_ERROR_NO_DEVICE ||
+       status == TW_ERROR_UNSUPPORTED_DEVICE || status == TW_ERROR_NOT_BUILT)) {
+    printf("skipped: %s\n", tw_last_error());
+    exit(77);
+  }
+  if (status != TW_OK) {
+    printf("the device does not open: %s: %s\n", tw_status_name(status), tw_last_error());
+    exit(1);
+  }
+  return device;
+}
+
+static inline void harness_start(int argc, char **argv) {
+  harness.test = "main";
+  harness.kind = TW_DEVICE_HOST;
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (argc > 2 || (argc == 2 && strcmp(argv[1], "host") && strcmp(argv[1], "cuda"))) {
+    fprintf(stderr, "usage: %s [host|cuda]\n", argv[0]);
+    exit(2);
+  }
+  if (argc == 2 && strcmp(argv[1], "cuda") == 0) {
+    harness.kind = TW_DEVICE_CUDA;
+    tw_device_destroy(open_device());
+  }
+}
+
+#define RUN(function)         \
+  do {                        \
+    harness.test = #function; \
+    function();               \
+  } while (0)
+
+static inline int harness_end(void) {
+  printf("%u checks, %u failed\n", harness.checks, harness.failures);
+  return harness.failures || harness.checks == 0;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tw_copy_ and tw_prefetch_. */
+#include "plan_harness.h"
+
+/* 48 x 80 floats out of a 60 x 100 matrix into a 50 x 96 one. */
+static tw_copy_desc copy_desc(void) {
+  tw_copy_desc desc;
+  memset(&desc, 0xa5, sizeof desc);
+  OK(tw_copy_desc_init(&desc));
+  desc.dtype = TW_DTYPE_F32;
+  desc.rank = 2;
+  desc.shape[0] = 48;
+  desc.shape[1] = 80;
+  desc.src_stride[0] = 100;
+  desc.src_stride[1] = 1;
+  desc.dst_stride[0] = 96;
+  desc.dst_stride[1] = 1;
+  return desc;
+}
+
+static void inits(void) {
+  tw_copy_desc desc = copy_desc();
+  tw_copy_args args;
+  tw_prefetch_desc prefetch;
+  tw_prefetch_args prefetch_args;
+  NULL_FAILS("desc", tw_copy_desc_init(NULL));
+  NULL_FAILS("args", tw_copy_args_init(NULL));
+  NULL_FAILS("desc", tw_prefetch_desc_init(NULL));
+  NULL_FAILS("args", tw_prefetch_args_init(NULL));
+  EQUAL(desc.struct_size, sizeof desc);
+  EQUAL(desc.src_alignment, 0);
+  EQUAL(desc.dst_alignment, 0);
+  EQUAL(desc.max_sms, 0);
+  for (int i = 2; i < 8; ++i) EQUAL(desc.shape[i] | desc.src_stride[i] | desc.dst_stride[i], 0);
+  memset(&args, 0xa5, sizeof args);
+  OK(tw_copy_args_init(&args));
+  EQUAL(args.struct_size, sizeof args);
+  EQUAL(args.reserved, 0);
+  EQUAL(args.src | args.dst, 0);
+  memset(&prefetch, 0xa5, sizeof prefetch);
+  OK(tw_prefetch_desc_init(&prefetch));
+  EQUAL(prefetch.struct_size, sizeof prefetch);
+  EQUAL(prefetch.pitch, 0);
+  EQUAL(prefetch.alignment, 0);
+  memset(&prefetch_args, 0xa5, sizeof prefetch_args);
+  OK(tw_prefetch_args_init(&prefetch_args));
+  EQUAL(prefetch_args.struct_size, sizeof prefetch_args);
+  EQUAL(prefetch_args.src, 0);
+}
+
+static void copy_descriptions(void) {
+  setup s = open_setup();
+  tw_copy_desc desc = copy_desc();
+  tw_plan *plan = (tw_plan *)&plan;
+  NULL_FAILS("plan", tw_copy_plan(s.device, &desc, NULL));
+  NULL_FAILS("device", tw_copy_plan(NULL, &desc, &plan));
+  CHECK(plan == NULL);
+  plan = (tw_plan *)&plan;
+  NULL_FAILS("desc", tw_copy_plan(s.device, NULL, &plan));
+  CHECK(plan == NULL);
+  STRUCT_SIZES_FAIL(desc, "desc", tw_copy_plan(s.device, &desc, &plan));
+  TAIL_RULES(tw_copy_desc, desc, "desc", tw_copy_plan(s.device, longer, &plan),
+             tw_plan_destroy(plan));
+#define BAD(status, argument, change)                                  \
+  do {                                                                 \
+    desc = copy_desc();                                                \
+    change;                                                            \
+    plan = (tw_plan *)&plan;                                           \
+    FAILS((status), (argument), tw_copy_plan(s.device, &desc, &plan)); \
+    CHECK(plan == NULL);                                               \
+  } while (0)
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 1000);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = 9);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = INT32_MAX);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "shape", desc.shape[0] = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "shape", desc.shape[1] = INT64_MIN);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "src_alignment", desc.src_alignment = 3);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dst_alignment", desc.dst_alignment = 48);
+  BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[0] = 79);
+  BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[1] = 0);
+  BAD(TW_ERROR_OVERLAP, "dst_stride", (desc.dst_stride[0] = 0, desc.dst_stride[1] = 1));
+  BAD(TW_ERROR_OVERFLOW, NULL, (desc.shape[0] = INT64_MAX, desc.shape[1] = 2));
+  BAD(TW_ERROR_OVERFLOW, NULL, desc.src_stride[0] = INT64_MAX);
+  BAD(TW_ERROR_OVERFLOW, NULL, desc.dst_stride[0] = INT64_MAX / 2);
+#undef BAD
+  tw_plan_destroy(NULL);
+  close_setup(&s);
+}
+
+static void copy_runs(void) {
+  static float in[60 * 100], out[50 * 96];
+  setup s = open_setup();
+  tw_copy_desc desc = copy_desc();
+  tw_copy_args args, bad;
+  tw_plan *plan = NULL;
+  for (size_t i = 0; i < COUNT(in); ++i) in[i] = (float)i;
+  const uint64_t src = uploaded(&s, in, sizeof in), dst = allocated(&s, sizeof out);
+  desc.src_alignment = 16;
+  NEED(tw_copy_plan(s.device, &desc, &plan));
+  desc.shape[0] = 1; /* a plan does not look at the description again */
+  describes_itself(plan, TW_OP_COPY);
+  OK(tw_copy_args_init(&args));
+  args.src = src + 4 * (5 * 100 + 8);
+  args.dst = dst + 4 * (96 + 2);
+  for (int again = 0; again < 2; ++again) {
+    OK(tw_memset(s.stream, dst, 0, sizeof out));
+    OK(tw_copy_run(plan, s.stream, &args));
+    download(&s, out, dst, sizeof out);
+    int wrong = 0;
+    for (int i = 0; i < 50; ++i)
+      for (int j = 0; j < 96; ++j) {
+        const int inside = i >= 1 && i < 49 && j >= 2 && j < 82;
+        const float expected = inside ? (float)((i - 1 + 5) * 100 + j - 2 + 8) : 0;
+        wrong += out[i * 96 + j] != expected;
+      }
+    EQUAL(wrong, 0);
+  }
+
+  NULL_FAILS("plan", tw_copy_run(NULL, s.stream, &args));
+  NULL_FAILS("stream", tw_copy_run(plan, NULL, &args));
+  NULL_FAILS("args", tw_copy_run(plan, s.stream, NULL));
+  STRUCT_SIZES_FAIL(args, "args", tw_copy_run(plan, s.stream, &args));
+  TAIL_RULES(tw_copy_args, args, "args", tw_copy_run(plan, s.stream, longer), (void)0);
+#define BAD(status, argument, change)                               \
+  do {                                                              \
+    bad = args;                                                     \
+    change;                                                         \
+    FAILS((status), (argument), tw_copy_run(plan, s.stream, &bad)); \
+  } while (0)
+  BAD(TW_ERROR_INVALID_ARGUMENT, "src", bad.src = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dst", bad.dst = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad.reserved = 1);
+  BAD(TW_ERROR_MISALIGNED, "src", bad.src += 4); /* promised 16 */
+  BAD(TW_ERROR_MISALIGNED, "dst", bad.dst += 2); /* not even an element's */
+  BAD(TW_ERROR_OVERLAP, NULL, bad.dst = bad.src);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.dst = bad.src + 4 * 100 * 40);
+#undef BAD
+  {
+    setup other = open_setup();
+    FAILS(TW_ERROR_WRONG_DEVICE, NULL, tw_copy_run(plan, other.stream, &args));
+    close_setup(&other);
+  }
+  {
+    tw_rows_args rows;
+    tw_gemm_args gemm;
+    tw_prefetch_args prefetch;
+    OK(tw_rows_args_init(&rows));
+    OK(tw_gemm_args_init(&gemm));
+    OK(tw_prefetch_args_init(&prefetch));
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_gather_run(plan, s.stream, &rows));
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_scatter_run(plan, s.stream, &rows));
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_gemm_run(plan, s.stream, &gemm));
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_prefetch_run(plan, s.stream, &prefetch));
+  }
+  OK(tw_stream_synchronize(s.stream));
+  tw_plan_destroy(plan);
+  close_setup(&s);
+}
+
+/* Ranks 1 to 8, transposes and empty shapes against plain loops. */
+static void copy_shapes(void) {
+  enum { kElements = 4096 };
+  static uint16_t in[kElements], out[kElements], expected[kElements];
+  static const struct {
+    int32_t rank;
+    int64_t shape[8], src[8], dst[8];
+  } rows[] = {
+      {1, {1000}, {1}, {1}},
+      {1, {7}, {3}, {5}},
+      {2, {64, 64}, {64, 1}, {1, 64}},
+      {2, {31, 33}, {64, 1}, {1, 31}},
+      {2, {0, 33}, {64, 1}, {64, 1}},
+      {3, {4, 8, 16}, {512, 16, 1}, {1, 4, 32}},
+      {4, {3, 4, 5, 6}, {200, 40, 7, 1}, {1, 3, 12, 60}},
+      {5, {2, 3, 4, 5, 6}, {1, 2, 6, 24, 120}, {360, 120, 30, 6, 1}},
+      {8,
+       {2, 2, 2, 2, 2, 2, 2, 3},
+       {384, 192, 96, 48, 24, 12, 6, 2},
+       {1, 2, 4, 8, 16, 32, 64, 128}},
+      {2, {8, 16}, {0, 1}, {16, 1}}, /* one source row, many times */
+  };
+  setup s = open_setup();
+  for (int i = 0; i < kElements; ++i) in[i] = (uint16_t)(i * 31 + 7);
+  const uint64_t src = uploaded(&s, in, sizeof in), dst = allocated(&s, sizeof out);
+  for (size_t r = 0; r < COUNT(rows); ++r) {
+    tw_copy_desc desc;
+    tw_copy_args args;
+    tw_plan *plan = NULL;
+    int64_t total = 1;
+    OK(tw_copy_desc_init(&desc));
+    OK(tw_copy_args_init(&args));
+    desc.dtype = TW_DTYPE_U16;
+    desc.rank = rows[r].rank;
+    for (int i = 0; i < rows[r].rank; ++i) {
+      desc.shape[i] = rows[r].shape[i];
+      desc.src_stride[i] = rows[r].src[i];
+      desc.dst_stride[i] = rows[r].dst[i];
+      total *= rows[r].shape[i];
+    }
+    memset(expected, 0, sizeof expected);
+    for (int64_t n = 0; n < total; ++n) {
+      int64_t rest = n, from = 0, to = 0;
+      for (int i = rows[r].rank - 1; i >= 0; --i) {
+        from += rest % rows[r].shape[i] * rows[r].src[i];
+        to += rest % rows[r].shape[i] * rows[r].dst[i];
+        rest /= rows[r].shape[i];
+      }
+      expected[to] = in[from];
+    }
+    args.src = src;
+    args.dst = dst;
+    if (!OK(tw_copy_plan(s.device, &desc, &plan))) {
+      printf("    row %zu\n", r);
+      continue;
+    }
+    OK(tw_memset(s.stream, dst, 0, sizeof out));
+    OK(tw_copy_run(plan, s.stream, &args));
+    download(&s, out, dst, sizeof out);
+    if (!CHECK(memcmp(out, expected, sizeof out) == 0)) printf("    row %zu\n", r);
+    tw_plan_destroy(plan);
+  }
+  close_setup(&s);
+}
+
+static void prefetches(void) {
+  static unsigned char data[64 * 256];
+  setup s = open_setup();
+  tw_prefetch_desc desc, keep;
+  tw_prefetch_args args;
+  tw_plan *plan = NULL;
+  const uint64_t src = uploaded(&s, data, sizeof data);
+  OK(tw_prefetch_desc_init(&desc));
+  OK(tw_prefetch_args_init(&args));
+  desc.dtype = TW_DTYPE_BF16;
+  desc.rows = 60;
+  desc.columns = 100;
+  desc.pitch = 128;
+  keep = desc;
+  args.src = src;
+  NEED(tw_prefetch_plan(s.device, &desc, &plan));
+  describes_itself(plan, TW_OP_PREFETCH);
+  OK(tw_prefetch_run(plan, s.stream, &args));
+  OK(tw_stream_synchronize(s.stream));
+  NULL_FAILS("plan", tw_prefetch_run(NULL, s.stream, &args));
+  NULL_FAILS("stream", tw_prefetch_run(plan, NULL, &args));
+  NULL_FAILS("args", tw_prefetch_run(plan, s.stream, NULL));
+  STRUCT_SIZES_FAIL(args, "args", tw_prefetch_run(plan, s.stream, &args));
+  TAIL_RULES(tw_prefetch_args, args, "args", tw_prefetch_run(plan, s.stream, longer), (void)0);
+  args.src = 0;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "src", tw_prefetch_run(plan, s.stream, &args));
+  args.src = src;
+  args.reserved = 1;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, NULL, tw_prefetch_run(plan, s.stream, &args));
+  args.reserved = 0;
+  tw_plan_destroy(plan);
+
+  desc.alignment = 256;
+  NEED(tw_prefetch_plan(s.device, &desc, &plan));
+  args.src = src + 16;
+  FAILS(TW_ERROR_MISALIGNED, "src", tw_prefetch_run(plan, s.stream, &args));
+  tw_plan_destroy(plan);
+
+  NULL_FAILS("plan", tw_prefetch_plan(s.device, &desc, NULL));
+  plan = (tw_plan *)&plan;
+  NULL_FAILS("device", tw_prefetch_plan(NULL, &desc, &plan));
+  CHECK(plan == NULL);
+  NULL_FAILS("desc", tw_prefetch_plan(s.device, NULL, &plan));
+  STRUCT_SIZES_FAIL(desc, "desc", tw_prefetch_plan(s.device, &desc, &plan));
+  TAIL_RULES(tw_prefetch_desc, desc, "desc", tw_prefetch_plan(s.device, longer, &plan),
+             tw_plan_destroy(plan));
+#define BAD(status, argument, change)                                      \
+  do {                                                                     \
+    desc = keep;                                                           \
+    change;                                                                \
+    plan = (tw_plan *)&plan;                                               \
+    FAILS((status), (argument), tw_prefetch_plan(s.device, &desc, &plan)); \
+    CHECK(plan == NULL);                                                   \
+  } while (0)
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 99);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rows", desc.rows = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "columns", desc.columns = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "pitch", desc.pitch = 99);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "pitch", desc.pitch = -128);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "alignment", desc.alignment = 7);
+  BAD(TW_ERROR_OVERFLOW, NULL, (desc.rows = INT64_MAX, desc.pitch = 128));
+#undef BAD
+  close_setup(&s);
+}
+
+static void after_the_device(void) {
+  setup s = open_setup();
+  tw_copy_desc desc = copy_desc();
+  tw_copy_args args;
+  tw_plan *plan = NULL;
+  NEED(tw_copy_plan(s.device, &desc, &plan));
+  OK(tw_copy_args_init(&args));
+  tw_device_destroy(s.device);
+  FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_copy_run(plan, s.stream, &args));
+  ends_with_its_device(plan);
+  tw_stream_destroy(s.stream);
+}
+
+/* A plan that is destroyed with a run in flight lets the run end. */
+static void destroyed_in_flight(void) {
+  enum { kElements = 1 << 20 };
+  uint32_t *data = malloc(4 * kElements), *out = malloc(4 * kElements);
+  setup s = open_setup();
+  tw_copy_desc desc;
+  tw_copy_args args;
+  tw_plan *plan = NULL;
+  for (uint32_t i = 0; i < kElements; ++i) data[i] = i;
+  OK(tw_copy_desc_init(&desc));
+  OK(tw_copy_args_init(&args));
+  desc.dtype = TW_DTYPE_U32;
+  desc.rank = 1;
+  desc.shape[0] = kElements;
+  desc.src_stride[0] = desc.dst_stride[0] = 1;
+  args.src = uploaded(&s, data, 4 * kElements);
+  args.dst = allocated(&s, 4 * kElements);
+  OK(tw_copy_plan(s.device, &desc, &plan));
+  OK(tw_copy_run(plan, s.stream, &args));
+  tw_plan_destroy(plan);
+  download(&s, out, args.dst, 4 * kElements);
+  CHECK(memcmp(data, out, 4 * kElements) == 0);
+  close_setup(&s);
+  free(data);
+  free(out);
+}
+
+int main(int argc, char **argv) {
+  harness_start(argc, argv);
+  RUN(inits);
+  RUN(copy_descriptions);
+  RUN(copy_runs);
+  RUN(copy_shapes);
+  RUN(prefetches);
+  RUN(after_the_device);
+  RUN(destroyed_in_flight);
+  return harness_end();
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tw_gather_ and tw_scatter_. */
+#include "plan_harness.h"
+
+enum { kTableRows = 50, kPitch = 72, kColumn = 8, kColumns = 40, kCount = 33, kPacked = 48 };
+
+typedef tw_status (*make_plan)(tw_device *, const tw_rows_desc *, tw_plan **);
+typedef tw_status (*run_plan)(tw_plan *, tw_stream *, const tw_rows_args *);
+
+static const struct {
+  make_plan plan;
+  run_plan run;
+  tw_op op;
+} kOps[] = {{tw_gather_plan, tw_gather_run, TW_OP_GATHER},
+            {tw_scatter_plan, tw_scatter_run, TW_OP_SCATTER}};
+
+static tw_rows_desc rows_desc(void) {
+  tw_rows_desc desc;
+  memset(&desc, 0xa5, sizeof desc);
+  OK(tw_rows_desc_init(&desc));
+  desc.dtype = TW_DTYPE_F32;
+  desc.table_rows = kTableRows;
+  desc.table_pitch = kPitch;
+  desc.column = kColumn;
+  desc.columns = kColumns;
+  desc.count = kCount;
+  desc.packed_pitch = kPacked;
+  return desc;
+}
+
+/* In range but for three, each row at most once. */
+static void make_indices(int32_t *index) {
+  for (int32_t i = 0; i < kCount; ++i) index[i] = (i * 7 + 3) % kTableRows;
+  index[4] = -1;
+  index[9] = kTableRows;
+  index[20] = INT32_MIN;
+}
+
+static void inits(void) {
+  tw_rows_desc desc;
+  tw_rows_args args;
+  NULL_FAILS("desc", tw_rows_desc_init(NULL));
+  NULL_FAILS("args", tw_rows_args_init(NULL));
+  memset(&desc, 0xa5, sizeof desc);
+  OK(tw_rows_desc_init(&desc));
+  EQUAL(desc.struct_size, sizeof desc);
+  EQUAL(desc.index_dtype, TW_DTYPE_I32);
+  EQUAL(desc.column, 0);
+  EQUAL(desc.table_pitch, 0);
+  memset(&args, 0xa5, sizeof args);
+  OK(tw_rows_args_init(&args));
+  EQUAL(args.struct_size, sizeof args);
+  EQUAL(args.count, -1);
+  EQUAL(args.table | args.index | args.packed, 0);
+}
+
+static void descriptions(void) {
+  setup s = open_setup();
+  tw_plan *plan = NULL;
+  for (size_t o = 0; o < COUNT(kOps); ++o) {
+    const make_plan plans = kOps[o].plan;
+    tw_rows_desc desc = rows_desc();
+    NULL_FAILS("plan", plans(s.device, &desc, NULL));
+    plan = (tw_plan *)&plan;
+    NULL_FAILS("device", plans(NULL, &desc, &plan));
+    CHECK(plan == NULL);
+    plan = (tw_plan *)&plan;
+    NULL_FAILS("desc", plans(s.device, NULL, &plan));
+    CHECK(plan == NULL);
+    STRUCT_SIZES_FAIL(desc, "desc", plans(s.device, &desc, &plan));
+    TAIL_RULES(tw_rows_desc, desc, "desc", plans(s.device, longer, &plan), tw_plan_destroy(plan));
+#define BAD(status, argument, change)                           \
+  do {                                                          \
+    desc = rows_desc();                                         \
+    change;                                                     \
+    plan = (tw_plan *)&plan;                                    \
+    FAILS((status), (argument), plans(s.device, &desc, &plan)); \
+    CHECK(plan == NULL);                                        \
+  } while (0)
+    BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 0);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 12345);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "index_dtype", desc.index_dtype = TW_DTYPE_F32);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "index_dtype", desc.index_dtype = 0);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table_rows", desc.table_rows = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "column", desc.column = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "columns", desc.columns = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "count", desc.count = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table_pitch", desc.table_pitch = kColumn + kColumns - 1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table_pitch", desc.table_pitch = -kPitch);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "packed_pitch", desc.packed_pitch = kColumns - 1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "packed_pitch", desc.packed_pitch = -kPacked);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table_alignment", desc.table_alignment = 24);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "packed_alignment", desc.packed_alignment = 5);
+    BAD(TW_ERROR_OVERFLOW, NULL, desc.table_pitch = INT64_MAX);
+    BAD(TW_ERROR_OVERFLOW, NULL, (desc.column = INT64_MAX, desc.table_pitch = 0));
+#undef BAD
+  }
+  close_setup(&s);
+}
+
+/* One run of each against plain loops; `count` -1 for the plan's. */
+static void moves_rows(setup *s, size_t o, tw_plan *plan, int64_t count) {
+  static float table[kTableRows * kPitch], packed[kCount * kPacked],
+      expected_table[kTableRows * kPitch], expected_packed[kCount * kPacked];
+  int32_t index[kCount];
+  tw_rows_args args;
+  const int64_t rows = count < 0 ? kCount : count;
+  make_indices(index);
+  for (size_t i = 0; i < COUNT(table); ++i) table[i] = (float)i;
+  for (size_t i = 0; i < COUNT(packed); ++i) packed[i] = -(float)i - 1;
+  memcpy(expected_table, table, sizeof table);
+  memcpy(expected_packed, packed, sizeof packed);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int j = 0; j < kColumns; ++j) {
+      const int inside = index[i] >= 0 && index[i] < kTableRows;
+      float *row = &expected_packed[i * kPacked + j];
+      if (kOps[o].op == TW_OP_GATHER)
+        *row = inside ? table[index[i] * kPitch + kColumn + j] : 0;
+      else if (inside)
+        expected_table[index[i] * kPitch + kColumn + j] = *row;
+    }
+  OK(tw_rows_args_init(&args));
+  args.table = uploaded(s, table, sizeof table);
+  args.packed = uploaded(s, packed, sizeof packed);
+  args.index = uploaded(s, index, sizeof index);
+  args.count = count;
+  OK(kOps[o].run(plan, s->stream, &args));
+  download(s, table, args.table, sizeof table);
+  download(s, packed, args.packed, sizeof packed);
+  CHECK(memcmp(table, expected_table, sizeof table) == 0);
+  CHECK(memcmp(packed, expected_packed, sizeof packed) == 0);
+  OK(tw_free(s->device, args.table));
+  OK(tw_free(s->device, args.packed));
+  OK(tw_free(s->device, args.index));
+}
+
+static void runs(void) {
+  setup s = open_setup();
+  const uint64_t room = allocated(&s, 1 << 16);
+  for (size_t o = 0; o < COUNT(kOps); ++o) {
+    const run_plan run = kOps[o].run;
+    tw_rows_desc desc = rows_desc();
+    tw_rows_args args, bad;
+    tw_plan *plan = NULL;
+    int32_t index[kCount];
+    make_indices(index);
+    const uint64_t indices = uploaded(&s, index, sizeof index);
+    desc.table_alignment = 32;
+    desc.packed_alignment = 16;
+    NEED(kOps[o].plan(s.device, &desc, &plan));
+    describes_itself(plan, kOps[o].op);
+    moves_rows(&s, o, plan, -1);
+    moves_rows(&s, o, plan, kCount);
+    moves_rows(&s, o, plan, 17);
+    moves_rows(&s, o, plan, 0);
+
+    OK(tw_rows_args_init(&args));
+    args.table = room;
+    args.packed = room + (1 << 15);
+    args.index = indices;
+    NULL_FAILS("plan", run(NULL, s.stream, &args));
+    NULL_FAILS("stream", run(plan, NULL, &args));
+    NULL_FAILS("args", run(plan, s.stream, NULL));
+    STRUCT_SIZES_FAIL(args, "args", run(plan, s.stream, &args));
+    TAIL_RULES(tw_rows_args, args, "args", run(plan, s.stream, longer), (void)0);
+#define BAD(status, argument, change)                       \
+  do {                                                      \
+    bad = args;                                             \
+    change;                                                 \
+    FAILS((status), (argument), run(plan, s.stream, &bad)); \
+  } while (0)
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table", bad.table = 0);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "packed", bad.packed = 0);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "index", bad.index = 0);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = -2);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = kCount + 1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = INT64_MAX);
+    BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad.reserved = 1);
+    BAD(TW_ERROR_MISALIGNED, "table", bad.table += 16);  /* promised 32 */
+    BAD(TW_ERROR_MISALIGNED, "packed", bad.packed += 8); /* promised 16 */
+    BAD(TW_ERROR_MISALIGNED, "index", bad.index += 2);
+    BAD(TW_ERROR_OVERLAP, NULL, bad.packed = bad.table);
+    BAD(TW_ERROR_OVERLAP, NULL, bad.packed = bad.table + 4 * kPitch * (kTableRows - 2));
+    if (kOps[o].op == TW_OP_GATHER)
+      BAD(TW_ERROR_OVERLAP, NULL, bad.index = bad.packed);
+    else
+      BAD(TW_ERROR_OVERLAP, NULL, bad.index = bad.table);
+#undef BAD
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", kOps[1 - o].run(plan, s.stream, &args));
+    {
+      setup other = open_setup();
+      FAILS(TW_ERROR_WRONG_DEVICE, NULL, run(plan, other.stream, &args));
+      close_setup(&other);
+    }
+    OK(tw_stream_synchronize(s.stream));
+    tw_plan_destroy(plan);
+  }
+  close_setup(&s);
+}
+
+static void after_the_device(void) {
+  for (size_t o = 0; o < COUNT(kOps); ++o) {
+    setup s = open_setup();
+    tw_rows_desc desc = rows_desc();
+    tw_rows_args args;
+    tw_plan *plan = NULL;
+    NEED(kOps[o].plan(s.device, &desc, &plan));
+    OK(tw_rows_args_init(&args));
+    tw_device_destroy(s.device);
+    FAILS(TW_ERROR_DEVICE_CLOSED, NULL, kOps[o].run(plan, s.stream, &args));
+    ends_with_its_device(plan);
+    tw_stream_destroy(s.stream);
+  }
+}
+
+int main(int argc, char **argv) {
+  harness_start(argc, argv);
+  RUN(inits);
+  RUN(descriptions);
+  RUN(runs);
+  RUN(after_the_device);
+  return harness_end();
+}
