@@ -24,7 +24,7 @@ bool pitches_suit_maps(const GemmProblem& problem) {
 
 // One 2-D map of 128-byte-swizzled boxes, 128 bytes along the contiguous dimension.
 Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
-                      int64_t leading, int64_t box_others, KernelMap* out) {
+                      int64_t leading, uint32_t box_others, KernelMap* out) {
   const int32_t bytes = dtype_bytes(type);
   TensorMapDesc desc;
   desc.dtype = type;
@@ -37,8 +37,25 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   desc.global_strides[0] =
       static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
   desc.box_dim[0] = static_cast<uint32_t>(128 / bytes);
-  desc.box_dim[1] = static_cast<uint32_t>(box_others);
+  desc.box_dim[1] = box_others;
   return encode_map(device, desc, out);
+}
+
+// What one block of a row's cluster loads of A and B.
+struct Shares {
+  uint32_t a_part, b_part;    // extent of a box besides its 128 bytes
+  uint32_t a_boxes, b_boxes;  // for one k block
+};
+
+Shares shares(const KernelRow& row, const GemmDesc& d) {
+  const auto of = [&row](auto function, bool along_k, int tile, int cluster) {
+    return function(along_k, static_cast<u32>(row.tile[tile]), static_cast<u32>(row.tile[2]),
+                    static_cast<u32>(row.cluster[cluster]));
+  };
+  const bool a_along_k = d.a_order == Order::row;
+  const bool b_along_k = d.b_order == Order::column;
+  return {of(gemm_part, a_along_k, 0, 1), of(gemm_part, b_along_k, 1, 0),
+          of(gemm_boxes, a_along_k, 0, 1), of(gemm_boxes, b_along_k, 1, 0)};
 }
 
 // Bytes from the first to one past the last element.
@@ -108,13 +125,14 @@ Status GemmPlan::prepare() {
 Status GemmPlan::encode_maps() {
   const GemmDesc& d = problem_.desc;
   const KernelRow& row = *boxes_.row;
+  const Shares share = shares(row, d);
   Device& dev = *device();
   const bool a_along_k = d.a_order == Order::row;
   const bool b_along_k = d.b_order == Order::column;
   TW_TRY(encode_operand(dev, d.ab_dtype, a_along_k ? d.k : d.m, a_along_k ? d.m : d.k, d.lda,
-                        a_along_k ? row.tile[0] / row.cluster[1] : row.tile[2], &args_.map_a));
+                        share.a_part, &args_.map_a));
   TW_TRY(encode_operand(dev, d.ab_dtype, b_along_k ? d.k : d.n, b_along_k ? d.n : d.k, d.ldb,
-                        b_along_k ? row.tile[1] / row.cluster[0] : row.tile[2], &args_.map_b));
+                        share.b_part, &args_.map_b));
   if (d.ldd * problem_.out_bytes % kMapAlignment == 0)
     TW_TRY(encode_operand(dev, d.d_dtype, d.n, d.m, d.ldd, 64, &args_.map_d));
   if (row.feature != feature::host && row.cluster[0] * row.cluster[1] > 1) {
@@ -258,13 +276,10 @@ PlanInfo GemmPlan::info() const {
   info.stages = static_cast<uint32_t>(row.stages);
   info.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   if (boxes_) {
-    const bool a_along_k = d.a_order == Order::row;
-    const bool b_along_k = d.b_order == Order::column;
+    const Shares share = shares(row, d);
     const auto blocks = units * static_cast<uint64_t>(row.cluster[0] * row.cluster[1]);
     const auto k_blocks = static_cast<uint64_t>(ceil_div(d.k, row.tile[2]));
-    const int32_t a_boxes = a_along_k ? 1 : row.tile[0] / row.cluster[1] / 64;
-    const int32_t b_boxes = b_along_k ? 1 : row.tile[1] / row.cluster[0] / 64;
-    info.boxes_loaded = blocks * k_blocks * static_cast<uint64_t>(a_boxes + b_boxes);
+    info.boxes_loaded = blocks * k_blocks * (share.a_boxes + share.b_boxes);
     const int32_t columns = plain_from(d.n, 0);
     info.boxes_stored =
         static_cast<uint64_t>(ceil_div(d.m, 64) * ceil_div(columns, 128 / problem_.out_bytes));

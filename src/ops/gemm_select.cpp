@@ -17,7 +17,7 @@ bool fits(const KernelRow& row, const GemmProblem& problem, bool through_maps) {
   if (!through_maps) return true;
   const uint32_t orders = (problem.desc.a_order == Order::column ? kGemmColumnA : 0u) |
                           (problem.desc.b_order == Order::column ? kGemmColumnB : 0u);
-  return row.variant == orders;
+  return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
 }  // namespace

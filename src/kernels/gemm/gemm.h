@@ -55,7 +55,8 @@ static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 enum : u32 {
   kGemmColumnA = 1,  // the row wants A column-major (contiguous along m)
   kGemmColumnB = 2,  // the row wants B column-major (contiguous along k)
-  kGemmPlain = 4     // the row takes any strides and needs no maps
+  kGemmPlain = 4,    // the row takes any strides and needs no maps
+  kGemmPingpong = 8  // whole tiles in turn: one warpgroup writes while the other multiplies
 };
 
 /// Shared memory of a wgmma row, in this order: `stages` times A and B, the staging of D, barriers.
@@ -71,6 +72,11 @@ struct GemmShared {
 inline constexpr u32 kGemmChunkBytes = 64 * 128;  // 64 rows of D, 128 bytes of each
 inline constexpr u32 kGemmChunks = 2;             // staging of a warpgroup: written and being read
 
+/// Warpgroups that multiply: they split the tile's rows, or take whole tiles in turn (ping-pong).
+TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
+  return tile_m == 64 ? 1 : 2;
+}
+
 /// The one place that knows the arrangement: the kernel, the plan and the tests read it.
 TW_KERNEL_HD constexpr GemmShared gemm_shared(u32 tile_m, u32 tile_n, u32 tile_k, u32 stages,
                                               u32 element_bytes) {
@@ -79,9 +85,24 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(u32 tile_m, u32 tile_n, u32 tile_k
   shared.b_bytes = tile_n * tile_k * element_bytes;
   shared.d_offset = stages * (shared.a_bytes + shared.b_bytes);
   shared.d_bytes = kGemmChunks * kGemmChunkBytes;
-  shared.barriers = shared.d_offset + tile_m / 64 * shared.d_bytes;
+  shared.barriers = shared.d_offset + gemm_consumers(tile_m) * shared.d_bytes;
   shared.total = shared.barriers + stages * 2 * 8;
   return shared;
+}
+
+/// How `sharers` blocks of a cluster split the loading of an operand with `lines` rows (of A) or
+/// columns (of B) in a tile: the extent of a box besides its 64 contiguous elements. Contiguous
+/// along k, a box holds a block's share of the lines. Otherwise a box holds 64 lines, and blocks
+/// share either those boxes or, where they are too few to be shared evenly, each one's k.
+TW_KERNEL_HD constexpr u32 gemm_part(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
+  if (along_k) return lines / sharers;
+  return lines / 64 % sharers == 0 ? tile_k : tile_k / sharers;
+}
+
+/// Boxes that one block sends for one k block of the operand.
+TW_KERNEL_HD constexpr u32 gemm_boxes(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
+  if (along_k) return 1;
+  return lines / 64 % sharers == 0 ? lines / 64 / sharers : lines / 64;
 }
 
 /// Unit `index` of the walk: bands of `band` units along m, each walked along n.

@@ -9,21 +9,25 @@ namespace {
 
 constexpr uint32_t kOrderROW = 0;
 constexpr uint32_t kOrderCOLUMN = 1;
+constexpr uint32_t kScheduleCOOP = 0;
+constexpr uint32_t kSchedulePING = kGemmPingpong;
 constexpr DType kAny{};
 
 constexpr KernelRow kRows[] = {
-#define TW_GEMM(feature_, shard_, symbol_, in, out, a_order, b_order, tm, tn, tk, stages_, cm, cn) \
+#define TW_GEMM(feature_, shard_, symbol_, in, out, a_order, b_order, tm, tn, tk, stages_, cm, cn, \
+                schedule)                                                                          \
   {.family = Family::gemm,                                                                         \
    .feature = feature::feature_,                                                                   \
    .symbol = #symbol_,                                                                             \
    .shard = shard_,                                                                                \
    .host = nullptr,                                                                                \
-   .threads = 128 * (1 + tm / 64),                                                                 \
+   .threads = static_cast<int32_t>(128 * (1 + gemm_consumers(tm))),                                \
    .tile = {tm, tn, tk},                                                                           \
    .stages = stages_,                                                                              \
    .cluster = {cm, cn},                                                                            \
    .dtypes = {DType::in, DType::out},                                                              \
-   .variant = kOrder##a_order * kGemmColumnA + kOrder##b_order * kGemmColumnB},
+   .variant =                                                                                      \
+       kOrder##a_order * kGemmColumnA + kOrder##b_order * kGemmColumnB + kSchedule##schedule},
 #define TW_GEMM_PLAIN(feature_, shard_, symbol_, in, out, tm, tn, tk) \
   {.family = Family::gemm,                                            \
    .feature = feature::feature_,                                      \

@@ -2,15 +2,19 @@
 #pragma once
 // D = alpha A B + beta C on Hopper: persistent, warp-specialised, TMA in and out.
 //
-//   warpgroup 0            one thread loads: waits for a free stage, sends A and B of one k block
-//   warpgroups 1 .. tm/64  64 rows of the tile each: wgmma from shared memory, then the epilogue
+//   warpgroup 0        one thread loads: waits for a free stage, sends A and B of one k block
+//   warpgroups 1, 2    multiply from shared memory (wgmma), then write D
 //
-// A ring of `kStages` stages, each with two barriers: full (bytes have landed) and empty (every
-// consumer warp that reads it, in every block of the cluster that wrote it, is done). Blocks of a
-// cluster that share B (along m) or A (along n) load a part each and multicast it.
-// While the consumers write a tile out, the producer already fills the ring for the next one.
+// Cooperative rows: both multiply half the rows of one tile. Ping-pong rows: each takes every other
+// tile whole, and writes it while the other multiplies; a turn passes when all of a tile's products
+// are sent, so that the tensor cores never see two tiles' k blocks interleaved.
+//
+// A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every warp
+// that reads it, in every block of the cluster that the stage was sent to, is done). Blocks of a
+// cluster that share B (along m) or A (along n) load a part each and multicast it. While a tile is
+// written out, the producer already fills the ring for the next one.
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_config.cuh"
 #include "kernels/parts/epilogue.cuh"
 #include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/tma.cuh"
@@ -18,61 +22,26 @@
 
 namespace tw {
 
-template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK, int kStage,
-          int kAlongM, int kAlongN>
-struct GemmConfig {
-  using In = InType;
-  using Out = OutType;
-  static constexpr int kColumnA = kOrderA;   // 1: contiguous along m
-  static constexpr int kRowB = 1 - kOrderB;  // 1: contiguous along n
-  static constexpr i32 kTileM = kM, kTileN = kN, kTileK = kK, kStages = kStage;
-  static constexpr u32 kClusterM = kAlongM, kClusterN = kAlongN;
-  static constexpr u32 kCluster = kClusterM * kClusterN;
-  static constexpr u32 kConsumers = kM / 64;  // warpgroups
-  static constexpr u32 kThreads = 128 * (1 + kConsumers);
-  static constexpr GemmShared kShared = gemm_shared(kM, kN, kK, kStage, In::kBytes);
-  static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
-  static_assert(kM % (64 * kAlongN) == 0 && kN % (64 * kAlongM) == 0, "parts are whole boxes");
-};
-
-template <class Config>
-struct GemmRing {
-  u32 base;  // shared address of stage 0
-  u32 full;  // of the barriers
-  u32 empty;
-  i32 stage = 0;
-  u32 phase = 0;
-
-  __device__ explicit GemmRing(u32 shared)
-      : base(shared),
-        full(shared + Config::kShared.barriers),
-        empty(shared + Config::kShared.barriers + 8 * Config::kStages) {}
-  __device__ u32 a() const {
-    return base + static_cast<u32>(stage) * (Config::kShared.a_bytes + Config::kShared.b_bytes);
-  }
-  __device__ u32 b() const { return a() + Config::kShared.a_bytes; }
-  __device__ u32 full_barrier() const { return full + 8u * static_cast<u32>(stage); }
-  __device__ u32 empty_barrier(i32 of) const { return empty + 8u * static_cast<u32>(of); }
-  __device__ void advance() {
-    if (++stage == Config::kStages) {
-      stage = 0;
-      phase ^= 1;
-    }
-  }
-};
-
-// One operand's part of a k block: `rows` of the tile from `first`, in boxes of 64 elements along
-// the contiguous dimension. Where that is k, one box holds all rows; else one box holds 64 rows.
-template <int kAcrossK, u32 kRows>
-__device__ __forceinline__ void gemm_load_part(u32 shared, const KernelMap* map, u32 barrier,
-                                               i32 first, i32 k, u32 mask) {
-  constexpr u32 kBoxes = kAcrossK ? kRows / 64 : 1;
+// This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
+// the tile's first line (row of A, column of B), `share` which share it is.
+template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
+__device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
+                                                i32 first, i32 k, u32 share, u32 mask) {
+  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
+  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
+  const u32 k0 = kSplitK ? share * kPart : 0;
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
-    const i32 x = kAcrossK ? first + static_cast<i32>(64 * box) : k;
-    const i32 y = kAcrossK ? k : first;
-    const u32 to = shared + box * (64 * 128);
-    if (mask == 0)
+    const u32 line = line0 + box * 64;
+    // Lines along k lie 128 bytes apart; otherwise 64 of them lie side by side, k blocks long.
+    const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
+    const i32 across = first + static_cast<i32>(line);
+    const i32 along = k + static_cast<i32>(k0);
+    const i32 x = kAlongK ? along : across;
+    const i32 y = kAlongK ? across : along;
+    if (kSharers == 1)
       ptx::load_2d(to, map, barrier, x, y);
     else
       ptx::load_2d_multicast(to, map, barrier, x, y, mask);
@@ -82,32 +51,27 @@ __device__ __forceinline__ void gemm_load_part(u32 shared, const KernelMap* map,
 template <class Config>
 __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
                              i32 unit_step) {
-  constexpr u32 kPartA = Config::kTileM / Config::kClusterN;
-  constexpr u32 kPartB = Config::kTileN / Config::kClusterM;
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
   // Blocks that want the same A lie along n, those that want the same B along m.
-  const u32 mask_a = Config::kClusterN > 1 ? (1u | 1u << Config::kClusterM) << rank_m : 0;
-  const u32 mask_b = Config::kClusterM > 1 ? 3u << (rank_n * Config::kClusterM) : 0;
-  static_assert(Config::kClusterM <= 2 && Config::kClusterN <= 2, "the masks above");
+  const u32 mask_a = (1u | 1u << Config::kClusterM) << rank_m;
+  const u32 mask_b = 3u << (rank_n * Config::kClusterM);
   const i32 units = args.units_m * args.units_n;
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     i32 unit_m, unit_n;
     gemm_unit(args, unit, &unit_m, &unit_n);
     const i32 m0 =
-        (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank_m)) * Config::kTileM +
-        static_cast<i32>(rank_n * kPartA) * (Config::kClusterN > 1);
+        (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank_m)) * Config::kTileM;
     const i32 n0 =
-        (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank_n)) * Config::kTileN +
-        static_cast<i32>(rank_m * kPartB) * (Config::kClusterM > 1);
+        (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank_n)) * Config::kTileN;
     for (i32 k = 0; k < args.k; k += Config::kTileK) {
+      const u32 barrier = ring.full_barrier(ring.stage);
       ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      ptx::mbarrier_arrive_expect(ring.full_barrier(),
-                                  Config::kShared.a_bytes + Config::kShared.b_bytes);
-      const u32 a = ring.a() + (Config::kClusterN > 1 ? rank_n * kPartA * 128 : 0);
-      const u32 b = ring.b() + (Config::kClusterM > 1 ? rank_m * kPartB * 128 : 0);
-      gemm_load_part<Config::kColumnA, kPartA>(a, &args.map_a, ring.full_barrier(), m0, k, mask_a);
-      gemm_load_part<Config::kRowB, kPartB>(b, &args.map_b, ring.full_barrier(), n0, k, mask_b);
+      ptx::mbarrier_arrive_expect(barrier, Config::kShared.a_bytes + Config::kShared.b_bytes);
+      gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
+          ring.a(), &args.map_a, barrier, m0, k, rank_n, mask_a);
+      gemm_load_share<!Config::kRowB, Config::kTileN, Config::kTileK, Config::kClusterM>(
+          ring.b(), &args.map_b, barrier, n0, k, rank_m, mask_b);
       ring.advance();
     }
   }
@@ -126,26 +90,31 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 // All k blocks of one tile into the accumulators. The products of a block are still running when
 // the next block's are sent; a stage is given back one block later.
 template <class Config>
-__device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kTileN / 2],
+__device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kPieces][Config::kTileN / 2],
                                                 const GemmArgs& args, GemmRing<Config>& ring,
-                                                u32 group) {
+                                                u32 first_piece) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   if (args.k <= 0) {
 #pragma unroll
-    for (float& value : d) value = 0.0f;
+    for (auto& piece : d)
+#pragma unroll
+      for (float& value : piece) value = 0.0f;
   }
   i32 previous = -1;
   u32 accumulate = 0;
   for (i32 k = 0; k < args.k; k += Config::kTileK) {
-    ptx::mbarrier_wait(ring.full_barrier(), ring.phase);
-    const u64 a = ptx::wgmma_descriptor(ring.a() + group * (64 * 128), 64 * 128, 1024);
+    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
     ptx::wgmma_fence();
 #pragma unroll
     for (u32 step = 0; step < Config::kTileK / 16; ++step) {
-      ptx::wgmma<Config::kColumnA, Config::kRowB>(
-          d, typename Config::In{}, a + step * (kStepA >> 4), b + step * (kStepB >> 4), accumulate);
+#pragma unroll
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        ptx::wgmma<Config::kColumnA, Config::kRowB>(d[piece], typename Config::In{},
+                                                    a + (piece * (64 * 128) + step * kStepA) / 16,
+                                                    b + step * kStepB / 16, accumulate);
       accumulate = 1;
     }
     ptx::wgmma_commit();
@@ -154,28 +123,55 @@ __device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kTileN / 2],
     previous = ring.stage;
     ring.advance();
   }
-  ptx::wgmma_wait<0>();
-  if (previous >= 0) gemm_release<Config>(ring, previous);
+}
+
+// Turns of the ping-pong rows: barrier 3 + g opens when warpgroup g may send its products.
+template <class Config>
+__device__ __forceinline__ void gemm_take_turn(u32 group) {
+  if (Config::kPingpong) ptx::named_barrier(3 + group, 256);
+}
+template <class Config>
+__device__ __forceinline__ void gemm_pass_turn(u32 group) {
+  if (Config::kPingpong) ptx::named_barrier_arrive(3 + (group ^ 1), 256);
 }
 
 template <class Config>
 __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
                              i32 first_unit, i32 unit_step) {
   const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.d_bytes;
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
-  float d[Config::kTileN / 2];
+  const i32 k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+  if (Config::kPingpong) {
+    if (group == 1) {
+      ring.skip(k_blocks);
+      gemm_pass_turn<Config>(1);
+      first_unit += unit_step;
+    }
+    unit_step *= 2;
+  }
+  u32 turn = 0;
+  float d[Config::kPieces][Config::kTileN / 2];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     i32 unit_m, unit_n;
     gemm_unit(args, unit, &unit_m, &unit_n);
-    gemm_accumulate<Config>(d, args, ring, group);
+    gemm_take_turn<Config>(group);
+    gemm_accumulate<Config>(d, args, ring, first_piece);
+    gemm_pass_turn<Config>(group);
+    ptx::wgmma_wait<0>();
+    if (k_blocks > 0)
+      gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+    if (Config::kPingpong) ring.skip(k_blocks);
     const i32 m0 = (unit_m * static_cast<i32>(Config::kClusterM) +
                     static_cast<i32>(rank % Config::kClusterM)) *
                        Config::kTileM +
-                   static_cast<i32>(group) * 64;
+                   static_cast<i32>(first_piece) * 64;
     const i32 n0 = (unit_n * static_cast<i32>(Config::kClusterN) +
                     static_cast<i32>(rank / Config::kClusterM)) *
                    Config::kTileN;
-    epilogue<typename Config::Out>(d, args, staging, group, m0, n0);
+#pragma unroll
+    for (i32 piece = 0; piece < Config::kPieces; ++piece)
+      epilogue<typename Config::Out>(d[piece], args, staging, turn, group, m0 + piece * 64, n0);
   }
   epilogue_finish();
 }
@@ -192,8 +188,8 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
     ptx::prefetch_map(&args.map_b);
     if (args.plain_from > 0) ptx::prefetch_map(&args.map_d);
     for (i32 stage = 0; stage < Config::kStages; ++stage) {
-      ptx::mbarrier_init(ring.full + 8u * static_cast<u32>(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), 4 * Config::kConsumers * Config::kCluster);
+      ptx::mbarrier_init(ring.full_barrier(stage), 1);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kCluster);
     }
     ptx::mbarrier_init_fence();
   }
@@ -206,12 +202,12 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   const auto first_unit = static_cast<i32>(blockIdx.x / Config::kCluster);
   const auto unit_step = static_cast<i32>(gridDim.x / Config::kCluster);
   if (warp < 4) {
-    ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
+    ptx::set_max_registers_down<Config::kConsumers == 2 ? 24 : 56>();
     if (warp == 0 && ptx::elect_one())
       gemm_produce<Config>(args, ring, rank, first_unit, unit_step);
     __syncwarp();
   } else {
-    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
+    ptx::set_max_registers_up<Config::kConsumers == 2 ? 240 : 224>();
     gemm_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
   }
   // No block leaves while another may still write into it or arrive on its barriers.

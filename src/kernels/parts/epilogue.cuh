@@ -92,10 +92,12 @@ __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 sta
   }
 }
 
-/// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0).
+/// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0). `turn` counts
+/// the chunks of the whole run: a tile may have an odd number of them, so the buffer that is free
+/// is not a matter of the chunk's place in its tile.
 template <class Out, int kCount>
 __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& args, u32 staging,
-                                         u32 group, i32 m0, i32 n0) {
+                                         u32& turn, u32 group, i32 m0, i32 n0) {
   constexpr int kChunkColumns = 128 / static_cast<int>(Out::kBytes);
   constexpr int kColumns = 2 * kCount;
   const u32 lane = ptx::lane_id();
@@ -113,7 +115,7 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   for (int chunk = 0; chunk < kColumns / kChunkColumns; ++chunk) {
     const i32 column = n0 + chunk * kChunkColumns;
     if (column >= args.plain_from) break;
-    const u32 buffer = staging + static_cast<u32>(chunk % kGemmChunks) * kGemmChunkBytes;
+    const u32 buffer = staging + turn++ % kGemmChunks * kGemmChunkBytes;
     if (issuer) ptx::store_wait_read<kGemmChunks - 1>();
     ptx::named_barrier(barrier, 128);
     epilogue_stage<Out>(d, buffer, chunk);

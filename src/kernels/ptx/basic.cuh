@@ -41,6 +41,11 @@ __device__ __forceinline__ void named_barrier(u32 id, u32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// Counts as arrived at a named barrier without waiting for it.
+__device__ __forceinline__ void named_barrier_arrive(u32 id, u32 threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 /// One lane of a converged warp; the same one each time.
 __device__ __forceinline__ bool elect_one() {
   u32 elected;
