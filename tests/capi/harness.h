@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tilewright.h"
+#include <tilewright/tilewright.h>
 
 static struct {
   unsigned checks;
