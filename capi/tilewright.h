@@ -521,21 +521,36 @@ enum {
 typedef int32_t tw_oob_fill;
 enum { TW_OOB_FILL_ZERO = 0, TW_OOB_FILL_NAN = 1 };
 
-/** Description of a tensor map, with cuTensorMapEncodeTiled's own fields, innermost first. */
+/** Kinds of tensor maps. */
+typedef int32_t tw_tensor_map_kind;
+enum {
+  TW_TENSOR_MAP_TILED = 0,
+  TW_TENSOR_MAP_IM2COL = 1,     /**< columns of pixels, for convolutions */
+  TW_TENSOR_MAP_IM2COL_WIDE = 2 /**< the same along W alone */
+};
+
+/** Description of a tensor map, with the fields of cuTensorMapEncodeTiled and
+ *  cuTensorMapEncodeIm2col, innermost first. */
 typedef struct tw_tensor_map_desc {
   uint32_t struct_size;
   tw_dtype dtype;
-  int32_t rank; /**< 1 to 5 */
+  int32_t rank; /**< 1 to 5; 3 to 5 for im2col */
   tw_interleave interleave;
   tw_swizzle swizzle;
   tw_l2_promotion l2_promotion;
   tw_oob_fill oob_fill;
-  uint32_t reserved; /**< 0 */
+  tw_tensor_map_kind kind;
   uint64_t global_address;
   uint64_t global_dim[5];     /**< elements */
   uint64_t global_strides[5]; /**< bytes; [i] is the pitch of dimension i + 1; [4] is unused */
-  uint32_t box_dim[5];        /**< elements */
+  uint32_t box_dim[5];        /**< elements; tiled maps alone */
   uint32_t element_strides[5];
+  int32_t wide_mode;           /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
+  uint32_t channels_per_pixel; /**< this and what follows: im2col maps alone */
+  uint32_t pixels_per_column;
+  int32_t lower_corner[3]; /**< of the bounding box: W, H, D; im2col wide has W alone */
+  int32_t upper_corner[3]; /**< relative to the last element */
+  int32_t reserved;        /**< 0 */
 } tw_tensor_map_desc;
 
 /** A broken rule, see tw_tensor_map_check(). */
@@ -546,7 +561,7 @@ typedef struct tw_rule_violation {
   const char *argument; /**< field of the description; lives for ever */
   int64_t got;
   int64_t limit;
-  char message[232]; /**< the rule in a sentence, with the numbers */
+  char message[472]; /**< the rule in a sentence, with the numbers, and what would work */
 } tw_rule_violation;
 
 /** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
@@ -554,7 +569,8 @@ typedef struct tw_rule_violation {
  *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc);
 
-/** Checks a description against every rule; needs no device. @param desc not NULL.
+/** Checks a description against every rule; needs no device. Rules of 9.0 were measured on the
+ *  driver; those of other chips come from its manual and are unverified. @param desc not NULL.
  *  @param arch for which chip. @param[out] violations an array whose elements' struct_size the
  *  caller set; may be NULL where capacity is 0. @param capacity its elements.
  *  @param[out] count broken rules in all, which may be more than capacity; may be NULL.

@@ -149,9 +149,18 @@ void check_column(const TensorMapDesc& desc, int32_t rank, Violations* out) {
 
 }  // namespace
 
+bool known_arch(int32_t arch) {
+  switch (arch) {
+#define TW_CAPABILITY(major, minor, features, text) case (major)*10 + (minor):
+#include "base/devices.inc"
+#undef TW_CAPABILITY
+    return true;
+  }
+  return false;
+}
+
 void check_all(const TensorMapDesc& desc, int32_t arch, Violations* out) {
   out->count = 0;
-  if (arch < kMinArch) out->add(Rule::arch_known, -1, arch, kMinArch);
   const auto kind = static_cast<int32_t>(desc.kind);
   if (kind < 0 || kind > 2) {
     out->add(Rule::kind_value, -1, kind, 2);

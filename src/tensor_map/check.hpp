@@ -31,7 +31,6 @@ int32_t rule_count();
 const RuleRow& rule_row(Rule rule);
 
 /// What the rules are made of. Not in a manual: kMaxBoxBytes and kMaxAddress.
-inline constexpr int32_t kMinArch = 90;
 inline constexpr int64_t kMaxAddress = (int64_t{1} << 57) - 1;
 inline constexpr int64_t kMaxDim = int64_t{1} << 32;
 inline constexpr int64_t kMaxStride = (int64_t{1} << 40) - 1;
@@ -71,6 +70,10 @@ struct Violations {
     if (count < kCapacity) items[count++] = Violation{rule, index, got, limit};
   }
 };
+
+/// Whether devices.inc has the compute capability major * 10 + minor. Rules of a capability that is
+/// not listed are those of the chips of 10.0 and later.
+bool known_arch(int32_t arch);
 
 /// Lists every rule that the description breaks on the target.
 void check_all(const TensorMapDesc& desc, int32_t arch, Violations* out);

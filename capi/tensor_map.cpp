@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps.
+#include <cstring>
+#include <new>
+
+#include "boundary.hpp"
+#include "layout_handle.hpp"
+#include "tensor_map/check.hpp"
+#include "tensor_map/explain.hpp"
+#include "tensor_map_desc.hpp"
+
+using namespace tw;        // NOLINT
+using namespace tw::capi;  // NOLINT
+
+namespace {
+
+Status check_arch(int32_t arch) {
+  if (known_arch(arch)) return Code::OK;
+  return fail(
+      Code::ERROR_INVALID_ARGUMENT, {.argument = "arch", .got = arch},
+      "arch %d is none of the TW_ARCH_ numbers: compute capability major * 10 + minor, from "
+      "90",
+      arch);
+}
+
+// Writes as many violations as there is room for.
+Status write_violations(const Violations& broken, tw_rule_violation* out, int32_t capacity) {
+  // Elements lie as far apart as the caller's struct is long.
+  const size_t pitch = capacity > 0 ? out->struct_size : 0;
+  auto* at = reinterpret_cast<unsigned char*>(out);
+  for (int32_t i = 0; i < broken.count && i < capacity; ++i, at += pitch) {
+    auto* element = reinterpret_cast<tw_rule_violation*>(at);
+    TW_TRY(output_struct(element, "violations"));
+    const Violation& violation = broken.items[i];
+    const RuleRow& row = rule_row(violation.rule);
+    tw_rule_violation value{.struct_size = sizeof value,
+                            .index = violation.index,
+                            .rule = row.id,
+                            .argument = row.argument,
+                            .got = violation.got,
+                            .limit = violation.limit,
+                            .message = {}};
+    format_violation(violation, value.message, sizeof value.message);
+    write_struct(element, value);
+  }
+  return Code::OK;
+}
+
+int32_t arch_of(const Device& device) {
+  const DeviceInfo& info = device.info();
+  return info.kind == DeviceKind::host ? TW_ARCH_SM_90
+                                       : info.compute_major * 10 + info.compute_minor;
+}
+
+}  // namespace
+
+tw_status tw_tensor_map_desc_init(tw_tensor_map_desc* desc) {
+  return guard([&]() -> Status { return init_struct(desc, "desc", to_public(TensorMapDesc{})); });
+}
+
+tw_status tw_tensor_map_check(const tw_tensor_map_desc* desc, tw_arch arch,
+                              tw_rule_violation* violations, int32_t capacity, int32_t* count) {
+  return guard([&]() -> Status {
+    if (count) *count = 0;
+    TensorMapDesc checked;
+    TW_TRY(read_desc(desc, &checked));
+    TW_TRY(check_arch(arch));
+    if (capacity < 0)
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
+                  "capacity is %d: it counts the elements of violations", capacity);
+    if (capacity > 0) TW_TRY(require(violations, "violations"));
+    Violations broken;
+    check_all(checked, arch, &broken);
+    if (broken.count == 0) return Code::OK;
+    TW_TRY(write_violations(broken, violations, capacity));
+    if (count) *count = broken.count;
+    return check(checked, arch);
+  });
+}
+
+tw_status tw_tensor_map_create(tw_device* device, const tw_tensor_map_desc* desc,
+                               tw_tensor_map** map) {
+  return guard([&]() -> Status {
+    TW_TRY(output(map, "map"));
+    TW_TRY(usable(device, "device"));
+    auto handle = std::make_unique<tw_tensor_map>();
+    handle->owner = device->value;
+    TW_TRY(read_desc(desc, &handle->desc));
+    TW_TRY(check(handle->desc, arch_of(*device->value)));
+    TW_TRY(device->value->encode(handle->desc, &handle->bytes));
+    *map = handle.release();
+    return Code::OK;
+  });
+}
+
+void tw_tensor_map_destroy(tw_tensor_map* map) {
+  delete map;
+}
+
+tw_status tw_tensor_map_bytes(const tw_tensor_map* map, void* bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(map, "map"));
+    TW_TRY(require(bytes, "bytes"));
+    std::memcpy(bytes, &map->bytes, sizeof map->bytes);
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* desc) {
+  return guard([&]() -> Status {
+    TW_TRY(output_struct(desc, "desc"));
+    TW_TRY(usable(map, "map"));
+    write_struct(desc, to_public(map->desc));
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout) {
+  return guard([&]() -> Status {
+    TW_TRY(output(layout, "layout"));
+    TW_TRY(usable(map, "map"));
+    const TensorMapDesc& desc = map->desc;
+    int64_t extents[5];  // outermost first, as a layout has them
+    for (int32_t i = 0; i < desc.rank; ++i)
+      extents[i] = static_cast<int64_t>(desc.global_dim[desc.rank - 1 - i]);
+    auto handle = std::make_unique<tw_layout>();
+    TW_TRY(make_coordinate_tensor(desc.rank, extents, &handle->value));
+    *layout = handle.release();
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t capacity,
+                                size_t* length) {
+  return guard([&]() -> Status {
+    if (length) *length = 0;
+    TW_TRY(usable(map, "map"));
+    return write_text(explain(map->desc), buffer, capacity, length);
+  });
+}
