@@ -100,7 +100,7 @@ TW_KERNEL_HD constexpr u32 gemm_part(bool along_k, u32 lines, u32 tile_k, u32 sh
 }
 
 /// Boxes that one block sends for one k block of the operand.
-TW_KERNEL_HD constexpr u32 gemm_boxes(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
+TW_KERNEL_HD constexpr u32 gemm_boxes(bool along_k, u32 lines, u32 /*tile_k*/, u32 sharers) {
   if (along_k) return 1;
   return lines / 64 % sharers == 0 ? lines / 64 / sharers : lines / 64;
 }
