@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codomain of a coordinate-valued layout: which numbers make up the tuples that it gives.
+#include <algorithm>
+
+#include "layout/layout.hpp"
+
+namespace tw {
+namespace {
+
+struct Paths {
+  int count = 0;
+  Basis path[2 * kMaxLeaves + Layout::kMaxExtra];
+
+  void add(Basis basis) {
+    Basis* const at = std::lower_bound(path, path + count, basis);
+    if (at != path + count && *at == basis) return;
+    std::copy_backward(at, path + count, path + count + 1);
+    *at = basis;
+    ++count;
+  }
+};
+
+Status conflict() {
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
+              "one basis element is used both as a number and as a tuple, such as 1@0 beside "
+              "1@0@0");
+}
+
+// The elements of one tuple: positions that no stride names are numbers too, always at the origin.
+Status add_elements(const Paths& paths, int begin, int end, Basis prefix, int depth, int join,
+                    Codomain* out) {
+  for (int index = 0; begin < end; ++index) {
+    const Basis element = basis_inner(prefix, depth, index);
+    int stop = begin;
+    while (stop < end && basis_within(paths.path[stop], element, depth + 1)) ++stop;
+    if (stop == begin || paths.path[begin] == element) {
+      if (stop > begin + 1) return conflict();
+      out->path[std::min(out->profile.leaves, kMaxLeaves - 1)] = element;
+      if (!out->profile.push(0, depth + 1, join))
+        return fail(Code::ERROR_CAPACITY, {.argument = "stride", .limit = kMaxLeaves},
+                    "the layout gives tuples of more than %d numbers", kMaxLeaves);
+    } else {
+      TW_TRY(add_elements(paths, begin, stop, element, depth + 1, join, out));
+    }
+    join = depth + 1;
+    begin = stop;
+  }
+  return Code::OK;
+}
+
+}  // namespace
+
+Status codomain(const Layout& layout, Codomain* out) {
+  out->profile.leaves = 0;
+  Paths paths;
+  for (int i = 0; i < layout.leaves(); ++i) {
+    if (layout.stride[i] == 0) continue;
+    if (layout.basis[i] == 0)
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride", .index = i},
+                  "stride %lld of leaf %d is an integer beside basis elements: only 0 may be",
+                  static_cast<long long>(layout.stride[i]), i);
+    paths.add(layout.basis[i]);
+  }
+  const bool rooted = layout.has_origin();
+  for (int i = 0; i < layout.extra_count; ++i) paths.add(layout.extra[i].basis);
+  if (paths.count > 0 && paths.path[0] == 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
+                "a sum of strides mixes an integer with basis elements");
+  TW_TRY(add_elements(paths, 0, paths.count, 0, 0, 0, out));
+  if (!rooted) return Code::OK;
+  int placed = 0;
+  for (int i = 0; i < layout.extra_count; ++i) {
+    if (layout.owner[i] != Layout::kOrigin) continue;
+    const Basis* const at =
+        std::lower_bound(out->path, out->path + out->profile.leaves, layout.extra[i].basis);
+    out->profile.value[at - out->path] = layout.extra[i].value;
+    ++placed;
+  }
+  if (placed != out->profile.leaves)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "stride"},
+                "a stride points to an element that the origin lacks: the origin has %d numbers, "
+                "the strides ask for %d",
+                placed, out->profile.leaves);
+  return Code::OK;
+}
+
+}  // namespace tw

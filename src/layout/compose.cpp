@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verb composition: frames and basis strides around the inside in composition.cpp.
+#include "layout/algebra.hpp"
+#include "layout/composition.hpp"
+
+namespace tw {
+namespace {
+
+// The mode of A that a path of B's codomain names.
+Status find_mode(const Layout& a, Basis path, Node* node) {
+  *node = a.root();
+  for (int i = 0; basis_at(path, i) >= 0; ++i) {
+    const int index = basis_at(path, i);
+    const bool leaf = a.shape.is_leaf(*node);
+    if (leaf || index >= a.shape.rank(*node))
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "b", .got = index, .limit = leaf ? 0 : a.shape.rank(*node) - 1},
+                  "b's coordinates have an element @%d at depth %d where a has %s", index, i,
+                  leaf ? "an integer" : "fewer modes");
+    *node = a.shape.child(*node, index);
+  }
+  return Code::OK;
+}
+
+Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
+  if (!b.coordinates) {
+    channels->count = 1;
+    channels->channel[0].radix.read(a, a.root());
+    channels->channel[0].start = b.offset;
+    return Code::OK;
+  }
+  Codomain range;
+  TW_TRY(codomain(b, &range));
+  if (range.profile.leaves > Channels::kMost)
+    return fail(Code::ERROR_CAPACITY,
+                {.argument = "b", .got = range.profile.leaves, .limit = Channels::kMost},
+                "b gives tuples of %d numbers: at most %d can be composed", range.profile.leaves,
+                Channels::kMost);
+  channels->count = range.profile.leaves;
+  for (int i = 0; i < channels->count; ++i) {
+    Node node;
+    TW_TRY(find_mode(a, range.path[i], &node));
+    Channel& channel = channels->channel[i];
+    channel.radix.read(a, node);
+    channel.path = range.path[i];
+    channel.start = range.profile.value[i];
+  }
+  return Code::OK;
+}
+
+}  // namespace
+
+Status composition(const Layout& a, const Layout& b, Layout* out) {
+  if (!b.swizzle.is_identity()) return compose_swizzled(a, b, out);
+  Channels channels;
+  TW_TRY(read_channels(a, b, &channels));
+  LayoutBuilder builder(out);
+  TW_TRY(compose(channels, b, b.root(), 0, 0, &builder));
+  Stride start;
+  for (int i = 0; i < channels.count; ++i) {
+    Stride value;
+    if (!channels.channel[i].radix.value(channels.channel[i].start, &value) ||
+        !add_scaled(&start, value, 1))
+      return fail(Code::ERROR_OVERFLOW, {.argument = "b"}, "the offset exceeds 64 bits");
+  }
+  if (start.count == 0)
+    builder.frame(a);
+  else
+    TW_TRY(builder.frame_at(a, start));
+  return builder.finish();
+}
+
+}  // namespace tw

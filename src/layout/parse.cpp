@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cctype>
+#include <charconv>
+
+#include "base/checked.hpp"
+#include "layout/parser.hpp"
+#include "layout/text.hpp"
+
+namespace tw {
+
+char Parser::peek() {
+  while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+  return at_ < text_.size() ? text_[at_] : '\0';
+}
+
+bool Parser::at_end() {
+  peek();
+  return at_ >= text_.size();
+}
+
+bool Parser::accept(char c) {
+  if (at_end() || text_[at_] != c) return false;
+  ++at_;
+  return true;
+}
+
+bool Parser::accept_word(std::string_view word) {
+  peek();
+  if (text_.substr(at_, word.size()) != word) return false;
+  at_ += word.size();
+  return true;
+}
+
+Status Parser::expected(const char* what) {
+  constexpr size_t kShown = 200;
+  const size_t from = at_ > kShown / 2 ? at_ - kShown / 2 : 0;
+  const std::string_view part = text_.substr(from, kShown);
+  char found[16] = "the text ends";
+  if (!at_end()) {
+    found[0] = found[2] = '\'';
+    found[1] = text_[at_];
+    found[3] = '\0';
+  }
+  return fail(Code::ERROR_PARSE, {.argument = "text", .index = static_cast<int32_t>(at_)},
+              "at character %zu of \"%.*s\": expected %s, but %s%s", at_ + 1,
+              static_cast<int>(part.size()), part.data(), what, at_end() ? "" : "there is ", found);
+}
+
+Status Parser::too_much() {
+  return fail(Code::ERROR_CAPACITY,
+              {.argument = "text", .index = static_cast<int32_t>(at_), .limit = kMaxLeaves},
+              "at character %zu: more than %d leaves, or more than %d tuples inside one another",
+              at_ + 1, kMaxLeaves, kMaxDepth);
+}
+
+Status Parser::expect(char c) {
+  if (accept(c)) return Code::OK;
+  const char what[4] = {'\'', c, '\'', '\0'};
+  return expected(what);
+}
+
+Status Parser::expect_end() {
+  return at_end() ? Status() : expected("the end of the text");
+}
+
+Status Parser::integer(int64_t* out) {
+  peek();
+  size_t from = at_;
+  if (from + 1 < text_.size() && text_[from] == '_') ++from;  // CuTe prints static integers as _4
+  const char* const begin = text_.data() + from;
+  const auto result = std::from_chars(begin, text_.data() + text_.size(), *out);
+  if (result.ec == std::errc::invalid_argument) return expected("an integer");
+  if (result.ec == std::errc::result_out_of_range || *out == kFree)
+    return fail(Code::ERROR_OVERFLOW, {.argument = "text", .index = static_cast<int32_t>(at_)},
+                "the integer at character %zu exceeds 64 bits", at_ + 1);
+  at_ = static_cast<size_t>(result.ptr - text_.data());
+  return Code::OK;
+}
+
+Status Parser::index(int limit, int* out) {
+  int64_t number = 0;
+  const size_t from = at_;
+  TW_TRY(integer(&number));
+  if (number >= 0 && number <= limit) {
+    *out = static_cast<int>(number);
+    return Code::OK;
+  }
+  at_ = from;
+  return expected("an index from 0 to 62");
+}
+
+Status Parser::tuple_node(bool free, int level, int join, IntTuple* out) {
+  if (level > kMaxDepth) return too_much();
+  if (!accept('(')) {
+    int64_t value = kFree;
+    const size_t from = at_;
+    if (!(free && accept('_') &&
+          !(at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))))) {
+      at_ = from;
+      TW_TRY(integer(&value));
+    }
+    return out->push(value, level, join) ? Status() : too_much();
+  }
+  if (level == 0 && accept(')')) return Code::OK;  // the empty tuple
+  do {
+    TW_TRY(tuple_node(free, level + 1, join, out));
+    join = level + 1;
+  } while (accept(','));
+  return accept(')') ? Status() : expected("',' or ')'");
+}
+
+Status Parser::tuple(bool free, IntTuple* out) {
+  out->leaves = 0;
+  return tuple_node(free, 0, 0, out);
+}
+
+Status Parser::swizzle(BitSwizzle* out) {
+  if (!accept_word("Sw<") && !accept_word("S<")) return expected("\"Sw<\"");
+  int64_t number[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0) TW_TRY(expect(','));
+    const size_t from = at_;
+    TW_TRY(integer(&number[i]));
+    if (number[i] < -62 || number[i] > 62) {
+      at_ = from;
+      return expected("a number of bits, -62 to 62");
+    }
+  }
+  TW_TRY(expect('>'));
+  *out = {static_cast<int32_t>(number[0]), static_cast<int32_t>(number[1]),
+          static_cast<int32_t>(number[2])};
+  return check(*out);
+}
+
+Status Parser::sum(Stride* out) {
+  *out = Stride();
+  do {
+    Stride term;
+    int64_t value = 0;
+    TW_TRY(integer(&value));
+    int index_of[kMaxBasisDepth];
+    int depth = 0;
+    while (accept('@')) {
+      if (depth == kMaxBasisDepth)
+        return fail(Code::ERROR_CAPACITY, {.argument = "text", .limit = kMaxBasisDepth},
+                    "at character %zu: a basis element lies more than %d tuples deep", at_ + 1,
+                    kMaxBasisDepth);
+      TW_TRY(index(kMaxBasisIndex - 1, &index_of[depth++]));
+    }
+    Basis basis = 0;
+    for (int i = 0; i < depth; ++i) basis = basis_inner(basis, i, index_of[depth - 1 - i]);
+    if (!add_scaled(out, Stride(value, basis), 1))
+      return fail(Code::ERROR_CAPACITY, {.argument = "text", .limit = Stride::kMaxTerms},
+                  "at character %zu: a stride is the sum of more than %d terms", at_ + 1,
+                  Stride::kMaxTerms);
+  } while (accept('+'));
+  return Code::OK;
+}
+
+// Reads the strides of the shape's node: the same parentheses, as the shape's leaves are at hand.
+Status Parser::strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder,
+                       int join) {
+  if (shape.is_leaf(node)) {
+    if (peek() == '(') return expected("one stride, as the shape has an integer here");
+    Stride stride;
+    TW_TRY(sum(&stride));
+    builder->leaf(shape.value[node.begin], stride, level, join);
+    return Code::OK;
+  }
+  if (!accept('(')) return expected("'(', as the shape has a tuple here");
+  bool first = true;
+  for (Children c(shape, node); c; c.next(), first = false) {
+    if (!first && !accept(',')) return expected("',' and one more stride, as the shape has more");
+    TW_TRY(strides(shape, *c, level + 1, builder, join));
+    join = level + 1;
+  }
+  return accept(')') ? Status() : expected("')', as the shape ends here");
+}
+
+namespace {
+
+// `(48,32) o`: each number of the tuple is one element of the origin.
+void put_origin(const IntTuple& origin, Node node, Basis prefix, int depth,
+                LayoutBuilder* builder) {
+  if (origin.is_leaf(node)) return builder->origin(origin.value[node.begin], prefix);
+  int index = 0;
+  for (Children c(origin, node); c; c.next(), ++index)
+    put_origin(origin, *c, basis_inner(prefix, depth, index), depth + 1, builder);
+}
+
+}  // namespace
+
+Status Parser::frame(LayoutBuilder* builder, Layout* out) {
+  if (peek() == 'S') {
+    TW_TRY(swizzle(&out->swizzle));
+    if (!accept('o')) return expected("'o' between the swizzle and the layout");
+  }
+  const size_t from = at_;
+  IntTuple origin;
+  TW_TRY(tuple(false, &origin));
+  if (!accept('o')) {
+    at_ = from;
+    return Code::OK;
+  }
+  if (origin.leaves == 1 && origin.depth[0] == 0) {
+    out->offset = origin.value[0];
+    return Code::OK;
+  }
+  if (!out->swizzle.is_identity()) return expected("an integer offset behind the swizzle");
+  if (origin.leaves > 0 && origin.nesting(origin.root()) > kMaxBasisDepth) return too_much();
+  put_origin(origin, origin.root(), 0, 0, builder);
+  return Code::OK;
+}
+
+Status Parser::layout(Layout* out) {
+  LayoutBuilder builder(out);
+  TW_TRY(frame(&builder, out));
+  IntTuple shape;
+  const size_t from = at_;
+  TW_TRY(tuple(false, &shape));
+  for (int i = 0; i < shape.leaves; ++i)
+    if (shape.value[i] < 1) {
+      at_ = from;
+      return fail(Code::ERROR_PARSE,
+                  {.argument = "text", .index = i, .got = shape.value[i], .limit = 1},
+                  "extent %lld in the shape at character %zu: extents are at least 1",
+                  static_cast<long long>(shape.value[i]), at_ + 1);
+    }
+  if (accept(':')) {
+    if (shape.leaves == 0) {
+      TW_TRY(expect('('));
+      TW_TRY(expect(')'));
+    } else {
+      TW_TRY(strides(shape, shape.root(), 0, &builder, 0));
+    }
+  } else {
+    IntTuple compact;
+    TW_TRY(prefix_product(shape, &compact));
+    for (int i = 0; i < shape.leaves; ++i)
+      builder.leaf(shape.value[i], compact.value[i], shape.depth[i],
+                   i > 0 ? shape.shared[i - 1] : 0);
+  }
+  return builder.finish();
+}
+
+Status parse(std::string_view text, Layout* out) {
+  Parser parser(text);
+  TW_TRY(parser.layout(out));
+  return parser.expect_end();
+}
+
+Status parse(std::string_view text, BitSwizzle* out) {
+  Parser parser(text);
+  TW_TRY(parser.swizzle(out));
+  return parser.expect_end();
+}
+
+Status parse(std::string_view text, bool free, IntTuple* out) {
+  Parser parser(text);
+  TW_TRY(parser.tuple(free, out));
+  return parser.expect_end();
+}
+
+}  // namespace tw

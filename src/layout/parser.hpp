@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The scanner below the parsers of layouts and tilers: one text, one position, errors that say
+// where. Used by parse.cpp and tiler.cpp alone.
+
+#include <string_view>
+
+#include "layout/layout.hpp"
+
+namespace tw {
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  bool accept(char c);
+  bool accept_word(std::string_view word);
+  bool at_end();
+  char peek();  ///< the next character that is no space, 0 at the end
+  size_t position() const { return at_; }
+  void back_to(size_t position) { at_ = position; }
+
+  Status expect(char c);
+  Status expect_end();
+  Status integer(int64_t* out);
+  Status index(int limit, int* out);
+  /// ERROR_PARSE: what was expected here.
+  Status expected(const char* what);
+  Status too_much();
+
+  Status tuple(bool free, IntTuple* out);
+  Status swizzle(BitSwizzle* out);
+  Status layout(Layout* out);  ///< the text may go on behind it
+
+ private:
+  Status tuple_node(bool free, int level, int join, IntTuple* out);
+  Status sum(Stride* out);
+  Status strides(const IntTuple& shape, Node node, int level, LayoutBuilder* builder, int join);
+  Status frame(LayoutBuilder* builder, Layout* out);
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+}  // namespace tw

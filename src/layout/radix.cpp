@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layout/radix.hpp"
+
+#include "base/checked.hpp"
+#include "layout/coordinate.hpp"
+
+namespace tw {
+namespace {
+
+struct Digit {
+  int64_t quotient;
+  int64_t remainder;
+};
+
+// Floor division; 32 bits where both fit, which is several times faster on many processors.
+inline Digit divide(int64_t x, int64_t extent) {
+  if (((x | extent) >> 32) == 0) {
+    const auto a = static_cast<uint32_t>(x), b = static_cast<uint32_t>(extent);
+    return {a / b, a % b};
+  }
+  Digit d{x / extent, x % extent};
+  if (d.remainder < 0) {
+    d.remainder += extent;
+    --d.quotient;
+  }
+  return d;
+}
+
+// Does a mode of this stride continue the mode before it?
+bool continues(const Layout& layout, int before, int64_t extent, int leaf) {
+  if (!layout.coordinates) {
+    int64_t next = 0;
+    return checked_mul(layout.stride[before], extent, &next) && next == layout.stride[leaf];
+  }
+  Stride next;
+  return add_scaled(&next, layout.stride_of(before), extent) && equal(next, layout.stride_of(leaf));
+}
+
+}  // namespace
+
+void Radix::read(const Layout& from, Node subtree) {
+  layout = &from;
+  node = subtree;
+  count = 0;
+  int64_t running = 1;
+  int before = node.begin;  // the leaf that mode count - 1 began with
+  for (int i = node.begin; i < node.end; ++i) {
+    const int64_t e = from.shape.value[i];
+    // A last mode of size 1 stays: past the end it is the one that counts on.
+    if (e == 1 && i + 1 < node.end) continue;
+    if (count > 0 && continues(from, before, extent[count - 1], i)) {
+      extent[count - 1] *= e;
+    } else {
+      if (count > 0) boundary[count - 1] = running;
+      extent[count] = e;
+      stride[count] = from.stride[i];
+      ++count;
+      before = i;
+    }
+    running *= e;
+  }
+  if (count == 0) {  // the empty tuple
+    extent[0] = 1;
+    stride[0] = 0;
+    count = 1;
+  }
+}
+
+void Radix::remainders(int64_t x, int64_t* remainder) const {
+  int64_t weight = 1, sum = 0;
+  for (int k = 0; k + 1 < count; ++k) {
+    const Digit d = divide(x, extent[k]);
+    sum += d.remainder * weight;
+    remainder[k] = sum;
+    weight = boundary[k];
+    x = d.quotient;
+  }
+}
+
+bool Radix::value(int64_t x, int64_t* out) const {
+  int64_t sum = 0;
+  for (int k = 0; k < count; ++k) {
+    Digit d{0, x};
+    if (k + 1 < count) d = divide(x, extent[k]);
+    int64_t term = 0;
+    if (!checked_mul(d.remainder, stride[k], &term) || !checked_add(sum, term, &sum)) return false;
+    x = d.quotient;
+  }
+  *out = sum;
+  return true;
+}
+
+bool Radix::value(int64_t x, Stride* out) const {
+  if (layout->coordinates) return linear_value(*layout, node, x, out);
+  int64_t number = 0;
+  if (!value(x, &number)) return false;
+  *out = Stride(number);
+  return true;
+}
+
+}  // namespace tw

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Radix: a layout as a function of one number, ready to be stepped through.
+//
+// Coalesced to modes e_0, e_1, ..., a layout's value at x is the sum of digit_k(x) * stride_k, the
+// digits of x in the mixed radix (e_0, e_1, ...), the last digit unbounded. Adding numbers whose
+// digit sums carry nowhere across a boundary e_0 * ... * e_k adds their values; that is the whole
+// reason why compositions are layouts, and the test that composition.cpp makes.
+
+#include <cstdint>
+
+#include "layout/layout.hpp"
+
+namespace tw {
+
+__extension__ using Wide = __int128;  // products of two 64-bit numbers
+
+struct Radix {
+  const Layout* layout = nullptr;
+  Node node;
+  int count = 0;                 ///< modes after coalescing, at least 1
+  int64_t extent[kMaxLeaves];    ///< of mode k; the last is never wrapped
+  int64_t stride[kMaxLeaves];    ///< of mode k, where the layout gives integers
+  int64_t boundary[kMaxLeaves];  ///< [k]: product of extents 0..k, for k < count - 1
+
+  /// Reads a subtree of a layout, which must outlive this.
+  void read(const Layout& from, Node subtree);
+
+  /// Remainders of x modulo each boundary.
+  void remainders(int64_t x, int64_t* remainder) const;
+  /// Value at any x, floor division; false where it exceeds 64 bits.
+  [[nodiscard]] bool value(int64_t x, int64_t* out) const;
+  [[nodiscard]] bool value(int64_t x, Stride* out) const;
+};
+
+}  // namespace tw
