@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/driver.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <mutex>
+
+namespace tw {
+namespace {
+
+constinit std::mutex g_mutex;  // of everything below
+constinit Driver g_libcuda;
+constinit bool g_loaded = false;
+constinit const Driver* g_fake = nullptr;
+constinit pid_t g_process = 0;  // which has initialised the driver
+
+enum class Need { required, optional };
+
+Status too_old(int32_t version, const char* missing) {
+  return fail(Code::ERROR_DRIVER_TOO_OLD, {.got = version, .limit = kMinimumDriver},
+              "the CUDA driver is for CUDA %d.%d%s%s; the library needs %d.%d at least (driver "
+              "550): update the driver",
+              version / 1000, version % 1000 / 10, missing ? " and lacks " : "",
+              missing ? missing : "", kMinimumDriver / 1000, kMinimumDriver % 1000 / 10);
+}
+
+/// Fills the table. Versions are asked for one by one, so that a driver which knows a function in
+/// an older form alone counts as lacking it.
+Status load_table(Driver* table) {
+  // Local: symbols of libcuda must not satisfy anybody else's.
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* reason = dlerror();
+    return fail(Code::ERROR_NO_DRIVER, {},
+                "the CUDA driver library libcuda.so.1 cannot be loaded (%s): install the NVIDIA "
+                "driver, or use the host device",
+                reason ? reason : "no reason given");
+  }
+  const auto get_proc_address =
+      reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
+  const auto get_version =
+      reinterpret_cast<PFN_cuDriverGetVersion_v2020>(dlsym(library, "cuDriverGetVersion"));
+  int version = 0;
+  if (get_version) get_version(&version);
+  if (!get_proc_address) return too_old(version, "cuGetProcAddress_v2");
+  if (version < kMinimumDriver) return too_old(version, nullptr);
+
+  const auto find = [&](const char* name, int symbol_version, Need need, void** out) -> Status {
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+    const CUresult result =
+        get_proc_address(name, out, symbol_version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found);
+    if (result == CUDA_SUCCESS && found == CU_GET_PROC_ADDRESS_SUCCESS && *out) return Code::OK;
+    *out = nullptr;
+    return need == Need::optional ? Status(Code::OK) : too_old(version, name);
+  };
+#define TW_DRIVER_SYMBOL(name, symbol_version, need)                           \
+  {                                                                            \
+    void* address = nullptr;                                                   \
+    TW_TRY(find("cu" #name, symbol_version, Need::need, &address));            \
+    table->name = reinterpret_cast<PFN_cu##name##_v##symbol_version>(address); \
+  }
+#include "driver/symbols.inc"
+#undef TW_DRIVER_SYMBOL
+  table->version = version;
+  return Code::OK;
+}
+
+struct Meaning {
+  CUresult result;
+  Code code;
+  bool sticky;
+};
+
+constexpr Meaning kMeanings[] = {
+#define TW_RESULT(number, status, sticky) {static_cast<CUresult>(number), Code::status, sticky},
+#include "driver/results.inc"
+#undef TW_RESULT
+};
+
+Meaning meaning_of(CUresult result) {
+  for (const Meaning& meaning : kMeanings)
+    if (meaning.result == result) return meaning;
+  return {result, Code::ERROR_DRIVER, false};
+}
+
+}  // namespace
+
+Status find_driver(const Driver** out) {
+  const std::lock_guard lock(g_mutex);
+  if (g_process != 0 && g_process != getpid())
+    return fail(Code::ERROR_FORKED, {.got = getpid(), .limit = g_process},
+                "process %d initialised the CUDA driver and this is its forked child %d, in which "
+                "the driver cannot work: fork before the first use of CUDA",
+                static_cast<int>(g_process), static_cast<int>(getpid()));
+  if (!g_fake && !g_loaded) {
+    Driver table;
+    TW_TRY(load_table(&table));
+    g_libcuda = table;
+    g_loaded = true;
+  }
+  const Driver& cu = g_fake ? *g_fake : g_libcuda;
+  if (const CUresult result = cu.Init(0); result != CUDA_SUCCESS)
+    return driver_failure(cu, result, "cuInit");
+  g_process = getpid();
+  *out = &cu;
+  return Code::OK;
+}
+
+void replace_driver(const Driver* fake) {
+  const std::lock_guard lock(g_mutex);
+  g_fake = fake;
+  g_process = 0;
+}
+
+bool is_sticky(CUresult result) {
+  return meaning_of(result).sticky;
+}
+
+const char* result_name(const Driver& cu, CUresult result) {
+  const char* name = nullptr;
+  if (cu.GetErrorName(result, &name) != CUDA_SUCCESS || !name) return "an unknown CUresult";
+  return name;
+}
+
+Status driver_failure(const Driver& cu, CUresult result, const char* call) {
+  const char* text = nullptr;
+  if (cu.GetErrorString(result, &text) != CUDA_SUCCESS || !text) text = "no description";
+  return fail(meaning_of(result).code, {.driver_result = static_cast<int32_t>(result)},
+              "%s: %s (%d): %s", call, result_name(cu, result), static_cast<int>(result), text);
+}
+
+}  // namespace tw

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/cuda_stream.hpp"
+
+#include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/cuda_module.hpp"
+
+namespace tw::cuda {
+namespace {
+
+CudaDevice& cuda_of(const DeviceObject& object) {
+  return static_cast<CudaDevice&>(*object.device());
+}
+
+CUevent handle_of(Event& event) {
+  return static_cast<CudaEvent&>(event).handle();
+}
+
+}  // namespace
+
+CudaEvent::~CudaEvent() {
+  cuda_of(*this).destroy_event(event_);
+}
+
+Status CudaEvent::synchronize() {
+  CudaDevice& device = cuda_of(*this);
+  const Scope scope(device, Scope::relaxed);
+  TW_TRY(scope.status());
+  return device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize");
+}
+
+Status CudaEvent::query() {
+  CudaDevice& device = cuda_of(*this);
+  const Scope scope(device, Scope::relaxed);
+  TW_TRY(scope.status());
+  const CUresult result = device.cu().EventQuery(event_);
+  if (result == CUDA_ERROR_NOT_READY)
+    return fail(Code::ERROR_NOT_READY, {.driver_result = static_cast<int32_t>(result)},
+                "the event's last record is not reached yet");
+  return device.check(result, "cuEventQuery");
+}
+
+Status CudaEvent::elapsed_since(Event& start, float* milliseconds) {
+  auto& first = static_cast<CudaEvent&>(start);
+  const bool start_recorded = first.recorded_.load(std::memory_order_relaxed);
+  if (!start_recorded || !recorded_.load(std::memory_order_relaxed)) {
+    const char* which = start_recorded ? "end" : "start";
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = which}, "%s was never recorded", which);
+  }
+  TW_TRY(first.query());
+  TW_TRY(query());
+  CudaDevice& device = cuda_of(*this);
+  const Scope scope(device, Scope::relaxed);
+  TW_TRY(scope.status());
+  float value = 0;
+  TW_TRY(device.check(device.cu().EventElapsedTime(&value, first.event_, event_),
+                      "cuEventElapsedTime"));
+  *milliseconds = value;
+  return Code::OK;
+}
+
+CudaStream::~CudaStream() {
+  if (own_) cuda().destroy_stream(stream_);
+}
+
+CudaDevice& CudaStream::cuda() const {
+  return cuda_of(*this);
+}
+
+Status CudaStream::check_not_captured() {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  TW_TRY(cuda().check(cuda().cu().StreamIsCapturing(stream_, &status), "cuStreamIsCapturing"));
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return Code::OK;
+  return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
+              "the stream is being captured: end the capture before asking for its work");
+}
+
+Status CudaStream::synchronize() {
+  const Scope scope(cuda(), Scope::relaxed);
+  TW_TRY(scope.status());
+  TW_TRY(check_not_captured());
+  return cuda().check(cuda().cu().StreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+Status CudaStream::query() {
+  const Scope scope(cuda(), Scope::relaxed);
+  TW_TRY(scope.status());
+  TW_TRY(check_not_captured());
+  const CUresult result = cuda().cu().StreamQuery(stream_);
+  if (result == CUDA_ERROR_NOT_READY)
+    return fail(Code::ERROR_NOT_READY, {.driver_result = static_cast<int32_t>(result)},
+                "work of the stream has not finished yet");
+  return cuda().check(result, "cuStreamQuery");
+}
+
+Status CudaStream::wait(Event& event) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  return cuda().check(cuda().cu().StreamWaitEvent(stream_, handle_of(event), CU_EVENT_WAIT_DEFAULT),
+                      "cuStreamWaitEvent");
+}
+
+Status CudaStream::record(Event& event) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  TW_TRY(cuda().check(cuda().cu().EventRecord(handle_of(event), stream_), "cuEventRecord"));
+  static_cast<CudaEvent&>(event).recorded();
+  return Code::OK;
+}
+
+Status CudaStream::copy_to_device(uint64_t dst, const void* src, uint64_t bytes) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  return cuda().check(cuda().cu().MemcpyHtoDAsync(dst, src, bytes, stream_), "cuMemcpyHtoDAsync");
+}
+
+Status CudaStream::copy_to_host(void* dst, uint64_t src, uint64_t bytes) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  return cuda().check(cuda().cu().MemcpyDtoHAsync(dst, src, bytes, stream_), "cuMemcpyDtoHAsync");
+}
+
+Status CudaStream::copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  return cuda().check(cuda().cu().MemcpyDtoDAsync(dst, src, bytes, stream_), "cuMemcpyDtoDAsync");
+}
+
+Status CudaStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  return cuda().check(cuda().cu().MemsetD8Async(dst, value, bytes, stream_), "cuMemsetD8Async");
+}
+
+Status CudaStream::launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
+                          size_t bytes) {
+  TW_TRY(static_cast<CudaKernel&>(kernel).check_blob(bytes));
+  // The driver copies the bytes before the call returns; it wants the pointer without const.
+  void* params[] = {const_cast<void*>(arguments), nullptr};
+  return launch_params(kernel, config, params);
+}
+
+Status CudaStream::launch_params(Kernel& kernel, const LaunchConfig& config, void** params) {
+  auto& target = static_cast<CudaKernel&>(kernel);
+  TW_TRY(target.check(config));
+
+  CUlaunchAttribute attributes[2] = {};
+  CUlaunchConfig launch{};
+  launch.gridDimX = config.grid[0];
+  launch.gridDimY = config.grid[1];
+  launch.gridDimZ = config.grid[2];
+  launch.blockDimX = config.block[0];
+  launch.blockDimY = config.block[1];
+  launch.blockDimZ = config.block[2];
+  launch.sharedMemBytes = config.dynamic_smem_bytes;
+  launch.hStream = stream_;
+  launch.attrs = attributes;
+  launch.numAttrs = fill_attributes(config, attributes);
+
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  const CUresult result =
+      cuda().cu().LaunchKernelEx(&launch, target.function(), params, /*extra=*/nullptr);
+  if (result != CUDA_SUCCESS)
+    return fail_context(cuda().check(result, "cuLaunchKernelEx"), "launching %s", target.name());
+  cuda().launched(target.name());
+  return Code::OK;
+}
+
+}  // namespace tw::cuda

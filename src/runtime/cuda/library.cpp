@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images: the embedded ones of the kernel table, and modules of the caller's own.
+#include <cstring>
+
+#include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/cuda_module.hpp"
+#include "runtime/cuda/image.hpp"
+
+namespace tw::cuda {
+namespace {
+
+/// Says more about a refused image than the driver's number does.
+Status explain_load(CudaDevice& device, CUresult result, const char* call,
+                    const ImageSummary& image, const char* compiler_log) {
+  const DeviceInfo& info = device.info();
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU)
+    return fail(Code::ERROR_NO_KERNEL_IMAGE, {.driver_result = static_cast<int32_t>(result)},
+                "nothing in the image runs on %s, compute capability %d.%d: it holds %s",
+                info.name.c_str(), info.compute_major, info.compute_minor, image.contents);
+  if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    return fail(Code::ERROR_DRIVER_TOO_OLD, {.driver_result = static_cast<int32_t>(result)},
+                "the image's PTX (%s) is newer than this driver, which is for CUDA %d.%d: PTX of "
+                "nvcc 13.0 needs driver 580; update it, or bring machine code for sm_%d%d",
+                image.contents, info.driver_version / 1000, info.driver_version % 1000 / 10,
+                info.compute_major, info.compute_minor);
+  return fail_context(device.check(result, call), "loading an image with %s%s%s", image.contents,
+                      compiler_log[0] ? "; the driver's compiler says: " : "", compiler_log);
+}
+
+}  // namespace
+
+Status CudaDevice::load_library(const void* image, size_t size, bool embedded, Library* out) {
+  ImageSummary summary;
+  TW_TRY(check_image(image, size, &summary));
+  // Lives with the library: loading is lazy, so the driver may write to it later.
+  auto compiler_log = std::make_unique<CompilerLog>();
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {compiler_log->text, reinterpret_cast<void*>(sizeof compiler_log->text - 1)};
+  CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
+  void* yes = reinterpret_cast<void*>(uintptr_t{1});
+  CUlibrary library = nullptr;
+  const CUresult loaded =
+      cu_.LibraryLoadData(&library, image, options, values, summary.has_ptx ? 2 : 0, &preserved,
+                          &yes, embedded ? 1 : 0);
+  if (loaded != CUDA_SUCCESS)
+    return explain_load(*this, loaded, "cuLibraryLoadData", summary, compiler_log->text);
+  // Loads the code into the context, which cuLibraryLoadData alone leaves for later.
+  CUmodule module = nullptr;
+  if (const CUresult result = cu_.LibraryGetModule(&module, library); result != CUDA_SUCCESS) {
+    const Status status =
+        explain_load(*this, result, "cuLibraryGetModule", summary, compiler_log->text);
+    cu_.LibraryUnload(library);
+    return status;
+  }
+  *out = {library, std::move(compiler_log)};
+  return Code::OK;
+}
+
+Status CudaDevice::load_module(const void* image, size_t size, std::unique_ptr<Module>* out) {
+  // A copy: aligned as the driver's reader likes it, and ended by the zero that PTX needs.
+  std::unique_ptr<unsigned char[]> copy(new unsigned char[size + 1]);
+  std::memcpy(copy.get(), image, size);
+  copy[size] = 0;
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
+  Library library;
+  TW_TRY(load_library(copy.get(), size, /*embedded=*/false, &library));
+  const CUlibrary handle = library.handle;
+  {
+    const std::lock_guard lock(mutex_);
+    modules_.push_back(std::move(library));
+  }
+  *out = std::make_unique<CudaModule>(shared_from_this(), handle);
+  return Code::OK;
+}
+
+Status CudaDevice::no_image(const KernelRow& row, const KernelImage& image) {
+  ImageSummary summary;
+  if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
+    std::strcpy(summary.contents, "nothing");
+  return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
+              "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s; "
+              "configure it with another -Dgpu_archs",
+              row.symbol, info_.name.c_str(), info_.compute_major, info_.compute_minor,
+              summary.contents);
+}
+
+Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {
+  const KernelImage image = kernel_image(row.family, row.shard);
+  if (image.size == 0) return no_image(row, image);
+  // Held while loading, so that a shard is loaded once whatever threads ask for it.
+  const std::lock_guard lock(mutex_);
+  if (const auto known = shards_.find(image.data); known != shards_.end()) {
+    *out = known->second.handle;
+    return Code::OK;
+  }
+  Library library;
+  TW_TRY(load_library(image.data, image.size, /*embedded=*/true, &library));
+  *out = library.handle;
+  shards_.emplace(image.data, std::move(library));
+  return Code::OK;
+}
+
+Status CudaDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+                           std::unique_ptr<Kernel>* out) {
+  if (row.shard < 0)
+    return fail(Code::ERROR_INTERNAL, {}, "%s is a row of the host device", row.symbol);
+  LaunchTarget target;
+  {
+    const Scope scope(*this, Scope::relaxed);
+    TW_TRY(scope.status());
+    CUlibrary library = nullptr;
+    TW_TRY(find_shard(row, &library));
+    const Status got = get_kernel(library, row.symbol, &target);
+    // The image runs here and leaves this row out: its feature is of another architecture.
+    if (got.code() == Code::ERROR_NOT_FOUND)
+      return no_image(row, kernel_image(row.family, row.shard));
+    TW_TRY(got);
+  }
+  if (dynamic_smem_bytes > target.limits.max_dynamic_smem)
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
+                "kernel %s wants %u bytes of shared memory and %s gives %u", row.symbol,
+                dynamic_smem_bytes, info_.name.c_str(), target.limits.max_dynamic_smem);
+  *out = std::make_unique<CudaKernel>(shared_from_this(), std::move(target));
+  return Code::OK;
+}
+
+}  // namespace tw::cuda
