@@ -39,15 +39,16 @@ inline void digits(const IntTuple& shape, Node node, int64_t linear, int64_t* fl
 Status out_of_extent(int64_t value, int64_t extent, int at) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = "coord", .index = at, .got = value, .limit = extent - 1},
-              "coordinate %lld is outside its extent: 0 to %lld", static_cast<long long>(value),
+              "coord[%d] is %lld, outside its extent: 0 to %lld", at, static_cast<long long>(value),
               static_cast<long long>(extent - 1));
 }
 
 Status wrong_count(const Layout& layout, int count) {
-  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "count", .got = count},
-              "%d numbers are no coordinate of this layout: pass 1 (linear), %d (one a mode) or %d "
-              "(one a leaf)",
-              count, layout.rank(), layout.leaves());
+  return fail(
+      Code::ERROR_INVALID_ARGUMENT, {.argument = "count", .got = count},
+      "count is %d: a coordinate of this layout has 1 number (linear), %d (one a mode) or %d "
+      "(one a leaf)",
+      count, layout.rank(), layout.leaves());
 }
 
 Status negative(int64_t linear) {

@@ -193,7 +193,7 @@ Status validate(const Layout& layout) {
     if (extent < 1) [[unlikely]]
       return fail(Code::ERROR_INVALID_ARGUMENT,
                   {.argument = "shape", .index = i, .got = extent, .limit = 1},
-                  "the extent of leaf %d is %lld: extents are at least 1", i,
+                  "extent %d of the shape is %lld: extents are at least 1", i,
                   static_cast<long long>(extent));
     if (!checked_mul(product, extent, &product)) [[unlikely]]
       return too_large("the size", i);

@@ -19,13 +19,13 @@ Status tile_start(int64_t extent, int64_t tile, int64_t coord, int mode, int64_t
   if (tile < 1)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "tile", .index = mode, .got = tile, .limit = 1},
-                "tile extent %d is %lld: it is at least 1", mode, static_cast<long long>(tile));
+                "tile[%d] is %lld: extents are at least 1", mode, static_cast<long long>(tile));
   const int64_t tiles = extent / tile + (extent % tile != 0);
   if (coord < 0 || coord >= tiles)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "coord", .index = mode, .got = coord, .limit = tiles - 1},
-                "tile %lld of mode %d: there are tiles 0 to %lld", static_cast<long long>(coord),
-                mode, static_cast<long long>(tiles - 1));
+                "coord[%d] is %lld: there are tiles 0 to %lld", mode, static_cast<long long>(coord),
+                static_cast<long long>(tiles - 1));
   *start = coord * tile;
   return Code::OK;
 }

@@ -42,7 +42,7 @@ Status Parser::expected(const char* what) {
     found[3] = '\0';
   }
   return fail(Code::ERROR_PARSE, {.argument = "text", .index = static_cast<int32_t>(at_)},
-              "at character %zu of \"%.*s\": expected %s, but %s%s", at_ + 1,
+              "at character %zu of the text \"%.*s\": expected %s, but %s%s", at_ + 1,
               static_cast<int>(part.size()), part.data(), what, at_end() ? "" : "there is ", found);
 }
 
@@ -221,10 +221,10 @@ Status Parser::layout(Layout* out) {
   for (int i = 0; i < shape.leaves; ++i)
     if (shape.value[i] < 1) {
       at_ = from;
-      return fail(Code::ERROR_PARSE,
-                  {.argument = "text", .index = i, .got = shape.value[i], .limit = 1},
-                  "extent %lld in the shape at character %zu: extents are at least 1",
-                  static_cast<long long>(shape.value[i]), at_ + 1);
+      return fail(
+          Code::ERROR_PARSE, {.argument = "text", .index = i, .got = shape.value[i], .limit = 1},
+          "the shape at character %zu of the text has an extent %lld: extents are at least 1",
+          at_ + 1, static_cast<long long>(shape.value[i]));
     }
   if (accept(':')) {
     if (shape.leaves == 0) {

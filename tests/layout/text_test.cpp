@@ -32,8 +32,8 @@ TEST_CASE("an error says where and what was expected") {
     Code code;
     const char* message;
   } const cases[] = {
-      {"", Code::ERROR_PARSE, "at character 1 of \"\": expected an integer, but the text ends"},
-      {"(4,8:1", Code::ERROR_PARSE, "at character 5 of \"(4,8:1\": expected ',' or ')'"},
+      {"", Code::ERROR_PARSE, "at character 1 of the text \"\": expected an integer, but the text ends"},
+      {"(4,8:1", Code::ERROR_PARSE, "at character 5 of the text \"(4,8:1\": expected ',' or ')'"},
       {"(4,8):(1,2", Code::ERROR_PARSE, "at character 11"},
       {"(4,8):1", Code::ERROR_PARSE, "at character 7"},
       {"(4,8):(1,(2))", Code::ERROR_PARSE, "expected one stride"},
