@@ -56,7 +56,7 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 /// read A and B through maps (through_maps) or by plain loads; nullptr if there is none.
 const KernelRow* select_gemm(const Device& device, const GemmProblem& problem, bool through_maps);
 
-/// Cycles that the model gives a row for a problem on `sms` SMs; the unit does not matter.
+/// Nanoseconds that the model of gemm_costs.inc gives a row for a problem on `sms` SMs.
 double gemm_cost(const KernelRow& row, const GemmProblem& problem, uint32_t sms);
 
 class GemmPlan final : public Plan {
