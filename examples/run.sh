@@ -80,12 +80,12 @@ quietly() {
 install_library() {
   say "building the library and installing it into $prefix"
   # shellcheck disable=SC2086  # several options
-  quietly configure configure "$build/examples-library" -Dtests=false --prefix "$prefix" \
-    --libdir lib ${TW_MESON_OPTIONS:-} || return 1
+  quietly configure configure "$build/examples-library" -Dtests=false -Dexamples=false \
+    --prefix "$prefix" --libdir lib ${TW_MESON_OPTIONS:-} || return 1
   quietly compile ninja -C "$build/examples-library" -j "$(nproc)" || return 1
   rm -rf "$prefix"
   quietly install "$meson" install -C "$build/examples-library" --no-rebuild || return 1
-  sed -n '/User defined options/q; /tilewright$/,$p' "$build/examples-logs/configure.log"
+  sed -n '/^  tilewright$/,/^$/p' "$build/examples-logs/configure.log"
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 }
 

@@ -126,7 +126,7 @@ for config in $configs; do
     main) run main -Dwerror=true -Dcuda=auto ;;
     asan)
       # No -Werror: the sanitizers make g++ warn of paths that do not exist.
-      run asan -Dcuda=disabled -Dbuildtype=debugoptimized \
+      run asan -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized \
         -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
         -Dcpp_args=-fno-sanitize-recover=all
       ;;
@@ -137,7 +137,7 @@ for config in $configs; do
         skipped=$((skipped + 1))
         continue
       fi
-      CC=$clang CXX=${clang/clang/clang++} run clang -Dwerror=true -Dcuda=disabled
+      CC=$clang CXX=${clang/clang/clang++} run clang -Dwerror=true -Dcuda=disabled -Dexamples=false
       ;;
     *)
       say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang"

@@ -29,7 +29,7 @@ static int take_word(struct cursor* c, const char* word) {
   return 1;
 }
 
-/* Takes 'text' or "text" of less than `capacity` bytes. */
+/* Takes 'text' or "text" of less than `capacity` printable bytes. */
 static int take_string(struct cursor* c, char* out, size_t capacity) {
   char quote = '\'';
   size_t length = 0;
@@ -38,7 +38,7 @@ static int take_string(struct cursor* c, char* out, size_t capacity) {
     quote = '"';
   }
   while (c->at < c->end && *c->at != quote) {
-    if (*c->at == '\\' || length + 1 == capacity) return 0;
+    if (*c->at == '\\' || *c->at < ' ' || *c->at > '~' || length + 1 == capacity) return 0;
     out[length++] = *c->at++;
   }
   out[length] = '\0';
