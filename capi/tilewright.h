@@ -220,8 +220,8 @@ enum {
 typedef struct tw_device_info {
   uint32_t struct_size;
   tw_device_kind kind;
-  int32_t ordinal;                /**< the driver's number; 0 for the host device */
-  int32_t compute_major;          /**< compute capability */
+  int32_t ordinal;       /**< the driver's number; 0 for the host device */
+  int32_t compute_major; /**< compute capability */
   int32_t compute_minor;
   int32_t driver_version;         /**< as cuDriverGetVersion says: 13000 is 13.0 */
   int32_t sm_count;               /**< SMs that the context may use; 1 on the host device */
@@ -711,13 +711,13 @@ typedef struct tw_plan_info {
   uint32_t tile[3]; /**< rows, columns (and k for a GEMM) of one tile, elements */
   uint32_t stages;
   uint32_t dynamic_smem_bytes;
-  uint32_t reserved;       /**< 0 */
-  uint64_t boxes_loaded;   /**< tensor-map boxes and bulk rows from global to shared memory */
-  uint64_t boxes_stored;   /**< likewise from shared to global memory */
+  uint32_t reserved;     /**< 0 */
+  uint64_t boxes_loaded; /**< tensor-map boxes and bulk rows from global to shared memory */
+  uint64_t boxes_stored; /**< likewise from shared to global memory */
   uint64_t boxes_prefetched;
-  uint64_t bytes_read;     /**< of the operands, each counted once */
+  uint64_t bytes_read; /**< of the operands, each counted once */
   uint64_t bytes_written;
-  uint64_t flops;          /**< 2 m n k for a GEMM */
+  uint64_t flops;           /**< 2 m n k for a GEMM */
   uint64_t workspace_bytes; /**< that a run must bring */
 } tw_plan_info;
 
@@ -818,15 +818,15 @@ typedef struct tw_gemm_desc {
   uint32_t b_alignment;
   uint32_t c_alignment;
   uint32_t d_alignment;
-  uint32_t max_sms; /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;  /**< upper bound of SMs to use; 0: all */
   uint32_t reserved; /**< 0 */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
 typedef struct tw_gemm_args {
   uint32_t struct_size;
-  float alpha; /**< 1 by default; with 0 neither A nor B is read */
-  float beta;  /**< 0 by default, and then C is not read */
+  float alpha;       /**< 1 by default; with 0 neither A nor B is read */
+  float beta;        /**< 0 by default, and then C is not read */
   uint32_t reserved; /**< 0 */
   uint64_t a;
   uint64_t b;

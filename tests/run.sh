@@ -29,7 +29,7 @@ finish() {
 }
 trap finish EXIT
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck source-path=SCRIPTDIR/..
 . "$root/tests/setup.sh"
 
 # --- What is needed -------------------------------------------------------------------------

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks share. A check is a script with two functions: check(options), which yields a
+line for each fault that it finds, and planted(folder), which makes faults of its own in an empty
+folder and asserts that the same code finds them. Both run every time: a check that can no longer
+fail is itself a fault."""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SKIPPED = 77
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def run(check, planted, *arguments):
+    """arguments: names of the script's positional arguments."""
+    parser = argparse.ArgumentParser()
+    for name in arguments:
+        parser.add_argument(name)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        planted(pathlib.Path(folder))
+    faults = list(check(options))
+    for fault in faults:
+        print(fault)
+    print(f"{len(faults)} faults")
+    sys.exit(1 if faults else 0)
+
+
+def expect(faults, *words):
+    """Asserts that the faults are one for each of `words`, which it contains, in this order."""
+    faults = list(faults)
+    assert len(faults) == len(words), f"planted {len(words)} faults, found {faults}"
+    for fault, word in zip(faults, words):
+        assert word in fault, f'"{word}" is not in "{fault}"'
+
+
+def output(*command, **keywords):
+    """Standard output of a command that must succeed."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **keywords)
+    if done.returncode:
+        sys.exit(f"{command}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def tracked(root=ROOT):
+    """The project's files: git's, or all that are not build output where there is no git."""
+    if shutil.which("git") and (root / ".git").exists():
+        listed = subprocess.run(["git", "-C", str(root), "-c", "safe.directory=*", "ls-files", "-z"],
+                                capture_output=True, text=True)
+        if listed.returncode == 0:
+            paths = [root / name for name in listed.stdout.split("\0") if name]
+            return [path for path in paths if path.is_file()]
+    hidden = re.compile(r"(^|/)(build[^/]*|\.git|target|__pycache__|\.scratch)(/|$)")
+    return sorted(path for path in root.rglob("*")
+                  if path.is_file() and not hidden.search(str(path.relative_to(root))))
+
+
+def rows(path, macro):
+    """Argument lists of a table's rows: `MACRO(a, b, c)`, one a line, quotes and comments kept."""
+    found = []
+    for line in path.read_text().splitlines():
+        match = re.match(rf"{macro}\((.*)\)\s*(//.*)?$", line)
+        if match:
+            found.append([re.sub(r"/\*.*?\*/", "", a).strip()
+                          for a in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', match.group(1))])
+    return found

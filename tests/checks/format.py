@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""clang-format, of the one version whose output the tree has."""
+import re
+import shutil
+import subprocess
+
+import common
+
+VERSION = "14"
+FOLDERS = ("src/", "capi/", "include/", "tests/", "examples/")
+# Tables (.inc) keep one row a line, whatever its length.
+SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
+
+
+def find():
+    for name in (f"clang-format-{VERSION}", "clang-format"):
+        if shutil.which(name):
+            found = common.output(name, "--version")
+            if re.search(rf"version {VERSION}\.", found):
+                return name
+    return None
+
+
+def faults_of(tool, files, *options):
+    for file in files:
+        done = subprocess.run([tool, "--dry-run", "-Werror", *options, str(file)],
+                              capture_output=True, text=True)
+        if done.returncode:
+            first = re.search(r":(\d+):\d+:", done.stderr)
+            yield f"{file}:{first.group(1) if first else '?'}: not as clang-format {VERSION} has it"
+
+
+def c_style():
+    """The tree's style with the asterisk at the name, as C has it, in one line."""
+    lines = (common.ROOT / ".clang-format").read_text().split("\n")
+    style = ", ".join(line for line in lines if line).replace("Alignment: Left", "Alignment: Right")
+    return "--style={" + style + "}"
+
+
+def check(_):
+    header = common.ROOT / "capi" / "tilewright.h"
+    files = [f for f in common.tracked() if f.suffix in SUFFIXES and f != header and
+             f.relative_to(common.ROOT).as_posix().startswith(FOLDERS)]
+    yield from faults_of(find(), files)
+    yield from faults_of(find(), [header], c_style())
+
+
+def planted(folder):
+    tool = find()
+    if not tool:
+        common.skip(f"there is no clang-format {VERSION}")
+    (folder / ".clang-format").write_text((common.ROOT / ".clang-format").read_text())
+    (folder / "good.cpp").write_text("int a;\n")
+    (folder / "bad.cpp").write_text("int   a ;\n")
+    common.expect(faults_of(tool, [folder / "good.cpp", folder / "bad.cpp"]), "bad.cpp:1")
+
+
+if __name__ == "__main__":
+    common.run(check, planted)

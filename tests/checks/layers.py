@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which folder may include which: nothing points up, and device code stands alone."""
+import re
+
+import common
+
+# Longest prefix first decides what a file belongs to.
+LAYERS = {
+    "src/base": {"src/base"},
+    "src/layout": {"src/layout", "src/base"},
+    "src/tensor_map": {"src/tensor_map", "src/layout", "src/base"},
+    "src/kernels": {"src/kernels", "src/tensor_map", "src/base"},
+    "src/driver": {"src/driver", "src/base"},
+    "src/runtime/host": {"src/runtime/host", "src/runtime", "src/kernels", "src/tensor_map",
+                         "src/base"},
+    "src/runtime/cuda": {"src/runtime/cuda", "src/runtime", "src/driver", "src/kernels",
+                         "src/tensor_map", "src/base"},
+    "src/runtime": {"src/runtime", "src/kernels", "src/tensor_map", "src/base"},
+    "src/ops": {"src/ops", "src/runtime", "src/kernels", "src/tensor_map", "src/layout",
+                "src/base"},
+    "capi": {"capi", "src/ops", "src/runtime", "src/kernels", "src/tensor_map", "src/layout",
+             "src/base"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+DEVICE = {".cu", ".cuh"}
+SOURCES = DEVICE | {".c", ".h", ".cpp", ".hpp", ".inc"}
+
+
+def layer(path):
+    names = [name for name in LAYERS if path.startswith(name + "/")]
+    return max(names, key=len, default=None)
+
+
+def resolve(root, source, name):
+    """An include in quotes is relative to src/, to capi/ or to the file itself."""
+    for base in (root / "src", root / "capi", source.parent):
+        if (base / name).is_file():
+            return (base / name).resolve().relative_to(root.resolve()).as_posix()
+    return None
+
+
+def faults_of(root, files):
+    for source in files:
+        path = source.relative_to(root).as_posix()
+        mine = layer(path)
+        if source.suffix not in SOURCES or not (mine or path.startswith("include/")):
+            continue
+        for kind, name in INCLUDE.findall(source.read_text()):
+            where = f"{path}: includes {kind}{name}"
+            if kind == "<":
+                if name in ("cuda.h", "cudaTypedefs.h") and mine != "src/driver":
+                    yield f"{where}: cuda.h belongs to src/driver alone"
+                elif re.match(r"cuda|cublas|nv", name) and mine is None:
+                    yield f"{where}: no CUDA header may be reachable from a public header"
+                elif name in ("cuda_runtime.h", "cuda_runtime_api.h"):
+                    yield f"{where}: the CUDA runtime is no dependency"
+                elif source.suffix in DEVICE and "." not in name:
+                    yield f"{where}: device code does not use the standard library"
+                continue
+            if mine is None:
+                # Installed, it lies beside the C header.
+                if name != "tilewright.h":
+                    yield f"{where}: a public header sees tilewright.h alone"
+                continue
+            target = resolve(root, source, name)
+            if target is None:
+                yield f"{where}: there is no such file"
+            elif layer(target) not in LAYERS[mine]:
+                yield f"{where}: {mine} may not see {layer(target)}"
+            elif source.suffix in DEVICE and layer(target) == "src/base" and name.endswith(".hpp"):
+                yield f"{where}: device code does not see src/base"
+            elif target.endswith("capi/tilewright.h") and mine != "capi":
+                yield f"{where}: nothing below capi/ knows the C API"
+
+
+def check(_):
+    yield from faults_of(common.ROOT, common.tracked())
+
+
+def planted(folder):
+    texts = {
+        "src/base/a.hpp": "",
+        "src/base/t.inc": "",
+        "src/base/up.cpp": '#include "base/a.hpp"\n#include "layout/b.hpp"\n',
+        "src/layout/b.hpp": '#include "base/a.hpp"\n#include <vector>\n',
+        "src/driver/d.hpp": "#include <cuda.h>\n",
+        "src/kernels/k.cuh": '#include "base/a.hpp"\n#include "base/t.inc"\n',
+        "src/kernels/stl.cu": "#include <cuda_bf16.h>\n#include <cstdint>\n",
+        "src/ops/o.cpp": '#include "driver/d.hpp"\n',
+        "src/runtime/cuda/r.cpp": '#include "driver/d.hpp"\n',
+        "src/runtime/r.cpp": "#include <cuda.h>\n",
+        "capi/c.cpp": '#include "ops/missing.hpp"\n',
+        "include/tilewright/x.hpp": '#include <cuda_fp16.h>\n#include <memory>\n#include "tilewright.h"\n',
+        "include/tilewright/y.hpp": '#include "base/a.hpp"\n',
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    common.expect(faults_of(folder, [folder / name for name in texts]),
+                  "src/base/up.cpp", "src/kernels/k.cuh", "src/kernels/stl.cu", "src/ops/o.cpp",
+                  "src/runtime/r.cpp", "capi/c.cpp", "include/tilewright/x.hpp",
+                  "include/tilewright/y.hpp")
+
+
+if __name__ == "__main__":
+    common.run(check, planted)

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The archive's global symbols are capi/symbols.txt, which are the header's functions; and the
+archive runs nothing before main()."""
+import re
+import subprocess
+
+import common
+
+DECLARED = re.compile(r"^TW_API\s[^;()]*?\b(tw_\w+)\s*\(", re.MULTILINE)
+
+
+def declared(header):
+    # Without comments: they name functions too.
+    return set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)))
+
+
+def defined(archive):
+    lines = common.output("nm", "-g", "--defined-only", "--format=posix", archive).splitlines()
+    return {line.split()[0] for line in lines if len(line.split()) >= 2 and line[-1] != ":"}
+
+
+def differences(header, listing, archive):
+    names = listing.read_text().split()
+    if names != sorted(set(names)):
+        yield f"{listing.name} is not sorted, or repeats a name"
+    for a, b, what in ((declared(header), set(names), f"{header.name} declares %s, which "
+                        f"{listing.name} lacks"),
+                       (set(names), declared(header), f"{listing.name} has %s, which "
+                        f"{header.name} lacks"),
+                       (set(names), defined(archive), f"the library lacks %s"),
+                       (defined(archive), set(names), f"the library defines %s, which "
+                        f"{listing.name} lacks")):
+        for name in sorted(a - b):
+            yield what % name
+
+
+def initialisers(archive):
+    sections = set(re.findall(r"\s(\.(?:init_array|ctors|preinit_array|fini_array|dtors)\S*)\s",
+                              common.output("readelf", "-SW", archive)))
+    for section in sorted(name for name in sections if not name.startswith(".rela")):
+        yield f"the library runs code at load or exit: section {section}"
+
+
+def check(options):
+    archive = options.archive
+    capi = common.ROOT / "capi"
+    yield from differences(capi / "tilewright.h", capi / "symbols.txt", archive)
+    yield from initialisers(archive)
+
+
+def planted(folder):
+    (folder / "h.h").write_text("/* TW_API int tw_comment(void); */\nTW_API int tw_a(void);\n"
+                                "TW_API const char *tw_b(int x,\n  int y);\n")
+    (folder / "s.txt").write_text("tw_a\ntw_c\n")
+    (folder / "x.c").write_text("int tw_a(void) { return 1; }\nint foreign(void) { return 1; }\n"
+                                "static int hidden(void) { return 1; }\nint (*use)(void) = hidden;\n"
+                                "__attribute__((constructor)) static void early(void) { use = 0; }\n")
+    subprocess.run(["cc", "-c", "x.c"], cwd=folder, check=True)
+    subprocess.run(["ar", "crs", "x.a", "x.o"], cwd=folder, check=True)
+    common.expect(differences(folder / "h.h", folder / "s.txt", folder / "x.a"),
+                  "declares tw_b", "has tw_c", "lacks tw_c", "defines foreign", "defines use")
+    common.expect(initialisers(folder / "x.a"), ".init_array")
+
+
+if __name__ == "__main__":
+    common.run(check, planted, "archive")
