@@ -290,8 +290,12 @@ else
 fi
 for device in "${devices[@]}"; do runs "examples/cpp on $device" "$out/cpp/windows" "$device"; done
 if have cargo; then
+  # From a copy, since cargo writes a Cargo.lock beside the sources.
+  rm -rf "$out/rust-project"
+  cp -r "$examples/rust" "$out/rust-project"
+  rm -f "$out/rust-project/Cargo.lock"
   export CARGO_TARGET_DIR=$out/rust
-  if (cd "$examples/rust" && quietly build-rust cargo build --release --offline); then
+  if (cd "$out/rust-project" && quietly build-rust cargo build --release --offline); then
     for device in "${devices[@]}"; do
       runs "examples/rust on $device" "$out/rust/release/copy-then-gemm" "$device"
     done
