@@ -711,7 +711,6 @@ typedef struct tw_plan_info {
   uint32_t tile[3]; /**< rows, columns (and k for a GEMM) of one tile, elements */
   uint32_t stages;
   uint32_t dynamic_smem_bytes;
-  uint32_t reserved;     /**< 0 */
   uint64_t boxes_loaded; /**< tensor-map boxes and bulk rows from global to shared memory */
   uint64_t boxes_stored; /**< likewise from shared to global memory */
   uint64_t boxes_prefetched;

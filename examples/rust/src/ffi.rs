@@ -61,7 +61,6 @@ pub struct tw_plan_info {
     pub tile: [u32; 3],
     pub stages: u32,
     pub dynamic_smem_bytes: u32,
-    pub reserved: u32,
     pub boxes_loaded: u64,
     pub boxes_stored: u64,
     pub boxes_prefetched: u64,
@@ -189,7 +188,7 @@ extern "C" {
 
 // The sizes that a C compiler gives the same structs on a 64-bit machine.
 const _: () = assert!(size_of::<tw_device_info>() == 160);
-const _: () = assert!(size_of::<tw_plan_info>() == 136);
+const _: () = assert!(size_of::<tw_plan_info>() == 128);
 const _: () = assert!(size_of::<tw_copy_desc>() == 216);
 const _: () = assert!(size_of::<tw_copy_args>() == 24);
 const _: () = assert!(size_of::<tw_gemm_desc>() == 104);

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The embedded kernels against their tables: for each architecture exactly one function for each
+row whose feature it has, in the row's shard; each family rebuilt by its own files alone; and the
+archive holding the bytes that were built last."""
+import hashlib
+import importlib.util
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+
+import common
+
+ROW = re.compile(r"^TW_\w+\((\w+), (\d+), (\w+)")
+KERNELS = common.ROOT / "src" / "kernels"
+
+
+def arch_features():
+    spec = importlib.util.spec_from_file_location("archs", KERNELS / "archs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: set(row[2]) for name, row in module.archs().items()}
+
+
+def wanted(table, shard, features):
+    """Symbols of the rows that a shard has for an architecture of these features."""
+    found = [ROW.match(line) for line in table.read_text().splitlines()]
+    return sorted(m.group(3) for m in found
+                  if m and int(m.group(2)) == shard and m.group(1) in features)
+
+
+def functions(image):
+    """Global functions of a cubin, entries of a PTX text."""
+    data = image.read_bytes()
+    if data[:4] != b"\x7fELF":
+        return sorted(re.findall(r"^\s*(?:\.visible\s+)?\.entry\s+(\w+)",
+                                 data.decode("utf-8", "replace"), re.MULTILINE))
+    table, = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * size) for i in range(count)]
+    names = []
+    for section in sections:
+        if section[1] != 2:  # SHT_SYMTAB
+            continue
+        strings = sections[section[6]][4]
+        for at in range(section[4], section[4] + section[5], 24):
+            name, info, _, place = struct.unpack_from("<IBBH", data, at)
+            if info == 0x12 and place != 0:  # global function, defined
+                start = strings + name
+                names.append(data[start:data.index(b"\0", start)].decode())
+    return sorted(names)
+
+
+def images(folder):
+    """(family, shard, architecture, file) of everything that nvcc built."""
+    for image in sorted(folder.glob("*.bin")):
+        match = re.match(r"(\w+)_(\d+)\.(\w+)\.bin$", image.name)
+        if match:
+            yield match.group(1), int(match.group(2)), match.group(3), image
+
+
+def contents(folder, tables, archs):
+    for family, shard, arch, image in images(folder):
+        has = functions(image)
+        for name in sorted(set(has)):
+            if has.count(name) > 1:
+                yield f"{image.name}: {name} is there {has.count(name)} times"
+        needs = wanted(tables / family / "kernels.inc", shard, archs[arch])
+        for name in sorted(set(needs) - set(has)):
+            yield f"{image.name}: {name} is a row of {family}/kernels.inc and missing"
+        for name in sorted(set(has) - set(needs)):
+            yield f"{image.name}: {name} is no row of {family}/kernels.inc for {arch}"
+
+
+def dependencies(build, image):
+    """What ninja knows that an image was made from."""
+    return subprocess.run(["ninja", "-C", str(build), "-t", "deps", str(image.relative_to(build))],
+                          capture_output=True, text=True).stdout
+
+
+def foreign(image, family, listed):
+    """Files of other families that an image is rebuilt for, and its own table if it is not."""
+    paths = [line.strip() for line in listed.splitlines() if line.startswith("    ")]
+    if not any(path.endswith(f"kernels/{family}/kernels.inc") for path in paths):
+        yield f"{image.name}: not rebuilt when {family}/kernels.inc changes"
+    for path in paths:
+        other = re.search(r"src/kernels/(\w+)/(?:kernels\.inc|\w+\.cu)$", path)
+        if other and other.group(1) != family:
+            yield f"{image.name}: rebuilt when {other.group(1)}'s {pathlib.Path(path).name} changes"
+
+
+def embedded(fatbins, assembler, archive):
+    text = assembler.read_text()
+    held = archive.read_bytes()
+    for fatbin in fatbins:
+        data = fatbin.read_bytes()
+        if hashlib.sha256(data).hexdigest() not in text:
+            yield f"{assembler.name}: has not the hash of {fatbin.name}"
+        if data not in held:
+            yield f"{archive.name}: has not the bytes of {fatbin.name}"
+
+
+def check(options):
+    build = pathlib.Path(options.build).resolve()
+    folder = build / "src" / "kernels"
+    built = list(images(folder))
+    if not built:
+        yield f"{folder}: nothing was built"
+    archs = arch_features()
+    yield from contents(folder, KERNELS, archs)
+    ninja = shutil.which("ninja") or shutil.which("ninja-build")
+    for family, _, _, image in built if ninja else []:
+        yield from foreign(image, family, dependencies(build, image))
+    yield from embedded(sorted(folder.glob("*.fatbin")), folder / "kernel_images.S",
+                        build / "capi" / "libtilewright.a")
+
+
+def planted(folder):
+    tables = folder / "tables"
+    (tables / "f").mkdir(parents=True)
+    (tables / "f" / "kernels.inc").write_text(
+        "TW_F(tma, 0, a)\nTW_F(wgmma, 0, b)\nTW_F(tma, 1, c)\nTW_F(tma, 0, d)\nTW_F(host, -1, h)\n")
+    (folder / "f_0.compute_90.bin").write_text(".visible .entry a(\n.visible .entry b(\n")
+    archs = {"compute_90": {"tma"}, "sm_90a": {"tma", "wgmma"}}
+    common.expect(contents(folder, tables, archs), "d is a row", "b is no row")
+    # A host program's symbol table has the form of a cubin's.
+    (folder / "x.c").write_text("int c(void) { return 1; }\nstatic int s(void) { return 2; }\n"
+                                "int (*use)(void) = s;\nint other(void);\n")
+    subprocess.run(["cc", "-c", "x.c", "-o", "f_1.sm_90a.bin"], cwd=folder, check=True)
+    assert functions(folder / "f_1.sm_90a.bin") == ["c"]
+    common.expect(foreign(folder / "x.bin", "f", "x.bin: #deps 2\n    ../src/kernels/f/f.cu\n"
+                          "    ../src/kernels/g/kernels.inc\n"),
+                  "not rebuilt when f/kernels.inc", "g's kernels.inc")
+    (folder / "a.fatbin").write_bytes(b"new bytes")
+    (folder / "a.S").write_text("sha256 " + hashlib.sha256(b"old bytes").hexdigest())
+    (folder / "a.a").write_bytes(b"....old bytes....")
+    common.expect(embedded([folder / "a.fatbin"], folder / "a.S", folder / "a.a"), "hash", "bytes")
+
+
+if __name__ == "__main__":
+    common.run(check, planted, "build")
