@@ -172,6 +172,9 @@ Status CudaDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
     dims[i] = desc.global_dim[i];
     strides[i] = desc.global_strides[i];
   }
+  // The driver asks the current context what the device can do.
+  Scope scope(*this);
+  TW_TRY(scope.status());
   alignas(128) CUtensorMap map;
   const CUresult result = cu_.TensorMapEncodeTiled(
       &map, static_cast<CUtensorMapDataType>(dtype_tensor_map_type(desc.dtype)),

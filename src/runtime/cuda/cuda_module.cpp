@@ -73,7 +73,7 @@ Status CudaDevice::get_kernel(CUlibrary library, const char* name, LaunchTarget*
   if (found == CUDA_ERROR_NOT_FOUND)
     return fail(Code::ERROR_NOT_FOUND,
                 {.argument = "name", .driver_result = static_cast<int32_t>(found)},
-                "the module has no kernel \"%s\": is it extern \"C\" and __global__?", name);
+                "name is \"%s\", and the module has no such kernel: is it extern \"C\" and __global__?", name);
   TW_TRY(check(found, "cuLibraryGetKernel"));
   TW_TRY(check(cu_.KernelGetFunction(&out->function, kernel), "cuKernelGetFunction"));
   // Lazy loading ends here, so that a launch never loads.

@@ -80,8 +80,8 @@ Status CudaDevice::open(int32_t ordinal) {
   TW_TRY(check(cu_.DeviceGetCount(&count), "cuDeviceGetCount"));
   if (ordinal < 0 || ordinal >= count)
     return fail(Code::ERROR_NO_DEVICE, {.argument = "ordinal", .got = ordinal, .limit = count - 1},
-                count == 0 ? "there is no CUDA device %d: the driver finds none"
-                           : "there is no CUDA device %d: the driver numbers them from 0 to %d",
+                count == 0 ? "ordinal is %d: the driver finds no CUDA device"
+                           : "ordinal is %d: the driver numbers its CUDA devices from 0 to %d",
                 ordinal, count - 1);
   TW_TRY(check(cu_.DeviceGet(&number_, ordinal), "cuDeviceGet"));
   TW_TRY(check_capability(cu_, number_, ordinal, &info_));
