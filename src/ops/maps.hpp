@@ -25,6 +25,13 @@ inline TensorMapBytes map_bytes(const KernelMap& map) {
   return bytes;
 }
 
+/// Another address.
+inline void rebind_address(KernelMap* map, uint64_t address) {
+  TensorMapBytes bytes = map_bytes(*map);
+  rebind_address(&bytes, address);
+  std::memcpy(map->words, bytes.words, sizeof map->words);
+}
+
 /// Another address, and another extent of one dimension (at least 1).
 inline void rebind_map(KernelMap* map, uint64_t address, int32_t dimension, int64_t extent) {
   TensorMapBytes bytes = map_bytes(*map);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/copy_shape.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "ops/copy_overlap.hpp"
+
+namespace tw {
+namespace {
+
+// Addresses have 57 bits; bytes that a tensor spans stay below this, so that sums of a few never
+// overflow.
+constexpr int64_t kMaxSpan = int64_t{1} << 60;
+
+struct Dim {
+  int64_t extent;
+  int64_t src;  // bytes
+  int64_t dst;
+};
+
+Status too_large(const char* argument, int32_t index, const char* what) {
+  return fail(Code::ERROR_OVERFLOW, {.argument = argument, .index = index, .rule = "copy_span"},
+              "%s: %s exceeds 2^60 bytes", argument, what);
+}
+
+// Adds what one dimension reaches to a range.
+Status extend(const char* argument, int32_t index, int64_t extent, int64_t stride,
+              ByteRange* range) {
+  int64_t reach = 0;
+  if (!checked_mul(extent - 1, stride, &reach) || reach > kMaxSpan || reach < -kMaxSpan)
+    return too_large(argument, index, "extent times stride");
+  (reach < 0 ? range->low : range->high) += reach;
+  if (range->high > kMaxSpan || range->low < -kMaxSpan)
+    return too_large(argument, index, "the tensor's reach");
+  return {};
+}
+
+Status read_dims(const CopyDesc& desc, CopyShape* out, Dim* dims, int32_t* count) {
+  const int64_t bytes = out->element_bytes;
+  out->src_range = out->dst_range = {0, bytes};
+  out->elements = 1;
+  for (int32_t i = 0; i < desc.rank; ++i) {
+    const int64_t extent = desc.shape[i];
+    if (extent < 0)
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "shape", .index = i, .rule = "copy_extent", .got = extent},
+                  "shape[%d] is %" PRId64 ": an extent is 0 or more", i, extent);
+    out->empty = out->empty || extent == 0;
+  }
+  if (out->empty) {
+    out->elements = 0;
+    return {};
+  }
+  for (int32_t i = 0; i < desc.rank; ++i) {
+    Dim dim{desc.shape[i], 0, 0};
+    if (!checked_mul(out->elements, dim.extent, &out->elements))
+      return fail(Code::ERROR_OVERFLOW, {.argument = "shape", .index = i, .rule = "copy_elements"},
+                  "the product of shape[0] to shape[%d] exceeds 2^63", i);
+    if (dim.extent == 1) continue;
+    if (!checked_mul(desc.src_stride[i], bytes, &dim.src))
+      return too_large("src_stride", i, "the stride");
+    if (!checked_mul(desc.dst_stride[i], bytes, &dim.dst))
+      return too_large("dst_stride", i, "the stride");
+    TW_TRY(extend("src_stride", i, dim.extent, dim.src, &out->src_range));
+    TW_TRY(extend("dst_stride", i, dim.extent, dim.dst, &out->dst_range));
+    // Backwards along the destination is forwards from the other end.
+    if (dim.dst < 0) {
+      out->src_offset += (dim.extent - 1) * dim.src;
+      out->dst_offset += (dim.extent - 1) * dim.dst;
+      dim.src = -dim.src;
+      dim.dst = -dim.dst;
+    }
+    dims[(*count)++] = dim;
+  }
+  return {};
+}
+
+Status check_distinct(const CopyShape& shape, const Dim* dims, int32_t count) {
+  StridedTerm terms[kMaxCopyRank];
+  for (int32_t i = 0; i < count; ++i) {
+    if (dims[i].dst == 0)
+      return fail(Code::ERROR_OVERLAP, {.argument = "dst_stride", .rule = "copy_dst_distinct"},
+                  "dst_stride is 0 along a dimension of %" PRId64
+                  " elements: they would all be written to one place",
+                  dims[i].extent);
+    terms[i] = {dims[i].dst, dims[i].extent};
+  }
+  int64_t budget = kSearchBudget;
+  switch (shares_elements(terms, count, shape.element_bytes, &budget)) {
+    case Meets::no:
+      return {};
+    case Meets::yes:
+      return fail(Code::ERROR_OVERLAP, {.argument = "dst_stride", .rule = "copy_dst_distinct"},
+                  "dst_stride places two coordinates of the shape on one element: no element may "
+                  "be written twice");
+    case Meets::undecided:
+      break;
+  }
+  return fail(
+      Code::ERROR_OVERLAP, {.argument = "dst_stride", .rule = "copy_dst_undecided"},
+      "dst_stride interleaves dimensions in a way that %" PRId64
+      " steps of search could not prove free of elements written twice: copy in parts whose "
+      "strides nest",
+      kSearchBudget);
+}
+
+}  // namespace
+
+Status copy_shape(const CopyDesc& desc, CopyShape* out) {
+  if (!is_dtype(static_cast<int32_t>(desc.dtype)))
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "dtype", .rule = "copy_dtype", .got = static_cast<int64_t>(desc.dtype)},
+        "dtype %d names no element type", static_cast<int>(desc.dtype));
+  if (desc.rank < 1 || desc.rank > kMaxCopyRank)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "rank", .rule = "copy_rank", .got = desc.rank, .limit = kMaxCopyRank},
+                "rank is %d: a copy has 1 to %d dimensions", desc.rank, kMaxCopyRank);
+  *out = CopyShape{};
+  out->element_bytes = dtype_bytes(desc.dtype);
+  Dim dims[kMaxCopyRank];
+  int32_t count = 0;
+  TW_TRY(read_dims(desc, out, dims, &count));
+  if (out->empty) return {};
+  TW_TRY(check_distinct(*out, dims, count));
+
+  std::sort(dims, dims + count, [](const Dim& a, const Dim& b) { return a.dst < b.dst; });
+  // A dimension that begins where its neighbour ends, on both sides, is the same dimension.
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (kept > 0) {
+      Dim& inner = dims[kept - 1];
+      if (dims[i].dst == inner.dst * inner.extent && dims[i].src == inner.src * inner.extent) {
+        inner.extent *= dims[i].extent;
+        continue;
+      }
+    }
+    dims[kept++] = dims[i];
+  }
+  out->row_bytes = out->element_bytes;
+  int32_t first = 0;
+  if (kept > 0 && dims[0].dst == out->element_bytes && dims[0].src == out->element_bytes) {
+    out->row_bytes *= dims[0].extent;
+    first = 1;
+  }
+  out->rank = kept - first;
+  for (int32_t i = first; i < kept; ++i) {
+    out->extent[i - first] = dims[i].extent;
+    out->src_stride[i - first] = dims[i].src;
+    out->dst_stride[i - first] = dims[i].dst;
+  }
+  out->rows = out->elements / (out->row_bytes / out->element_bytes);
+  return {};
+}
+
+Status check_copy_disjoint(const CopyShape& shape, uint64_t src, uint64_t dst) {
+  const uint64_t src_low = src + static_cast<uint64_t>(shape.src_range.low);
+  const uint64_t dst_low = dst + static_cast<uint64_t>(shape.dst_range.low);
+  const auto src_bytes = static_cast<uint64_t>(shape.src_range.high - shape.src_range.low);
+  const auto dst_bytes = static_cast<uint64_t>(shape.dst_range.high - shape.dst_range.low);
+  if (src_low - dst_low >= dst_bytes && dst_low - src_low >= src_bytes) return {};
+
+  // Rows at s and d share a byte where s - d is less than a row's length. With s = src_low + its
+  // terms and d = dst_low + the range's reach - its terms, s - d is a sum of terms and a constant.
+  StridedTerm terms[kMaxTerms];
+  int32_t count = 0;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    const int64_t step = shape.src_stride[i] < 0 ? -shape.src_stride[i] : shape.src_stride[i];
+    if (step != 0) terms[count++] = {step, shape.extent[i]};
+    terms[count++] = {shape.dst_stride[i], shape.extent[i]};
+  }
+  const int64_t dst_reach =
+      static_cast<int64_t>(dst_bytes) - shape.row_bytes;  // of the dimensions outside a row
+  const int64_t constant = static_cast<int64_t>(src_low - dst_low) - dst_reach;
+  int64_t budget = kSearchBudget;
+  const Meets meets = sums_meet(terms, count, -constant - (shape.row_bytes - 1),
+                                -constant + (shape.row_bytes - 1), &budget);
+  if (meets == Meets::no) return {};
+  const bool yes = meets == Meets::yes;
+  return fail(Code::ERROR_OVERLAP,
+              {.argument = "dst", .rule = yes ? "operands_disjoint" : "copy_overlap_undecided"},
+              "src [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s", src_low,
+              src_bytes, dst_low, dst_bytes,
+              yes ? "share elements"
+                  : "interleave in a way that a bounded search could not prove free of shared "
+                    "elements: copy in parts");
+}
+
+}  // namespace tw

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bringing a matrix or a plain range into the L2: from a description to a plan.
+
+#include <cstdint>
+#include <memory>
+
+#include "base/dtype.hpp"
+#include "kernels/prefetch/prefetch.h"
+#include "ops/plan.hpp"
+
+namespace tw {
+
+/// As tw_prefetch_desc: extents and pitch in elements.
+struct PrefetchDesc {
+  DType dtype = DType::BF16;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t pitch = 0;
+  uint32_t alignment = 0;
+  uint32_t max_sms = 0;
+  /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
+  uint32_t methods = ~0u;
+};
+
+class PrefetchPlan final : public Plan {
+ public:
+  static Status create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
+                       std::unique_ptr<Plan>* out);
+  Status run(Stream& stream, uint64_t src) const;
+  PlanInfo info() const override;
+  std::string explain() const override;
+
+  /// For tests that plant a fault in a map.
+  PrefetchBoxArgs& boxes_for_test() { return box_args_; }
+
+ private:
+  PrefetchPlan(std::shared_ptr<Device> device, const PrefetchDesc& desc)
+      : Plan(std::move(device), Op::prefetch), desc_(desc) {}
+  Status check();
+  Status prepare();
+  Status fill_boxes(bool* fits);
+  void fill_rows();
+  const PreparedKernel& choose(uint64_t src) const;
+  LaunchConfig config(const PreparedKernel& kernel) const;
+  uint64_t bulk_prefetches(uint64_t src) const;
+
+  PrefetchDesc desc_;
+  int32_t element_bytes_ = 1;
+  uint64_t row_bytes_ = 0;
+  int64_t pitch_bytes_ = 0;
+  uint64_t total_bytes_ = 0;
+  PreparedKernel boxes_;  // a matrix whose address and pitch are multiples of 16
+  PreparedKernel rows_;   // everything
+  PrefetchBoxArgs box_args_{};
+  PrefetchRowArgs row_args_{};
+};
+
+}  // namespace tw

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/rows_ring.hpp"
+
+#include <algorithm>
+
+namespace tw {
+namespace {
+
+// Six stages of 8 KB a warp: four warps keep about 100 KB of loads in flight, several times what
+// the latency of Hopper's memory asks of one SM.
+constexpr uint32_t kStages = 6;
+constexpr uint32_t kMinStages = 4;  // kMinRingStages of warp_ring.cuh
+constexpr uint32_t kStageBytes = 8192;
+constexpr uint32_t kMinStageBytes = 2048;
+
+}  // namespace
+
+RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes) {
+  const auto room = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
+  for (uint32_t bytes = kStageBytes; bytes >= kMinStageBytes; bytes /= 2) {
+    const uint32_t stages = std::min(kStages, room / (warps * (bytes + note_bytes + 8)));
+    if (stages >= kMinStages) return {stages, bytes, note_bytes, warps};
+  }
+  return {};
+}
+
+uint32_t alignment_of(uint64_t value) {
+  const uint64_t bit = value & (~value + 1);
+  return bit == 0 || bit > 16 ? 16 : static_cast<uint32_t>(bit);
+}
+
+}  // namespace tw
