@@ -173,7 +173,7 @@ Status CudaDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
     strides[i] = desc.global_strides[i];
   }
   // The driver asks the current context what the device can do.
-  Scope scope(*this);
+  const Scope scope(*this, Scope::enqueue);
   TW_TRY(scope.status());
   alignas(128) CUtensorMap map;
   const CUresult result = cu_.TensorMapEncodeTiled(
