@@ -49,7 +49,7 @@ Status open_device(DeviceKind kind, int32_t ordinal, std::shared_ptr<Device>* ou
   if (kind == DeviceKind::cuda) return open_cuda_device(ordinal, out);
   if (ordinal != 0)
     return fail(Code::ERROR_NO_DEVICE, {.argument = "ordinal", .got = ordinal, .limit = 0},
-                "there is no host device %d: it has number 0 alone", ordinal);
+                "ordinal is %d: there is one host device, number 0", ordinal);
   return open_host_device(out);
 }
 
