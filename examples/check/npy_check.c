@@ -297,6 +297,7 @@ static void make_bad(const char* folder) {
   save(folder, "bad_index_high", "<i8", 0, "3,", high, sizeof(high));
   save(folder, "bad_index_negative", "<i4", 0, "2,", negative, sizeof(negative));
   save(folder, "bad_index_wide", "<i8", 0, "1,", wide_index, sizeof(wide_index));
+  save(folder, "bad_index_rank", "<i4", 0, "3, 1", zeros, 12);
   save(folder, "bad_index_twice", "<i4", 0, "3,", twice, sizeof(twice));
 }
 

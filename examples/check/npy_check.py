@@ -63,6 +63,7 @@ def make(folder):
     save("bad_index_high", np.array([0, TABLE_ROWS, 1], np.int64))
     save("bad_index_negative", np.array([5, -1], np.int32))
     save("bad_index_wide", np.array([2**32 + 3], np.int64))
+    save("bad_index_rank", np.zeros((3, 1), np.int32))
     save("bad_index_twice", np.array([7, 3, 7], np.int32))
 
 

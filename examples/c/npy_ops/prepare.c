@@ -98,12 +98,11 @@ static int prepare_gemm(struct job* job) {
 /* The indices as int32, each within the table. */
 static int narrow_index(struct npy* index, int64_t rows) {
   struct npy narrow;
-  int code = want_rank(index, 1);
-  if (code != 0) return code;
   if (index->type->kind != NPY_I32 && index->type->kind != NPY_I64) {
     return bad_input("%s: dtype %s; indices are <i4 or <i8", index->path, index->type->descr);
   }
-  code = npy_create(index->path, NPY_I32, 1, index->shape, &narrow);
+  int code = want_rank(index, 1);
+  if (code == 0) code = npy_create(index->path, NPY_I32, 1, index->shape, &narrow);
   if (code != 0) return code;
   for (int64_t i = 0; i < index->line; i++) {
     int64_t row;

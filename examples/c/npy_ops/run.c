@@ -146,7 +146,7 @@ static void report(const struct session* s, const struct job* job, const struct 
   char shape[64];
   const tw_plan_info* plan = &s->plan_info;
   const double seconds = s->best_ms / 1e3;
-  printf("%-7s %s -> %s %s %s\n", kNames[job->options.op], job->input[0].path, result->path,
+  printf("%-7s %s -> %s %s %s\n", kNames[job->options.op], job->options.input[0], result->path,
          npy_shape_text(result, shape), result->type->descr);
   printf("device  %s: %s (%s)\n", s->info.kind == TW_DEVICE_CUDA ? "cuda" : "host", s->info.name,
          s->why);
