@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA device's own logic on a fake driver: contexts, limits, lost devices, and what remains
+// when any one driver call fails.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.hpp"
+#include "doctest_main.hpp"
+#include "fake_driver.hpp"
+#include "runtime/device.hpp"
+#include "test_images.hpp"
+
+namespace tw::test {
+namespace {
+
+bool message_has(const char* part) {
+  return std::string(last_error().message).find(part) != std::string::npos;
+}
+
+std::shared_ptr<Device> open_fake() {
+  std::shared_ptr<Device> device;
+  REQUIRE(open_device(DeviceKind::cuda, 0, &device).ok());
+  return device;
+}
+
+TEST_CASE("what the device says of itself") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  CHECK(device->info().name == "fake GPU");
+  CHECK(device->info().compute_major == 9);
+  CHECK(device->info().sm_count == 66);  // the context's, not the chip's 132
+  CHECK(device->info().max_dynamic_smem_bytes == 232448);
+  CHECK((device->info().features & feature::wgmma) != 0);
+  CHECK((device->info().features & feature::host) == 0);
+  device->close();
+  CHECK(fake().clean());
+}
+
+TEST_CASE("devices that cannot be opened") {
+  const FakeDriver driver;
+  std::shared_ptr<Device> device;
+  for (const int32_t ordinal : {-1, 1, 1 << 30})
+    CHECK(open_device(DeviceKind::cuda, ordinal, &device).code() == Code::ERROR_NO_DEVICE);
+  fake().compute_major = 8;
+  CHECK(open_device(DeviceKind::cuda, 0, &device).code() == Code::ERROR_UNSUPPORTED_DEVICE);
+  CHECK(message_has("compute capability 8.0"));
+  CHECK(open_cuda_context(reinterpret_cast<CUcontext>(0xbad0), &device).code() ==
+        Code::ERROR_INVALID_ARGUMENT);
+  int32_t count = -1;
+  CHECK(count_devices(DeviceKind::cuda, &count).ok());
+  CHECK(count == 1);
+  fake().devices = 0;
+  CHECK(count_devices(DeviceKind::cuda, &count).ok());
+  CHECK(count == 0);
+  CHECK(open_device(DeviceKind::cuda, 0, &device).code() == Code::ERROR_NO_DEVICE);
+  CHECK(device == nullptr);
+  CHECK(fake().clean());
+}
+
+/// One of everything. Returns at the first failure, as a program would.
+Status use_everything(bool own_context) {
+  std::shared_ptr<Device> device;
+  if (own_context)
+    TW_TRY(open_cuda_context(fake_other_context(), &device));
+  else
+    TW_TRY(open_device(DeviceKind::cuda, 0, &device));
+  struct Closer {
+    Device& device;
+    ~Closer() { device.close(); }
+  } closer{*device};
+  uint64_t address = 0;
+  uint64_t kept = 0;
+  TW_TRY(device->allocate(1024, &address));
+  TW_TRY(device->allocate(1024, &kept));
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Stream> second;
+  std::unique_ptr<Event> start;
+  std::unique_ptr<Event> end;
+  TW_TRY(device->create_stream(&stream));
+  TW_TRY(device->create_stream(&second));
+  TW_TRY(device->create_event(&start));
+  TW_TRY(device->create_event(&end));
+  TW_TRY(stream->record(*start));
+  char host[16] = {};
+  TW_TRY(stream->copy_to_device(address, host, 16));
+  TW_TRY(stream->copy_on_device(address + 512, address, 16));
+  TW_TRY(stream->fill(address, 0, 16));
+  TW_TRY(stream->copy_to_host(host, address, 16));
+  std::unique_ptr<Module> module;
+  const Image image = make_fatbin();
+  TW_TRY(device->load_module(image.data(), image.size(), &module));
+  std::unique_ptr<Kernel> kernel;
+  TW_TRY(module->kernel("own", &kernel));
+  module.reset();
+  KernelInfo info;
+  TW_TRY(kernel->info(&info));
+  int32_t blocks = 0;
+  int32_t clusters = 0;
+  TW_TRY(kernel->occupancy({.grid = {4, 1, 1}, .cluster = {2, 1, 1}}, &blocks, &clusters));
+  void* params[] = {&address, host, nullptr};
+  TW_TRY(stream->launch_params(*kernel, {.grid = {4, 1, 1}}, params));
+  TW_TRY(stream->record(*end));
+  TW_TRY(second->wait(*end));
+  TW_TRY(second->query());
+  TW_TRY(end->synchronize());
+  float milliseconds = 0;
+  TW_TRY(end->elapsed_since(*start, &milliseconds));
+  TW_TRY(stream->synchronize());
+  TensorMapDesc desc;
+  desc.global_address = 0x1000;
+  desc.global_dim[0] = desc.global_dim[1] = 64;
+  desc.global_strides[0] = 128;
+  desc.box_dim[0] = desc.box_dim[1] = 64;
+  TensorMapBytes bytes;
+  TW_TRY(device->encode(desc, &bytes));
+  return device->release(address);
+}
+
+TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is current again") {
+  for (const bool own_context : {false, true})
+    for (const CUresult result : {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY,
+                                  CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_DEINITIALIZED}) {
+      int calls = 0;
+      {
+        const FakeDriver driver;
+        REQUIRE(use_everything(own_context).ok());
+        CHECK(fake().clean());
+        CHECK(fake().strict_calls.empty());
+        calls = fake().calls;
+      }
+      REQUIRE(calls > 50);
+      for (int k = 1; k <= calls; ++k) {
+        const FakeDriver driver;
+        fake().fail_at = k;
+        fake().fail_with = result;
+        const Status status = use_everything(own_context);
+        CAPTURE(k);
+        CAPTURE(static_cast<int>(result));
+        CAPTURE(fake().log.back());
+        if (!status.ok()) CHECK(last_error().message[0] != '\0');
+        CHECK(fake().stack.empty());
+        CHECK(fake().primary == 0);
+        CHECK(fake().libraries.empty());
+        CHECK(fake().misuse.empty());
+        CHECK(fake().mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+        // A context that cannot be entered keeps what is in it; every other failure leaves nothing.
+        const std::string& failed = fake().log[static_cast<size_t>(k) - 1];
+        if (failed != "CtxPushCurrent") {
+          CHECK(fake().streams.empty());
+          CHECK(fake().events.empty());
+          CHECK(fake().memory.empty());
+        }
+      }
+    }
+}
+
+TEST_CASE("objects that outlive their device give nothing back twice") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Event> event;
+  uint64_t address = 0;
+  REQUIRE(device->create_stream(&stream).ok());
+  REQUIRE(device->create_event(&event).ok());
+  REQUIRE(device->allocate(64, &address).ok());
+  device->close();
+  CHECK(fake().clean());
+  const int calls = fake().calls;
+  CHECK(stream->device()->alive().code() == Code::ERROR_DEVICE_CLOSED);
+  device.reset();
+  stream.reset();
+  event.reset();
+  CHECK(fake().calls == calls);
+}
+
+TEST_CASE("the context that was current stays so") {
+  const FakeDriver driver;
+  fake().stack.push_back(fake_other_context());
+  REQUIRE(use_everything(false).ok());
+  CHECK(fake().stack == std::vector<CUcontext>{fake_other_context()});
+}
+
+TEST_CASE("a sticky result loses the device and names the kernel") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Module> module;
+  std::unique_ptr<Kernel> kernel;
+  REQUIRE(device->create_stream(&stream).ok());
+  const Image image = make_cubin();
+  REQUIRE(device->load_module(image.data(), image.size(), &module).ok());
+  REQUIRE(module->kernel("trap", &kernel).ok());
+  uint64_t values[17] = {};
+  void* params[] = {values, values + 1, nullptr};
+  REQUIRE(stream->launch_params(*kernel, {}, params).ok());
+  fake().stream_result = CUDA_ERROR_ILLEGAL_INSTRUCTION;
+  CHECK(stream->synchronize().code() == Code::ERROR_DEVICE_LOST);
+  CHECK(message_has("trap"));
+  CHECK(message_has("715"));
+  fake().stream_result = CUDA_SUCCESS;
+  CHECK(device->alive().code() == Code::ERROR_DEVICE_LOST);
+  CHECK(last_error().fault.driver_result == CUDA_ERROR_ILLEGAL_INSTRUCTION);
+  stream.reset();
+  device->close();
+  CHECK(fake().clean());
+}
+
+TEST_CASE("a busy stream or event is not ready, and loses nothing") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  fake().stream_result = CUDA_ERROR_NOT_READY;
+  CHECK(stream->query().code() == Code::ERROR_NOT_READY);
+  CHECK(device->alive().ok());
+}
+
+TEST_CASE("a captured stream is not asked, which would destroy the capture") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  fake().capturing = true;
+  fake().log.clear();
+  CHECK(stream->synchronize().code() == Code::ERROR_CAPTURE);
+  CHECK(stream->query().code() == Code::ERROR_CAPTURE);
+  for (const std::string& call : fake().log) {
+    CHECK(call != "StreamSynchronize");
+    CHECK(call != "StreamQuery");
+  }
+}
+
+TEST_CASE("wrapped streams must be of the device's context and stay the caller's") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  CHECK(device->wrap_stream(reinterpret_cast<CUstream>(0x999), &stream).code() ==
+        Code::ERROR_WRONG_DEVICE);
+  CHECK(device->wrap_stream(CU_STREAM_LEGACY, &stream).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(device->wrap_stream(CU_STREAM_PER_THREAD, &stream).code() == Code::ERROR_INVALID_ARGUMENT);
+  REQUIRE(device->wrap_stream(fake_callers_stream(), &stream).ok());
+  CHECK(stream->synchronize().ok());
+  stream.reset();
+  device->close();
+  for (const std::string& call : fake().log) CHECK(call != "StreamDestroy");
+}
+
+TEST_CASE("launches carry their attributes, kernels their raised limits") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Module> module;
+  std::unique_ptr<Kernel> kernel;
+  REQUIRE(device->create_stream(&stream).ok());
+  const Image image = make_cubin();
+  REQUIRE(device->load_module(image.data(), image.size(), &module).ok());
+  CHECK(module->kernel("missing", &kernel).code() == Code::ERROR_NOT_FOUND);
+  REQUIRE(module->kernel("own", &kernel).ok());
+  CHECK(fake().function_attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] == 232000);
+  CHECK(fake().function_attributes[CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] == 1);
+  KernelInfo info;
+  REQUIRE(kernel->info(&info).ok());
+  CHECK(info.param_count == 2);
+  CHECK(info.param_bytes == 256);
+
+  void* params[] = {&info, &info, nullptr};
+  LaunchConfig config{.grid = {32, 2, 1},
+                      .block = {256, 1, 1},
+                      .cluster = {16, 1, 1},
+                      .dynamic_smem_bytes = 232000,
+                      .programmatic = true};
+  REQUIRE(stream->launch_params(*kernel, config, params).ok());
+  CHECK(fake().launch.gridDimX == 32);
+  CHECK(fake().launch.sharedMemBytes == 232000);
+  REQUIRE(fake().attributes.size() == 2);
+  CHECK(fake().attributes[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  CHECK(fake().attributes[0].value.clusterDim.x == 16);
+  CHECK(fake().attributes[1].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  config.dynamic_smem_bytes = 232001;
+  CHECK(stream->launch_params(*kernel, config, params).code() == Code::ERROR_INVALID_ARGUMENT);
+  REQUIRE(stream->launch_params(*kernel, {}, params).ok());
+  CHECK(fake().attributes.empty());
+  // Two parameters where a family's kernel has one.
+  CHECK(stream->launch(*kernel, {}, &info, sizeof info).code() == Code::ERROR_INTERNAL);
+}
+
+TEST_CASE("images that the driver refuses are explained") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  std::unique_ptr<Module> module;
+  const Image image = make_fatbin();
+  CHECK(device->load_module("garbage, not an image", 21, &module).code() ==
+        Code::ERROR_INVALID_IMAGE);
+  CHECK(fake().libraries.empty());
+  fake().load_result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  CHECK(device->load_module(image.data(), image.size(), &module).code() ==
+        Code::ERROR_NO_KERNEL_IMAGE);
+  CHECK(message_has("compute capability 9.0"));
+  CHECK(message_has("sm_90 code, compute_90 PTX"));
+  fake().load_result = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  CHECK(device->load_module(image.data(), image.size(), &module).code() ==
+        Code::ERROR_DRIVER_TOO_OLD);
+  CHECK(message_has("580"));
+  KernelRow row{};
+  row.symbol = "kernel_without_image";
+  row.shard = 7;
+  row.family = Family::copy;
+  std::unique_ptr<Kernel> kernel;
+  CHECK(device->prepare(row, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
+  CHECK(message_has("kernel_without_image"));
+}
+
+TEST_CASE("memory: unknown addresses and sizes that do not fit") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  uint64_t address = 0;
+  CHECK(device->allocate(~uint64_t{0}, &address).code() == Code::ERROR_OUT_OF_MEMORY);
+  CHECK(address == 0);
+  CHECK(device->release(0x1234).code() == Code::ERROR_NOT_FOUND);
+}
+
+TEST_CASE("a tensor map that differs from the library's encoding is logged, the driver's is used") {
+  const FakeDriver driver;
+  const auto device = open_fake();
+  int warnings = 0;
+  log_set([](void* count, int32_t, const char*) { ++*static_cast<int*>(count); }, &warnings,
+          LogLevel::warning);
+  TensorMapDesc desc;
+  desc.global_address = 0x1000;
+  desc.global_dim[0] = desc.global_dim[1] = 64;
+  desc.global_strides[0] = 128;
+  desc.box_dim[0] = desc.box_dim[1] = 64;
+  TensorMapBytes bytes;
+  CHECK(device->encode(desc, &bytes).ok());
+  log_set(nullptr, nullptr, LogLevel::warning);
+  CHECK(warnings > 0);
+  CHECK(bytes.words[1] == 0xccccccccccccccccu);
+  desc.box_dim[0] = 1000;
+  fake().log.clear();
+  CHECK(device->encode(desc, &bytes).code() == Code::ERROR_RULE);
+  CHECK(fake().log.empty());  // refused before the driver saw it
+}
+
+TEST_CASE("a forked child touches no driver") {
+  const FakeDriver driver;
+  auto device = open_fake();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const int calls = fake().calls;
+    bool right = device->alive().code() == Code::ERROR_FORKED;
+    std::shared_ptr<Device> fresh;
+    right = right && open_device(DeviceKind::cuda, 0, &fresh).code() == Code::ERROR_FORKED;
+    stream.reset();
+    device->close();
+    device.reset();
+    _exit(right && fake().calls == calls ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace tw::test

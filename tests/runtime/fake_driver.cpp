@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_driver.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tw::test {
+namespace {
+
+FakeState g_state;
+uintptr_t g_next = 0x1000;
+
+template <class Handle>
+Handle fresh() {
+  return reinterpret_cast<Handle>(g_next += 0x10);
+}
+
+/// What every call does first. `capture_unsafe`: a capture of another thread, in global mode, would
+/// break on it.
+CUresult step(const char* name, bool needs_context, bool capture_unsafe = false) {
+  FakeState& s = g_state;
+  s.log.push_back(name);
+  if (needs_context && s.stack.empty()) s.misuse.push_back(std::string(name) + " without context");
+  if (capture_unsafe && s.mode != CU_STREAM_CAPTURE_MODE_RELAXED) s.strict_calls.push_back(name);
+  return ++s.calls == s.fail_at ? s.fail_with : CUDA_SUCCESS;
+}
+
+template <class Set, class Key>
+void expect(const Set& set, const Key& key, const char* name) {
+  if (set.count(key) == 0) g_state.misuse.push_back(std::string(name) + " of an unknown handle");
+}
+
+#define TW_STEP(...) \
+  if (const CUresult stepped = step(__VA_ARGS__); stepped != CUDA_SUCCESS) return stepped
+
+bool callers(CUstream stream) {
+  return stream == fake_callers_stream();
+}
+void expect_stream(CUstream stream, const char* name) {
+  if (!callers(stream)) expect(g_state.streams, stream, name);
+}
+
+void fill_device(Driver* t) {
+  t->Init = [](unsigned) -> CUresult {
+    TW_STEP("Init", false);
+    return g_state.devices == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+  };
+  t->DriverGetVersion = [](int* v) -> CUresult { return *v = 13000, CUDA_SUCCESS; };
+  t->GetErrorName = [](CUresult, const char** out) -> CUresult {
+    return *out = "FAKE_ERROR", CUDA_SUCCESS;
+  };
+  t->GetErrorString = [](CUresult, const char** out) -> CUresult {
+    return *out = "made up", CUDA_SUCCESS;
+  };
+  t->DeviceGetCount = [](int* out) -> CUresult {
+    TW_STEP("DeviceGetCount", false);
+    return *out = g_state.devices, CUDA_SUCCESS;
+  };
+  t->DeviceGet = [](CUdevice* out, int ordinal) -> CUresult {
+    TW_STEP("DeviceGet", false);
+    return *out = ordinal, CUDA_SUCCESS;
+  };
+  t->DeviceGetName = [](char* name, int size, CUdevice) -> CUresult {
+    TW_STEP("DeviceGetName", false);
+    return std::strncpy(name, "fake GPU", static_cast<size_t>(size)), CUDA_SUCCESS;
+  };
+  t->DeviceTotalMem = [](size_t* out, CUdevice) -> CUresult {
+    TW_STEP("DeviceTotalMem", false);
+    return *out = size_t{1} << 30, CUDA_SUCCESS;
+  };
+  t->DeviceGetAttribute = [](int* out, CUdevice_attribute which, CUdevice) -> CUresult {
+    TW_STEP("DeviceGetAttribute", false);
+    *out = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? g_state.compute_major
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT              ? 132
+           : which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
+                                                                            : 1 << 20;
+    return CUDA_SUCCESS;
+  };
+  t->DevicePrimaryCtxRetain = [](CUcontext* out, CUdevice) -> CUresult {
+    TW_STEP("DevicePrimaryCtxRetain", false);
+    ++g_state.primary;
+    return *out = fake_primary(), CUDA_SUCCESS;
+  };
+  t->DevicePrimaryCtxRelease = [](CUdevice) -> CUresult {
+    --g_state.primary;
+    return step("DevicePrimaryCtxRelease", false);
+  };
+  t->CtxPushCurrent = [](CUcontext context) -> CUresult {
+    TW_STEP("CtxPushCurrent", false);
+    if (context != fake_primary() && context != fake_other_context())
+      return CUDA_ERROR_INVALID_CONTEXT;
+    return g_state.stack.push_back(context), CUDA_SUCCESS;
+  };
+  t->CtxPopCurrent = [](CUcontext* out) -> CUresult {
+    if (g_state.stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    *out = g_state.stack.back();
+    g_state.stack.pop_back();
+    return CUDA_SUCCESS;
+  };
+  t->CtxGetDevice = [](CUdevice* out) -> CUresult {
+    TW_STEP("CtxGetDevice", true);
+    return *out = 0, CUDA_SUCCESS;
+  };
+  t->CtxGetDevResource = [](CUcontext, CUdevResource* out, CUdevResourceType) -> CUresult {
+    TW_STEP("CtxGetDevResource", false);
+    return out->sm.smCount = 66, CUDA_SUCCESS;
+  };
+  t->ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode* mode) -> CUresult {
+    std::swap(*mode, g_state.mode);
+    return CUDA_SUCCESS;
+  };
+}
+
+void fill_streams(Driver* t) {
+  t->StreamCreate = [](CUstream* out, unsigned flags) -> CUresult {
+    TW_STEP("StreamCreate", true, true);
+    if (flags != CU_STREAM_NON_BLOCKING) g_state.misuse.push_back("a blocking stream");
+    g_state.streams.insert(*out = fresh<CUstream>());
+    return CUDA_SUCCESS;
+  };
+  t->StreamDestroy = [](CUstream stream) -> CUresult {
+    expect(g_state.streams, stream, "StreamDestroy");
+    g_state.streams.erase(stream);
+    return step("StreamDestroy", true);
+  };
+  t->StreamSynchronize = [](CUstream stream) -> CUresult {
+    expect_stream(stream, "StreamSynchronize");
+    TW_STEP("StreamSynchronize", true, true);
+    return g_state.stream_result;
+  };
+  t->StreamQuery = [](CUstream stream) -> CUresult {
+    expect_stream(stream, "StreamQuery");
+    TW_STEP("StreamQuery", true, true);
+    return g_state.stream_result;
+  };
+  t->StreamWaitEvent = [](CUstream stream, CUevent event, unsigned) -> CUresult {
+    expect_stream(stream, "StreamWaitEvent");
+    expect(g_state.events, event, "StreamWaitEvent");
+    return step("StreamWaitEvent", true);
+  };
+  t->StreamIsCapturing = [](CUstream, CUstreamCaptureStatus* out) -> CUresult {
+    *out = g_state.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return step("StreamIsCapturing", true);
+  };
+  t->StreamGetCtx = [](CUstream stream, CUcontext* out) -> CUresult {
+    *out = callers(stream) ? fake_primary() : fake_other_context();
+    return step("StreamGetCtx", true);
+  };
+  t->EventCreate = [](CUevent* out, unsigned) -> CUresult {
+    TW_STEP("EventCreate", true, true);
+    g_state.events.insert(*out = fresh<CUevent>());
+    return CUDA_SUCCESS;
+  };
+  t->EventDestroy = [](CUevent event) -> CUresult {
+    expect(g_state.events, event, "EventDestroy");
+    g_state.events.erase(event);
+    return step("EventDestroy", true);
+  };
+  t->EventRecord = [](CUevent event, CUstream stream) -> CUresult {
+    expect_stream(stream, "EventRecord");
+    expect(g_state.events, event, "EventRecord");
+    return step("EventRecord", true);
+  };
+  t->EventQuery = [](CUevent) -> CUresult { return step("EventQuery", true, true); };
+  t->EventSynchronize = [](CUevent) -> CUresult { return step("EventSynchronize", true, true); };
+  t->EventElapsedTime = [](float* out, CUevent, CUevent) -> CUresult {
+    TW_STEP("EventElapsedTime", true, true);
+    return *out = 1.5f, CUDA_SUCCESS;
+  };
+}
+
+void fill_memory(Driver* t) {
+  t->MemAlloc = [](CUdeviceptr* out, size_t bytes) -> CUresult {
+    TW_STEP("MemAlloc", true, true);
+    if (bytes > size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
+    g_state.memory[*out = g_next += 0x1000] = bytes;
+    return CUDA_SUCCESS;
+  };
+  t->MemFree = [](CUdeviceptr address) -> CUresult {
+    expect(g_state.memory, address, "MemFree");
+    g_state.memory.erase(address);
+    return step("MemFree", true, true);
+  };
+  t->MemcpyHtoDAsync = [](CUdeviceptr, const void*, size_t, CUstream stream) -> CUresult {
+    expect_stream(stream, "MemcpyHtoDAsync");
+    return step("MemcpyHtoDAsync", true);
+  };
+  t->MemcpyDtoHAsync = [](void*, CUdeviceptr, size_t, CUstream stream) -> CUresult {
+    expect_stream(stream, "MemcpyDtoHAsync");
+    return step("MemcpyDtoHAsync", true);
+  };
+  t->MemcpyDtoDAsync = [](CUdeviceptr, CUdeviceptr, size_t, CUstream stream) -> CUresult {
+    expect_stream(stream, "MemcpyDtoDAsync");
+    return step("MemcpyDtoDAsync", true);
+  };
+  t->MemsetD8Async = [](CUdeviceptr, unsigned char, size_t, CUstream stream) -> CUresult {
+    expect_stream(stream, "MemsetD8Async");
+    return step("MemsetD8Async", true);
+  };
+}
+
+void fill_kernels(Driver* t) {
+  t->LibraryLoadData = [](CUlibrary* out, const void*, CUjit_option*, void**, unsigned,
+                          CUlibraryOption*, void**, unsigned) -> CUresult {
+    TW_STEP("LibraryLoadData", true, true);
+    if (g_state.load_result != CUDA_SUCCESS) return g_state.load_result;
+    g_state.libraries.insert(*out = fresh<CUlibrary>());
+    return CUDA_SUCCESS;
+  };
+  t->LibraryUnload = [](CUlibrary library) -> CUresult {
+    expect(g_state.libraries, library, "LibraryUnload");
+    g_state.libraries.erase(library);
+    return step("LibraryUnload", false, true);
+  };
+  t->LibraryGetModule = [](CUmodule* out, CUlibrary) -> CUresult {
+    TW_STEP("LibraryGetModule", true, true);
+    return *out = fresh<CUmodule>(), CUDA_SUCCESS;
+  };
+  t->LibraryGetKernel = [](CUkernel* out, CUlibrary, const char* name) -> CUresult {
+    TW_STEP("LibraryGetKernel", true, true);
+    if (std::strcmp(name, "missing") == 0) return CUDA_ERROR_NOT_FOUND;
+    return *out = fresh<CUkernel>(), CUDA_SUCCESS;
+  };
+  t->KernelGetFunction = [](CUfunction* out, CUkernel) -> CUresult {
+    TW_STEP("KernelGetFunction", true, true);
+    return *out = fresh<CUfunction>(), CUDA_SUCCESS;
+  };
+  t->KernelGetParamInfo = [](CUkernel, size_t index, size_t* offset, size_t* size) -> CUresult {
+    TW_STEP("KernelGetParamInfo", true);
+    if (index >= 2) return CUDA_ERROR_INVALID_VALUE;
+    *offset = index * 128;
+    *size = index == 0 ? 8 : 128;
+    return CUDA_SUCCESS;
+  };
+  t->FuncLoad = [](CUfunction) -> CUresult { return step("FuncLoad", true, true); };
+  t->FuncGetAttribute = [](int* out, CUfunction_attribute which, CUfunction) -> CUresult {
+    TW_STEP("FuncGetAttribute", true);
+    *out = which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024
+           : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES   ? 448
+                                                            : 90;
+    return CUDA_SUCCESS;
+  };
+  t->FuncSetAttribute = [](CUfunction, CUfunction_attribute which, int value) -> CUresult {
+    TW_STEP("FuncSetAttribute", true);
+    g_state.function_attributes[which] = value;
+    return CUDA_SUCCESS;
+  };
+  t->LaunchKernelEx = [](const CUlaunchConfig* launch, CUfunction, void**, void**) -> CUresult {
+    expect_stream(launch->hStream, "LaunchKernelEx");
+    TW_STEP("LaunchKernelEx", true);
+    g_state.launch = *launch;
+    g_state.attributes.assign(launch->attrs, launch->attrs + launch->numAttrs);
+    return CUDA_SUCCESS;
+  };
+  t->OccupancyMaxActiveBlocksPerMultiprocessor = [](int* out, CUfunction, int, size_t) -> CUresult {
+    TW_STEP("OccupancyMaxActiveBlocksPerMultiprocessor", true);
+    return *out = 2, CUDA_SUCCESS;
+  };
+  t->OccupancyMaxActiveClusters = [](int* out, CUfunction, const CUlaunchConfig*) -> CUresult {
+    TW_STEP("OccupancyMaxActiveClusters", true);
+    return *out = 30, CUDA_SUCCESS;
+  };
+  t->TensorMapEncodeTiled = [](CUtensorMap* out, CUtensorMapDataType, cuuint32_t, void* address,
+                               const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
+                               const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                               CUtensorMapL2promotion, CUtensorMapFloatOOBfill) -> CUresult {
+    TW_STEP("TensorMapEncodeTiled", false);
+    std::memset(static_cast<void*>(out), 0xcc, sizeof *out);
+    const auto word = reinterpret_cast<uintptr_t>(address);
+    std::memcpy(static_cast<void*>(out), &word, sizeof word);
+    return CUDA_SUCCESS;
+  };
+}
+
+}  // namespace
+
+FakeState& fake() {
+  return g_state;
+}
+
+FakeDriver::FakeDriver() {
+  g_state = FakeState{};
+  fill_device(&table_);
+  fill_streams(&table_);
+  fill_memory(&table_);
+  fill_kernels(&table_);
+  table_.version = 13000;
+  replace_driver(&table_);
+}
+
+FakeDriver::~FakeDriver() {
+  replace_driver(nullptr);
+}
+
+}  // namespace tw::test

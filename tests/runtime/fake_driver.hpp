@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A CUDA driver made of counters: every function of symbols.inc, enough of a GPU to open a device,
+// and the means to fail any call. It checks what a real driver leaves undefined: that objects are
+// used while their context is current, and given back once.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "driver/driver.hpp"
+
+namespace tw::test {
+
+struct FakeState {
+  // What it does.
+  int devices = 1;
+  int compute_major = 9;
+  int fail_at = 0;  // the number of the call that fails, from 1; 0: none
+  CUresult fail_with = CUDA_ERROR_INVALID_VALUE;
+  CUresult stream_result = CUDA_SUCCESS;  // of synchronising and querying
+  CUresult load_result = CUDA_SUCCESS;
+  bool capturing = false;
+
+  // What happened.
+  int calls = 0;
+  std::vector<std::string> log;  // names of the calls
+  std::vector<CUcontext> stack;  // of the one thread that tests use
+  int primary = 0;               // retains of the primary context
+  std::set<CUstream> streams;
+  std::set<CUevent> events;
+  std::map<CUdeviceptr, size_t> memory;
+  std::set<CUlibrary> libraries;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::vector<std::string> strict_calls;  // forbidden under a global capture, made in that mode
+  std::vector<std::string> misuse;        // objects that are not there, no current context
+  CUlaunchConfig launch{};
+  std::vector<CUlaunchAttribute> attributes;
+  std::map<int, int> function_attributes;
+
+  bool clean() const {
+    return stack.empty() && primary == 0 && streams.empty() && events.empty() && memory.empty() &&
+           libraries.empty() && mode == CU_STREAM_CAPTURE_MODE_GLOBAL && misuse.empty();
+  }
+};
+
+/// The state of the fake driver that is installed.
+FakeState& fake();
+
+/// Installs a fresh fake driver for a scope.
+class FakeDriver {
+ public:
+  FakeDriver();
+  ~FakeDriver();
+
+ private:
+  Driver table_;
+};
+
+inline CUcontext fake_primary() {
+  return reinterpret_cast<CUcontext>(0x100);
+}
+inline CUcontext fake_other_context() {
+  return reinterpret_cast<CUcontext>(0x200);
+}
+inline CUstream fake_callers_stream() {
+  return reinterpret_cast<CUstream>(0x300);
+}
+
+}  // namespace tw::test
