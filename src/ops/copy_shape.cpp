@@ -78,6 +78,13 @@ Status read_dims(const CopyDesc& desc, CopyShape* out, Dim* dims, int32_t* count
   return {};
 }
 
+// Eight at most: an insertion each.
+void sort_by_destination(Dim* dims, int32_t count) {
+  for (int32_t i = 1; i < count; ++i)
+    for (int32_t j = i; j > 0 && dims[j].dst < dims[j - 1].dst; --j)
+      std::swap(dims[j], dims[j - 1]);
+}
+
 Status check_distinct(const CopyShape& shape, const Dim* dims, int32_t count) {
   StridedTerm terms[kMaxCopyRank];
   for (int32_t i = 0; i < count; ++i) {
@@ -127,7 +134,7 @@ Status copy_shape(const CopyDesc& desc, CopyShape* out) {
   if (out->empty) return {};
   TW_TRY(check_distinct(*out, dims, count));
 
-  std::sort(dims, dims + count, [](const Dim& a, const Dim& b) { return a.dst < b.dst; });
+  sort_by_destination(dims, count);
   // A dimension that begins where its neighbour ends, on both sides, is the same dimension.
   int32_t kept = 0;
   for (int32_t i = 0; i < count; ++i) {
