@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "tilewright.h"
+#include <tilewright/tilewright.h>
 
 namespace tilewright {
 

@@ -108,14 +108,10 @@ static void damaged_images(void) {
     const void *image;
     size_t size;
   } bad[] = {
-      {kPtx, 0},
-      {kPtx, 1},
-      {elf, 4},
-      {elf, sizeof elf},
-      {fatbin, 4},
-      {fatbin, sizeof fatbin},
-      {zeros, 1},
-      {zeros, sizeof zeros},
+      {kPtx, 0},      {kPtx, 1},
+      {elf, 4},       {elf, sizeof elf},
+      {fatbin, 4},    {fatbin, sizeof fatbin},
+      {zeros, 1},     {zeros, sizeof zeros},
       {"garbage", 8},
   };
   for (size_t i = 0; i < COUNT(bad); ++i) {

@@ -4,7 +4,7 @@
 #include <tilewright/tilewright.h>
 
 int main(void) {
-  tw_device *device = NULL;
+  tw_device* device = NULL;
   if (tw_device_create(TW_DEVICE_HOST, 0, &device) != TW_OK) {
     printf("%s\n", tw_last_error());
     return 1;

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Outside projects against an installed copy of the library that was moved after installing.
+Usage: consume.py KIND BUILD MESON..., with a KIND of the functions below."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def run(*command, **keywords):
+    command = [str(c) for c in command]
+    print("$", *command, flush=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, **keywords)
+    print(done.stdout, end="", flush=True)
+    if done.returncode:
+        sys.exit(f"exit status {done.returncode}")
+    return done.stdout
+
+
+def installed(meson, build, folder):
+    """Installs, moves the prefix elsewhere, and returns its new place."""
+    run(*meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder / "staged")
+    config = next((folder / "staged").rglob("tilewright.pc"))
+    prefix = config.parent
+    while not (prefix / "include").is_dir():
+        prefix = prefix.parent
+    moved = folder / "moved somewhere" / "else"
+    moved.parent.mkdir()
+    shutil.move(prefix, moved)
+    shutil.rmtree(folder / "staged")
+    return moved
+
+
+def flags(prefix, *options):
+    """pkg-config's answer. Its quoting is for a shell; the moved prefix has a space in its name."""
+    config = next(prefix.rglob("tilewright.pc")).parent
+    text = run("pkg-config", *options, "tilewright",
+               env={**os.environ, "PKG_CONFIG_PATH": str(config)})
+    import shlex
+    return shlex.split(text)
+
+
+def pkgconfig_c(prefix, folder):
+    run("cc", "-std=c99", *WARNINGS, HERE / "main.c", *flags(prefix, "--cflags", "--libs",
+                                                              "--static"), "-o", folder / "main")
+    run(folder / "main")
+
+
+def pkgconfig_cpp(prefix, folder):
+    """Every linker there is, the library first and last."""
+    libs = flags(prefix, "--libs", "--static")
+    run("c++", "-std=c++20", *WARNINGS, "-c", HERE / "main.cpp", *flags(prefix, "--cflags"), "-o",
+        folder / "main.o")
+    for linker in ("bfd", "gold", "lld"):
+        if not shutil.which(f"ld.{linker}"):
+            print(f"there is no ld.{linker}")
+            continue
+        whole = [f"-fuse-ld={linker}", "-o", folder / f"main_{linker}"]
+        run("c++", folder / "main.o", *libs, *whole)
+        run(folder / f"main_{linker}")
+        # First on the line an archive is wanted by nobody yet, so all of it is taken in.
+        first = ["-Wl,--whole-archive", next(prefix.rglob("libtilewright.a")),
+                 "-Wl,--no-whole-archive"]
+        rest = [lib for lib in libs if lib != "-ltilewright"]
+        run("c++", *first, folder / "main.o", *rest, *whole)
+        run(folder / f"main_{linker}")
+
+
+def two_objects(prefix, folder):
+    """Two shared objects of one process, each with its own copy of the archive inside."""
+    for name in ("first", "second"):
+        run("cc", "-std=c99", *WARNINGS, "-shared", "-fPIC", f"-DTWICE={name}", HERE / "twice.c",
+            *flags(prefix, "--cflags", "--libs", "--static"), "-Wl,--exclude-libs,ALL", "-o",
+            folder / f"lib{name}.so")
+        exported = run("nm", "-D", "--defined-only", folder / f"lib{name}.so")
+        if "tw_" in exported:
+            sys.exit("the shared object shows the library's symbols")
+    run("cc", HERE / "twice_main.c", f"-L{folder}", "-lfirst", "-lsecond",
+        f"-Wl,-rpath,{folder}", "-o", folder / "main")
+    run(folder / "main")
+
+
+def cmake(prefix, folder):
+    if not shutil.which("cmake"):
+        skip("there is no cmake")
+    run("cmake", "-S", HERE, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", folder / "build")
+    run(folder / "build" / "consumer_c")
+    run(folder / "build" / "consumer_cpp")
+
+
+def subproject(meson, folder):
+    """The library built inside another project, without its tests."""
+    outside = folder / "outside"
+    (outside / "subprojects").mkdir(parents=True)
+    shutil.copy(HERE / "outside.build", outside / "meson.build")
+    for name in ("main.c", "main.cpp"):
+        shutil.copy(HERE / name, outside)
+    (outside / "subprojects" / "tilewright").symlink_to(ROOT)
+    run(*meson, "setup", folder / "build", outside, "-Dtilewright:cuda=disabled",
+        "--buildtype=plain", "--wrap-mode=nodownload")
+    run(*meson, "compile", "-C", folder / "build")
+    run(*meson, "test", "-C", folder / "build", "--no-rebuild", "--print-errorlogs")
+
+
+def main():
+    kind, build, *meson = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        if kind == "subproject":
+            subproject(meson, folder)
+        else:
+            prefix = installed(meson, build, folder)
+            (folder / "work").mkdir()
+            {"pkgconfig_c": pkgconfig_c, "pkgconfig_cpp": pkgconfig_cpp,
+             "two_objects": two_objects, "cmake": cmake}[kind](prefix, folder / "work")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+int first(void);
+int second(void);
+
+int main(void) {
+  return first() || second();
+}
