@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prefetches run at any size and alignment, ask for as much as the plan says, and change nothing.
+#include "arena.hpp"
+#include "ops/prefetch.hpp"
+#include "runtime/host/host_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+struct Bench {
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Arena> src;
+
+  Bench() {
+    device = open_test_device();
+    if (!device) return;
+    TW_REQUIRE_OK(device->create_stream(&stream));
+    src = std::make_unique<Arena>(device, *stream, 1 << 20);
+    std::mt19937_64 random(1);
+    src->fill_random(random);
+  }
+};
+
+void check_case(Bench& bench, const PrefetchDesc& desc, uint64_t offset) {
+  INFO("rows " << desc.rows << " columns " << desc.columns << " pitch " << desc.pitch << " offset "
+               << offset << " " << dtype_name(desc.dtype));
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(PrefetchPlan::create(bench.device, desc, &plan));
+  INFO(plan->explain());
+  TW_REQUIRE_OK(bench.stream->synchronize());
+  const BoxCounters before = host_counters(*bench.device);
+  TW_REQUIRE_OK(
+      static_cast<PrefetchPlan&>(*plan).run(*bench.stream, bench.src->address() + offset));
+  TW_REQUIRE_OK(bench.stream->synchronize());
+  if (bench.device->info().kind != DeviceKind::host) return;
+  const BoxCounters after = host_counters(*bench.device);
+  CHECK(after.boxes_loaded == before.boxes_loaded);
+  if (offset % 16 == desc.alignment % 16)
+    CHECK(after.boxes_prefetched - before.boxes_prefetched == plan->info().boxes_prefetched);
+}
+
+}  // namespace
+
+TEST_CASE("prefetch: ranges and matrices of any size and alignment") {
+  Bench bench;
+  if (!bench.device) return;
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 400; ++i) {
+    PrefetchDesc desc;
+    const DType types[] = {DType::U8, DType::BF16, DType::F32, DType::B128};
+    desc.dtype = types[pick(random, 0, 3)];
+    const int64_t bytes = dtype_bytes(desc.dtype);
+    const int64_t most[] = {3, 40, 700, 5000};
+    desc.columns = pick(random, 1, most[pick(random, 0, 3)]);
+    desc.rows = pick(random, 1, std::min<int64_t>(300, 400000 / ((desc.columns + 16) * bytes)));
+    if (pick(random, 0, 2)) desc.pitch = desc.columns + pick(random, 0, 16);
+    if (pick(random, 0, 2) == 0) {
+      const int64_t unit = std::max<int64_t>(1, 16 / bytes);
+      desc.pitch = (desc.columns + unit - 1) / unit * unit + pick(random, 0, 3) * unit;
+    }
+    const uint64_t offset = static_cast<uint64_t>(pick(random, 0, 16) * bytes);
+    // The promise that makes the plan's numbers those of this address, where there is one.
+    const uint64_t lowest = offset % 16 & (~(offset % 16) + 1);
+    if (lowest >= static_cast<uint64_t>(bytes)) desc.alignment = static_cast<uint32_t>(lowest);
+    check_case(bench, desc, offset);
+  }
+  const auto after = bench.src->read();
+  CHECK(first_difference(after, bench.src->image()) == -1);
+}
+
+TEST_CASE("prefetch: nothing to do, and refusals") {
+  Bench bench;
+  if (!bench.device) return;
+  std::unique_ptr<Plan> plan;
+  PrefetchDesc desc{.rows = 0, .columns = 100};
+  TW_REQUIRE_OK(PrefetchPlan::create(bench.device, desc, &plan));
+  TW_REQUIRE_OK(static_cast<PrefetchPlan&>(*plan).run(*bench.stream, 0));
+  const auto refused = [&](PrefetchDesc d) {
+    return PrefetchPlan::create(bench.device, d, &plan).code();
+  };
+  CHECK(refused({.rows = -1, .columns = 1}) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused({.rows = 1, .columns = -1}) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused({.rows = 2, .columns = 8, .pitch = 7}) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused({.rows = 2, .columns = 8, .alignment = 3}) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused({.rows = INT64_MAX, .columns = INT64_MAX}) == Code::ERROR_OVERFLOW);
+  TW_REQUIRE_OK(PrefetchPlan::create(bench.device, {.rows = 2, .columns = 8}, &plan));
+  const auto& prefetch = static_cast<PrefetchPlan&>(*plan);
+  CHECK(prefetch.run(*bench.stream, 0).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(prefetch.run(*bench.stream, bench.src->address() + 1).code() == Code::ERROR_MISALIGNED);
+}
