@@ -41,11 +41,11 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
       if (row.feature == feature::host) {
         ++host_rows;
         CHECK(row.shard == -1);
-        CHECK(row.host != nullptr);
+        CHECK(bool(row.host));
       } else {
         CHECK(row.shard >= 0);
         CHECK(row.shard < shards);
-        CHECK(row.host == nullptr);
+        CHECK(!row.host);
         used.insert(row.shard);
       }
     }
