@@ -70,4 +70,35 @@ Status composition(const Layout& a, const Layout& b, Layout* out) {
   return builder.finish();
 }
 
+namespace {
+
+Status compose_by_mode(const Layout& a, Node node, const Tiler& tiler, Node at, int level, int join,
+                       LayoutBuilder* builder) {
+  if (tiler.is_free(at)) {
+    builder->subtree(a, node, level, join);
+    return Code::OK;
+  }
+  if (!tiler.is_tuple(at)) return compose(a, node, tiler.body, at, level, join, builder);
+  const int rank = a.shape.rank(node), wanted = tiler.body.shape.rank(at);
+  if (wanted > rank)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler", .got = wanted, .limit = rank},
+                "the tiler has %d entries where the layout has %d mode%s", wanted, rank,
+                rank == 1 ? "" : "s");
+  Children c(a.shape, node);
+  for (Children entry(tiler.body.shape, at); entry; entry.next(), c.next()) {
+    TW_TRY(compose_by_mode(a, *c, tiler, *entry, level + 1, join, builder));
+    join = level + 1;
+  }
+  return Code::OK;
+}
+
+}  // namespace
+
+Status composition(const Layout& a, const Tiler& tiler, Layout* out) {
+  LayoutBuilder builder(out);
+  TW_TRY(compose_by_mode(a, a.root(), tiler, tiler.root(), 0, 0, &builder));
+  builder.frame(a);
+  return builder.finish();
+}
+
 }  // namespace tw

@@ -10,6 +10,8 @@
 // only by carries that cancel; composition_exact.cpp looks at that.
 #include "layout/composition.hpp"
 
+#include <type_traits>
+
 #include "base/checked.hpp"
 
 namespace tw {
@@ -57,7 +59,13 @@ Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>
               Reach* reach) {
   out->count = 0;
   if (s == 1) {
-    out->push(1, Value{});
+    // The stride is free. Coordinates keep theirs, so that the tuples keep their length.
+    Value value{};
+    if constexpr (std::is_same_v<Value, Stride>)
+      for (int c = 0; c < channels.count; ++c)
+        if (!add_value(channels.channel[c].radix, step[c], c == 0, &value))
+          return Outcome::overflows;
+    out->push(1, value);
     return Outcome::done;
   }
   int64_t remainder[kMaxLeaves];

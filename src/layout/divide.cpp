@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Divides: a layout seen as a tile and the tiles that there are.
+//
+// logical_divide(A, B) = A o (B, complement(B, size(A))): the first mode is one tile, the second
+// steps from tile to tile. The other three divides take the same modes in another order:
+//   logical  ((tile_0,rest_0),(tile_1,rest_1),...)      zipped  ((tile_0,...),(rest_0,...))
+//   tiled    ((tile_0,...),rest_0,...)                   flat    (tile_0,...,rest_0,...)
+// Modes behind the tiler's rank are kept: behind the rest.
+#include "base/checked.hpp"
+#include "layout/algebra.hpp"
+#include "layout/complement.hpp"
+#include "layout/composition.hpp"
+
+namespace tw {
+namespace {
+
+Status rank_too_large(const Tiler& tiler, Node at, int rank) {
+  const int wanted = tiler.body.shape.rank(at);
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler", .got = wanted, .limit = rank},
+              "the tiler has %d entries where the layout has %d mode%s", wanted, rank,
+              rank == 1 ? "" : "s");
+}
+
+// Tile and rest of one mode, into two builders.
+struct Parts {
+  LayoutBuilder* tile;
+  LayoutBuilder* rest;
+};
+
+Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
+                   int level, int join_tile, int join_rest) {
+  const Layout& b = tiler.body;
+  if (tiler.is_free(at)) {  // the whole mode is the tile
+    parts.tile->subtree(layout, node, level, join_tile);
+    parts.rest->leaf(1, int64_t{0}, level, join_rest);
+    return Code::OK;
+  }
+  if (b.shape.is_leaf(at) && b.stride[at.begin] == 1 && layout.shape.is_leaf(node) &&
+      !layout.coordinates) {
+    // n:1 of one mode s:d needs no composition.
+    const int64_t s = layout.shape.value[node.begin], d = layout.stride[node.begin];
+    const int64_t n = b.shape.value[at.begin], tiles = s / n + (s % n != 0);
+    int64_t step = 0;
+    if (!checked_mul(n, d, &step))
+      return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the tile exceeds 64 bits");
+    parts.tile->leaf(n, n == 1 ? 0 : d, level, join_tile);
+    parts.rest->leaf(tiles, tiles == 1 ? 0 : step, level, join_rest);
+    return Code::OK;
+  }
+  Layout both, pair;
+  LayoutBuilder builder(&both);
+  builder.subtree(b, at, 1, 1);
+  TW_TRY(put_complement(b, at, size(layout, node), 1, 1, &builder));
+  TW_TRY(builder.finish());
+  LayoutBuilder composed(&pair);
+  TW_TRY(compose(layout, node, both, both.root(), 0, 0, &composed));
+  TW_TRY(composed.finish());
+  parts.tile->subtree(pair, pair.mode(0), level, join_tile);
+  parts.rest->subtree(pair, pair.mode(1), level, join_rest);
+  return Code::OK;
+}
+
+Status divide_tuple(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
+                    int level, int join_tile, int join_rest) {
+  if (!tiler.is_tuple(at))
+    return divide_mode(layout, node, tiler, at, parts, level, join_tile, join_rest);
+  if (tiler.body.shape.rank(at) > layout.shape.rank(node))
+    return rank_too_large(tiler, at, layout.shape.rank(node));
+  Children entry(tiler.body.shape, at);
+  for (Children c(layout.shape, node); c; c.next()) {
+    if (entry) {
+      TW_TRY(divide_tuple(layout, *c, tiler, *entry, parts, level + 1, join_tile, join_rest));
+      join_tile = level + 1;
+      entry.next();
+    } else {
+      parts.rest->subtree(layout, *c, level + 1, join_rest);
+    }
+    join_rest = level + 1;
+  }
+  return Code::OK;
+}
+
+// The tiles and the rests, each a layout of its own.
+Status divide(const Layout& layout, const Tiler& tiler, Layout* tile, Layout* rest) {
+  LayoutBuilder tile_builder(tile), rest_builder(rest);
+  TW_TRY(divide_tuple(layout, layout.root(), tiler, tiler.root(), {&tile_builder, &rest_builder}, 0,
+                      0, 0));
+  TW_TRY(tile_builder.finish());
+  return rest_builder.finish();
+}
+
+Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Node at, int level,
+                        int join, LayoutBuilder* builder) {
+  if (tiler.is_free(at)) {
+    builder->subtree(layout, node, level, join);
+    return Code::OK;
+  }
+  if (!tiler.is_tuple(at)) {
+    Layout tile, rest;
+    LayoutBuilder tile_builder(&tile), rest_builder(&rest);
+    TW_TRY(divide_mode(layout, node, tiler, at, {&tile_builder, &rest_builder}, 0, 0, 0));
+    TW_TRY(tile_builder.finish());
+    TW_TRY(rest_builder.finish());
+    builder->subtree(tile, tile.root(), level + 1, join);
+    builder->subtree(rest, rest.root(), level + 1, level + 1);
+    return Code::OK;
+  }
+  if (tiler.body.shape.rank(at) > layout.shape.rank(node))
+    return rank_too_large(tiler, at, layout.shape.rank(node));
+  Children entry(tiler.body.shape, at);
+  for (Children c(layout.shape, node); c; c.next()) {
+    if (entry) {
+      TW_TRY(divide_logically(layout, *c, tiler, *entry, level + 1, join, builder));
+      entry.next();
+    } else {
+      builder->subtree(layout, *c, level + 1, join);
+    }
+    join = level + 1;
+  }
+  return Code::OK;
+}
+
+void put_modes(const Layout& layout, LayoutBuilder* builder) {
+  for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);
+}
+
+}  // namespace
+
+Status logical_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  LayoutBuilder builder(out);
+  TW_TRY(divide_logically(layout, layout.root(), tiler, tiler.root(), 0, 0, &builder));
+  builder.frame(layout);
+  return builder.finish();
+}
+
+Status zipped_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  Layout tile, rest;
+  TW_TRY(divide(layout, tiler, &tile, &rest));
+  LayoutBuilder builder(out);
+  builder.subtree(tile, tile.root(), 1, 1);
+  builder.subtree(rest, rest.root(), 1, 1);
+  builder.frame(layout);
+  return builder.finish();
+}
+
+Status tiled_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  Layout tile, rest;
+  TW_TRY(divide(layout, tiler, &tile, &rest));
+  LayoutBuilder builder(out);
+  builder.subtree(tile, tile.root(), 1, 1);
+  put_modes(rest, &builder);
+  builder.frame(layout);
+  return builder.finish();
+}
+
+Status flat_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  Layout tile, rest;
+  TW_TRY(divide(layout, tiler, &tile, &rest));
+  LayoutBuilder builder(out);
+  put_modes(tile, &builder);
+  put_modes(rest, &builder);
+  builder.frame(layout);
+  return builder.finish();
+}
+
+}  // namespace tw
