@@ -71,9 +71,10 @@ Status CudaDevice::get_kernel(CUlibrary library, const char* name, LaunchTarget*
   CUkernel kernel = nullptr;
   const CUresult found = cu_.LibraryGetKernel(&kernel, library, name);
   if (found == CUDA_ERROR_NOT_FOUND)
-    return fail(Code::ERROR_NOT_FOUND,
-                {.argument = "name", .driver_result = static_cast<int32_t>(found)},
-                "name is \"%s\", and the module has no such kernel: is it extern \"C\" and __global__?", name);
+    return fail(
+        Code::ERROR_NOT_FOUND, {.argument = "name", .driver_result = static_cast<int32_t>(found)},
+        "name is \"%s\", and the module has no such kernel: is it extern \"C\" and __global__?",
+        name);
   TW_TRY(check(found, "cuLibraryGetKernel"));
   TW_TRY(check(cu_.KernelGetFunction(&out->function, kernel), "cuKernelGetFunction"));
   // Lazy loading ends here, so that a launch never loads.
