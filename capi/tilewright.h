@@ -29,12 +29,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TW_VERSION_MAJOR 0
-#define TW_VERSION_MINOR 1
-#define TW_VERSION_PATCH 0
+#define TW_VERSION_MAJOR 0 /**< breaks programs when it changes */
+#define TW_VERSION_MINOR 1 /**< new things */
+#define TW_VERSION_PATCH 0 /**< corrections */
 
 #if defined(__GNUC__)
-#define TW_API __attribute__((visibility("default")))
+#define TW_API __attribute__((visibility("default"))) /**< exported */
 #else
 #define TW_API
 #endif
@@ -53,7 +53,7 @@ struct CUctx_st;
 /** A result; one of the TW_ERROR_ numbers or TW_OK. Values never change. */
 typedef int32_t tw_status;
 enum {
-  TW_OK = 0,
+  TW_OK = 0, /**< done */
   /* Initialisation and driver. */
   TW_ERROR_NO_DRIVER = 1,          /**< libcuda.so.1 cannot be loaded */
   TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
@@ -92,8 +92,8 @@ enum {
 
 /** Details of a failure, see tw_last_error_info(). */
 typedef struct tw_error_info {
-  uint32_t struct_size;
-  tw_status status;
+  uint32_t struct_size;  /**< set by the caller */
+  tw_status status;      /**< of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
   int32_t index;         /**< element of the argument, or -1 */
   const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
@@ -109,7 +109,7 @@ enum { TW_LOG_ERROR = 1, TW_LOG_WARNING = 2, TW_LOG_INFO = 3, TW_LOG_DEBUG = 4 }
 /** Receives one log line; `message` is valid during the call alone. Called from any thread. */
 typedef void (*tw_log_callback)(void *user, tw_log_level level, const char *message);
 
-/** The library's version as major * 10000 + minor * 100 + patch.
+/** The library's version. @return major * 10000 + minor * 100 + patch.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API uint32_t tw_version(void);
 
@@ -189,14 +189,14 @@ TW_API const char *tw_dtype_name(tw_dtype dtype);
 
 /** @defgroup device Device
  *  @{ */
-typedef struct tw_device tw_device;
-typedef struct tw_stream tw_stream;
-typedef struct tw_event tw_event;
-typedef struct tw_layout tw_layout;
-typedef struct tw_tensor_map tw_tensor_map;
-typedef struct tw_module tw_module;
-typedef struct tw_kernel tw_kernel;
-typedef struct tw_plan tw_plan;
+typedef struct tw_device tw_device;         /**< A GPU, or the CPU reference. */
+typedef struct tw_stream tw_stream;         /**< A queue of work of one device. */
+typedef struct tw_event tw_event;           /**< A point in a stream's work. */
+typedef struct tw_layout tw_layout;         /**< A shape and its strides; belongs to no device. */
+typedef struct tw_tensor_map tw_tensor_map; /**< A descriptor that the TMA reads. */
+typedef struct tw_module tw_module;         /**< Loaded GPU code of the caller's. */
+typedef struct tw_kernel tw_kernel;         /**< A function of a module. */
+typedef struct tw_plan tw_plan;             /**< An operation, made ready to run. */
 
 /** The two kinds of device. Nothing ever falls from one to the other in silence. */
 typedef int32_t tw_device_kind;
@@ -218,18 +218,18 @@ enum {
 
 /** What a device is. Zero where the host device has no such thing. */
 typedef struct tw_device_info {
-  uint32_t struct_size;
-  tw_device_kind kind;
-  int32_t ordinal;       /**< the driver's number; 0 for the host device */
-  int32_t compute_major; /**< compute capability */
-  int32_t compute_minor;
+  uint32_t struct_size;           /**< set by the caller */
+  tw_device_kind kind;            /**< which of the two kinds */
+  int32_t ordinal;                /**< the driver's number; 0 for the host device */
+  int32_t compute_major;          /**< compute capability */
+  int32_t compute_minor;          /**< its minor number */
   int32_t driver_version;         /**< as cuDriverGetVersion says: 13000 is 13.0 */
   int32_t sm_count;               /**< SMs that the context may use; 1 on the host device */
   int32_t max_dynamic_smem_bytes; /**< shared memory that one block can have */
-  uint64_t total_memory_bytes;
-  uint64_t l2_bytes;
-  uint32_t features; /**< TW_FEATURE_ bits */
-  char name[108];    /**< zero-terminated */
+  uint64_t total_memory_bytes;    /**< the device's memory */
+  uint64_t l2_bytes;              /**< size of the L2 cache */
+  uint32_t features;              /**< TW_FEATURE_ bits */
+  char name[108];                 /**< zero-terminated */
 } tw_device_info;
 
 /** How many devices of a kind there are. The host device counts one.
@@ -290,6 +290,7 @@ TW_API tw_status tw_free(tw_device *device, uint64_t address);
 
 /** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
  *  @param[out] stream the caller's, to be given to tw_stream_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
 
@@ -344,11 +345,13 @@ TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t s
 
 /** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
  *  address. @param value 0 to 255. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint64_t bytes);
 
 /** Creates an event, which can time. @param device not NULL.
  *  @param[out] event the caller's, to be given to tw_event_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
 
@@ -363,6 +366,7 @@ TW_API void tw_event_destroy(tw_event *event);
 TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
 
 /** Waits for the event's last record; returns at once where there was none. @param event not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_event_synchronize(tw_event *event);
 
@@ -399,6 +403,7 @@ TW_API tw_status tw_layout_parse(const char *text, tw_layout **layout);
 /** Makes a flat layout. @param rank 1 to TW_LAYOUT_MAX_LEAVES. @param shape rank extents, each at
  *  least 1. @param stride rank strides, or NULL for the compact column-major ones.
  *  @param[out] layout the caller's, for tw_layout_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_create(int32_t rank, const int64_t *shape, const int64_t *stride,
                                   tw_layout **layout);
@@ -415,6 +420,7 @@ TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t 
                                   size_t *length);
 
 /** Number of coordinates: the product of the shape. @param layout not NULL. @param[out] size it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
 
@@ -425,19 +431,27 @@ TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
 TW_API tw_status tw_layout_cosize(const tw_layout *layout, int64_t *cosize);
 
 /** Number of modes at the top; 1 for a layout that is a single `extent:stride`.
- *  @param layout not NULL. @param[out] rank it. @threadsafety{any thread} @since 0.1 */
+ *  @param layout not NULL. @param[out] rank it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_rank(const tw_layout *layout, int32_t *rank);
 
 /** Depth of nesting: 0 for a single `extent:stride`, 1 for a flat tuple.
- *  @param layout not NULL. @param[out] depth it. @threadsafety{any thread} @since 0.1 */
+ *  @param layout not NULL. @param[out] depth it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_depth(const tw_layout *layout, int32_t *depth);
 
 /** Number of leaves, that is of integers in the shape. @param layout not NULL.
- *  @param[out] leaves it. @threadsafety{any thread} @since 0.1 */
+ *  @param[out] leaves it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
 
 /** One mode of a layout as a layout. @param layout not NULL. @param mode from 0 to rank - 1.
- *  @param[out] out the caller's, for tw_layout_destroy(). @threadsafety{any thread} @since 0.1 */
+ *  @param[out] out the caller's, for tw_layout_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_mode(const tw_layout *layout, int32_t mode, tw_layout **out);
 
 /** Coordinate to index. @param layout not NULL. @param coord one linear coordinate (count 1), one
@@ -460,7 +474,9 @@ TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord
 
 /** Linear coordinate to flat coordinate, one number for each leaf. @param layout not NULL.
  *  @param linear from 0 to size - 1. @param[out] coord the numbers. @param capacity numbers that
- *  coord can hold, at least leaves. @threadsafety{any thread} @since 0.1 */
+ *  coord can hold, at least leaves.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int64_t *coord,
                                    int32_t capacity);
 
@@ -475,7 +491,9 @@ TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t 
  *  left. @param tile extents of the tile, each at least 1. @param coord which tile, one for each
  *  tiled mode. @param[out] out the tile's layout, the caller's. @param[out] offset the index of the
  *  tile's first element, to be added to the layout's; for basis strides it is part of out and 0
- *  here. @threadsafety{any thread} @since 0.1 */
+ *  here.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
                                       const int64_t *coord, tw_layout **out, int64_t *offset);
 /** @} */
@@ -532,36 +550,36 @@ enum {
 /** Description of a tensor map, with the fields of cuTensorMapEncodeTiled and
  *  cuTensorMapEncodeIm2col, innermost first. */
 typedef struct tw_tensor_map_desc {
-  uint32_t struct_size;
-  tw_dtype dtype;
-  int32_t rank; /**< 1 to 5; 3 to 5 for im2col */
-  tw_interleave interleave;
-  tw_swizzle swizzle;
-  tw_l2_promotion l2_promotion;
-  tw_oob_fill oob_fill;
-  tw_tensor_map_kind kind;
-  uint64_t global_address;
-  uint64_t global_dim[5];     /**< elements */
-  uint64_t global_strides[5]; /**< bytes; [i] is the pitch of dimension i + 1; [4] is unused */
-  uint32_t box_dim[5];        /**< elements; tiled maps alone */
-  uint32_t element_strides[5];
-  int32_t wide_mode;           /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
-  uint32_t channels_per_pixel; /**< this and what follows: im2col maps alone */
-  uint32_t pixels_per_column;
-  int32_t lower_corner[3]; /**< of the bounding box: W, H, D; im2col wide has W alone */
-  int32_t upper_corner[3]; /**< relative to the last element */
-  int32_t reserved;        /**< 0 */
+  uint32_t struct_size;         /**< set by the init function */
+  tw_dtype dtype;               /**< element type */
+  int32_t rank;                 /**< 1 to 5; 3 to 5 for im2col */
+  tw_interleave interleave;     /**< TW_INTERLEAVE_ */
+  tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
+  tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
+  tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
+  tw_tensor_map_kind kind;      /**< tiled or im2col */
+  uint64_t global_address;      /**< device address of the tensor */
+  uint64_t global_dim[5];       /**< elements */
+  uint64_t global_strides[5];   /**< bytes; [i] is the pitch of dimension i + 1; [4] is unused */
+  uint32_t box_dim[5];          /**< elements; tiled maps alone */
+  uint32_t element_strides[5];  /**< 1 to 8; reads each n-th element */
+  int32_t wide_mode;            /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
+  uint32_t channels_per_pixel;  /**< this and what follows: im2col maps alone */
+  uint32_t pixels_per_column;   /**< pixels of one box (im2col) */
+  int32_t lower_corner[3];      /**< of the bounding box: W, H, D; im2col wide has W alone */
+  int32_t upper_corner[3];      /**< relative to the last element */
+  int32_t reserved;             /**< 0 */
 } tw_tensor_map_desc;
 
 /** A broken rule, see tw_tensor_map_check(). */
 typedef struct tw_rule_violation {
-  uint32_t struct_size;
+  uint32_t struct_size; /**< set by the caller */
   int32_t index;        /**< element of the argument, or -1 */
   const char *rule;     /**< stable id; lives for ever */
   const char *argument; /**< field of the description; lives for ever */
-  int64_t got;
-  int64_t limit;
-  char message[472]; /**< the rule in a sentence, with the numbers, and what would work */
+  int64_t got;          /**< what was passed */
+  int64_t limit;        /**< what the rule allows */
+  char message[472];    /**< the rule in a sentence, with the numbers, and what would work */
 } tw_rule_violation;
 
 /** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
@@ -593,17 +611,21 @@ TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 
 /** Copies out the 128 bytes, to any address. A kernel wants them 64-byte aligned, which
  *  tw_launch() and the parameter space see to. @param map not NULL. @param[out] bytes room for 128.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
 /** The description that a map was made from. @param map not NULL.
  *  @param[in,out] desc struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
 /** The coordinate tensor: the layout that gives TMA coordinates for the tensor's coordinates, modes
  *  outermost first as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
- *  @param map not NULL. @param[out] layout the caller's. @threadsafety{any thread} @since 0.1 */
+ *  @param map not NULL. @param[out] layout the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
 /** Describes a map in words: extents, box, bytes of a transaction, and whether a store through it
@@ -619,14 +641,14 @@ TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, s
  *  @{ */
 /** What a kernel needs and may have. */
 typedef struct tw_kernel_info {
-  uint32_t struct_size;
+  uint32_t struct_size;      /**< set by the caller */
   int32_t registers;         /**< a thread */
   int32_t static_smem_bytes; /**< a block */
   int32_t local_bytes;       /**< a thread: stack and spills */
   int32_t max_threads;       /**< a block */
   int32_t binary_version;    /**< 90 for sm_90 */
-  int32_t param_count;
-  int32_t param_bytes; /**< up to the end of the last parameter */
+  int32_t param_count;       /**< number of parameters */
+  int32_t param_bytes;       /**< up to the end of the last parameter */
 } tw_kernel_info;
 
 /** Programmatic dependent launch: the kernel may start before its predecessor is done, and must
@@ -635,7 +657,7 @@ enum { TW_LAUNCH_PROGRAMMATIC = 1 };
 
 /** How to launch a kernel. */
 typedef struct tw_launch_desc {
-  uint32_t struct_size;
+  uint32_t struct_size;        /**< set by the init function */
   uint32_t flags;              /**< TW_LAUNCH_ bits */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
@@ -667,17 +689,23 @@ TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **
 TW_API void tw_kernel_destroy(tw_kernel *kernel);
 
 /** What the kernel needs. @param kernel not NULL. @param[in,out] info struct_size set by the
- *  caller. @threadsafety{any thread} @since 0.1 */
+ *  caller.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
 
 /** How much of a launch fits the device at once. @param kernel not NULL. @param desc not NULL.
  *  @param[out] blocks_per_sm blocks of this size that one SM holds. @param[out] clusters clusters
- *  of this size that the device holds. @threadsafety{any thread} @since 0.1 */
+ *  of this size that the device holds.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
                                      int32_t *blocks_per_sm, int32_t *clusters);
 
 /** Fills a launch description: one block of 128 threads, no cluster, no dynamic shared memory.
- *  @param[out] desc not NULL. @threadsafety{any thread} @since 0.1 */
+ *  @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc);
 
 /** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
@@ -702,22 +730,22 @@ enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, 
 
 /** What a plan will do, for a run at its described sizes and promised alignments. */
 typedef struct tw_plan_info {
-  uint32_t struct_size;
-  tw_op op;
-  const char *kernel; /**< symbol of the kernel; lives for ever */
-  uint32_t grid[3];
-  uint32_t block[3];
-  uint32_t cluster[3];
-  uint32_t tile[3]; /**< rows, columns (and k for a GEMM) of one tile, elements */
-  uint32_t stages;
-  uint32_t dynamic_smem_bytes;
-  uint64_t boxes_loaded; /**< tensor-map boxes and bulk rows from global to shared memory */
-  uint64_t boxes_stored; /**< likewise from shared to global memory */
-  uint64_t boxes_prefetched;
-  uint64_t bytes_read; /**< of the operands, each counted once */
-  uint64_t bytes_written;
-  uint64_t flops;           /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes; /**< that a run must bring */
+  uint32_t struct_size;        /**< set by the caller */
+  tw_op op;                    /**< the operation */
+  const char *kernel;          /**< symbol of the kernel; lives for ever */
+  uint32_t grid[3];            /**< blocks */
+  uint32_t block[3];           /**< threads */
+  uint32_t cluster[3];         /**< blocks */
+  uint32_t tile[3];            /**< rows, columns (and k for a GEMM) of one tile, elements */
+  uint32_t stages;             /**< of the ring in shared memory */
+  uint32_t dynamic_smem_bytes; /**< a block */
+  uint64_t boxes_loaded;       /**< tensor-map boxes and bulk rows from global to shared memory */
+  uint64_t boxes_stored;       /**< likewise from shared to global memory */
+  uint64_t boxes_prefetched;   /**< into the L2 cache */
+  uint64_t bytes_read;         /**< of the operands, each counted once */
+  uint64_t bytes_written;      /**< likewise */
+  uint64_t flops;              /**< 2 m n k for a GEMM */
+  uint64_t workspace_bytes;    /**< that a run must bring */
 } tw_plan_info;
 
 /** Copies with up to this many dimensions can be described. */
@@ -726,8 +754,8 @@ enum { TW_MAX_RANK = 8 };
 /** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
  *  strides here. */
 typedef struct tw_copy_desc {
-  uint32_t struct_size;
-  tw_dtype dtype;
+  uint32_t struct_size;   /**< set by the init function */
+  tw_dtype dtype;         /**< any type; alone its size matters */
   int32_t rank;           /**< 1 to 8 */
   uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
   uint32_t dst_alignment; /**< likewise for the destination */
@@ -739,36 +767,36 @@ typedef struct tw_copy_desc {
 
 /** Addresses of a copy's run: of the elements with coordinate 0. */
 typedef struct tw_copy_args {
-  uint32_t struct_size;
-  uint32_t reserved; /**< 0 */
-  uint64_t src;
-  uint64_t dst;
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t src;         /**< device address */
+  uint64_t dst;         /**< device address */
 } tw_copy_args;
 
 /** Brings a tensor of rank 1 or 2 into the L2 cache. */
 typedef struct tw_prefetch_desc {
-  uint32_t struct_size;
-  tw_dtype dtype;
-  int64_t rows;       /**< 1 for a plain range */
-  int64_t columns;    /**< elements of a row */
-  int64_t pitch;      /**< elements between rows; 0: columns */
-  uint32_t alignment; /**< bytes the address is promised to be a multiple of; 0: none */
-  uint32_t max_sms;   /**< upper bound of SMs to use; 0: all */
+  uint32_t struct_size; /**< set by the init function */
+  tw_dtype dtype;       /**< any type; alone its size matters */
+  int64_t rows;         /**< 1 for a plain range */
+  int64_t columns;      /**< elements of a row */
+  int64_t pitch;        /**< elements between rows; 0: columns */
+  uint32_t alignment;   /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
 } tw_prefetch_desc;
 
 /** Address of a prefetch's run. */
 typedef struct tw_prefetch_args {
-  uint32_t struct_size;
-  uint32_t reserved; /**< 0 */
-  uint64_t src;
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t src;         /**< device address */
 } tw_prefetch_args;
 
 /** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]; an index
  *  outside the table gives zeros. Scatter: the other way; an index outside the table writes
  *  nothing, and where several i name one row each element comes from one of them. */
 typedef struct tw_rows_desc {
-  uint32_t struct_size;
-  tw_dtype dtype;
+  uint32_t struct_size;      /**< set by the init function */
+  tw_dtype dtype;            /**< any type; alone its size matters */
   tw_dtype index_dtype;      /**< TW_DTYPE_I32 */
   uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
   int64_t table_rows;        /**< rows of the table */
@@ -783,12 +811,12 @@ typedef struct tw_rows_desc {
 
 /** Addresses of a gather's or scatter's run. */
 typedef struct tw_rows_args {
-  uint32_t struct_size;
-  uint32_t reserved; /**< 0 */
-  uint64_t table;
-  uint64_t index;  /**< aligned to its type */
-  uint64_t packed; /**< destination of a gather, source of a scatter */
-  int64_t count;   /**< indices of this run; -1: the plan's */
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t table;       /**< device address of row 0, column 0 */
+  uint64_t index;       /**< aligned to its type */
+  uint64_t packed;      /**< destination of a gather, source of a scatter */
+  int64_t count;        /**< indices of this run; -1: the plan's */
 } tw_rows_args;
 
 /** Order of a matrix in memory. */
@@ -800,59 +828,69 @@ enum {
 
 /** D = alpha * A B + beta * C with f32 accumulation; A is m x k, B is k x n, C and D are m x n. */
 typedef struct tw_gemm_desc {
-  uint32_t struct_size;
-  tw_dtype ab_dtype; /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
-  tw_dtype d_dtype;  /**< ab_dtype or TW_DTYPE_F32; C has the same */
-  tw_order a_order;
-  tw_order b_order;
-  tw_order d_order; /**< of C and D */
-  int64_t m;        /**< at most, for a run */
-  int64_t n;
-  int64_t k;
-  int64_t lda; /**< leading dimensions, elements; 0: packed */
-  int64_t ldb;
-  int64_t ldc;
-  int64_t ldd;
+  uint32_t struct_size; /**< set by the init function */
+  tw_dtype ab_dtype;    /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
+  tw_dtype d_dtype;     /**< ab_dtype or TW_DTYPE_F32; C has the same */
+  tw_order a_order;     /**< of A */
+  tw_order b_order;     /**< of B */
+  tw_order d_order;     /**< of C and D */
+  int64_t m;            /**< at most, for a run */
+  int64_t n;            /**< columns of B and D */
+  int64_t k;            /**< columns of A, rows of B */
+  int64_t lda;          /**< leading dimensions, elements; 0: packed */
+  int64_t ldb;          /**< of B */
+  int64_t ldc;          /**< of C */
+  int64_t ldd;          /**< of D */
   uint32_t a_alignment; /**< bytes the addresses are promised to be multiples of; 0: none */
-  uint32_t b_alignment;
-  uint32_t c_alignment;
-  uint32_t d_alignment;
-  uint32_t max_sms;  /**< upper bound of SMs to use; 0: all */
-  uint32_t reserved; /**< 0 */
+  uint32_t b_alignment; /**< of B */
+  uint32_t c_alignment; /**< of C */
+  uint32_t d_alignment; /**< of D */
+  uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
+  uint32_t reserved;    /**< 0 */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
 typedef struct tw_gemm_args {
-  uint32_t struct_size;
-  float alpha;       /**< 1 by default; with 0 neither A nor B is read */
-  float beta;        /**< 0 by default, and then C is not read */
-  uint32_t reserved; /**< 0 */
-  uint64_t a;
-  uint64_t b;
-  uint64_t c; /**< may equal d */
-  uint64_t d;
-  int64_t m; /**< rows of this run; -1: the plan's */
+  uint32_t struct_size; /**< set by the init function */
+  float alpha;          /**< 1 by default; with 0 neither A nor B is read */
+  float beta;           /**< 0 by default, and then C is not read */
+  uint32_t reserved;    /**< 0 */
+  uint64_t a;           /**< device address of A */
+  uint64_t b;           /**< device address of B */
+  uint64_t c;           /**< may equal d */
+  uint64_t d;           /**< device address of D */
+  int64_t m;            /**< rows of this run; -1: the plan's */
 } tw_gemm_args;
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc);
-/** As tw_copy_desc_init(). @param[out] args not NULL. @threadsafety{any thread} @since 0.1 */
+/** As tw_copy_desc_init(). @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_copy_args_init(tw_copy_args *args);
-/** As tw_copy_desc_init(). @param[out] desc not NULL. @threadsafety{any thread} @since 0.1 */
+/** As tw_copy_desc_init(). @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc);
-/** As tw_copy_desc_init(). @param[out] args not NULL. @threadsafety{any thread} @since 0.1 */
+/** As tw_copy_desc_init(). @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args);
 /** As tw_copy_desc_init(): i32 indices. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
 /** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args);
 /** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc);
 /** As tw_copy_desc_init(): alpha 1, beta 0, m -1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
 
@@ -877,6 +915,7 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
 
 /** Enqueues a prefetch. Done means issued, not arrived. @param plan from tw_prefetch_plan().
  *  @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
 
@@ -919,7 +958,9 @@ TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_arg
 TW_API void tw_plan_destroy(tw_plan *plan);
 
 /** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
- *  the caller. @threadsafety{any thread} @since 0.1 */
+ *  the caller.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 
 /** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
