@@ -728,7 +728,8 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
 typedef int32_t tw_op;
 enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, TW_OP_GEMM = 5 };
 
-/** What a plan will do, for a run at its described sizes and promised alignments. */
+/** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
+ *  promised, for addresses that are multiples of 16, as every allocator gives. */
 typedef struct tw_plan_info {
   uint32_t struct_size;        /**< set by the caller */
   tw_op op;                    /**< the operation */
@@ -797,7 +798,7 @@ typedef struct tw_prefetch_args {
 typedef struct tw_rows_desc {
   uint32_t struct_size;      /**< set by the init function */
   tw_dtype dtype;            /**< any type; alone its size matters */
-  tw_dtype index_dtype;      /**< TW_DTYPE_I32 */
+  tw_dtype index_dtype;      /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
   int64_t table_rows;        /**< rows of the table */
   int64_t table_pitch;       /**< elements between rows of the table; 0: column + columns */
