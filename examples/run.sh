@@ -123,7 +123,7 @@ runs() {
   local status=0
   say "$1"
   "${@:2}" >"$data/output" 2>&1 || status=$?
-  cat "$data/output"
+  sed 's/^/  /' "$data/output"
   case $status in
     0) checked "$1" ;;
     77) skip "$1: $(sed -n 's/^skipped: //p' "$data/output")" ;;
@@ -149,7 +149,7 @@ npy() {
   rm -f "$result"
   say "$name"
   if ! "$out/npy_ops/npy_ops" "$op" "${inputs[@]}" ${box:+--box "$box"} -o "$result" \
-    --device "$device"; then
+    --device "$device" | sed 's/^/  /'; then
     wrong "$name"
     return
   fi
