@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The struct_size rule, exceptions and texts at the boundary of the C API.
+#include "boundary.hpp"
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "doctest_main.hpp"
+
+// A struct as it could be after one more version: `extra` was added behind `b`.
+struct Grown {
+  uint32_t struct_size;
+  int32_t a;
+  int64_t b;
+  int64_t extra;
+};
+// The same, from the version after that.
+struct Future {
+  Grown known;
+  int64_t unknown;
+};
+
+namespace tw::capi {
+namespace {
+
+constexpr StructSizes kSizes{16, sizeof(Grown), alignof(Grown)};
+
+TEST_CASE("a description may be shorter, equal or longer") {
+  Future in{{.struct_size = 16, .a = 1, .b = 2, .extra = 3}, 0};
+  Grown out{.struct_size = 0, .a = -1, .b = -1, .extra = 77};
+  REQUIRE(read_struct_bytes(&in, "desc", kSizes, &out).ok());
+  CHECK(out.struct_size == sizeof(Grown));
+  CHECK(out.a == 1);
+  CHECK(out.b == 2);
+  CHECK(out.extra == 77);  // the default
+
+  in.known.struct_size = sizeof(Grown);
+  REQUIRE(read_struct_bytes(&in, "desc", kSizes, &out).ok());
+  CHECK(out.extra == 3);
+
+  in.known.struct_size = sizeof(Future);
+  REQUIRE(read_struct_bytes(&in, "desc", kSizes, &out).ok());
+  in.unknown = int64_t{1} << 56;  // its last byte
+  CHECK(read_struct_bytes(&in, "desc", kSizes, &out).code() == Code::ERROR_STRUCT_SIZE);
+}
+
+TEST_CASE("a struct_size of no version is refused before anything is read") {
+  Grown in{};
+  Grown out{};
+  for (const uint32_t size : {0u, 4u, 8u, 15u, 17u, 20u, 4097u, 4104u, 0xffffffffu}) {
+    CAPTURE(size);
+    in.struct_size = size;
+    CHECK(read_struct_bytes(&in, "desc", kSizes, &out).code() == Code::ERROR_STRUCT_SIZE);
+    CHECK(clear_struct_bytes(&in, "desc", kSizes).code() == Code::ERROR_STRUCT_SIZE);
+    CHECK(in.struct_size == size);
+  }
+  CHECK(read_struct_bytes(nullptr, "desc", kSizes, &out).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(std::string(last_error().message) == "desc is NULL");
+}
+
+TEST_CASE("information goes out no further than the caller has room") {
+  const Grown value{.struct_size = 99, .a = 1, .b = 2, .extra = 3};
+  Future out;
+  for (const uint32_t size : {16u, 24u, 32u}) {
+    std::memset(static_cast<void*>(&out), 0xee, sizeof out);
+    out.known.struct_size = size;
+    REQUIRE(clear_struct_bytes(&out, "info", kSizes).ok());
+    write_struct_bytes(&out, kSizes, &value);
+    CHECK(out.known.struct_size == size);
+    CHECK(out.known.b == 2);
+    CHECK(out.known.extra == (size >= 24 ? 3 : static_cast<int64_t>(0xeeeeeeeeeeeeeeeeu)));
+    CHECK(out.unknown == (size >= 32 ? 0 : static_cast<int64_t>(0xeeeeeeeeeeeeeeeeu)));
+  }
+}
+
+TEST_CASE("no exception leaves the library") {
+  CHECK(guard([]() -> Status { throw std::bad_alloc(); }) == TW_ERROR_OUT_OF_MEMORY);
+  CHECK(guard([]() -> Status { throw std::runtime_error("broken"); }) == TW_ERROR_INTERNAL);
+  CHECK(std::string(last_error().message).find("broken") != std::string::npos);
+  CHECK(guard([]() -> Status { throw 1; }) == TW_ERROR_INTERNAL);
+  CHECK(guard([]() -> Status { return Code::OK; }) == TW_OK);
+}
+
+TEST_CASE("texts are cut and terminated, and say what they need") {
+  char buffer[8];
+  size_t length = 0;
+  CHECK(write_text("1234567", buffer, sizeof buffer, &length).ok());
+  CHECK(std::string(buffer) == "1234567");
+  CHECK(length == 8);
+  CHECK(write_text("12345678", buffer, sizeof buffer, &length).code() ==
+        Code::ERROR_BUFFER_TOO_SMALL);
+  CHECK(std::string(buffer) == "1234567");
+  CHECK(length == 9);
+  CHECK(write_text("12345678", nullptr, 0, &length).ok());  // asks for the length alone
+  CHECK(length == 9);
+  CHECK(write_text("x", nullptr, 0, nullptr).code() == Code::ERROR_BUFFER_TOO_SMALL);
+  CHECK(write_text("x", nullptr, 8, &length).code() == Code::ERROR_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace tw::capi
