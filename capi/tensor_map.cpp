@@ -7,6 +7,7 @@
 #include "layout_handle.hpp"
 #include "tensor_map/check.hpp"
 #include "tensor_map/explain.hpp"
+#include "tensor_map/propose.hpp"
 #include "tensor_map_desc.hpp"
 
 using namespace tw;        // NOLINT
@@ -24,7 +25,10 @@ Status check_arch(int32_t arch) {
 }
 
 // Writes as many violations as there is room for.
-Status write_violations(const Violations& broken, tw_rule_violation* out, int32_t capacity) {
+Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violations& broken,
+                        tw_rule_violation* out, int32_t capacity) {
+  TensorMapDesc proposed;
+  const bool found = capacity > 0 && propose(desc, arch, broken, &proposed);
   // Elements lie as far apart as the caller's struct is long.
   const size_t pitch = capacity > 0 ? out->struct_size : 0;
   auto* at = reinterpret_cast<unsigned char*>(out);
@@ -41,6 +45,12 @@ Status write_violations(const Violations& broken, tw_rule_violation* out, int32_
                             .limit = violation.limit,
                             .message = {}};
     format_violation(violation, value.message, sizeof value.message);
+    const size_t used = std::strlen(value.message);
+    if (used + 2 < sizeof value.message) {
+      std::memcpy(value.message + used, ". ", 3);
+      format_proposal(desc, found ? &proposed : nullptr, value.message + used + 2,
+                      sizeof value.message - used - 2);
+    }
     write_struct(element, value);
   }
   return Code::OK;
@@ -72,9 +82,9 @@ tw_status tw_tensor_map_check(const tw_tensor_map_desc* desc, tw_arch arch,
     Violations broken;
     check_all(checked, arch, &broken);
     if (broken.count == 0) return Code::OK;
-    TW_TRY(write_violations(broken, violations, capacity));
+    TW_TRY(write_violations(checked, arch, broken, violations, capacity));
     if (count) *count = broken.count;
-    return check(checked, arch);
+    return report(checked, arch, broken);
   });
 }
 

@@ -49,6 +49,11 @@ constexpr CornerRange corner_range(int32_t rank) {
                    : (rank == 4 ? CornerRange{-128, 127} : CornerRange{-16, 15});
 }
 
+/// What addresses and strides must be multiples of.
+int64_t global_alignment(const TensorMapDesc& desc);
+/// Positions of an im2col map's bounding box along spatial dimension i, as the driver counts them.
+int64_t bounding_positions(const TensorMapDesc& desc, int32_t i);
+
 struct Violation {
   Rule rule;
   int32_t index;  ///< element of the argument, or -1
@@ -77,6 +82,10 @@ bool known_arch(int32_t arch);
 
 /// Lists every rule that the description breaks on the target.
 void check_all(const TensorMapDesc& desc, int32_t arch, Violations* out);
+
+/// The failure of a description that breaks rules: the first one, and a description that would be
+/// accepted.
+Status report(const TensorMapDesc& desc, int32_t arch, const Violations& violations);
 
 /// The rule's sentence with the violation's numbers; cut to `capacity` bytes with the zero.
 void format_violation(const Violation& violation, char* buffer, size_t capacity);

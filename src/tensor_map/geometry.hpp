@@ -31,11 +31,27 @@ constexpr uint32_t swizzle_period(Swizzle swizzle) {
   return span == 0 ? 16 : span * 8;
 }
 
+/// The packed types count elements of 4 or 6 bits one by one, in groups of sixteen; dtypes.inc has
+/// the size of a group as it lies in shared memory.
+constexpr bool is_packed(DType dtype) {
+  return dtype == DType::U4X16_ALIGN8B || dtype == DType::U4X16_ALIGN16B ||
+         dtype == DType::U6X16_ALIGN16B;
+}
+/// The packed types whose groups of sixteen take sixteen bytes of shared memory.
+constexpr bool is_padded(DType dtype) {
+  return is_packed(dtype) && dtype != DType::U4X16_ALIGN8B;
+}
+
+/// Bits of one element of a tensor map, in shared memory.
+inline uint32_t element_bits(DType dtype) {
+  return static_cast<uint32_t>(dtype_bits(dtype)) / (is_packed(dtype) ? 16 : 1);
+}
+
 /// Bytes of the box along dimension 0. Dimension 0 has no element stride in this: where interleave
 /// is none the copy engine ignores it.
 inline uint64_t row_bytes(const TensorMapDesc& desc) {
   const uint64_t elements = desc.kind == MapKind::tiled ? desc.box_dim[0] : desc.channels_per_pixel;
-  return elements * static_cast<uint64_t>(dtype_bytes(desc.dtype));
+  return elements * element_bits(desc.dtype) / 8;
 }
 
 /// Bytes from a row to the next in shared memory.

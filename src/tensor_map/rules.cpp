@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tensor_map/check.hpp"
+#include "tensor_map/propose.hpp"
 
 namespace tw {
 namespace {
@@ -75,18 +76,26 @@ void format_violation(const Violation& violation, char* buffer, size_t capacity)
 Status check(const TensorMapDesc& desc, int32_t arch) {
   Violations violations;
   check_all(desc, arch, &violations);
-  if (violations.count == 0) return {};
+  return violations.count == 0 ? Status() : report(desc, arch, violations);
+}
+
+Status report(const TensorMapDesc& desc, int32_t arch, const Violations& violations) {
   const Violation& first = violations.items[0];
   const RuleRow& row = rule_row(first.rule);
-  char message[480];
+  TensorMapDesc proposed;
+  const bool found = propose(desc, arch, violations, &proposed);
+  char message[512];
+  char proposal[384];
   format_violation(first, message, sizeof message);
+  format_proposal(desc, found ? &proposed : nullptr, proposal, sizeof proposal);
   return fail(Code::ERROR_RULE,
               {.argument = row.argument,
                .index = first.index,
                .rule = row.id,
                .got = first.got,
                .limit = first.limit},
-              "%s%s", message, violations.count > 1 ? " (and other rules are broken)" : "");
+              "%s%s. %s", message, violations.count > 1 ? " (and other rules are broken)" : "",
+              proposal);
 }
 
 }  // namespace tw
