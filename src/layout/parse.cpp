@@ -135,7 +135,6 @@ Status Parser::swizzle(BitSwizzle* out) {
 Status Parser::sum(Stride* out) {
   *out = Stride();
   do {
-    Stride term;
     int64_t value = 0;
     TW_TRY(integer(&value));
     int index_of[kMaxBasisDepth];

@@ -19,7 +19,7 @@ int64_t ceil_div_signed(int64_t a, int64_t b) {
 class Search {
  public:
   Search(StridedTerm* terms, int32_t count, int64_t* budget)
-      : terms_(terms), count_(count), budget_(budget) {
+      : terms_(terms), budget_(budget) {
     std::sort(terms, terms + count,
               [](const StridedTerm& a, const StridedTerm& b) { return a.step > b.step; });
     // What the terms from k on reach together, and what all their sums are multiples of.
@@ -51,7 +51,6 @@ class Search {
 
  private:
   StridedTerm* terms_;
-  int32_t count_;
   int64_t* budget_;
   int64_t reach_[kMaxTerms + 1];
   int64_t divisor_[kMaxTerms + 1];

@@ -25,7 +25,9 @@ constexpr struct {
 
 TEST_CASE("kernel_table: every row says what it needs, where it is and what it is called") {
   std::set<std::string> symbols;
-  for (const auto& [family, shards] : kFamilies) {
+  for (const auto& entry : kFamilies) {
+    const Family family = entry.family;
+    const int32_t shards = entry.shards;
     int host_rows = 0;
     std::set<int32_t> used;
     for (const KernelRow& row : kernel_rows(family)) {
@@ -56,7 +58,9 @@ TEST_CASE("kernel_table: every row says what it needs, where it is and what it i
 }
 
 TEST_CASE("kernel_table: an image for every shard that this build has, and for no other") {
-  for (const auto& [family, shards] : kFamilies) {
+  for (const auto& entry : kFamilies) {
+    const Family family = entry.family;
+    const int32_t shards = entry.shards;
     const bool built = kernel_image(family, 0).size != 0;
     for (int32_t shard = 0; shard < shards; ++shard)
       CHECK((kernel_image(family, shard).size != 0) == built);

@@ -32,7 +32,8 @@ TEST_CASE("an error says where and what was expected") {
     Code code;
     const char* message;
   } const cases[] = {
-      {"", Code::ERROR_PARSE, "at character 1 of the text \"\": expected an integer, but the text ends"},
+      {"", Code::ERROR_PARSE,
+       "at character 1 of the text \"\": expected an integer, but the text ends"},
       {"(4,8:1", Code::ERROR_PARSE, "at character 5 of the text \"(4,8:1\": expected ',' or ')'"},
       {"(4,8):(1,2", Code::ERROR_PARSE, "at character 11"},
       {"(4,8):1", Code::ERROR_PARSE, "at character 7"},
@@ -58,12 +59,12 @@ TEST_CASE("an error says where and what was expected") {
       {"(4,4):(1@0,1@0@0)", Code::ERROR_INVALID_ARGUMENT, "1@0 beside"},
       {"(0,0) o 4:1@2", Code::ERROR_INVALID_ARGUMENT, "the origin lacks"},
   };
-  for (const auto& [text, code, message] : cases) {
+  for (const auto& entry : cases) {
     Layout layout;
-    CAPTURE(text);
-    CHECK(parse(text, &layout).code() == code);
+    CAPTURE(entry.text);
+    CHECK(parse(entry.text, &layout).code() == entry.code);
     INFO(last_error().message);
-    CHECK(said(message));
+    CHECK(said(entry.message));
   }
 }
 
