@@ -97,7 +97,7 @@ run() {
     return
   fi
   say "$name: building"
-  if ! ninja -C "$dir" -j "$(nproc)"; then
+  if ! ninja -C "$dir" -j "$(nproc)" -k 20; then
     say "$name: the build failed"
     failed=$((failed + 1))
     return
@@ -137,7 +137,10 @@ for config in $configs; do
         skipped=$((skipped + 1))
         continue
       fi
-      CC=$clang CXX=${clang/clang/clang++} run clang -Dwerror=true -Dcuda=disabled -Dexamples=false
+      # Meson puts ccache before compilers that it finds by itself, not before named ones.
+      if have ccache; then cache='ccache '; else cache=''; fi
+      CC=$cache$clang CXX=$cache${clang/clang/clang++} \
+        run clang -Dwerror=true -Dcuda=disabled -Dexamples=false
       ;;
     *)
       say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang"
