@@ -45,7 +45,7 @@ Status CopyPlan::prepare_method(uint32_t method, uint32_t map_rank, uint32_t sme
 }
 
 Status CopyPlan::prepare() {
-  ring_ = ring_size(*device(), kCopyRingWarps, 0);
+  ring_ = ring_size(*device(), kCopyRingWarps, 0, desc_.stages, desc_.stage_bytes);
   const uint32_t smem = ring_.dynamic_smem_bytes();
   const bool promised = std::min(desc_.src_alignment, desc_.dst_alignment) >= kAligned;
   bool always = false;  // a method for whatever addresses the promise allows

@@ -22,8 +22,11 @@ struct CopyDesc {
   int64_t shape[kMaxCopyRank] = {};
   int64_t src_stride[kMaxCopyRank] = {};
   int64_t dst_stride[kMaxCopyRank] = {};
-  /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
+  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and the sizes of
+  /// the shared-memory rings, 0 being the library's choice.
   uint32_t methods = ~0u;
+  uint32_t stages = 0;
+  uint32_t stage_bytes = 0;
 };
 
 /// Which bytes an operand can touch, from the caller's address: [low, high).

@@ -34,8 +34,8 @@ Status RowsPlan::create(const std::shared_ptr<Device>& device, Op op, const Rows
 Status RowsPlan::prepare() {
   const RowsDesc& d = problem_.desc;
   Device& dev = *device();
-  ring_ = ring_size(dev, kRowsRingWarps,
-                    op() == Op::scatter ? rows_note_bytes(kRowsMaxStagePieces) : 0);
+  const uint32_t notes = op() == Op::scatter ? rows_note_bytes(kRowsMaxStagePieces) : 0;
+  ring_ = ring_size(dev, kRowsRingWarps, notes, d.stages, d.stage_bytes);
   args_.table_rows = d.table_rows;
   args_.table_pitch = problem_.table_pitch;
   args_.packed_pitch = problem_.packed_pitch;

@@ -26,8 +26,11 @@ struct RowsDesc {
   int64_t columns = 0;
   int64_t count = 0;
   int64_t packed_pitch = 0;
-  /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
+  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and the sizes of
+  /// the shared-memory rings, 0 being the library's choice.
   uint32_t methods = ~0u;
+  uint32_t stages = 0;
+  uint32_t stage_bytes = 0;
 };
 
 /// As tw_rows_args.

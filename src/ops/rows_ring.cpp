@@ -11,15 +11,18 @@ namespace {
 constexpr uint32_t kStages = 6;
 constexpr uint32_t kMinStages = 4;  // kMinRingStages of warp_ring.cuh
 constexpr uint32_t kStageBytes = 8192;
-constexpr uint32_t kMinStageBytes = 2048;
+constexpr uint32_t kMinStageBytes = 1024;
 
 }  // namespace
 
-RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes) {
+RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes, uint32_t stages,
+                   uint32_t stage_bytes) {
   const auto room = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
-  for (uint32_t bytes = kStageBytes; bytes >= kMinStageBytes; bytes /= 2) {
-    const uint32_t stages = std::min(kStages, room / (warps * (bytes + note_bytes + 8)));
-    if (stages >= kMinStages) return {stages, bytes, note_bytes, warps};
+  const uint32_t wanted = stages == 0 ? kStages : std::max(stages, kMinStages);
+  uint32_t bytes = stage_bytes == 0 ? kStageBytes : (stage_bytes + 127) / 128 * 128;
+  for (; bytes >= kMinStageBytes; bytes = bytes / 256 * 128) {
+    const uint32_t fit = std::min(wanted, room / (warps * (bytes + note_bytes + 8)));
+    if (fit >= kMinStages) return {fit, bytes, note_bytes, warps};
   }
   return {};
 }

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_bench.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tw::bench {
+namespace {
+
+constexpr uint64_t kFlushBytes = 256ull << 20;
+
+// Reads 16 bytes a thread at a time and keeps nothing; and writes a hash of each word's place.
+constexpr char kPtx[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry bench_read(.param .u64 base, .param .u64 size)
+{
+  .reg .pred p, q;
+  .reg .b32 a, b, c, d, sum, t, n, i, g;
+  .reg .b64 at, from, unit, units, step, offset;
+  ld.param.u64 from, [base];
+  ld.param.u64 units, [size];
+  mov.u32 t, %tid.x;
+  mov.u32 n, %ntid.x;
+  mov.u32 i, %ctaid.x;
+  mov.u32 g, %nctaid.x;
+  mad.wide.u32 unit, i, n, 0;
+  cvt.u64.u32 offset, t;
+  add.u64 unit, unit, offset;
+  mul.wide.u32 step, g, n;
+  mov.u32 sum, 0;
+loop:
+  setp.ge.u64 p, unit, units;
+  @p bra done;
+  shl.b64 offset, unit, 4;
+  add.u64 at, from, offset;
+  ld.global.v4.u32 {a, b, c, d}, [at];
+  xor.b32 a, a, b;
+  xor.b32 c, c, d;
+  xor.b32 a, a, c;
+  xor.b32 sum, sum, a;
+  add.u64 unit, unit, step;
+  bra loop;
+done:
+  setp.eq.u32 q, sum, 0x5ca1ab1e;
+  @q st.global.u32 [from], sum;
+  ret;
+}
+.visible .entry bench_scramble(.param .u64 base, .param .u64 size)
+{
+  .reg .pred p;
+  .reg .b32 a, b, c, d, t, n, i, g;
+  .reg .b64 at, from, unit, units, step, offset;
+  ld.param.u64 from, [base];
+  ld.param.u64 units, [size];
+  mov.u32 t, %tid.x;
+  mov.u32 n, %ntid.x;
+  mov.u32 i, %ctaid.x;
+  mov.u32 g, %nctaid.x;
+  mad.wide.u32 unit, i, n, 0;
+  cvt.u64.u32 offset, t;
+  add.u64 unit, unit, offset;
+  mul.wide.u32 step, g, n;
+loop:
+  setp.ge.u64 p, unit, units;
+  @p bra done;
+  cvt.u32.u64 a, unit;
+  mad.lo.u32 a, a, 1664525, 1013904223;
+  mad.lo.u32 b, a, 1664525, 1013904223;
+  mad.lo.u32 c, b, 1664525, 1013904223;
+  mad.lo.u32 d, c, 1664525, 1013904223;
+  shl.b64 offset, unit, 4;
+  add.u64 at, from, offset;
+  st.global.v4.u32 [at], {a, b, c, d};
+  add.u64 unit, unit, step;
+  bra loop;
+done:
+  ret;
+}
+)";
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void launch_over(Stream& stream, Kernel& kernel, uint64_t base, uint64_t bytes) {
+  uint64_t units = bytes / 16;
+  void* params[] = {&base, &units};
+  LaunchConfig config;
+  config.grid[0] = 132 * 4;
+  config.block[0] = 512;
+  require(stream.launch_params(kernel, config, params));
+}
+
+}  // namespace
+
+void require(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "%s failed\n", what);
+  std::exit(1);
+}
+
+void require(Status status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s: %s\n", code_name(static_cast<int32_t>(status.code())),
+               last_error().message);
+  std::exit(1);
+}
+
+GpuBench::GpuBench() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    std::printf("skipped: there is no libcuda.so.1\n");
+    std::exit(77);
+  }
+#define TW_BENCH_SYMBOL(name, symbol)                                                    \
+  driver_.name##_ = reinterpret_cast<decltype(driver_.name##_)>(dlsym(library, symbol)); \
+  require(driver_.name##_ != nullptr, symbol);
+#include "symbols.inc"
+#undef TW_BENCH_SYMBOL
+  require(open_cuda_device(0, &device_));
+  CUdevice number;
+  CUcontext context;
+  require(driver_.cuDeviceGet_(&number, 0) == CUDA_SUCCESS, "cuDeviceGet");
+  require(driver_.cuDevicePrimaryCtxRetain_(&context, number) == CUDA_SUCCESS, "primary context");
+  require(driver_.cuCtxSetCurrent_(context) == CUDA_SUCCESS, "cuCtxSetCurrent");
+  require(driver_.cuStreamCreate_(&cuda_stream_, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS,
+          "cuStreamCreate");
+  require(device_->wrap_stream(cuda_stream_, &stream_));
+  require(device_->load_module(kPtx, sizeof kPtx, &module_));
+  require(module_->kernel("bench_read", &read_));
+  require(module_->kernel("bench_scramble", &scramble_));
+  require(device_->allocate(kFlushBytes, &flush_buffer_));
+  launch_over(*stream_, *scramble_, flush_buffer_, kFlushBytes);
+  require(stream_->synchronize());
+}
+
+uint64_t GpuBench::allocate(uint64_t bytes) {
+  uint64_t address = 0;
+  require(device_->allocate((bytes + 255) / 256 * 256, &address));
+  allocations_.push_back(address);
+  launch_over(*stream_, *scramble_, address, (bytes + 255) / 256 * 256);
+  return address;
+}
+
+void GpuBench::upload(uint64_t to, const void* from, uint64_t bytes) {
+  require(stream_->copy_to_device(to, from, bytes));
+  require(stream_->synchronize());
+}
+
+void GpuBench::release_all() {
+  require(stream_->synchronize());
+  for (const uint64_t address : allocations_) require(device_->release(address));
+  allocations_.clear();
+}
+
+void GpuBench::flush() {
+  launch_over(*stream_, *read_, flush_buffer_, kFlushBytes);
+}
+
+std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int repeats) {
+  const size_t count = variants.size();
+  std::vector<std::vector<double>> times(count);
+  std::vector<CUevent> events(2 * count);
+  for (CUevent& event : events)
+    require(driver_.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
+  for (const Variant& variant : variants) variant.enqueue();  // warm-up
+  for (int round = 0; round < repeats; ++round) {
+    for (size_t k = 0; k < count; ++k) {
+      // There and back again, so that no variant always follows the same one.
+      const size_t v = round % 2 ? count - 1 - k : k;
+      flush();
+      require(driver_.cuEventRecord_(events[2 * v], cuda_stream_) == CUDA_SUCCESS, "event");
+      variants[v].enqueue();
+      require(driver_.cuEventRecord_(events[2 * v + 1], cuda_stream_) == CUDA_SUCCESS, "event");
+    }
+    require(stream_->synchronize());
+    for (size_t v = 0; v < count; ++v) {
+      float milliseconds = 0;
+      require(driver_.cuEventElapsedTime_(&milliseconds, events[2 * v], events[2 * v + 1]) ==
+                  CUDA_SUCCESS,
+              "cuEventElapsedTime");
+      times[v].push_back(static_cast<double>(milliseconds) * 1e3);
+    }
+  }
+  for (CUevent& event : events) driver_.cuEventDestroy_(event);
+  std::vector<double> medians;
+  for (const auto& t : times) medians.push_back(median(t));
+  return medians;
+}
+
+std::vector<double> GpuBench::race_graphs(const std::vector<Variant>& variants, int nodes,
+                                          int repeats) {
+  const size_t count = variants.size();
+  std::vector<CUgraphExec> graphs(count);
+  for (size_t v = 0; v < count; ++v) {
+    variants[v].enqueue();
+    require(stream_->synchronize());
+    CUgraph graph = nullptr;
+    require(driver_.cuStreamBeginCapture_(cuda_stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ==
+                CUDA_SUCCESS,
+            "cuStreamBeginCapture");
+    for (int node = 0; node < nodes; ++node) variants[v].enqueue();
+    require(driver_.cuStreamEndCapture_(cuda_stream_, &graph) == CUDA_SUCCESS,
+            "cuStreamEndCapture");
+    require(driver_.cuGraphInstantiateWithFlags_(&graphs[v], graph, 0) == CUDA_SUCCESS,
+            "cuGraphInstantiate");
+    driver_.cuGraphDestroy_(graph);
+  }
+  std::vector<Variant> launches;
+  for (size_t v = 0; v < count; ++v)
+    launches.push_back({variants[v].name, [this, &graphs, v] {
+                          require(driver_.cuGraphLaunch_(graphs[v], cuda_stream_) == CUDA_SUCCESS,
+                                  "cuGraphLaunch");
+                        }});
+  std::vector<double> medians = race(launches, repeats);
+  for (double& us : medians) us /= nodes;
+  for (CUgraphExec graph : graphs) driver_.cuGraphExecDestroy_(graph);
+  return medians;
+}
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    const auto number = [&] {
+      return static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 0));
+    };
+    if (name == "--filter")
+      options.filter = value;
+    else if (name == "--repeats")
+      options.repeats = static_cast<int>(number());
+    else if (name == "--json")
+      options.json = true;
+    else if (name == "--methods")
+      options.methods = number();
+    else if (name == "--stages")
+      options.stages = number();
+    else if (name == "--stage_bytes")
+      options.stage_bytes = number();
+    else
+      require(false, ("argument " + argument).c_str());
+  }
+  return options;
+}
+
+void print_header(const Options& options) {
+  if (options.json) return;
+  std::printf("%-38s %-26s %10s %8s %7s %7s  %s\n", "case", "kernel", "us", "GB/s", "of copy",
+              "wanted", "peer");
+}
+
+void print_line(const Options& options, const Line& line) {
+  const double speed = line.bytes / line.us * 1e-3;
+  const double ratio = line.copy_us > 0 ? line.copy_us / line.us : 0;
+  if (options.json) {
+    std::printf(
+        "{\"case\": \"%s\", \"kernel\": \"%s\", \"bytes\": %.0f, \"us\": %.2f, "
+        "\"copy_us\": %.2f, \"peer\": \"%s\", \"peer_us\": %.2f, \"target\": %.2f}\n",
+        line.name.c_str(), line.kernel.c_str(), line.bytes, line.us, line.copy_us,
+        line.peer.c_str(), line.peer_us, line.target);
+  } else {
+    std::printf("%-38s %-26s %10.2f %8.0f", line.name.c_str(), line.kernel.c_str(), line.us, speed);
+    if (ratio > 0)
+      std::printf(" %7.3f", ratio);
+    else
+      std::printf(" %7s", "");
+    if (line.target > 0)
+      std::printf(" %6.2f%s", line.target, ratio >= line.target ? " " : "!");
+    else
+      std::printf(" %7s", "");
+    if (line.peer_us > 0)
+      std::printf("  %.2fx %s (%.2f us)", line.peer_us / line.us, line.peer.c_str(), line.peer_us);
+    std::printf("\n");
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace tw::bench

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How the benchmarks measure: one GPU, one stream, variants of a case interleaved, medians.
+//
+// Before every timed launch a kernel reads 256 MB, which leaves the L2 full of clean lines that
+// nobody needs. The queue is kept full, so that no gap of the host's is timed. Launches of a few
+// microseconds are timed as graphs of many of them, on a warm L2.
+//
+// One thread; aborts with a message where anything fails: a benchmark has nobody to report to.
+
+#include <cuda.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device.hpp"
+
+namespace tw::bench {
+
+/// Ends the program with the message unless `good`.
+void require(bool good, const char* what);
+void require(Status status);
+
+/// The driver's own copies, for comparison, and what timing needs of it.
+struct Driver {
+#define TW_BENCH_SYMBOL(name, symbol) decltype(&::name) name##_ = nullptr;
+#include "symbols.inc"
+#undef TW_BENCH_SYMBOL
+};
+
+/// One way of doing a case.
+struct Variant {
+  std::string name;
+  std::function<void()> enqueue;
+};
+
+class GpuBench {
+ public:
+  GpuBench();
+  GpuBench(const GpuBench&) = delete;
+  GpuBench& operator=(const GpuBench&) = delete;
+
+  const std::shared_ptr<Device>& device() const { return device_; }
+  Stream& stream() { return *stream_; }
+  CUstream cuda_stream() const { return cuda_stream_; }
+  const Driver& driver() const { return driver_; }
+
+  /// Device memory, filled with random bytes; freed by release_all().
+  uint64_t allocate(uint64_t bytes);
+  void upload(uint64_t to, const void* from, uint64_t bytes);
+  void release_all();
+
+  /// Median microseconds of each variant over `repeats` rounds.
+  std::vector<double> race(const std::vector<Variant>& variants, int repeats);
+  /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
+  std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
+
+ private:
+  void flush();
+
+  Driver driver_;
+  std::shared_ptr<Device> device_;
+  CUstream cuda_stream_ = nullptr;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<Kernel> read_;
+  std::unique_ptr<Kernel> scramble_;
+  uint64_t flush_buffer_ = 0;
+  std::vector<uint64_t> allocations_;
+};
+
+/// Arguments: --filter=TEXT (cases whose name holds it), --repeats=N, --json, --methods=MASK,
+/// --stages=N and --stage_bytes=N (of the rings; 0 is the library's choice).
+struct Options {
+  std::string filter;
+  int repeats = 30;
+  bool json = false;
+  uint32_t methods = ~0u;
+  uint32_t stages = 0;
+  uint32_t stage_bytes = 0;
+};
+Options parse_options(int argc, char** argv);
+inline bool wanted(const Options& options, const std::string& name) {
+  return name.find(options.filter) != std::string::npos;
+}
+
+/// One line of a table: what ran, how fast, against the contiguous copy and against a peer.
+struct Line {
+  std::string name;
+  std::string kernel;
+  double bytes = 0;  ///< read plus written
+  double us = 0;
+  double copy_us = 0;  ///< cuMemcpyAsync moving as many bytes; 0: not measured
+  std::string peer;
+  double peer_us = 0;
+  double target = 0;  ///< of the contiguous copy's speed; 0: none stated
+};
+void print_header(const Options& options);
+void print_line(const Options& options, const Line& line);
+
+}  // namespace tw::bench
