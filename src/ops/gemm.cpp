@@ -30,7 +30,8 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   desc.dtype = type;
   desc.rank = 2;
   desc.swizzle = Swizzle::b128;
-  desc.l2_promotion = L2Promotion::b256;
+  // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
+  desc.l2_promotion = L2Promotion::b128;
   // An empty operand is never read; its map must be one all the same.
   desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
   desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
@@ -81,7 +82,9 @@ Status GemmPlan::prepare() {
   Device& dev = *device();
   const bool maps = pitches_suit_maps(problem_);
   const bool promised = d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment;
-  const KernelRow* fast = maps ? select_gemm(dev, problem_, true) : nullptr;
+  const GemmChoice choice = maps ? select_gemm(dev, problem_, true) : GemmChoice{};
+  const KernelRow* fast = choice.row;
+  split_ = choice.split;
   if (fast) {
     const uint32_t shared =
         gemm_shared(static_cast<u32>(fast->tile[0]), static_cast<u32>(fast->tile[1]),
@@ -92,7 +95,7 @@ Status GemmPlan::prepare() {
   }
   // Addresses that are not promised to suit maps may turn out not to.
   if (!fast || !promised)
-    TW_TRY(prepare_row(dev, Family::gemm, select_gemm(dev, problem_, false), 0, &plain_));
+    TW_TRY(prepare_row(dev, Family::gemm, select_gemm(dev, problem_, false).row, 0, &plain_));
 
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
@@ -156,13 +159,15 @@ uint32_t GemmPlan::fill_units(const PreparedKernel& kernel, GemmArgs* args) cons
 
 LaunchConfig GemmPlan::config(const PreparedKernel& kernel, uint32_t units) const {
   const KernelRow& row = *kernel.row;
-  const auto cluster = static_cast<uint32_t>(row.cluster[0] * row.cluster[1]);
+  const bool split = (row.variant & kGemmSplit) != 0;
+  const auto cluster = split ? split_ : static_cast<uint32_t>(row.cluster[0] * row.cluster[1]);
   const uint32_t sms = usable_sms(*device(), problem_.desc.max_sms);
   // A plain row is small: several blocks share an SM.
   const bool plain = (row.variant & kGemmPlain) != 0;
   const uint32_t room = plain ? sms * 4 : std::min(max_clusters_, std::max(1u, sms / cluster));
   LaunchConfig config;
-  config.grid[0] = std::max(1u, std::min(units, room)) * cluster;
+  // The clusters of a split have one tile each; everything else is persistent.
+  config.grid[0] = std::max(1u, split ? units : std::min(units, room)) * cluster;
   config.block[0] = static_cast<uint32_t>(row.threads);
   config.cluster[0] = cluster;
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
@@ -280,7 +285,7 @@ PlanInfo GemmPlan::info() const {
     const auto blocks = units * static_cast<uint64_t>(row.cluster[0] * row.cluster[1]);
     const auto k_blocks = static_cast<uint64_t>(ceil_div(d.k, row.tile[2]));
     info.boxes_loaded = blocks * k_blocks * (share.a_boxes + share.b_boxes);
-    const int32_t columns = plain_from(d.n, 0);
+    const int32_t columns = split_ > 1 ? 0 : plain_from(d.n, 0);
     info.boxes_stored =
         static_cast<uint64_t>(ceil_div(d.m, 64) * ceil_div(columns, 128 / problem_.out_bytes));
   }

@@ -52,12 +52,18 @@ struct GemmProblem {
 /// Checks every field of the description by name and brings it into the kernels' form.
 Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 
-/// The best row for a problem by the cost model, among those whose feature the device has and that
-/// read A and B through maps (through_maps) or by plain loads; nullptr if there is none.
-const KernelRow* select_gemm(const Device& device, const GemmProblem& problem, bool through_maps);
+/// A row, and how many blocks share each of its tiles along k (1 unless the row splits).
+struct GemmChoice {
+  const KernelRow* row = nullptr;
+  uint32_t split = 1;
+};
 
-/// Nanoseconds that the model of gemm_costs.inc gives a row for a problem on `sms` SMs.
-double gemm_cost(const KernelRow& row, const GemmProblem& problem, uint32_t sms);
+/// The cheapest choice by the cost model, among the rows whose feature the device has and that read
+/// A and B through maps (through_maps) or by plain loads; row is nullptr if there is none.
+GemmChoice select_gemm(const Device& device, const GemmProblem& problem, bool through_maps);
+
+/// Nanoseconds that the model of gemm_costs.inc gives a choice for a problem on `sms` SMs.
+double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t sms);
 
 class GemmPlan final : public Plan {
  public:
@@ -85,6 +91,7 @@ class GemmPlan final : public Plan {
   GemmProblem problem_;
   PreparedKernel boxes_;  // reads A and B through maps
   PreparedKernel plain_;  // for addresses and pitches that maps cannot have
+  uint32_t split_ = 1;    // blocks of boxes_ that share a tile along k
   uint32_t max_clusters_ = 1;
   GemmArgs args_{};  // everything but addresses and the run's sizes
 };

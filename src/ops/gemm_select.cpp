@@ -2,6 +2,7 @@
 // Which row multiplies: pure host code, no GPU needed.
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "base/checked.hpp"
 #include "ops/gemm.hpp"
@@ -20,7 +21,8 @@ constexpr double kOverhang = 1.4;
 RowCost row_cost(const KernelRow& row) {
   constexpr uint32_t kCOOP = 0;
   constexpr uint32_t kPING = kGemmPingpong;
-  const uint32_t schedule = row.variant & kGemmPingpong;
+  constexpr uint32_t kSPLIT = kGemmSplit;
+  const uint32_t schedule = row.variant & (kGemmPingpong | kGemmSplit);
 #define TW_GEMM_COST(tm, tn, cm, cn, wanted, k_block, tile_, launch)          \
   if (row.tile[0] == (tm) && row.tile[1] == (tn) && row.cluster[0] == (cm) && \
       row.cluster[1] == (cn) && schedule == k##wanted)                        \
@@ -41,21 +43,30 @@ bool fits(const KernelRow& row, const GemmProblem& problem, bool through_maps) {
   return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
+// Clusters of `size` blocks, one block an SM, that run at once. SMs come in groups of 16 to 18 that
+// a cluster cannot straddle: 66, 39, 30 and 15 clusters of 2, 3, 4 and 8 on 132 SMs, measured.
+int64_t clusters_at_once(uint32_t sms, int64_t size) {
+  if (size <= 2) return std::max<int64_t>(1, sms / size);
+  return std::max<int64_t>(1, int64_t{sms} * 91 / (100 * size));
+}
+
 }  // namespace
 
-double gemm_cost(const KernelRow& row, const GemmProblem& problem, uint32_t sms) {
+double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t sms) {
+  const KernelRow& row = *choice.row;
   const GemmDesc& d = problem.desc;
   const RowCost cost = row_cost(row);
   const int64_t m = std::max<int64_t>(d.m, 1);
   const int64_t n = std::max<int64_t>(d.n, 1);
-  const int64_t cluster = row.cluster[0] * row.cluster[1];
+  const int64_t cluster = row.cluster[0] * row.cluster[1] * choice.split;
   const int64_t units =
       ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]);
-  const auto tiles = static_cast<double>(ceil_div(units, std::max<int64_t>(1, sms / cluster)));
+  const auto tiles = static_cast<double>(ceil_div(units, clusters_at_once(sms, cluster)));
   double k_block = cost.k_block_ns;
   // A box that hangs over the edge of A loads slower.
   if (row.tile[0] > round_up(m, 64)) k_block *= kOverhang;
-  const double multiply = static_cast<double>(ceil_div(d.k, row.tile[2])) * k_block;
+  const int64_t k_blocks = ceil_div(ceil_div(d.k, row.tile[2]), choice.split);
+  const double multiply = static_cast<double>(k_blocks) * k_block;
   // The output is written by the same SMs: f32 doubles what is not hidden.
   const double write = cost.tile_ns * (problem.out_bytes / 2.0);
   const double bytes = static_cast<double>(m * d.k + d.k * n) * problem.in_bytes +
@@ -63,17 +74,25 @@ double gemm_cost(const KernelRow& row, const GemmProblem& problem, uint32_t sms)
   return cost.launch_ns + std::max(tiles * (multiply + write), bytes / kBytesPerNs);
 }
 
-const KernelRow* select_gemm(const Device& device, const GemmProblem& problem, bool through_maps) {
-  const KernelRow* best = nullptr;
+GemmChoice select_gemm(const Device& device, const GemmProblem& problem, bool through_maps) {
+  constexpr uint32_t kSplits[] = {2, 3, 4, 8};
+  constexpr uint32_t kWhole[] = {1};
+  GemmChoice best;
   double best_cost = std::numeric_limits<double>::infinity();
   const uint32_t sms = usable_sms(device, problem.desc.max_sms);
+  const int64_t k_blocks = ceil_div(problem.desc.k, 64);
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (!(row.feature & device.info().features) || !fits(row, problem, through_maps)) continue;
-    if (static_cast<uint32_t>(row.cluster[0] * row.cluster[1]) > sms) continue;
-    const double cost = gemm_cost(row, problem, sms);
-    if (cost < best_cost) {
-      best = &row;
-      best_cost = cost;
+    const bool splits = (row.variant & kGemmSplit) != 0;
+    for (const uint32_t split : splits ? std::span<const uint32_t>(kSplits) : kWhole) {
+      const auto blocks = static_cast<uint32_t>(row.cluster[0] * row.cluster[1]) * split;
+      if (blocks > sms || (splits && split > k_blocks)) continue;
+      const GemmChoice choice{&row, split};
+      const double cost = gemm_cost(choice, problem, sms);
+      if (cost < best_cost) {
+        best = choice;
+        best_cost = cost;
+      }
     }
   }
   return best;

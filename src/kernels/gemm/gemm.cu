@@ -10,8 +10,9 @@ namespace tw {
 using BF16 = Bf16;
 inline constexpr int kOrderROW = 0;
 inline constexpr int kOrderCOLUMN = 1;
-inline constexpr int kScheduleCOOP = 0;
-inline constexpr int kSchedulePING = 1;
+inline constexpr u32 kScheduleCOOP = 0;
+inline constexpr u32 kSchedulePING = kGemmPingpong;
+inline constexpr u32 kScheduleSPLIT = kGemmSplit;
 }  // namespace tw
 
 #define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, stages, cm, cn,     \

@@ -8,7 +8,7 @@
 namespace tw {
 
 template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK, int kStage,
-          int kAlongM, int kAlongN, int kTakeTurns>
+          int kAlongM, int kAlongN, u32 kSchedule>
 struct GemmConfig {
   using In = InType;
   using Out = OutType;
@@ -17,7 +17,8 @@ struct GemmConfig {
   static constexpr i32 kTileM = kM, kTileN = kN, kTileK = kK, kStages = kStage;
   static constexpr u32 kClusterM = kAlongM, kClusterN = kAlongN;
   static constexpr u32 kCluster = kClusterM * kClusterN;
-  static constexpr bool kPingpong = kTakeTurns != 0;
+  static constexpr bool kPingpong = kSchedule == kGemmPingpong;
+  static constexpr bool kSplit = kSchedule == kGemmSplit;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // Pieces of 64 rows that a warpgroup multiplies at once, and warps that read a stage.
@@ -27,6 +28,9 @@ struct GemmConfig {
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
   static_assert(kShared.total <= 232448, "more shared memory than a block can have");
   static_assert(kClusterM <= 2 && kClusterN <= 2, "gemm_produce's masks");
+  static_assert(!kSplit || kCluster == 1, "a cluster shares k, or A and B");
+  static_assert(!kSplit || (kN + 8) * kM * 4 <= static_cast<int>(kShared.d_offset),
+                "the partial tile takes the place of the ring");
   static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");
 };
 

@@ -11,6 +11,7 @@ constexpr uint32_t kOrderROW = 0;
 constexpr uint32_t kOrderCOLUMN = 1;
 constexpr uint32_t kScheduleCOOP = 0;
 constexpr uint32_t kSchedulePING = kGemmPingpong;
+constexpr uint32_t kScheduleSPLIT = kGemmSplit;
 constexpr DType kAny{};
 
 constexpr KernelRow kRows[] = {

@@ -9,6 +9,8 @@
 // tile whole, and writes it while the other multiplies; a turn passes when all of a tile's products
 // are sent, so that the tensor cores never see two tiles' k blocks interleaved.
 //
+// Split rows: the blocks of a cluster multiply parts of k of one tile, see parts/split.cuh.
+//
 // A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every warp
 // that reads it, in every block of the cluster that the stage was sent to, is done). Blocks of a
 // cluster that share B (along m) or A (along n) load a part each and multicast it. While a tile is
@@ -16,11 +18,27 @@
 
 #include "kernels/gemm/gemm_config.cuh"
 #include "kernels/parts/epilogue.cuh"
+#include "kernels/parts/split.cuh"
 #include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
 namespace tw {
+
+// The k that this block multiplies: all of it, or its part of a split.
+struct GemmSpan {
+  i32 begin, end;
+};
+
+template <class Config>
+__device__ __forceinline__ GemmSpan gemm_span(const GemmArgs& args) {
+  if (!Config::kSplit) return {0, args.k};
+  const i32 blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+  const auto rank = static_cast<i32>(ptx::cluster_rank());
+  const auto size = static_cast<i32>(ptx::cluster_size());
+  const i32 end = (rank + 1) * blocks / size * Config::kTileK;
+  return {rank * blocks / size * Config::kTileK, end < args.k ? end : args.k};
+}
 
 // This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
 // the tile's first line (row of A, column of B), `share` which share it is.
@@ -51,6 +69,7 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
 template <class Config>
 __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
                              i32 unit_step) {
+  const GemmSpan span = gemm_span<Config>(args);
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
   // Blocks that want the same A lie along n, those that want the same B along m.
@@ -64,7 +83,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
         (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank_m)) * Config::kTileM;
     const i32 n0 =
         (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank_n)) * Config::kTileN;
-    for (i32 k = 0; k < args.k; k += Config::kTileK) {
+    for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
       const u32 barrier = ring.full_barrier(ring.stage);
       ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
       ptx::mbarrier_arrive_expect(barrier, Config::kShared.a_bytes + Config::kShared.b_bytes);
@@ -91,11 +110,11 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 // the next block's are sent; a stage is given back one block later.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kPieces][Config::kTileN / 2],
-                                                const GemmArgs& args, GemmRing<Config>& ring,
+                                                GemmSpan span, GemmRing<Config>& ring,
                                                 u32 first_piece) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
-  if (args.k <= 0) {
+  if (span.end <= span.begin) {
 #pragma unroll
     for (auto& piece : d)
 #pragma unroll
@@ -103,7 +122,7 @@ __device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kPieces][Conf
   }
   i32 previous = -1;
   u32 accumulate = 0;
-  for (i32 k = 0; k < args.k; k += Config::kTileK) {
+  for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
     ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
@@ -141,7 +160,8 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.d_bytes;
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
-  const i32 k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+  const GemmSpan span = gemm_span<Config>(args);
+  const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
   if (Config::kPingpong) {
     if (group == 1) {
       ring.skip(k_blocks);
@@ -156,7 +176,7 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     i32 unit_m, unit_n;
     gemm_unit(args, unit, &unit_m, &unit_n);
     gemm_take_turn<Config>(group);
-    gemm_accumulate<Config>(d, args, ring, first_piece);
+    gemm_accumulate<Config>(d, span, ring, first_piece);
     gemm_pass_turn<Config>(group);
     ptx::wgmma_wait<0>();
     if (k_blocks > 0)
@@ -169,9 +189,22 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     const i32 n0 = (unit_n * static_cast<i32>(Config::kClusterN) +
                     static_cast<i32>(rank / Config::kClusterM)) *
                    Config::kTileN;
+    if constexpr (Config::kSplit) {
+      // One unit a cluster, so that the ring is done with: the partial tile takes its place.
+      ptx::named_barrier(1, 128 * Config::kConsumers);
 #pragma unroll
-    for (i32 piece = 0; piece < Config::kPieces; ++piece)
-      epilogue<typename Config::Out>(d[piece], args, staging, turn, group, m0 + piece * 64, n0);
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        split_put<Config::kTileN>(d[piece], ring.base, first_piece + piece);
+      ptx::cluster_arrive();
+      ptx::cluster_wait();
+      split_sum<typename Config::Out, Config::kTileM, Config::kTileN, 128 * Config::kConsumers>(
+          args, ring.base, ptx::cluster_rank(), ptx::cluster_size(), threadIdx.x - 128,
+          unit_m * Config::kTileM, unit_n * Config::kTileN);
+    } else {
+#pragma unroll
+      for (i32 piece = 0; piece < Config::kPieces; ++piece)
+        epilogue<typename Config::Out>(d[piece], args, staging, turn, group, m0 + piece * 64, n0);
+    }
   }
   epilogue_finish();
 }
@@ -199,19 +232,24 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
     ptx::cluster_wait();
   }
 
-  const auto first_unit = static_cast<i32>(blockIdx.x / Config::kCluster);
-  const auto unit_step = static_cast<i32>(gridDim.x / Config::kCluster);
+  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
+  const auto first_unit = static_cast<i32>(blockIdx.x / size);
+  const auto unit_step = static_cast<i32>(gridDim.x / size);
   if (warp < 4) {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 24 : 56>();
     if (warp == 0 && ptx::elect_one())
       gemm_produce<Config>(args, ring, rank, first_unit, unit_step);
     __syncwarp();
+    if (Config::kSplit) {  // the consumers' barrier before they sum
+      ptx::cluster_arrive();
+      ptx::cluster_wait();
+    }
   } else {
     ptx::set_max_registers_up<Config::kConsumers == 2 ? 240 : 224>();
     gemm_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
   }
-  // No block leaves while another may still write into it or arrive on its barriers.
-  if (Config::kCluster > 1) {
+  // No block leaves while another may still write into it, read it or arrive on its barriers.
+  if (Config::kSplit || Config::kCluster > 1) {
     ptx::cluster_arrive();
     ptx::cluster_wait();
   }
