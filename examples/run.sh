@@ -10,6 +10,7 @@
 # Environment: TW_BUILD_DIR      where to build (build/ of the repository)
 #              TW_MESON_OPTIONS  more options for the library, such as -Dprebuilt_kernels=DIR
 #              TW_CHECKER        numpy or c; NumPy is taken where it is found
+#              TW_BUILT          not empty: build nothing, run what an earlier call has built there
 set -euo pipefail
 exec </dev/null
 
@@ -92,10 +93,19 @@ install_library() {
 build_c() { quietly "build-$1" make -C "$examples/c/$1" OUT="$out/$1" "${@:2}"; }
 
 build_cpp() {
-  rm -rf "$out/cpp"
   quietly configure-cpp "$meson" setup "$out/cpp" "$examples/cpp" &&
     quietly build-cpp ninja -C "$out/cpp"
 }
+
+# From a copy, since cargo writes a Cargo.lock beside the sources.
+build_rust() {
+  cp -r "$examples/rust" "$out/rust-project"
+  rm -f "$out/rust-project/Cargo.lock"
+  (cd "$out/rust-project" &&
+    CARGO_TARGET_DIR=$out/rust quietly build-rust cargo build --release --offline)
+}
+
+build_go() { (cd "$examples/go" && quietly build-go go build -o "$out/go/copythengemm" .); }
 
 # The program that makes the inputs and checks the results.
 choose_checker() {
@@ -104,11 +114,7 @@ choose_checker() {
       find_numpy
       checker=("$numpy_python" -B "$examples/check/npy_check.py")
       ;;
-    c)
-      mkdir -p "$out"
-      cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
-      checker=("$out/npy_check")
-      ;;
+    c) checker=("$out/npy_check") ;;
     *)
       say 'TW_CHECKER: numpy or c is needed'
       return 1
@@ -129,6 +135,16 @@ runs() {
     77) skip "$1: $(sed -n 's/^skipped: //p' "$data/output")" ;;
     *) wrong "$1: exit code $status" ;;
   esac
+}
+
+# on_each_device NAME PROGRAM: a program that takes the device's name.
+on_each_device() {
+  if [ ! -x "$2" ]; then
+    skip "$1: there was nothing to build it with"
+    return
+  fi
+  local device
+  for device in "${devices[@]}"; do runs "$1 on $device" "$2" "$device"; done
 }
 
 # npy OP INPUTS... [OPTIONS...]: runs npy_ops on $device and checks what it wrote. A name without a
@@ -260,23 +276,31 @@ check_rust_sizes() {
   fi
 }
 
-install_missing
-if ! find_nvcc; then
-  say 'no nvcc in PATH or /usr/local/cuda: the library is built for the host device only'
-fi
+build_all() {
+  install_missing
+  if ! find_nvcc; then
+    say 'no nvcc in PATH or /usr/local/cuda: the library is built for the host device only'
+  fi
+  install_library
+  say 'building the examples'
+  rm -rf "$out" # perhaps built against an older header
+  mkdir -p "$out"
+  cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
+  for example in first npy_ops; do build_c "$example"; done
+  build_c own_kernel "$out/own_kernel/own_kernel"
+  if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
+  build_cpp
+  check_rust_sizes
+  if have cargo; then build_rust || wrong 'examples/rust does not build'; fi
+  if have go; then build_go || wrong 'examples/go does not build'; fi
+}
+
 unset DESTDIR
-install_library
-choose_checker
+if [ -z "${TW_BUILT:-}" ]; then build_all; fi
 mkdir -p "$data"
+choose_checker
 "${checker[@]}" make "$data"
 make_bad_files
-
-say 'building the examples'
-rm -rf "${out:?}"/{first,npy_ops,own_kernel} # built against an older header, perhaps
-for example in first npy_ops; do build_c "$example"; done
-build_c own_kernel "$out/own_kernel/own_kernel"
-if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
-build_cpp
 
 # Which devices there are, in the words of the program itself.
 gpu=no
@@ -297,37 +321,11 @@ else
 fi
 for device in "${devices[@]}"; do check_operations; done
 check_refusals
-if [ -n "$nvcc" ]; then
+if [ -e "$out/own_kernel/tma_load.fatbin" ]; then
   runs 'examples/c/own_kernel' "$out/own_kernel/own_kernel" "$out/own_kernel/tma_load.fatbin"
 else
   skip 'examples/c/own_kernel: no nvcc to build its kernel'
 fi
-for device in "${devices[@]}"; do runs "examples/cpp on $device" "$out/cpp/windows" "$device"; done
-check_rust_sizes
-if have cargo; then
-  # From a copy, since cargo writes a Cargo.lock beside the sources.
-  rm -rf "$out/rust-project"
-  cp -r "$examples/rust" "$out/rust-project"
-  rm -f "$out/rust-project/Cargo.lock"
-  export CARGO_TARGET_DIR=$out/rust
-  if (cd "$out/rust-project" && quietly build-rust cargo build --release --offline); then
-    for device in "${devices[@]}"; do
-      runs "examples/rust on $device" "$out/rust/release/copy-then-gemm" "$device"
-    done
-  else
-    wrong 'examples/rust does not build'
-  fi
-else
-  skip 'examples/rust: no cargo'
-fi
-if have go; then
-  if (cd "$examples/go" && quietly build-go go build -o "$out/copythengemm" .); then
-    for device in "${devices[@]}"; do
-      runs "examples/go on $device" "$out/copythengemm" "$device"
-    done
-  else
-    wrong 'examples/go does not build'
-  fi
-else
-  skip 'examples/go: no go'
-fi
+on_each_device examples/cpp "$out/cpp/windows"
+on_each_device examples/rust "$out/rust/release/copy-then-gemm"
+on_each_device examples/go "$out/go/copythengemm"
