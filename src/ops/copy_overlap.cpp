@@ -18,8 +18,7 @@ int64_t ceil_div_signed(int64_t a, int64_t b) {
 // term are possible at each depth.
 class Search {
  public:
-  Search(StridedTerm* terms, int32_t count, int64_t* budget)
-      : terms_(terms), budget_(budget) {
+  Search(StridedTerm* terms, int32_t count, int64_t* budget) : terms_(terms), budget_(budget) {
     std::sort(terms, terms + count,
               [](const StridedTerm& a, const StridedTerm& b) { return a.step > b.step; });
     // What the terms from k on reach together, and what all their sums are multiples of.
