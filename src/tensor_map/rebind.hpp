@@ -21,4 +21,16 @@ inline void rebind_dim(TensorMapBytes* bytes, int32_t dimension, uint64_t extent
   word = (word & ~(0xffffffffull << shift)) | (((extent - 1) & 0xffffffffull) << shift);
 }
 
+/// The pitch of dimension + 1, a multiple of 16 below 2^40: 32 bits of it beside each other in
+/// words 1 to 3, the last four together in word 3.
+inline void rebind_stride(TensorMapBytes* bytes, int32_t dimension, uint64_t stride) {
+  const uint64_t units = stride / 16;
+  uint64_t& low = bytes->words[1 + (dimension + 1) / 2];
+  const int low_shift = dimension % 2 == 0 ? 32 : 0;
+  low = (low & ~(0xffffffffull << low_shift)) | (units & 0xffffffffull) << low_shift;
+  const int high_shift = 32 + 4 * dimension;
+  uint64_t& high = bytes->words[3];
+  high = (high & ~(15ull << high_shift)) | (units >> 32 & 15) << high_shift;
+}
+
 }  // namespace tw

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each rule alone, and each pair of rules that can be broken together.
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "breakers.hpp"
+#include "descs.hpp"
+#include "doctest_main.hpp"
+#include "tensor_map/check.hpp"
+#include "tensor_map/fields.hpp"
+#include "tensor_map/propose.hpp"
+
+namespace tw {
+namespace {
+
+using test::Breaker;
+using test::breakers;
+using test::is_right;
+
+TensorMapDesc base_of(const Breaker& breaker) {
+  return breaker.base == MapKind::tiled ? test::tensor4() : test::image(breaker.base);
+}
+
+const Violation* find(const Violations& violations, Rule rule, int32_t index) {
+  for (const Violation& violation : violations)
+    if (violation.rule == rule && violation.index == index) return &violation;
+  return nullptr;
+}
+
+// A proposal is accepted, changes what the broken rules name alone, and keeps half the box where
+// shared memory has room for so much.
+void check_proposal(const TensorMapDesc& desc, int32_t arch, const Violations& violations) {
+  TensorMapDesc proposed;
+  if (!propose(desc, arch, violations, &proposed)) return;
+  Violations left;
+  check_all(proposed, arch, &left);
+  CHECK(left.count == 0);
+  CHECK((changed_fields(desc, proposed) & ~named_fields(violations)) == 0);
+  const bool box_is_free = (named_fields(violations) & field::box_dim) != 0 && desc.rank > 1;
+  if (box_is_free && asked_bytes(desc) <= 2 * static_cast<double>(kMaxBoxBytes) &&
+      (named_fields(violations) & (field::dtype | field::rank)) == 0)
+    CHECK(asked_bytes(proposed) >= asked_bytes(desc) / 2);
+}
+
+TEST_CASE("right descriptions break nothing on any chip") {
+  for (const int32_t arch : {90, 100, 103, 110, 120})
+    for (const TensorMapDesc& desc :
+         {test::tensor4(), test::image(), test::image(MapKind::im2col_wide)}) {
+      Violations violations;
+      check_all(desc, arch, &violations);
+      CHECK(violations.count == 0);
+      CHECK(check(desc, arch).ok());
+    }
+}
+
+TEST_CASE("every rule of rules.inc is broken by a description, and says so with its numbers") {
+  std::set<Rule> seen;
+  for (const Breaker& breaker : breakers()) {
+    const RuleRow& row = rule_row(breaker.rule);
+    const std::string id = row.id;
+    CAPTURE(id);
+    seen.insert(breaker.rule);
+    TensorMapDesc desc = base_of(breaker);
+    breaker.apply(desc);
+    Violations violations;
+    check_all(desc, breaker.arch, &violations);
+    const Violation* violation = find(violations, breaker.rule, breaker.index);
+    REQUIRE(violation != nullptr);
+    CHECK(is_right(*violation, desc, breaker.arch));
+
+    char message[512];
+    format_violation(*violation, message, sizeof message);
+    const std::string text = message;
+    CAPTURE(text);
+    CHECK(std::strchr(message, '{') == nullptr);
+    char number[32];
+    const bool hexadecimal = std::strstr(row.sentence, "{got:x}") != nullptr;
+    std::snprintf(number, sizeof number, hexadecimal ? "0x%llx" : "%lld",
+                  static_cast<long long>(violation->got));
+    CHECK(std::strstr(message, number) != nullptr);
+
+    CHECK(check(desc, breaker.arch).code() == Code::ERROR_RULE);
+    const Violation& first = violations.items[0];
+    CHECK(std::strcmp(last_error().fault.rule, rule_row(first.rule).id) == 0);
+    CHECK(last_error().fault.got == first.got);
+    check_proposal(desc, breaker.arch, violations);
+  }
+  CHECK(static_cast<int32_t>(seen.size()) == rule_count());
+}
+
+TEST_CASE("a rule that is broken alone is mended") {
+  int alone = 0;
+  for (const Breaker& breaker : breakers()) {
+    TensorMapDesc desc = base_of(breaker);
+    breaker.apply(desc);
+    Violations violations;
+    check_all(desc, breaker.arch, &violations);
+    if (violations.count != 1) continue;
+    ++alone;
+    const std::string id = rule_row(breaker.rule).id;
+    CAPTURE(id);
+    TensorMapDesc proposed;
+    CHECK(propose(desc, breaker.arch, violations, &proposed));
+  }
+  CHECK(alone > 40);
+}
+
+using Pair = std::pair<Rule, Rule>;
+constexpr size_t kPairs = 540;
+
+// Holds every violation of a description against its own numbers, and notes the pairs.
+void check_together(const TensorMapDesc& desc, int32_t arch, std::set<Pair>* pairs) {
+  Violations violations;
+  check_all(desc, arch, &violations);
+  REQUIRE(violations.count < Violations::kCapacity);
+  bool news = false;
+  for (const Violation& a : violations) {
+    if (!is_right(a, desc, arch)) {
+      const std::string id = rule_row(a.rule).id;
+      FAIL_CHECK(id << "[" << a.index << "]: got " << a.got << ", limit " << a.limit);
+    }
+    for (const Violation& b : violations)
+      if (a.rule < b.rule) news |= pairs->insert({a.rule, b.rule}).second;
+  }
+  if (news) check_proposal(desc, arch, violations);
+}
+
+// A description with many things at the edge of what is allowed, or beyond.
+TensorMapDesc wild(std::mt19937_64& random) {
+  const auto pick = [&](std::initializer_list<int64_t> values) {
+    return values.begin()[random() % values.size()];
+  };
+  static constexpr DType kTypes[] = {
+#define TW_DTYPE(name, value, bits, map_type, text) DType::name,
+#include "base/dtypes.inc"
+#undef TW_DTYPE
+      static_cast<DType>(99)};
+  TensorMapDesc desc;
+  desc.kind = static_cast<MapKind>(random() % 3);
+  desc.dtype = kTypes[random() % std::size(kTypes)];
+  desc.rank = static_cast<int32_t>(pick({0, 1, 2, 2, 3, 3, 4, 5, 6}));
+  desc.interleave = static_cast<Interleave>(pick({0, 0, 1, 2, 3}));
+  desc.swizzle = static_cast<Swizzle>(random() % 8);
+  desc.l2_promotion = static_cast<L2Promotion>(pick({0, 1, 2, 3, 3, 4}));
+  desc.oob_fill = static_cast<OobFill>(pick({0, 0, 1, 1, 2}));
+  desc.global_address = static_cast<uint64_t>(pick({0, 4096, 4104, 1ll << 57, (1ll << 57) + 8}));
+  for (int i = 0; i < 5; ++i) {
+    desc.global_dim[i] = static_cast<uint64_t>(
+        pick({0, 1, 2, 64, 65, 128, 256, 1ll << 32, (1ll << 32) + 5, (1ll << 31) - 1}));
+    desc.global_strides[i] = static_cast<uint64_t>(
+        pick({0, 16, 24, 32, 256, (1ll << 40) - 32, 1ll << 40, (1ll << 40) + 8}));
+    desc.box_dim[i] = static_cast<uint32_t>(pick({0, 1, 8, 16, 31, 64, 100, 128, 256, 257}));
+    desc.element_strides[i] = static_cast<uint32_t>(pick({0, 1, 1, 1, 2, 8, 9}));
+  }
+  desc.channels_per_pixel = static_cast<uint32_t>(pick({0, 4, 8, 31, 64, 128, 256, 257}));
+  desc.pixels_per_column = static_cast<uint32_t>(pick({0, 1, 64, 256, 1024, 1025}));
+  for (int i = 0; i < 3; ++i) {
+    desc.lower_corner[i] = static_cast<int32_t>(pick({0, -1, -1, 3, -17, -129, 200, -40000}));
+    desc.upper_corner[i] = static_cast<int32_t>(pick({0, -1, 1, -3, 16, 128, -200, 40000}));
+  }
+  desc.wide_mode = static_cast<int32_t>(random() % 3);
+  return desc;
+}
+
+TEST_CASE("pairs of rules that are broken together are both named, with the numbers of both") {
+  std::set<Pair> pairs;
+  for (const Breaker& a : breakers())
+    for (const Breaker& b : breakers())
+      if (a.base == b.base) {
+        TensorMapDesc desc = base_of(a);
+        a.apply(desc);
+        b.apply(desc);
+        check_together(desc, 90, &pairs);
+        check_together(desc, 100, &pairs);
+      }
+  std::mt19937_64 random(20261121);
+  for (int i = 0; i < 60000; ++i) {
+    const TensorMapDesc desc = wild(random);
+    check_together(desc, i % 2 == 0 ? 90 : 100, &pairs);
+  }
+  // Other pairs exclude each other: two values of one field, rules of tiled and of im2col maps, or
+  // a rank that cannot be and a rule of its dimensions.
+  CHECK(pairs.size() >= kPairs);
+}
+
+TEST_CASE("the message of a failed check proposes what is accepted") {
+  TensorMapDesc desc = test::matrix(1024, 512, 128, 128, Swizzle::b128);
+  REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
+  CHECK(std::string(last_error().message) ==
+        "a row of the box (box_dim[0] times the element size) is 256 bytes, wider than the "
+        "swizzle's 128. With box_dim {64, 128} it would be accepted");
+  desc.global_address += 4;
+  REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
+  CHECK(std::string(last_error().message) ==
+        "global_address 0x100004 is not a multiple of 16 bytes (and other rules are broken). With "
+        "global_address 0x100000 and box_dim {64, 128} it would be accepted");
+}
+
+TEST_CASE("texts are cut at the end of the caller's buffer") {
+  TensorMapDesc desc = test::matrix(1024, 512, 128, 128, Swizzle::b128);
+  Violations violations;
+  check_all(desc, 90, &violations);
+  REQUIRE(violations.count == 1);
+  char small[8];
+  std::memset(small, 'x', sizeof small);
+  format_violation(violations.items[0], small, sizeof small - 1);
+  CHECK(std::string(small) == "a row ");
+  CHECK(small[7] == 'x');
+  TensorMapDesc proposed;
+  REQUIRE(propose(desc, 90, violations, &proposed));
+  format_proposal(desc, &proposed, small, sizeof small - 1);
+  CHECK(std::string(small) == "With b");
+  CHECK(small[7] == 'x');
+}
+
+}  // namespace
+}  // namespace tw
