@@ -8,12 +8,6 @@
 
 namespace tw {
 
-Device::Device() : process_(static_cast<int32_t>(getpid())) {}
-
-bool Device::forked() const {
-  return static_cast<int32_t>(getpid()) != process_;
-}
-
 Status Device::alive() const {
   if (const int32_t result = lost_.load(std::memory_order_acquire); result != 0)
     return fail(Code::ERROR_DEVICE_LOST, {.driver_result = result},
@@ -22,10 +16,10 @@ Status Device::alive() const {
     return fail(Code::ERROR_DEVICE_CLOSED, {},
                 "the device of this handle has been destroyed; the handle can only be destroyed");
   if (forked())
-    return fail(Code::ERROR_FORKED, {.got = getpid(), .limit = process_},
+    return fail(Code::ERROR_FORKED, {.got = getpid(), .limit = fork_mark_.process()},
                 "the device was opened by process %d and this is its forked child %d: open devices "
                 "after the fork",
-                process_, static_cast<int>(getpid()));
+                fork_mark_.process(), static_cast<int>(getpid()));
   return Code::OK;
 }
 

@@ -24,6 +24,7 @@
 #include "base/feature.hpp"
 #include "base/status.hpp"
 #include "kernels/kernel_table.hpp"
+#include "runtime/fork_mark.hpp"
 #include "tensor_map/tensor_map.hpp"
 
 struct CUstream_st;
@@ -136,7 +137,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// point of the C API asks this first.
   Status alive() const;
   /// Whether this is another process than the one that opened the device.
-  bool forked() const;
+  bool forked() const { return fork_mark_.forked(); }
   /// Stops the device for good; idempotent. Everything still allocated by it is freed.
   virtual void close() = 0;
 
@@ -155,7 +156,7 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) = 0;
 
  protected:
-  Device();
+  Device() = default;
   /// The first call wins: `result` is the CUresult (or another non-zero number), the text says what
   /// happened and which kernel ran last.
   [[gnu::format(printf, 3, 4)]] void mark_lost(int32_t result, const char* format, ...);
@@ -168,7 +169,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
   std::mutex lost_mutex_;
   char lost_message_[512] = {};  // written once, before lost_
-  int32_t process_;              // pid of the creating process: a forked child must not use it
+  ForkMark fork_mark_;
 };
 
 /// Defined by runtime/host and runtime/cuda (or by its replacement where CUDA is not built).
