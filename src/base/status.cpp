@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -59,8 +60,9 @@ Status fail_context(Status status, const char* format, ...) {
   // A message too long for both keeps its beginning; the cut is intended.
   const int written = std::snprintf(info.message, sizeof info.message, "%s: ", prefix);
   const size_t used = written < 0 ? 0 : static_cast<size_t>(written);
-  std::strncpy(info.message + used, message, sizeof info.message - used - 1);
-  info.message[sizeof info.message - 1] = '\0';
+  const size_t part = std::min(std::strlen(message), sizeof info.message - used - 1);
+  std::memcpy(info.message + used, message, part);
+  info.message[used + part] = '\0';
   return status;
 }
 
