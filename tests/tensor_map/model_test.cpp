@@ -236,6 +236,68 @@ TEST_CASE("reductions") {
   CHECK(result(model::ReduceOp::min, 0xffffffff) == 0xffffffff);
 }
 
+TEST_CASE("gather4 and scatter4 are four one-row boxes behind one another") {
+  Matrix m(32, 64, 64, 1, 16, Swizzle::b128);
+  const int32_t rows[] = {5, 31, 40, 5};
+  Shared shared, expected;
+  const Outcome outcome = model::load_gather4(m.desc, 16, rows, shared.bytes, 1024);
+  REQUIRE(!outcome.fault);
+  CHECK(outcome.transaction_bytes == 4 * 32);
+  CHECK(outcome.shared_end == 1024 + 4 * 128);
+  for (uint32_t i = 0; i < 4; ++i) {
+    const int32_t coord[] = {16, rows[i]};
+    REQUIRE(!model::load_tile(m.desc, coord, expected.bytes, 1024 + i * 128).fault);
+  }
+  CHECK(std::memcmp(shared.bytes, expected.bytes, sizeof shared.bytes) == 0);
+
+  Matrix copy = m;
+  copy.desc.global_address = reinterpret_cast<uint64_t>(copy.data.data() + copy.skip);
+  if (copy.desc.global_address % 16 != 0) return;  // the copy lies elsewhere
+  for (uint16_t& element : copy.data) element = 0;
+  REQUIRE(!model::store_scatter4(copy.desc, 16, rows, shared.bytes, 1024).fault);
+  for (size_t row = 0; row < 32; ++row)
+    for (size_t col = 0; col < 64; ++col) {
+      const bool written = (row == 5 || row == 31) && col >= 16 && col < 32;
+      REQUIRE(copy.at(row, col) == (written ? m.at(row, col) : 0));
+    }
+  const int32_t negative[] = {5, -1, 40, 5};
+  CHECK(!model::load_gather4(m.desc, 16, negative, shared.bytes, 0).fault);
+  CHECK(says(model::store_scatter4(m.desc, 16, negative, shared.bytes, 0), "is -1"));
+  CHECK(says(model::store_scatter4(m.desc, -16, rows, shared.bytes, 0), "is -16"));
+  CHECK(says(model::load_gather4(m.desc, 4, rows, shared.bytes, 0), "coordinate 0 is 4"));
+  CHECK(says(model::load_gather4(test::tensor4(), 0, rows, shared.bytes, 0), "rank 2"));
+}
+
+TEST_CASE("a multicast is the same load for each bit of the mask") {
+  const Matrix m(64, 128, 128, 8, 64, Swizzle::b128);
+  Shared one, a, b, untouched;
+  uint8_t* blocks[16] = {a.bytes, untouched.bytes, b.bytes};
+  const int32_t coord[] = {64, 8};
+  REQUIRE(!model::load_tile(m.desc, coord, one.bytes, 1024).fault);
+  const Outcome outcome = model::load_tile_multicast(m.desc, coord, blocks, 5, 1024);
+  REQUIRE(!outcome.fault);
+  CHECK(outcome.transaction_bytes == 1024);
+  CHECK(std::memcmp(one.bytes, a.bytes, sizeof a.bytes) == 0);
+  CHECK(std::memcmp(one.bytes, b.bytes, sizeof b.bytes) == 0);
+  CHECK(untouched.bytes[1024] == 0xab);
+  CHECK(says(model::load_tile_multicast(m.desc, coord, blocks, 0, 0), "no block"));
+}
+
+TEST_CASE("bulk reductions have the tile reductions' arithmetic") {
+  alignas(16) uint32_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  Shared shared;
+  const uint32_t operand[4] = {10, 20, 30, 0xffffffff};
+  std::memcpy(shared.bytes + 32, operand, 16);
+  const auto address = reinterpret_cast<uint64_t>(data);
+  REQUIRE(!model::reduce_bulk(address + 16, shared.bytes, 32, 16, DType::U32, model::ReduceOp::add)
+               .fault);
+  CHECK(data[3] == 4);
+  CHECK(data[4] == 15);
+  CHECK(data[7] == 7);
+  CHECK(says(model::reduce_bulk(address, shared.bytes, 0, 16, DType::F32, model::ReduceOp::min),
+             "no reduction 1 of f32"));
+}
+
 TEST_CASE("bulk copies move their bytes") {
   alignas(16) uint8_t data[64];
   for (uint8_t i = 0; i < 64; ++i) data[i] = i;

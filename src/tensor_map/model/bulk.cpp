@@ -2,6 +2,7 @@
 // One-dimensional bulk copies, which need no tensor map.
 #include <cstring>
 
+#include "tensor_map/model/reduce_ops.hpp"
 #include "tensor_map/model/rows.hpp"
 
 namespace tw::model {
@@ -31,6 +32,18 @@ Outcome load_bulk(uint64_t global, uint8_t* shared, uint32_t offset, uint32_t by
 Outcome store_bulk(uint64_t global, const uint8_t* shared, uint32_t offset, uint32_t bytes) {
   const Outcome outcome = begin_bulk(global, offset, bytes);
   if (!outcome.fault && bytes != 0) std::memcpy(pointer(global), shared + offset, bytes);
+  return outcome;
+}
+
+Outcome reduce_bulk(uint64_t global, const uint8_t* shared, uint32_t offset, uint32_t bytes,
+                    DType dtype, ReduceOp op) {
+  Outcome outcome = begin_bulk(global, offset, bytes);
+  const ReduceChunk reduce = reduce_chunk(dtype, op);
+  if (!outcome.fault && !reduce)
+    set_fault(&outcome, "illegal instruction: no reduction %d of %s", static_cast<int>(op),
+              dtype_name(dtype));
+  for (uint32_t i = 0; i < bytes && !outcome.fault; i += kChunk)
+    reduce(pointer(global + i), shared + offset + i);
   return outcome;
 }
 

@@ -53,6 +53,17 @@ Outcome reduce_tile(const TensorMapDesc& desc, const int32_t* coord, const uint8
 /// What a prefetch of the box does: it may fault, and moves nothing that can be seen.
 Outcome prefetch_tile(const TensorMapDesc& desc, const int32_t* coord);
 
+/// The same load into the shared memory of each block of a cluster whose bit is set in `mask`, at
+/// the same offset of each; `shared` has 16 entries. Each block's mbarrier counts the transaction.
+Outcome load_tile_multicast(const TensorMapDesc& desc, const int32_t* coord, uint8_t* const* shared,
+                            uint16_t mask, uint32_t offset);
+
+/// Four rows by number through a tiled map of rank 2, as four boxes of one row behind one another.
+Outcome load_gather4(const TensorMapDesc& desc, int32_t column, const int32_t* rows,
+                     uint8_t* shared, uint32_t offset);
+Outcome store_scatter4(const TensorMapDesc& desc, int32_t column, const int32_t* rows,
+                       const uint8_t* shared, uint32_t offset);
+
 /// One column through an im2col map; `offsets` has rank - 2 entries, W first.
 Outcome load_im2col(const TensorMapDesc& desc, const int32_t* coord, const uint16_t* offsets,
                     uint8_t* shared, uint32_t offset);
@@ -61,6 +72,8 @@ Outcome load_im2col(const TensorMapDesc& desc, const int32_t* coord, const uint1
 Outcome load_bulk(uint64_t global, uint8_t* shared, uint32_t offset, uint32_t bytes);
 Outcome store_bulk(uint64_t global, const uint8_t* shared, uint32_t offset, uint32_t bytes);
 
+Outcome reduce_bulk(uint64_t global, const uint8_t* shared, uint32_t offset, uint32_t bytes,
+                    DType dtype, ReduceOp op);
 Outcome prefetch_bulk(uint64_t global, uint32_t bytes);
 
 /// Bytes of shared memory that an operation of the map spans.

@@ -21,6 +21,15 @@ Outcome load_tile(const TensorMapDesc& desc, const int32_t* coord, uint8_t* shar
   return outcome;
 }
 
+Outcome load_tile_multicast(const TensorMapDesc& desc, const int32_t* coord, uint8_t* const* shared,
+                            uint16_t mask, uint32_t offset) {
+  Outcome outcome;
+  if (mask == 0) set_fault(&outcome, "illegal instruction: a multicast to no block");
+  for (uint32_t block = 0; block < 16 && !outcome.fault; ++block)
+    if ((mask >> block & 1) != 0) outcome = load_tile(desc, coord, shared[block], offset);
+  return outcome;
+}
+
 Outcome store_tile(const TensorMapDesc& desc, const int32_t* coord, const uint8_t* shared,
                    uint32_t offset) {
   Outcome outcome;
