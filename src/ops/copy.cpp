@@ -12,6 +12,8 @@ namespace {
 constexpr uint64_t kAligned = static_cast<uint64_t>(kCopyAlignment);
 // Below this a row is too little for a bulk copy of its own, and plain loads do better.
 constexpr int64_t kMinBulkRow = 512;
+// From here on a row is worth an own box or bulk copy, whatever the order of the dimensions around.
+constexpr int64_t kMaxPermuteRow = 64;
 // Blocks of plain loads and stores on one SM, which holds 2,048 threads.
 constexpr uint32_t kStridedBlocks = 4;
 constexpr uint32_t kStridedUnitsOfThread = 4;
@@ -35,11 +37,12 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
   return {};
 }
 
-Status CopyPlan::prepare_method(uint32_t method, uint32_t map_rank, uint32_t smem,
+// `detail` is the maps' rank or the element's bytes, where the method has kernels for each.
+Status CopyPlan::prepare_method(uint32_t method, uint32_t detail, uint32_t smem,
                                 PreparedKernel* out) {
   const KernelRow* row = find_row(*device(), Family::copy, [&](const KernelRow& r) {
-    const uint32_t rank = r.variant >> 8;
-    return (r.variant & 0xff) == method && (rank == 0 || rank == map_rank);
+    const uint32_t serves = r.variant >> 8;
+    return (r.variant & 0xff) == method && (serves == 0 || serves == detail);
   });
   return prepare_row(*device(), Family::copy, row, smem, out);
 }
@@ -49,12 +52,13 @@ Status CopyPlan::prepare() {
   const uint32_t smem = ring_.dynamic_smem_bytes();
   const bool promised = std::min(desc_.src_alignment, desc_.dst_alignment) >= kAligned;
   bool always = false;  // a method for whatever addresses the promise allows
-  if (desc_.methods & bit(kCopyBoxes)) {
+  TW_TRY(prepare_permute());
+  if (!permute_ && (desc_.methods & bit(kCopyBoxes))) {
     if (fill_boxes(shape_, ring_, &box_args_)) TW_TRY(prepare_boxes());
     always = promised && boxes_;
   }
   const bool long_rows = shape_.row_bytes >= kMinBulkRow || !(desc_.methods & bit(kCopyStrided));
-  if (!always && (desc_.methods & bit(kCopyRows)) && long_rows) {
+  if (!always && !permute_ && (desc_.methods & bit(kCopyRows)) && long_rows) {
     const uint32_t warps = usable_sms(*device(), desc_.max_sms) * kCopyRingWarps;
     if (fill_rows(shape_, ring_, 0, warps, &row_args_)) {
       TW_TRY(prepare_method(kCopyRows, 0, smem, &rows_));
@@ -67,10 +71,21 @@ Status CopyPlan::prepare() {
   if (!shape_.empty)
     strided_args_ =
         strided_args(promised_address(desc_.src_alignment), promised_address(desc_.dst_alignment));
-  if (!boxes_ && !rows_ && !strided_)
+  if (!boxes_ && !rows_ && !permute_ && !strided_)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves this copy", desc_.methods);
   return {};
+}
+
+Status CopyPlan::prepare_permute() {
+  if (!(desc_.methods & bit(kCopyPermute)) || shape_.row_bytes >= kMaxPermuteRow) return {};
+  if (!fill_permute(shape_, &permute_args_)) return {};
+  const u32 smem = permute_tables(permute_args_).total;
+  if (smem > static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes)) return {};
+  fit_permute(promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset),
+              promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset),
+              &permute_args_);
+  return prepare_method(kCopyPermute, permute_args_.element_bytes, smem, &permute_);
 }
 
 Status CopyPlan::prepare_boxes() {
@@ -85,6 +100,7 @@ const PreparedKernel& CopyPlan::choose(uint64_t src, uint64_t dst) const {
   const bool aligned = src % kAligned == 0 && dst % kAligned == 0;
   if (boxes_ && aligned) return boxes_;
   if (rows_ && src % kAligned == dst % kAligned) return rows_;
+  if (permute_ && (src | dst) % permute_args_.element_bytes == 0) return permute_;
   return strided_;
 }
 
@@ -102,6 +118,15 @@ LaunchConfig CopyPlan::config(const PreparedKernel& kernel, uint64_t items,
 
 LaunchConfig CopyPlan::box_config() const {
   return config(boxes_, box_args_.tiles, 1);
+}
+LaunchConfig CopyPlan::permute_config() const {
+  // As many blocks an SM as its shared memory and registers hold.
+  const auto room = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
+  const uint32_t blocks = std::clamp(room / (permute_.dynamic_smem_bytes + 1024), 1u, 4u);
+  LaunchConfig c = config(permute_, permute_args_.tiles, 1);
+  const uint64_t most = uint64_t{usable_sms(*device(), desc_.max_sms)} * blocks;
+  c.grid[0] = static_cast<uint32_t>(std::min<uint64_t>(most, permute_args_.tiles));
+  return c;
 }
 LaunchConfig CopyPlan::row_config(const CopyRowArgs& args) const {
   return config(rows_, args.rows * args.chunks, args.stage_chunks);
@@ -146,6 +171,13 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
     args.src = src;
     args.dst = dst;
     return stream.launch(*kernel.kernel, row_config(args), &args, sizeof args);
+  }
+  if (&kernel == &permute_) {
+    CopyPermuteArgs args = permute_args_;
+    fit_permute(src, dst, &args);
+    args.src = src;
+    args.dst = dst;
+    return stream.launch(*kernel.kernel, permute_config(), &args, sizeof args);
   }
   if (!strided_)
     return fail(Code::ERROR_MISALIGNED, {.argument = "src", .rule = "copy_methods"},

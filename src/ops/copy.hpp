@@ -7,6 +7,7 @@
 
 #include "kernels/copy/copy.h"
 #include "ops/copy_methods.hpp"
+#include "ops/copy_permute.hpp"
 #include "ops/copy_shape.hpp"
 #include "ops/plan.hpp"
 
@@ -29,11 +30,13 @@ class CopyPlan final : public Plan {
       : Plan(std::move(device), Op::copy), desc_(desc), shape_(shape) {}
   Status prepare();
   Status prepare_boxes();
-  Status prepare_method(uint32_t method, uint32_t map_rank, uint32_t smem, PreparedKernel* out);
+  Status prepare_permute();
+  Status prepare_method(uint32_t method, uint32_t detail, uint32_t smem, PreparedKernel* out);
   /// The kernel for these addresses, of the first row.
   const PreparedKernel& choose(uint64_t src, uint64_t dst) const;
   LaunchConfig config(const PreparedKernel& kernel, uint64_t items, uint32_t items_of_block) const;
   LaunchConfig box_config() const;
+  LaunchConfig permute_config() const;
   LaunchConfig row_config(const CopyRowArgs& args) const;
   LaunchConfig strided_config(const CopyStridedArgs& args) const;
   CopyRowArgs row_args(uint64_t address) const;
@@ -44,10 +47,12 @@ class CopyPlan final : public Plan {
   RingSize ring_;
   PreparedKernel boxes_;    // rows by tensor-map boxes: addresses are multiples of 16
   PreparedKernel rows_;     // rows by bulk copies: addresses are alike modulo 16
+  PreparedKernel permute_;  // dimensions in another order: addresses are multiples of the unit
   PreparedKernel strided_;  // everything
-  // Everything but addresses; the last two for the promised alignment.
+  // Everything but addresses; the last three for the promised alignment.
   CopyBoxArgs box_args_{};
   CopyRowArgs row_args_{};
+  CopyPermuteArgs permute_args_{};
   CopyStridedArgs strided_args_{};
 };
 

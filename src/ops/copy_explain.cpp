@@ -54,6 +54,11 @@ PlanInfo CopyPlan::info() const {
     info.tile[1] = args.chunk_bytes / static_cast<uint32_t>(shape_.element_bytes);
     info.stages = args.stages;
     info.boxes_loaded = info.boxes_stored = args.rows * args.chunks;
+  } else if (&kernel == &permute_) {
+    take_config(permute_config(), &info);
+    info.tile[0] = permute_args_.src_lines.full;
+    info.tile[1] = permute_args_.src_run.full / static_cast<uint32_t>(shape_.element_bytes);
+    info.stages = kPermuteStages;
   } else {
     const CopyStridedArgs args = strided_args(src, dst);
     take_config(strided_config(args), &info);
@@ -78,6 +83,15 @@ std::string CopyPlan::explain() const {
                 i.block[0], i.tile[0], i.tile[1], i.stages, i.dynamic_smem_bytes, i.boxes_loaded,
                 i.boxes_stored);
   out += text;
+  if (permute_) {
+    std::snprintf(
+        text, sizeof text,
+        "dimensions change their order: tiles of %u runs of %u bytes of the source and %u "
+        "runs of %u bytes of the destination, loaded %u and stored %u bytes at once\n",
+        permute_args_.src_lines.full, permute_args_.src_run.full, permute_args_.dst_lines.full,
+        permute_args_.dst_run.full, permute_args_.load_bytes, permute_args_.store_bytes);
+    return out + text;
+  }
   if (!boxes_) {
     if (shape_.rank == 0)
       out += "one contiguous row needs no tensor map\n";

@@ -249,6 +249,58 @@ TEST_CASE("copy: more tiles than warps, so that rings go round") {
   }
 }
 
+TEST_CASE("copy: permutations of packed tensors, odd extents and every element size") {
+  Bench bench(7);
+  if (!bench.device) return;
+  struct Shape {
+    std::vector<int64_t> extents;
+    std::vector<int> order;
+  };
+  const Shape shapes[] = {{{64, 64}, {1, 0}},
+                          {{128, 130}, {1, 0}},
+                          {{131, 97}, {1, 0}},
+                          {{257, 96}, {1, 0}},
+                          {{1000, 3}, {1, 0}},
+                          {{3, 1000}, {1, 0}},
+                          {{2, 3, 700}, {0, 2, 1}},
+                          {{2, 700, 3}, {0, 2, 1}},
+                          {{5, 40, 33}, {2, 1, 0}},
+                          {{8, 24, 40}, {1, 2, 0}},
+                          {{24, 8, 40}, {2, 0, 1}},
+                          {{6, 48, 32}, {0, 2, 1}},
+                          {{4, 6, 4, 5, 3, 16}, {5, 4, 3, 2, 1, 0}},
+                          {{3, 3, 3, 3, 3, 3, 3, 3}, {7, 6, 5, 4, 3, 2, 1, 0}},
+                          {{2, 4, 2, 4, 2, 4, 2, 8}, {1, 3, 5, 7, 0, 2, 4, 6}}};
+  int permuted = 0;
+  for (const Shape& shape : shapes)
+    for (const DType type : kTypes)
+      for (const int64_t misalignment : {0, 1}) {
+        Case c;
+        CopyDesc& desc = c.desc;
+        desc.dtype = type;
+        desc.rank = static_cast<int32_t>(shape.extents.size());
+        int64_t src_stride[kMaxCopyRank], next = 1;
+        for (size_t d = shape.extents.size(); d-- > 0; next *= shape.extents[d])
+          src_stride[d] = next;
+        if (next * dtype_bytes(type) > static_cast<int64_t>(kArena) - 4096) continue;
+        next = 1;
+        for (size_t k = shape.extents.size(); k-- > 0;) {
+          const auto d = static_cast<size_t>(shape.order[k]);
+          desc.shape[k] = shape.extents[d];
+          desc.src_stride[k] = src_stride[d];
+          desc.dst_stride[k] = next;
+          next *= shape.extents[d];
+        }
+        c.src_offset = 128 + misalignment * dtype_bytes(type);
+        c.dst_offset = 256 + misalignment * dtype_bytes(type);
+        check_case(bench, c);
+        std::unique_ptr<Plan> plan;
+        TW_REQUIRE_OK(CopyPlan::create(bench.device, desc, &plan));
+        permuted += std::string(plan->info().kernel).find("permute") != std::string::npos;
+      }
+  CHECK(permuted > 40);
+}
+
 TEST_CASE("copy: a swizzle error planted in a plan's map changes the result") {
   Bench bench(5);
   if (!bench.device) return;

@@ -2,6 +2,7 @@
 // Emits the copy rows that the target and the shard have.
 #include "kernels/copy/copy_boxes.cuh"
 #include "kernels/copy/copy_bulk_rows.cuh"
+#include "kernels/copy/copy_permute.cuh"
 #include "kernels/copy/copy_strided.cuh"
 #include "kernels/emit.cuh"
 
@@ -15,6 +16,13 @@
       feature, shard,                                                       \
       extern "C" __global__ void __launch_bounds__(tw::kCopyRingWarps * 32) \
           symbol(const __grid_constant__ tw::CopyRowArgs args) { tw::copy_bulk_rows(args); })
+#define TW_COPY_PERMUTE(feature, shard, symbol, element_bytes)          \
+  TW_EMIT(                                                              \
+      feature, shard,                                                   \
+      extern "C" __global__ void __launch_bounds__(tw::kPermuteThreads) \
+          symbol(const __grid_constant__ tw::CopyPermuteArgs args) {    \
+            tw::copy_permute<element_bytes>(args);                      \
+          })
 #define TW_COPY_STRIDED(feature, shard, symbol)                             \
   TW_EMIT(                                                                  \
       feature, shard,                                                       \

@@ -10,8 +10,9 @@
 
 namespace tw {
 
-/// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 and up: for kCopyBoxes the maps' rank.
-enum : u32 { kCopyBoxes = 1, kCopyRows = 2, kCopyStrided = 3 };
+/// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 and up: for kCopyBoxes the maps' rank, for
+/// kCopyPermute the bytes of an element.
+enum : u32 { kCopyBoxes = 1, kCopyRows = 2, kCopyStrided = 3, kCopyPermute = 4 };
 
 inline constexpr u32 kCopyMapRank = 5;
 inline constexpr u32 kCopyRank = 8;

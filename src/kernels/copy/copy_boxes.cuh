@@ -67,8 +67,7 @@ struct BoxMover {
       }
       if (!inside) continue;
       for (u32 byte = 0; byte < args.tail_bytes; ++byte)
-        ptx::store_unit<1>(to + byte, static_cast<unsigned short>(
-                                          ptx::shared_load_u8(stage + row * pitch + from + byte)));
+        ptx::store_unit<1>(to + byte, ptx::shared_load<1>(stage + row * pitch + from + byte));
     }
   }
 };

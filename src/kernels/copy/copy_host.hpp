@@ -10,6 +10,8 @@ class HostEngine;
 void copy_boxes_host(HostEngine& engine, const void* arguments);
 /// CopyRowArgs: each chunk through shared memory by counted bulk copies.
 void copy_rows_host(HostEngine& engine, const void* arguments);
+/// CopyPermuteArgs: each tile through shared memory, element by element.
+void copy_permute_host(HostEngine& engine, const void* arguments);
 /// CopyStridedArgs: unit by unit.
 void copy_strided_host(HostEngine& engine, const void* arguments);
 

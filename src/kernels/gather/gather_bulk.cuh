@@ -39,7 +39,7 @@ struct GatherMover : RowPieces {
       const u32 from = __shfl_sync(0xffffffffu, to, lane);
       const u32 end = from + __shfl_sync(0xffffffffu, bytes, lane);
       for (u32 at = from + ptx::lane_id() * 16; at < end; at += 32 * 16)
-        ptx::shared_store_zeros(at);
+        ptx::shared_store<16>(at, {});
     }
   }
 

@@ -3,35 +3,9 @@
 // Plain loads and stores of 1 to 16 bytes, and line prefetches. Loads are of memory that nothing
 // writes during the kernel, and do not stay in the first-level cache unless the name says so.
 
-#include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/unit.cuh"
 
 namespace tw::ptx {
-
-/// The bits of one unit. Words for 16 bytes, so that no pair lands in a wrong register.
-template <int kBytes>
-struct UnitOf;
-template <>
-struct UnitOf<1> {
-  using Type = unsigned short;  // PTX has no 8-bit registers
-};
-template <>
-struct UnitOf<2> {
-  using Type = unsigned short;
-};
-template <>
-struct UnitOf<4> {
-  using Type = u32;
-};
-template <>
-struct UnitOf<8> {
-  using Type = u64;
-};
-template <>
-struct UnitOf<16> {
-  using Type = uint4;
-};
-template <int kBytes>
-using Unit = typename UnitOf<kBytes>::Type;
 
 template <int kBytes>
 __device__ __forceinline__ Unit<kBytes> load_unit(u64 address) {

@@ -2,29 +2,43 @@
 #pragma once
 // Loads and stores of shared memory by shared-state-space address.
 
-#include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/unit.cuh"
 
 namespace tw::ptx {
 
-__device__ __forceinline__ u32 shared_load_u8(u32 address) {
-  u32 value;
-  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+template <int kBytes>
+__device__ __forceinline__ Unit<kBytes> shared_load(u32 address) {
+  Unit<kBytes> value;
+  if constexpr (kBytes == 1)
+    asm volatile("ld.shared.u8 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
+  if constexpr (kBytes == 2)
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
+  if constexpr (kBytes == 4)
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  if constexpr (kBytes == 8)
+    asm volatile("ld.shared.u64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
+  if constexpr (kBytes == 16)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "r"(address)
+                 : "memory");
   return value;
 }
 
-__device__ __forceinline__ u64 shared_load_u64(u32 address) {
-  u64 value;
-  asm volatile("ld.shared.u64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
-  return value;
-}
-
-__device__ __forceinline__ void shared_store_u64(u32 address, u64 value) {
-  asm volatile("st.shared.u64 [%0], %1;" ::"r"(address), "l"(value) : "memory");
-}
-
-/// 16 bytes of zeros; the address is a multiple of 16.
-__device__ __forceinline__ void shared_store_zeros(u32 address) {
-  asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(address), "r"(0) : "memory");
+template <int kBytes>
+__device__ __forceinline__ void shared_store(u32 address, Unit<kBytes> value) {
+  if constexpr (kBytes == 1)
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(address), "h"(value) : "memory");
+  if constexpr (kBytes == 2)
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(value) : "memory");
+  if constexpr (kBytes == 4)
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+  if constexpr (kBytes == 8)
+    asm volatile("st.shared.u64 [%0], %1;" ::"r"(address), "l"(value) : "memory");
+  if constexpr (kBytes == 16)
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value.x),
+                 "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
 }
 
 }  // namespace tw::ptx

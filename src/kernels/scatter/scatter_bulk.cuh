@@ -23,7 +23,7 @@ struct ScatterMover : RowPieces {
       if (32 * k >= args.stage_pieces) continue;
       const Piece p = piece(item, k);
       if (p.slot < args.stage_pieces)
-        ptx::shared_store_u64(note(stage, p.slot), static_cast<u64>(next_row[k]));
+        ptx::shared_store<8>(note(stage, p.slot), static_cast<u64>(next_row[k]));
       if (next_row[k] != kNoRow) bytes += p.bytes;
     }
     bytes = __reduce_add_sync(0xffffffffu, bytes);
@@ -50,7 +50,7 @@ struct ScatterMover : RowPieces {
       if (32 * k >= args.stage_pieces) continue;
       const Piece p = piece(item, k);
       if (p.bytes == 0) continue;
-      const i64 row = static_cast<i64>(ptx::shared_load_u64(note(stage, p.slot)));
+      const i64 row = static_cast<i64>(ptx::shared_load<8>(note(stage, p.slot)));
       if (row != kNoRow)
         ptx::store_bulk(table_address(row, p), stage + p.slot * args.part_bytes, p.bytes);
     }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Permutations through shared memory: what its kernels are launched with, and where elements lie.
+//
+// A tile is a box of the tensor. Seen from the source it is `src_lines` runs of contiguous bytes,
+// seen from the destination `dst_lines` runs; dimensions may belong to both runs. Shared memory
+// holds the source's lines, `pitch` bytes apart, a multiple of 128. Within a line the 16-byte piece
+// p of line l lies at p ^ (l >> shift) % 8: lanes that read neighbours of a destination run find
+// them in different banks.
+//
+// A place in the tile is a sum of one weight a dimension: line << 16, plus line * pitch + byte. So
+// a destination element's place is the place of its line plus the place of its position in the run.
+
+#include "kernels/arguments.h"
+#include "kernels/parts/divide.h"
+
+namespace tw {
+
+inline constexpr u32 kPermuteThreads = 256;
+inline constexpr u32 kPermuteStages = 3;
+inline constexpr u32 kPermuteRank = 9;         // eight dimensions and the elements of a row
+inline constexpr u32 kPermuteMaxLines = 512;   // of a tile, either side
+inline constexpr u32 kPermuteMaxRun = 4096;    // elements of a destination run
+inline constexpr u32 kPermuteMaxTile = 40960;  // bytes of a stage: places have 16 bits
+
+/// A dimension of lines or runs within a tile.
+struct PermuteDim {
+  u32 extent;
+  u32 weight;  // in the tile's places
+  i64 stride;  // bytes in global memory
+};
+
+struct PermuteDims {
+  u32 rank;
+  u32 count;  // product of the extents
+  PermuteDim dim[kPermuteRank];
+};
+
+/// A dimension of the grid of tiles.
+struct PermuteGridDim {
+  Divider tiles;
+  u32 tile;    // extent of a whole tile
+  u32 extent;  // of the tensor
+  u32 reserved;
+  i64 src_step;  // bytes from one tile to the next
+  i64 dst_step;
+};
+
+/// How much of a tile at the tensor's edge counts: `full`, or what is left of one grid dimension
+/// times `unit`.
+struct PermuteEdge {
+  u32 full;
+  u32 unit;
+  i32 grid_dim;  // -1: nothing is cut
+};
+
+struct CopyPermuteArgs {
+  u64 src;
+  u64 dst;
+  u64 tiles;
+  u32 grid_rank;
+  u32 pitch;
+  u32 shift;
+  u32 stage_bytes;
+  u32 load_bytes;   // 16, 8 or 4 by asynchronous copies; 2 or 1 by plain loads
+  u32 load_lanes;   // threads that load one line side by side, a power of two
+  u32 store_bytes;  // 16, or the element's
+  u32 element_bytes;
+  PermuteEdge src_run;  // bytes
+  PermuteEdge src_lines;
+  PermuteEdge dst_run;  // bytes
+  PermuteEdge dst_lines;
+  PermuteGridDim grid[kPermuteRank];
+  PermuteDims src_line_dims;  // strides of the source
+  PermuteDims dst_line_dims;  // strides of the destination
+  PermuteDims dst_run_dims;
+};
+static_assert(sizeof(PermuteGridDim) == 40 && sizeof(PermuteDims) == 152 &&
+                  sizeof(CopyPermuteArgs) == 920,
+              "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(CopyPermuteArgs, grid) == 104, "as above");
+
+/// The sums of weights and strides of index `index`, first dimension fastest.
+struct PermutePlace {
+  u32 place;
+  i64 offset;
+};
+TW_KERNEL_HD constexpr PermutePlace permute_place(const PermuteDims& dims, u32 index) {
+  PermutePlace out{0, 0};
+  for (u32 d = 0; d < dims.rank; ++d) {
+    const u32 next = index / dims.dim[d].extent;
+    const u32 at = index - next * dims.dim[d].extent;
+    out.place += at * dims.dim[d].weight;
+    out.offset += static_cast<i64>(at) * dims.dim[d].stride;
+    index = next;
+  }
+  return out;
+}
+
+/// Tables in shared memory, in this order; the stages begin behind them.
+struct PermuteTables {
+  u32 src_offsets;  // i64 a source line
+  u32 dst_offsets;  // i64 a destination line
+  u32 line_places;  // u32 a destination line
+  u32 run_places;   // u32 an element of a destination run
+  u32 stages;
+  u32 total;
+};
+TW_KERNEL_HD constexpr PermuteTables permute_tables(const CopyPermuteArgs& args) {
+  PermuteTables at{};
+  at.dst_offsets = at.src_offsets + args.src_line_dims.count * 8;
+  at.line_places = at.dst_offsets + args.dst_line_dims.count * 8;
+  at.run_places = (at.line_places + args.dst_line_dims.count * 4 + 15) / 16 * 16;
+  at.stages = (at.run_places + args.dst_run_dims.count * 4 + 127) / 128 * 128;
+  at.total = at.stages + kPermuteStages * args.stage_bytes;
+  return at;
+}
+
+/// The byte of shared memory that a place stands for.
+TW_KERNEL_HD constexpr u32 permute_byte(u32 place, u32 shift) {
+  return (place ^ ((place >> (12 + shift)) & 0x70)) & 0xffff;
+}
+
+/// What counts of a tile whose grid indices are `index`.
+TW_KERNEL_HD constexpr u32 permute_extent(const CopyPermuteArgs& args, const PermuteEdge& edge,
+                                          u32 index) {
+  if (edge.grid_dim < 0) return edge.full;
+  const PermuteGridDim& dim = args.grid[edge.grid_dim];
+  const u32 left = dim.extent - index * dim.tile;
+  return (left < dim.tile ? left : dim.tile) * edge.unit;
+}
+
+}  // namespace tw

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Asynchronous copies of 4 to 16 bytes by threads, to any place in shared memory.
+
+#include "kernels/ptx/basic.cuh"
+
+namespace tw::ptx {
+
+/// Copies the first `bytes` of kBytes and fills the rest with zeros; both addresses are multiples
+/// of kBytes.
+template <int kBytes>
+__device__ __forceinline__ void async_copy(u32 shared, u64 global, u32 bytes) {
+  if constexpr (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+                 "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(global),
+                 "n"(kBytes), "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void async_copy_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/// Waits until all but the thread's last kPending groups have landed.
+template <int kPending>
+__device__ __forceinline__ void async_copy_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+}  // namespace tw::ptx
