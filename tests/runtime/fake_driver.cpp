@@ -265,7 +265,7 @@ void fill_kernels(Driver* t) {
                                const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) -> CUresult {
-    TW_STEP("TensorMapEncodeTiled", false);
+    TW_STEP("TensorMapEncodeTiled", true);
     std::memset(static_cast<void*>(out), 0xcc, sizeof *out);
     const auto word = reinterpret_cast<uintptr_t>(address);
     std::memcpy(static_cast<void*>(out), &word, sizeof word);

@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/cuda_device.hpp"
 
-#include <cstring>
+#include <utility>
 
-#include "base/log.hpp"
 #include "runtime/cuda/cuda_module.hpp"
 #include "runtime/cuda/cuda_stream.hpp"
 
 namespace tw::cuda {
+namespace {
+
+/// Puts a driver object on one of the device's lists. A list that cannot grow gives the object back
+/// to the driver first.
+template <class List, class Entry, class Undo>
+void keep(std::mutex& mutex, List& list, Entry entry, Undo undo) {
+  try {
+    const std::lock_guard lock(mutex);
+    list.insert(std::move(entry));
+  } catch (...) {
+    undo();
+    throw;
+  }
+}
+
+}  // namespace
 
 CudaDevice::~CudaDevice() {
   close();
@@ -67,8 +82,7 @@ Status CudaDevice::allocate(uint64_t bytes, uint64_t* address) {
                 static_cast<unsigned long long>(bytes), info_.name.c_str(),
                 static_cast<unsigned long long>(info_.total_memory_bytes));
   TW_TRY(check(result, "cuMemAlloc"));
-  const std::lock_guard lock(mutex_);
-  allocations_.emplace(memory, bytes);
+  keep(mutex_, allocations_, std::pair(memory, bytes), [&] { cu_.MemFree(memory); });
   *address = memory;
   return Code::OK;
 }
@@ -91,10 +105,7 @@ Status CudaDevice::create_stream(std::unique_ptr<Stream>* out) {
   TW_TRY(scope.status());
   CUstream stream = nullptr;
   TW_TRY(check(cu_.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
-  {
-    const std::lock_guard lock(mutex_);
-    streams_.insert(stream);
-  }
+  keep(mutex_, streams_, stream, [&] { cu_.StreamDestroy(stream); });
   *out = std::make_unique<CudaStream>(shared_from_this(), stream, /*own=*/true);
   return Code::OK;
 }
@@ -129,10 +140,7 @@ Status CudaDevice::create_event(std::unique_ptr<Event>* out) {
   TW_TRY(scope.status());
   CUevent event = nullptr;
   TW_TRY(check(cu_.EventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
-  {
-    const std::lock_guard lock(mutex_);
-    events_.insert(event);
-  }
+  keep(mutex_, events_, event, [&] { cu_.EventDestroy(event); });
   *out = std::make_unique<CudaEvent>(shared_from_this(), event);
   return Code::OK;
 }
@@ -160,45 +168,6 @@ void CudaDevice::destroy_event(CUevent event) {
 const char* CudaDevice::keep_name(const char* name) {
   const std::lock_guard lock(mutex_);
   return names_.insert(name).first->c_str();
-}
-
-Status CudaDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
-  const int32_t arch = info_.compute_major * 10 + info_.compute_minor;
-  TW_TRY(tw::check(desc, arch));
-  static_assert(sizeof(CUtensorMap) == sizeof(TensorMapBytes));
-  cuuint64_t dims[5];
-  cuuint64_t strides[5];
-  for (int i = 0; i < 5; ++i) {
-    dims[i] = desc.global_dim[i];
-    strides[i] = desc.global_strides[i];
-  }
-  // The driver asks the current context what the device can do.
-  const Scope scope(*this, Scope::enqueue);
-  TW_TRY(scope.status());
-  alignas(128) CUtensorMap map;
-  const CUresult result = cu_.TensorMapEncodeTiled(
-      &map, static_cast<CUtensorMapDataType>(dtype_tensor_map_type(desc.dtype)),
-      static_cast<cuuint32_t>(desc.rank), reinterpret_cast<void*>(desc.global_address), dims,
-      strides, desc.box_dim, desc.element_strides,
-      static_cast<CUtensorMapInterleave>(desc.interleave),
-      static_cast<CUtensorMapSwizzle>(desc.swizzle),
-      static_cast<CUtensorMapL2promotion>(desc.l2_promotion),
-      static_cast<CUtensorMapFloatOOBfill>(desc.oob_fill));
-  if (result != CUDA_SUCCESS)
-    return fail_context(check(result, "cuTensorMapEncodeTiled"),
-                        "the driver refuses a tensor map that breaks no rule known to the library");
-  std::memcpy(bytes->words, &map, sizeof map);
-
-  TensorMapBytes ours;
-  if (tw::encode(desc, arch, &ours).ok() && std::memcmp(ours.words, bytes->words, sizeof ours) != 0)
-    for (int i = 0; i < 16; ++i)
-      if (ours.words[i] != bytes->words[i])
-        log(LogLevel::warning,
-            "tensor map: word %d is 0x%016llx from the driver and 0x%016llx from the library; the "
-            "driver's is used",
-            i, static_cast<unsigned long long>(bytes->words[i]),
-            static_cast<unsigned long long>(ours.words[i]));
-  return Code::OK;
 }
 
 }  // namespace tw::cuda

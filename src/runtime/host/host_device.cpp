@@ -70,9 +70,10 @@ void HostDevice::close() {
 Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
   // Linux promises more than it has and kills the process later; the machine's size is a limit
   // that can be told.
-  void* memory = nullptr;
+  std::unique_ptr<void, decltype(&std::free)> memory(nullptr, &std::free);
   if (info_.total_memory_bytes == 0 || bytes <= info_.total_memory_bytes)
-    memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    memory.reset(
+        std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
   if (!memory)
     return fail(Code::ERROR_OUT_OF_MEMORY,
                 {.argument = "bytes",
@@ -81,9 +82,11 @@ Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
                 "%llu bytes cannot be allocated: the machine has %llu",
                 static_cast<unsigned long long>(bytes),
                 static_cast<unsigned long long>(info_.total_memory_bytes));
-  *address = reinterpret_cast<uintptr_t>(memory);
+  const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
-  allocations_.emplace(*address, bytes);
+  allocations_.emplace(number, bytes);  // may throw: the memory is then freed
+  *address = number;
+  memory.release();
   return Code::OK;
 }
 
@@ -153,7 +156,6 @@ Status HostDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
 }
 
 Status HostDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
-  TW_TRY(check(desc, kModelArch));
   return tw::encode(desc, kModelArch, bytes);
 }
 
