@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_map/geometry.hpp"
+#include "tensor_map/tile_map.hpp"
+
+namespace tw {
+namespace {
+
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+Status check_start(const TileMap& map, int32_t mode, int64_t start) {
+  if (start % map.aligned[mode] != 0)
+    return fail(Code::ERROR_MISALIGNED,
+                {.argument = "start", .index = mode, .got = start, .limit = map.aligned[mode]},
+                "start[%d] is %lld: tiles of this map begin at multiples of %lld there (ask for a "
+                "free start "
+                "to have any)",
+                mode, static_cast<long long>(start), static_cast<long long>(map.aligned[mode]));
+  if (map.inside[mode] != 0 && (start < 0 || start >= map.inside[mode]))
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "start", .index = mode, .got = start, .limit = map.inside[mode] - 1},
+        "start[%d] is %lld: tiles of this map begin inside the tensor there, from 0 to %lld", mode,
+        static_cast<long long>(start), static_cast<long long>(map.inside[mode] - 1));
+  return {};
+}
+
+}  // namespace
+
+Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t* coord,
+                uint32_t* shared_offset) {
+  if (index < 0 || index >= map.boxes)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "index", .got = index, .limit = map.boxes - 1},
+                "there is no box %d: a tile has %d", index, map.boxes);
+  for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
+  int64_t at[5] = {};
+  for (int32_t i = 0; i < map.parts; ++i) {
+    const TileMap::Part& part = map.part[i];
+    const int64_t position = start[part.mode];
+    const int64_t steps = floor_div(position * part.scale, part.divide);
+    at[part.dim] += part.modulo == 0 ? steps : steps - floor_div(steps, part.modulo) * part.modulo;
+  }
+  int32_t rest = index;
+  for (int32_t i = 0; i < map.loops; ++i) {
+    const TileMap::Loop& loop = map.loop[i];
+    at[loop.dim] += int64_t{rest % loop.count} * loop.step;
+    rest /= loop.count;
+  }
+  for (int32_t d = 0; d < map.desc.rank; ++d) {
+    if (at[d] < INT32_MIN || at[d] > INT32_MAX)
+      return fail(
+          Code::ERROR_OVERFLOW, {.argument = "start", .got = at[d], .limit = INT32_MAX},
+          "coordinate %d of the box is %lld: the hardware's are signed 32-bit numbers; move "
+          "the base address",
+          d, static_cast<long long>(at[d]));
+    coord[d] = static_cast<int32_t>(at[d]);
+  }
+  *shared_offset = static_cast<uint32_t>(index) * static_cast<uint32_t>(box_span_bytes(map.desc));
+  return {};
+}
+
+}  // namespace tw
