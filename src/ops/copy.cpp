@@ -66,12 +66,14 @@ Status CopyPlan::prepare() {
       always = promised;
     }
   }
+  if (!always && !permute_ && (desc_.methods & bit(kCopyShift)) && fill_shift(shape_, &shift_args_))
+    TW_TRY(prepare_method(kCopyShift, 0, 0, &shift_));
   if (!always && (desc_.methods & bit(kCopyStrided)))
     TW_TRY(prepare_method(kCopyStrided, 0, 0, &strided_));
   if (!shape_.empty)
     strided_args_ =
         strided_args(promised_address(desc_.src_alignment), promised_address(desc_.dst_alignment));
-  if (!boxes_ && !rows_ && !permute_ && !strided_)
+  if (!boxes_ && !rows_ && !permute_ && !shift_ && !strided_)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves this copy", desc_.methods);
   return {};
@@ -101,13 +103,16 @@ const PreparedKernel& CopyPlan::choose(uint64_t src, uint64_t dst) const {
   if (boxes_ && aligned) return boxes_;
   if (rows_ && src % kAligned == dst % kAligned) return rows_;
   if (permute_ && (src | dst) % permute_args_.element_bytes == 0) return permute_;
+  // Plain units of 16 bytes need no realigning.
+  const uint32_t unit = strided_unit(shape_, std::min(alignment_of(src), alignment_of(dst)));
+  if (shift_ && (unit < 16 || !strided_)) return shift_;
   return strided_;
 }
 
 LaunchConfig CopyPlan::config(const PreparedKernel& kernel, uint64_t items,
                               uint32_t items_of_block) const {
   const uint64_t sms = usable_sms(*device(), desc_.max_sms);
-  const uint64_t room = &kernel == &strided_ ? sms * kStridedBlocks : sms;
+  const uint64_t room = &kernel == &strided_ || &kernel == &shift_ ? sms * kStridedBlocks : sms;
   const uint64_t wanted = (items + items_of_block - 1) / items_of_block;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, 1, room));
@@ -135,6 +140,19 @@ LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
   return config(strided_, args.units, kCopyStridedThreads * kStridedUnitsOfThread);
 }
 
+LaunchConfig CopyPlan::shift_config() const {
+  return config(shift_, shift_args_.items, kCopyShiftThreads * kStridedUnitsOfThread);
+}
+
+CopyShiftArgs CopyPlan::shift_args(uint64_t src, uint64_t dst) const {
+  CopyShiftArgs args = shift_args_;
+  args.src = src + static_cast<uint64_t>(shape_.src_offset);
+  args.dst = dst + static_cast<uint64_t>(shape_.dst_offset);
+  args.src_low = src + static_cast<uint64_t>(shape_.src_range.low);
+  args.src_high = src + static_cast<uint64_t>(shape_.src_range.high);
+  return args;
+}
+
 CopyRowArgs CopyPlan::row_args(uint64_t address) const {
   CopyRowArgs args;
   const uint32_t warps = usable_sms(*device(), desc_.max_sms) * kCopyRingWarps;
@@ -156,8 +174,9 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
   TW_TRY(check_address("src", src, std::max(desc_.src_alignment, element)));
   TW_TRY(check_address("dst", dst, std::max(desc_.dst_alignment, element)));
   TW_TRY(check_copy_disjoint(shape_, src, dst));
-  src += static_cast<uint64_t>(shape_.src_offset);
-  dst += static_cast<uint64_t>(shape_.dst_offset);
+  const CopyShiftArgs shifted = shift_args(src, dst);
+  src = shifted.src;
+  dst = shifted.dst;
   const PreparedKernel& kernel = choose(src, dst);
   if (&kernel == &boxes_) {
     CopyBoxArgs args = box_args_;
@@ -166,6 +185,8 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
     args.dst = dst;
     return stream.launch(*kernel.kernel, box_config(), &args, sizeof args);
   }
+  if (&kernel == &shift_)
+    return stream.launch(*kernel.kernel, shift_config(), &shifted, sizeof shifted);
   if (&kernel == &rows_) {
     CopyRowArgs args = row_args(src);
     args.src = src;

@@ -37,8 +37,10 @@ class CopyPlan final : public Plan {
   LaunchConfig config(const PreparedKernel& kernel, uint64_t items, uint32_t items_of_block) const;
   LaunchConfig box_config() const;
   LaunchConfig permute_config() const;
+  LaunchConfig shift_config() const;
   LaunchConfig row_config(const CopyRowArgs& args) const;
   LaunchConfig strided_config(const CopyStridedArgs& args) const;
+  CopyShiftArgs shift_args(uint64_t src, uint64_t dst) const;
   CopyRowArgs row_args(uint64_t address) const;
   CopyStridedArgs strided_args(uint64_t src, uint64_t dst) const;
 
@@ -48,11 +50,13 @@ class CopyPlan final : public Plan {
   PreparedKernel boxes_;    // rows by tensor-map boxes: addresses are multiples of 16
   PreparedKernel rows_;     // rows by bulk copies: addresses are alike modulo 16
   PreparedKernel permute_;  // dimensions in another order: addresses are multiples of the unit
+  PreparedKernel shift_;    // long rows, realigned in registers
   PreparedKernel strided_;  // everything
-  // Everything but addresses; the last three for the promised alignment.
+  // Everything but addresses; those with widths in them for the promised alignment.
   CopyBoxArgs box_args_{};
   CopyRowArgs row_args_{};
   CopyPermuteArgs permute_args_{};
+  CopyShiftArgs shift_args_{};
   CopyStridedArgs strided_args_{};
 };
 

@@ -59,6 +59,10 @@ PlanInfo CopyPlan::info() const {
     info.tile[0] = permute_args_.src_lines.full;
     info.tile[1] = permute_args_.src_run.full / static_cast<uint32_t>(shape_.element_bytes);
     info.stages = kPermuteStages;
+  } else if (&kernel == &shift_) {
+    take_config(shift_config(), &info);
+    info.tile[0] = 1;
+    info.tile[1] = 16 / static_cast<uint32_t>(shape_.element_bytes);
   } else {
     const CopyStridedArgs args = strided_args(src, dst);
     take_config(strided_config(args), &info);
@@ -112,9 +116,10 @@ std::string CopyPlan::explain() const {
     out += "where addresses are no multiples of 16 but alike modulo 16, runs take ";
     out += std::string(rows_.row->symbol) + "\n";
   }
-  if (strided_ && (boxes_ || rows_)) {
+  const PreparedKernel& other = shift_ ? shift_ : strided_;
+  if (other && (boxes_ || rows_)) {
     out += "for addresses that are otherwise misaligned, runs take ";
-    out += std::string(strided_.row->symbol) +
+    out += std::string(other.row->symbol) +
            "; promise src_alignment and dst_alignment 16 to leave it out\n";
   }
   return out;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "kernels/parts/realign.h"
 #include "tensor_map/check.hpp"
 
 namespace tw {
@@ -121,6 +122,26 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   args->stage_chunks = static_cast<u32>(std::clamp<int64_t>(ceil_div(all, warps), 1, fit));
   args->stage_bytes = ring.stage_bytes;
   args->stages = ring.stages;
+  return true;
+}
+
+bool fill_shift(const CopyShape& shape, CopyShiftArgs* args) {
+  if (shape.empty || shape.row_bytes < 2 * kCopyAlignment || shape.rank >= kMaxCopyRank)
+    return false;
+  const auto pieces = static_cast<int64_t>(most_pieces(static_cast<u64>(shape.row_bytes)));
+  int64_t items = 0;
+  if (!checked_mul(shape.rows, pieces, &items) || items >= static_cast<int64_t>(kDividerLimit))
+    return false;
+  *args = CopyShiftArgs{};
+  args->row_bytes = static_cast<u64>(shape.row_bytes);
+  args->items = static_cast<u64>(items);
+  args->pieces = make_divider(static_cast<u32>(pieces));
+  args->rank = static_cast<u32>(shape.rank);
+  for (int32_t d = 0; d < shape.rank; ++d) {
+    args->src_stride[d] = shape.src_stride[d];
+    args->dst_stride[d] = shape.dst_stride[d];
+    args->extent[d] = make_divider(static_cast<u32>(shape.extent[d]));
+  }
   return true;
 }
 

@@ -26,6 +26,10 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
 bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignment, uint32_t warps,
                CopyRowArgs* args);
 
+/// Shifted rows: rows of 32 bytes and more, fewer than 2^31 pieces of 16 bytes. Fills all but the
+/// addresses.
+bool fill_shift(const CopyShape& shape, CopyShiftArgs* args);
+
 /// Plain loads and stores: everything. `alignment` is what the two addresses have in common, at
 /// most
 /// 16. Fills all but the addresses.

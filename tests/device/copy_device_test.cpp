@@ -41,7 +41,7 @@ struct Case {
 
 std::string describe(const Case& c) {
   std::string text = std::string(dtype_name(c.desc.dtype)) + " methods " +
-                     std::to_string(c.desc.methods & 15) + " offsets " +
+                     std::to_string(c.desc.methods & 63) + " offsets " +
                      std::to_string(c.src_offset) + " " + std::to_string(c.dst_offset) + ":";
   for (int d = 0; d < c.desc.rank; ++d)
     text += " " + std::to_string(c.desc.shape[d]) + ":(" + std::to_string(c.desc.src_stride[d]) +
@@ -157,8 +157,11 @@ bool random_case(std::mt19937_64& random, Case* c) {
   // Alike modulo 16, but not multiples of it, now and then.
   if (!even && pick(random, 0, 1) == 0)
     c->dst_offset = c->dst_offset / 16 * 16 + c->src_offset % 16;
-  const uint32_t methods[] = {~0u, ~0u, ~(1u << kCopyBoxes), 1u << kCopyStrided};
-  desc.methods = methods[pick(random, 0, 3)];
+  const uint32_t strided = 1u << kCopyStrided;
+  const uint32_t methods[] = {
+      ~0u,    ~0u, ~(1u << kCopyBoxes), 1u << kCopyPermute | strided, 1u << kCopyShift | strided,
+      strided};
+  desc.methods = methods[pick(random, 0, 5)];
   return true;
 }
 
@@ -233,7 +236,7 @@ TEST_CASE("copy: more tiles than warps, so that rings go round") {
   Arena src(device, *stream, static_cast<uint64_t>(rows * 4112 + 64));
   Arena dst(device, *stream, static_cast<uint64_t>(rows * 4128 + 64));
   src.fill_random(random);
-  for (const uint32_t methods : {~0u, ~(1u << kCopyBoxes), 1u << kCopyStrided}) {
+  for (const uint32_t methods : {~0u, 1u << kCopyRows, 1u << kCopyShift, 1u << kCopyStrided}) {
     dst.fill(0x5c);
     Case c;
     c.desc = matrix(DType::U8, rows, 4097, 4112, 4128);

@@ -3,6 +3,7 @@
 #include "kernels/copy/copy_boxes.cuh"
 #include "kernels/copy/copy_bulk_rows.cuh"
 #include "kernels/copy/copy_permute.cuh"
+#include "kernels/copy/copy_shift.cuh"
 #include "kernels/copy/copy_strided.cuh"
 #include "kernels/emit.cuh"
 
@@ -23,6 +24,11 @@
           symbol(const __grid_constant__ tw::CopyPermuteArgs args) {    \
             tw::copy_permute<element_bytes>(args);                      \
           })
+#define TW_COPY_SHIFT(feature, shard, symbol)                             \
+  TW_EMIT(                                                                \
+      feature, shard,                                                     \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyShiftThreads, 3) \
+          symbol(const __grid_constant__ tw::CopyShiftArgs args) { tw::copy_shift(args); })
 #define TW_COPY_STRIDED(feature, shard, symbol)                             \
   TW_EMIT(                                                                  \
       feature, shard,                                                       \

@@ -12,7 +12,7 @@ namespace tw {
 
 /// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 and up: for kCopyBoxes the maps' rank, for
 /// kCopyPermute the bytes of an element.
-enum : u32 { kCopyBoxes = 1, kCopyRows = 2, kCopyStrided = 3, kCopyPermute = 4 };
+enum : u32 { kCopyBoxes = 1, kCopyRows = 2, kCopyStrided = 3, kCopyPermute = 4, kCopyShift = 5 };
 
 inline constexpr u32 kCopyMapRank = 5;
 inline constexpr u32 kCopyRank = 8;
@@ -71,6 +71,27 @@ struct CopyRowArgs {
 static_assert(sizeof(CopyRowArgs) == 264, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyRowArgs, extent) == 144, "as above");
 static_assert(__builtin_offsetof(CopyRowArgs, rank) == 228, "as above");
+
+/// Rows that are contiguous on both sides, of any address and stride: pieces of 16 bytes of the
+/// destination, put together from aligned loads of the source that stay inside [src_low, src_high).
+struct CopyShiftArgs {
+  u64 src;
+  u64 dst;
+  u64 src_low;
+  u64 src_high;
+  u64 row_bytes;
+  u64 items;       // rows times pieces, below kDividerLimit
+  Divider pieces;  // of a row, at most
+  u32 rank;        // of the dimensions outside a row
+  i64 src_stride[kCopyRank - 1];
+  i64 dst_stride[kCopyRank - 1];
+  Divider extent[kCopyRank - 1];
+  u32 reserved;
+};
+static_assert(sizeof(CopyShiftArgs) == 264, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(CopyShiftArgs, extent) == 176, "as above");
+
+inline constexpr u32 kCopyShiftThreads = 256;
 
 /// Anything, by plain loads and stores of `unit_bytes`: an element, or up to 16 bytes of neighbours
 /// where both sides are contiguous along dimension 0 and everything is aligned.

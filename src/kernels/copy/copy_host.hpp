@@ -12,6 +12,8 @@ void copy_boxes_host(HostEngine& engine, const void* arguments);
 void copy_rows_host(HostEngine& engine, const void* arguments);
 /// CopyPermuteArgs: each tile through shared memory, element by element.
 void copy_permute_host(HostEngine& engine, const void* arguments);
+/// CopyShiftArgs: row by row.
+void copy_shift_host(HostEngine& engine, const void* arguments);
 /// CopyStridedArgs: unit by unit.
 void copy_strided_host(HostEngine& engine, const void* arguments);
 

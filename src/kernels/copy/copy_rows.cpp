@@ -14,6 +14,8 @@ namespace {
   TW_TABLE_ROW(copy, feature, shard, symbol, kCopyRingWarps * 32, kCopyRows)
 #define TW_COPY_PERMUTE(feature, shard, symbol, element_bytes) \
   TW_TABLE_ROW(copy, feature, shard, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
+#define TW_COPY_SHIFT(feature, shard, symbol) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyShiftThreads, kCopyShift)
 #define TW_COPY_STRIDED(feature, shard, symbol) \
   TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyStrided)
 

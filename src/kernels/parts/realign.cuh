@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Loads of sixteen bytes from any address by aligned loads, and stores of parts of sixteen.
+
+#include "kernels/parts/realign.h"
+#include "kernels/ptx/global.cuh"
+
+namespace tw {
+
+__device__ __forceinline__ Words4 words_of(uint4 v) {
+  return {{v.x, v.y, v.z, v.w}};
+}
+
+/// Whether the aligned loads that the 16 bytes at `address` come from stay inside [low, high).
+__device__ __forceinline__ bool aligned_loads_inside(u64 address, u64 low, u64 high) {
+  const u64 base = address & ~15ull;
+  return base >= low && base + ((address & 15) == 0 ? 16 : 32) <= high;
+}
+
+/// The two aligned loads. The second one's bytes are mostly the neighbouring thread's first: it
+/// comes from the first-level cache.
+struct AlignedPair {
+  uint4 first;
+  uint4 second;
+};
+__device__ __forceinline__ AlignedPair load_aligned(u64 address) {
+  const u64 base = address & ~15ull;
+  AlignedPair pair;
+  pair.first = ptx::load_unit_cached<16>(base);
+  pair.second = pair.first;
+  if ((address & 15) != 0) pair.second = ptx::load_unit_cached<16>(base + 16);
+  return pair;
+}
+__device__ __forceinline__ Words4 realign(const AlignedPair& pair, u64 address) {
+  return shift_bytes(words_of(pair.first), words_of(pair.second), static_cast<u32>(address) & 15);
+}
+
+/// Byte by byte, for a piece at the end of what may be read.
+__device__ __forceinline__ void copy_bytes(const Piece16& piece) {
+#pragma unroll 1
+  for (u32 byte = piece.first; byte < piece.end; ++byte)
+    ptx::store_unit<1>(piece.address + byte, ptx::load_unit_cached<1>(piece.src + byte));
+}
+
+__device__ __forceinline__ void store_byte(u64 address, const Words4& v, u32 byte) {
+  const u32 word = word_of(v, byte / 4);
+  ptx::store_unit<1>(address + byte, static_cast<unsigned short>(word >> (byte % 4 * 8)));
+}
+
+/// Stores bytes `first` to `end` - 1 of a piece whose address is a multiple of 16.
+__device__ __forceinline__ void store_part(u64 address, const Words4& v, u32 first, u32 end) {
+  if (first == 0 && end == 16) {
+    ptx::store_unit<16>(address, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
+    return;
+  }
+  // Up to the next larger boundary at the beginning, then the largest that fit: each address is a
+  // multiple of what is stored there.
+  u32 at = first;
+  while (at < end) {
+    const u32 left = end - at;
+    if ((at & 7) == 0 && left >= 8) {
+      const u64 low = word_of(v, at / 4);
+      ptx::store_unit<8>(address + at, low | static_cast<u64>(word_of(v, at / 4 + 1)) << 32);
+      at += 8;
+    } else if ((at & 3) == 0 && left >= 4) {
+      ptx::store_unit<4>(address + at, word_of(v, at / 4));
+      at += 4;
+    } else if ((at & 1) == 0 && left >= 2) {
+      ptx::store_unit<2>(address + at,
+                         static_cast<unsigned short>(word_of(v, at / 4) >> (at % 4 * 8)));
+      at += 2;
+    } else {
+      store_byte(address, v, at);
+      at += 1;
+    }
+  }
+}
+
+}  // namespace tw
