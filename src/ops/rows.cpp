@@ -6,11 +6,15 @@
 #include <cinttypes>
 
 #include "base/checked.hpp"
+#include "kernels/parts/realign.h"
 
 namespace tw {
 namespace {
 
 constexpr uint64_t kBulkAlignment = 16;
+// Below this a row is too little for a bulk copy of its own, and plain loads do better.
+constexpr int64_t kMinBulkRow = 96;
+constexpr int64_t kMinShiftRow = 32;
 // Blocks of plain loads and stores on one SM, and what a thread of them moves at once.
 constexpr uint32_t kPlainBlocks = 6;
 constexpr uint32_t kPlainItemsOfThread = 4;
@@ -45,12 +49,18 @@ Status RowsPlan::prepare() {
   const auto row_of = [&](uint32_t method) {
     return find_row(dev, op(), [&](const KernelRow& row) { return row.variant == method; });
   };
-  const bool bulk = (d.methods & bit_of(kRowsBulk)) && ring_.stages != 0 && bulk_fits(0, 0);
+  const bool others = (d.methods & (bit_of(kRowsShift) | bit_of(kRowsPlain))) != 0;
+  const bool long_rows = problem_.row_bytes >= kMinBulkRow || !others;
+  const bool bulk =
+      (d.methods & bit_of(kRowsBulk)) && ring_.stages != 0 && long_rows && bulk_fits(0, 0);
   if (bulk) TW_TRY(prepare_row(dev, op(), row_of(kRowsBulk), ring_.dynamic_smem_bytes(), &bulk_));
   const bool promised = std::min(d.table_alignment, d.packed_alignment) >= kBulkAlignment;
-  if ((d.methods & bit_of(kRowsPlain)) && !(bulk && promised))
+  const bool always = bulk && promised;
+  if ((d.methods & bit_of(kRowsShift)) && !always && problem_.row_bytes >= kMinShiftRow)
+    TW_TRY(prepare_row(dev, op(), row_of(kRowsShift), 0, &shift_));
+  if ((d.methods & bit_of(kRowsPlain)) && !always)
     TW_TRY(prepare_row(dev, op(), row_of(kRowsPlain), 0, &plain_));
-  if (!bulk_ && !plain_)
+  if (!bulk_ && !shift_ && !plain_)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves these rows", d.methods);
   return {};
@@ -65,7 +75,10 @@ bool RowsPlan::bulk_fits(uint64_t table, uint64_t packed) const {
 }
 
 const PreparedKernel& RowsPlan::choose(uint64_t table, uint64_t packed) const {
-  return bulk_ && bulk_fits(table, packed) ? bulk_ : plain_;
+  if (bulk_ && bulk_fits(table, packed)) return bulk_;
+  // Plain units of 16 bytes need no realigning.
+  if (shift_ && (!plain_ || plain_unit(table, packed) < 16)) return shift_;
+  return plain_;
 }
 
 void RowsPlan::fill_bulk(RowsArgs* args) const {
@@ -87,7 +100,7 @@ void RowsPlan::fill_bulk(RowsArgs* args) const {
   args->dense = args->parts == 1 && problem_.packed_pitch == row;
 }
 
-void RowsPlan::fill_plain(uint64_t table, uint64_t packed, RowsArgs* args) const {
+uint32_t RowsPlan::plain_unit(uint64_t table, uint64_t packed) const {
   uint32_t unit = std::min({alignment_of(table), alignment_of(packed),
                             alignment_of(static_cast<uint64_t>(problem_.column_bytes)),
                             alignment_of(static_cast<uint64_t>(problem_.row_bytes))});
@@ -95,11 +108,31 @@ void RowsPlan::fill_plain(uint64_t table, uint64_t packed, RowsArgs* args) const
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem_.table_pitch)));
   if (problem_.desc.count > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem_.packed_pitch)));
-  args->unit_bytes = unit;
-  args->row_units = static_cast<u64>(problem_.row_bytes) / unit;
+  return unit;
+}
+
+void RowsPlan::fill_plain(uint64_t table, uint64_t packed, RowsArgs* args) const {
+  args->unit_bytes = plain_unit(table, packed);
+  args->row_units = static_cast<u64>(problem_.row_bytes) / args->unit_bytes;
   args->lanes = static_cast<u32>(std::bit_ceil(std::min<u64>(args->row_units, 32)));
   args->parts = static_cast<u32>((args->row_units + args->lanes - 1) / args->lanes);
   args->part_divider = make_divider(args->parts);
+}
+
+void RowsPlan::fill_shift(RowsArgs* args) const {
+  args->lanes = 1;
+  args->parts = static_cast<u32>(most_pieces(static_cast<u64>(problem_.row_bytes)));
+  args->part_divider = make_divider(args->parts);
+}
+
+void RowsPlan::fill(const PreparedKernel& kernel, uint64_t table, uint64_t packed,
+                    RowsArgs* args) const {
+  if (&kernel == &bulk_)
+    fill_bulk(args);
+  else if (&kernel == &shift_)
+    fill_shift(args);
+  else
+    fill_plain(table, packed, args);
 }
 
 LaunchConfig RowsPlan::config(const PreparedKernel& kernel, const RowsArgs& args) const {
@@ -108,7 +141,7 @@ LaunchConfig RowsPlan::config(const PreparedKernel& kernel, const RowsArgs& args
   const uint64_t pieces = static_cast<uint64_t>(args.count) * args.parts;
   uint64_t of_block = args.stage_pieces;
   uint64_t room = sms;
-  if (&kernel == &plain_) {
+  if (&kernel != &bulk_) {
     of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
     room = sms * kPlainBlocks;
   }
@@ -157,10 +190,13 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   args.index = run.index;
   args.packed = run.packed;
   args.count = count;
-  if (&kernel == &bulk_)
-    fill_bulk(&args);
-  else
-    fill_plain(run.table, run.packed, &args);
+  const bool gather = op() == Op::gather;
+  args.read_low = gather ? run.table : run.packed;
+  args.read_high =
+      args.read_low +
+      static_cast<uint64_t>(gather ? problem_.table_bytes
+                                   : (count - 1) * problem_.packed_pitch + problem_.row_bytes);
+  fill(kernel, run.table, run.packed, &args);
   return stream.launch(*kernel.kernel, config(kernel, args), &args, sizeof args);
 }
 

@@ -73,13 +73,18 @@ class RowsPlan final : public Plan {
   bool bulk_fits(uint64_t table, uint64_t packed) const;
   const PreparedKernel& choose(uint64_t table, uint64_t packed) const;
   void fill_bulk(RowsArgs* args) const;
+  uint32_t plain_unit(uint64_t table, uint64_t packed) const;
+  void fill_shift(RowsArgs* args) const;
   void fill_plain(uint64_t table, uint64_t packed, RowsArgs* args) const;
+  /// Everything but the addresses, for the kernel that these addresses lead to.
+  void fill(const PreparedKernel& kernel, uint64_t table, uint64_t packed, RowsArgs* args) const;
   LaunchConfig config(const PreparedKernel& kernel, const RowsArgs& args) const;
   Status check_run(const RowsRun& run, int64_t count) const;
 
   RowsProblem problem_;
   RingSize ring_;
   PreparedKernel bulk_;   // rows whose ends are multiples of 16 bytes
+  PreparedKernel shift_;  // long rows, realigned in registers
   PreparedKernel plain_;  // all rows
   RowsArgs args_{};       // what every run shares
 };

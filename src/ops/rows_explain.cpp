@@ -20,8 +20,8 @@ PlanInfo RowsPlan::info() const {
   RowsArgs args = args_;
   args.count = d.count;
   const auto pieces = [&] { return static_cast<uint64_t>(d.count) * args.parts; };
+  fill(kernel, table, packed, &args);
   if (&kernel == &bulk_) {
-    fill_bulk(&args);
     const auto items = (pieces() + args.stage_pieces - 1) / args.stage_pieces;
     const uint64_t packed_boxes = args.dense ? items : pieces();
     info.boxes_loaded = op() == Op::gather ? pieces() : packed_boxes;
@@ -29,8 +29,10 @@ PlanInfo RowsPlan::info() const {
     info.tile[0] = args.stage_pieces;
     info.tile[1] = args.part_bytes / static_cast<uint32_t>(problem_.element_bytes);
     info.stages = args.stages;
+  } else if (&kernel == &shift_) {
+    info.tile[0] = static_cast<uint32_t>(kernel.row->threads);
+    info.tile[1] = 16 / static_cast<uint32_t>(problem_.element_bytes);
   } else {
-    fill_plain(table, packed, &args);
     info.tile[0] = static_cast<uint32_t>(kernel.row->threads) / args.lanes;
     info.tile[1] = args.lanes * args.unit_bytes / static_cast<uint32_t>(problem_.element_bytes);
   }
@@ -65,13 +67,14 @@ std::string RowsPlan::explain() const {
                 i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.stages,
                 i.dynamic_smem_bytes, i.boxes_loaded, i.boxes_stored);
   out += text;
+  const PreparedKernel& other = shift_ ? shift_ : plain_;
   if (!bulk_) {
     out +=
-        "plain loads and stores: bulk copies need row bytes, pitches and the first column's offset "
-        "that are multiples of 16\n";
-  } else if (plain_) {
+        "no bulk copies: they need row bytes, pitches and the first column's offset that are "
+        "multiples of 16, and rows that are worth one each\n";
+  } else if (other) {
     out += "where an address turns out not to suit, runs take ";
-    out += std::string(plain_.row->symbol) +
+    out += std::string(other.row->symbol) +
            "; promise table_alignment and packed_alignment 16 to leave it out\n";
   }
   return out;

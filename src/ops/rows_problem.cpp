@@ -11,6 +11,8 @@ namespace {
 
 // Spans stay below this, so that sums of a few never overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
+// Pieces of one row are counted in 31 bits.
+constexpr int64_t kMaxRow = int64_t{1} << 34;
 
 Status not_negative(const char* argument, int64_t value) {
   if (value >= 0) return {};
@@ -87,6 +89,12 @@ Status rows_problem(const RowsDesc& desc, RowsProblem* out) {
   TW_TRY(check_alignment("table_alignment", d.table_alignment, width));
   TW_TRY(check_alignment("packed_alignment", d.packed_alignment, width));
   TW_TRY(to_bytes("columns", d.columns, element, &out->row_bytes));
+  if (out->row_bytes > kMaxRow)
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        {.argument = "columns", .rule = "rows_row_limit", .got = out->row_bytes, .limit = kMaxRow},
+        "columns make rows of %" PRId64 " bytes: 2^34 at most, move longer ones in parts",
+        out->row_bytes);
   TW_TRY(to_bytes("column", d.column, element, &out->column_bytes));
   TW_TRY(to_bytes("table_pitch", d.table_pitch, element, &out->table_pitch));
   TW_TRY(to_bytes("packed_pitch", d.packed_pitch, element, &out->packed_pitch));

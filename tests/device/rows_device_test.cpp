@@ -48,7 +48,7 @@ std::string describe(const Case& c) {
       "offsets %d %d, run %d, methods %u",
       family_name(c.op), dtype_name(d.dtype), int(d.table_rows), int(d.table_pitch), int(d.column),
       int(d.columns), int(d.count), dtype_name(d.index_dtype), int(d.packed_pitch),
-      int(c.table_offset), int(c.packed_offset), int(c.run_count), d.methods & 7);
+      int(c.table_offset), int(c.packed_offset), int(c.run_count), d.methods & 15);
   return text;
 }
 
@@ -171,7 +171,15 @@ Case random_case(std::mt19937_64& random) {
     RowsProblem p;
     if (!rows_problem(d, &p).ok()) continue;
     if (p.table_bytes > 260000 || p.packed_bytes > 260000) continue;
-    if (pick(random, 0, 3) == 0) d.methods = 1u << kRowsPlain;
+    const uint32_t plain = 1u << kRowsPlain;
+    const uint32_t methods[] = {~0u, ~0u, plain, plain | 1u << kRowsShift};
+    d.methods = methods[pick(random, 0, 3)];
+    if (d.methods == ~0u && p.row_bytes % 16 == 0 && pick(random, 0, 1)) {
+      // Bulk copies of narrow rows too, where everything is aligned.
+      const bool fits = p.table_pitch % 16 == 0 && p.packed_pitch % 16 == 0 &&
+                        (c.table_offset + p.column_bytes) % 16 == 0 && c.packed_offset % 16 == 0;
+      if (fits) d.methods = 1u << kRowsBulk;
+    }
     if (pick(random, 0, 5) == 0) c.run_count = pick(random, 0, d.count);
     c.index = draw(random, static_cast<Indices>(pick(random, 0, 4)), d, c.op == Op::scatter);
     return c;
@@ -287,6 +295,7 @@ TEST_CASE("rows: nothing to do, and refusals") {
   CHECK(refused([](RowsDesc& d) { d.table_rows = INT64_MAX; }) == Code::ERROR_OVERFLOW);
   CHECK(refused([](RowsDesc& d) { d.count = INT64_MAX; }) == Code::ERROR_OVERFLOW);
   CHECK(refused([](RowsDesc& d) { d.column = INT64_MAX; }) == Code::ERROR_OVERFLOW);
+  CHECK(refused([](RowsDesc& d) { d.columns = int64_t{1} << 40; }) == Code::ERROR_UNSUPPORTED);
 
   desc.packed_alignment = 16;
   TW_REQUIRE_OK(RowsPlan::create(bench.device, Op::gather, desc, &plan));

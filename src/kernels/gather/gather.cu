@@ -3,12 +3,18 @@
 #include "kernels/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
 #include "kernels/parts/row_plain.cuh"
+#include "kernels/parts/row_shift.cuh"
 
 #define TW_GATHER_BULK(feature, shard, symbol)                              \
   TW_EMIT(                                                                  \
       feature, shard,                                                       \
       extern "C" __global__ void __launch_bounds__(tw::kRowsRingWarps * 32) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_bulk(args); })
+#define TW_GATHER_SHIFT(feature, shard, symbol)                              \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_shift<true>(args); })
 #define TW_GATHER_PLAIN(feature, shard, symbol)                           \
   TW_EMIT(                                                                \
       feature, shard,                                                     \

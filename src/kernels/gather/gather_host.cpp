@@ -44,4 +44,8 @@ void gather_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
+void gather_shift_host(HostEngine& engine, const void* arguments) {
+  gather_plain_host(engine, arguments);
+}
+
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The gather family's host bodies, named as their rows. Both take GatherArgs.
+// The gather family's host bodies, named as their rows. All take GatherArgs.
 
 namespace tw {
 
@@ -8,7 +8,8 @@ class HostEngine;
 
 /// Rows through shared memory by counted bulk copies.
 void gather_bulk_host(HostEngine& engine, const void* arguments);
-/// Row by row.
+/// Row by row, both of them: what differs on a GPU is how bytes get into registers.
+void gather_shift_host(HostEngine& engine, const void* arguments);
 void gather_plain_host(HostEngine& engine, const void* arguments);
 
 }  // namespace tw

@@ -9,6 +9,8 @@ namespace {
 
 #define TW_GATHER_BULK(feature, shard, symbol) \
   TW_TABLE_ROW(gather, feature, shard, symbol, kRowsRingWarps * 32, kRowsBulk)
+#define TW_GATHER_SHIFT(feature, shard, symbol) \
+  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsShift)
 #define TW_GATHER_PLAIN(feature, shard, symbol) \
   TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsPlain)
 

@@ -11,7 +11,7 @@
 namespace tw {
 
 /// KernelRow::variant of both families: how a row works.
-enum : u32 { kRowsBulk = 1, kRowsPlain = 2 };
+enum : u32 { kRowsBulk = 1, kRowsPlain = 2, kRowsShift = 3 };
 
 inline constexpr u32 kRowsRingWarps = 4;     // of a block; each has a ring of its own
 inline constexpr u32 kRowsPiecesOfLane = 4;  // of one stage, at most
@@ -45,8 +45,10 @@ struct RowsArgs {
   u64 row_units;
   Divider part_divider;  // by `parts`, where count * parts is below kDividerLimit
   u32 reserved;
+  u64 read_low;  // the operand that is read lies in [read_low, read_high)
+  u64 read_high;
 };
-static_assert(sizeof(RowsArgs) == 128, "the device sees the layout the host writes");
+static_assert(sizeof(RowsArgs) == 144, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(RowsArgs, index_bytes) == 64, "as above");
 static_assert(__builtin_offsetof(RowsArgs, row_units) == 104, "as above");
 static_assert(__builtin_offsetof(RowsArgs, part_divider) == 112, "as above");

@@ -2,6 +2,7 @@
 // Emits the scatter rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/parts/row_plain.cuh"
+#include "kernels/parts/row_shift.cuh"
 #include "kernels/scatter/scatter_bulk.cuh"
 
 #define TW_SCATTER_BULK(feature, shard, symbol)                             \
@@ -9,6 +10,11 @@
       feature, shard,                                                       \
       extern "C" __global__ void __launch_bounds__(tw::kRowsRingWarps * 32) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_bulk(args); })
+#define TW_SCATTER_SHIFT(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
+          symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_shift<false>(args); })
 #define TW_SCATTER_PLAIN(feature, shard, symbol)                          \
   TW_EMIT(                                                                \
       feature, shard,                                                     \

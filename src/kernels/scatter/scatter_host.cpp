@@ -40,4 +40,8 @@ void scatter_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
+void scatter_shift_host(HostEngine& engine, const void* arguments) {
+  scatter_plain_host(engine, arguments);
+}
+
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The scatter family's host bodies, named as their rows. Both take ScatterArgs.
+// The scatter family's host bodies, named as their rows. All take ScatterArgs.
 
 namespace tw {
 
@@ -8,7 +8,8 @@ class HostEngine;
 
 /// Rows through shared memory by counted bulk copies.
 void scatter_bulk_host(HostEngine& engine, const void* arguments);
-/// Row by row.
+/// Row by row, both of them: what differs on a GPU is how bytes get into registers.
+void scatter_shift_host(HostEngine& engine, const void* arguments);
 void scatter_plain_host(HostEngine& engine, const void* arguments);
 
 }  // namespace tw

@@ -9,6 +9,8 @@ namespace {
 
 #define TW_SCATTER_BULK(feature, shard, symbol) \
   TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsRingWarps * 32, kRowsBulk)
+#define TW_SCATTER_SHIFT(feature, shard, symbol) \
+  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsShift)
 #define TW_SCATTER_PLAIN(feature, shard, symbol) \
   TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsPlain)
 
