@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts: making them, asking them, coordinates.
-#include "boundary.hpp"
-#include "layout/algebra.hpp"
 #include "layout/coordinate.hpp"
 #include "layout/text.hpp"
 #include "layout_handle.hpp"
@@ -135,20 +133,5 @@ tw_status tw_layout_find(const tw_layout* layout, int64_t index, int64_t* linear
     TW_TRY(output(linear, "linear"));
     TW_TRY(require(layout, "layout"));
     return find(layout->value, index, linear);
-  });
-}
-
-tw_status tw_layout_local_tile(const tw_layout* layout, int32_t rank, const int64_t* tile,
-                               const int64_t* coord, tw_layout** out, int64_t* offset) {
-  return guard([&]() -> Status {
-    if (out) *out = nullptr;
-    TW_TRY(output(offset, "offset"));
-    TW_TRY(output(out, "out"));
-    TW_TRY(require(layout, "layout"));
-    TW_TRY(require(tile, "tile"));
-    TW_TRY(require(coord, "coord"));
-    return make_handle(out, [&](Layout* value) {
-      return local_tile(layout->value, rank, tile, coord, value, offset);
-    });
   });
 }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "boundary.hpp"
-
 namespace tw::capi {
 
 Status write_numbers(const int64_t* numbers, int count, int64_t* out, const char* argument,

@@ -1,27 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The layout handle: a plain value that belongs to no device and never changes, so that any number
-// of threads may use one. And what the bodies of the layout section share.
+// The handles of the layout section: plain values that belong to no device and never change, so
+// that any number of threads may use one. And what the section's bodies share.
 
 #include <memory>
 
 #include "base/status.hpp"
+#include "boundary.hpp"
 #include "layout/layout.hpp"
+#include "layout/tiler.hpp"
 #include "tilewright.h"
 
 struct tw_layout {
   tw::Layout value;
 };
+struct tw_tuple {
+  tw::IntTuple value;
+};
+struct tw_tiler {
+  tw::Tiler value;
+};
 
 namespace tw::capi {
 
-/// Makes a handle whose layout `fill(Layout*)` writes; nothing is kept where that fails.
-template <class Fill>
-Status make_handle(tw_layout** out, Fill&& fill) {
-  std::unique_ptr<tw_layout> handle(new tw_layout);
+/// Makes a handle whose value `fill(pointer)` writes; nothing is kept where that fails.
+template <class Handle, class Fill>
+Status make_handle(Handle** out, Fill&& fill) {
+  std::unique_ptr<Handle> handle(new Handle);
   TW_TRY(fill(&handle->value));
   *out = handle.release();
   return Code::OK;
+}
+
+/// The body of a function that answers a question with 1 or 0: `ask(bool*)`.
+template <class Ask>
+Status answer(int32_t* yes, Ask&& ask) {
+  bool value = false;
+  TW_TRY(ask(&value));
+  *yes = value ? 1 : 0;
+  return Code::OK;
+}
+
+/// The body of a verb with one operand: `verb(const Layout&, Layout*)`.
+template <class Handle, class Out, class Verb>
+tw_status unary(const Handle* operand, const char* name, Out** out, Verb&& verb) {
+  return guard([&]() -> Status {
+    TW_TRY(output(out, "out"));
+    TW_TRY(require(operand, name));
+    return make_handle(out, [&](auto* value) { return verb(operand->value, value); });
+  });
+}
+
+/// The body of a verb with two operands.
+template <class A, class B, class Out, class Verb>
+tw_status binary(const A* a, const char* name_a, const B* b, const char* name_b, Out** out,
+                 Verb&& verb) {
+  return guard([&]() -> Status {
+    TW_TRY(output(out, "out"));
+    TW_TRY(require(a, name_a));
+    TW_TRY(require(b, name_b));
+    return make_handle(out, [&](auto* value) { return verb(a->value, b->value, value); });
+  });
 }
 
 /// Copies numbers into the caller's array of that name. ERROR_BUFFER_TOO_SMALL where it is short.

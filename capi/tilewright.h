@@ -384,9 +384,23 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
 /** @} */
 
 /** @defgroup layout Layouts: CuTe's shape:stride algebra at run time
- *  A layout maps coordinates to indices. Its text is CuTe's: `((2,3),4):((1,8),2)`. Linear
- *  coordinates count colexicographically, the leftmost mode fastest.
+ *  A layout is a function from coordinates to indices: `(4,3):(1,8)`, shape:stride, has 4 times 3
+ *  coordinates (i,j), and (i,j) has index i * 1 + j * 8. Each extent with its stride is a mode; a
+ *  mode can have modes inside, `((2,3),4):((1,8),2)`, and then its coordinate can be one number or
+ *  a tuple of them. One number for several modes counts through them with the leftmost fastest
+ *  (colexicographically): of this layout 3, (3,0) and ((1,1),0) are one coordinate, with index 9.
+ *  So every layout can also be seen as a function of one number, and as one mode.
+ *
+ *  In front there can be a swizzle and an offset: `Sw<3,3,3> o 0 o (64,64):(64,1)`. Strides can be
+ *  scaled basis elements, `2@1` being 2 at element 1 of a tuple; then the layout gives coordinates,
+ *  not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
+ *
+ *  Layouts, tuples and tilers are values: no function changes one, and each belongs to the caller.
+ *  "Example:" lines below show texts of the operands and of the answer; the tests run every one.
  *  @{ */
+
+typedef struct tw_tuple tw_tuple; /**< Nested integers: a shape, a coordinate, an order. */
+typedef struct tw_tiler tw_tiler; /**< How a layout is cut: a layout, or a tuple of tilers. */
 
 /** Most leaves that a layout can have, and its deepest nesting. */
 enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
@@ -496,6 +510,638 @@ TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t 
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
                                       const int64_t *coord, tw_layout **out, int64_t *offset);
+/** @name Tuples: shapes, coordinates, orders
+ *  Nested integers as text or from an array. In coordinates and tilers `_` (TW_FREE) means "keep
+ *  this mode".
+ *  @{ */
+
+/** "Keep this mode" among numbers: `_`. */
+#define TW_FREE INT64_MIN
+
+/** Reads a tuple from its text: `4`, `(2,(3,4))`, `(_,2)`.
+ *  @param text zero-terminated. @param[out] tuple the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
+ *  @retval TW_ERROR_CAPACITY too many numbers or too deep.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_parse(const char *text, tw_tuple **tuple);
+
+/** Makes a flat tuple. @param count 1 to TW_LAYOUT_MAX_LEAVES. @param values count numbers.
+ *  @param[out] tuple the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_create(int32_t count, const int64_t *values, tw_tuple **tuple);
+
+/** Destroys a tuple. @param tuple may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_tuple_destroy(tw_tuple *tuple);
+
+/** Writes a tuple's text, zero-terminated. @param tuple not NULL. @param[out] buffer may be NULL
+ *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
+ *  text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_format(const tw_tuple *tuple, char *buffer, size_t capacity,
+                                 size_t *length);
+
+/** The numbers from left to right, without their nesting. @param tuple not NULL.
+ *  @param[out] values the numbers. @param capacity numbers that values can hold.
+ *  @param[out] written how many there are.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_values(const tw_tuple *tuple, int64_t *values, int32_t capacity,
+                                 int32_t *written);
+
+/** Product of the numbers. Example: product("(2,(3,4))") = "24"
+ *  @param tuple not NULL. @param[out] product it.
+ *  @retval TW_ERROR_OVERFLOW it exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_product(const tw_tuple *tuple, int64_t *product);
+
+/** Do two tuples have the same nesting? Example: congruent("(2,(3,4))", "(1,(1,1))") = "1"
+ *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
+
+/** Does b's nesting refine a's, having anything where a has a number?
+ *  Example: weakly_congruent("(2,12)", "(2,(3,4))") = "1"
+ *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
+
+/** Is every coordinate of shape a one of shape b? So it is where b refines a with equal sizes.
+ *  Example: compatible("(2,12)", "(2,(3,4))") = "1"
+ *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_compatible(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
+
+/** Is every number of a coordinate below that of a shape? The predicate of partial tiles: a
+ *  coordinate of a divided identity tensor against the tensor's shape.
+ *  Example: elem_less("(3,(1,4))", "(4,(2,4))") = "0"
+ *  @param coord not NULL. @param shape of the same nesting. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_elem_less(const tw_tuple *coord, const tw_tuple *shape, int32_t *yes);
+
+/** Products of all numbers to the left: the compact column-major strides of a shape.
+ *  Example: prefix_product("(2,(3,4))") = "(1,(2,6))"
+ *  @param shape not NULL. @param[out] out the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_OVERFLOW a product exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_prefix_product(const tw_tuple *shape, tw_tuple **out);
+
+/** Sum of the products of matching numbers: a coordinate times strides.
+ *  Example: inner_product("(1,(2,3))", "(4,(5,6))") = "32"
+ *  @param a not NULL. @param b of the same nesting. @param[out] product it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
+ *  @retval TW_ERROR_OVERFLOW it exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_inner_product(const tw_tuple *a, const tw_tuple *b, int64_t *product);
+
+/** Divides a shape: by an integer from its leftmost number on, by a shape number by number.
+ *  Example: shape_div("(4,(3,2))", "6") = ERROR_NOT_A_LAYOUT
+ *  Example: shape_div("(4,(3,2))", "12") = "(1,(1,2))"
+ *  @param a not NULL. @param b not NULL. @param[out] out the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_NOT_A_LAYOUT of two numbers neither divides the other.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_shape_div(const tw_tuple *a, const tw_tuple *b, tw_tuple **out);
+
+/** How many tiles cover a shape. Example: ceil_div("(84,168)", "(5,16)") = "(17,11)"
+ *  @param shape not NULL. @param tile not NULL; modes that it lacks stay.
+ *  @param[out] out the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or tile has more modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, tw_tuple **out);
+/** @} */
+
+/** @name Tilers: how a layout is cut
+ *  A tiler is a layout, which cuts another as a function of one number, or a tuple `<a,b,...>` of
+ *  tilers, which cuts mode by mode. Among these an integer n is `n:1`, and `_` keeps its mode.
+ *  @{ */
+
+/** Reads a tiler from its text: `8:2`, `<8,(2,4):(4,1),_>`, `<4,<2,2>>`.
+ *  @param text zero-terminated. @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_parse(const char *text, tw_tiler **tiler);
+
+/** Makes `<extents[0],extents[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
+ *  @param extents rank numbers, each at least 1, or TW_FREE.
+ *  @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_create(int32_t rank, const int64_t *extents, tw_tiler **tiler);
+
+/** Makes a tiler of a layout. @param layout of integer strides, without swizzle or offset; copied.
+ *  @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_from_layout(const tw_layout *layout, tw_tiler **tiler);
+
+/** Makes `<entries[0],entries[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
+ *  @param entries rank tilers; copied. @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument or an entry is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_by_mode(int32_t rank, const tw_tiler *const *entries, tw_tiler **tiler);
+
+/** Destroys a tiler. @param tiler may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_tiler_destroy(tw_tiler *tiler);
+
+/** Writes a tiler's text, zero-terminated. @param tiler not NULL. @param[out] buffer may be NULL
+ *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
+ *  text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_format(const tw_tiler *tiler, char *buffer, size_t capacity,
+                                 size_t *length);
+/** @} */
+
+/** @name Layouts from shapes
+ *  @{ */
+
+/** The compact layout that counts from the left: column-major.
+ *  Example: make_layout_left("(4,(2,3))") = "(4,(2,3)):(1,(4,8))"
+ *  @param shape extents, each at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_left(const tw_tuple *shape, tw_layout **out);
+
+/** The compact layout that counts from the right: row-major.
+ *  Example: make_layout_right("(4,(2,3))") = "(4,(2,3)):(6,(3,1))"
+ *  @param shape extents, each at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_right(const tw_tuple *shape, tw_layout **out);
+
+/** A compact layout whose strides rise with the numbers of an order.
+ *  Example: make_ordered_layout("(4,3,2)", "(2,0,1)") = "(4,3,2):(6,1,3)"
+ *  @param shape extents, each at least 1. @param order of the shape's nesting, or coarser; modes
+ *  of equal numbers share a stride. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_ordered(const tw_tuple *shape, const tw_tuple *order,
+                                        tw_layout **out);
+
+/** A compact layout whose modes follow one another as another layout's do; strides 0 stay.
+ *  Example: make_layout_like("(2,16,2):(1,8,4)") = "(2,16,2):(1,4,2)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_like(const tw_layout *layout, tw_layout **out);
+
+/** The layout that gives back each coordinate: what predicates are made of, see
+ *  tw_tuple_elem_less(). Example: make_identity_layout("(4,(2,3))") =
+ *  "(4,(2,3)):(1@0,(1@0@1,1@1@1))"
+ *  @param shape extents, each at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out);
+
+/** A thread-value layout: (thread, value) to the index in a tile, for threads that lie in a tile as
+ *  one layout says, each with a block of values as another says.
+ *  Example: make_layout_tv("(4,32):(32,1)", "(4,4):(4,1)") = "(16,128)
+ *  ((32,4),(4,4)):((64,4),(16,1))"
+ *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, the caller's.
+ *  @param[out] out the layout, the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT threads and values do not number the tile's elements one by one.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
+                                   tw_tuple **tiler, tw_layout **out);
+
+/** A layout of as many of `size` coordinates as spread evenly over the modes of a shape.
+ *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
+ *  @param shape extents, each at least 1. @param size at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_domain_distribute(const tw_tuple *shape, int64_t size, tw_layout **out);
+/** @} */
+
+/** @name Questions about a layout
+ *  @{ */
+
+/** The shape. Example: shape("((2,3),4):((1,8),2)") = "((2,3),4)"
+ *  @param layout not NULL. @param[out] shape the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_shape(const tw_layout *layout, tw_tuple **shape);
+
+/** The strides. Example: stride("((2,3),4):((1,8),2)") = "((1,8),2)"
+ *  @param layout not NULL. @param[out] stride the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_UNSUPPORTED the strides are basis elements: take them from the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
+
+/** The swizzle Sw<bits,base,shift> and the offset in front of a layout, 0 where there is none.
+ *  @param layout not NULL. @param[out] bits B, 0 without a swizzle. @param[out] base M.
+ *  @param[out] shift S. @param[out] offset added before the swizzle.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32_t *base,
+                                   int32_t *shift, int64_t *offset);
+
+/** Index of a coordinate in any nesting that the shape refines. A coordinate that is one number may
+ *  lie past the end, where the last mode counts on, as in CuTe.
+ *  Example: at("((2,3),4):((1,8),2)", "(5,(3))") = ERROR_INVALID_ARGUMENT
+ *  Example: at("((2,3),4):((1,8),2)", "(5,3)") = "23"
+ *  Example: at("(4,3):(1,8)", "13") = "25"
+ *  @param layout not NULL. @param coord without `_`. @param[out] index of the coordinate.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_at_coord().
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_at(const tw_layout *layout, const tw_tuple *coord, int64_t *index);
+
+/** The same for a layout that gives coordinates.
+ *  Example: at_coord("(0,0) o (1024,512):(1@1,1@0)", "(2,3)") = "(3,2)"
+ *  @param layout not NULL. @param coord without `_`. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_at_coord(const tw_layout *layout, const tw_tuple *coord, tw_tuple **out);
+
+/** Does no index belong to two coordinates? Example: is_injective("(4,4):(1,3)") = "0"
+ *  @param layout not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_UNSUPPORTED the modes overlap too much to decide.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_is_injective(const tw_layout *layout, int32_t *yes);
+
+/** Is no index left out between the smallest and the largest?
+ *  Example: is_surjective("(4,4):(1,3)") = "1"
+ *  @param layout not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates, or its swizzle leaves its range.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_is_surjective(const tw_layout *layout, int32_t *yes);
+
+/** Are the indices size(layout) numbers one behind the other, in any order?
+ *  Example: is_contiguous("(4,4):(4,1)") = "1"
+ *  @param layout not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_UNSUPPORTED as for tw_layout_is_surjective().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_is_contiguous(const tw_layout *layout, int32_t *yes);
+
+/** The number of elements that every access to a layout may be aligned to and taken in, counted
+ *  from an aligned base. Example: max_alignment("(3,(32,2)):(128,(4,1))") = "2"
+ *  @param layout of integer strides. @param[out] elements the number.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride is negative. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_max_alignment(const tw_layout *layout, int64_t *elements);
+
+/** The longest vector whose elements lie one behind the other in two layouts, in the same order:
+ *  how wide a copy between them can be. Example: max_common_vector("(8,4):(1,8)", "(8,4):(1,16)") =
+ *  "8"
+ *  @param a of integer strides. @param b of the same size. @param[out] elements the number.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout *b,
+                                             int64_t *elements);
+/** @} */
+
+/** @name The same function with other modes
+ *  These keep a swizzle, an offset or an origin in front as it is.
+ *  @{ */
+
+/** Joins modes that continue one another and drops modes of extent 1.
+ *  Example: coalesce("(2,(1,6)):(1,(6,2))", NULL) = "12:1"
+ *  Example: coalesce("(2,(1,6)):(1,(6,2))", "(1,1)") = "(2,6):(1,2)"
+ *  @param layout not NULL. @param profile NULL for the whole; else it is done mode by mode: where
+ *  the profile has a number, whichever. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_coalesce(const tw_layout *layout, const tw_tuple *profile,
+                                    tw_layout **out);
+
+/** Coalesces without the modes of stride 0. Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
+ *  @param layout not NULL. @param profile as for tw_layout_coalesce(), may be NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_filter(const tw_layout *layout, const tw_tuple *profile,
+                                  tw_layout **out);
+
+/** Gives modes of stride 0 the extent 1. Example: filter_zeros("(2,4,8):(1,0,2)") =
+ *  "(2,1,8):(1,0,2)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_filter_zeros(const tw_layout *layout, tw_layout **out);
+
+/** Takes the nesting away. Example: flatten("((2,3),4):((1,8),2)") = "(2,3,4):(1,8,2)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_flatten(const tw_layout *layout, tw_layout **out);
+
+/** Makes one mode of several. Example: group_modes("(2,3,4):(1,2,6)", 1, 3) = "(2,(3,4)):(1,(2,6))"
+ *  @param layout not NULL. @param begin first mode. @param end behind the last.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there are no such modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_group_modes(const tw_layout *layout, int32_t begin, int32_t end,
+                                       tw_layout **out);
+
+/** Adds a mode behind. Example: append("(2,3):(1,2)", "4:8") = "(2,3,4):(1,2,8)"
+ *  @param layout not NULL. @param mode any layout without swizzle, offset or origin; copied.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @retval TW_ERROR_CAPACITY too many leaves. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_append(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
+
+/** Adds a mode in front. Example: prepend("(2,3):(1,2)", "4:8") = "(4,2,3):(8,1,2)"
+ *  @param layout not NULL. @param mode as for tw_layout_append(). @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @retval TW_ERROR_CAPACITY too many leaves. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_prepend(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
+
+/** Puts a layout in place of a mode. Example: replace("(2,3):(1,2)", 1, "(4,4):(8,2)") =
+ *  "(2,(4,4)):(1,(8,2))"
+ *  @param layout not NULL. @param index the mode. @param with as for tw_layout_append().
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such mode.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_replace(const tw_layout *layout, int32_t index, const tw_layout *with,
+                                   tw_layout **out);
+
+/** Some modes, in the order given. Example: select("(2,3,4):(1,2,6)", 2, 0) = "(4,2):(6,1)"
+ *  @param layout not NULL. @param count how many, at least 1. @param modes their numbers.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such mode.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_select(const tw_layout *layout, int32_t count, const int32_t *modes,
+                                  tw_layout **out);
+
+/** Modes from one to another. Example: take("(2,3,4):(1,2,6)", 1, 3) = "(3,4):(2,6)"
+ *  @param layout not NULL. @param begin first mode. @param end behind the last.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there are no such modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t end,
+                                tw_layout **out);
+/** @} */
+
+/** @name Algebra
+ *  Answers are those of CuTe, but for those of CuTe's that are no answers: an operation whose
+ *  mathematical result is a layout returns it, any other is refused with TW_ERROR_NOT_A_LAYOUT and
+ *  the reason.
+ *  @{ */
+
+/** Function composition: R(c) = A(B(c)), with B's shape refined where one mode of B takes several
+ *  of A. A is taken as a function of one number, which beyond its end counts on in its last mode.
+ *  Where B gives coordinates, each of their numbers indexes a mode of A.
+ *  Example: composition("(6,2):(8,2)", "(4,3):(3,1)") = "((2,2),3):((24,2),8)"
+ *  Example: composition("(8,8):(8,1)", "6:3") = "(3,2):(24,9)"
+ *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT
+ *  @param a may have a swizzle or an offset, which stay in front. @param b not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the function is not of the form of a layout.
+ *  @retval TW_ERROR_OVERFLOW an index exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_composition(const tw_layout *a, const tw_layout *b, tw_layout **out);
+
+/** Composition mode by mode; modes that the tiler lacks are dropped.
+ *  Example: composition_tiler("(12,(4,8)):(59,(13,1))", "<3:4,8>") = "(3,(4,2)):(236,(13,1))"
+ *  @param a as for tw_layout_composition(). @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the function is not of the form of a layout.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tiler has more modes. @threadsafety{any thread} @since
+ *  0.1 */
+TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler *tiler,
+                                             tw_layout **out);
+
+/** What a layout leaves out of 0 ... cosize - 1, in rising order: each of its indices added to each
+ *  of the layout's gives another number.
+ *  Example: complement("4:2", 24) = "(2,3):(1,8)"
+ *  @param layout of integer strides, none negative. @param cosize at least 1.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the layout's modes overlap. @threadsafety{any thread} @since
+ *  0.1 */
+TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
+
+/** Index to coordinate: L(R(i)) = i for every i below size(R), which is as far as L's modes count
+ *  0, 1, 2, ... Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
+ *  @param layout of integer strides, none negative; with a swizzle where that maps its indices onto
+ *  themselves. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
+
+/** Index to coordinate also where there are gaps: R(L(i)) = i. Where several coordinates share an
+ *  index, L(R(L(i))) = L(i). Example: left_inverse("(4,8):(1,5)") = ERROR_NOT_A_LAYOUT
+ *  Example: left_inverse("(4,8):(1,6)") = "(6,8):(1,4)"
+ *  @param layout of integer strides, none negative. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride is no multiple of the next smaller one.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out);
+
+/** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile, the
+ *  second steps from tile to tile; a last tile may reach past the end. Mode by mode for a tuple.
+ *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
+ *  Example: logical_divide("(9,(4,8)):(59,(13,1))", "<3:3,(2,4):(1,8)>") =
+ *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_logical_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                          tw_layout **out);
+
+/** logical_divide with the tiles' modes first and together: ((tile, tile), (rest, rest)).
+ *  Example: zipped_divide("(6,8):(1,6)", "<2,4>") = "((2,4),(3,2)):((1,6),(2,24))"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_zipped_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                         tw_layout **out);
+
+/** zipped_divide with the rest's modes at the top: ((tile, tile), rest, rest).
+ *  Example: tiled_divide("(6,8):(1,6)", "<2,4>") = "((2,4),3,2):((1,6),2,24)"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tiled_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                        tw_layout **out);
+
+/** zipped_divide with all modes at the top: (tile, tile, rest, rest).
+ *  Example: flat_divide("(6,8):(1,6)", "<2,4>") = "(2,4,3,2):(1,6,2,24)"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                       tw_layout **out);
+
+/** Repeats a layout: (A, complement(A, size(A) * cosize(B)) o B). The first mode is A, the second
+ *  steps from copy to copy in B's order. Mode by mode for a tuple.
+ *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
+ *  @param a of integer strides, none negative. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *tiler,
+                                           tw_layout **out);
+
+/** logical_product with A's modes first and together.
+ *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(10,5))"
+ *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *tiler,
+                                          tw_layout **out);
+
+/** zipped_product with the copies' modes at the top.
+ *  Example: tiled_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,5),3,4):((5,1),10,30)"
+ *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *tiler,
+                                         tw_layout **out);
+
+/** zipped_product with all modes at the top.
+ *  Example: flat_product("(2,5):(5,1)", "(3,4):(1,3)") = "(2,5,3,4):(5,1,10,30)"
+ *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tiler, tw_layout **out);
+
+/** logical_product with modes paired, A's first: a tiling of blocks.
+ *  Example: blocked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,3),(5,4)):((5,10),(1,30))"
+ *  @param a as for tw_layout_logical_product(). @param b of integer strides.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
+
+/** logical_product with modes paired, B's first: A's elements spread over the copies.
+ *  Example: raked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((3,2),(4,5)):((10,5),(30,1))"
+ *  @param a as for tw_layout_logical_product(). @param b of integer strides.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
+
+/** Repeats a block until it covers a shape.
+ *  Example: tile_to_shape("Sw<3,3,3> o 0 o (8,64):(64,1)", "(128,64)", NULL) = "Sw<3,3,3> o 0 o
+ *  ((8,16),(64,1)):((64,512),(1,0))"
+ *  @param block may be swizzled. @param shape of at least the block's rank. @param order in which
+ *  the copies follow one another, NULL for leftmost first. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple *shape,
+                                         const tw_tuple *order, tw_layout **out);
+
+/** Coordinates whose indices are the same in two layouts, from 0 on without a gap: R with
+ *  a(R(i)) = b(R(i)) = i.
+ *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
+ *  @param a of integer strides. @param b likewise. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout *b,
+                                             tw_layout **out);
+
+/** Coordinates that do not change the index: L(N(i)) = 0.
+ *  Example: nullspace("(4,2,8):(1,0,4)") = "2:4"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
+/** @} */
+
+/** @name Parts of a layout
+ *  A part begins somewhere. For a plain layout of integers that is `offset`, to be added to the
+ *  part's indices (or to a pointer, in elements). A part of a swizzled layout, of one with an
+ *  offset and of one that gives coordinates has it inside, and `offset` is 0.
+ *  @{ */
+
+/** Fixes the modes where a coordinate has a number and keeps those where it has `_`.
+ *  Example: slice("(4,(2,3)):(1,(4,8))", "(2,(_,1))") = "10 + (2):(4)"
+ *  @param layout not NULL. @param coord not NULL. @param[out] out the caller's.
+ *  @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_slice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out,
+                                 int64_t *offset);
+
+/** Keeps the modes where a coordinate has a number: what a slice takes away.
+ *  Example: dice("(4,(2,3)):(1,(4,8))", "(2,(_,1))") = "(4,3):(1,8)"
+ *  @param layout not NULL. @param coord not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_dice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out);
+
+/** The same layout, from a coordinate on.
+ *  Example: domain_offset("(8,8):(1,8)", "(2,3)") = "26 + (8,8):(1,8)"
+ *  Example: domain_offset("Sw<3,2,3> o 0 o (2,32):(1,2)", "(0,14)") = "Sw<3,2,3> o 28 o
+ *  (2,32):(1,2)"
+ *  @param layout not NULL. @param coord without `_`. @param[out] out the caller's.
+ *  @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_domain_offset(const tw_layout *layout, const tw_tuple *coord,
+                                         tw_layout **out, int64_t *offset);
+
+/** One tile, by any tiler; tw_layout_local_tile() is the same for plain extents.
+ *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,1)") = "26 + (2,4):(1,6)"
+ *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,_)") = "2 + (2,4,2):(1,6,24)"
+ *  @param layout not NULL. @param tiler not NULL. @param coord which tile; `_` keeps a mode of
+ *  tiles, behind the tile's modes. @param[out] out the caller's. @param[out] offset of the part,
+ *  elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the tiles.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tile(const tw_layout *layout, const tw_tiler *tiler,
+                                const tw_tuple *coord, tw_layout **out, int64_t *offset);
+
+/** One thread's elements: its place among the threads, in every tile of the threads' shape.
+ *  Example: local_partition("(32,16):(1,32)", "(2,8):(1,2)", 4) = "64 + (16,2):(2,256)"
+ *  @param layout not NULL. @param threads from a place to a thread's number. @param thread its
+ *  number.
+ *  @param[out] out the caller's. @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_NOT_FOUND there is no such thread.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_layout *threads,
+                                           int64_t thread, tw_layout **out, int64_t *offset);
+/** @} */
+
+/** @name Swizzles, and elements of another size
+ *  Sw<bits,base,shift> on a layout acts on indices, that is on elements: x ^ ((x & Y) >> shift), Y
+ *  being `bits` bits from bit base + max(0, shift) on. The hardware's modes act on bytes: 32, 64
+ *  and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>. Recast from 8 bits to an element's for the
+ *  layout's form: 128 bytes of bf16 are Sw<3,3,3>, ((column / 8) ^ (row % 8)) * 8 + column % 8.
+ *  @{ */
+
+/** Puts a swizzle in front of a layout.
+ *  Example: swizzled("(8,64):(64,1)", 3, 3, 3) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+ *  @param layout of integers, not swizzled yet. @param bits B, 0 or more. @param base M, 0 or more.
+ *  @param shift S, |S| at least B; negative shifts left. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_swizzled(const tw_layout *layout, int32_t bits, int32_t base,
+                                    int32_t shift, tw_layout **out);
+
+/** Takes the swizzle, the offset and the origin away.
+ *  Example: unswizzled("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_unswizzled(const tw_layout *layout, tw_layout **out);
+
+/** A swizzle as a function. Example: swizzle_apply("Sw<3,4,3>", 144) = "128"
+ *  @param bits B. @param base M. @param shift S. @param x any number. @param[out] out its image.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x,
+                                  int64_t *out);
+
+/** A swizzle of elements of one size for elements of another, both in bits.
+ *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
+ *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits of an
+ *  element before. @param to_bits of an element after.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the sizes' ratio is no power of two, or bits are lost.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift, int64_t from_bits,
+                                   int64_t to_bits);
+
+/** Joins n neighbouring elements into one. Example: upcast("(8,4):(4,1)", 2) = "(8,2):(2,1)"
+ *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride or the offset does not fit groups of n.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout **out);
+
+/** Takes each element apart into n. Example: downcast("(8,4):(4,1)", 2) = "(8,8):(8,1)"
+ *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1, where the parts would lie.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layout **out);
+
+/** The same bytes as elements of another size, swizzle included.
+ *  Example: recast("Sw<3,4,3> o 0 o (8,128):(128,1)", 8, 16) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+ *  @param layout of integers. @param from_bits of an element before. @param to_bits after.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_upcast() and tw_layout_downcast().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, int64_t to_bits,
+                                  tw_layout **out);
+/** @} */
 /** @} */
 
 /** @defgroup tensor_map Tensor maps: the 128-byte descriptors that the TMA reads

@@ -15,6 +15,14 @@
 
 namespace tw {
 
+// Questions (queries.cpp). Of a swizzle and an offset they take account.
+/// No two coordinates share an index.
+Status is_injective(const Layout& layout, bool* yes);
+/// Between its smallest and its largest index the layout leaves none out.
+Status is_surjective(const Layout& layout, bool* yes);
+/// Both: size(layout) indices one behind the other, in any order.
+Status is_contiguous(const Layout& layout, bool* yes);
+
 // Fewer modes, the same function (coalesce.cpp).
 Status coalesce(const Layout& layout, Layout* out);
 /// By mode: where `profile` has an integer, the mode there becomes flat.
@@ -76,7 +84,8 @@ Status domain_distribute(const IntTuple& shape, int64_t size, Layout* out);
 // From shapes (make.cpp).
 Status make_layout_left(const IntTuple& shape, Layout* out);
 Status make_layout_right(const IntTuple& shape, Layout* out);
-/// Compact, strides rising with the numbers of `order`, which may be coarser than the shape.
+/// Compact, strides rising with the numbers of `order`, which may be coarser than the shape; equal
+/// numbers give equal strides.
 Status make_ordered_layout(const IntTuple& shape, const IntTuple& order, Layout* out);
 /// Compact, in the order of the layout's strides; strides 0 stay.
 Status make_layout_like(const Layout& layout, Layout* out);
@@ -85,12 +94,16 @@ Status make_identity_layout(const IntTuple& shape, Layout* out);
 /// (thread, value) to the index in a tile whose shape `tiler` becomes.
 Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* tiler, Layout* out);
 
+/// A swizzle in front of a layout of integers.
+Status swizzled(const Layout& layout, const BitSwizzle& swizzle, Layout* out);
+
 // Elements of another size (recast.cpp). A swizzle is recast with its layout.
 Status upcast(const Layout& layout, int64_t n, Layout* out);
 Status downcast(const Layout& layout, int64_t n, Layout* out);
 Status recast(const Layout& layout, int64_t from_bits, int64_t to_bits, Layout* out);
 Status upcast(const BitSwizzle& swizzle, int64_t n, BitSwizzle* out);
 Status downcast(const BitSwizzle& swizzle, int64_t n, BitSwizzle* out);
+Status recast(const BitSwizzle& swizzle, int64_t from_bits, int64_t to_bits, BitSwizzle* out);
 
 // Parts of a layout. Where it gives plain integers, `offset` is what is to be added to the part's
 // indices; else that is part of `out` and `offset` is 0.

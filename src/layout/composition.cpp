@@ -8,6 +8,9 @@
 // and R is a layout whose strides are the values of A at the factors' strides. A mode carries first
 // at the least ceil(P / (d mod P)), which has to divide s. Where the test fails a layout can exist
 // only by carries that cancel; composition_exact.cpp looks at that.
+//
+// Beyond its end A counts on in its last mode, by CuTe's convention. Strides that step in one mode
+// of A go along there; a diagonal one, which steps in several at once, has to stay inside A.
 #include "layout/composition.hpp"
 
 #include <type_traits>
@@ -55,8 +58,8 @@ bool add_value(const Radix& radix, int64_t x, bool first, Stride* sum) {
 
 // Splits one mode of B, of extent s and of step[c] in channel c, into factors that carry nowhere.
 template <class Value>
-Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>* out,
-              Reach* reach) {
+Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>* out, Reach* reach,
+              bool* diagonal) {
   out->count = 0;
   if (s == 1) {
     // The stride is free. Coordinates keep theirs, so that the tuples keep their length.
@@ -77,6 +80,7 @@ Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>
       radix.remainders(step[c], remainder);
       for (int k = 0; k + 1 < radix.count; ++k) {
         const int64_t p = radix.boundary[k], r = remainder[k];
+        *diagonal = *diagonal || (r != 0 && r != step[c]);
         if (r != 0 && Wide{r} * (m - 1) >= p) m = p / r + (p % r != 0);
       }
       if (!add_value(radix, step[c], c == 0, &value)) return Outcome::overflows;
@@ -104,17 +108,31 @@ Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int lev
   Factors<Value> factors;
   int64_t step[Channels::kMost];
   const int shift = level - in_b.level;
+  bool diagonal = false;
   for (int i = in_b.begin; i < in_b.end; ++i) {
     for (int c = 0; c < channels.count; ++c) step[c] = step_of(b, i, channels.channel[c]);
-    const Outcome outcome = split(channels, b.shape.value[i], step, &factors, &reach);
+    const Outcome outcome = split(channels, b.shape.value[i], step, &factors, &reach, &diagonal);
     if (outcome != Outcome::done) return outcome;
     factors.put(b.shape.depth[i] + shift, i == in_b.begin ? join : b.shape.shared[i - 1] + shift,
                 builder);
   }
-  return Outcome::done;
+  return diagonal && !stays_inside(channels, b, in_b) ? Outcome::carries : Outcome::done;
 }
 
 }  // namespace
+
+bool stays_inside(const Channels& channels, const Layout& b, Node in_b) {
+  for (int c = 0; c < channels.count; ++c) {
+    const Channel& channel = channels.channel[c];
+    Wide low = channel.start, high = channel.start;
+    for (int i = in_b.begin; i < in_b.end; ++i) {
+      const int64_t step = step_of(b, i, channel);
+      (step < 0 ? low : high) += Wide{step} * (b.shape.value[i] - 1);
+    }
+    if (low < 0 || high >= size(*channel.radix.layout, channel.radix.node)) return false;
+  }
+  return true;
+}
 
 template <class Value>
 bool Factors<Value>::push(int64_t e, const Value& d) {

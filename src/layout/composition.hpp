@@ -24,6 +24,9 @@ struct Channels {
 /// The channel's part of B's stride at a leaf.
 int64_t step_of(const Layout& b, int leaf, const Channel& channel);
 
+/// Are all of B's numbers coordinates of A?
+bool stays_inside(const Channels& channels, const Layout& b, Node in_b);
+
 /// Appends A o B to the builder, with B's profile refined where one mode of B takes several of A.
 /// A and B are subtrees, their frames are not looked at; B gives integers.
 /// ERROR_NOT_A_LAYOUT where the composed function is none.

@@ -95,7 +95,7 @@ Status compose_swizzled(const Layout& a, const Layout& b, Layout* out) {
     *out = b;
     return Code::OK;
   }
-  Bits bits;
+  Bits bits{};
   TW_TRY(read_bits(a, top, &bits));
   int new_target = 0, new_source = 0;
   if (!are_separate(bits) || !stays_below(b, bits) || !move(bits, target, sw.bits, &new_target) ||

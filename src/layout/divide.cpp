@@ -21,6 +21,28 @@ Status rank_too_large(const Tiler& tiler, Node at, int rank) {
               rank == 1 ? "" : "s");
 }
 
+// CuTe's condition on where a tile's modes point to, for those of extent 1, which no function
+// shows: a stride has to lead to the beginning of one of the layout's modes, or into the first it
+// meets.
+Status check_single(const Layout& layout, Node node, const Layout& tile, Node at) {
+  Radix radix;
+  radix.read(layout, node);
+  for (int i = at.begin; i < at.end; ++i) {
+    if (tile.shape.value[i] != 1) continue;
+    int64_t rest = tile.stride[i];
+    for (int k = 0; k + 1 < radix.count && rest >= radix.extent[k]; ++k) {
+      if (rest % radix.extent[k] != 0)
+        return fail(
+            Code::ERROR_NOT_A_LAYOUT,
+            {.argument = "tiler", .index = i, .got = tile.stride[i], .limit = radix.extent[k]},
+            "the tile's mode 1:%lld steps to no place where a mode of the layout begins",
+            static_cast<long long>(tile.stride[i]));
+      rest /= radix.extent[k];
+    }
+  }
+  return Code::OK;
+}
+
 // Tile and rest of one mode, into two builders.
 struct Parts {
   LayoutBuilder* tile;
@@ -30,11 +52,10 @@ struct Parts {
 Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
                    int level, int join_tile, int join_rest) {
   const Layout& b = tiler.body;
-  if (tiler.is_free(at)) {  // the whole mode is the tile
-    parts.tile->subtree(layout, node, level, join_tile);
-    parts.rest->leaf(1, int64_t{0}, level, join_rest);
-    return Code::OK;
-  }
+  if (tiler.is_free(at))
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler"},
+                "`_` keeps a mode undivided, and this divide needs a tile of every mode: write the "
+                "mode's extent for one tile, or use logical_divide");
   if (b.shape.is_leaf(at) && b.stride[at.begin] == 1 && layout.shape.is_leaf(node) &&
       !layout.coordinates) {
     // n:1 of one mode s:d needs no composition.
@@ -47,6 +68,7 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
     parts.rest->leaf(tiles, tiles == 1 ? 0 : step, level, join_rest);
     return Code::OK;
   }
+  TW_TRY(check_single(layout, node, b, at));
   Layout both, pair;
   LayoutBuilder builder(&both);
   builder.subtree(b, at, 1, 1);
@@ -120,7 +142,9 @@ Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Nod
   return Code::OK;
 }
 
+// A single mode stays what it is, a tuple too, as in CuTe.
 void put_modes(const Layout& layout, LayoutBuilder* builder) {
+  if (layout.rank() == 1) return builder->subtree(layout, layout.root(), 1, 1);
   for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);
 }
 

@@ -124,6 +124,28 @@ bool product(const IntTuple& tuple, Node node, int64_t* out) {
   return true;
 }
 
+Status product(const IntTuple& tuple, int64_t* out) {
+  if (product(tuple, tuple.root(), out)) return Code::OK;
+  *out = 0;
+  return fail(Code::ERROR_OVERFLOW, {.argument = "tuple"}, "the product exceeds 64 bits");
+}
+
+Status check_rank(int rank) {
+  if (rank >= 1 && rank <= kMaxLeaves) return Code::OK;
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "rank", .got = rank, .limit = kMaxLeaves},
+              "rank is %d: there are 1 to %d modes", rank, kMaxLeaves);
+}
+
+Status make_tuple(int count, const int64_t* values, IntTuple* out) {
+  out->leaves = 0;
+  if (count < 1 || count > kMaxLeaves)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "count", .got = count, .limit = kMaxLeaves},
+                "count is %d: a tuple has 1 to %d numbers", count, kMaxLeaves);
+  for (int i = 0; i < count; ++i) out->push(values[i], 1, 1);
+  return Code::OK;
+}
+
 Status prefix_product(const IntTuple& shape, IntTuple* out) {
   *out = shape;
   int64_t running = 1;

@@ -91,6 +91,12 @@ Status elem_less(const IntTuple& a, const IntTuple& b, bool* less);
 
 /// Product of the leaves of a node; false where it overflows.
 [[nodiscard]] bool product(const IntTuple& tuple, Node node, int64_t* out);
+/// The same for the whole, with a Status.
+Status product(const IntTuple& tuple, int64_t* out);
+/// A flat tuple of `count` numbers.
+Status make_tuple(int count, const int64_t* values, IntTuple* out);
+/// Is this a number of modes that a layout, tuple or tiler can have?
+Status check_rank(int rank);
 /// Exclusive prefix products in colexicographic order: the compact column-major strides.
 Status prefix_product(const IntTuple& shape, IntTuple* out);
 /// Sum of the products of matching leaves of congruent tuples.

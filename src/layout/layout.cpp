@@ -263,6 +263,15 @@ Status extract(const Layout& layout, Node node, Layout* out) {
   return builder.finish();
 }
 
+Status strides(const Layout& layout, IntTuple* out) {
+  if (layout.coordinates)
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
+                "the layout's strides are basis elements, which are no integers");
+  *out = layout.shape;
+  std::copy_n(layout.stride, layout.leaves(), out->value);
+  return Code::OK;
+}
+
 int64_t size(const Layout& layout, Node node) {
   int64_t result = 1;
   for (int i = node.begin; i < node.end; ++i) result *= layout.shape.value[i];

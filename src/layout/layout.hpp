@@ -126,6 +126,9 @@ Status check_mode(const Layout& layout, int mode);
 /// A mode, or any subtree, as a layout of its own; swizzle and offset stay behind.
 Status extract(const Layout& layout, Node node, Layout* out);
 
+/// The strides as a tuple. ERROR_UNSUPPORTED where they are basis elements.
+Status strides(const Layout& layout, IntTuple* out);
+
 /// Product of the shape. Cannot overflow for a valid layout.
 int64_t size(const Layout& layout);
 int64_t size(const Layout& layout, Node node);

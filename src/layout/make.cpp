@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts made from shapes.
-#include <algorithm>
-#include <numeric>
-
 #include "base/checked.hpp"
 #include "layout/algebra.hpp"
 #include "layout/complement.hpp"
@@ -10,9 +7,7 @@
 namespace tw {
 namespace {
 
-// The next compact stride; the shape's last one may overflow unnoticed, as it is not needed.
-Status grow(int64_t* running, int64_t extent) {
-  if (checked_mul(*running, extent, running)) return Code::OK;
+Status too_large() {
   return fail(Code::ERROR_OVERFLOW, {.argument = "shape"}, "the size exceeds 64 bits");
 }
 
@@ -24,15 +19,25 @@ Status check_extents(const IntTuple& shape) {
                   "extent %d of the shape is %lld: extents are at least 1", i,
                   static_cast<long long>(shape.value[i]));
   int64_t size = 0;
-  if (product(shape, shape.root(), &size)) return Code::OK;
-  return fail(Code::ERROR_OVERFLOW, {.argument = "shape"}, "the size exceeds 64 bits");
+  return product(shape, shape.root(), &size) ? Status() : too_large();
 }
 
-// One order for each leaf, from an order tuple that may be coarser than the shape.
-Status spread_order(const IntTuple& shape, Node node, const IntTuple& order, Node at,
-                    int64_t* out) {
+// What one number of an order stands for: a leaf, or a whole mode where the order is coarser.
+struct Unit {
+  Node node;
+  int64_t order;
+  int64_t size;
+};
+struct Units {
+  int count = 0;
+  Unit unit[kMaxLeaves];
+};
+
+Status read_units(const IntTuple& shape, Node node, const IntTuple& order, Node at, Units* out) {
   if (order.is_leaf(at)) {
-    std::fill(out + node.begin, out + node.end, order.value[at.begin]);
+    int64_t size = 0;
+    if (!product(shape, node, &size)) return too_large();
+    out->unit[out->count++] = {node, order.value[at.begin], size};
     return Code::OK;
   }
   const int rank = shape.is_leaf(node) ? 0 : shape.rank(node);
@@ -42,23 +47,24 @@ Status spread_order(const IntTuple& shape, Node node, const IntTuple& order, Nod
                 "the order has a tuple of %d where the shape has %d modes", order.rank(at), rank);
   Children o(order, at);
   for (Children c(shape, node); c; c.next(), o.next())
-    TW_TRY(spread_order(shape, *c, order, *o, out));
+    TW_TRY(read_units(shape, *c, order, *o, out));
   return Code::OK;
 }
 
-// Compact strides in rising order; equal orders keep the shape's.
-Status compact(const IntTuple& shape, const int64_t* order, IntTuple* stride) {
+// A unit's stride is the size of all units of smaller order, so equal orders share a stride, as in
+// CuTe; inside a unit strides count from the left.
+Status compact(const IntTuple& shape, const Units& units, IntTuple* stride) {
   *stride = shape;
-  uint8_t rank[kMaxLeaves];
-  std::iota(rank, rank + shape.leaves, uint8_t{0});
-  for (int i = 1; i < shape.leaves; ++i)  // insertion: stable, and the standard one allocates
-    for (int k = i; k > 0 && order[rank[k - 1]] > order[rank[k]]; --k)
-      std::swap(rank[k - 1], rank[k]);
-  int64_t running = 1;
-  for (int i = 0; i < shape.leaves; ++i) {
-    const int64_t extent = shape.value[rank[i]];
-    stride->value[rank[i]] = extent == 1 ? 0 : running;
-    TW_TRY(grow(&running, extent));
+  for (int i = 0; i < units.count; ++i) {
+    const Unit& unit = units.unit[i];
+    int64_t running = 1;
+    for (int k = 0; k < units.count; ++k)
+      if (units.unit[k].order < unit.order && !checked_mul(running, units.unit[k].size, &running))
+        return too_large();
+    for (int leaf = unit.node.begin; leaf < unit.node.end; ++leaf) {
+      stride->value[leaf] = shape.value[leaf] == 1 ? 0 : running;
+      if (!checked_mul(running, shape.value[leaf], &running)) return too_large();
+    }
   }
   return Code::OK;
 }
@@ -85,22 +91,23 @@ Status make_layout_right(const IntTuple& shape, Layout* out) {
 
 Status make_ordered_layout(const IntTuple& shape, const IntTuple& order, Layout* out) {
   TW_TRY(check_extents(shape));
-  int64_t leaf_order[kMaxLeaves];
-  TW_TRY(spread_order(shape, shape.root(), order, order.root(), leaf_order));
+  Units units;
+  TW_TRY(read_units(shape, shape.root(), order, order.root(), &units));
   IntTuple stride;
-  TW_TRY(compact(shape, leaf_order, &stride));
+  TW_TRY(compact(shape, units, &stride));
   return make_layout(shape, stride, out);
 }
 
 Status make_layout_like(const Layout& layout, Layout* out) {
   TW_TRY(check_plain(layout, "make_layout_like"));
   IntTuple shape = layout.shape, stride;
-  int64_t order[kMaxLeaves];
+  Units units;
   for (int i = 0; i < layout.leaves(); ++i) {
-    order[i] = layout.stride[i] < 0 ? -layout.stride[i] : layout.stride[i];
-    if (layout.stride[i] == 0) shape.value[i] = 1;
+    const int64_t d = layout.stride[i];
+    if (d == 0) shape.value[i] = 1;
+    units.unit[units.count++] = {{i, i + 1, 0}, d < 0 ? -d : d, shape.value[i]};
   }
-  TW_TRY(compact(shape, order, &stride));
+  TW_TRY(compact(shape, units, &stride));
   return make_layout(layout.shape, stride, out);
 }
 

@@ -106,7 +106,9 @@ Status multiply_logically(const Layout& a, Node node, const Tiler& tiler, Node a
   return Code::OK;
 }
 
+// A single mode stays what it is, a tuple too, as in CuTe.
 void put_modes(const Layout& layout, LayoutBuilder* builder) {
+  if (layout.rank() == 1) return builder->subtree(layout, layout.root(), 1, 1);
   for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);
 }
 

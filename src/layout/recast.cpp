@@ -33,7 +33,8 @@ Status overflow() {
 
 }  // namespace
 
-// A swizzle of bits M.. of x is one of bits M - log2(n).. of x / n; bits below drop out.
+// A swizzle of bits M.. of x is one of bits M - log2(n).. of x / n: of each group of n elements the
+// first is followed, whose lower bits are 0 and drop out.
 Status upcast(const BitSwizzle& swizzle, int64_t n, BitSwizzle* out) {
   *out = swizzle;
   if (swizzle.is_identity()) return Code::OK;
@@ -46,10 +47,6 @@ Status upcast(const BitSwizzle& swizzle, int64_t n, BitSwizzle* out) {
     out->base -= bits;
     return Code::OK;
   }
-  if (swizzle.shift < 0)
-    return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "n", .got = n},
-                "the swizzle reads bits inside the groups of %lld elements and writes outside them",
-                static_cast<long long>(n));
   const int lost = bits - swizzle.base;
   *out = {lost < swizzle.bits ? swizzle.bits - lost : 0, 0, swizzle.shift};
   return Code::OK;
@@ -109,20 +106,50 @@ Status downcast(const Layout& layout, int64_t n, Layout* out) {
   return validate(*out);
 }
 
-Status recast(const Layout& layout, int64_t from_bits, int64_t to_bits, Layout* out) {
-  if (from_bits < 1 || to_bits < 1)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = from_bits < 1 ? "from_bits" : "to_bits",
-                 .got = from_bits < 1 ? from_bits : to_bits,
-                 .limit = 1},
-                "elements have at least 1 bit");
+namespace {
+
+Status check_bits(int64_t from_bits, int64_t to_bits) {
+  if (from_bits >= 1 && to_bits >= 1) return Code::OK;
+  const bool from = from_bits < 1;
+  return fail(
+      Code::ERROR_INVALID_ARGUMENT,
+      {.argument = from ? "from_bits" : "to_bits", .got = from ? from_bits : to_bits, .limit = 1},
+      "%s is %lld: elements have at least 1 bit", from ? "from_bits" : "to_bits",
+      static_cast<long long>(from ? from_bits : to_bits));
+}
+
+// Apart first, so that an offset or stride need not be a multiple of both sizes.
+template <class Value>
+Status recast_as(const Value& value, int64_t from_bits, int64_t to_bits, Value* out) {
+  TW_TRY(check_bits(from_bits, to_bits));
   const int64_t common = std::gcd(from_bits, to_bits);
   const int64_t down = from_bits / common, up = to_bits / common;
-  if (up == 1) return downcast(layout, down, out);
-  if (down == 1) return upcast(layout, up, out);
-  Layout parts;
-  TW_TRY(downcast(layout, down, &parts));
+  if (up == 1) return downcast(value, down, out);
+  if (down == 1) return upcast(value, up, out);
+  Value parts;
+  TW_TRY(downcast(value, down, &parts));
   return upcast(parts, up, out);
+}
+
+}  // namespace
+
+Status recast(const Layout& layout, int64_t from_bits, int64_t to_bits, Layout* out) {
+  return recast_as(layout, from_bits, to_bits, out);
+}
+
+Status recast(const BitSwizzle& swizzle, int64_t from_bits, int64_t to_bits, BitSwizzle* out) {
+  TW_TRY(check(swizzle));
+  return recast_as(swizzle, from_bits, to_bits, out);
+}
+
+Status swizzled(const Layout& layout, const BitSwizzle& swizzle, Layout* out) {
+  TW_TRY(check(swizzle));
+  if (!layout.swizzle.is_identity())
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "layout"},
+                "the layout is swizzled already: one swizzle after another is no swizzled layout");
+  *out = layout;
+  out->swizzle = swizzle;
+  return validate(*out);
 }
 
 }  // namespace tw

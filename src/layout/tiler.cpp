@@ -86,16 +86,13 @@ Status make_tiler(const Layout& layout, Tiler* out) {
 }
 
 Status make_tiler(int rank, const int64_t* extents, Tiler* out) {
-  if (rank < 1 || rank > kMaxLeaves)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "rank", .got = rank, .limit = kMaxLeaves},
-                "rank is %d: a tiler has 1 to %d entries", rank, kMaxLeaves);
+  TW_TRY(check_rank(rank));
   clear(out);
   for (int i = 0; i < rank; ++i) {
     if (extents[i] < 1 && extents[i] != kFree)
       return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "tile", .index = i, .got = extents[i], .limit = 1},
-                  "tile[%d] is %lld: extents are at least 1", i,
+                  {.argument = "extents", .index = i, .got = extents[i], .limit = 1},
+                  "extents[%d] is %lld: extents are at least 1", i,
                   static_cast<long long>(extents[i]));
     TW_TRY(append_leaf(extents[i], 1, 1, out));
   }
@@ -103,6 +100,7 @@ Status make_tiler(int rank, const int64_t* extents, Tiler* out) {
 }
 
 Status make_tiler(int rank, const Tiler* const* entries, Tiler* out) {
+  TW_TRY(check_rank(rank));
   clear(out);
   for (int i = 0; i < rank; ++i) {
     const Tiler& entry = *entries[i];

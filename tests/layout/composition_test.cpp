@@ -29,6 +29,7 @@ TEST_CASE("composition where CuTe answers wrongly") {
 
 TEST_CASE("carries that cancel still make a layout") {
   CHECK(o("(4,2,2):(1,2,6)", "4:3") == "(2,2):(3,4)");
+  CHECK(o("(2,2):(-4,-2)", "4:3") == "ERROR_NOT_A_LAYOUT");  // beyond the end
 }
 
 TEST_CASE("negative strides count in both directions") {
@@ -40,7 +41,7 @@ TEST_CASE("negative strides count in both directions") {
 TEST_CASE("offsets and swizzles stay in front") {
   CHECK(o("Sw<3,3,3> o 0 o (8,64):(64,1)", "(64,8):(8,1)") == "Sw<3,3,3> o 0 o (64,8):(1,64)");
   CHECK(o("(4,4):(1,8)", "2 o (2,4):(1,4)") == "2 o (2,4):(1,8)");
-  CHECK(o("(4,4):(1,8)", "3 o (2,4):(1,4)") == "3 o (2,4):(5,8)");
+  CHECK(o("(4,4):(1,8)", "3 o (2,3):(1,4)") == "3 o (2,3):(5,8)");
   CHECK(o("(4,4):(1,8)", "3 o (4,2):(1,4)") == "ERROR_NOT_A_LAYOUT");
   CHECK(o("64", "Sw<3,3,3> o 0 o (8,8):(8,1)") == "Sw<3,3,3> o 0 o (8,8):(8,1)");
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// golden_check KIND FILE...: holds the library against files of recorded answers, one JSON object a
+// line, plain or gzip. Prints how many lines were checked and how many differ, and the first that
+// do; exits 1 if any does, or is of a kind that is not known.
+#include <zlib.h>
+
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "layout_lines.hpp"
+#include "lines.hpp"
+
+namespace {
+
+using Check = std::string (*)(const nlohmann::json& line);
+
+struct Kind {
+  const char* name;
+  Check check;
+};
+
+constexpr Kind kKinds[] = {
+    {"layout", golden::check_layout_line},
+    {"tensor_map", golden::check_tensor_map_line},
+    {"tma", golden::check_tma_line},
+};
+
+constexpr int kShown = 10;
+
+/// Lines of a file, which zlib reads whether it is compressed or not.
+class Lines {
+ public:
+  explicit Lines(const char* path) : file_(gzopen(path, "rb")) {
+    if (file_) gzbuffer(file_, 1 << 18);
+  }
+  ~Lines() {
+    if (file_) gzclose(file_);
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  bool is_open() const { return file_ != nullptr; }
+
+  bool next(std::string* line) {
+    line->clear();
+    char part[1 << 16];
+    while (gzgets(file_, part, sizeof part)) {
+      line->append(part);
+      if (line->back() == '\n') {
+        line->pop_back();
+        return true;
+      }
+    }
+    return !line->empty();
+  }
+
+  bool is_damaged() const {
+    int error = Z_OK;
+    gzerror(file_, &error);
+    return error != Z_OK && error != Z_STREAM_END;
+  }
+
+ private:
+  gzFile file_;
+};
+
+std::string check_text(Check check, const std::string& text) {
+  try {
+    return check(nlohmann::json::parse(text));
+  } catch (const std::exception& error) {
+    return std::string("cannot be checked: ") + error.what();
+  }
+}
+
+/// True where the file could be read and no line differs.
+bool check_file(const Kind& kind, const char* path) {
+  Lines lines(path);
+  if (!lines.is_open()) {
+    std::fprintf(stderr, "%s: cannot be opened\n", path);
+    return false;
+  }
+  long checked = 0, differ = 0, number = 0;
+  std::string text;
+  while (lines.next(&text)) {
+    ++number;
+    if (text.empty()) continue;
+    ++checked;
+    const std::string difference = check_text(kind.check, text);
+    if (difference.empty()) continue;
+    if (++differ > kShown) continue;
+    std::printf("%s:%ld: %s\n", path, number, difference.c_str());
+    std::printf("  %.400s\n", text.c_str());
+  }
+  const bool damaged = lines.is_damaged();
+  if (damaged) std::printf("%s: damaged behind line %ld\n", path, number);
+  if (checked == 0) std::printf("%s: no line\n", path);
+  std::printf("%s: %ld checked, %ld differ\n", path, checked, differ);
+  return checked > 0 && differ == 0 && !damaged;
+}
+
+int usage() {
+  std::fprintf(stderr, "golden_check KIND FILE...   KIND is");
+  for (const Kind& kind : kKinds) std::fprintf(stderr, " %s", kind.name);
+  std::fprintf(stderr, "; files are .jsonl or .jsonl.gz\n");
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return usage();
+  for (const Kind& kind : kKinds) {
+    if (std::strcmp(argv[1], kind.name) != 0) continue;
+    bool good = true;
+    for (int i = 2; i < argc; ++i) good = check_file(kind, argv[i]) && good;
+    return good ? 0 : 1;
+  }
+  return usage();
+}

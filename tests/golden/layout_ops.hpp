@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The layout section of the C API by the names and texts that golden files and the header's
+// examples use.
+
+#include <tilewright/tilewright.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace golden {
+
+struct Destroy {
+  void operator()(tw_layout* handle) const { tw_layout_destroy(handle); }
+  void operator()(tw_tuple* handle) const { tw_tuple_destroy(handle); }
+  void operator()(tw_tiler* handle) const { tw_tiler_destroy(handle); }
+};
+using Layout = std::unique_ptr<tw_layout, Destroy>;
+using Tuple = std::unique_ptr<tw_tuple, Destroy>;
+using Tiler = std::unique_ptr<tw_tiler, Destroy>;
+
+/// What an operation answers: a layout (with its offset), a text (a tuple, a number), or an error.
+struct Answer {
+  tw_status status = TW_OK;
+  Layout layout;
+  int64_t offset = 0;
+  std::string text;
+};
+
+/// Does an operation. Throws std::invalid_argument where there is none of that name, or where an
+/// operand's text cannot be read.
+Answer run(const std::string& operation, const std::vector<std::string>& operands);
+
+/// The operands' handles; throw where the text cannot be read.
+Layout layout_of(const std::string& text);
+Tuple tuple_of(const std::string& text);
+
+std::string text_of(const tw_layout* layout);
+std::string text_of(const tw_tuple* tuple);
+/// What the header's examples write: "26 + (2,4):(1,6)", a text, or the name of a status.
+std::string text_of(const Answer& answer);
+
+}  // namespace golden
