@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k-th host allocation fails, for every k, in every call that may allocate: the call says
+// TW_ERROR_OUT_OF_MEMORY with a message, outputs are NULL, nothing is lost, what existed before
+// works on. And runs allocate nothing at all.
+//
+// The linker's --wrap gives us the library's malloc and relatives; operator new is replaceable.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <thread>
+
+#include "harness.h"
+
+extern "C" {
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
+void __real_free(void *pointer);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
+void __wrap_free(void *pointer);
+}
+
+namespace {
+
+constinit std::atomic<int64_t> g_fail_at{0};  // the n-th allocation from now fails; 0: none does
+constinit std::atomic<bool> g_failed{false};
+constinit std::atomic<int64_t> g_live{0};          // allocations not yet freed
+constinit thread_local int64_t t_allocations = 0;  // of this thread
+
+bool refused() {
+  ++t_allocations;
+  int64_t left = g_fail_at.load();
+  while (left > 0 && !g_fail_at.compare_exchange_weak(left, left - 1)) {
+  }
+  if (left != 1) return false;
+  g_failed = true;
+  return true;
+}
+
+void *counted(void *pointer) {
+  if (pointer) ++g_live;
+  return pointer;
+}
+
+void *allocate(size_t bytes, size_t alignment) {
+  if (refused()) return nullptr;
+  if (bytes == 0) bytes = 1;
+  if (alignment <= alignof(std::max_align_t)) return counted(__real_malloc(bytes));
+  return counted(__real_aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
+}
+
+void *allocate_or_throw(size_t bytes, size_t alignment) {
+  void *pointer = allocate(bytes, alignment);
+  if (!pointer) throw std::bad_alloc();
+  return pointer;
+}
+
+}  // namespace
+
+void *__wrap_malloc(size_t bytes) {
+  return refused() ? nullptr : counted(__real_malloc(bytes));
+}
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return refused() ? nullptr : counted(__real_calloc(count, bytes));
+}
+void *__wrap_realloc(void *old, size_t bytes) {
+  if (refused()) return nullptr;
+  void *pointer = __real_realloc(old, bytes);
+  if (!old) counted(pointer);
+  return pointer;
+}
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+  return refused() ? nullptr : counted(__real_aligned_alloc(alignment, bytes));
+}
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes) {
+  if (refused()) return 12;  // ENOMEM
+  const int result = __real_posix_memalign(out, alignment, bytes);
+  if (result == 0) ++g_live;
+  return result;
+}
+void __wrap_free(void *pointer) {
+  if (pointer) --g_live;
+  __real_free(pointer);
+}
+
+void *operator new(size_t bytes) {
+  return allocate_or_throw(bytes, 0);
+}
+void *operator new[](size_t bytes) {
+  return allocate_or_throw(bytes, 0);
+}
+void *operator new(size_t bytes, std::align_val_t a) {
+  return allocate_or_throw(bytes, static_cast<size_t>(a));
+}
+void *operator new[](size_t bytes, std::align_val_t a) {
+  return allocate_or_throw(bytes, static_cast<size_t>(a));
+}
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  return allocate(bytes, 0);
+}
+void *operator new[](size_t bytes, const std::nothrow_t &) noexcept {
+  return allocate(bytes, 0);
+}
+void *operator new(size_t bytes, std::align_val_t a, const std::nothrow_t &) noexcept {
+  return allocate(bytes, static_cast<size_t>(a));
+}
+void *operator new[](size_t bytes, std::align_val_t a, const std::nothrow_t &) noexcept {
+  return allocate(bytes, static_cast<size_t>(a));
+}
+void operator delete(void *p) noexcept {
+  __wrap_free(p);
+}
+void operator delete[](void *p) noexcept {
+  __wrap_free(p);
+}
+void operator delete(void *p, size_t) noexcept {
+  __wrap_free(p);
+}
+void operator delete[](void *p, size_t) noexcept {
+  __wrap_free(p);
+}
+void operator delete(void *p, std::align_val_t) noexcept {
+  __wrap_free(p);
+}
+void operator delete[](void *p, std::align_val_t) noexcept {
+  __wrap_free(p);
+}
+void operator delete(void *p, size_t, std::align_val_t) noexcept {
+  __wrap_free(p);
+}
+void operator delete[](void *p, size_t, std::align_val_t) noexcept {
+  __wrap_free(p);
+}
+
+namespace {
+
+// What the calls below need to exist.
+struct World {
+  tw_device *device = nullptr;
+  tw_stream *stream = nullptr;
+  tw_layout *layout = nullptr;
+  tw_tensor_map *map = nullptr;
+  tw_plan *plan = nullptr;
+  uint64_t memory = 0;
+};
+
+tw_tensor_map_desc map_desc(const World &w) {
+  tw_tensor_map_desc desc;
+  OK(tw_tensor_map_desc_init(&desc));
+  desc.global_address = w.memory;
+  desc.global_dim[0] = desc.global_dim[1] = 64;
+  desc.global_strides[0] = 128;
+  desc.box_dim[0] = desc.box_dim[1] = 8;
+  return desc;
+}
+
+tw_copy_desc copy_desc() {
+  tw_copy_desc desc;
+  OK(tw_copy_desc_init(&desc));
+  desc.dtype = TW_DTYPE_U8;
+  desc.rank = 2;
+  desc.shape[0] = desc.shape[1] = 32;
+  desc.src_stride[0] = desc.dst_stride[0] = 64;
+  desc.src_stride[1] = desc.dst_stride[1] = 1;
+  return desc;
+}
+
+tw_rows_desc rows_desc() {
+  tw_rows_desc desc;
+  OK(tw_rows_desc_init(&desc));
+  desc.dtype = TW_DTYPE_F32;
+  desc.table_rows = desc.columns = desc.count = 8;
+  return desc;
+}
+
+tw_gemm_desc gemm_desc() {
+  tw_gemm_desc desc;
+  OK(tw_gemm_desc_init(&desc));
+  desc.m = desc.n = desc.k = 16;
+  return desc;
+}
+
+tw_prefetch_desc prefetch_desc() {
+  tw_prefetch_desc desc;
+  OK(tw_prefetch_desc_init(&desc));
+  desc.dtype = TW_DTYPE_U8;
+  desc.rows = 4;
+  desc.columns = 64;
+  return desc;
+}
+
+void build(World *w) {
+  OK(tw_device_create(TW_DEVICE_HOST, 0, &w->device));
+  OK(tw_stream_create(w->device, &w->stream));
+  OK(tw_malloc(w->device, 1 << 16, &w->memory));
+  OK(tw_memset(w->stream, w->memory, 0, 1 << 16));
+  OK(tw_layout_parse("((2,3),4):((1,8),2)", &w->layout));
+  const tw_tensor_map_desc desc = map_desc(*w);
+  OK(tw_tensor_map_create(w->device, &desc, &w->map));
+  const tw_gemm_desc gemm = gemm_desc();
+  OK(tw_gemm_plan(w->device, &gemm, &w->plan));
+  OK(tw_stream_synchronize(w->stream));
+}
+
+void tear_down(World *w) {
+  tw_plan_destroy(w->plan);
+  tw_tensor_map_destroy(w->map);
+  tw_layout_destroy(w->layout);
+  tw_stream_destroy(w->stream);
+  tw_device_destroy(w->device);
+}
+
+// As many live allocations as before; a stream's own thread frees its things in its time.
+void settles(int64_t before) {
+  for (int i = 0; i < 2000 && g_live != before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EQUAL(g_live, before);
+}
+
+// Calls `call` with its first, second, ... allocation failing, until none is left to fail; then the
+// call has succeeded. `undo` takes back a success, and says whether the output was one. Where a
+// device keeps something for its own end, `exact` is false, and the end of the test counts it.
+template <class Call, class Undo>
+void every_allocation(const char *name, Call call, Undo undo, bool exact = true) {
+  harness.test = name;
+  for (int64_t k = 1; k < 10000; ++k) {
+    const int64_t before = g_live;
+    poison_();
+    g_failed = false;
+    g_fail_at = k;
+    const tw_status status = call();
+    g_fail_at = 0;
+    if (!g_failed) {
+      OK(status);
+      CHECK(undo());
+      if (exact) settles(before);
+      return;
+    }
+    if (status == TW_OK) {
+      // An allocation that the call could do without.
+      CHECK(undo());
+    } else {
+      EQUAL(status, TW_ERROR_OUT_OF_MEMORY);
+      CHECK(tw_last_error()[0] != '\0' && !strstr(tw_last_error(), "4711"));
+      CHECK(!undo());
+    }
+    if (exact) settles(before);
+  }
+  CHECK(!"the call never succeeds");
+}
+
+// Destroys what a call put into `handle`, if it did.
+template <class T>
+auto undoing(T **handle, void (*destroy)(T *)) {
+  return [=] {
+    const bool made = *handle != nullptr;
+    destroy(*handle);
+    *handle = nullptr;
+    return made;
+  };
+}
+
+void device_and_memory(World *w) {
+  tw_device *device = nullptr;
+  tw_stream *stream = nullptr;
+  tw_event *event = nullptr;
+  uint64_t address = 0;
+  every_allocation(
+      "device_create", [&] { return tw_device_create(TW_DEVICE_HOST, 0, &device); },
+      undoing(&device, tw_device_destroy));
+  every_allocation(
+      "stream_create", [&] { return tw_stream_create(w->device, &stream); },
+      undoing(&stream, tw_stream_destroy), false);
+  every_allocation(
+      "event_create", [&] { return tw_event_create(w->device, &event); },
+      undoing(&event, tw_event_destroy));
+  every_allocation(
+      "malloc", [&] { return tw_malloc(w->device, 1000, &address); },
+      [&] {
+        const bool made = address != 0;
+        OK(tw_free(w->device, address));
+        address = 0;
+        return made;
+      });
+}
+
+void layouts(World *w) {
+  tw_layout *layout = nullptr;
+  const int64_t shape[] = {2, 3, 4}, tile[] = {2, 2}, coord[] = {0, 0};
+  int64_t number = 0;
+  size_t length = 0;
+  const auto undo = undoing(&layout, tw_layout_destroy);
+  every_allocation(
+      "layout_parse", [&] { return tw_layout_parse("((2,3),4):((1,8),2)", &layout); }, undo);
+  every_allocation(
+      "layout_create", [&] { return tw_layout_create(3, shape, nullptr, &layout); }, undo);
+  every_allocation(
+      "layout_mode", [&] { return tw_layout_mode(w->layout, 0, &layout); }, undo);
+  every_allocation(
+      "layout_local_tile",
+      [&] { return tw_layout_local_tile(w->layout, 2, tile, coord, &layout, &number); }, undo);
+  every_allocation(
+      "layout_format", [&] { return tw_layout_format(w->layout, nullptr, 0, &length); },
+      [&] {
+        const bool made = length != 0;
+        length = 0;
+        return made;
+      });
+}
+
+void tensor_maps(World *w) {
+  tw_tensor_map *map = nullptr;
+  tw_layout *layout = nullptr;
+  const tw_tensor_map_desc desc = map_desc(*w);
+  size_t length = 0;
+  every_allocation(
+      "tensor_map_create", [&] { return tw_tensor_map_create(w->device, &desc, &map); },
+      undoing(&map, tw_tensor_map_destroy));
+  every_allocation(
+      "tensor_map_coordinates", [&] { return tw_tensor_map_coordinates(w->map, &layout); },
+      undoing(&layout, tw_layout_destroy));
+  every_allocation(
+      "tensor_map_explain", [&] { return tw_tensor_map_explain(w->map, nullptr, 0, &length); },
+      [&] {
+        const bool made = length != 0;
+        length = 0;
+        return made;
+      });
+}
+
+void plans(World *w) {
+  tw_plan *plan = nullptr;
+  const tw_copy_desc copy = copy_desc();
+  const tw_prefetch_desc prefetch = prefetch_desc();
+  const tw_rows_desc rows = rows_desc();
+  const tw_gemm_desc gemm = gemm_desc();
+  size_t length = 0;
+  const auto undo = undoing(&plan, tw_plan_destroy);
+  every_allocation(
+      "copy_plan", [&] { return tw_copy_plan(w->device, &copy, &plan); }, undo);
+  every_allocation(
+      "prefetch_plan", [&] { return tw_prefetch_plan(w->device, &prefetch, &plan); }, undo);
+  every_allocation(
+      "gather_plan", [&] { return tw_gather_plan(w->device, &rows, &plan); }, undo);
+  every_allocation(
+      "scatter_plan", [&] { return tw_scatter_plan(w->device, &rows, &plan); }, undo);
+  every_allocation(
+      "gemm_plan", [&] { return tw_gemm_plan(w->device, &gemm, &plan); }, undo);
+  every_allocation(
+      "plan_explain", [&] { return tw_plan_explain(w->plan, nullptr, 0, &length); },
+      [&] {
+        const bool made = length != 0;
+        length = 0;
+        return made;
+      });
+}
+
+// Calls that promise to allocate nothing, counted on the calling thread.
+void runs_allocate_nothing(World *w) {
+  harness.test = "runs_allocate_nothing";
+  tw_plan *copy = nullptr, *prefetch = nullptr, *gather = nullptr, *scatter = nullptr;
+  tw_copy_args copy_args;
+  tw_prefetch_args prefetch_args;
+  tw_rows_args rows_args;
+  tw_gemm_args gemm_args;
+  const tw_copy_desc copy_d = copy_desc();
+  const tw_prefetch_desc prefetch_d = prefetch_desc();
+  const tw_rows_desc rows_d = rows_desc();
+  tw_plan_info info;
+  unsigned char bytes[128];
+  int64_t index = 0;
+  const int64_t linear = 3;
+  OK(tw_copy_plan(w->device, &copy_d, &copy));
+  OK(tw_prefetch_plan(w->device, &prefetch_d, &prefetch));
+  OK(tw_gather_plan(w->device, &rows_d, &gather));
+  OK(tw_scatter_plan(w->device, &rows_d, &scatter));
+  OK(tw_copy_args_init(&copy_args));
+  copy_args.src = w->memory;
+  copy_args.dst = w->memory + 8192;
+  OK(tw_prefetch_args_init(&prefetch_args));
+  prefetch_args.src = w->memory;
+  OK(tw_rows_args_init(&rows_args));
+  rows_args.table = w->memory;
+  rows_args.index = w->memory + 16384;
+  rows_args.packed = w->memory + 8192;
+  OK(tw_gemm_args_init(&gemm_args));
+  gemm_args.a = w->memory;
+  gemm_args.b = w->memory + 4096;
+  gemm_args.d = w->memory + 32768;
+  info.struct_size = sizeof info;
+  for (int i = 0; i < 20; ++i) {
+    const int64_t before = t_allocations;
+    OK(tw_copy_run(copy, w->stream, &copy_args));
+    OK(tw_prefetch_run(prefetch, w->stream, &prefetch_args));
+    OK(tw_gather_run(gather, w->stream, &rows_args));
+    OK(tw_scatter_run(scatter, w->stream, &rows_args));
+    OK(tw_gemm_run(w->plan, w->stream, &gemm_args));
+    OK(tw_plan_get_info(w->plan, &info));
+    OK(tw_tensor_map_bytes(w->map, bytes));
+    OK(tw_layout_crd2idx(w->layout, &linear, 1, &index));
+    EQUAL(t_allocations, before);
+  }
+  OK(tw_stream_synchronize(w->stream));
+  tw_plan_destroy(copy);
+  tw_plan_destroy(prefetch);
+  tw_plan_destroy(gather);
+  tw_plan_destroy(scatter);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  harness_start(argc, argv);
+  // The harness itself is seen: an allocation that is told to fail does, and is counted.
+  g_fail_at = 1;
+  CHECK(operator new(1, std::nothrow) == nullptr);
+  CHECK(g_failed);
+  CHECK(t_allocations > 0);
+  World world;
+  const int64_t before = g_live;
+  build(&world);
+  device_and_memory(&world);
+  layouts(&world);
+  tensor_maps(&world);
+  plans(&world);
+  runs_allocate_nothing(&world);
+  tear_down(&world);
+  settles(before);
+  return harness_end();
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a C test of what tilewright.h promises of every function, from its own words, so that a
+function that is added tomorrow is tested too:
+
+- called with zeros alone it fails, with a message, and outputs that are handles become NULL;
+- with right arguments but one pointer NULL it fails and names that parameter, unless its description
+  speaks of NULL otherwise than as "not NULL";
+- with right handles and extreme numbers it does not crash, whatever it answers;
+- a destroy function takes NULL.
+
+contract.py HEADER OUT. contract_samples.h holds the right arguments.
+"""
+import pathlib
+import re
+import sys
+
+EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
+            "int64_t": ["0", "-1", "INT64_MIN", "INT64_MAX", "((int64_t)1 << 32)"],
+            "uint32_t": ["0", "UINT32_MAX"],
+            "size_t": ["0"],
+            "tw_": ["0", "-1", "INT32_MIN", "INT32_MAX", "9999"]}
+
+
+class Parameter:
+    def __init__(self, text, comment):
+        match = re.match(r"^(.*?)(\w+)$", " ".join(text.split()))
+        self.type, self.name = match.group(1).strip(), match.group(2)
+        self.pointer = self.type.endswith("*")
+        words = re.search(rf"@param(?:\[[\w,]+\])?\s+{self.name}\b(.*?)(?=@\w|$)", comment, re.DOTALL)
+        words = re.sub(r"[\s*]+", " ", words.group(1)) if words else ""
+        self.nullable = bool(re.search(r"(?<!not )\bNULL\b(?! is refused)", words))
+        self.base = re.sub(r"\bconst\b|\bstruct\b|[\s*]", "", self.type)
+
+    def out_handle(self):
+        return re.fullmatch(r"tw_\w+ \*\*", self.type)
+
+
+class Function:
+    def __init__(self, comment, result, name, parameters):
+        self.name, self.result = name, result
+        self.parameters = [Parameter(p, comment) for p in parameters.split(",")
+                           if p.strip() != "void"]
+
+
+def functions(header):
+    text = header.read_text()
+    for match in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s+([\w ]+?[ *]+)(tw_\w+)\(([^;]*)\);",
+                             text, re.DOTALL):
+        yield Function(match.group(1), match.group(2).strip(), match.group(3), match.group(4))
+
+
+def right(function, parameter):
+    """A C expression that is right for this parameter, or None where the host device has none."""
+    name, base = parameter.name, parameter.base
+    if base in ("tw_module", "tw_kernel", "CUctx_st", "CUstream_st") and not parameter.out_handle():
+        return None
+    if parameter.out_handle():
+        return f"(tw_{base[3:]} **)&made"
+    if base == "tw_plan":
+        family = function.name.split("_")[1]
+        return f"s->{family if family in ('copy', 'prefetch', 'gather', 'scatter', 'gemm') else 'copy'}"
+    if base in ("tw_device", "tw_stream", "tw_event", "tw_layout", "tw_tuple", "tw_tiler",
+                "tw_tensor_map"):
+        return f"(const tw_{base[3:]} *const *)s->{base[3:]}s" if parameter.type.count("*") > 1 \
+            else f"s->{base[3:]}"
+    if base == "tw_log_callback":
+        return "NULL"
+    if base.startswith("tw_") and parameter.pointer:
+        return f"s->{base[3:]}" if base == "tw_rule_violation" else f"&s->{base[3:]}"
+    if parameter.pointer:
+        return {"char": "s->text" if "const" in parameter.type else "s->buffer"}.get(
+            base, f"s->{base}_array" if "const" in parameter.type else f"s->{base}_out")
+    # A number: what the function or the parameter's name wants, or one.
+    numbers = {"capacity": "8", "rank": "1", "count": "1", "mode": "0", "begin": "0", "end": "1",
+               "index": "0", "linear": "0", "arch": "TW_ARCH_SM_90", "kind": "TW_DEVICE_HOST",
+               "ordinal": "0", "level": "TW_LOG_ERROR", "dst": "s->memory", "src": "s->memory + 64",
+               "address": "0", "bytes": "16", "size": "16", "bits": "0", "base": "4", "shift": "3",
+               "from_bits": "16", "to_bits": "8"}
+    return numbers.get(name, "1")
+
+
+def cleaned(parameters):
+    outs = [p for p in parameters if p.out_handle()]
+    return "".join(f" tw_{p.base[3:]}_destroy(({p.base} *)made);" for p in outs)
+
+
+def call(function, arguments):
+    return f"{function.name}({', '.join(arguments)})"
+
+
+def body(function):
+    lines = [f"static void {function.name}_keeps_its_word(samples *s) {{",
+             "  void *made = NULL;", "  (void)s;", "  (void)made;"]
+    outs = [p for p in function.parameters if p.out_handle()]
+    # All zeros.
+    zeros = ["NULL" if p.pointer or p.base == "tw_log_callback" else "0"
+             for p in function.parameters]
+    if any(p.pointer and not p.nullable for p in function.parameters):
+        lines.append(f"  FAILS(TW_ERROR_INVALID_ARGUMENT, NULL, {call(function, zeros)});")
+    samples = [right(function, p) for p in function.parameters]
+    if None not in samples:
+        for i, parameter in enumerate(function.parameters):
+            if not parameter.pointer or parameter.nullable:
+                continue
+            arguments = samples[:i] + ["NULL"] + samples[i + 1:]
+            lines += ["  refresh(s);", "  made = s;",
+                      f'  NULL_FAILS("{parameter.name}", {call(function, arguments)});']
+            if outs and not parameter.out_handle():
+                lines.append("  CHECK(made == NULL);")
+        for i, parameter in enumerate(function.parameters):
+            if parameter.pointer or parameter.base == "tw_log_callback":
+                continue
+            # Memory of the caller's cannot be checked: its addresses and sizes stay right.
+            if function.name.startswith(("tw_mem", "tw_malloc", "tw_free")):
+                continue
+            values = EXTREMES.get("tw_" if parameter.base.startswith("tw_") else parameter.base, [])
+            for value in values:
+                # A larger capacity than there is would be the caller's lie.
+                if parameter.name in ("capacity", "count", "rank", "size") and "MAX" in value \
+                        and "tw_layout_create" not in function.name:
+                    continue
+                cast = f"({parameter.type}){value}"
+                arguments = samples[:i] + [cast] + samples[i + 1:]
+                lines += ["  refresh(s);", "  made = s;",
+                          f"  if (answered({call(function, arguments)})) {{{cleaned(outs)} }}"]
+                if outs:
+                    lines[-1] += " else { CHECK(made == NULL); }"
+    lines.append("}")
+    return lines
+
+
+def main():
+    header, out = map(pathlib.Path, sys.argv[1:])
+    lines = ["/* Made by contract.py. */", '#include "contract_samples.h"', ""]
+    run = []
+    for function in functions(header):
+        if function.result == "tw_status":
+            lines += body(function) + [""]
+            run.append(f"  harness.test = \"{function.name}\";\n"
+                       f"  {function.name}_keeps_its_word(&s);")
+        elif function.result == "void":
+            run.append(f"  {function.name}(NULL);")
+    declared = len(re.findall(r"^TW_API\s", header.read_text(), re.MULTILINE))
+    found = len(list(functions(header)))
+    if declared != found:
+        sys.exit(f"{header} declares {declared} functions, of which {found} were understood")
+    lines += ["int main(int argc, char **argv) {", "  samples s;", "  harness_start(argc, argv);",
+              "  open_samples(&s);", *run, "  close_samples(&s);", "  return harness_end();", "}", ""]
+    out.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
+#define TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
+/* Right arguments for every function, by type: what contract.py's test starts from. */
+
+#include "harness.h"
+
+typedef struct {
+  tw_device *device;
+  tw_stream *stream;
+  tw_event *event;
+  tw_layout *layout;
+  tw_tuple *tuple;
+  tw_tiler *tiler;
+  const tw_tiler *tilers[16];
+  tw_tensor_map *tensor_map;
+  tw_plan *copy, *prefetch, *gather, *scatter, *gemm;
+  uint64_t memory;
+  const char *text;
+  /* Refreshed before each call. */
+  char buffer[256];
+  unsigned char void_array[256], void_out[256];
+  int32_t int32_t_array[64], int32_t_out[64];
+  int64_t int64_t_array[64], int64_t_out[64];
+  uint32_t uint32_t_array[64];
+  uint64_t uint64_t_out[8];
+  size_t size_t_out[8];
+  float float_out[8];
+  tw_error_info error_info;
+  tw_device_info device_info;
+  tw_kernel_info kernel_info;
+  tw_plan_info plan_info;
+  tw_rule_violation rule_violation[8];
+  tw_tensor_map_desc tensor_map_desc;
+  tw_launch_desc launch_desc;
+  tw_copy_desc copy_desc;
+  tw_copy_args copy_args;
+  tw_prefetch_desc prefetch_desc;
+  tw_prefetch_args prefetch_args;
+  tw_rows_desc rows_desc;
+  tw_rows_args rows_args;
+  tw_gemm_desc gemm_desc;
+  tw_gemm_args gemm_args;
+} samples;
+
+static inline void refresh_descriptions(samples *s) {
+  OK(tw_tensor_map_desc_init(&s->tensor_map_desc));
+  s->tensor_map_desc.global_address = s->memory;
+  s->tensor_map_desc.global_dim[0] = s->tensor_map_desc.global_dim[1] = 16;
+  s->tensor_map_desc.global_strides[0] = 32;
+  s->tensor_map_desc.box_dim[0] = s->tensor_map_desc.box_dim[1] = 8;
+  OK(tw_launch_desc_init(&s->launch_desc));
+  OK(tw_copy_desc_init(&s->copy_desc));
+  s->copy_desc.dtype = TW_DTYPE_U8;
+  s->copy_desc.rank = 1;
+  s->copy_desc.shape[0] = 64;
+  s->copy_desc.src_stride[0] = s->copy_desc.dst_stride[0] = 1;
+  OK(tw_copy_args_init(&s->copy_args));
+  s->copy_args.src = s->memory;
+  s->copy_args.dst = s->memory + 1024;
+  OK(tw_prefetch_desc_init(&s->prefetch_desc));
+  s->prefetch_desc.dtype = TW_DTYPE_U8;
+  s->prefetch_desc.rows = 1;
+  s->prefetch_desc.columns = 64;
+  OK(tw_prefetch_args_init(&s->prefetch_args));
+  s->prefetch_args.src = s->memory;
+  OK(tw_rows_desc_init(&s->rows_desc));
+  s->rows_desc.dtype = TW_DTYPE_F32;
+  s->rows_desc.table_rows = s->rows_desc.columns = s->rows_desc.count = 4;
+  OK(tw_rows_args_init(&s->rows_args));
+  s->rows_args.table = s->memory;
+  s->rows_args.index = s->memory + 2048;
+  s->rows_args.packed = s->memory + 1024;
+  OK(tw_gemm_desc_init(&s->gemm_desc));
+  s->gemm_desc.m = s->gemm_desc.n = s->gemm_desc.k = 8;
+  OK(tw_gemm_args_init(&s->gemm_args));
+  s->gemm_args.a = s->memory;
+  s->gemm_args.b = s->memory + 1024;
+  s->gemm_args.d = s->memory + 2048;
+}
+
+/* As if nothing had been called with them yet. */
+static inline void refresh(samples *s) {
+  for (int i = 0; i < 64; ++i) {
+    s->int32_t_array[i] = s->int32_t_out[i] = 0;
+    s->int64_t_array[i] = s->int64_t_out[i] = 0;
+    s->uint32_t_array[i] = 4;
+  }
+  /* One for extents. Coordinates, strides and modes take the zeros behind it too. */
+  for (int i = 0; i < 4; ++i) s->int64_t_array[i] = 1;
+  s->error_info.struct_size = sizeof s->error_info;
+  s->device_info.struct_size = sizeof s->device_info;
+  s->kernel_info.struct_size = sizeof s->kernel_info;
+  s->plan_info.struct_size = sizeof s->plan_info;
+  for (int i = 0; i < 8; ++i) s->rule_violation[i].struct_size = sizeof s->rule_violation[i];
+  refresh_descriptions(s);
+}
+
+static inline void open_samples(samples *s) {
+  memset(s, 0, sizeof *s);
+  s->device = open_device();
+  s->text = "(2,3)";
+  OK(tw_malloc(s->device, 4096, &s->memory));
+  refresh(s);
+  OK(tw_stream_create(s->device, &s->stream));
+  OK(tw_memset(s->stream, s->memory, 0, 4096));
+  OK(tw_event_create(s->device, &s->event));
+  OK(tw_event_record(s->event, s->stream));
+  OK(tw_stream_synchronize(s->stream));
+  OK(tw_layout_parse("(4,6):(1,4)", &s->layout));
+  OK(tw_tuple_parse("(2,3)", &s->tuple));
+  OK(tw_tiler_parse("(2,3)", &s->tiler));
+  for (int i = 0; i < 16; ++i) s->tilers[i] = s->tiler;
+  OK(tw_tensor_map_create(s->device, &s->tensor_map_desc, &s->tensor_map));
+  OK(tw_copy_plan(s->device, &s->copy_desc, &s->copy));
+  OK(tw_prefetch_plan(s->device, &s->prefetch_desc, &s->prefetch));
+  OK(tw_gather_plan(s->device, &s->rows_desc, &s->gather));
+  OK(tw_scatter_plan(s->device, &s->rows_desc, &s->scatter));
+  OK(tw_gemm_plan(s->device, &s->gemm_desc, &s->gemm));
+  if (harness.failures) exit(1);
+}
+
+static inline void close_samples(samples *s) {
+  harness.test = "close_samples";
+  OK(tw_stream_synchronize(s->stream));
+  tw_plan_destroy(s->copy);
+  tw_plan_destroy(s->prefetch);
+  tw_plan_destroy(s->gather);
+  tw_plan_destroy(s->scatter);
+  tw_plan_destroy(s->gemm);
+  tw_tensor_map_destroy(s->tensor_map);
+  tw_tiler_destroy(s->tiler);
+  tw_tuple_destroy(s->tuple);
+  tw_layout_destroy(s->layout);
+  tw_event_destroy(s->event);
+  tw_stream_destroy(s->stream);
+  tw_device_destroy(s->device);
+}
+
+/* Whatever the answer is, it is a status of this library, and a failure has its message. */
+static inline int answered(tw_status status) {
+  CHECK(strcmp(tw_status_name(status), "TW_ERROR_?") != 0);
+  if (status != TW_OK) CHECK(tw_last_error()[0] != '\0');
+  CHECK(status != TW_ERROR_INTERNAL);
+  return status == TW_OK;
+}
+
+#endif
