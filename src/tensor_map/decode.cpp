@@ -104,9 +104,11 @@ Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc) {
 
   TensorMapBytes again;
   encode_accepted(*desc, &again);
-  for (int32_t i = 0; i < 16; ++i)
-    if (const uint64_t unknown = again.words[i] ^ words[i]; unknown != 0)
+  for (int32_t i = 0; i < 16; ++i) {
+    const uint64_t known = i == 1 ? kLargeTensorBit : 0;
+    if (const uint64_t unknown = (again.words[i] ^ words[i]) & ~known; unknown != 0)
       return unknown_bits(i, unknown);
+  }
   return {};
 }
 

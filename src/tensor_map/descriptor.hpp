@@ -17,6 +17,10 @@ inline constexpr int kElementStridesShift = 32;
 inline constexpr int kRowShift = 56;
 inline constexpr int kPixelsShift = 32;
 
+/// Of word 1: what chips of 10.0 and later are told of a tensor of 128 KiB and more; it says
+/// nothing on 9.0, where no driver sets it. See driver_faults.inc.
+inline constexpr uint64_t kLargeTensorBit = uint64_t{1} << 21;
+
 /// The descriptor's code of a type; tf32 is f32 with a bit that rounds loads.
 struct TypeCode {
   uint8_t code;

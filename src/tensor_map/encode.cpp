@@ -88,9 +88,13 @@ void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes) {
   for (int32_t i = 10; i < 16; ++i) words[i] = 0;
 }
 
+bool can_encode(const TensorMapDesc& desc) {
+  return static_cast<int32_t>(desc.swizzle) <= 3 && dtype_tensor_map_type(desc.dtype) < kKnownTypes;
+}
+
 Status encode(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes) {
   TW_TRY(check(desc, arch));
-  if (static_cast<int32_t>(desc.swizzle) > 3 || dtype_tensor_map_type(desc.dtype) >= kKnownTypes)
+  if (!can_encode(desc))
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "dtype"},
                 "the bits of packed types and of 128-byte swizzles with wider atoms are not known "
                 "to this library: let the CUDA device's driver encode this map");

@@ -62,7 +62,11 @@ Status check(const TensorMapDesc& desc, int32_t arch);
 /// Checks the description and writes its descriptor.
 Status encode(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
 
-/// Writes the descriptor of a description that check() has accepted.
+/// Whether the library knows the descriptor's bits. It does of what compute capability 9.0 has; the
+/// packed types and the 128-byte swizzles with wider atoms are left to the driver.
+bool can_encode(const TensorMapDesc& desc);
+
+/// Writes the descriptor of a description that check() has accepted and can_encode() knows.
 void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes);
 
 /// Reads a descriptor back. Fails, naming the bits, where they are none that encode() writes; what
