@@ -144,7 +144,7 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
 /** Installs the process's log callback; the only process-wide state the library has. A call from
  *  inside the callback does nothing.
  *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
- *  @param user passed on; must outlive the callback's installation.
+ *  @param user passed on, may be NULL; must outlive the callback's installation.
  *  @param level messages up to this level are delivered.
  *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level.
  *  @threadsafety{any thread} @since 0.1 */
@@ -917,7 +917,7 @@ TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, t
 TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Index to coordinate also where there are gaps: R(L(i)) = i. Where several coordinates share an
- *  index, L(R(L(i))) = L(i). Example: left_inverse("(4,8):(1,5)") = ERROR_NOT_A_LAYOUT
+ *  index, L(R(L(i))) = L(i). Example: left_inverse("(4,3,5):(1,12,37)") = ERROR_NOT_A_LAYOUT
  *  Example: left_inverse("(4,8):(1,6)") = "(6,8):(1,4)"
  *  @param layout of integer strides, none negative. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride is no multiple of the next smaller one.
@@ -964,7 +964,7 @@ TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *t
                                            tw_layout **out);
 
 /** logical_product with A's modes first and together.
- *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(10,5))"
+ *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(1,5))"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
@@ -1494,6 +1494,8 @@ typedef struct tw_gemm_desc {
   uint32_t d_alignment; /**< of D */
   uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
   uint32_t reserved;    /**< 0 */
+  uint64_t workspace_limit; /**< bytes of workspace that a run can bring; with 0 none is asked for.
+                                 64 MB are always enough */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -1507,6 +1509,10 @@ typedef struct tw_gemm_args {
   uint64_t c;           /**< may equal d */
   uint64_t d;           /**< device address of D */
   int64_t m;            /**< rows of this run; -1: the plan's */
+  uint64_t workspace;   /**< device memory, 256-byte aligned, of tw_plan_info::workspace_bytes bytes:
+                             filled with zeros once before its first use, ready again after each
+                             run, for one run at a time */
+  uint64_t workspace_bytes; /**< how much of it there is */
 } tw_gemm_args;
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.

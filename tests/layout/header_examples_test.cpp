@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every "Example:" line of the header is true, and every verb has one.
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "../golden/layout_ops.hpp"
+#include "doctest_main.hpp"
+
+namespace {
+
+struct Example {
+  std::string operation;
+  std::vector<std::string> operands;
+  std::string answer;
+};
+
+// The layout section's comments, each as one line.
+std::string comments_of(const std::string& path) {
+  std::ifstream file(path);
+  REQUIRE(file.good());
+  std::stringstream all;
+  all << file.rdbuf();
+  std::string text = all.str();
+  const size_t begin = text.find("@defgroup layout"), end = text.find("@defgroup tensor_map");
+  REQUIRE(begin < end);
+  text = text.substr(begin, end - begin);
+  for (size_t at; (at = text.find("\n *  ")) != std::string::npos;) text.replace(at, 5, " ");
+  return text;
+}
+
+std::string quoted(const std::string& text, size_t* at) {
+  const size_t close = text.find('"', *at + 1);
+  REQUIRE(close != std::string::npos);
+  const std::string inside = text.substr(*at + 1, close - *at - 1);
+  *at = close + 1;
+  return inside;
+}
+
+Example read(const std::string& text, size_t at) {
+  Example example;
+  const size_t open = text.find('(', at);
+  example.operation = text.substr(at, open - at);
+  at = open + 1;
+  while (text[at] != ')') {
+    if (text[at] == '"') {
+      example.operands.push_back(quoted(text, &at));
+    } else {
+      const size_t stop = text.find_first_of(",)", at);
+      example.operands.push_back(text.substr(at, stop - at));
+      at = stop;
+    }
+    while (text[at] == ',' || text[at] == ' ') ++at;
+  }
+  at = text.find('=', at) + 2;
+  if (text[at] == '"')
+    example.answer = quoted(text, &at);
+  else
+    example.answer = text.substr(at, text.find_first_of(" \n", at) - at);
+  return example;
+}
+
+}  // namespace
+
+TEST_CASE("the header's examples are true") {
+  const std::string text = comments_of(TW_HEADER);
+  const std::string mark = "Example: ";
+  std::set<std::string> seen;
+  for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += mark.size()) {
+    const Example example = read(text, at + mark.size());
+    seen.insert(example.operation);
+    const std::string line = text.substr(at, 160);
+    CAPTURE(line);
+    std::string got;
+    try {
+      got = golden::text_of(golden::run(example.operation, example.operands));
+    } catch (const std::exception& error) {
+      got = error.what();
+    }
+    CHECK(got == example.answer);
+  }
+  CHECK(seen.size() >= 60);
+}
