@@ -57,14 +57,13 @@ def structs(header, table):
 
 
 def one_row_a_line(files):
-    """A table is read by the preprocessor and by scripts, line by line."""
+    """These tables are read by the preprocessor and by scripts, line by line."""
     for file in files:
         depth = 0
         for number, line in enumerate(file.read_text().splitlines(), 1):
             code = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
             if line.startswith("TW_") and depth == 0 and code.count("(") != code.count(")"):
-                if not re.match(r"TW_RULE\(", line):
-                    yield f"{file.name}:{number}: the row goes on in the next line"
+                yield f"{file.name}:{number}: the row goes on in the next line"
             depth += code.count("(") - code.count(")")
 
 
@@ -73,7 +72,9 @@ def check(_):
     yield from enums(capi / "tilewright.h", src / "base", src / "kernels")
     yield from archs(common.ROOT / "meson_options.txt", src / "base" / "archs.inc")
     yield from structs(capi / "tilewright.h", capi / "structs.inc")
-    yield from one_row_a_line(sorted(src.rglob("*.inc")))
+    # Tables of sentences, such as the rules of tensor maps, are read by the preprocessor alone.
+    read = [*(src / "base").glob("*.inc"), *(src / "kernels").rglob("*.inc"), capi / "structs.inc"]
+    yield from one_row_a_line(sorted(read))
 
 
 def planted(folder):
