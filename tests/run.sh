@@ -55,6 +55,9 @@ look() {
   have doxygen || may+=(doxygen)
   have abidiff || may+=(abigail-tools)
   have shellcheck || may+=(shellcheck)
+  # What the examples want, which the main configuration runs as a test.
+  have cargo || may+=(cargo)
+  have go || may+=(golang-go)
 }
 
 # --- One configuration ----------------------------------------------------------------------
