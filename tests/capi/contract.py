@@ -6,6 +6,7 @@ function that is added tomorrow is tested too:
 - called with zeros alone it fails, with a message, and outputs that are handles become NULL;
 - with right arguments but one pointer NULL it fails and names that parameter, unless its description
   speaks of NULL otherwise than as "not NULL";
+- with a struct_size that belongs to no version it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
 - a destroy function takes NULL.
 
@@ -108,6 +109,12 @@ def body(function):
                       f'  NULL_FAILS("{parameter.name}", {call(function, arguments)});']
             if outs and not parameter.out_handle():
                 lines.append("  CHECK(made == NULL);")
+        for parameter, sample in zip(function.parameters, samples):
+            # An init function sets struct_size; all others read it.
+            if sample.startswith("&s->") and not function.name.endswith("_init"):
+                for size in ("0", "4", "UINT32_MAX"):
+                    lines += ["  refresh(s);", f"  {sample[1:]}.struct_size = {size};",
+                              f"  FAILS(TW_ERROR_STRUCT_SIZE, NULL, {call(function, samples)});"]
         for i, parameter in enumerate(function.parameters):
             if parameter.pointer or parameter.base == "tw_log_callback":
                 continue
