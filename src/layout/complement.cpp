@@ -34,11 +34,11 @@ Status sort_modes(const Layout& layout, Node node, SortedModes* out) {
   return Code::OK;
 }
 
-Status put_complement(const Layout& layout, Node node, int64_t cosize, int level, int join,
-                      LayoutBuilder* builder) {
+Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
+                      int join, LayoutBuilder* builder) {
   SortedModes sorted;
   TW_TRY(sort_modes(layout, node, &sorted));
-  int64_t extent[kMaxLeaves + 1], stride[kMaxLeaves + 1];
+  int64_t extent[kMaxLeaves + 2], stride[kMaxLeaves + 2];
   int count = 0;
   int64_t current = 1;
   const auto gap = [&](int64_t e) {
@@ -60,7 +60,12 @@ Status put_complement(const Layout& layout, Node node, int64_t cosize, int level
     if (!checked_mul(mode.extent, mode.stride, &current))
       return fail(Code::ERROR_OVERFLOW, {.argument = "layout"}, "the complement exceeds 64 bits");
   }
-  gap(cosize / current + (cosize % current != 0));
+  const int64_t last = cosize / current + (cosize % current != 0);
+  gap(last);
+  if (last == 1 && beyond == Beyond::counts_on) {
+    extent[count] = 1;
+    stride[count++] = current;
+  }
   if (count == 0) {
     builder->leaf(1, int64_t{0}, level, join);
   } else if (count == 1) {
@@ -78,7 +83,7 @@ Status complement(const Layout& layout, int64_t cosize, Layout* out) {
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "cosize", .got = cosize, .limit = 1},
                 "cosize is %lld: it is at least 1", static_cast<long long>(cosize));
   LayoutBuilder builder(out);
-  TW_TRY(put_complement(layout, layout.root(), cosize, 0, 0, &builder));
+  TW_TRY(put_complement(layout, layout.root(), cosize, Beyond::nothing, 0, 0, &builder));
   return builder.finish();
 }
 

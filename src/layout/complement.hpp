@@ -22,9 +22,14 @@ struct SortedModes {
 /// ERROR_NOT_A_LAYOUT for a negative stride.
 Status sort_modes(const Layout& layout, Node node, SortedModes* out);
 
+/// What a complement that ends with a gap inside the layout says of what lies beyond: nothing, or,
+/// by a last mode of extent 1, that it counts on behind the layout. Without that mode it would
+/// count on in the gap, into the layout, when it is composed with something that reaches beyond it.
+enum class Beyond { nothing, counts_on };
+
 /// Appends the complement of a subtree to the builder.
-Status put_complement(const Layout& layout, Node node, int64_t cosize, int level, int join,
-                      LayoutBuilder* builder);
+Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
+                      int join, LayoutBuilder* builder);
 
 /// Holds a left inverse of a layout whose modes overlap against its definition, point by point.
 Status check_quasi_inverse(const Layout& layout, const Layout& inverse);

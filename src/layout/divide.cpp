@@ -72,7 +72,7 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
   Layout both, pair;
   LayoutBuilder builder(&both);
   builder.subtree(b, at, 1, 1);
-  TW_TRY(put_complement(b, at, size(layout, node), 1, 1, &builder));
+  TW_TRY(put_complement(b, at, size(layout, node), Beyond::nothing, 1, 1, &builder));
   TW_TRY(builder.finish());
   LayoutBuilder composed(&pair);
   TW_TRY(compose(layout, node, both, both.root(), 0, 0, &composed));

@@ -69,7 +69,7 @@ Status left_inverse(const Layout& layout, Layout* out) {
   LayoutBuilder builder(out);
   put(modes, &builder);
   TW_TRY(builder.finish());
-  return injective ? Status() : check_quasi_inverse(flat, *out);
+  return injective ? Status() : check_quasi_inverse(layout, *out);
 }
 
 // Modes overlap: no R gives every coordinate back, but one may give a coordinate of equal index.

@@ -33,7 +33,7 @@ Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int leve
   if (!checked_mul(size(a, node), cosize, &room)) return overflow();
   Layout rest;
   LayoutBuilder gaps(&rest);
-  TW_TRY(put_complement(a, node, room, 0, 0, &gaps));
+  TW_TRY(put_complement(a, node, room, Beyond::counts_on, 0, 0, &gaps));
   TW_TRY(gaps.finish());
   return compose(rest, rest.root(), b, at, level, join, builder);
 }
