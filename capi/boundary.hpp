@@ -26,6 +26,7 @@
 #include "base/status.hpp"
 #include "runtime/device.hpp"
 #include "tensor_map/tensor_map.hpp"
+#include "tensor_map/tile_map.hpp"
 #include "tilewright.h"
 
 namespace tw {
@@ -56,6 +57,7 @@ struct tw_tensor_map {
   std::shared_ptr<tw::Device> owner;
   tw::TensorMapDesc desc;
   tw::TensorMapBytes bytes;
+  std::unique_ptr<tw::TileMap> tile;  // of a map made for tiles; nullptr otherwise
   tw::Device& device() const { return *owner; }
 };
 struct tw_plan {

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "boundary.hpp"
-#include "layout_handle.hpp"
 #include "tensor_map/check.hpp"
+#include "tensor_map/draw.hpp"
 #include "tensor_map/explain.hpp"
 #include "tensor_map/propose.hpp"
 #include "tensor_map_desc.hpp"
@@ -56,12 +56,6 @@ Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violation
   return Code::OK;
 }
 
-int32_t arch_of(const Device& device) {
-  const DeviceInfo& info = device.info();
-  return info.kind == DeviceKind::host ? TW_ARCH_SM_90
-                                       : info.compute_major * 10 + info.compute_minor;
-}
-
 }  // namespace
 
 tw_status tw_tensor_map_desc_init(tw_tensor_map_desc* desc) {
@@ -85,6 +79,51 @@ tw_status tw_tensor_map_check(const tw_tensor_map_desc* desc, tw_arch arch,
     TW_TRY(write_violations(checked, arch, broken, violations, capacity));
     if (count) *count = broken.count;
     return report(checked, arch, broken);
+  });
+}
+
+tw_status tw_tensor_map_propose(const tw_tensor_map_desc* desc, tw_arch arch,
+                                tw_tensor_map_desc* proposed) {
+  return guard([&]() -> Status {
+    TensorMapDesc asked;  // read first: the two may be the same struct
+    TW_TRY(read_desc(desc, &asked));
+    TW_TRY(output_struct(proposed, "proposed"));
+    TW_TRY(check_arch(arch));
+    Violations broken;
+    check_all(asked, arch, &broken);
+    TensorMapDesc accepted = asked;
+    if (broken.count != 0 && !propose(asked, arch, broken, &accepted)) {
+      return fail(Code::ERROR_NOT_FOUND, {.argument = "desc"},
+                  "no description that differs in what the broken rules name alone is accepted");
+    }
+    write_struct(proposed, to_public(accepted));
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_encode(const tw_tensor_map_desc* desc, tw_arch arch, void* bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(require(bytes, "bytes"));
+    TensorMapDesc checked;
+    TW_TRY(read_desc(desc, &checked));
+    TW_TRY(check_arch(arch));
+    TensorMapBytes encoded;
+    TW_TRY(encode(checked, arch, &encoded));
+    std::memcpy(bytes, &encoded, sizeof encoded);
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_decode(const void* bytes, tw_tensor_map_desc* desc) {
+  return guard([&]() -> Status {
+    TW_TRY(output_struct(desc, "desc"));
+    TW_TRY(require(bytes, "bytes"));
+    TensorMapBytes copy;
+    std::memcpy(&copy, bytes, sizeof copy);
+    TensorMapDesc decoded;
+    const Status status = decode(copy, &decoded);
+    write_struct(desc, to_public(decoded));
+    return status;
   });
 }
 
@@ -125,26 +164,20 @@ tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* d
   });
 }
 
-tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout) {
-  return guard([&]() -> Status {
-    TW_TRY(output(layout, "layout"));
-    TW_TRY(usable(map, "map"));
-    const TensorMapDesc& desc = map->desc;
-    int64_t extents[5];  // outermost first, as a layout has them
-    for (int32_t i = 0; i < desc.rank; ++i)
-      extents[i] = static_cast<int64_t>(desc.global_dim[desc.rank - 1 - i]);
-    auto handle = std::make_unique<tw_layout>();
-    TW_TRY(make_coordinate_tensor(desc.rank, extents, &handle->value));
-    *layout = handle.release();
-    return Code::OK;
-  });
-}
-
 tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t capacity,
                                 size_t* length) {
   return guard([&]() -> Status {
     if (length) *length = 0;
     TW_TRY(usable(map, "map"));
     return write_text(explain(map->desc), buffer, capacity, length);
+  });
+}
+
+tw_status tw_tensor_map_draw(const tw_tensor_map* map, char* buffer, size_t capacity,
+                             size_t* length) {
+  return guard([&]() -> Status {
+    if (length) *length = 0;
+    TW_TRY(usable(map, "map"));
+    return write_text(draw(map->desc), buffer, capacity, length);
   });
 }

@@ -60,4 +60,10 @@ Status read_desc(const tw_tensor_map_desc* desc, TensorMapDesc* out) {
   return Code::OK;
 }
 
+int32_t arch_of(const Device& device) {
+  const DeviceInfo& info = device.info();
+  return info.kind == DeviceKind::host ? TW_ARCH_SM_90
+                                       : info.compute_major * 10 + info.compute_minor;
+}
+
 }  // namespace tw::capi

@@ -13,4 +13,7 @@ tw_tensor_map_desc to_public(const TensorMapDesc& desc);
 /// Reads a caller's description by the rules of struct_size.
 Status read_desc(const tw_tensor_map_desc* desc, TensorMapDesc* out);
 
+/// Whose rules hold for a device's maps.
+int32_t arch_of(const Device& device);
+
 }  // namespace tw::capi

@@ -1244,12 +1244,105 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
                                      tw_rule_violation *violations, int32_t capacity,
                                      int32_t *count);
 
+/** Finds an accepted description that differs from a broken one only in fields that its broken
+ *  rules name; its box covers at least half the bytes asked for, unless none that is accepted does.
+ *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed struct_size set by the
+ *  caller; the rest is filled in, with desc's own fields where no rule is broken.
+ *  @retval TW_ERROR_NOT_FOUND no such description is accepted. @retval TW_ERROR_INVALID_ARGUMENT an
+ *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch arch,
+                                       tw_tensor_map_desc *proposed);
+
+/** Checks a description and writes its 128 bytes, without a driver: the same bytes as the driver's
+ *  for compute capability 9.0; unverified for other chips. @param desc not NULL.
+ *  @param arch for which chip. @param[out] bytes room for 128, at any address.
+ *  @retval TW_ERROR_RULE a rule is broken. @retval TW_ERROR_UNSUPPORTED the bits of this type or
+ *  swizzle are not known to the library. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or
+ *  arch is none of the TW_ARCH_ numbers. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch arch, void *bytes);
+
+/** Reads 128 bytes back into a description: of a core dump, of another library. Bytes do not tell
+ *  an im2col-wide map from an im2col map, nor types that share a code; the first such type comes
+ *  back. @param bytes 128 of them, at any address.
+ *  @param[in,out] desc struct_size set by the caller; what could be read is filled in, after
+ *  TW_ERROR_UNSUPPORTED too.
+ *  @retval TW_ERROR_UNSUPPORTED some bits are not known to the library: the message names them.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_decode(const void *bytes, tw_tensor_map_desc *desc);
+
 /** Makes a tensor map. @param device not NULL. @param desc not NULL.
  *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
  *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
                                       tw_tensor_map **map);
+
+/** A tensor and a tile of it, from which tw_tensor_map_create_tile() makes a map. Modes are
+ *  outermost first, strides in elements; one mode has stride 1. */
+typedef struct tw_tile_desc {
+  uint32_t struct_size;         /**< set by the init function */
+  tw_dtype dtype;               /**< element type; no packed type */
+  int32_t rank;                 /**< 1 to 8 */
+  tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
+  tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
+  tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
+  int32_t multicast;            /**< blocks of a cluster that load equal parts of a tile; 1: none */
+  uint32_t free_start;          /**< bit k: tiles may begin anywhere along mode k */
+  uint64_t global_address;      /**< device address of the tensor */
+  int64_t shape[8];             /**< extents */
+  int64_t stride[8];            /**< elements */
+  int64_t tile[8];              /**< extents of a tile */
+} tw_tile_desc;
+
+/** Fills a description with defaults: bf16, no swizzle, no multicast, all sizes 0.
+ *  @param[out] desc not NULL. @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc);
+
+/** Makes the map that moves tiles by as few boxes as possible. Rows wider than the swizzle's span
+ *  become a dimension of their own and neighbouring modes are merged, where what lies outside the
+ *  tensor stays outside; no box ever touches another row's bytes.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param shared layout of the tile in shared memory, in elements; NULL: box behind box.
+ *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
+ *  @retval TW_ERROR_RULE no map can be made: the message names the rule that the closest one breaks.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work, or is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc *desc,
+                                           const tw_layout *shared, tw_tensor_map **map);
+
+/** How many boxes, each one instruction, move a tile; 1 for a map of tw_tensor_map_create().
+ *  @param map not NULL. @param[out] boxes the number.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
+
+/** One box of a tile. Blocks of a multicast load equal runs of boxes.
+ *  @param map not NULL. @param start where the tile begins, in the tensor's own coordinates, one
+ *  for each of its modes, outermost first. @param index which box, from 0.
+ *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
+ *  @param[out] shared_offset bytes from the tile's beginning in shared memory to the box's.
+ *  @retval TW_ERROR_MISALIGNED tiles of this map begin at multiples along a mode.
+ *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no such box.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
+                                   int32_t *coord, uint64_t *shared_offset);
+
+/** Points a map at another address; nothing else is checked or encoded anew. @param map not NULL.
+ *  @param global_address device address, aligned as the map needs it.
+ *  @retval TW_ERROR_RULE the address is misaligned or too large; the map is as before.
+ *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL. @threadsafety{external} @since 0.1 */
+TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
+
+/** Changes one extent of a tiled map. @param map not NULL; not of tw_tensor_map_create_tile() if the
+ *  dimension is folded or merged. @param dimension of the map, 0 the innermost.
+ *  @param extent elements, 1 to 2^32.
+ *  @retval TW_ERROR_RULE the extent cannot be; the map is as before.
+ *  @retval TW_ERROR_UNSUPPORTED an im2col map, or a dimension that folds or merges modes.
+ *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL, or there is no such dimension.
+ *  @threadsafety{external} @since 0.1 */
+TW_API tw_status tw_tensor_map_resize(tw_tensor_map *map, int32_t dimension, uint64_t extent);
 
 /** Destroys a tensor map; launches that took its bytes are not disturbed. @param map may be NULL.
  *  @threadsafety{external} @since 0.1 */
@@ -1281,6 +1374,15 @@ TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout *
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
                                        size_t *length);
+
+/** Draws a box in shared memory as SVG: which 16 bytes of which row lie where, and in which banks.
+ *  @param map not NULL. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size_t capacity,
+                                    size_t *length);
 /** @} */
 
 /** @defgroup kernel Modules and kernels of the caller's own

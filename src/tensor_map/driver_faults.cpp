@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor_map/driver_faults.hpp"
 
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/geometry.hpp"
+#include "tensor_map/rebind.hpp"
 
 namespace tw {
 namespace {
@@ -48,6 +50,12 @@ const char* mend_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t 
     mended = fault.id;
   }
   return mended;
+}
+
+void rebind_span(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes) {
+  if (arch < 100) return;
+  bytes->words[1] &= ~kLargeTensorBit;
+  if (tensor_span_bytes(desc) >= 128 * 1024) bytes->words[1] |= kLargeTensorBit;
 }
 
 }  // namespace tw

@@ -31,6 +31,17 @@ constexpr uint32_t swizzle_period(Swizzle swizzle) {
   return span == 0 ? 16 : span * 8;
 }
 
+/// The address in shared memory of the byte that would be at `address` without a swizzle.
+constexpr uint32_t swizzled(uint32_t address, uint32_t mask) {
+  return address ^ (address >> 3 & mask);
+}
+
+/// One mask a mode: address bits 4 to 6 that take up the bits 7 to 9.
+constexpr uint32_t swizzle_mask(Swizzle swizzle) {
+  const uint32_t span = swizzle_span(swizzle);
+  return span == 0 ? 0 : span - 16;
+}
+
 /// The packed types count elements of 4 or 6 bits one by one, in groups of sixteen; dtypes.inc has
 /// the size of a group as it lies in shared memory.
 constexpr bool is_packed(DType dtype) {

@@ -33,4 +33,8 @@ inline void rebind_stride(TensorMapBytes* bytes, int32_t dimension, uint64_t str
   high = (high & ~(15ull << high_shift)) | (units >> 32 & 15) << high_shift;
 }
 
+/// After a change of extents or strides: the bit by which chips of 10.0 and later tell tensors of
+/// 128 KiB and more, see driver_faults.inc.
+void rebind_span(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
+
 }  // namespace tw

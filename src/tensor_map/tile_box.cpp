@@ -26,14 +26,57 @@ Status check_start(const TileMap& map, int32_t mode, int64_t start) {
   return {};
 }
 
+Status no_box(int32_t index, int32_t boxes) {
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "index", .got = index, .limit = boxes - 1},
+              "index is %d: a tile of this map has the boxes 0 to %d", index, boxes - 1);
+}
+
+Status narrow(int32_t rank, const int64_t* at, int32_t* coord) {
+  for (int32_t d = 0; d < rank; ++d) {
+    if (at[d] < INT32_MIN || at[d] > INT32_MAX)
+      return fail(
+          Code::ERROR_OVERFLOW, {.argument = "start", .got = at[d], .limit = INT32_MAX},
+          "coordinate %d of the box is %lld: the hardware's are signed 32-bit numbers; move "
+          "the base address",
+          d, static_cast<long long>(at[d]));
+    coord[d] = static_cast<int32_t>(at[d]);
+  }
+  return {};
+}
+
 }  // namespace
+
+Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
+  if (index != 0) return no_box(index, 1);
+  int64_t at[5];  // innermost first
+  for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];
+  return narrow(desc.rank, at, coord);
+}
+
+bool plain_dim(const TileMap& map, int32_t dimension) {
+  int32_t parts = 0;
+  int32_t mode = -1;
+  for (int32_t i = 0; i < map.parts; ++i)
+    if (map.part[i].dim == dimension) {
+      ++parts;
+      mode = map.part[i].mode;
+    }
+  for (int32_t i = 0; i < map.parts; ++i)
+    if (map.part[i].mode == mode && map.part[i].dim != dimension) ++parts;
+  return parts == 1;
+}
+
+void resize_dim(TileMap* map, int32_t dimension, uint64_t extent) {
+  map->desc.global_dim[dimension] = extent;
+  Layout& layout = map->coordinates;
+  for (int leaf = 0; leaf < layout.leaves(); ++leaf)
+    if (layout.basis[leaf] == basis_inner(0, 0, dimension))
+      layout.shape.value[leaf] = static_cast<int64_t>(extent);
+}
 
 Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t* coord,
                 uint32_t* shared_offset) {
-  if (index < 0 || index >= map.boxes)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "index", .got = index, .limit = map.boxes - 1},
-                "there is no box %d: a tile has %d", index, map.boxes);
+  if (index < 0 || index >= map.boxes) return no_box(index, map.boxes);
   for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
   int64_t at[5] = {};
   for (int32_t i = 0; i < map.parts; ++i) {
@@ -48,15 +91,7 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
     at[loop.dim] += int64_t{rest % loop.count} * loop.step;
     rest /= loop.count;
   }
-  for (int32_t d = 0; d < map.desc.rank; ++d) {
-    if (at[d] < INT32_MIN || at[d] > INT32_MAX)
-      return fail(
-          Code::ERROR_OVERFLOW, {.argument = "start", .got = at[d], .limit = INT32_MAX},
-          "coordinate %d of the box is %lld: the hardware's are signed 32-bit numbers; move "
-          "the base address",
-          d, static_cast<long long>(at[d]));
-    coord[d] = static_cast<int32_t>(at[d]);
-  }
+  TW_TRY(narrow(map.desc.rank, at, coord));
   *shared_offset = static_cast<uint32_t>(index) * static_cast<uint32_t>(box_span_bytes(map.desc));
   return {};
 }

@@ -79,4 +79,13 @@ Status make_tile_map(const TileRequest& request, TileMap* out);
 Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t* coord,
                 uint32_t* shared_offset);
 
+/// The same for a map without a tile, whose only box begins at `start`.
+Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord);
+
+/// The extent of a dimension for which plain_dim() is true.
+void resize_dim(TileMap* map, int32_t dimension, uint64_t extent);
+
+/// Whether the dimension is one whole mode of the tensor.
+bool plain_dim(const TileMap& map, int32_t dimension);
+
 }  // namespace tw

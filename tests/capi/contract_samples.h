@@ -32,6 +32,7 @@ typedef struct {
   tw_plan_info plan_info;
   tw_rule_violation rule_violation[8];
   tw_tensor_map_desc tensor_map_desc;
+  tw_tile_desc tile_desc;
   tw_launch_desc launch_desc;
   tw_copy_desc copy_desc;
   tw_copy_args copy_args;
@@ -49,6 +50,12 @@ static inline void refresh_descriptions(samples *s) {
   s->tensor_map_desc.global_dim[0] = s->tensor_map_desc.global_dim[1] = 16;
   s->tensor_map_desc.global_strides[0] = 32;
   s->tensor_map_desc.box_dim[0] = s->tensor_map_desc.box_dim[1] = 8;
+  OK(tw_tile_desc_init(&s->tile_desc));
+  s->tile_desc.global_address = s->memory;
+  s->tile_desc.rank = 2;
+  s->tile_desc.shape[0] = s->tile_desc.shape[1] = s->tile_desc.stride[0] = 16;
+  s->tile_desc.stride[1] = 1;
+  s->tile_desc.tile[0] = s->tile_desc.tile[1] = 8;
   OK(tw_launch_desc_init(&s->launch_desc));
   OK(tw_copy_desc_init(&s->copy_desc));
   s->copy_desc.dtype = TW_DTYPE_U8;

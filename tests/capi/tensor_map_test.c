@@ -292,6 +292,148 @@ static void words(void) {
   tw_device_destroy(device);
 }
 
+static void without_a_device(void) {
+  tw_tensor_map_desc desc = matrix(), other;
+  unsigned char bytes[129], again[128];
+  memset(bytes, 0x5a, sizeof bytes);
+  OK(tw_tensor_map_encode(&desc, TW_ARCH_SM_90, bytes));
+  EQUAL(bytes[128], 0x5a);
+  other.struct_size = sizeof other;
+  OK(tw_tensor_map_decode(bytes, &other));
+  EQUAL(other.global_dim[1], 1024);
+  EQUAL(other.box_dim[0], 64);
+  EQUAL(other.swizzle, TW_SWIZZLE_128B);
+  OK(tw_tensor_map_encode(&other, TW_ARCH_SM_90, again));
+  CHECK(memcmp(bytes, again, 128) == 0);
+  bytes[127] = 1;
+  FAILS(TW_ERROR_UNSUPPORTED, "bytes", tw_tensor_map_decode(bytes, &other));
+  EQUAL(other.global_dim[1], 1024);
+
+  desc.box_dim[0] = 128; /* wider than the swizzle */
+  FAILS(TW_ERROR_RULE, "box_dim", tw_tensor_map_encode(&desc, TW_ARCH_SM_90, again));
+  OK(tw_tensor_map_propose(&desc, TW_ARCH_SM_90, &other));
+  EQUAL(other.box_dim[0], 64);
+  EQUAL(other.box_dim[1], 128);
+  OK(tw_tensor_map_check(&other, TW_ARCH_SM_90, NULL, 0, NULL));
+  OK(tw_tensor_map_propose(&desc, TW_ARCH_SM_90, &desc)); /* into itself */
+  EQUAL(desc.box_dim[0], 64);
+  desc.swizzle = TW_SWIZZLE_NONE;
+  desc.interleave = TW_INTERLEAVE_16B;
+  desc.box_dim[0] = 64;
+  desc.box_dim[1] = 128;
+  desc.rank = 0; /* the rank may change, and no extents beyond the second are set */
+  OK(tw_tensor_map_propose(&desc, TW_ARCH_SM_90, &other));
+  CHECK(other.interleave == TW_INTERLEAVE_NONE);
+}
+
+static void rebinding(void) {
+  tw_device *device = open_device();
+  uint64_t address = 0;
+  tw_tensor_map_desc desc = on_device(device, &address), back;
+  tw_tensor_map *map = NULL, *anew = NULL;
+  unsigned char patched[128], bytes[128];
+  NEED(tw_tensor_map_create(device, &desc, &map));
+  OK(tw_tensor_map_rebind(map, address + 4096));
+  OK(tw_tensor_map_resize(map, 1, 77));
+  desc.global_address = address + 4096;
+  desc.global_dim[1] = 77;
+  NEED(tw_tensor_map_create(device, &desc, &anew));
+  OK(tw_tensor_map_bytes(map, patched));
+  OK(tw_tensor_map_bytes(anew, bytes));
+  CHECK(memcmp(patched, bytes, 128) == 0);
+  FAILS(TW_ERROR_RULE, "global_address", tw_tensor_map_rebind(map, address + 8));
+  FAILS(TW_ERROR_RULE, "global_address", tw_tensor_map_rebind(map, (uint64_t)1 << 57));
+  FAILS(TW_ERROR_RULE, "global_dim", tw_tensor_map_resize(map, 0, 0));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, 2, 8));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, -1, 8));
+  OK(tw_tensor_map_bytes(map, bytes));
+  CHECK(memcmp(patched, bytes, 128) == 0);
+  back.struct_size = sizeof back;
+  OK(tw_tensor_map_get_desc(map, &back));
+  EQUAL(back.global_dim[1], 77);
+  tw_tensor_map_destroy(map);
+  tw_tensor_map_destroy(anew);
+  OK(tw_free(device, address));
+  tw_device_destroy(device);
+}
+
+static void tiles(void) {
+  tw_device *device = open_device();
+  uint64_t address = 0, offset = 77;
+  int64_t start[2] = {256, 128};
+  int32_t coord[5], boxes = 0;
+  tw_tensor_map *map = NULL;
+  tw_layout *layout = NULL;
+  tw_tile_desc desc;
+  char text[8192];
+  OK(tw_malloc(device, 1024 * 1024, &address));
+  OK(tw_tile_desc_init(&desc));
+  EQUAL(desc.multicast, 1);
+  desc.rank = 2;
+  desc.global_address = address;
+  desc.shape[0] = 1024;
+  desc.shape[1] = desc.stride[0] = 512;
+  desc.stride[1] = 1;
+  desc.tile[0] = desc.tile[1] = 128;
+  desc.swizzle = TW_SWIZZLE_128B;
+  NEED(tw_tensor_map_create_tile(device, &desc, NULL, &map));
+  OK(tw_tensor_map_boxes(map, &boxes));
+  EQUAL(boxes, 1);
+  OK(tw_tensor_map_coordinates(map, &layout));
+  OK(tw_layout_format(layout, text, sizeof text, NULL));
+  TEXT(text, "(0,0,0) o (1024,(64,8)):(1@1,(1@0,1@2))");
+  tw_layout_destroy(layout);
+  OK(tw_tensor_map_box(map, start, 0, coord, &offset));
+  EQUAL(coord[0], 0);
+  EQUAL(coord[1], 256);
+  EQUAL(coord[2], 2);
+  EQUAL(offset, 0);
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "index", tw_tensor_map_box(map, start, 1, coord, &offset));
+  start[1] = 8;
+  FAILS(TW_ERROR_MISALIGNED, "start", tw_tensor_map_box(map, start, 0, coord, &offset));
+  FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(map, 0, 64));
+  OK(tw_tensor_map_resize(map, 1, 900));
+  OK(tw_tensor_map_coordinates(map, &layout));
+  OK(tw_layout_format(layout, text, sizeof text, NULL));
+  TEXT(text, "(0,0,0) o (900,(64,8)):(1@1,(1@0,1@2))");
+  tw_layout_destroy(layout);
+  tw_tensor_map_destroy(map);
+
+  OK(tw_layout_parse("(128,(64,2)):(64,(1,8192))", &layout));
+  NEED(tw_tensor_map_create_tile(device, &desc, layout, &map));
+  OK(tw_tensor_map_boxes(map, &boxes));
+  EQUAL(boxes, 1);
+  tw_layout_destroy(layout);
+  tw_tensor_map_destroy(map);
+  desc.tile[1] = 100;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "tile", tw_tensor_map_create_tile(device, &desc, NULL, &map));
+  CHECK(map == NULL);
+  OK(tw_free(device, address));
+  tw_device_destroy(device);
+}
+
+static void drawing(void) {
+  tw_device *device = open_device();
+  uint64_t address = 0;
+  tw_tensor_map_desc desc = on_device(device, &address);
+  tw_tensor_map *map = NULL;
+  char *text = NULL, part[8];
+  size_t length = 0;
+  desc.box_dim[1] = 8;
+  NEED(tw_tensor_map_create(device, &desc, &map));
+  OK(tw_tensor_map_draw(map, NULL, 0, &length));
+  text = malloc(length);
+  OK(tw_tensor_map_draw(map, text, length, NULL));
+  CHECK(strncmp(text, "<svg ", 5) == 0);
+  CHECK(strstr(text, "</svg>") != NULL);
+  CHECK(strstr(text, ">7.7<") != NULL && strstr(text, ">8.0<") == NULL);
+  FAILS(TW_ERROR_BUFFER_TOO_SMALL, "capacity", tw_tensor_map_draw(map, part, sizeof part, &length));
+  free(text);
+  tw_tensor_map_destroy(map);
+  OK(tw_free(device, address));
+  tw_device_destroy(device);
+}
+
 static void after_the_device(void) {
   tw_device *device = open_device();
   uint64_t address = 0;
@@ -318,6 +460,10 @@ int main(int argc, char **argv) {
   RUN(check_arguments);
   RUN(create);
   RUN(words);
+  RUN(without_a_device);
+  RUN(rebinding);
+  RUN(tiles);
+  RUN(drawing);
   RUN(after_the_device);
   return harness_end();
 }

@@ -19,17 +19,6 @@ inline uint8_t* pointer(uint64_t address) {
   return reinterpret_cast<uint8_t*>(address);
 }
 
-/// The address in shared memory of the byte that would be at `address` without a swizzle.
-constexpr uint32_t swizzled(uint32_t address, uint32_t mask) {
-  return address ^ (address >> 3 & mask);
-}
-
-/// One mask a mode: address bits 4 to 6 that take up the bits 7 to 9.
-constexpr uint32_t swizzle_mask(Swizzle swizzle) {
-  const uint32_t span = swizzle_span(swizzle);
-  return span == 0 ? 0 : span - kChunk;
-}
-
 /// The part of a row that is the same for every row of a box. Positions are bytes along
 /// dimension 0 of the tensor.
 struct RowShape {

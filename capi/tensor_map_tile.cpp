@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps made for tiles, their boxes and coordinates, and rebinding.
+#include <algorithm>
+
+#include "boundary.hpp"
+#include "layout_handle.hpp"
+#include "tensor_map/check.hpp"
+#include "tensor_map/rebind.hpp"
+#include "tensor_map/tile_map.hpp"
+#include "tensor_map_desc.hpp"
+
+using namespace tw;        // NOLINT
+using namespace tw::capi;  // NOLINT
+
+namespace {
+
+tw_tile_desc tile_defaults() {
+  return {.struct_size = sizeof(tw_tile_desc),
+          .dtype = TW_DTYPE_BF16,
+          .rank = 0,
+          .swizzle = TW_SWIZZLE_NONE,
+          .l2_promotion = TW_L2_PROMOTION_NONE,
+          .oob_fill = TW_OOB_FILL_ZERO,
+          .multicast = 1,
+          .free_start = 0,
+          .global_address = 0,
+          .shape = {},
+          .stride = {},
+          .tile = {}};
+}
+
+Status read_request(const tw_tile_desc* desc, TileRequest* out) {
+  tw_tile_desc in = tile_defaults();
+  TW_TRY(read_struct(desc, "desc", &in));
+  out->dtype = static_cast<DType>(in.dtype);
+  out->rank = in.rank;
+  out->swizzle = static_cast<Swizzle>(in.swizzle);
+  out->l2_promotion = static_cast<L2Promotion>(in.l2_promotion);
+  out->oob_fill = static_cast<OobFill>(in.oob_fill);
+  out->multicast = in.multicast;
+  out->free_start = in.free_start;
+  out->address = in.global_address;
+  std::copy_n(in.shape, 8, out->shape);
+  std::copy_n(in.stride, 8, out->stride);
+  std::copy_n(in.tile, 8, out->tile);
+  return Code::OK;
+}
+
+// The map with one field changed, if its rules still hold.
+Status check_change(const tw_tensor_map& map, const TensorMapDesc& desc) {
+  Violations broken;
+  check_all(desc, arch_of(map.device()), &broken);
+  return broken.count == 0 ? Status() : report(desc, arch_of(map.device()), broken);
+}
+
+}  // namespace
+
+tw_status tw_tile_desc_init(tw_tile_desc* desc) {
+  return guard([&]() -> Status { return init_struct(desc, "desc", tile_defaults()); });
+}
+
+tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
+                                    const tw_layout* shared, tw_tensor_map** map) {
+  return guard([&]() -> Status {
+    TW_TRY(output(map, "map"));
+    TW_TRY(usable(device, "device"));
+    TileRequest request;
+    TW_TRY(read_request(desc, &request));
+    request.shared = shared ? &shared->value : nullptr;
+    request.arch = arch_of(*device->value);
+    auto handle = std::make_unique<tw_tensor_map>();
+    handle->tile = std::make_unique<TileMap>();
+    TW_TRY(make_tile_map(request, handle->tile.get()));
+    handle->owner = device->value;
+    handle->desc = handle->tile->desc;
+    TW_TRY(device->value->encode(handle->desc, &handle->bytes));
+    *map = handle.release();
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes) {
+  return guard([&]() -> Status {
+    TW_TRY(output(boxes, "boxes"));
+    TW_TRY(usable(map, "map"));
+    *boxes = map->tile ? map->tile->boxes : 1;
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int32_t index,
+                            int32_t* coord, uint64_t* shared_offset) {
+  return guard([&]() -> Status {
+    TW_TRY(output(shared_offset, "shared_offset"));
+    TW_TRY(require(coord, "coord"));
+    TW_TRY(usable(map, "map"));
+    TW_TRY(require(start, "start"));
+    std::fill_n(coord, 5, 0);
+    int32_t at[5] = {};
+    uint32_t offset = 0;
+    if (map->tile)
+      TW_TRY(tile_box(*map->tile, start, index, at, &offset));
+    else
+      TW_TRY(whole_box(map->desc, start, index, at));
+    std::copy_n(at, 5, coord);
+    *shared_offset = offset;
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout) {
+  return guard([&]() -> Status {
+    TW_TRY(output(layout, "layout"));
+    TW_TRY(usable(map, "map"));
+    auto handle = std::make_unique<tw_layout>();
+    const TensorMapDesc& desc = map->desc;
+    int64_t extents[5];  // outermost first, as a layout has them
+    for (int32_t i = 0; i < desc.rank; ++i)
+      extents[i] = static_cast<int64_t>(desc.global_dim[desc.rank - 1 - i]);
+    if (map->tile)
+      handle->value = map->tile->coordinates;
+    else
+      TW_TRY(make_coordinate_tensor(desc.rank, extents, &handle->value));
+    *layout = handle.release();
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(map, "map"));
+    const auto align = static_cast<uint64_t>(global_alignment(map->desc));
+    if (global_address % align != 0 || global_address > static_cast<uint64_t>(kMaxAddress)) {
+      TensorMapDesc desc = map->desc;
+      desc.global_address = global_address;
+      return check_change(*map, desc);
+    }
+    map->desc.global_address = global_address;
+    rebind_address(&map->bytes, global_address);
+    return Code::OK;
+  });
+}
+
+tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t extent) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(map, "map"));
+    if (map->desc.kind != MapKind::tiled || (map->tile && !plain_dim(*map->tile, dimension)))
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
+                  "dimension %d cannot be resized: the map is an im2col map, or folds or merges "
+                  "modes there; make a new one",
+                  dimension);
+    if (dimension < 0 || dimension >= map->desc.rank)
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "dimension", .got = dimension, .limit = map->desc.rank - 1},
+                  "there is no dimension %d: the map has %d", dimension, map->desc.rank);
+    TensorMapDesc desc = map->desc;
+    desc.global_dim[dimension] = extent;
+    TW_TRY(check_change(*map, desc));
+    map->desc.global_dim[dimension] = extent;
+    if (map->tile) resize_dim(map->tile.get(), dimension, extent);
+    rebind_dim(&map->bytes, dimension, extent);
+    rebind_span(map->desc, arch_of(map->device()), &map->bytes);
+    return Code::OK;
+  });
+}
