@@ -1306,7 +1306,7 @@ TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc);
  *  @param device not NULL. @param desc not NULL.
  *  @param shared layout of the tile in shared memory, in elements; NULL: box behind box.
  *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
- *  @retval TW_ERROR_RULE no map can be made: the message names the rule that the closest one breaks.
+ *  @retval TW_ERROR_RULE no map can be made: the message names the rule that is broken.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work, or is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc *desc,
@@ -1335,8 +1335,8 @@ TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *star
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL. @threadsafety{external} @since 0.1 */
 TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
 
-/** Changes one extent of a tiled map. @param map not NULL; not of tw_tensor_map_create_tile() if the
- *  dimension is folded or merged. @param dimension of the map, 0 the innermost.
+/** Changes one extent of a tiled map. @param map not NULL.
+ *  @param dimension of the map, 0 the innermost; one that neither folds nor merges modes.
  *  @param extent elements, 1 to 2^32.
  *  @retval TW_ERROR_RULE the extent cannot be; the map is as before.
  *  @retval TW_ERROR_UNSUPPORTED an im2col map, or a dimension that folds or merges modes.
