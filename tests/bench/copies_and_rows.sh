@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# On a machine with a GPU: the device tests of copies, rows and prefetches, their benchmarks, the
+# sweeps that choose ring sizes and thresholds, and torch as a peer where it is installed.
+#   tests/bench/copies_and_rows.sh BUILD_DIR [OUTPUT_DIR]
+# BUILD_DIR is configured with -Dbench=true. Each step's output is a file of OUTPUT_DIR.
+set -uo pipefail
+build=$(cd "$1" && pwd)
+out=${2:-$build/copies_and_rows}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+mkdir -p "$out"
+export TW_TEST_DEVICE=cuda
+
+step() {
+  local name=$1
+  shift
+  printf '== %s\n' "$name"
+  "$@" >"$out/$name.txt" 2>&1
+  local status=$?
+  tail -n 60 "$out/$name.txt"
+  if [ "$status" -ne 0 ]; then printf '%s: exit status %d\n' "$name" "$status"; fi
+}
+
+for test in copy rows prefetch; do
+  step "test_$test" "$build/tests/device/${test}_device_test"
+  if command -v compute-sanitizer >/dev/null; then
+    step "memcheck_$test" compute-sanitizer --error-exitcode 1 "$build/tests/device/${test}_device_test"
+  fi
+done
+step copy "$build/tests/bench/bench_copy"
+step rows "$build/tests/bench/bench_rows"
+
+# Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift; rows 2 bulk, 4 plain.
+for methods in 2 4 8 32; do
+  step "pitched_by_$methods" "$build/tests/bench/bench_copy" --filter=pitched --methods="$methods" --repeats=12
+done
+for methods in 4 8 32; do
+  step "contiguous_by_$methods" "$build/tests/bench/bench_copy" --filter=contiguous --methods="$methods" --repeats=12
+done
+for methods in 2 4; do
+  step "rows_by_$methods" "$build/tests/bench/bench_rows" --filter=random --methods="$methods" --repeats=12
+done
+for ring in 4:4096 8:4096 12:4096 6:8192 4:12288; do
+  size=(--stages="${ring%:*}" --stage_bytes="${ring#*:}" --repeats=12)
+  step "rows_ring_$ring" "$build/tests/bench/bench_rows" --filter=random "${size[@]}"
+  step "copy_ring_$ring" "$build/tests/bench/bench_copy" --filter=pitched "${size[@]}"
+done
+if python3 -c 'import torch' 2>/dev/null; then
+  step torch python3 "$here/peers_rows_copies.py"
+fi
