@@ -43,11 +43,11 @@ bool fits(const KernelRow& row, const GemmProblem& problem, bool through_maps) {
   return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
-// Clusters of `size` blocks, one block an SM, that run at once. SMs come in groups of 16 to 18 that
-// a cluster cannot straddle: 66, 39, 30 and 15 clusters of 2, 3, 4 and 8 on 132 SMs, measured.
+// Clusters of `size` blocks, one block an SM, that run at once. SMs come in groups that a cluster
+// cannot straddle; measured on 132 SMs (cuOccupancyMaxActiveClusters, H200), scaled for others.
 int64_t clusters_at_once(uint32_t sms, int64_t size) {
-  if (size <= 2) return std::max<int64_t>(1, sms / size);
-  return std::max<int64_t>(1, int64_t{sms} * 91 / (100 * size));
+  constexpr int64_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
+  return std::max<int64_t>(1, sms * kOf132[std::min<int64_t>(size, 8)] / 132);
 }
 
 }  // namespace
