@@ -1596,8 +1596,6 @@ typedef struct tw_gemm_desc {
   uint32_t d_alignment; /**< of D */
   uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
   uint32_t reserved;    /**< 0 */
-  uint64_t workspace_limit; /**< bytes of workspace that a run can bring; with 0 none is asked for.
-                                 64 MB are always enough */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -1611,10 +1609,6 @@ typedef struct tw_gemm_args {
   uint64_t c;           /**< may equal d */
   uint64_t d;           /**< device address of D */
   int64_t m;            /**< rows of this run; -1: the plan's */
-  uint64_t workspace;   /**< device memory, 256-byte aligned, of tw_plan_info::workspace_bytes bytes:
-                             filled with zeros once before its first use, ready again after each
-                             run, for one run at a time */
-  uint64_t workspace_bytes; /**< how much of it there is */
 } tw_gemm_args;
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.
