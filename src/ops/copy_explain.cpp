@@ -76,7 +76,10 @@ std::string CopyPlan::explain() const {
   const PlanInfo i = info();
   char text[512];
   std::string out = "copy of " + std::string(dtype_name(desc_.dtype)) + " [";
-  for (int32_t d = 0; d < desc_.rank; ++d) out += (d ? ", " : "") + std::to_string(desc_.shape[d]);
+  for (int32_t d = 0; d < desc_.rank; ++d) {
+    if (d != 0) out += ", ";
+    out += std::to_string(desc_.shape[d]);
+  }
   if (shape_.empty) return out + "]: empty, nothing runs\n";
   std::snprintf(text, sizeof text,
                 "], %" PRIu64 " bytes: after merging, %" PRId64 " rows of %" PRId64

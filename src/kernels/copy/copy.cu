@@ -24,9 +24,9 @@
           symbol(const __grid_constant__ tw::CopyPermuteArgs args) {    \
             tw::copy_permute<element_bytes>(args);                      \
           })
-#define TW_COPY_SHIFT(feature, shard, symbol)                             \
-  TW_EMIT(                                                                \
-      feature, shard,                                                     \
+#define TW_COPY_SHIFT(feature, shard, symbol)                                \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kCopyShiftThreads, 3) \
           symbol(const __grid_constant__ tw::CopyShiftArgs args) { tw::copy_shift(args); })
 #define TW_COPY_STRIDED(feature, shard, symbol)                             \
