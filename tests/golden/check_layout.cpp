@@ -83,7 +83,7 @@ std::string same_numbers(const tw_layout* layout, int64_t offset, const Json& wa
       return differs("value " + std::to_string(i), std::to_string(value),
                      table[static_cast<size_t>(i)].dump());
   }
-  if (wanted.contains("fnv") && fnv.text() != wanted["fnv"])
+  if (wanted.contains("fnv") && Json(fnv.text()) != wanted["fnv"])
     return differs("hash of the values", fnv.text(), wanted["fnv"]);
   if (!wanted.contains("fnv") && !wanted.contains("size") && table.size() < 64 &&
       static_cast<int64_t>(table.size()) != size)
@@ -117,8 +117,9 @@ std::string same_coords(const tw_layout* layout, bool from_origin, const Json& w
       return differs("tuple " + std::to_string(i), point.dump(),
                      coords[static_cast<size_t>(i)].dump());
   }
-  return fnv.text() == wanted.at("fnv") ? ""
-                                        : differs("hash of the tuples", fnv.text(), wanted["fnv"]);
+  return Json(fnv.text()) == wanted.at("fnv")
+             ? ""
+             : differs("hash of the tuples", fnv.text(), wanted["fnv"]);
 }
 
 std::string same_function(const Answer& answer, const Json& line) {
@@ -196,7 +197,7 @@ std::string exact_part(const Answer& answer, const Json& line) {
   }
   if (offset != spell(wanted.at("offset")))
     return differs("offset", offset, spell(wanted["offset"]));
-  if (text != wanted.at("layout")) return differs("layout", text, wanted["layout"]);
+  if (Json(text) != wanted.at("layout")) return differs("layout", text, wanted["layout"]);
   return wanted.contains("basis_paths") ? same_coords(answer.layout.get(), true, wanted)
                                         : same_numbers(answer.layout.get(), 0, wanted);
 }
@@ -257,18 +258,18 @@ std::string same_tuples(const Answer& answer, const Json& line) {
     tw_tuple_values(out, numbers, TW_LAYOUT_MAX_LEAVES, &count);
     for (int32_t k = 0; k < count; ++k) fnv.add(numbers[k]);
     const std::string text = text_of(out);
-    if (i == 0 && wanted.contains("offset") && text != wanted["offset"])
+    if (i == 0 && wanted.contains("offset") && Json(text) != wanted["offset"])
       return differs("offset", text, wanted["offset"]);
-    if (static_cast<size_t>(i) < table.size() && text != table[static_cast<size_t>(i)])
+    if (static_cast<size_t>(i) < table.size() && Json(text) != table[static_cast<size_t>(i)])
       return differs("tuple " + std::to_string(i), text, table[static_cast<size_t>(i)]);
   }
-  if (wanted.contains("fnv") && fnv.text() != wanted["fnv"])
+  if (wanted.contains("fnv") && Json(fnv.text()) != wanted["fnv"])
     return differs("hash of the tuples", fnv.text(), wanted["fnv"]);
   return "";
 }
 
 std::string tv_layout(const Answer& answer, const Json& line) {
-  if (answer.text != line.at("result").at("tiler"))
+  if (Json(answer.text) != line.at("result").at("tiler"))
     return differs("tiler", answer.text, line["result"]["tiler"]);
   return same_function_and_profile(answer, line);
 }
