@@ -40,12 +40,19 @@ struct Case {
 };
 
 std::string describe(const Case& c) {
-  std::string text = std::string(dtype_name(c.desc.dtype)) + " methods " +
-                     std::to_string(c.desc.methods & 63) + " offsets " +
-                     std::to_string(c.src_offset) + " " + std::to_string(c.dst_offset) + ":";
-  for (int d = 0; d < c.desc.rank; ++d)
-    text += " " + std::to_string(c.desc.shape[d]) + ":(" + std::to_string(c.desc.src_stride[d]) +
-            "," + std::to_string(c.desc.dst_stride[d]) + ")";
+  std::string text = dtype_name(c.desc.dtype);
+  const auto add = [&text](const char* before, int64_t number) {
+    text += before;
+    text += std::to_string(number);
+  };
+  add(" methods ", c.desc.methods & 63);
+  add(" offsets ", c.src_offset);
+  add(" ", c.dst_offset);
+  for (int d = 0; d < c.desc.rank; ++d) {
+    add("; ", c.desc.shape[d]);
+    add(":", c.desc.src_stride[d]);
+    add(",", c.desc.dst_stride[d]);
+  }
   return text;
 }
 
