@@ -38,12 +38,14 @@ void check_corners(const TensorMapDesc& desc, int32_t rank, int32_t arch, Violat
 }  // namespace
 
 int64_t bounding_positions(const TensorMapDesc& desc, int32_t i) {
-  // With interleave the driver takes the corners for those of dimensions 0, 1, ...; and it reads
-  // an extent as a signed 32-bit number.
+  // With interleave the driver takes the corners for those of dimensions 0, 1, ...; it adds extent
+  // and upper corner as 32-bit numbers, wraps, and compares the sum with the lower corner as
+  // signed.
   const uint64_t dim = desc.global_dim[desc.interleave == Interleave::none ? i + 1 : i];
-  const auto extent = static_cast<int32_t>(static_cast<uint32_t>(dim));
   const bool has_corner = desc.kind == MapKind::im2col || i == 0;
-  return extent + (has_corner ? int64_t{desc.upper_corner[i]} - int64_t{desc.lower_corner[i]} : 0);
+  const auto upper = static_cast<uint32_t>(has_corner ? desc.upper_corner[i] : 0);
+  const auto end = static_cast<int32_t>(static_cast<uint32_t>(dim) + upper);
+  return int64_t{end} - (has_corner ? desc.lower_corner[i] : 0);
 }
 
 void check_box(const TensorMapDesc& desc, int32_t rank, Violations* out) {

@@ -226,30 +226,34 @@ void Proposer::fix_column(TensorMapDesc* desc) {
   desc->pixels_per_column = axes[1].value;
 }
 
+// An upper corner that ends the box behind `lower`, as close to `upper` as can be. The driver's sum
+// wraps at 32 bits: an extent near 2^31 takes no positive corner, one just past it a negative one.
+int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
+  const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
+  const int64_t most = std::min<int64_t>(INT32_MAX - extent, range.max);
+  if (least <= most) return static_cast<int32_t>(std::clamp<int64_t>(upper, least, most));
+  const int64_t wrapped = INT32_MIN - int64_t{1} - extent;
+  return static_cast<int32_t>(std::clamp<int64_t>(wrapped, range.min, range.max));
+}
+
 void Proposer::fix_corners(TensorMapDesc* desc) const {
   const bool wide = desc->kind == MapKind::im2col_wide;
   const CornerRange range = corner_range(wide && arch_ >= 100 ? 3 : desc->rank);
   for (int32_t i = 0; i < desc->rank - 2; ++i) {
     const bool has_corner = !wide || i == 0;
+    uint64_t& dim = desc->global_dim[desc->interleave == Interleave::none ? i + 1 : i];
     int32_t& lower = desc->lower_corner[i];
     int32_t& upper = desc->upper_corner[i];
     if (has_corner && may(field::lower_corner)) lower = std::clamp(lower, range.min, range.max);
     if (has_corner && may(field::upper_corner)) upper = std::clamp(upper, range.min, range.max);
-    // The positions that are missing come from the upper corner, then the lower one, then the
-    // extent, as far as each may change.
-    int64_t missing = 1 - bounding_positions(*desc, i);
-    if (missing > 0 && has_corner && may(field::upper_corner)) {
-      const int64_t step = std::min<int64_t>(missing, std::max(range.max - upper, 0));
-      upper += static_cast<int32_t>(step);
-      missing -= step;
-    }
-    if (missing > 0 && has_corner && may(field::lower_corner)) {
-      const int64_t step = std::min<int64_t>(missing, std::max(lower - range.min, 0));
-      lower -= static_cast<int32_t>(step);
-      missing -= step;
-    }
-    if (missing > 0 && may(field::global_dim))
-      desc->global_dim[desc->interleave == Interleave::none ? i + 1 : i] = 0x7fffffffu;
+    // The upper corner moves first, then the lower one, then the extent, as far as each may change.
+    if (bounding_positions(*desc, i) <= 0 && has_corner && may(field::upper_corner))
+      upper = fitting_upper(static_cast<int32_t>(static_cast<uint32_t>(dim)), lower, upper, range);
+    const int64_t missing = 1 - bounding_positions(*desc, i);
+    if (missing > 0 && has_corner && may(field::lower_corner))
+      lower = static_cast<int32_t>(std::max<int64_t>(lower - missing, range.min));
+    if (bounding_positions(*desc, i) <= 0 && may(field::global_dim))
+      dim = static_cast<uint64_t>(INT32_MAX - std::max(has_corner ? upper : 0, 0));
   }
 }
 

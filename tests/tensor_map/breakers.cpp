@@ -146,6 +146,10 @@ const std::vector<Breaker>& breakers() {
       {Rule::bounding_box_empty, CHANGE((d.global_dim[1] = 1, d.upper_corner[0] = -2)), 0, kIm2col},
       {Rule::bounding_box_empty, CHANGE(d.global_dim[1] = uint64_t{1} << 32), 0, kIm2col},
       {Rule::bounding_box_empty, CHANGE(d.upper_corner[0] = -127), 0, kWide, 100},
+      {Rule::bounding_box_empty,
+       CHANGE((d.global_dim[1] = (uint64_t{1} << 31) - 3, d.lower_corner[0] = 1,
+               d.upper_corner[0] = 3)),
+       0, kIm2col},
       {Rule::wide_mode_value, CHANGE(d.wide_mode = 2), -1, kWide},
       {Rule::wide_mode_value, CHANGE(d.wide_mode = 2), -1, kWide, 100},
   };

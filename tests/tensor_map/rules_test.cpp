@@ -199,6 +199,31 @@ TEST_CASE("the message of a failed check proposes what is accepted") {
         "global_address 0x100000 and box_dim {64, 128} it would be accepted");
 }
 
+TEST_CASE("an im2col map's extent and upper corner are added in 32 bits, as the driver does") {
+  struct Case {
+    uint64_t extent;
+    int32_t lower, upper;
+    bool accepted;
+  };
+  // Answers of the driver on compute capability 9.0.
+  for (const Case& c : {Case{2147483645, 1, 3, false}, Case{2147483647, -3, 2, false},
+                        Case{2147483648, 0, -2, true}, Case{2147483648, 1, -3, true},
+                        Case{4294967296, -4, -2, true}, Case{4294967296, -1, -1, false}}) {
+    TensorMapDesc desc = test::image();
+    desc.global_dim[1] = c.extent;
+    desc.lower_corner[0] = c.lower;
+    desc.upper_corner[0] = c.upper;
+    CAPTURE(c.extent);
+    CHECK(check(desc, 90).ok() == c.accepted);
+    if (c.accepted) continue;
+    Violations violations;
+    check_all(desc, 90, &violations);
+    TensorMapDesc proposed;
+    CHECK(propose(desc, 90, violations, &proposed));
+    CHECK(check(proposed, 90).ok());
+  }
+}
+
 TEST_CASE("texts are cut at the end of the caller's buffer") {
   TensorMapDesc desc = test::matrix(1024, 512, 128, 128, Swizzle::b128);
   Violations violations;

@@ -42,10 +42,13 @@ int64_t box_down(const TensorMapDesc& d) {
 
 int64_t positions(const TensorMapDesc& d, int32_t i) {
   const uint64_t dim = d.global_dim[d.interleave == Interleave::none ? i + 1 : i];
-  const int64_t low = static_cast<int64_t>(dim % static_cast<uint64_t>(kGiB4));
-  const int64_t extent = low < kGiB4 / 2 ? low : low - kGiB4;
-  if (d.kind == MapKind::im2col_wide && i > 0) return extent;
-  return extent + d.upper_corner[i] - d.lower_corner[i];
+  const bool cornered = d.kind == MapKind::im2col || i == 0;
+  // Extent plus upper corner, modulo 2^32, as a signed number.
+  int64_t end =
+      static_cast<int64_t>(dim % static_cast<uint64_t>(kGiB4)) + (cornered ? d.upper_corner[i] : 0);
+  end = (end + kGiB4) % kGiB4;
+  if (end >= kGiB4 / 2) end -= kGiB4;
+  return end - (cornered ? d.lower_corner[i] : 0);
 }
 
 struct Corner {
