@@ -283,6 +283,23 @@ TEST_CASE("a multicast is the same load for each bit of the mask") {
   CHECK(says(model::load_tile_multicast(m.desc, coord, blocks, 0, 0), "no block"));
 }
 
+TEST_CASE("f64 additions keep a NaN as it is; of two, the one from shared memory") {
+  constexpr uint64_t kOne = 0x3ff0000000000000;
+  constexpr uint64_t kSignalling = 0x7ff0000000000001;
+  constexpr uint64_t kOther = 0xfff4000000000001;
+  alignas(16) uint64_t data[4] = {kSignalling, kOne, kSignalling, kOne};
+  Shared shared;
+  const uint64_t operand[4] = {kOne, kOther, kOther, kOne};
+  std::memcpy(shared.bytes, operand, 32);
+  const auto address = reinterpret_cast<uint64_t>(data);
+  REQUIRE(
+      !model::reduce_bulk(address, shared.bytes, 0, 32, DType::F64, model::ReduceOp::add).fault);
+  CHECK(data[0] == kSignalling);
+  CHECK(data[1] == kOther);
+  CHECK(data[2] == kOther);
+  CHECK(data[3] == 0x4000000000000000);
+}
+
 TEST_CASE("bulk reductions have the tile reductions' arithmetic") {
   alignas(16) uint32_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   Shared shared;

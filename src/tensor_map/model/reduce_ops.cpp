@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each operation makes of two elements. Measured, where a manual leaves it open:
-// - additions round to nearest even; a NaN result is 0x7fff or 0x7fffffff, in f64 it is the NaN
-//   operand, not even made quiet; f32 and tf32 keep subnormals, the _ftz types flush operands and
-//   result; tf32 adds as f32 does, without rounding to tf32;
+// - additions round to nearest even; a NaN result is 0x7fff or 0x7fffffff; in f64 it is the NaN
+//   operand, not even made quiet, and of two NaNs the one from shared memory;
+// - f32 and tf32 keep subnormals, the _ftz types flush operands and result; tf32 adds as f32 does,
+//   without rounding to tf32;
 // - min and max of one NaN and a number give the number.
 #include "tensor_map/model/reduce_ops.hpp"
 
@@ -110,8 +111,8 @@ struct AddF64 {
   static bool is_nan(uint64_t bits) { return (bits << 1) > uint64_t{0x7ff} << 53; }
 
   uint64_t operator()(uint64_t a, uint64_t b) const {
-    if (is_nan(a)) return a;
     if (is_nan(b)) return b;
+    if (is_nan(a)) return a;
     const uint64_t sum =
         std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
     return is_nan(sum) ? 0xfff8000000000000u : sum;  // infinities of both signs
