@@ -169,7 +169,7 @@ tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t c
   return guard([&]() -> Status {
     if (length) *length = 0;
     TW_TRY(usable(map, "map"));
-    return write_text(explain(map->desc), buffer, capacity, length);
+    return write_text(explain(map->desc, arch_of(map->device())), buffer, capacity, length);
   });
 }
 

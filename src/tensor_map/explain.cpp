@@ -123,7 +123,7 @@ uint32_t store_overhang(const TensorMapDesc& desc) {
   return static_cast<uint32_t>((16 - extent % 16) % 16);
 }
 
-std::string explain(const TensorMapDesc& desc) {
+std::string explain(const TensorMapDesc& desc, int32_t arch) {
   std::string text;
   line(&text, "%s tensor map of %s at 0x%llx, %d dimension%s, innermost first",
        kind_text(desc.kind), dtype_name(desc.dtype), static_cast<ull>(desc.global_address),
@@ -136,6 +136,11 @@ std::string explain(const TensorMapDesc& desc) {
        desc.oob_fill == OobFill::nan ? "NaN (0x7ff7 in each 16 bits)" : "zeros");
   boxes(desc, &text);
   stores(desc, &text);
+  if (arch != 90)
+    line(&text,
+         "  unverified: rules, bytes and transfers were measured on compute capability 9.0; for "
+         "%d.%d they come from manuals",
+         arch / 10, arch % 10);
   return text;
 }
 

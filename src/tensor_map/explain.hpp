@@ -13,6 +13,7 @@ namespace tw {
 uint32_t store_overhang(const TensorMapDesc& desc);
 
 /// Dimensions, box, transaction, shared memory, and what a store would touch outside the tensor.
-std::string explain(const TensorMapDesc& desc);
+/// For chips other than 9.0 it says that what is known of them was not measured.
+std::string explain(const TensorMapDesc& desc, int32_t arch = 90);
 
 }  // namespace tw

@@ -47,6 +47,9 @@ TEST_CASE("narrow rows, element strides and im2col are told") {
   desc.element_strides[1] = 3;
   CHECK(has(explain(desc), "rows are narrower than the swizzle's 128 bytes"));
   CHECK(has(explain(desc), "box 8, element stride 3"));
+  CHECK(!has(explain(desc), "unverified"));
+  CHECK(has(explain(desc, 103), "unverified"));
+  CHECK(has(explain(desc, 103), "10.3"));
   const std::string image = explain(test::image());
   CHECK(has(image, "im2col tensor map"));
   CHECK(has(image, "corners -1 and -1"));
