@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Pictures of layouts, as SVG text. A grid of mode 0 (rows) by the other modes (columns), in each
+// cell what is there; more than kMaxSide rows or columns are cut, and the picture says so.
+//
+// Allocates, as pictures are no part of the algebra; plain functions otherwise.
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
+#include "layout/layout.hpp"
+#include "layout/partition.hpp"
+
+namespace tw {
+
+/// What the colours of a layout's picture say.
+enum class Paint : int32_t {
+  none = 0,   ///< nothing: indices alone
+  banks = 1,  ///< the bank of shared memory (32 of 4 bytes) that an element begins in
+  index = 2   ///< a scale from the smallest index to the largest
+};
+
+inline constexpr int64_t kMaxSide = 128;
+
+/// The indices of a layout (or the coordinates that it gives). A swizzled one is drawn twice: as it
+/// is, and beside it without the swizzle. @param element_bits for Paint::banks.
+Status draw(const Layout& layout, Paint paint, int element_bits, std::string* svg);
+
+/// A thread-value layout: in each element of the tile the thread and value that hold it.
+Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg);
+
+/// The boxes that the TMA moves, over the tensor's first two modes.
+Status draw_boxes(const Layout& tensor, const BoxPlan& plan, std::string* svg);
+
+}  // namespace tw

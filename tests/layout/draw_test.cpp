@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layout/draw.hpp"
+
+#include <string>
+
+#include "brute_force.hpp"
+#include "layout_test.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
+  return found;
+}
+
+// Tags close, nothing is left unescaped, no number is broken.
+void check_svg(const std::string& svg) {
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.ends_with("</svg>\n"));
+  CHECK(count(svg, "<text ") == count(svg, "</text>"));
+  CHECK(count(svg, "nan") == 0);
+  CHECK(count(svg, "inf") == 0);
+  bool inside = false;
+  bool nested = false;
+  for (char c : svg) {
+    if (c == '<') {
+      nested = nested || inside;
+      inside = true;
+    }
+    if (c == '>') inside = false;
+  }
+  CHECK_FALSE(nested);
+}
+
+std::string drawn(const char* layout, Paint paint, int bits = 0) {
+  std::string svg;
+  INFO(layout, ": ", last_error().message);
+  REQUIRE(draw(L(layout), paint, bits, &svg).ok());
+  check_svg(svg);
+  return svg;
+}
+
+}  // namespace
+
+TEST_CASE("a cell for every coordinate, with its index") {
+  const std::string svg = drawn("(8,8):(8,1)", Paint::index);
+  CHECK(count(svg, "<rect ") == 64 + 1);
+  CHECK(count(svg, ">63</text>") == 1);
+  CHECK(count(svg, "(8,8):(8,1)") == 1);
+  CHECK(count(drawn("(4,(2,3)):(1,(4,8))", Paint::none), "<rect ") == 24 + 1);
+  CHECK(count(drawn("7:3", Paint::none), ">18</text>") == 1);
+}
+
+TEST_CASE("a swizzled layout is drawn with and without its swizzle") {
+  const std::string svg = drawn("Sw<3,3,3> o 0 o (8,64):(64,1)", Paint::banks, 16);
+  CHECK(count(svg, "<rect ") == 2 * 512 + 1);
+  CHECK(count(svg, "without the swizzle") == 1);
+  CHECK(count(svg, "Sw&lt;3,3,3&gt;") == 1);
+}
+
+TEST_CASE("the same bank has the same colour") {
+  const std::string svg = drawn("(2,32):(32,1)", Paint::banks, 32);
+  const auto colour_at = [&](int cell) {
+    size_t at = 0;
+    for (int i = 0; i <= cell + 1; ++i) at = svg.find("<rect ", at) + 1;
+    return svg.substr(svg.find("fill=", at) + 6, 7);
+  };
+  CHECK(colour_at(0) == colour_at(32));
+  CHECK(colour_at(0) != colour_at(1));
+  CHECK(colour_at(5) != colour_at(6));
+}
+
+TEST_CASE("threads and values") {
+  std::string svg;
+  REQUIRE(draw_tv(L("((2,2,2),(2,2,2)):((1,16,4),(8,2,32))"), T("(8,8)"), &svg).ok());
+  check_svg(svg);
+  CHECK(count(svg, ">T5</text>") == 8);
+  CHECK(count(svg, ">V3</text>") == 8);
+  CHECK(draw_tv(L("(4,4):(1@0,1@1)"), T("(4,4)"), &svg).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(draw_tv(L("(4,4):(1,4)"), T("(4,0)"), &svg).code() == Code::ERROR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("boxes over a tensor") {
+  BoxPlan plan;
+  REQUIRE(partition_tma(L("(256,256):(256,1)"), L("Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))"),
+                        T("(128,128)"), T("(1,0)"), 1, 0, &plan)
+              .ok());
+  std::string svg;
+  REQUIRE(draw_boxes(L("(256,256):(256,1)"), plan, &svg).ok());
+  check_svg(svg);
+  CHECK(count(svg, "<rect ") == 2 * 4 + 1);
+  CHECK(count(svg, "128 x 64") == 2);
+}
+
+TEST_CASE("no valid layout fails, however large or deep") {
+  Random random(12);
+  for (int i = 0; i < 300; ++i) {
+    std::string svg;
+    const Layout a = random.layout(256, true);
+    CAPTURE(str(a));
+    REQUIRE(draw(a, static_cast<Paint>(i % 3), 16, &svg).ok());
+    REQUIRE(svg.ends_with("</svg>\n"));
+  }
+  for (const char* text :
+       {"():()", "1:0", "(1099511627776,1048576):(1048576,1)", "(4,4):(-1,-4)",
+        "(0,(0,0)) o (4,(2,3)):(1@0,(1@0@1,1@1@1))", "Sw<3,4,3> o 128 o (300,300):(300,1)",
+        "(9223372036854775807):(1)", "(2,2):(4611686018427387903,0)", "8:1@0+2@1"})
+    drawn(text, Paint::index);
+  CHECK(count(drawn("(300,10):(10,1)", Paint::none), "128 of 300 rows") == 1);
+  std::string svg;
+  CHECK(draw(L("4:1"), Paint::banks, 0, &svg).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(draw(L("4:1"), static_cast<Paint>(7), 8, &svg).code() == Code::ERROR_INVALID_ARGUMENT);
+}
