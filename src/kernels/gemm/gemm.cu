@@ -17,18 +17,17 @@ inline constexpr u32 kScheduleSPLIT = kGemmSplit;
 
 #define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, stages, cm, cn,     \
                 schedule)                                                                          \
-  TW_EMIT(feature, shard,                                                                          \
-          extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1)      \
-              symbol(const __grid_constant__ tw::GemmArgs args) {                                  \
-                tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order,                \
-                                              tw::kOrder##b_order, tm, tn, tk, stages, cm, cn,     \
-                                              tw::kSchedule##schedule>>(args);                     \
-              })
-#define TW_GEMM_PLAIN(feature, shard, symbol, in, out, tm, tn, tk)                                 \
-  TW_EMIT(feature, shard,                                                                          \
-          extern "C" __global__ void __launch_bounds__(tw::kPlainThreads)                          \
-              symbol(const __grid_constant__ tw::GemmArgs args) {                                  \
-                tw::gemm_plain<tw::in, tw::out>(args);                                             \
-              })
+  TW_EMIT(                                                                                         \
+      feature, shard,                                                                              \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol(  \
+          const __grid_constant__ tw::GemmArgs args) {                                             \
+        tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order,   \
+                                      tm, tn, tk, stages, cm, cn, tw::kSchedule##schedule>>(args); \
+      })
+#define TW_GEMM_PLAIN(feature, shard, symbol, in, out, tm, tn, tk)            \
+  TW_EMIT(                                                                    \
+      feature, shard,                                                         \
+      extern "C" __global__ void __launch_bounds__(tw::kPlainThreads) symbol( \
+          const __grid_constant__ tw::GemmArgs args) { tw::gemm_plain<tw::in, tw::out>(args); })
 #define TW_GEMM_HOST(symbol, body, variant)
 #include "kernels/gemm/kernels.inc"

@@ -75,7 +75,7 @@ __device__ __forceinline__ void wgmma_wait() {
   TW_WGMMA(64, type, TW_REGS_0, "%32", "%33", "%34", "%35", "%36", TW_OUT32(d, 0))                 \
   TW_WGMMA(128, type, TW_REGS_0 ", " TW_REGS_1, "%64", "%65", "%66", "%67", "%68", TW_OUT32(d, 0), \
            TW_OUT32(d, 32))                                                                        \
-  TW_WGMMA(192, type, TW_REGS_0 ", " TW_REGS_1 ", " TW_REGS_2, "%96", "%97", "%98", "%99", "%100",   \
+  TW_WGMMA(192, type, TW_REGS_0 ", " TW_REGS_1 ", " TW_REGS_2, "%96", "%97", "%98", "%99", "%100", \
            TW_OUT32(d, 0), TW_OUT32(d, 32), TW_OUT32(d, 64))                                       \
   TW_WGMMA(256, type, TW_REGS_0 ", " TW_REGS_1 ", " TW_REGS_2 ", " TW_REGS_3, "%128", "%129",      \
            "%130", "%131", "%132", TW_OUT32(d, 0), TW_OUT32(d, 32), TW_OUT32(d, 64),               \
