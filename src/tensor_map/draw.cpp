@@ -13,7 +13,7 @@ namespace {
 constexpr int kCellWidth = 72;
 constexpr int kCellHeight = 18;
 constexpr int kLeft = 64;
-constexpr int kTop = 56;
+constexpr int kTop = 84;
 constexpr uint32_t kLines = 64;  // of 128 bytes, drawn at most
 constexpr uint32_t kChunks = 8;  // of 16 bytes, in a line
 
@@ -41,6 +41,18 @@ void put_cell(std::string* svg, uint32_t line, uint32_t column, uint64_t row, ui
   put_text(svg, x + kCellWidth / 2, y + kCellHeight - 5, label);
 }
 
+// "100 by 64, 37 (stride 256 bytes) by 16": extents by those of the box.
+std::string extents(const TensorMapDesc& desc) {
+  std::string text;
+  for (int i = 0; i < desc.rank; ++i) {
+    if (i > 0) text += ", ";
+    text += std::to_string(desc.global_dim[i]);
+    if (i > 0) text += " (stride " + std::to_string(desc.global_strides[i - 1]) + " bytes)";
+    if (desc.box_dim[i] > 0) text += " by " + std::to_string(desc.box_dim[i]);
+  }
+  return text;
+}
+
 void put_frame(std::string* svg, uint32_t lines, const TensorMapDesc& desc) {
   const int width = kLeft + static_cast<int>(kChunks) * kCellWidth + 8;
   const int height = kTop + static_cast<int>(lines) * kCellHeight + 24;
@@ -48,15 +60,22 @@ void put_frame(std::string* svg, uint32_t lines, const TensorMapDesc& desc) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
       "font-family=\"monospace\" font-size=\"11\" stroke=\"none\">\n",
       width, height);
+  put(svg, "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n");
+  put(svg, "<text x=\"8\" y=\"16\">%s, innermost first: %s</text>\n", dtype_name(desc.dtype),
+      extents(desc).c_str());
   put(svg,
-      "<text x=\"8\" y=\"16\">%s: %llu rows of %llu bytes, %llu bytes a transaction, swizzle of %u "
-      "bytes; row.chunk of 16 bytes</text>\n",
-      dtype_name(desc.dtype), static_cast<unsigned long long>(box_rows(desc)),
+      "<text x=\"8\" y=\"32\">box: %llu rows of %llu bytes, %llu bytes a transaction, swizzle of "
+      "%u "
+      "bytes</text>\n",
+      static_cast<unsigned long long>(box_rows(desc)),
       static_cast<unsigned long long>(row_bytes(desc)),
       static_cast<unsigned long long>(box_bytes(desc)), swizzle_span(desc.swizzle));
+  put(svg,
+      "<text x=\"8\" y=\"48\">cells: row.chunk of the box, 16 bytes each; left: byte offset; "
+      "above: banks</text>\n");
   for (uint32_t column = 0; column < kChunks; ++column) {
     char label[32];
-    std::snprintf(label, sizeof label, "banks %u-%u", column * 4, column * 4 + 3);
+    std::snprintf(label, sizeof label, "%u-%u", column * 4, column * 4 + 3);
     put_text(svg, kLeft + static_cast<int>(column) * kCellWidth + kCellWidth / 2, kTop - 8, label);
   }
   for (uint32_t line = 0; line < lines; ++line) {
