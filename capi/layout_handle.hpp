@@ -8,6 +8,7 @@
 #include "base/status.hpp"
 #include "boundary.hpp"
 #include "layout/layout.hpp"
+#include "layout/linear.hpp"
 #include "layout/tiler.hpp"
 #include "tilewright.h"
 
@@ -19,6 +20,9 @@ struct tw_tuple {
 };
 struct tw_tiler {
   tw::Tiler value;
+};
+struct tw_linear {
+  tw::LinearLayout value;
 };
 
 namespace tw::capi {

@@ -399,8 +399,9 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *  "Example:" lines below show texts of the operands and of the answer; the tests run every one.
  *  @{ */
 
-typedef struct tw_tuple tw_tuple; /**< Nested integers: a shape, a coordinate, an order. */
-typedef struct tw_tiler tw_tiler; /**< How a layout is cut: a layout, or a tuple of tilers. */
+typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
+typedef struct tw_tiler tw_tiler;   /**< How a layout is cut: a layout, or a tuple of tilers. */
+typedef struct tw_linear tw_linear; /**< A linear layout over bits, as Triton has them. */
 
 /** Most leaves that a layout can have, and its deepest nesting. */
 enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
@@ -1141,6 +1142,216 @@ TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layou
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, int64_t to_bits,
                                   tw_layout **out);
+/** @} */
+
+/** @name Who moves what
+ *  @{ */
+
+/** One thread's elements by a thread-value layout: CuTe's get_slice(thread).partition_S(tensor).
+ *  Of an identity layout these are coordinates, for predicates.
+ *  Example: partition_tv("(64,256):(256,1)", "(16,128)", "((32,4),(4,4)):((64,4),(16,1))", 33) =
+ *  "1028 + ((4,4),4,2):((1,256),4096,128)"
+ *  @param tensor not NULL. @param tile shape that tv numbers. @param tv from (thread, value) to the
+ *  number of an element of the tile, as tw_layout_make_tv() makes it. @param thread its number.
+ *  @param[out] out (values, tiles ...), the caller's. @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT there is no such thread, or tv has other than two modes.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the tiles cut the tensor's modes unevenly.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple *tile,
+                                        const tw_layout *tv, int64_t thread, tw_layout **out,
+                                        int64_t *offset);
+
+/** The boxes that the TMA moves for a tile: CuTe's tma_partition.
+ *  @param tensor one mode a dimension, 1 to 5. A layout that gives coordinates gives the boxes'
+ *  coordinates too, in its order; of any other they come in the order of its modes.
+ *  @param smem the tile's modes in the tensor's order, stages behind; may be swizzled.
+ *  @param tile extents. @param coord which tile. @param ctas CTAs of a cluster that share the tile,
+ *  each moving an equal part of every box to all; 1 where nothing is shared. @param cta from 0.
+ *  @param[out] box extents of one box by mode of the tensor; tensor's rank numbers.
+ *  @param capacity numbers that box can hold. @param[out] boxes from the number of a box, in the
+ *  order of shared memory, to the coordinate of its first element; the caller's.
+ *  @param[out] slots from (box, stage ...) to the element of shared memory where it goes, before
+ *  any swizzle; the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT no box moves this tile; the message says why.
+ *  @retval TW_ERROR_INVALID_ARGUMENT extents do not match, or there is no such tile or CTA.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layout *smem,
+                                         const tw_tuple *tile, const tw_tuple *coord, int64_t ctas,
+                                         int64_t cta, int64_t *box, int32_t capacity,
+                                         tw_layout **boxes, tw_layout **slots);
+
+/** Passes through shared memory (32 banks of 4 bytes) that a warp needs for all its values.
+ *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
+ *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
+ *  @param layout of the elements, swizzled or not. @param element_bits bits of one, whole bytes.
+ *  @param tv from (thread, value) to a coordinate of layout, of at most 32 threads.
+ *  @param access_bytes 4, 8 or 16: what each thread takes at once.
+ *  @param[out] passes it takes. @param[out] least that it would take without a conflict.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the values of one access are not one behind the other.
+ *  @retval TW_ERROR_MISALIGNED an access is not aligned to its size.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_bank_passes(const tw_layout *layout, int32_t element_bits,
+                                       const tw_layout *tv, int32_t access_bytes, int64_t *passes,
+                                       int64_t *least);
+
+/** The shared-memory layout that a tile of rows has by default: the widest swizzle of 128, 64 or 32
+ *  bytes that a row is a multiple of, none below 8 rows; columns beyond it go into further panels.
+ *  Example: default_shared(64, 128, 16) = "Sw<3,3,3> o 0 o (64,(64,2)):(64,(1,4096))"
+ *  @param rows at least 1. @param columns at least 1. @param element_bits 4 to 128, a power of two.
+ *  @param[out] swizzle_bytes 128, 64, 32, or 0. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t element_bits,
+                                          int32_t *swizzle_bytes, tw_layout **out);
+/** @} */
+
+/** @name Linear layouts: which element each register of each thread holds
+ *  Triton's layouts. The bits of the register, lane, warp and block numbers each contribute a
+ * basis, a coordinate of the tensor; the contributions of all set bits are joined by exclusive or.
+ * As text: `register=[[0,1]] lane=[[1,0],[2,0]] warp=[] block=[] -> (4,2)`. Extents are powers of
+ * two.
+ *  @{ */
+
+/** Reads a linear layout from its text. @param text zero-terminated.
+ *  @param[out] linear the caller's, for tw_linear_destroy().
+ *  @retval TW_ERROR_PARSE the text is none. @retval TW_ERROR_INVALID_ARGUMENT a basis lies outside
+ *  the shape, or an extent is no power of two.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_parse(const char *text, tw_linear **linear);
+
+/** Destroys a linear layout. @param linear may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_linear_destroy(tw_linear *linear);
+
+/** Writes a linear layout's text, zero-terminated. @param linear not NULL. @param[out] buffer may
+ * be NULL where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the
+ * whole text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_format(const tw_linear *linear, char *buffer, size_t capacity,
+                                  size_t *length);
+
+/** Triton's BlockedLayout on a shape: what reaches beyond it wraps to nothing, and where the shape
+ * is larger registers repeat. @param rank 1 to 5. @param shape rank extents.
+ *  @param size_per_thread rank numbers. @param threads_per_warp rank numbers.
+ *  @param warps_per_cta rank numbers. @param order the dimensions, fastest first.
+ *  @param[out] out the caller's, for tw_linear_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, no power of two, or order no permutation.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t *shape,
+                                   const int64_t *size_per_thread, const int64_t *threads_per_warp,
+                                   const int64_t *warps_per_cta, const int32_t *order,
+                                   tw_linear **out);
+
+/** Triton's SliceLayout: drops a dimension, and the registers that moved in it alone.
+ *  Example: linear_slice("register=[[0,1],[1,0]] lane=[[2,0]] -> (4,2)", 0) =
+ *  "register=[[1]] lane=[[0]] warp=[] block=[] -> (2)"
+ *  @param parent of at least two dimensions. @param dim from 0. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such dimension.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_slice(const tw_linear *parent, int32_t dim, tw_linear **out);
+
+/** Fits a linear layout to another shape, as tw_linear_blocked() does.
+ *  Example: linear_resize("register=[[1]] lane=[[2]] -> (4)", "(8)") =
+ *  "register=[[1],[4]] lane=[[2]] warp=[] block=[] -> (8)"
+ *  @param linear not NULL. @param shape as many extents as it has dimensions. @param[out] out the
+ *  caller's. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape, tw_linear **out);
+
+/** outer(inner(x)): inner's coordinates, bit by bit with the first dimension lowest, are outer's
+ *  register, lane, warp and block bits.
+ *  Example: linear_compose("register=[[2],[1]] -> (4)", "register=[[2]] lane=[[1]] -> (4)") =
+ *  "register=[[1]] lane=[[2]] warp=[] block=[] -> (4)"
+ *  @param outer not NULL. @param inner with as many bits of coordinates as outer has input bits.
+ *  @param[out] out the caller's. @retval TW_ERROR_INVALID_ARGUMENT the numbers of bits differ.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
+
+/** From an element back to (register, lane, warp, block); of several holders the first.
+ *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") =
+ *  "register=[[0,1,0,0],[1,0,0,0]] lane=[] warp=[] block=[] -> (2,2,1,1)"
+ *  @param linear not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT an element is held by nobody.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_inverse(const tw_linear *linear, tw_linear **out);
+
+/** The element that one register holds. @param linear not NULL. @param reg register number.
+ *  @param lane lane number. @param warp warp number. @param block block number.
+ *  @param[out] coord one number for each dimension. @param capacity numbers that coord can hold.
+ *  @param[out] written how many there are.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a number exceeds its bits.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_at(const tw_linear *linear, int64_t reg, int64_t lane, int64_t warp,
+                              int64_t block, int64_t *coord, int32_t capacity, int32_t *written);
+
+/** From a layout whose extents are powers of two, swizzled or not. Modes are (registers),
+ *  (threads, registers) or (threads, registers, blocks), threads splitting into 32 lanes and warps.
+ *  Example: linear_from_layout("((4,8),(2,2)):((32,1),(16,8))", NULL) =
+ *  "register=[[16],[8]] lane=[[32],[64],[1],[2],[4]] warp=[] block=[] -> (128)"
+ *  @param layout without offset. @param shape that elements are numbered in, leftmost fastest; NULL
+ *  for one dimension. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the layout is not linear over bits; the message says where.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_from_layout(const tw_layout *layout, const tw_tuple *shape,
+                                       tw_linear **out);
+
+/** Back to a layout of (threads, registers) or (threads, registers, blocks), swizzled where need
+ * be. Example: linear_to_layout("register=[[16],[8]] lane=[[32],[64],[1],[2],[4]] -> (128)") =
+ *  "((4,8),(2,2)):((32,1),(16,8))"
+ *  @param linear not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_to_layout(const tw_linear *linear, tw_layout **out);
+
+/** Does a layout of row indices suit the gather4 instruction: first two register bases [1] and [2],
+ *  all lane bases [0]? @param linear of one dimension. @param[out] per_warp instructions that each
+ *  issuing warp issues. @param[out] warps how many issue; where all warps hold the same rows, one.
+ *  @retval TW_ERROR_UNSUPPORTED it does not; the message says which basis is wrong and why.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_gather4(const tw_linear *linear, int64_t *per_warp, int64_t *warps);
+/** @} */
+
+/** @name Pictures
+ *  SVG texts: a grid of the first mode (rows) by the others (columns); at most 128 of each are
+ * shown.
+ *  @{ */
+
+/** What the colours of a picture say. */
+typedef int32_t tw_paint;
+enum {
+  TW_PAINT_NONE = 0,  /**< nothing */
+  TW_PAINT_BANKS = 1, /**< the bank of shared memory (32 of 4 bytes) that an element begins in */
+  TW_PAINT_INDEX = 2  /**< a scale from the smallest index to the largest */
+};
+
+/** Draws a layout: each coordinate's index, a swizzled layout's also without the swizzle.
+ *  @param layout not NULL. @param paint what colours say. @param element_bits for TW_PAINT_BANKS.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes that the picture needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t element_bits,
+                                char *buffer, size_t capacity, size_t *length);
+
+/** Draws a thread-value layout: in each element of the tile the thread and value that hold it,
+ *  coloured by thread. @param tv from (thread, value) to the number of an element of the tile.
+ *  @param tile its shape. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
+ *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_draw_tv(const tw_layout *tv, const tw_tuple *tile, char *buffer,
+                                   size_t capacity, size_t *length);
+
+/** Draws the boxes of tw_layout_partition_tma() over the tensor's first two modes.
+ *  @param tensor not NULL. @param box extents of one, tensor's rank numbers. @param boxes from the
+ *  number of a box to its coordinate. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
+ *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_draw_boxes(const tw_layout *tensor, const int64_t *box,
+                                      const tw_layout *boxes, char *buffer, size_t capacity,
+                                      size_t *length);
 /** @} */
 /** @} */
 

@@ -26,6 +26,7 @@ Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
   if (!b.coordinates) {
     channels->count = 1;
     channels->channel[0].radix.read(a, a.root());
+    channels->channel[0].path = 0;
     channels->channel[0].start = b.offset;
     return Code::OK;
   }
@@ -58,6 +59,7 @@ Status composition(const Layout& a, const Layout& b, Layout* out) {
   TW_TRY(compose(channels, b, b.root(), 0, 0, &builder));
   Stride start;
   for (int i = 0; i < channels.count; ++i) {
+    if (channels.channel[i].start == 0) continue;
     Stride value;
     if (!channels.channel[i].radix.value(channels.channel[i].start, &value) ||
         !add_scaled(&start, value, 1))

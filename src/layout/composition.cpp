@@ -39,6 +39,10 @@ struct Reach {
   explicit Reach(const Channels& channels) {
     for (int c = 0; c < channels.count; ++c) {
       const Channel& channel = channels.channel[c];
+      if (channel.start == 0) {
+        for (int k = 0; k + 1 < channel.radix.count; ++k) sum[c][k] = 0;
+        continue;
+      }
       int64_t remainder[kMaxLeaves];
       channel.radix.remainders(channel.start, remainder);
       for (int k = 0; k + 1 < channel.radix.count; ++k) sum[c][k] = remainder[k];
@@ -46,11 +50,13 @@ struct Reach {
   }
 };
 
-bool add_value(const Radix& radix, int64_t x, bool, int64_t* sum) {
-  return radix.value(x, sum);  // one channel alone gives integers here
+// Remainders at x, and the value there added to the sum.
+bool add_step(const Radix& radix, int64_t x, bool, int64_t* remainder, int64_t* sum) {
+  return radix.step(x, remainder, sum);  // one channel alone gives integers here
 }
 
-bool add_value(const Radix& radix, int64_t x, bool first, Stride* sum) {
+bool add_step(const Radix& radix, int64_t x, bool first, int64_t* remainder, Stride* sum) {
+  radix.remainders(x, remainder);
   if (first) return radix.value(x, sum);
   Stride value;
   return radix.value(x, &value) && add_scaled(sum, value, 1);
@@ -64,9 +70,10 @@ Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>
   if (s == 1) {
     // The stride is free. Coordinates keep theirs, so that the tuples keep their length.
     Value value{};
+    int64_t unused[kMaxLeaves];
     if constexpr (std::is_same_v<Value, Stride>)
       for (int c = 0; c < channels.count; ++c)
-        if (!add_value(channels.channel[c].radix, step[c], c == 0, &value))
+        if (!add_step(channels.channel[c].radix, step[c], c == 0, unused, &value))
           return Outcome::overflows;
     out->push(1, value);
     return Outcome::done;
@@ -77,13 +84,12 @@ Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>
     Value value{};
     for (int c = 0; c < channels.count; ++c) {
       const Radix& radix = channels.channel[c].radix;
-      radix.remainders(step[c], remainder);
+      if (!add_step(radix, step[c], c == 0, remainder, &value)) return Outcome::overflows;
       for (int k = 0; k + 1 < radix.count; ++k) {
         const int64_t p = radix.boundary[k], r = remainder[k];
         *diagonal = *diagonal || (r != 0 && r != step[c]);
         if (r != 0 && Wide{r} * (m - 1) >= p) m = p / r + (p % r != 0);
       }
-      if (!add_value(radix, step[c], c == 0, &value)) return Outcome::overflows;
     }
     if (s % m != 0) return Outcome::carries;
     if (!out->push(m, value)) return Outcome::full;
@@ -161,6 +167,8 @@ Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level
   Channels channels;
   channels.count = 1;
   channels.channel[0].radix.read(a, in_a);
+  channels.channel[0].path = 0;
+  channels.channel[0].start = 0;
   return compose(channels, b, in_b, level, join, builder);
 }
 

@@ -10,9 +10,10 @@ namespace tw {
 /// What B's numbers are looked up in: all of A where B gives integers; where B gives coordinates,
 /// for each number of B's codomain the mode of A that it indexes.
 struct Channel {
+  Channel() {}  // the first `count` of Channels are set, the others never touched
   Radix radix;
-  Basis path = 0;
-  int64_t start = 0;  ///< B's offset, or its origin's number
+  Basis path;
+  int64_t start;  ///< B's offset, or its origin's number
 };
 
 struct Channels {

@@ -164,12 +164,12 @@ namespace {
 
 // Where a box begins along the tensor's first two modes. A coordinate tensor's numbers come in the
 // order of its codomain.
-Status box_corner(const Layout& tensor, const BoxPlan& plan, int64_t box, int64_t* corner) {
+Status box_corner(const Layout& tensor, const Layout& coords, int64_t box, int64_t* corner) {
   int64_t at[kMaxLeaves];
   int count = 0;
-  TW_TRY(crd2crd(plan.coords, &box, 1, at, &count));
+  TW_TRY(crd2crd(coords, &box, 1, at, &count));
   corner[0] = corner[1] = 0;
-  for (int k = 0; k < 2 && k < plan.rank; ++k) {
+  for (int k = 0; k < 2 && k < tensor.rank(); ++k) {
     const int number = tensor.coordinates ? basis_at(tensor.basis[tensor.mode(k).begin], 0) : k;
     if (number >= 0 && number < count) corner[k] = at[number];
   }
@@ -178,21 +178,28 @@ Status box_corner(const Layout& tensor, const BoxPlan& plan, int64_t box, int64_
 
 }  // namespace
 
-Status draw_boxes(const Layout& tensor, const BoxPlan& plan, std::string* svg) {
-  if (plan.rank < 1 || plan.rank > kMaxBoxRank || tensor.rank() != plan.rank)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tensor", .got = tensor.rank()},
-                "the boxes have %d dimensions and the tensor %d modes", plan.rank, tensor.rank());
+Status draw_boxes(const Layout& tensor, const int64_t* box, const Layout& coords,
+                  std::string* svg) {
+  const int rank = tensor.rank();
+  if (!coords.coordinates)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "boxes"},
+                "boxes gives numbers, not coordinates of the tensor");
+  for (int k = 0; k < rank; ++k)
+    if (box[k] < 1)
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "box", .index = k, .got = box[k], .limit = 1},
+                  "box[%d] is %lld: at least 1", k, static_cast<long long>(box[k]));
   const int64_t rows = size(tensor, tensor.mode(0));
-  const int64_t columns = plan.rank > 1 ? size(tensor, tensor.mode(1)) : 1;
+  const int64_t columns = rank > 1 ? size(tensor, tensor.mode(1)) : 1;
   // A cell stands for the largest square of elements that every box is made of, unless there would
   // be too many cells.
   int64_t unit[2] = {1, 1};
   const int64_t whole[2] = {rows, columns};
-  const int64_t boxes = std::min<int64_t>(size(plan.coords), 4096);
-  for (int k = 0; k < 2 && k < plan.rank; ++k) unit[k] = plan.box[k];
+  const int64_t boxes = std::min<int64_t>(size(coords), 4096);
+  for (int k = 0; k < 2 && k < rank; ++k) unit[k] = box[k];
   for (int64_t b = 0; b < boxes; ++b) {
     int64_t at[2];
-    TW_TRY(box_corner(tensor, plan, b, at));
+    TW_TRY(box_corner(tensor, coords, b, at));
     for (int k = 0; k < 2; ++k) unit[k] = std::gcd(unit[k], at[k]);
   }
   for (int k = 0; k < 2; ++k) unit[k] = std::max(unit[k], (whole[k] + kMaxSide - 1) / kMaxSide);
@@ -203,9 +210,8 @@ Status draw_boxes(const Layout& tensor, const BoxPlan& plan, std::string* svg) {
   grid.column_unit = unit[1];
   for (int64_t b = 0; b < boxes; ++b) {
     int64_t mode_at[2];
-    TW_TRY(box_corner(tensor, plan, b, mode_at));
-    const int64_t end[2] = {mode_at[0] + plan.box[0],
-                            mode_at[1] + (plan.rank > 1 ? plan.box[1] : 1)};
+    TW_TRY(box_corner(tensor, coords, b, mode_at));
+    const int64_t end[2] = {mode_at[0] + box[0], mode_at[1] + (rank > 1 ? box[1] : 1)};
     for (int64_t r = mode_at[0] / unit[0]; r < sides.shown_rows && r * unit[0] < end[0]; ++r)
       for (int64_t c = mode_at[1] / unit[1]; c < sides.shown_columns && c * unit[1] < end[1]; ++c) {
         Cell& cell = grid.cells[static_cast<size_t>(r * grid.columns + c)];
@@ -214,11 +220,11 @@ Status draw_boxes(const Layout& tensor, const BoxPlan& plan, std::string* svg) {
       }
   }
   std::string remark = "boxes of ";
-  for (int k = 0; k < plan.rank; ++k) remark += (k ? " x " : "") + std::to_string(plan.box[k]);
+  for (int k = 0; k < rank; ++k) remark += (k ? " x " : "") + std::to_string(box[k]);
   remark += ", numbered in the order of shared memory; a cell is " + std::to_string(unit[0]) +
             " x " + std::to_string(unit[1]) + " elements";
   if (sides.is_cut()) remark += "; " + cut_remark(sides);
-  *svg = to_svg(text_of(tensor) + "  boxes " + text_of(plan.coords), {grid}, remark);
+  *svg = to_svg(text_of(tensor) + "  boxes " + text_of(coords), {grid}, remark);
   return Code::OK;
 }
 

@@ -31,6 +31,7 @@ Status draw(const Layout& layout, Paint paint, int element_bits, std::string* sv
 Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg);
 
 /// The boxes that the TMA moves, over the tensor's first two modes.
-Status draw_boxes(const Layout& tensor, const BoxPlan& plan, std::string* svg);
+/// @param box extents by mode. @param coords from a box's number to its coordinate.
+Status draw_boxes(const Layout& tensor, const int64_t* box, const Layout& coords, std::string* svg);
 
 }  // namespace tw

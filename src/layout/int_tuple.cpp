@@ -37,16 +37,6 @@ Node IntTuple::child(Node node, int index) const {
   return *c;
 }
 
-bool IntTuple::push(int64_t leaf_value, int level, int join) {
-  if (leaves == kMaxLeaves || level > kMaxDepth) return false;
-  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(join);
-  depth[leaves] = static_cast<uint8_t>(level);
-  shared[leaves] = 0;
-  value[leaves] = leaf_value;
-  ++leaves;
-  return true;
-}
-
 bool IntTuple::push(const IntTuple& other, Node node, int level, int join) {
   if (leaves + node.leaves() > kMaxLeaves) return false;
   if (node.leaves() == 0) return true;

@@ -56,6 +56,16 @@ struct IntTuple {
   bool push(const IntTuple& other, Node node, int level, int join);
 };
 
+inline bool IntTuple::push(int64_t leaf_value, int level, int join) {
+  if (leaves == kMaxLeaves || level > kMaxDepth) return false;
+  if (leaves > 0) shared[leaves - 1] = static_cast<uint8_t>(join);
+  depth[leaves] = static_cast<uint8_t>(level);
+  shared[leaves] = 0;
+  value[leaves] = leaf_value;
+  ++leaves;
+  return true;
+}
+
 /// Walks the children of a node: for (Children c(tuple, node); c; c.next()) use(*c).
 class Children {
  public:

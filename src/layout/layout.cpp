@@ -44,16 +44,6 @@ LayoutBuilder::LayoutBuilder(Layout* out) : out_(out) {
   out->extra_count = 0;
 }
 
-void LayoutBuilder::leaf(int64_t extent, int64_t stride, int level, int join) {
-  const int at = out_->leaves();
-  if (!out_->shape.push(extent, level, join)) {
-    full_ = true;
-    return;
-  }
-  out_->stride[at] = stride;
-  if (out_->coordinates) out_->basis[at] = 0;
-}
-
 void LayoutBuilder::leaf(int64_t extent, const Stride& stride, int level, int join) {
   const int at = out_->leaves();
   leaf(extent, stride.count > 0 ? stride.term[0].value : 0, level, join);

@@ -110,6 +110,16 @@ class LayoutBuilder {
   bool full_ = false;
 };
 
+inline void LayoutBuilder::leaf(int64_t extent, int64_t stride, int level, int join) {
+  const int at = out_->leaves();
+  if (!out_->shape.push(extent, level, join)) {
+    full_ = true;
+    return;
+  }
+  out_->stride[at] = stride;
+  if (out_->coordinates) out_->basis[at] = 0;
+}
+
 /// Checks everything that must hold of a layout.
 Status validate(const Layout& layout);
 

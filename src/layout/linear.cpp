@@ -87,6 +87,22 @@ Status add_basis(LinearLayout* layout, InDim dim, const int64_t* coords) {
   return Code::OK;
 }
 
+Status linear_at(const LinearLayout& layout, const int64_t* input, int64_t* coord) {
+  uint64_t packed = 0;
+  for (int d = 0; d < LinearLayout::kInDims; ++d) {
+    if (input[d] < 0 || input[d] >> layout.in_bits[d] != 0)
+      return fail(
+          Code::ERROR_INVALID_ARGUMENT,
+          {.argument = kNames[d], .got = input[d], .limit = (int64_t{1} << layout.in_bits[d]) - 1},
+          "%s is %lld: 0 to %lld", kNames[d], static_cast<long long>(input[d]),
+          static_cast<long long>((int64_t{1} << layout.in_bits[d]) - 1));
+    packed |= static_cast<uint64_t>(input[d]) << layout.first(static_cast<InDim>(d));
+  }
+  const uint64_t element = layout.apply(packed);
+  for (int k = 0; k < layout.rank; ++k) coord[k] = layout.coord(element, k);
+  return Code::OK;
+}
+
 void format(const LinearLayout& layout, Text* out) {
   for (int d = 0, at = 0; d < LinearLayout::kInDims; ++d) {
     out->put(kNames[d]);

@@ -61,6 +61,12 @@ Status linear_slice(const LinearLayout& parent, int dim, LinearLayout* out);
 Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int32_t* order,
                      LinearLayout* out);
 
+/// The same for a shape as a tuple, dimension 0 first.
+Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLayout* out);
+
+/// The element of (register, lane, warp, block): one coordinate for each dimension.
+Status linear_at(const LinearLayout& layout, const int64_t* input, int64_t* coord);
+
 /// outer(inner(x)): inner's coordinates, as one number, are outer's input, bit by bit.
 Status linear_compose(const LinearLayout& outer, const LinearLayout& inner, LinearLayout* out);
 /// From coordinates back to (register, lane, warp, block), as four dimensions; of several inputs

@@ -118,6 +118,13 @@ Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int
   return add_repeats(layout.rank, shape, order ? order : kInOrder, reach, out);
 }
 
+Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLayout* out) {
+  if (shape.leaves == layout.rank) return linear_resize(layout, shape.value, nullptr, out);
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = "shape", .got = shape.leaves, .limit = layout.rank},
+              "shape has %d extents and the layout %d dimensions", shape.leaves, layout.rank);
+}
+
 Status linear_gather4(const LinearLayout& layout, int64_t* per_warp, int64_t* warps) {
   *per_warp = *warps = 0;
   const auto refuse = [](const char* why, int index, uint64_t got) {

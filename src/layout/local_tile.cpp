@@ -52,6 +52,7 @@ Status local_tile(const Layout& layout, int rank, const int64_t* tile, const int
     }
     Channel& channel = channels.channel[0];
     TW_TRY(tile_start(size(layout, *c), tile[mode], coord[mode], mode, &channel.start));
+    channel.path = 0;
     channel.radix.read(layout, *c);
     Stride value;
     if (!channel.radix.value(channel.start, &value) || !add_scaled(&moved, value, 1))

@@ -77,6 +77,22 @@ void Radix::remainders(int64_t x, int64_t* remainder) const {
   }
 }
 
+bool Radix::step(int64_t x, int64_t* remainder, int64_t* out) const {
+  int64_t weight = 1, sum = 0, total = 0, term = 0;
+  for (int k = 0; k + 1 < count; ++k) {
+    const Digit d = divide(x, extent[k]);
+    sum += d.remainder * weight;
+    remainder[k] = sum;
+    weight = boundary[k];
+    if (!checked_mul(d.remainder, stride[k], &term) || !checked_add(total, term, &total))
+      return false;
+    x = d.quotient;
+  }
+  if (!checked_mul(x, stride[count - 1], &term) || !checked_add(total, term, &total)) return false;
+  *out = total;
+  return true;
+}
+
 bool Radix::value(int64_t x, int64_t* out) const {
   int64_t sum = 0;
   for (int k = 0; k < count; ++k) {

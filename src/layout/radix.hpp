@@ -16,9 +16,9 @@ namespace tw {
 __extension__ using Wide = __int128;  // products of two 64-bit numbers
 
 struct Radix {
-  const Layout* layout = nullptr;
+  const Layout* layout;
   Node node;
-  int count = 0;                 ///< modes after coalescing, at least 1
+  int count;                     ///< modes after coalescing, at least 1
   int64_t extent[kMaxLeaves];    ///< of mode k; the last is never wrapped
   int64_t stride[kMaxLeaves];    ///< of mode k, where the layout gives integers
   int64_t boundary[kMaxLeaves];  ///< [k]: product of extents 0..k, for k < count - 1
@@ -26,6 +26,11 @@ struct Radix {
   /// Reads a subtree of a layout, which must outlive this.
   void read(const Layout& from, Node subtree);
 
+  Radix() {}  // nothing is set before read(): arrays of these stay cheap
+
+  /// Remainders of x modulo each boundary, and the value at x: one pass over the digits. False
+  /// where the value exceeds 64 bits.
+  [[nodiscard]] bool step(int64_t x, int64_t* remainder, int64_t* out) const;
   /// Remainders of x modulo each boundary.
   void remainders(int64_t x, int64_t* remainder) const;
   /// Value at any x, floor division; false where it exceeds 64 bits.

@@ -197,6 +197,90 @@ Answer swizzle_recast(const Operands& o) {
   return answer;
 }
 
+Linear linear_of(const std::string& text) {
+  tw_linear* handle = nullptr;
+  need(tw_linear_parse(text.c_str(), &handle), text);
+  return Linear(handle);
+}
+
+template <class Call>
+Answer a_linear(Call&& call) {
+  Answer answer;
+  tw_linear* out = nullptr;
+  answer.status = call(&out);
+  const Linear linear(out);
+  if (answer.status == TW_OK) answer.text = format(tw_linear_format, linear.get());
+  return answer;
+}
+
+Answer bank_passes(const Operands& o) {
+  Answer answer;
+  int64_t passes = 0, least = 0;
+  answer.status =
+      tw_layout_bank_passes(layout_of(o.at(0)).get(), small_of(o.at(1)), layout_of(o.at(2)).get(),
+                            small_of(o.at(3)), &passes, &least);
+  answer.text = std::to_string(passes) + " of " + std::to_string(least);
+  return answer;
+}
+
+// Operations beyond the algebra proper.
+const std::map<std::string, Run>& further_operations() {
+  static const std::map<std::string, Run> table = {
+      {"partition_tv",
+       [](const Operands& o) {
+         return a_part([&](tw_layout** out, int64_t* offset) {
+           return tw_layout_partition_tv(layout_of(o.at(0)).get(), tuple_of(o.at(1)).get(),
+                                         layout_of(o.at(2)).get(), number_of(o.at(3)), out, offset);
+         });
+       }},
+      {"bank_passes", bank_passes},
+      {"default_shared",
+       [](const Operands& o) {
+         int32_t bytes = 0;
+         return a_layout([&](tw_layout** out) {
+           return tw_layout_default_shared(number_of(o.at(0)), number_of(o.at(1)),
+                                           small_of(o.at(2)), &bytes, out);
+         });
+       }},
+      {"linear_slice",
+       [](const Operands& o) {
+         return a_linear([&](tw_linear** out) {
+           return tw_linear_slice(linear_of(o.at(0)).get(), small_of(o.at(1)), out);
+         });
+       }},
+      {"linear_resize",
+       [](const Operands& o) {
+         return a_linear([&](tw_linear** out) {
+           return tw_linear_resize(linear_of(o.at(0)).get(), tuple_of(o.at(1)).get(), out);
+         });
+       }},
+      {"linear_compose",
+       [](const Operands& o) {
+         return a_linear([&](tw_linear** out) {
+           return tw_linear_compose(linear_of(o.at(0)).get(), linear_of(o.at(1)).get(), out);
+         });
+       }},
+      {"linear_inverse",
+       [](const Operands& o) {
+         return a_linear(
+             [&](tw_linear** out) { return tw_linear_inverse(linear_of(o.at(0)).get(), out); });
+       }},
+      {"linear_from_layout",
+       [](const Operands& o) {
+         const Tuple shape = o.at(1) != "NULL" ? tuple_of(o[1]) : nullptr;
+         return a_linear([&](tw_linear** out) {
+           return tw_linear_from_layout(layout_of(o.at(0)).get(), shape.get(), out);
+         });
+       }},
+      {"linear_to_layout",
+       [](const Operands& o) {
+         return a_layout(
+             [&](tw_layout** out) { return tw_linear_to_layout(linear_of(o.at(0)).get(), out); });
+       }},
+  };
+  return table;
+}
+
 const std::map<std::string, Run>& operations() {
   static const std::map<std::string, Run> table = {
       {"product",
@@ -382,6 +466,8 @@ std::string text_of(const Answer& answer) {
 }
 
 Answer run(const std::string& operation, const std::vector<std::string>& operands) {
+  const auto further = further_operations().find(operation);
+  if (further != further_operations().end()) return further->second(operands);
   const auto found = operations().find(operation);
   if (found == operations().end()) throw std::invalid_argument("no operation " + operation);
   return found->second(operands);

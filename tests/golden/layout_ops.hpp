@@ -16,10 +16,12 @@ struct Destroy {
   void operator()(tw_layout* handle) const { tw_layout_destroy(handle); }
   void operator()(tw_tuple* handle) const { tw_tuple_destroy(handle); }
   void operator()(tw_tiler* handle) const { tw_tiler_destroy(handle); }
+  void operator()(tw_linear* handle) const { tw_linear_destroy(handle); }
 };
 using Layout = std::unique_ptr<tw_layout, Destroy>;
 using Tuple = std::unique_ptr<tw_tuple, Destroy>;
 using Tiler = std::unique_ptr<tw_tiler, Destroy>;
+using Linear = std::unique_ptr<tw_linear, Destroy>;
 
 /// What an operation answers: a layout (with its offset), a text (a tuple, a number), or an error.
 struct Answer {

@@ -90,7 +90,7 @@ TEST_CASE("boxes over a tensor") {
                         T("(128,128)"), T("(1,0)"), 1, 0, &plan)
               .ok());
   std::string svg;
-  REQUIRE(draw_boxes(L("(256,256):(256,1)"), plan, &svg).ok());
+  REQUIRE(draw_boxes(L("(256,256):(256,1)"), plan.box, plan.coords, &svg).ok());
   check_svg(svg);
   CHECK(count(svg, "<rect ") == 2 * 4 + 1);
   CHECK(count(svg, "128 x 64") == 2);
