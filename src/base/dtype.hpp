@@ -12,17 +12,59 @@ enum class DType : int32_t {
 #undef TW_DTYPE
 };
 
+/// A row of dtypes.inc.
+struct DTypeRow {
+  int16_t bits = 0;       ///< 0 in the gaps between the groups
+  int16_t map_type = -1;  ///< CUtensorMapDataType's number, or -1
+  const char* name = "?";
+};
+
+/// One more than the largest value of the list.
+inline constexpr int32_t kDTypeEnd = [] {
+  int32_t end = 0;
+#define TW_DTYPE(name, value, bits, map_type, text) end = (value) >= end ? (value) + 1 : end;
+#include "base/dtypes.inc"
+#undef TW_DTYPE
+  return end;
+}();
+
+/// The rows by value: looked up for every rule of every tensor map, hence no search.
+struct DTypeTable {
+  DTypeRow rows[kDTypeEnd];
+};
+inline constexpr DTypeTable kDTypes = [] {
+  DTypeTable table;
+#define TW_DTYPE(name, value, bits, map_type, text) table.rows[value] = {bits, map_type, text};
+#include "base/dtypes.inc"
+#undef TW_DTYPE
+  return table;
+}();
+
+/// The row of a type; that of a gap for a number that names none.
+inline const DTypeRow& dtype_row(DType dtype) {
+  const auto value = static_cast<uint32_t>(dtype);
+  return kDTypes.rows[value < static_cast<uint32_t>(kDTypeEnd) ? value : 0];
+}
+
 /// Whether the number names an element type.
-bool is_dtype(int32_t value);
+inline bool is_dtype(int32_t value) {
+  return dtype_row(static_cast<DType>(value)).bits != 0;
+}
 /// Bits of one element; 0 for a number that names no type.
-int32_t dtype_bits(DType dtype);
+inline int32_t dtype_bits(DType dtype) {
+  return dtype_row(dtype).bits;
+}
 /// Bytes of one element; every type of the list is a whole number of bytes.
 inline int32_t dtype_bytes(DType dtype) {
   return dtype_bits(dtype) / 8;
 }
 /// "bf16", ...; "?" for a number that names no type.
-const char* dtype_name(DType dtype);
+inline const char* dtype_name(DType dtype) {
+  return dtype_row(dtype).name;
+}
 /// CUtensorMapDataType's number, or -1.
-int32_t dtype_tensor_map_type(DType dtype);
+inline int32_t dtype_tensor_map_type(DType dtype) {
+  return dtype_row(dtype).map_type;
+}
 
 }  // namespace tw

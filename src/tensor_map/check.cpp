@@ -76,15 +76,15 @@ void check_extents(const TensorMapDesc& desc, int32_t rank, Violations* out) {
 
 void check_tensor(const TensorMapDesc& desc, int32_t rank, Violations* out) {
   const int64_t align = global_alignment(desc);
-  if (desc.global_address % static_cast<uint64_t>(align) != 0)
+  const uint64_t below = static_cast<uint64_t>(align) - 1;  // a power of two: no division
+  if ((desc.global_address & below) != 0)
     out->add(Rule::global_address_alignment, -1, number(desc.global_address), align);
   if (desc.global_address > static_cast<uint64_t>(kMaxAddress))
     out->add(Rule::global_address_range, -1, number(desc.global_address), kMaxAddress);
   check_extents(desc, rank, out);
   for (int32_t i = 0; i + 1 < rank; ++i) {
     const uint64_t stride = desc.global_strides[i];
-    if (stride % static_cast<uint64_t>(align) != 0)
-      out->add(Rule::global_strides_alignment, i, number(stride), align);
+    if ((stride & below) != 0) out->add(Rule::global_strides_alignment, i, number(stride), align);
     if (stride > static_cast<uint64_t>(kMaxStride))
       out->add(Rule::global_strides_limit, i, number(stride), kMaxStride);
   }

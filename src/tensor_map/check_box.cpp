@@ -59,7 +59,7 @@ void check_box(const TensorMapDesc& desc, int32_t rank, Violations* out) {
       sane = false;
     }
     if (stride - 1u >= static_cast<uint32_t>(kMaxElementStride)) sane = false;
-    if (sane) bits *= box / stride;
+    if (sane) bits *= stride == 1 ? box : box / stride;
   }
   if (rank > 0) {
     if (is_padded(desc.dtype) && desc.box_dim[0] != 128)

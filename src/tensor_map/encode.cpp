@@ -63,7 +63,9 @@ void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes) {
   uint64_t counted = static_cast<uint64_t>(dtype_bytes(desc.dtype));
   uint64_t shape = 0;  // word 7
   if (tiled) {
-    for (int32_t i = 0; i < rank; ++i) counted *= desc.box_dim[i] / desc.element_strides[i];
+    for (int32_t i = 0; i < rank; ++i)
+      counted *= desc.element_strides[i] == 1 ? desc.box_dim[i]
+                                              : desc.box_dim[i] / desc.element_strides[i];
     for (int32_t i = 1; i < rank; ++i)
       shape |= static_cast<uint64_t>(desc.box_dim[i] - 1) << ((i - 1) * 8);
   } else {
