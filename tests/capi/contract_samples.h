@@ -10,6 +10,7 @@ typedef struct {
   tw_stream *stream;
   tw_event *event;
   tw_layout *layout;
+  tw_linear *linear;
   tw_tuple *tuple;
   tw_tiler *tiler;
   const tw_tiler *tilers[16];
@@ -115,6 +116,8 @@ static inline void open_samples(samples *s) {
   OK(tw_event_record(s->event, s->stream));
   OK(tw_stream_synchronize(s->stream));
   OK(tw_layout_parse("(4,6):(1,4)", &s->layout));
+  OK(tw_linear_parse("register=[[0,1]] lane=[[1,0]] warp=[[2,0]] block=[[4,0]] -> (8,2)",
+                     &s->linear));
   OK(tw_tuple_parse("(2,3)", &s->tuple));
   OK(tw_tiler_parse("(2,3)", &s->tiler));
   for (int i = 0; i < 16; ++i) s->tilers[i] = s->tiler;
@@ -138,6 +141,7 @@ static inline void close_samples(samples *s) {
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);
   tw_tuple_destroy(s->tuple);
+  tw_linear_destroy(s->linear);
   tw_layout_destroy(s->layout);
   tw_event_destroy(s->event);
   tw_stream_destroy(s->stream);
