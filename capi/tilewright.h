@@ -434,43 +434,52 @@ TW_API void tw_layout_destroy(tw_layout *layout);
 TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t capacity,
                                   size_t *length);
 
-/** Number of coordinates: the product of the shape. @param layout not NULL. @param[out] size it.
+/** Number of coordinates: the product of the shape.
+ *  Example: size("((2,3),4):((1,8),2)") = "24" @param layout not NULL. @param[out] size it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
 
 /** One more than the largest distance between two indices: sum of (extent - 1) * |stride|, plus 1.
+ *  Example: cosize("(4,3):(1,100)") = "204"
  *  @param layout not NULL. @param[out] cosize it.
  *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates (basis strides), not integers.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_cosize(const tw_layout *layout, int64_t *cosize);
 
 /** Number of modes at the top; 1 for a layout that is a single `extent:stride`.
+ *  Example: rank("((2,3),4):((1,8),2)") = "2"
  *  @param layout not NULL. @param[out] rank it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_rank(const tw_layout *layout, int32_t *rank);
 
 /** Depth of nesting: 0 for a single `extent:stride`, 1 for a flat tuple.
+ *  Example: depth("((2,3),4):((1,8),2)") = "2"
  *  @param layout not NULL. @param[out] depth it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_depth(const tw_layout *layout, int32_t *depth);
 
-/** Number of leaves, that is of integers in the shape. @param layout not NULL.
+/** Number of leaves, that is of integers in the shape.
+ *  Example: leaves("((2,3),4):((1,8),2)") = "3" @param layout not NULL.
  *  @param[out] leaves it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
 
-/** One mode of a layout as a layout. @param layout not NULL. @param mode from 0 to rank - 1.
+/** One mode of a layout as a layout.
+ *  Example: mode("((2,3),4):((1,8),2)", 0) = "(2,3):(1,8)" @param layout not NULL. @param mode from
+ * 0 to rank - 1.
  *  @param[out] out the caller's, for tw_layout_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_mode(const tw_layout *layout, int32_t mode, tw_layout **out);
 
-/** Coordinate to index. @param layout not NULL. @param coord one linear coordinate (count 1), one
- *  for each top mode (count = rank), or one for each leaf (count = leaves).
+/** Coordinate to index.
+ *  Example: crd2idx("((2,3),4):((1,8),2)", 5, 3) = "23" @param layout not NULL. @param coord one
+ * linear coordinate (count 1), one for each top mode (count = rank), or one for each leaf (count =
+ * leaves).
  *  @param count numbers in coord. @param[out] index where a layout has integer strides.
  *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_crd2crd().
  *  @retval TW_ERROR_INVALID_ARGUMENT the count fits nothing, or a number is out of its extent.
@@ -479,6 +488,7 @@ TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord
                                    int64_t *index);
 
 /** Coordinate to coordinate, for a layout of basis strides such as a tensor map's.
+ *  Example: crd2crd("(0,0) o (1024,512):(1@1,1@0)", 2, 3) = "(3,2)"
  *  @param layout not NULL. @param coord as in tw_layout_crd2idx(). @param count numbers in coord.
  *  @param[out] out one number for each basis element `@0`, `@1`, ...
  *  @param capacity numbers that out can hold. @param[out] written how many there are.
@@ -487,7 +497,8 @@ TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord
 TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord, int32_t count,
                                    int64_t *out, int32_t capacity, int32_t *written);
 
-/** Linear coordinate to flat coordinate, one number for each leaf. @param layout not NULL.
+/** Linear coordinate to flat coordinate, one number for each leaf.
+ *  Example: idx2crd("((2,3),4):((1,8),2)", 13) = "(1,0,2)" @param layout not NULL.
  *  @param linear from 0 to size - 1. @param[out] coord the numbers. @param capacity numbers that
  *  coord can hold, at least leaves.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
@@ -495,18 +506,20 @@ TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord
 TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int64_t *coord,
                                    int32_t capacity);
 
-/** Index back to the smallest linear coordinate that has it. @param layout of integer strides.
+/** Index back to the smallest linear coordinate that has it.
+ *  Example: find("((2,3),4):((1,8),2)", 23) = "23" @param layout of integer strides.
  *  @param index any number. @param[out] linear the coordinate.
  *  @retval TW_ERROR_NOT_FOUND no coordinate has this index.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t *linear);
 
 /** One tile of a tensor: CuTe's local_tile. Extents that the tile does not divide are rounded up to
- *  whole tiles. @param layout of rank at least `rank`. @param rank modes that are tiled, from the
- *  left. @param tile extents of the tile, each at least 1. @param coord which tile, one for each
- *  tiled mode. @param[out] out the tile's layout, the caller's. @param[out] offset the index of the
- *  tile's first element, to be added to the layout's; for basis strides it is part of out and 0
- *  here.
+ *  whole tiles.
+ *  Example: local_tile("(6,8):(1,6)", "(2,4)", "(1,1)") = "26 + (2,4):(1,6)" @param layout of rank
+ * at least `rank`. @param rank modes that are tiled, from the left. @param tile extents of the
+ * tile, each at least 1. @param coord which tile, one for each tiled mode. @param[out] out the
+ * tile's layout, the caller's. @param[out] offset the index of the tile's first element, to be
+ * added to the layout's; for basis strides it is part of out and 0 here.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
@@ -731,6 +744,7 @@ TW_API tw_status tw_layout_shape(const tw_layout *layout, tw_tuple **shape);
 TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
 
 /** The swizzle Sw<bits,base,shift> and the offset in front of a layout, 0 where there is none.
+ *  Example: swizzle("Sw<3,4,3> o 128 o (8,128):(128,1)") = "3 4 3 128"
  *  @param layout not NULL. @param[out] bits B, 0 without a swizzle. @param[out] base M.
  *  @param[out] shift S. @param[out] offset added before the swizzle.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
@@ -1161,7 +1175,10 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple 
                                         const tw_layout *tv, int64_t thread, tw_layout **out,
                                         int64_t *offset);
 
-/** The boxes that the TMA moves for a tile: CuTe's tma_partition.
+/** The boxes that the TMA moves for a tile: CuTe's tma_partition. The example's tile (2,1) of 128 x
+ *  128 bf16 goes in two boxes of 128 x 64, panels of the 128-byte swizzle.
+ *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
+ *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
  *  @param tensor one mode a dimension, 1 to 5. A layout that gives coordinates gives the boxes'
  *  coordinates too, in its order; of any other they come in the order of its modes.
  *  @param smem the tile's modes in the tensor's order, stages behind; may be swizzled.
@@ -1230,8 +1247,12 @@ TW_API void tw_linear_destroy(tw_linear *linear);
 TW_API tw_status tw_linear_format(const tw_linear *linear, char *buffer, size_t capacity,
                                   size_t *length);
 
-/** Triton's BlockedLayout on a shape: what reaches beyond it wraps to nothing, and where the shape
- * is larger registers repeat. @param rank 1 to 5. @param shape rank extents.
+/** Triton's BlockedLayout on a shape: what reaches beyond it wraps to nothing, and where the
+ *  shape is larger registers repeat. Operands below: shape, size_per_thread, threads_per_warp,
+ *  warps_per_cta, order.
+ *  Example: linear_blocked("(8,8)", "(1,4)", "(4,2)", "(2,1)", "(1,0)") =
+ *  "register=[[0,1],[0,2]] lane=[[0,4],[1,0],[2,0]] warp=[[4,0]] block=[] -> (8,8)"
+ *  @param rank 1 to 5. @param shape rank extents.
  *  @param size_per_thread rank numbers. @param threads_per_warp rank numbers.
  *  @param warps_per_cta rank numbers. @param order the dimensions, fastest first.
  *  @param[out] out the caller's, for tw_linear_destroy().
@@ -1275,7 +1296,9 @@ TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inne
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_inverse(const tw_linear *linear, tw_linear **out);
 
-/** The element that one register holds. @param linear not NULL. @param reg register number.
+/** The element that one register holds: numbers of register, lane, warp and block.
+ *  Example: linear_at("register=[[0,1]] lane=[[1,0],[2,0]] -> (4,2)", 1, 3, 0, 0) = "(3,1)"
+ *  @param linear not NULL. @param reg register number.
  *  @param lane lane number. @param warp warp number. @param block block number.
  *  @param[out] coord one number for each dimension. @param capacity numbers that coord can hold.
  *  @param[out] written how many there are.
@@ -1305,8 +1328,12 @@ TW_API tw_status tw_linear_from_layout(const tw_layout *layout, const tw_tuple *
 TW_API tw_status tw_linear_to_layout(const tw_linear *linear, tw_layout **out);
 
 /** Does a layout of row indices suit the gather4 instruction: first two register bases [1] and [2],
- *  all lane bases [0]? @param linear of one dimension. @param[out] per_warp instructions that each
- *  issuing warp issues. @param[out] warps how many issue; where all warps hold the same rows, one.
+ *  all lane bases [0]? The example's answer is 16 instructions in each of 4 warps.
+ *  Example: linear_gather4("register=[[1],[2],[16],[32],[64],[128]] lane=[[0]] warp=[[4],[8]] ->
+ *  (256)") = "16 in 4"
+ *  Example: linear_gather4("register=[[1],[2]] lane=[[4],[8]] -> (16)") = ERROR_UNSUPPORTED @param
+ * linear of one dimension. @param[out] per_warp instructions that each issuing warp issues.
+ * @param[out] warps how many issue; where all warps hold the same rows, one.
  *  @retval TW_ERROR_UNSUPPORTED it does not; the message says which basis is wrong and why.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_linear_gather4(const tw_linear *linear, int64_t *per_warp, int64_t *warps);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every "Example:" line of the header is true, and every verb has one.
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -81,5 +82,21 @@ TEST_CASE("the header's examples are true") {
     }
     CHECK(got == example.answer);
   }
-  CHECK(seen.size() >= 60);
+  CHECK(seen.size() >= 80);
+}
+
+TEST_CASE("every function has an example, but for those that make, destroy, write and draw") {
+  const std::string text = comments_of(TW_HEADER);
+  const std::regex function(R"(TW_API tw_status (tw_\w+)\()");
+  const std::regex exempt("parse|create|format|draw|tuple_values|tiler_from_layout|tiler_by_mode");
+  size_t before = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
+    const auto at = static_cast<size_t>(it->position());
+    const std::string name = (*it)[1];
+    CAPTURE(name);
+    if (!std::regex_search(name, exempt))
+      CHECK(text.substr(before, at - before).find("Example: ") != std::string::npos);
+    before = at;
+  }
+  CHECK(before > 0);
 }
