@@ -9,9 +9,9 @@
 #include <cstring>
 #include <new>
 
+#include <tilewright/tilewright.h>
 #include "layout/algebra.hpp"
 #include "layout/text.hpp"
-#include "tilewright.h"
 
 namespace {
 

@@ -68,7 +68,8 @@ TEST_CASE("device memory moves, and is freed once") {
   third = std::move(second);
   CHECK(third.address() == address);
   CHECK(third.bytes() == 1000);
-  third = std::move(*&third);  // onto itself
+  Memory& same = third;
+  third = std::move(same);  // onto itself
   CHECK(third.address() == address);
 
   std::vector<uint8_t> bytes(1000);
