@@ -175,7 +175,7 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
     for (size_t k = 0; k < count; ++k) {
       // There and back again, so that no variant always follows the same one.
       const size_t v = round % 2 ? count - 1 - k : k;
-      flush();
+      if (flushes_) flush();
       require(driver_.cuEventRecord_(events[2 * v], cuda_stream_) == CUDA_SUCCESS, "event");
       variants[v].enqueue();
       require(driver_.cuEventRecord_(events[2 * v + 1], cuda_stream_) == CUDA_SUCCESS, "event");

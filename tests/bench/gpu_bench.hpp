@@ -52,6 +52,8 @@ class GpuBench {
   void upload(uint64_t to, const void* from, uint64_t bytes);
   void release_all();
 
+  /// Whether a pass over the L2 precedes each timed launch of what follows; it does at first.
+  void flush_before_each(bool on) { flushes_ = on; }
   /// Median microseconds of each variant over `repeats` rounds.
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
   /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
@@ -68,6 +70,7 @@ class GpuBench {
   std::unique_ptr<Kernel> read_;
   std::unique_ptr<Kernel> scramble_;
   uint64_t flush_buffer_ = 0;
+  bool flushes_ = true;
   std::vector<uint64_t> allocations_;
 };
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// cuBLASLt as the peer of gemm: loaded at run time, 64 MB of workspace, the alignments that the
+// operands have, the first algorithms of its heuristic.
+
+#include <cublasLt.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gemm_sets.hpp"
+
+namespace tw::bench {
+
+class GemmPeer {
+ public:
+  static constexpr size_t kWorkspaceBytes = 64 << 20;
+  static constexpr int kAlgorithms = 8;
+
+  /// nullptr, and why, where there is no cuBLASLt. `workspace` has kWorkspaceBytes.
+  static std::unique_ptr<GemmPeer> open(const std::string& path, uint64_t workspace,
+                                        std::string* why);
+  ~GemmPeer();
+
+  /// Forgets the last shape; how many algorithms the heuristic offers for this one (0: none).
+  /// `alignment` is the least of the operands' addresses.
+  int prepare(const GemmShape& shape, DType dtype, uint32_t alignment);
+  /// Enqueues algorithm `index`; false where the library refuses it.
+  bool enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d) const;
+
+  /// Major version of the library.
+  size_t version() const { return version_ ? version_() : 0; }
+
+ private:
+  GemmPeer() = default;
+  bool load(const std::string& path, std::string* why);
+  void forget();
+  cublasLtMatrixLayout_t layout(cudaDataType_t type, int64_t rows, int64_t columns) const;
+
+  void* library_ = nullptr;
+  uint64_t workspace_ = 0;
+#define TW_PEER_FUNCTIONS(X)                                                             \
+  X(cublasLtCreate)                                                                      \
+  X(cublasLtDestroy)                                                                     \
+  X(cublasLtMatmul) X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy)             \
+      X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate)                    \
+          X(cublasLtMatrixLayoutDestroy) X(cublasLtMatmulPreferenceCreate)               \
+              X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute) \
+                  X(cublasLtMatmulAlgoGetHeuristic)
+#define TW_PEER_MEMBER(name) decltype(&::name) name##_ = nullptr;
+  TW_PEER_FUNCTIONS(TW_PEER_MEMBER)
+#undef TW_PEER_MEMBER
+  decltype(&::cublasLtGetVersion) version_ = nullptr;
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, result_ = nullptr;
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
+  float beta_ = 0.0f;
+};
+
+}  // namespace tw::bench

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One shape of gemm against cuBLASLt: operands, launches, times, and whether both agree.
+//
+// Operands are slices of one pool of N(0, 1) elements. Cold, a shape that takes 100 us or more is
+// launched alone between events, after a pass that reads 256 MB; a shorter one is timed as a graph
+// of 20 launches or more, each on operands of its own that nobody touched since such a pass. Hot
+// times launches back to back on one set of operands.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../device/gemm_check.hpp"
+#include "gemm_peer.hpp"
+#include "gemm_sets.hpp"
+#include "gpu_bench.hpp"
+
+namespace tw::bench {
+
+struct GemmRaceOptions {
+  DType dtype = DType::BF16;
+  int rounds = 15;
+  int peer_rounds = 5;  ///< of the choice among the peer's algorithms
+  bool hot = false;
+};
+
+/// One way to run the shape: the plan's own choice, or a candidate.
+struct GemmTime {
+  std::string kernel;
+  uint32_t grid = 0, cluster = 0;
+  double us = 0;
+};
+
+struct GemmResult {
+  std::string error;  ///< why nothing was measured; empty if it was
+  GemmTime ours;
+  std::vector<GemmTime> candidates;  ///< where asked for, best guess first
+  double peer_us = 0;                ///< 0: the peer has nothing for this shape
+  int peer_algorithm = 0, peer_algorithms = 0;
+  double distance = 0;  ///< 1 - 2 <x, y> / (<x, x> + <y, y>), to the peer or to float64
+  bool right = false;
+
+  double ratio() const { return ours.us > 0 ? peer_us / ours.us : 0; }
+};
+
+class GemmRacer {
+ public:
+  GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& options);
+
+  GemmResult race(const GemmShape& shape, bool all_candidates);
+  /// FLOP/s of the peer (ours without one) at 8192^3: what a limit of arithmetic is made from.
+  double measured_peak();
+
+ private:
+  struct Operands {
+    uint64_t a, b, d;
+  };
+  struct Copies {
+    uint64_t input_step = 0, output_step = 0;
+    uint64_t b_offset = 0;
+    int count = 1;
+  };
+  GemmDesc describe(const GemmShape& shape) const;
+  Copies arrange(const GemmShape& shape) const;
+  Operands operands(const Copies& copies, int index) const;
+  Variant variant(const GemmPlan& plan, const GemmShape& shape, const Copies& copies);
+  Variant peer_variant(int algorithm, const Copies& copies);
+  std::vector<double> time(const GemmShape& shape, const std::vector<Variant>& variants,
+                           int rounds);
+  int best_of_peer(const GemmShape& shape, const Copies& copies);
+  void check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
+             GemmResult* result);
+  double reference_distance(const GemmShape& shape, const Operands& at, bool* right);
+
+  GpuBench& bench_;
+  GemmPeer* peer_;
+  GemmRaceOptions options_;
+  test::GemmCheck check_;
+  uint64_t inputs_ = 0, outputs_ = 0;
+};
+
+}  // namespace tw::bench
