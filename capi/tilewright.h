@@ -1382,6 +1382,67 @@ TW_API tw_status tw_layout_draw_boxes(const tw_layout *tensor, const int64_t *bo
 /** @} */
 /** @} */
 
+/** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
+ *  What other libraries hand over. A tensor is a plain struct and owns nothing; its numbers go into
+ *  the descriptions and arguments of plans and tensor maps.
+ *  @{ */
+
+/** Bits of tw_tensor::flags. */
+enum { TW_TENSOR_READ_ONLY = 1 /**< its owner asks that nobody writes to it */ };
+
+/** A tensor in memory of either kind of device. */
+typedef struct tw_tensor {
+  uint32_t struct_size;       /**< set by the init function */
+  tw_dtype dtype;             /**< element type */
+  tw_device_kind device_kind; /**< whose memory: the CPU's or a GPU's */
+  int32_t ordinal;            /**< the GPU's number; 0 for the CPU */
+  int32_t rank;               /**< 0 to 8 */
+  uint32_t flags;             /**< TW_TENSOR_ bits */
+  uint64_t address;           /**< of the element with coordinate 0 */
+  int64_t shape[8];           /**< extents, outermost first */
+  int64_t stride[8];          /**< elements */
+} tw_tensor;
+
+/** The two forms of a DLPack tensor. */
+typedef int32_t tw_dlpack_form;
+enum {
+  TW_DLPACK_TENSOR = 1,   /**< DLTensor, and DLManagedTensor, which begins with one */
+  TW_DLPACK_VERSIONED = 2 /**< DLManagedTensorVersioned, of version 1.x */
+};
+
+/** Told that somebody is done with what was lent. Called once, from any thread; must not fail. */
+typedef void (*tw_release_callback)(void *user);
+
+/** Fills a tensor with zeros but for its struct_size; device_kind is TW_DEVICE_HOST.
+ *  @param[out] tensor not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT tensor is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_init(tw_tensor *tensor);
+
+/** Reads a DLPack tensor. Nothing is kept or owned: whoever has the managed tensor still calls its
+ *  deleter, when the work on its memory is done. Strides that are left out become those of a
+ *  row-major tensor, the byte offset is added to the address.
+ *  @param dlpack in the form that `form` says. @param form which form it has.
+ *  @param[in,out] tensor struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_UNSUPPORTED an element type or a device that no number here names, or another
+ *  major version than 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
+ *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or form is unknown.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_from_dlpack(const void *dlpack, tw_dlpack_form form, tw_tensor *tensor);
+
+/** Makes a managed DLPack tensor of a tensor, for another library to consume.
+ *  @param tensor its memory stays the caller's and must live until `release` is called.
+ *  @param form which form to make. @param release called by the managed tensor's deleter; may be
+ *  NULL. @param user passed to release, may be NULL.
+ *  @param[out] managed DLManagedTensor or DLManagedTensorVersioned, the caller's: to be given to a
+ *  consumer, or freed by its own deleter.
+ *  @retval TW_ERROR_UNSUPPORTED DLPack has no such element type.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or a number names nothing.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_to_dlpack(const tw_tensor *tensor, tw_dlpack_form form,
+                                     tw_release_callback release, void *user, void **managed);
+/** @} */
+
 /** @defgroup tensor_map Tensor maps: the 128-byte descriptors that the TMA reads
  *  @{ */
 /** Target of a check or an encoding: compute capability major * 10 + minor. */

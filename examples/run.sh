@@ -264,15 +264,13 @@ check_readme() {
   fi
 }
 
-# What examples/rust asserts of its structs holds for the header's, too.
-check_rust_sizes() {
-  if { echo '#include <tilewright/tilewright.h>' && sed -n \
-    's/^const _: () = assert!(size_of::<\(.*\)>() == \(.*\));/typedef char \1_[sizeof(\1) == \2 ? 1 : -1];/p' \
-    "$examples/rust/src/ffi.rs"; } |
+# What the bindings of Rust and Python say of structs and constants holds for the header.
+check_layouts() {
+  if python3 -B "$examples/bindings.py" --layouts |
     cc -std=c99 -I "$prefix/include" -fsyntax-only -x c -; then
-    checked 'the structs of examples/rust have the sizes of the header'
+    checked 'the structs of the bindings lie as those of the header'
   else
-    wrong 'the structs of examples/rust differ from the header'
+    wrong 'the structs of the bindings differ from the header'
   fi
 }
 
@@ -290,7 +288,7 @@ build_all() {
   build_c own_kernel "$out/own_kernel/own_kernel"
   if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
   build_cpp
-  check_rust_sizes
+  check_layouts
   if have cargo; then build_rust || wrong 'examples/rust does not build'; fi
   if have go; then build_go || wrong 'examples/go does not build'; fi
 }

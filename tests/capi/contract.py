@@ -65,8 +65,10 @@ def right(function, parameter):
                 "tw_tensor_map"):
         return f"(const tw_{base[3:]} *const *)s->{base[3:]}s" if parameter.type.count("*") > 1 \
             else f"s->{base[3:]}"
-    if base == "tw_log_callback":
+    if base.endswith("_callback"):
         return "NULL"
+    if parameter.type == "void **":
+        return "&s->managed"
     if base.startswith("tw_") and parameter.pointer:
         return f"s->{base[3:]}" if base == "tw_rule_violation" else f"&s->{base[3:]}"
     if parameter.pointer:
@@ -77,7 +79,7 @@ def right(function, parameter):
                "index": "0", "linear": "0", "arch": "TW_ARCH_SM_90", "kind": "TW_DEVICE_HOST",
                "ordinal": "0", "level": "TW_LOG_ERROR", "dst": "s->memory", "src": "s->memory + 64",
                "address": "0", "bytes": "16", "size": "16", "bits": "0", "base": "4", "shift": "3",
-               "from_bits": "16", "to_bits": "8"}
+               "from_bits": "16", "to_bits": "8", "form": "TW_DLPACK_TENSOR"}
     return numbers.get(name, "1")
 
 
@@ -95,7 +97,7 @@ def body(function):
              "  void *made = NULL;", "  (void)s;", "  (void)made;"]
     outs = [p for p in function.parameters if p.out_handle()]
     # All zeros.
-    zeros = ["NULL" if p.pointer or p.base == "tw_log_callback" else "0"
+    zeros = ["NULL" if p.pointer or p.base.endswith("_callback") else "0"
              for p in function.parameters]
     if any(p.pointer and not p.nullable for p in function.parameters):
         lines.append(f"  FAILS(TW_ERROR_INVALID_ARGUMENT, NULL, {call(function, zeros)});")
@@ -111,12 +113,13 @@ def body(function):
                 lines.append("  CHECK(made == NULL);")
         for parameter, sample in zip(function.parameters, samples):
             # An init function sets struct_size; all others read it.
-            if sample.startswith("&s->") and not function.name.endswith("_init"):
+            if sample.startswith("&s->") and parameter.base != "void" and \
+                    not function.name.endswith("_init"):
                 for size in ("0", "4", "UINT32_MAX"):
                     lines += ["  refresh(s);", f"  {sample[1:]}.struct_size = {size};",
                               f"  FAILS(TW_ERROR_STRUCT_SIZE, NULL, {call(function, samples)});"]
         for i, parameter in enumerate(function.parameters):
-            if parameter.pointer or parameter.base == "tw_log_callback":
+            if parameter.pointer or parameter.base.endswith("_callback"):
                 continue
             # Memory of the caller's cannot be checked: its addresses and sizes stay right.
             if function.name.startswith(("tw_mem", "tw_malloc", "tw_free")):

@@ -29,6 +29,8 @@ typedef struct {
   float float_out[8];
   tw_error_info error_info;
   tw_device_info device_info;
+  tw_tensor tensor;
+  void *managed; /* a DLManagedTensor */
   tw_kernel_info kernel_info;
   tw_plan_info plan_info;
   tw_rule_violation rule_violation[8];
@@ -57,6 +59,11 @@ static inline void refresh_descriptions(samples *s) {
   s->tile_desc.shape[0] = s->tile_desc.shape[1] = s->tile_desc.stride[0] = 16;
   s->tile_desc.stride[1] = 1;
   s->tile_desc.tile[0] = s->tile_desc.tile[1] = 8;
+  OK(tw_tensor_init(&s->tensor));
+  s->tensor.dtype = TW_DTYPE_F32;
+  s->tensor.rank = 1;
+  s->tensor.address = s->memory;
+  s->tensor.shape[0] = s->tensor.stride[0] = 1;
   OK(tw_launch_desc_init(&s->launch_desc));
   OK(tw_copy_desc_init(&s->copy_desc));
   s->copy_desc.dtype = TW_DTYPE_U8;
@@ -87,8 +94,22 @@ static inline void refresh_descriptions(samples *s) {
   s->gemm_args.d = s->memory + 2048;
 }
 
+/* Frees what tw_tensor_to_dlpack() made, as its consumer does: by the member behind the DLTensor.
+ */
+static inline void release_managed(samples *s) {
+  typedef struct dl_managed {
+    unsigned char tensor[48];
+    void *context;
+    void (*deleter)(struct dl_managed *);
+  } dl_managed;
+  dl_managed *managed = (dl_managed *)s->managed;
+  if (managed) managed->deleter(managed);
+  s->managed = NULL;
+}
+
 /* As if nothing had been called with them yet. */
 static inline void refresh(samples *s) {
+  release_managed(s);
   for (int i = 0; i < 64; ++i) {
     s->int32_t_array[i] = s->int32_t_out[i] = 0;
     s->int64_t_array[i] = s->int64_t_out[i] = 0;
@@ -132,6 +153,7 @@ static inline void open_samples(samples *s) {
 
 static inline void close_samples(samples *s) {
   harness.test = "close_samples";
+  release_managed(s);
   OK(tw_stream_synchronize(s->stream));
   tw_plan_destroy(s->copy);
   tw_plan_destroy(s->prefetch);

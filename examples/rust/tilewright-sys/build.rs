@@ -37,13 +37,31 @@ fn link_flags() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
+/// The words of pkg-config's answer, in which a backslash keeps a space within a word.
+fn words(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut characters = text.trim().chars();
+    while let Some(character) = characters.next() {
+        if character.is_whitespace() {
+            found.push(String::new());
+            continue;
+        }
+        let kept = match character {
+            '\\' => characters.next(),
+            other => Some(other),
+        };
+        found.last_mut().unwrap().extend(kept);
+    }
+    found
+}
+
 fn main() {
     println!("cargo:rerun-if-env-changed=TILEWRIGHT_PREFIX");
     println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
     let flags = link_flags().unwrap_or_else(|message| panic!("{}", message));
-    for flag in flags.split_whitespace() {
+    for flag in words(&flags) {
         if let Some(folder) = flag.strip_prefix("-L") {
-            println!("cargo:rustc-link-search=native={folder}");
+            println!("cargo:rustc-link-search=native={}", folder);
             let archive = Path::new(folder).join("libtilewright.a");
             println!("cargo:rerun-if-changed={}", archive.display());
         } else if flag == "-ltilewright" {

@@ -2,13 +2,10 @@
 //! copy-then-gemm [host|cuda|auto]: cuts a window out of a bf16 matrix by a copy plan, multiplies
 //! it by another matrix, and checks every element against a loop in f64.
 
-mod ffi;
-mod tilewright;
-
 use std::mem::size_of;
 use std::process::ExitCode;
 use tilewright::{
-    copy_args, copy_desc, gemm_args, gemm_desc, Device, Memory, Plan, Result, Stream,
+    copy_args, copy_desc, gemm_args, gemm_desc, op, sys, Device, Memory, Plan, Result, Stream,
 };
 
 // The whole matrix, the window's first element, and D (M x N) = window (M x K) times B (K x N).
@@ -50,19 +47,19 @@ fn from_bf16(bits: u16) -> f64 {
 /// says so.
 fn open(wanted: &str) -> Result<Device> {
     if wanted == "host" {
-        return Device::open(ffi::TW_DEVICE_HOST);
+        return Device::host();
     }
     let no_gpu = [
-        ffi::TW_ERROR_NO_DRIVER,
-        ffi::TW_ERROR_DRIVER_TOO_OLD,
-        ffi::TW_ERROR_NO_DEVICE,
-        ffi::TW_ERROR_UNSUPPORTED_DEVICE,
-        ffi::TW_ERROR_NOT_BUILT,
+        sys::TW_ERROR_NO_DRIVER,
+        sys::TW_ERROR_DRIVER_TOO_OLD,
+        sys::TW_ERROR_NO_DEVICE,
+        sys::TW_ERROR_UNSUPPORTED_DEVICE,
+        sys::TW_ERROR_NOT_BUILT,
     ];
-    match Device::open(ffi::TW_DEVICE_CUDA) {
+    match Device::cuda(0) {
         Err(error) if wanted == "auto" && no_gpu.contains(&error.status) => {
             println!("no GPU, so the host device: {}", error.message);
-            Device::open(ffi::TW_DEVICE_HOST)
+            Device::host()
         }
         opened => opened,
     }
@@ -79,30 +76,30 @@ fn multiply(device: &Device, whole: &[u16], b: &[u16]) -> Result<Vec<f32>> {
     stream.upload(&b_memory, b)?;
 
     let mut desc = copy_desc();
-    desc.dtype = ffi::TW_DTYPE_BF16;
+    desc.dtype = sys::TW_DTYPE_BF16;
     desc.rank = 2;
     desc.shape[..2].copy_from_slice(&[M as i64, K as i64]);
     desc.src_stride[..2].copy_from_slice(&[COLUMNS as i64, 1]);
     desc.dst_stride[..2].copy_from_slice(&[LDA as i64, 1]);
-    let copy = Plan::copy(device, &desc)?;
+    let copy = Plan::<op::Copy>::new(device, &desc)?;
     let mut args = copy_args();
-    args.src = whole_memory.address + ((FIRST_ROW * COLUMNS + FIRST_COLUMN) * 2) as u64;
-    args.dst = a_memory.address;
+    args.src = whole_memory.address() + ((FIRST_ROW * COLUMNS + FIRST_COLUMN) * 2) as u64;
+    args.dst = a_memory.address();
     // Every address below is of a Memory that outlives the download.
     unsafe { copy.run(&stream, &args)? };
     println!("copy    {}", copy.kernel()?);
 
     let mut desc = gemm_desc();
-    desc.ab_dtype = ffi::TW_DTYPE_BF16;
-    desc.d_dtype = ffi::TW_DTYPE_F32;
+    desc.ab_dtype = sys::TW_DTYPE_BF16;
+    desc.d_dtype = sys::TW_DTYPE_F32;
     (desc.m, desc.n, desc.k) = (M as i64, N as i64, K as i64);
     (desc.lda, desc.ldb, desc.ldd) = (LDA as i64, LDB as i64, LDD as i64);
     desc.ldc = desc.ldd;
-    let gemm = Plan::gemm(device, &desc)?;
+    let gemm = Plan::<op::Gemm>::new(device, &desc)?;
     let mut args = gemm_args();
-    args.a = a_memory.address;
-    args.b = b_memory.address;
-    args.d = d_memory.address;
+    args.a = a_memory.address();
+    args.b = b_memory.address();
+    args.d = d_memory.address();
     unsafe { gemm.run(&stream, &args)? };
     println!("gemm    {}", gemm.kernel()?);
 

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what the bindings of other languages know of tilewright.h, from the header itself:
+
+    examples/rust/tilewright-sys/src/bindings.rs   all of it, with the layout of every struct
+    examples/python/tilewright.py                  the tables between its two marks
+
+bindings.py [--check | --layouts]. Without an option it writes the files; --check only says which
+are not what it would write; --layouts prints C assertions of every size and offset that the
+bindings rely on, for a compiler to hold against the header. No dependency but Python.
+"""
+import argparse
+import pathlib
+import re
+import sys
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEADER = HERE.parent / "capi" / "tilewright.h"
+RUST = HERE / "rust" / "tilewright-sys" / "src" / "bindings.rs"
+PYTHON = HERE / "python" / "tilewright.py"
+BEGIN, END = "# --- Made by bindings.py.", "# --- End of what bindings.py makes.\n"
+
+# C's name: Rust's, the tables', size.
+SCALARS = {"void": ("c_void", "void", 0), "char": ("c_char", "char", 1),
+           "int32_t": ("i32", "i32", 4), "uint32_t": ("u32", "u32", 4),
+           "int64_t": ("i64", "i64", 8), "uint64_t": ("u64", "u64", 8),
+           "size_t": ("usize", "size", 8), "float": ("f32", "f32", 4),
+           "double": ("f64", "f64", 8), "uint8_t": ("u8", "u8", 1), "uint16_t": ("u16", "u16", 2)}
+RESERVED = {"as", "box", "fn", "in", "loop", "match", "mod", "move", "mut", "ref", "self", "type",
+            "use", "where", "yield"}
+
+
+class Type:
+    """`base`, behind a pointer for each entry of `pointers`: is what it points to const?"""
+
+    def __init__(self, text):
+        text = re.sub(r"\bstruct\b", " ", text)
+        before, *stars = text.split("*")
+        # `const` in front of the n-th asterisk, or behind the one before, is about its target.
+        self.pointers = ["const" in part for part in [before, *stars][:len(stars)]]
+        self.base = before.replace("const", " ").strip()
+
+    def rust(self):
+        name = SCALARS[self.base][0] if self.base in SCALARS else self.base
+        for is_const in self.pointers:
+            name = f"*{'const' if is_const else 'mut'} {name}"
+        return name
+
+    def table(self):
+        name = SCALARS[self.base][1] if self.base in SCALARS else self.base
+        return name + "*" * len(self.pointers)
+
+
+class Header:
+    def __init__(self, path):
+        text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.DOTALL)
+        self.constants = []  # (name, type, value)
+        self.aliases = []    # names of enumerations, which are int32_t
+        self.callbacks = []  # (name, result, parameters)
+        self.structs = []    # (name, [(field, Type, count)])
+        self.functions = []  # (name, Type, [(parameter, Type)])
+        for name, value in re.findall(r"^#define (TW_\w+) (\d+|INT64_MIN)\s*$", text, re.MULTILINE):
+            self.constants.append((name, *(("i64", -2**63) if value == "INT64_MIN"
+                                           else ("u32", int(value)))))
+        text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
+        self.read_declarations(text)
+        opaque = re.findall(r"\btypedef struct (tw_\w+) tw_\w+;", text)
+        foreign = re.findall(r"^struct (CU\w+);", text, re.MULTILINE)
+        self.opaque = opaque + foreign
+
+    def read_declarations(self, text):
+        alias = "i32"
+        pattern = re.compile(r"typedef int32_t (?P<alias>\w+);|enum \{(?P<enum>[^}]*)\};"
+                             r"|typedef struct (?P<struct>\w+) \{(?P<fields>[^}]*)\}"
+                             r"|typedef (?P<result>\w+) \(\*(?P<callback>\w+)\)\((?P<takes>[^;]*)\);"
+                             r"|TW_API (?P<gives>[^;()]*?)(?P<function>tw_\w+)\((?P<args>[^;]*)\);")
+        end = 0
+        for match in pattern.finditer(text):
+            # An enumeration right behind an alias lists its values.
+            if text[end:match.start()].strip() or match["enum"] is None:
+                alias = "i32"
+            end = match.end()
+            if match["alias"]:
+                alias = match["alias"]
+                self.aliases.append(alias)
+            elif match["enum"]:
+                for name, value in re.findall(r"(\w+)\s*=\s*(-?\d+)", match["enum"]):
+                    self.constants.append((name, alias, int(value)))
+            elif match["struct"]:
+                self.structs.append((match["struct"], self.fields(match["fields"])))
+            elif match["callback"]:
+                self.callbacks.append((match["callback"], Type(match["result"]),
+                                       self.parameters(match["takes"])))
+            else:
+                self.functions.append((match["function"], Type(match["gives"]),
+                                       self.parameters(match["args"])))
+
+    @staticmethod
+    def parameters(text):
+        found = []
+        for part in text.split(","):
+            part = " ".join(part.split())
+            if part != "void":
+                kind, name = re.match(r"^(.*?)(\w+)$", part).groups()
+                found.append((name, Type(kind)))
+        return found
+
+    def fields(self, text):
+        found = []
+        for part in text.split(";"):
+            match = re.match(r"^(.*?)(\w+)(?:\[(\w+)\])?$", " ".join(part.split()))
+            if match:
+                count = match.group(3)
+                if count and not count.isdigit():
+                    count = {name: value for name, _, value in self.constants}[count]
+                found.append((match.group(2), Type(match.group(1)), int(count) if count else None))
+        return found
+
+    def size(self, kind):
+        if kind.pointers or any(kind.base == name for name, _, _ in self.callbacks):
+            return 8
+        return SCALARS["int32_t" if kind.base in self.aliases else kind.base][2]
+
+    def layout(self, fields):
+        """Size, alignment, and the fields' offsets, by the rules of every 64-bit C ABI."""
+        at, alignment, offsets = 0, 1, []
+        for _, kind, count in fields:
+            size = self.size(kind)
+            alignment = max(alignment, size)
+            at = (at + size - 1) // size * size
+            offsets.append(at)
+            at += size * (count or 1)
+        return (at + alignment - 1) // alignment * alignment, alignment, offsets
+
+
+# --- Rust -----------------------------------------------------------------------------------
+
+RUST_LAYOUTS = """
+/// Every struct's size, alignment and offsets are the C compiler's.
+#[cfg(test)]
+mod layouts {
+    use std::mem::{align_of, size_of, MaybeUninit};
+    use std::ptr::addr_of;
+
+    macro_rules! layout {
+        ($name:ident, $size:expr, $align:expr, $($field:ident: $offset:expr),*) => {
+            #[test]
+            fn $name() {
+                assert_eq!(size_of::<super::$name>(), $size);
+                assert_eq!(align_of::<super::$name>(), $align);
+                let value = MaybeUninit::<super::$name>::uninit();
+                let start = value.as_ptr();
+                $(assert_eq!(
+                    unsafe { addr_of!((*start).$field) } as usize - start as usize,
+                    $offset,
+                    stringify!($field)
+                );)*
+            }
+        };
+    }
+"""
+
+
+def rust_name(name):
+    return f"r#{name}" if name in RESERVED else name
+
+
+def rust_function(name, result, parameters):
+    words = [f"{rust_name(p)}: {kind.rust()}" for p, kind in parameters]
+    gives = "" if result.table() == "void" else f" -> {result.rust()}"
+    line = f"    pub fn {name}({', '.join(words)}){gives};"
+    if len(line) <= 100:
+        return [line]
+    return [f"    pub fn {name}(", *(f"        {word}," for word in words), f"    ){gives};"]
+
+
+def rust(header):
+    lines = ["// SPDX-License-Identifier: Apache-2.0",
+             "// Made by examples/bindings.py from capi/tilewright.h, which documents every name.",
+             "use std::os::raw::{c_char, c_void};", ""]
+    lines += [f"pub type {name} = i32;" for name in header.aliases]
+    lines += [""] + [f"pub const {name}: {kind} = {'i64::MIN' if value == -2**63 else value};"
+                     for name, kind, value in header.constants]
+    lines += ["", "/// A type of which only pointers exist, neither Send nor Sync by itself.",
+              "macro_rules! opaque {", "    ($($name:ident),* $(,)?) => {$(", "        #[repr(C)]",
+              "        pub struct $name {", "            _data: [u8; 0],",
+              "            _marker: std::marker::PhantomData<(*mut u8, std::marker::PhantomPinned)>,",
+              "        }", "    )*};", "}", "opaque!("]
+    lines += [f"    {name}," for name in header.opaque] + [");", ""]
+    for name, result, parameters in header.callbacks:
+        words = ", ".join(f"{rust_name(p)}: {kind.rust()}" for p, kind in parameters)
+        gives = "" if result.table() == "void" else f" -> {result.rust()}"
+        lines.append(f"pub type {name} =\n    Option<unsafe extern \"C\" fn({words}){gives}>;")
+    for name, fields in header.structs:
+        lines += ["", "#[repr(C)]", "#[derive(Clone, Copy)]", f"pub struct {name} {{"]
+        for field, kind, count in fields:
+            word = f"[{kind.rust()}; {count}]" if count else kind.rust()
+            lines.append(f"    pub {rust_name(field)}: {word},")
+        lines.append("}")
+    lines += ["", 'extern "C" {']
+    for function in header.functions:
+        lines += rust_function(*function)
+    lines += ["}"] + RUST_LAYOUTS.splitlines()
+    for name, fields in header.structs:
+        size, alignment, offsets = header.layout(fields)
+        words = ", ".join(f"{rust_name(field)}: {offset}"
+                          for (field, _, _), offset in zip(fields, offsets))
+        lines += ["", "    layout!("]
+        lines += textwrap.wrap(f"{name}, {size}, {alignment}, {words}", 96,
+                               initial_indent="        ", subsequent_indent="        ")
+        lines += ["    );"]
+    return "\n".join(lines) + "\n}\n"
+
+
+# --- Python ---------------------------------------------------------------------------------
+
+
+def filled(words):
+    return textwrap.wrap(" ".join(words), 99, break_long_words=False, break_on_hyphens=False)
+
+
+def python(header):
+    lines = [BEGIN + " A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).",
+             '_CONSTANTS = """']
+    lines += filled(f"{name[3:]}={value}" for name, _, value in header.constants)
+    lines += ['"""', "_ENUMERATIONS = \"\"\""] + filled(header.aliases)
+    lines += ['"""', '_STRUCTS = """']
+    for name, fields in header.structs:
+        words = [f"{kind.table()}:{field}" + (f":{count}" if count else "")
+                 for field, kind, count in fields]
+        lines += textwrap.wrap(f"{name} " + " ".join(words), 99, subsequent_indent="  ")
+    lines += ['"""', '_FUNCTIONS = """']
+    lines += filled(f"{result.table()}:{name}({','.join(kind.table() for _, kind in parameters)})"
+                    for name, result, parameters in header.functions)
+    lines += ['"""', END.rstrip("\n")]
+    return "\n".join(lines) + "\n"
+
+
+def replaced(text, made):
+    start, end = text.find(BEGIN), text.find(END)
+    if start < 0 or end < start:
+        sys.exit(f"{PYTHON}: the marks of bindings.py are gone")
+    return text[:start] + made + text[end + len(END):]
+
+
+# --- All ------------------------------------------------------------------------------------
+
+
+def layouts(header):
+    """C that compiles where the header's structs lie as the bindings say."""
+    lines = ["#include <stddef.h>", "#include <tilewright/tilewright.h>"]
+
+    def claim(name, what):
+        lines.append(f"typedef char {name}[({what}) ? 1 : -1];")
+
+    for name, fields in header.structs:
+        size, _, offsets = header.layout(fields)
+        claim(f"size_of_{name}", f"sizeof({name}) == {size}")
+        for (field, _, _), offset in zip(fields, offsets):
+            claim(f"place_of_{name}_{field}", f"offsetof({name}, {field}) == {offset}")
+    for name, _, value in header.constants:
+        claim(f"value_of_{name}", f"{name} == {'INT64_MIN' if value == -2**63 else value}")
+    return "\n".join(lines) + "\n"
+
+
+def wanted(header):
+    """path: what it should hold"""
+    return {RUST: rust(header), PYTHON: replaced(PYTHON.read_text(), python(header))}
+
+
+def stale(header):
+    for path, text in wanted(header).items():
+        if not path.exists() or path.read_text() != text:
+            yield (f"{path.relative_to(HERE.parent)}: is not what capi/tilewright.h says now; run "
+                   "python3 examples/bindings.py")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--layouts", action="store_true")
+    options = parser.parse_args()
+    header = Header(HEADER)
+    if options.layouts:
+        print(layouts(header), end="")
+        return
+    if options.check:
+        faults = list(stale(header))
+        print("\n".join(faults))
+        sys.exit(1 if faults else 0)
+    for path, text in wanted(header).items():
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,542 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tilewright from Python by ctypes: this one file and the shared library, nothing else.
+
+    import tilewright as tw
+    device = tw.Device("host")                      # or tw.Device("cuda", 0)
+    with device.stream() as stream:
+        device.gemm(a, b, out=d).run(stream)        # a, b, d: anything with __dlpack__ or a buffer
+        stream.synchronize()
+
+Operands are tensors of other libraries, used in place: whatever has `__dlpack__` (torch, numpy, jax,
+cupy) or the buffer protocol (numpy, array, bytes, memoryview). A plan keeps its operands alive.
+Failures raise Error, with the numbers of tw_last_error_info(). The whole C API is there too:
+`tw.lib.tw_...` with the types of the header, `tw.struct("gemm_desc")` for its structs, `tw.OK` for
+TW_OK. The library is $TILEWRIGHT_LIBRARY, or libtilewright.so beside this file, or the system's.
+"""
+import ctypes
+import ctypes.util
+import os
+import pathlib
+import re
+
+# --- Made by bindings.py. A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).
+_CONSTANTS = """
+VERSION_MAJOR=0 VERSION_MINOR=1 VERSION_PATCH=0 FREE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1
+ERROR_DRIVER_TOO_OLD=2 ERROR_NO_DEVICE=3 ERROR_UNSUPPORTED_DEVICE=4 ERROR_NO_KERNEL_IMAGE=5
+ERROR_NOT_BUILT=6 ERROR_INVALID_ARGUMENT=100 ERROR_STRUCT_SIZE=101 ERROR_PARSE=102
+ERROR_OVERFLOW=103 ERROR_CAPACITY=104 ERROR_RULE=105 ERROR_MISALIGNED=106 ERROR_OVERLAP=107
+ERROR_WRONG_DEVICE=108 ERROR_INVALID_IMAGE=109 ERROR_NOT_FOUND=110 ERROR_BUFFER_TOO_SMALL=111
+ERROR_NOT_A_LAYOUT=112 ERROR_UNSUPPORTED=200 ERROR_NOT_READY=300 ERROR_DEVICE_CLOSED=301
+ERROR_FORKED=302 ERROR_CAPTURE=303 ERROR_SHUTDOWN=304 ERROR_OUT_OF_MEMORY=400 ERROR_DEVICE_LOST=401
+ERROR_DRIVER=402 ERROR_INTERNAL=500 LOG_ERROR=1 LOG_WARNING=2 LOG_INFO=3 LOG_DEBUG=4 DTYPE_U8=1
+DTYPE_I8=2 DTYPE_U16=3 DTYPE_I16=4 DTYPE_U32=5 DTYPE_I32=6 DTYPE_U64=7 DTYPE_I64=8 DTYPE_B128=9
+DTYPE_F16=20 DTYPE_BF16=21 DTYPE_F32=22 DTYPE_F64=23 DTYPE_TF32=24 DTYPE_F8E4M3=25 DTYPE_F8E5M2=26
+DTYPE_F32_FTZ=40 DTYPE_TF32_FTZ=41 DTYPE_U4X16_ALIGN8B=42 DTYPE_U4X16_ALIGN16B=43
+DTYPE_U6X16_ALIGN16B=44 DEVICE_HOST=1 DEVICE_CUDA=2 FEATURE_HOST=1 FEATURE_TMA=2 FEATURE_MMA=4
+FEATURE_WGMMA=8 FEATURE_GATHER4=16 FEATURE_SCATTER4=32 FEATURE_TCGEN05=64 LAYOUT_MAX_LEAVES=32
+LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2 TENSOR_READ_ONLY=1 DLPACK_TENSOR=1
+DLPACK_VERSIONED=2 ARCH_SM_90=90 ARCH_SM_100=100 ARCH_SM_103=103 ARCH_SM_110=110 ARCH_SM_120=120
+INTERLEAVE_NONE=0 INTERLEAVE_16B=1 INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1 SWIZZLE_64B=2
+SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6
+L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0
+OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
+LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 MAX_RANK=8
+ROW_MAJOR=0 COLUMN_MAJOR=1
+"""
+_ENUMERATIONS = """
+tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
+tw_swizzle tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_order
+"""
+_STRUCTS = """
+tw_error_info u32:struct_size tw_status:status i32:driver_result i32:index char*:argument
+  char*:rule i64:got i64:limit
+tw_device_info u32:struct_size tw_device_kind:kind i32:ordinal i32:compute_major i32:compute_minor
+  i32:driver_version i32:sm_count i32:max_dynamic_smem_bytes u64:total_memory_bytes u64:l2_bytes
+  u32:features char:name:108
+tw_tensor u32:struct_size tw_dtype:dtype tw_device_kind:device_kind i32:ordinal i32:rank u32:flags
+  u64:address i64:shape:8 i64:stride:8
+tw_tensor_map_desc u32:struct_size tw_dtype:dtype i32:rank tw_interleave:interleave
+  tw_swizzle:swizzle tw_l2_promotion:l2_promotion tw_oob_fill:oob_fill tw_tensor_map_kind:kind
+  u64:global_address u64:global_dim:5 u64:global_strides:5 u32:box_dim:5 u32:element_strides:5
+  i32:wide_mode u32:channels_per_pixel u32:pixels_per_column i32:lower_corner:3 i32:upper_corner:3
+  i32:reserved
+tw_rule_violation u32:struct_size i32:index char*:rule char*:argument i64:got i64:limit
+  char:message:472
+tw_tile_desc u32:struct_size tw_dtype:dtype i32:rank tw_swizzle:swizzle
+  tw_l2_promotion:l2_promotion tw_oob_fill:oob_fill i32:multicast u32:free_start u64:global_address
+  i64:shape:8 i64:stride:8 i64:tile:8
+tw_kernel_info u32:struct_size i32:registers i32:static_smem_bytes i32:local_bytes i32:max_threads
+  i32:binary_version i32:param_count i32:param_bytes
+tw_launch_desc u32:struct_size u32:flags u32:grid:3 u32:block:3 u32:cluster:3
+  u32:dynamic_smem_bytes
+tw_plan_info u32:struct_size tw_op:op char*:kernel u32:grid:3 u32:block:3 u32:cluster:3 u32:tile:3
+  u32:stages u32:dynamic_smem_bytes u64:boxes_loaded u64:boxes_stored u64:boxes_prefetched
+  u64:bytes_read u64:bytes_written u64:flops u64:workspace_bytes
+tw_copy_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_alignment
+  u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8
+tw_copy_args u32:struct_size u32:reserved u64:src u64:dst
+tw_prefetch_desc u32:struct_size tw_dtype:dtype i64:rows i64:columns i64:pitch u32:alignment
+  u32:max_sms
+tw_prefetch_args u32:struct_size u32:reserved u64:src
+tw_rows_desc u32:struct_size tw_dtype:dtype tw_dtype:index_dtype u32:table_alignment i64:table_rows
+  i64:table_pitch i64:column i64:columns i64:count i64:packed_pitch u32:packed_alignment
+  u32:max_sms
+tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:count
+tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order tw_order:b_order
+  tw_order:d_order i64:m i64:n i64:k i64:lda i64:ldb i64:ldc i64:ldd u32:a_alignment
+  u32:b_alignment u32:c_alignment u32:d_alignment u32:max_sms u32:reserved
+tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
+"""
+_FUNCTIONS = """
+u32:tw_version() char*:tw_version_string() char*:tw_status_name(tw_status)
+char*:tw_status_text(tw_status) char*:tw_last_error() tw_status:tw_last_error_info(tw_error_info*)
+tw_status:tw_log_set(tw_log_callback,void*,tw_log_level) i32:tw_dtype_size(tw_dtype)
+char*:tw_dtype_name(tw_dtype) tw_status:tw_device_count(tw_device_kind,i32*)
+tw_status:tw_device_create(tw_device_kind,i32,tw_device**)
+tw_status:tw_device_create_from_context(CUctx_st*,tw_device**) void:tw_device_destroy(tw_device*)
+tw_status:tw_device_get_info(tw_device*,tw_device_info*) tw_status:tw_malloc(tw_device*,u64,u64*)
+tw_status:tw_free(tw_device*,u64) tw_status:tw_stream_create(tw_device*,tw_stream**)
+tw_status:tw_stream_create_from(tw_device*,CUstream_st*,tw_stream**)
+void:tw_stream_destroy(tw_stream*) tw_status:tw_stream_synchronize(tw_stream*)
+tw_status:tw_stream_query(tw_stream*) tw_status:tw_stream_wait_event(tw_stream*,tw_event*)
+tw_status:tw_memcpy_to_device(tw_stream*,u64,void*,u64)
+tw_status:tw_memcpy_to_host(tw_stream*,void*,u64,u64)
+tw_status:tw_memcpy_on_device(tw_stream*,u64,u64,u64) tw_status:tw_memset(tw_stream*,u64,i32,u64)
+tw_status:tw_event_create(tw_device*,tw_event**) void:tw_event_destroy(tw_event*)
+tw_status:tw_event_record(tw_event*,tw_stream*) tw_status:tw_event_synchronize(tw_event*)
+tw_status:tw_event_query(tw_event*) tw_status:tw_event_elapsed(tw_event*,tw_event*,f32*)
+tw_status:tw_layout_parse(char*,tw_layout**) tw_status:tw_layout_create(i32,i64*,i64*,tw_layout**)
+void:tw_layout_destroy(tw_layout*) tw_status:tw_layout_format(tw_layout*,char*,size,size*)
+tw_status:tw_layout_size(tw_layout*,i64*) tw_status:tw_layout_cosize(tw_layout*,i64*)
+tw_status:tw_layout_rank(tw_layout*,i32*) tw_status:tw_layout_depth(tw_layout*,i32*)
+tw_status:tw_layout_leaves(tw_layout*,i32*) tw_status:tw_layout_mode(tw_layout*,i32,tw_layout**)
+tw_status:tw_layout_crd2idx(tw_layout*,i64*,i32,i64*)
+tw_status:tw_layout_crd2crd(tw_layout*,i64*,i32,i64*,i32,i32*)
+tw_status:tw_layout_idx2crd(tw_layout*,i64,i64*,i32) tw_status:tw_layout_find(tw_layout*,i64,i64*)
+tw_status:tw_layout_local_tile(tw_layout*,i32,i64*,i64*,tw_layout**,i64*)
+tw_status:tw_tuple_parse(char*,tw_tuple**) tw_status:tw_tuple_create(i32,i64*,tw_tuple**)
+void:tw_tuple_destroy(tw_tuple*) tw_status:tw_tuple_format(tw_tuple*,char*,size,size*)
+tw_status:tw_tuple_values(tw_tuple*,i64*,i32,i32*) tw_status:tw_tuple_product(tw_tuple*,i64*)
+tw_status:tw_tuple_congruent(tw_tuple*,tw_tuple*,i32*)
+tw_status:tw_tuple_weakly_congruent(tw_tuple*,tw_tuple*,i32*)
+tw_status:tw_tuple_compatible(tw_tuple*,tw_tuple*,i32*)
+tw_status:tw_tuple_elem_less(tw_tuple*,tw_tuple*,i32*)
+tw_status:tw_tuple_prefix_product(tw_tuple*,tw_tuple**)
+tw_status:tw_tuple_inner_product(tw_tuple*,tw_tuple*,i64*)
+tw_status:tw_tuple_shape_div(tw_tuple*,tw_tuple*,tw_tuple**)
+tw_status:tw_tuple_ceil_div(tw_tuple*,tw_tuple*,tw_tuple**)
+tw_status:tw_tiler_parse(char*,tw_tiler**) tw_status:tw_tiler_create(i32,i64*,tw_tiler**)
+tw_status:tw_tiler_from_layout(tw_layout*,tw_tiler**)
+tw_status:tw_tiler_by_mode(i32,tw_tiler**,tw_tiler**) void:tw_tiler_destroy(tw_tiler*)
+tw_status:tw_tiler_format(tw_tiler*,char*,size,size*)
+tw_status:tw_layout_make_left(tw_tuple*,tw_layout**)
+tw_status:tw_layout_make_right(tw_tuple*,tw_layout**)
+tw_status:tw_layout_make_ordered(tw_tuple*,tw_tuple*,tw_layout**)
+tw_status:tw_layout_make_like(tw_layout*,tw_layout**)
+tw_status:tw_layout_make_identity(tw_tuple*,tw_layout**)
+tw_status:tw_layout_make_tv(tw_layout*,tw_layout*,tw_tuple**,tw_layout**)
+tw_status:tw_layout_domain_distribute(tw_tuple*,i64,tw_layout**)
+tw_status:tw_layout_shape(tw_layout*,tw_tuple**) tw_status:tw_layout_stride(tw_layout*,tw_tuple**)
+tw_status:tw_layout_swizzle(tw_layout*,i32*,i32*,i32*,i64*)
+tw_status:tw_layout_at(tw_layout*,tw_tuple*,i64*)
+tw_status:tw_layout_at_coord(tw_layout*,tw_tuple*,tw_tuple**)
+tw_status:tw_layout_is_injective(tw_layout*,i32*)
+tw_status:tw_layout_is_surjective(tw_layout*,i32*)
+tw_status:tw_layout_is_contiguous(tw_layout*,i32*)
+tw_status:tw_layout_max_alignment(tw_layout*,i64*)
+tw_status:tw_layout_max_common_vector(tw_layout*,tw_layout*,i64*)
+tw_status:tw_layout_coalesce(tw_layout*,tw_tuple*,tw_layout**)
+tw_status:tw_layout_filter(tw_layout*,tw_tuple*,tw_layout**)
+tw_status:tw_layout_filter_zeros(tw_layout*,tw_layout**)
+tw_status:tw_layout_flatten(tw_layout*,tw_layout**)
+tw_status:tw_layout_group_modes(tw_layout*,i32,i32,tw_layout**)
+tw_status:tw_layout_append(tw_layout*,tw_layout*,tw_layout**)
+tw_status:tw_layout_prepend(tw_layout*,tw_layout*,tw_layout**)
+tw_status:tw_layout_replace(tw_layout*,i32,tw_layout*,tw_layout**)
+tw_status:tw_layout_select(tw_layout*,i32,i32*,tw_layout**)
+tw_status:tw_layout_take(tw_layout*,i32,i32,tw_layout**)
+tw_status:tw_layout_composition(tw_layout*,tw_layout*,tw_layout**)
+tw_status:tw_layout_composition_tiler(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_complement(tw_layout*,i64,tw_layout**)
+tw_status:tw_layout_right_inverse(tw_layout*,tw_layout**)
+tw_status:tw_layout_left_inverse(tw_layout*,tw_layout**)
+tw_status:tw_layout_logical_divide(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_zipped_divide(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_tiled_divide(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_flat_divide(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_logical_product(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_zipped_product(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_tiled_product(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_flat_product(tw_layout*,tw_tiler*,tw_layout**)
+tw_status:tw_layout_blocked_product(tw_layout*,tw_layout*,tw_layout**)
+tw_status:tw_layout_raked_product(tw_layout*,tw_layout*,tw_layout**)
+tw_status:tw_layout_tile_to_shape(tw_layout*,tw_tuple*,tw_tuple*,tw_layout**)
+tw_status:tw_layout_max_common_layout(tw_layout*,tw_layout*,tw_layout**)
+tw_status:tw_layout_nullspace(tw_layout*,tw_layout**)
+tw_status:tw_layout_slice(tw_layout*,tw_tuple*,tw_layout**,i64*)
+tw_status:tw_layout_dice(tw_layout*,tw_tuple*,tw_layout**)
+tw_status:tw_layout_domain_offset(tw_layout*,tw_tuple*,tw_layout**,i64*)
+tw_status:tw_layout_tile(tw_layout*,tw_tiler*,tw_tuple*,tw_layout**,i64*)
+tw_status:tw_layout_local_partition(tw_layout*,tw_layout*,i64,tw_layout**,i64*)
+tw_status:tw_layout_swizzled(tw_layout*,i32,i32,i32,tw_layout**)
+tw_status:tw_layout_unswizzled(tw_layout*,tw_layout**)
+tw_status:tw_swizzle_apply(i32,i32,i32,i64,i64*)
+tw_status:tw_swizzle_recast(i32*,i32*,i32*,i64,i64)
+tw_status:tw_layout_upcast(tw_layout*,i64,tw_layout**)
+tw_status:tw_layout_downcast(tw_layout*,i64,tw_layout**)
+tw_status:tw_layout_recast(tw_layout*,i64,i64,tw_layout**)
+tw_status:tw_layout_partition_tv(tw_layout*,tw_tuple*,tw_layout*,i64,tw_layout**,i64*)
+tw_status:tw_layout_partition_tma(tw_layout*,tw_layout*,tw_tuple*,tw_tuple*,i64,i64,i64*,i32,tw_layout**,tw_layout**)
+tw_status:tw_layout_bank_passes(tw_layout*,i32,tw_layout*,i32,i64*,i64*)
+tw_status:tw_layout_default_shared(i64,i64,i32,i32*,tw_layout**)
+tw_status:tw_linear_parse(char*,tw_linear**) void:tw_linear_destroy(tw_linear*)
+tw_status:tw_linear_format(tw_linear*,char*,size,size*)
+tw_status:tw_linear_blocked(i32,i64*,i64*,i64*,i64*,i32*,tw_linear**)
+tw_status:tw_linear_slice(tw_linear*,i32,tw_linear**)
+tw_status:tw_linear_resize(tw_linear*,tw_tuple*,tw_linear**)
+tw_status:tw_linear_compose(tw_linear*,tw_linear*,tw_linear**)
+tw_status:tw_linear_inverse(tw_linear*,tw_linear**)
+tw_status:tw_linear_at(tw_linear*,i64,i64,i64,i64,i64*,i32,i32*)
+tw_status:tw_linear_from_layout(tw_layout*,tw_tuple*,tw_linear**)
+tw_status:tw_linear_to_layout(tw_linear*,tw_layout**)
+tw_status:tw_linear_gather4(tw_linear*,i64*,i64*)
+tw_status:tw_layout_draw(tw_layout*,tw_paint,i32,char*,size,size*)
+tw_status:tw_layout_draw_tv(tw_layout*,tw_tuple*,char*,size,size*)
+tw_status:tw_layout_draw_boxes(tw_layout*,i64*,tw_layout*,char*,size,size*)
+tw_status:tw_tensor_init(tw_tensor*)
+tw_status:tw_tensor_from_dlpack(void*,tw_dlpack_form,tw_tensor*)
+tw_status:tw_tensor_to_dlpack(tw_tensor*,tw_dlpack_form,tw_release_callback,void*,void**)
+tw_status:tw_tensor_map_desc_init(tw_tensor_map_desc*)
+tw_status:tw_tensor_map_check(tw_tensor_map_desc*,tw_arch,tw_rule_violation*,i32,i32*)
+tw_status:tw_tensor_map_propose(tw_tensor_map_desc*,tw_arch,tw_tensor_map_desc*)
+tw_status:tw_tensor_map_encode(tw_tensor_map_desc*,tw_arch,void*)
+tw_status:tw_tensor_map_decode(void*,tw_tensor_map_desc*)
+tw_status:tw_tensor_map_create(tw_device*,tw_tensor_map_desc*,tw_tensor_map**)
+tw_status:tw_tile_desc_init(tw_tile_desc*)
+tw_status:tw_tensor_map_create_tile(tw_device*,tw_tile_desc*,tw_layout*,tw_tensor_map**)
+tw_status:tw_tensor_map_boxes(tw_tensor_map*,i32*)
+tw_status:tw_tensor_map_box(tw_tensor_map*,i64*,i32,i32*,u64*)
+tw_status:tw_tensor_map_rebind(tw_tensor_map*,u64)
+tw_status:tw_tensor_map_resize(tw_tensor_map*,i32,u64) void:tw_tensor_map_destroy(tw_tensor_map*)
+tw_status:tw_tensor_map_bytes(tw_tensor_map*,void*)
+tw_status:tw_tensor_map_get_desc(tw_tensor_map*,tw_tensor_map_desc*)
+tw_status:tw_tensor_map_coordinates(tw_tensor_map*,tw_layout**)
+tw_status:tw_tensor_map_explain(tw_tensor_map*,char*,size,size*)
+tw_status:tw_tensor_map_draw(tw_tensor_map*,char*,size,size*)
+tw_status:tw_module_load(tw_device*,void*,size,tw_module**) void:tw_module_destroy(tw_module*)
+tw_status:tw_kernel_get(tw_module*,char*,tw_kernel**) void:tw_kernel_destroy(tw_kernel*)
+tw_status:tw_kernel_get_info(tw_kernel*,tw_kernel_info*)
+tw_status:tw_kernel_occupancy(tw_kernel*,tw_launch_desc*,i32*,i32*)
+tw_status:tw_launch_desc_init(tw_launch_desc*)
+tw_status:tw_launch(tw_stream*,tw_kernel*,tw_launch_desc*,u32,u32*,void*)
+tw_status:tw_copy_desc_init(tw_copy_desc*) tw_status:tw_copy_args_init(tw_copy_args*)
+tw_status:tw_prefetch_desc_init(tw_prefetch_desc*)
+tw_status:tw_prefetch_args_init(tw_prefetch_args*) tw_status:tw_rows_desc_init(tw_rows_desc*)
+tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_gemm_desc_init(tw_gemm_desc*)
+tw_status:tw_gemm_args_init(tw_gemm_args*)
+tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
+tw_status:tw_copy_run(tw_plan*,tw_stream*,tw_copy_args*)
+tw_status:tw_prefetch_plan(tw_device*,tw_prefetch_desc*,tw_plan**)
+tw_status:tw_prefetch_run(tw_plan*,tw_stream*,tw_prefetch_args*)
+tw_status:tw_gather_plan(tw_device*,tw_rows_desc*,tw_plan**)
+tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
+tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)
+tw_status:tw_scatter_run(tw_plan*,tw_stream*,tw_rows_args*)
+tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)
+tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
+tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
+tw_status:tw_plan_explain(tw_plan*,char*,size,size*)
+"""
+# --- End of what bindings.py makes.
+
+_SCALARS = {"void": None, "char": ctypes.c_char, "i32": ctypes.c_int32, "u32": ctypes.c_uint32,
+            "i64": ctypes.c_int64, "u64": ctypes.c_uint64, "size": ctypes.c_size_t,
+            "f32": ctypes.c_float, "f64": ctypes.c_double, "u8": ctypes.c_uint8,
+            "u16": ctypes.c_uint16}
+_SCALARS.update(dict.fromkeys(_ENUMERATIONS.split(), ctypes.c_int32))
+LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p)
+ReleaseCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_SCALARS.update(tw_log_callback=LogCallback, tw_release_callback=ReleaseCallback)
+_structs = {}
+globals().update((name, int(value)) for name, value in
+                 (word.split("=") for word in _CONSTANTS.split()))
+
+
+def _type(text):
+    """A ctypes type. Handles and memory are plain addresses; pointers to numbers stay typed."""
+    base = text.rstrip("*")
+    stars = len(text) - len(base)
+    if stars == 0:
+        return _SCALARS[base]
+    if base == "char" and stars == 1:
+        return ctypes.c_char_p
+    if base in _structs and stars == 1:
+        return ctypes.POINTER(_structs[base])
+    if stars == 1:
+        return ctypes.POINTER(_SCALARS[base]) if _SCALARS.get(base) else ctypes.c_void_p
+    return ctypes.POINTER(ctypes.c_void_p)
+
+
+def _make_structs():
+    for line in re.split(r"\n(?! )", _STRUCTS.strip()):
+        name, *words = line.split()
+        fields = []
+        for word in words:
+            kind, field, *count = word.split(":")
+            fields.append((field, _type(kind) * int(count[0]) if count else _type(kind)))
+        _structs[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+def _load():
+    beside = pathlib.Path(__file__).resolve().parent / "libtilewright.so"
+    path = os.environ.get("TILEWRIGHT_LIBRARY") or (str(beside) if beside.exists() else None)
+    library = ctypes.CDLL(path or ctypes.util.find_library("tilewright") or "libtilewright.so")
+    for result, name, kinds in re.findall(r"(\S+):(tw_\w+)\((\S*)\)", _FUNCTIONS):
+        function = getattr(library, name)
+        function.restype = _type(result)
+        function.argtypes = [_type(kind) for kind in kinds.split(",") if kind]
+    return library
+
+
+_make_structs()
+lib = _load()
+
+
+def struct(name, **fields):
+    """A struct of the C API with its defaults, `struct("gemm_desc", m=8)`; sequences fill arrays."""
+    kind = _structs["tw_" + name]
+    value = kind(struct_size=ctypes.sizeof(kind))
+    init = getattr(lib, f"tw_{name}_init", None) if f":tw_{name}_init(" in _FUNCTIONS else None
+    if init:
+        check(init(value))
+    for field, new in fields.items():
+        if isinstance(new, (tuple, list)):
+            getattr(value, field)[:len(new)] = new
+        else:
+            setattr(value, field, new)
+    return value
+
+
+class Error(Exception):
+    """A failed call: `status` and its `name`, and of tw_error_info what applies."""
+
+    def __init__(self, status):
+        self.status, self.name = status, lib.tw_status_name(status).decode()
+        super().__init__(f"{self.name}: {lib.tw_last_error().decode(errors='replace')}")
+        info = _structs["tw_error_info"](struct_size=ctypes.sizeof(_structs["tw_error_info"]))
+        lib.tw_last_error_info(info)
+        self.argument, self.rule = (text and text.decode() for text in (info.argument, info.rule))
+        self.index, self.got, self.limit = info.index, info.got, info.limit
+        self.driver_result = info.driver_result
+
+
+def check(status):
+    """Raises Error; to be called right after the call of the library, on the same thread."""
+    if status != 0:
+        raise Error(status)
+
+
+def version():
+    return lib.tw_version_string().decode()
+
+
+class Handle:
+    """Owns a handle of the C API: close(), `with`, or the garbage collector destroy it."""
+    _destroy = None
+
+    def __init__(self, create, *arguments):
+        self.handle = ctypes.c_void_p()
+        check(create(*arguments, ctypes.byref(self.handle)))
+
+    def close(self):
+        handle, self.handle = getattr(self, "handle", None), None
+        if handle:
+            getattr(lib, self._destroy)(handle)
+
+    __del__ = close
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _text(self, function):
+        length = ctypes.c_size_t()
+        check(function(self.handle, None, 0, length))
+        buffer = ctypes.create_string_buffer(length.value)
+        check(function(self.handle, buffer, length.value, None))
+        return buffer.value.decode()
+
+
+# --- Tensors of other libraries -------------------------------------------------------------
+
+_api = ctypes.pythonapi
+_api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_FORMATS = dict(zip("bBhHiIqQefd?", "I8 U8 I16 U16 I32 U32 I64 U64 F16 F32 F64 U8".split()))
+
+
+def _from_buffer(view, writable):
+    if view.format not in _FORMATS and view.format not in ("l", "L"):
+        raise TypeError(f"elements of format {view.format!r} have no counterpart here")
+    code = {"l": "q", "L": "Q"}.get(view.format, view.format)
+    if writable and view.readonly:
+        raise ValueError("the memory to be written is read-only")
+    out = struct("tensor", dtype=globals()["DTYPE_" + _FORMATS[code]], rank=view.ndim,
+                 flags=int(view.readonly), shape=view.shape,
+                 stride=[s // view.itemsize for s in view.strides])
+    # Of a read-only buffer, too, ctypes can only tell the address of its beginning.
+    raw = (ctypes.c_ssize_t * 16)()  # Py_buffer begins with the address
+    _api.PyObject_GetBuffer(ctypes.py_object(view), raw, 0x1c if view.readonly else 0x1d)
+    out.address = raw[0] & 0xFFFFFFFFFFFFFFFF
+    _api.PyBuffer_Release(raw)
+    return out
+
+
+def tensor(source, writable=False):
+    """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive."""
+    if isinstance(source, _structs["tw_tensor"]):
+        return source, source
+    if not hasattr(source, "__dlpack__"):
+        view = memoryview(source)
+        return _from_buffer(view, writable), view
+    try:
+        capsule = source.__dlpack__()
+    except (BufferError, RuntimeError, ValueError):  # read-only arrays, where DLPack cannot say so
+        view = memoryview(source)
+        return _from_buffer(view, writable), view
+    out = struct("tensor")
+    for form, name in ((1, b"dltensor"), (2, b"dltensor_versioned")):
+        if _api.PyCapsule_IsValid(capsule, name):
+            address = _api.PyCapsule_GetPointer(capsule, name)
+            check(lib.tw_tensor_from_dlpack(address, form, out))
+    if writable and out.flags & 1:
+        raise ValueError("the memory to be written is read-only")
+    return out, (source, capsule)  # the capsule's own destructor calls the deleter
+
+
+# --- Objects --------------------------------------------------------------------------------
+
+
+class Device(Handle):
+    _destroy = "tw_device_destroy"
+
+    def __init__(self, kind="host", ordinal=0):
+        self.kind = {"host": 1, "cuda": 2}[kind]
+        super().__init__(lib.tw_device_create, self.kind, ordinal)
+
+    def info(self):
+        out = struct("device_info")
+        check(lib.tw_device_get_info(self.handle, out))
+        return out
+
+    def stream(self, cuda_stream=None):
+        """A stream of its own, or around the caller's: torch's is current_stream().cuda_stream."""
+        return Stream(self, cuda_stream)
+
+    def _here(self, source, writable=False):
+        """An operand, which must be in this kind of device's memory."""
+        out, keep = tensor(source, writable)
+        if out.device_kind != self.kind:
+            where = {1: "the CPU", 2: "a GPU"}
+            raise ValueError(f"the tensor is in memory of {where[out.device_kind]} and the device is "
+                             f"{where[self.kind]}")
+        return out, keep
+
+    def copy(self, src, dst):
+        """dst[...] = src[...], of one shape and any strides."""
+        (s, keep), (d, kept) = self._here(src), self._here(dst, True)
+        if list(s.shape) != list(d.shape) or s.rank != d.rank or s.dtype != d.dtype:
+            raise ValueError("src and dst differ in shape or element type")
+        rank = max(s.rank, 1)
+        desc = struct("copy_desc", dtype=s.dtype, rank=rank, shape=(s.shape[:s.rank] or [1]),
+                      src_stride=(s.stride[:s.rank] or [1]), dst_stride=(d.stride[:d.rank] or [1]))
+        return Plan(self, "copy", desc, (keep, kept), src=s.address, dst=d.address)
+
+    def _rows(self, op, table, index, packed):
+        (t, k0), (i, k1) = self._here(table, op == "scatter"), self._here(index)
+        p, k2 = self._here(packed, op == "gather")
+        if t.rank != 2 or p.rank != 2 or i.rank != 1 or {t.stride[1], p.stride[1], i.stride[0]} != {1}:
+            raise ValueError("table and packed rows are matrices, the index a vector, rows contiguous")
+        if p.shape[0] != i.shape[0] or p.shape[1] != t.shape[1] or p.dtype != t.dtype:
+            raise ValueError("the packed matrix has not a row of the table's form for each index")
+        desc = struct("rows_desc", dtype=t.dtype, index_dtype=i.dtype, table_rows=t.shape[0],
+                      table_pitch=t.stride[0], columns=t.shape[1], count=i.shape[0],
+                      packed_pitch=p.stride[0])
+        return Plan(self, op, desc, (k0, k1, k2), "rows_args", table=t.address, index=i.address,
+                    packed=p.address)
+
+    def gather(self, table, index, out):
+        """out[i] = table[index[i]]"""
+        return self._rows("gather", table, index, out)
+
+    def scatter(self, packed, index, out):
+        """out[index[i]] = packed[i]"""
+        return self._rows("scatter", out, index, packed)
+
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0):
+        """out = alpha a b + beta out, of matrices with one contiguous dimension each."""
+        (ta, k0), (tb, k1), (td, k2) = self._here(a), self._here(b), self._here(out, True)
+        if {ta.rank, tb.rank, td.rank} != {2} or ta.dtype != tb.dtype or ta.shape[1] != tb.shape[0] \
+                or list(td.shape[:2]) != [ta.shape[0], tb.shape[1]]:
+            raise ValueError("a (m x k), b (k x n), out (m x n), a and b of one element type")
+        orders = [_order(t) for t in (ta, tb, td)]
+        desc = struct("gemm_desc", ab_dtype=ta.dtype, d_dtype=td.dtype, m=ta.shape[0],
+                      n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0], b_order=orders[1][0],
+                      d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1], ldc=orders[2][1],
+                      ldd=orders[2][1])
+        return Plan(self, "gemm", desc, (k0, k1, k2), alpha=alpha, beta=beta, a=ta.address,
+                    b=tb.address, c=td.address if beta else 0, d=td.address)
+
+
+def _order(t):
+    """(TW_ROW_MAJOR or TW_COLUMN_MAJOR, leading dimension) of a matrix."""
+    for order, (fast, slow) in enumerate(((1, 0), (0, 1))):
+        if t.stride[fast] == 1 or t.shape[fast] == 1:
+            return order, max(t.stride[slow] if t.shape[slow] > 1 else 0, t.shape[fast])
+    raise ValueError("neither the rows nor the columns of a matrix are contiguous")
+
+
+class Stream(Handle):
+    _destroy = "tw_stream_destroy"
+
+    def __init__(self, device, cuda_stream=None):
+        self.device = device
+        if cuda_stream is None:
+            super().__init__(lib.tw_stream_create, device.handle)
+        else:
+            super().__init__(lib.tw_stream_create_from, device.handle, cuda_stream)
+
+    def synchronize(self):
+        check(lib.tw_stream_synchronize(self.handle))
+
+
+class Plan(Handle):
+    """An operation, made once and run many times; run() may bring other addresses."""
+    _destroy = "tw_plan_destroy"
+
+    def __init__(self, device, op, desc, operands, args=None, **fields):
+        super().__init__(getattr(lib, f"tw_{op}_plan"), device.handle, desc)
+        self.device, self.op, self.operands = device, op, operands
+        self.args = struct(args or f"{op}_args", **fields)
+
+    def run(self, stream, **fields):
+        for field, new in fields.items():
+            setattr(self.args, field, new)
+        check(getattr(lib, f"tw_{self.op}_run")(self.handle, stream.handle, self.args))
+        return self
+
+    def explain(self):
+        return self._text(lib.tw_plan_explain)
+
+
+class Layout(Handle):
+    _destroy = "tw_layout_destroy"
+
+    def __init__(self, text):
+        super().__init__(lib.tw_layout_parse, text.encode())
+
+    def __str__(self):
+        return self._text(lib.tw_layout_format)

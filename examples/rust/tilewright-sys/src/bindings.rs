@@ -1,0 +1,1221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by examples/bindings.py from capi/tilewright.h, which documents every name.
+use std::os::raw::{c_char, c_void};
+
+pub type tw_status = i32;
+pub type tw_log_level = i32;
+pub type tw_dtype = i32;
+pub type tw_device_kind = i32;
+pub type tw_paint = i32;
+pub type tw_dlpack_form = i32;
+pub type tw_arch = i32;
+pub type tw_interleave = i32;
+pub type tw_swizzle = i32;
+pub type tw_l2_promotion = i32;
+pub type tw_oob_fill = i32;
+pub type tw_tensor_map_kind = i32;
+pub type tw_op = i32;
+pub type tw_order = i32;
+
+pub const TW_VERSION_MAJOR: u32 = 0;
+pub const TW_VERSION_MINOR: u32 = 1;
+pub const TW_VERSION_PATCH: u32 = 0;
+pub const TW_FREE: i64 = i64::MIN;
+pub const TW_OK: tw_status = 0;
+pub const TW_ERROR_NO_DRIVER: tw_status = 1;
+pub const TW_ERROR_DRIVER_TOO_OLD: tw_status = 2;
+pub const TW_ERROR_NO_DEVICE: tw_status = 3;
+pub const TW_ERROR_UNSUPPORTED_DEVICE: tw_status = 4;
+pub const TW_ERROR_NO_KERNEL_IMAGE: tw_status = 5;
+pub const TW_ERROR_NOT_BUILT: tw_status = 6;
+pub const TW_ERROR_INVALID_ARGUMENT: tw_status = 100;
+pub const TW_ERROR_STRUCT_SIZE: tw_status = 101;
+pub const TW_ERROR_PARSE: tw_status = 102;
+pub const TW_ERROR_OVERFLOW: tw_status = 103;
+pub const TW_ERROR_CAPACITY: tw_status = 104;
+pub const TW_ERROR_RULE: tw_status = 105;
+pub const TW_ERROR_MISALIGNED: tw_status = 106;
+pub const TW_ERROR_OVERLAP: tw_status = 107;
+pub const TW_ERROR_WRONG_DEVICE: tw_status = 108;
+pub const TW_ERROR_INVALID_IMAGE: tw_status = 109;
+pub const TW_ERROR_NOT_FOUND: tw_status = 110;
+pub const TW_ERROR_BUFFER_TOO_SMALL: tw_status = 111;
+pub const TW_ERROR_NOT_A_LAYOUT: tw_status = 112;
+pub const TW_ERROR_UNSUPPORTED: tw_status = 200;
+pub const TW_ERROR_NOT_READY: tw_status = 300;
+pub const TW_ERROR_DEVICE_CLOSED: tw_status = 301;
+pub const TW_ERROR_FORKED: tw_status = 302;
+pub const TW_ERROR_CAPTURE: tw_status = 303;
+pub const TW_ERROR_SHUTDOWN: tw_status = 304;
+pub const TW_ERROR_OUT_OF_MEMORY: tw_status = 400;
+pub const TW_ERROR_DEVICE_LOST: tw_status = 401;
+pub const TW_ERROR_DRIVER: tw_status = 402;
+pub const TW_ERROR_INTERNAL: tw_status = 500;
+pub const TW_LOG_ERROR: tw_log_level = 1;
+pub const TW_LOG_WARNING: tw_log_level = 2;
+pub const TW_LOG_INFO: tw_log_level = 3;
+pub const TW_LOG_DEBUG: tw_log_level = 4;
+pub const TW_DTYPE_U8: tw_dtype = 1;
+pub const TW_DTYPE_I8: tw_dtype = 2;
+pub const TW_DTYPE_U16: tw_dtype = 3;
+pub const TW_DTYPE_I16: tw_dtype = 4;
+pub const TW_DTYPE_U32: tw_dtype = 5;
+pub const TW_DTYPE_I32: tw_dtype = 6;
+pub const TW_DTYPE_U64: tw_dtype = 7;
+pub const TW_DTYPE_I64: tw_dtype = 8;
+pub const TW_DTYPE_B128: tw_dtype = 9;
+pub const TW_DTYPE_F16: tw_dtype = 20;
+pub const TW_DTYPE_BF16: tw_dtype = 21;
+pub const TW_DTYPE_F32: tw_dtype = 22;
+pub const TW_DTYPE_F64: tw_dtype = 23;
+pub const TW_DTYPE_TF32: tw_dtype = 24;
+pub const TW_DTYPE_F8E4M3: tw_dtype = 25;
+pub const TW_DTYPE_F8E5M2: tw_dtype = 26;
+pub const TW_DTYPE_F32_FTZ: tw_dtype = 40;
+pub const TW_DTYPE_TF32_FTZ: tw_dtype = 41;
+pub const TW_DTYPE_U4X16_ALIGN8B: tw_dtype = 42;
+pub const TW_DTYPE_U4X16_ALIGN16B: tw_dtype = 43;
+pub const TW_DTYPE_U6X16_ALIGN16B: tw_dtype = 44;
+pub const TW_DEVICE_HOST: tw_device_kind = 1;
+pub const TW_DEVICE_CUDA: tw_device_kind = 2;
+pub const TW_FEATURE_HOST: tw_device_kind = 1;
+pub const TW_FEATURE_TMA: tw_device_kind = 2;
+pub const TW_FEATURE_MMA: tw_device_kind = 4;
+pub const TW_FEATURE_WGMMA: tw_device_kind = 8;
+pub const TW_FEATURE_GATHER4: tw_device_kind = 16;
+pub const TW_FEATURE_SCATTER4: tw_device_kind = 32;
+pub const TW_FEATURE_TCGEN05: tw_device_kind = 64;
+pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
+pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
+pub const TW_PAINT_NONE: tw_paint = 0;
+pub const TW_PAINT_BANKS: tw_paint = 1;
+pub const TW_PAINT_INDEX: tw_paint = 2;
+pub const TW_TENSOR_READ_ONLY: i32 = 1;
+pub const TW_DLPACK_TENSOR: tw_dlpack_form = 1;
+pub const TW_DLPACK_VERSIONED: tw_dlpack_form = 2;
+pub const TW_ARCH_SM_90: tw_arch = 90;
+pub const TW_ARCH_SM_100: tw_arch = 100;
+pub const TW_ARCH_SM_103: tw_arch = 103;
+pub const TW_ARCH_SM_110: tw_arch = 110;
+pub const TW_ARCH_SM_120: tw_arch = 120;
+pub const TW_INTERLEAVE_NONE: tw_interleave = 0;
+pub const TW_INTERLEAVE_16B: tw_interleave = 1;
+pub const TW_INTERLEAVE_32B: tw_interleave = 2;
+pub const TW_SWIZZLE_NONE: tw_swizzle = 0;
+pub const TW_SWIZZLE_32B: tw_swizzle = 1;
+pub const TW_SWIZZLE_64B: tw_swizzle = 2;
+pub const TW_SWIZZLE_128B: tw_swizzle = 3;
+pub const TW_SWIZZLE_128B_ATOM_32B: tw_swizzle = 4;
+pub const TW_SWIZZLE_128B_ATOM_32B_FLIP_8B: tw_swizzle = 5;
+pub const TW_SWIZZLE_128B_ATOM_64B: tw_swizzle = 6;
+pub const TW_L2_PROMOTION_NONE: tw_l2_promotion = 0;
+pub const TW_L2_PROMOTION_64B: tw_l2_promotion = 1;
+pub const TW_L2_PROMOTION_128B: tw_l2_promotion = 2;
+pub const TW_L2_PROMOTION_256B: tw_l2_promotion = 3;
+pub const TW_OOB_FILL_ZERO: tw_oob_fill = 0;
+pub const TW_OOB_FILL_NAN: tw_oob_fill = 1;
+pub const TW_TENSOR_MAP_TILED: tw_tensor_map_kind = 0;
+pub const TW_TENSOR_MAP_IM2COL: tw_tensor_map_kind = 1;
+pub const TW_TENSOR_MAP_IM2COL_WIDE: tw_tensor_map_kind = 2;
+pub const TW_LAUNCH_PROGRAMMATIC: i32 = 1;
+pub const TW_OP_COPY: tw_op = 1;
+pub const TW_OP_PREFETCH: tw_op = 2;
+pub const TW_OP_GATHER: tw_op = 3;
+pub const TW_OP_SCATTER: tw_op = 4;
+pub const TW_OP_GEMM: tw_op = 5;
+pub const TW_MAX_RANK: i32 = 8;
+pub const TW_ROW_MAJOR: tw_order = 0;
+pub const TW_COLUMN_MAJOR: tw_order = 1;
+
+/// A type of which only pointers exist, neither Send nor Sync by itself.
+macro_rules! opaque {
+    ($($name:ident),* $(,)?) => {$(
+        #[repr(C)]
+        pub struct $name {
+            _data: [u8; 0],
+            _marker: std::marker::PhantomData<(*mut u8, std::marker::PhantomPinned)>,
+        }
+    )*};
+}
+opaque!(
+    tw_device,
+    tw_stream,
+    tw_event,
+    tw_layout,
+    tw_tensor_map,
+    tw_module,
+    tw_kernel,
+    tw_plan,
+    tw_tuple,
+    tw_tiler,
+    tw_linear,
+    CUstream_st,
+    CUctx_st,
+);
+
+pub type tw_log_callback =
+    Option<unsafe extern "C" fn(user: *mut c_void, level: tw_log_level, message: *const c_char)>;
+pub type tw_release_callback =
+    Option<unsafe extern "C" fn(user: *mut c_void)>;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_error_info {
+    pub struct_size: u32,
+    pub status: tw_status,
+    pub driver_result: i32,
+    pub index: i32,
+    pub argument: *const c_char,
+    pub rule: *const c_char,
+    pub got: i64,
+    pub limit: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_device_info {
+    pub struct_size: u32,
+    pub kind: tw_device_kind,
+    pub ordinal: i32,
+    pub compute_major: i32,
+    pub compute_minor: i32,
+    pub driver_version: i32,
+    pub sm_count: i32,
+    pub max_dynamic_smem_bytes: i32,
+    pub total_memory_bytes: u64,
+    pub l2_bytes: u64,
+    pub features: u32,
+    pub name: [c_char; 108],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_tensor {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub device_kind: tw_device_kind,
+    pub ordinal: i32,
+    pub rank: i32,
+    pub flags: u32,
+    pub address: u64,
+    pub shape: [i64; 8],
+    pub stride: [i64; 8],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_tensor_map_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub rank: i32,
+    pub interleave: tw_interleave,
+    pub swizzle: tw_swizzle,
+    pub l2_promotion: tw_l2_promotion,
+    pub oob_fill: tw_oob_fill,
+    pub kind: tw_tensor_map_kind,
+    pub global_address: u64,
+    pub global_dim: [u64; 5],
+    pub global_strides: [u64; 5],
+    pub box_dim: [u32; 5],
+    pub element_strides: [u32; 5],
+    pub wide_mode: i32,
+    pub channels_per_pixel: u32,
+    pub pixels_per_column: u32,
+    pub lower_corner: [i32; 3],
+    pub upper_corner: [i32; 3],
+    pub reserved: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_rule_violation {
+    pub struct_size: u32,
+    pub index: i32,
+    pub rule: *const c_char,
+    pub argument: *const c_char,
+    pub got: i64,
+    pub limit: i64,
+    pub message: [c_char; 472],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_tile_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub rank: i32,
+    pub swizzle: tw_swizzle,
+    pub l2_promotion: tw_l2_promotion,
+    pub oob_fill: tw_oob_fill,
+    pub multicast: i32,
+    pub free_start: u32,
+    pub global_address: u64,
+    pub shape: [i64; 8],
+    pub stride: [i64; 8],
+    pub tile: [i64; 8],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_kernel_info {
+    pub struct_size: u32,
+    pub registers: i32,
+    pub static_smem_bytes: i32,
+    pub local_bytes: i32,
+    pub max_threads: i32,
+    pub binary_version: i32,
+    pub param_count: i32,
+    pub param_bytes: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_launch_desc {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub cluster: [u32; 3],
+    pub dynamic_smem_bytes: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_plan_info {
+    pub struct_size: u32,
+    pub op: tw_op,
+    pub kernel: *const c_char,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub cluster: [u32; 3],
+    pub tile: [u32; 3],
+    pub stages: u32,
+    pub dynamic_smem_bytes: u32,
+    pub boxes_loaded: u64,
+    pub boxes_stored: u64,
+    pub boxes_prefetched: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    pub flops: u64,
+    pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_copy_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub rank: i32,
+    pub src_alignment: u32,
+    pub dst_alignment: u32,
+    pub max_sms: u32,
+    pub shape: [i64; 8],
+    pub src_stride: [i64; 8],
+    pub dst_stride: [i64; 8],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_copy_args {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub src: u64,
+    pub dst: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_prefetch_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub rows: i64,
+    pub columns: i64,
+    pub pitch: i64,
+    pub alignment: u32,
+    pub max_sms: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_prefetch_args {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub src: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_rows_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub index_dtype: tw_dtype,
+    pub table_alignment: u32,
+    pub table_rows: i64,
+    pub table_pitch: i64,
+    pub column: i64,
+    pub columns: i64,
+    pub count: i64,
+    pub packed_pitch: i64,
+    pub packed_alignment: u32,
+    pub max_sms: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_rows_args {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub table: u64,
+    pub index: u64,
+    pub packed: u64,
+    pub count: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_gemm_desc {
+    pub struct_size: u32,
+    pub ab_dtype: tw_dtype,
+    pub d_dtype: tw_dtype,
+    pub a_order: tw_order,
+    pub b_order: tw_order,
+    pub d_order: tw_order,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    pub lda: i64,
+    pub ldb: i64,
+    pub ldc: i64,
+    pub ldd: i64,
+    pub a_alignment: u32,
+    pub b_alignment: u32,
+    pub c_alignment: u32,
+    pub d_alignment: u32,
+    pub max_sms: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_gemm_args {
+    pub struct_size: u32,
+    pub alpha: f32,
+    pub beta: f32,
+    pub reserved: u32,
+    pub a: u64,
+    pub b: u64,
+    pub c: u64,
+    pub d: u64,
+    pub m: i64,
+}
+
+extern "C" {
+    pub fn tw_version() -> u32;
+    pub fn tw_version_string() -> *const c_char;
+    pub fn tw_status_name(status: tw_status) -> *const c_char;
+    pub fn tw_status_text(status: tw_status) -> *const c_char;
+    pub fn tw_last_error() -> *const c_char;
+    pub fn tw_last_error_info(info: *mut tw_error_info) -> tw_status;
+    pub fn tw_log_set(
+        callback: tw_log_callback,
+        user: *mut c_void,
+        level: tw_log_level,
+    ) -> tw_status;
+    pub fn tw_dtype_size(dtype: tw_dtype) -> i32;
+    pub fn tw_dtype_name(dtype: tw_dtype) -> *const c_char;
+    pub fn tw_device_count(kind: tw_device_kind, count: *mut i32) -> tw_status;
+    pub fn tw_device_create(
+        kind: tw_device_kind,
+        ordinal: i32,
+        device: *mut *mut tw_device,
+    ) -> tw_status;
+    pub fn tw_device_create_from_context(
+        context: *mut CUctx_st,
+        device: *mut *mut tw_device,
+    ) -> tw_status;
+    pub fn tw_device_destroy(device: *mut tw_device);
+    pub fn tw_device_get_info(device: *mut tw_device, info: *mut tw_device_info) -> tw_status;
+    pub fn tw_malloc(device: *mut tw_device, bytes: u64, address: *mut u64) -> tw_status;
+    pub fn tw_free(device: *mut tw_device, address: u64) -> tw_status;
+    pub fn tw_stream_create(device: *mut tw_device, stream: *mut *mut tw_stream) -> tw_status;
+    pub fn tw_stream_create_from(
+        device: *mut tw_device,
+        cuda_stream: *mut CUstream_st,
+        stream: *mut *mut tw_stream,
+    ) -> tw_status;
+    pub fn tw_stream_destroy(stream: *mut tw_stream);
+    pub fn tw_stream_synchronize(stream: *mut tw_stream) -> tw_status;
+    pub fn tw_stream_query(stream: *mut tw_stream) -> tw_status;
+    pub fn tw_stream_wait_event(stream: *mut tw_stream, event: *mut tw_event) -> tw_status;
+    pub fn tw_memcpy_to_device(
+        stream: *mut tw_stream,
+        dst: u64,
+        src: *const c_void,
+        bytes: u64,
+    ) -> tw_status;
+    pub fn tw_memcpy_to_host(
+        stream: *mut tw_stream,
+        dst: *mut c_void,
+        src: u64,
+        bytes: u64,
+    ) -> tw_status;
+    pub fn tw_memcpy_on_device(stream: *mut tw_stream, dst: u64, src: u64, bytes: u64) -> tw_status;
+    pub fn tw_memset(stream: *mut tw_stream, dst: u64, value: i32, bytes: u64) -> tw_status;
+    pub fn tw_event_create(device: *mut tw_device, event: *mut *mut tw_event) -> tw_status;
+    pub fn tw_event_destroy(event: *mut tw_event);
+    pub fn tw_event_record(event: *mut tw_event, stream: *mut tw_stream) -> tw_status;
+    pub fn tw_event_synchronize(event: *mut tw_event) -> tw_status;
+    pub fn tw_event_query(event: *mut tw_event) -> tw_status;
+    pub fn tw_event_elapsed(
+        start: *mut tw_event,
+        end: *mut tw_event,
+        milliseconds: *mut f32,
+    ) -> tw_status;
+    pub fn tw_layout_parse(text: *const c_char, layout: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_create(
+        rank: i32,
+        shape: *const i64,
+        stride: *const i64,
+        layout: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_destroy(layout: *mut tw_layout);
+    pub fn tw_layout_format(
+        layout: *const tw_layout,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_layout_size(layout: *const tw_layout, size: *mut i64) -> tw_status;
+    pub fn tw_layout_cosize(layout: *const tw_layout, cosize: *mut i64) -> tw_status;
+    pub fn tw_layout_rank(layout: *const tw_layout, rank: *mut i32) -> tw_status;
+    pub fn tw_layout_depth(layout: *const tw_layout, depth: *mut i32) -> tw_status;
+    pub fn tw_layout_leaves(layout: *const tw_layout, leaves: *mut i32) -> tw_status;
+    pub fn tw_layout_mode(
+        layout: *const tw_layout,
+        mode: i32,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_crd2idx(
+        layout: *const tw_layout,
+        coord: *const i64,
+        count: i32,
+        index: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_crd2crd(
+        layout: *const tw_layout,
+        coord: *const i64,
+        count: i32,
+        out: *mut i64,
+        capacity: i32,
+        written: *mut i32,
+    ) -> tw_status;
+    pub fn tw_layout_idx2crd(
+        layout: *const tw_layout,
+        linear: i64,
+        coord: *mut i64,
+        capacity: i32,
+    ) -> tw_status;
+    pub fn tw_layout_find(layout: *const tw_layout, index: i64, linear: *mut i64) -> tw_status;
+    pub fn tw_layout_local_tile(
+        layout: *const tw_layout,
+        rank: i32,
+        tile: *const i64,
+        coord: *const i64,
+        out: *mut *mut tw_layout,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_tuple_parse(text: *const c_char, tuple: *mut *mut tw_tuple) -> tw_status;
+    pub fn tw_tuple_create(count: i32, values: *const i64, tuple: *mut *mut tw_tuple) -> tw_status;
+    pub fn tw_tuple_destroy(tuple: *mut tw_tuple);
+    pub fn tw_tuple_format(
+        tuple: *const tw_tuple,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_tuple_values(
+        tuple: *const tw_tuple,
+        values: *mut i64,
+        capacity: i32,
+        written: *mut i32,
+    ) -> tw_status;
+    pub fn tw_tuple_product(tuple: *const tw_tuple, product: *mut i64) -> tw_status;
+    pub fn tw_tuple_congruent(a: *const tw_tuple, b: *const tw_tuple, yes: *mut i32) -> tw_status;
+    pub fn tw_tuple_weakly_congruent(
+        a: *const tw_tuple,
+        b: *const tw_tuple,
+        yes: *mut i32,
+    ) -> tw_status;
+    pub fn tw_tuple_compatible(a: *const tw_tuple, b: *const tw_tuple, yes: *mut i32) -> tw_status;
+    pub fn tw_tuple_elem_less(
+        coord: *const tw_tuple,
+        shape: *const tw_tuple,
+        yes: *mut i32,
+    ) -> tw_status;
+    pub fn tw_tuple_prefix_product(shape: *const tw_tuple, out: *mut *mut tw_tuple) -> tw_status;
+    pub fn tw_tuple_inner_product(
+        a: *const tw_tuple,
+        b: *const tw_tuple,
+        product: *mut i64,
+    ) -> tw_status;
+    pub fn tw_tuple_shape_div(
+        a: *const tw_tuple,
+        b: *const tw_tuple,
+        out: *mut *mut tw_tuple,
+    ) -> tw_status;
+    pub fn tw_tuple_ceil_div(
+        shape: *const tw_tuple,
+        tile: *const tw_tuple,
+        out: *mut *mut tw_tuple,
+    ) -> tw_status;
+    pub fn tw_tiler_parse(text: *const c_char, tiler: *mut *mut tw_tiler) -> tw_status;
+    pub fn tw_tiler_create(rank: i32, extents: *const i64, tiler: *mut *mut tw_tiler) -> tw_status;
+    pub fn tw_tiler_from_layout(layout: *const tw_layout, tiler: *mut *mut tw_tiler) -> tw_status;
+    pub fn tw_tiler_by_mode(
+        rank: i32,
+        entries: *const *const tw_tiler,
+        tiler: *mut *mut tw_tiler,
+    ) -> tw_status;
+    pub fn tw_tiler_destroy(tiler: *mut tw_tiler);
+    pub fn tw_tiler_format(
+        tiler: *const tw_tiler,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_layout_make_left(shape: *const tw_tuple, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_make_right(shape: *const tw_tuple, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_make_ordered(
+        shape: *const tw_tuple,
+        order: *const tw_tuple,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_make_like(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_make_identity(shape: *const tw_tuple, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_make_tv(
+        threads: *const tw_layout,
+        values: *const tw_layout,
+        tiler: *mut *mut tw_tuple,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_domain_distribute(
+        shape: *const tw_tuple,
+        size: i64,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_shape(layout: *const tw_layout, shape: *mut *mut tw_tuple) -> tw_status;
+    pub fn tw_layout_stride(layout: *const tw_layout, stride: *mut *mut tw_tuple) -> tw_status;
+    pub fn tw_layout_swizzle(
+        layout: *const tw_layout,
+        bits: *mut i32,
+        base: *mut i32,
+        shift: *mut i32,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_at(
+        layout: *const tw_layout,
+        coord: *const tw_tuple,
+        index: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_at_coord(
+        layout: *const tw_layout,
+        coord: *const tw_tuple,
+        out: *mut *mut tw_tuple,
+    ) -> tw_status;
+    pub fn tw_layout_is_injective(layout: *const tw_layout, yes: *mut i32) -> tw_status;
+    pub fn tw_layout_is_surjective(layout: *const tw_layout, yes: *mut i32) -> tw_status;
+    pub fn tw_layout_is_contiguous(layout: *const tw_layout, yes: *mut i32) -> tw_status;
+    pub fn tw_layout_max_alignment(layout: *const tw_layout, elements: *mut i64) -> tw_status;
+    pub fn tw_layout_max_common_vector(
+        a: *const tw_layout,
+        b: *const tw_layout,
+        elements: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_coalesce(
+        layout: *const tw_layout,
+        profile: *const tw_tuple,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_filter(
+        layout: *const tw_layout,
+        profile: *const tw_tuple,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_filter_zeros(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_flatten(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_group_modes(
+        layout: *const tw_layout,
+        begin: i32,
+        end: i32,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_append(
+        layout: *const tw_layout,
+        mode: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_prepend(
+        layout: *const tw_layout,
+        mode: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_replace(
+        layout: *const tw_layout,
+        index: i32,
+        with: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_select(
+        layout: *const tw_layout,
+        count: i32,
+        modes: *const i32,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_take(
+        layout: *const tw_layout,
+        begin: i32,
+        end: i32,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_composition(
+        a: *const tw_layout,
+        b: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_composition_tiler(
+        a: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_complement(
+        layout: *const tw_layout,
+        cosize: i64,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_right_inverse(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_left_inverse(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_logical_divide(
+        layout: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_zipped_divide(
+        layout: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_tiled_divide(
+        layout: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_flat_divide(
+        layout: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_logical_product(
+        a: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_zipped_product(
+        a: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_tiled_product(
+        a: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_flat_product(
+        a: *const tw_layout,
+        tiler: *const tw_tiler,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_blocked_product(
+        a: *const tw_layout,
+        b: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_raked_product(
+        a: *const tw_layout,
+        b: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_tile_to_shape(
+        block: *const tw_layout,
+        shape: *const tw_tuple,
+        order: *const tw_tuple,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_max_common_layout(
+        a: *const tw_layout,
+        b: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_nullspace(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_slice(
+        layout: *const tw_layout,
+        coord: *const tw_tuple,
+        out: *mut *mut tw_layout,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_dice(
+        layout: *const tw_layout,
+        coord: *const tw_tuple,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_domain_offset(
+        layout: *const tw_layout,
+        coord: *const tw_tuple,
+        out: *mut *mut tw_layout,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_tile(
+        layout: *const tw_layout,
+        tiler: *const tw_tiler,
+        coord: *const tw_tuple,
+        out: *mut *mut tw_layout,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_local_partition(
+        layout: *const tw_layout,
+        threads: *const tw_layout,
+        thread: i64,
+        out: *mut *mut tw_layout,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_swizzled(
+        layout: *const tw_layout,
+        bits: i32,
+        base: i32,
+        shift: i32,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_unswizzled(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_swizzle_apply(bits: i32, base: i32, shift: i32, x: i64, out: *mut i64) -> tw_status;
+    pub fn tw_swizzle_recast(
+        bits: *mut i32,
+        base: *mut i32,
+        shift: *mut i32,
+        from_bits: i64,
+        to_bits: i64,
+    ) -> tw_status;
+    pub fn tw_layout_upcast(
+        layout: *const tw_layout,
+        n: i64,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_downcast(
+        layout: *const tw_layout,
+        n: i64,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_recast(
+        layout: *const tw_layout,
+        from_bits: i64,
+        to_bits: i64,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_partition_tv(
+        tensor: *const tw_layout,
+        tile: *const tw_tuple,
+        tv: *const tw_layout,
+        thread: i64,
+        out: *mut *mut tw_layout,
+        offset: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_partition_tma(
+        tensor: *const tw_layout,
+        smem: *const tw_layout,
+        tile: *const tw_tuple,
+        coord: *const tw_tuple,
+        ctas: i64,
+        cta: i64,
+        r#box: *mut i64,
+        capacity: i32,
+        boxes: *mut *mut tw_layout,
+        slots: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_layout_bank_passes(
+        layout: *const tw_layout,
+        element_bits: i32,
+        tv: *const tw_layout,
+        access_bytes: i32,
+        passes: *mut i64,
+        least: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_default_shared(
+        rows: i64,
+        columns: i64,
+        element_bits: i32,
+        swizzle_bytes: *mut i32,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_linear_parse(text: *const c_char, linear: *mut *mut tw_linear) -> tw_status;
+    pub fn tw_linear_destroy(linear: *mut tw_linear);
+    pub fn tw_linear_format(
+        linear: *const tw_linear,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_linear_blocked(
+        rank: i32,
+        shape: *const i64,
+        size_per_thread: *const i64,
+        threads_per_warp: *const i64,
+        warps_per_cta: *const i64,
+        order: *const i32,
+        out: *mut *mut tw_linear,
+    ) -> tw_status;
+    pub fn tw_linear_slice(
+        parent: *const tw_linear,
+        dim: i32,
+        out: *mut *mut tw_linear,
+    ) -> tw_status;
+    pub fn tw_linear_resize(
+        linear: *const tw_linear,
+        shape: *const tw_tuple,
+        out: *mut *mut tw_linear,
+    ) -> tw_status;
+    pub fn tw_linear_compose(
+        outer: *const tw_linear,
+        inner: *const tw_linear,
+        out: *mut *mut tw_linear,
+    ) -> tw_status;
+    pub fn tw_linear_inverse(linear: *const tw_linear, out: *mut *mut tw_linear) -> tw_status;
+    pub fn tw_linear_at(
+        linear: *const tw_linear,
+        reg: i64,
+        lane: i64,
+        warp: i64,
+        block: i64,
+        coord: *mut i64,
+        capacity: i32,
+        written: *mut i32,
+    ) -> tw_status;
+    pub fn tw_linear_from_layout(
+        layout: *const tw_layout,
+        shape: *const tw_tuple,
+        out: *mut *mut tw_linear,
+    ) -> tw_status;
+    pub fn tw_linear_to_layout(linear: *const tw_linear, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_linear_gather4(
+        linear: *const tw_linear,
+        per_warp: *mut i64,
+        warps: *mut i64,
+    ) -> tw_status;
+    pub fn tw_layout_draw(
+        layout: *const tw_layout,
+        paint: tw_paint,
+        element_bits: i32,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_layout_draw_tv(
+        tv: *const tw_layout,
+        tile: *const tw_tuple,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_layout_draw_boxes(
+        tensor: *const tw_layout,
+        r#box: *const i64,
+        boxes: *const tw_layout,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_tensor_init(tensor: *mut tw_tensor) -> tw_status;
+    pub fn tw_tensor_from_dlpack(
+        dlpack: *const c_void,
+        form: tw_dlpack_form,
+        tensor: *mut tw_tensor,
+    ) -> tw_status;
+    pub fn tw_tensor_to_dlpack(
+        tensor: *const tw_tensor,
+        form: tw_dlpack_form,
+        release: tw_release_callback,
+        user: *mut c_void,
+        managed: *mut *mut c_void,
+    ) -> tw_status;
+    pub fn tw_tensor_map_desc_init(desc: *mut tw_tensor_map_desc) -> tw_status;
+    pub fn tw_tensor_map_check(
+        desc: *const tw_tensor_map_desc,
+        arch: tw_arch,
+        violations: *mut tw_rule_violation,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_tensor_map_propose(
+        desc: *const tw_tensor_map_desc,
+        arch: tw_arch,
+        proposed: *mut tw_tensor_map_desc,
+    ) -> tw_status;
+    pub fn tw_tensor_map_encode(
+        desc: *const tw_tensor_map_desc,
+        arch: tw_arch,
+        bytes: *mut c_void,
+    ) -> tw_status;
+    pub fn tw_tensor_map_decode(bytes: *const c_void, desc: *mut tw_tensor_map_desc) -> tw_status;
+    pub fn tw_tensor_map_create(
+        device: *mut tw_device,
+        desc: *const tw_tensor_map_desc,
+        map: *mut *mut tw_tensor_map,
+    ) -> tw_status;
+    pub fn tw_tile_desc_init(desc: *mut tw_tile_desc) -> tw_status;
+    pub fn tw_tensor_map_create_tile(
+        device: *mut tw_device,
+        desc: *const tw_tile_desc,
+        shared: *const tw_layout,
+        map: *mut *mut tw_tensor_map,
+    ) -> tw_status;
+    pub fn tw_tensor_map_boxes(map: *const tw_tensor_map, boxes: *mut i32) -> tw_status;
+    pub fn tw_tensor_map_box(
+        map: *const tw_tensor_map,
+        start: *const i64,
+        index: i32,
+        coord: *mut i32,
+        shared_offset: *mut u64,
+    ) -> tw_status;
+    pub fn tw_tensor_map_rebind(map: *mut tw_tensor_map, global_address: u64) -> tw_status;
+    pub fn tw_tensor_map_resize(map: *mut tw_tensor_map, dimension: i32, extent: u64) -> tw_status;
+    pub fn tw_tensor_map_destroy(map: *mut tw_tensor_map);
+    pub fn tw_tensor_map_bytes(map: *const tw_tensor_map, bytes: *mut c_void) -> tw_status;
+    pub fn tw_tensor_map_get_desc(
+        map: *const tw_tensor_map,
+        desc: *mut tw_tensor_map_desc,
+    ) -> tw_status;
+    pub fn tw_tensor_map_coordinates(
+        map: *const tw_tensor_map,
+        layout: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_tensor_map_explain(
+        map: *const tw_tensor_map,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_tensor_map_draw(
+        map: *const tw_tensor_map,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_module_load(
+        device: *mut tw_device,
+        image: *const c_void,
+        size: usize,
+        module: *mut *mut tw_module,
+    ) -> tw_status;
+    pub fn tw_module_destroy(module: *mut tw_module);
+    pub fn tw_kernel_get(
+        module: *mut tw_module,
+        name: *const c_char,
+        kernel: *mut *mut tw_kernel,
+    ) -> tw_status;
+    pub fn tw_kernel_destroy(kernel: *mut tw_kernel);
+    pub fn tw_kernel_get_info(kernel: *mut tw_kernel, info: *mut tw_kernel_info) -> tw_status;
+    pub fn tw_kernel_occupancy(
+        kernel: *mut tw_kernel,
+        desc: *const tw_launch_desc,
+        blocks_per_sm: *mut i32,
+        clusters: *mut i32,
+    ) -> tw_status;
+    pub fn tw_launch_desc_init(desc: *mut tw_launch_desc) -> tw_status;
+    pub fn tw_launch(
+        stream: *mut tw_stream,
+        kernel: *mut tw_kernel,
+        desc: *const tw_launch_desc,
+        param_count: u32,
+        param_sizes: *const u32,
+        params: *const c_void,
+    ) -> tw_status;
+    pub fn tw_copy_desc_init(desc: *mut tw_copy_desc) -> tw_status;
+    pub fn tw_copy_args_init(args: *mut tw_copy_args) -> tw_status;
+    pub fn tw_prefetch_desc_init(desc: *mut tw_prefetch_desc) -> tw_status;
+    pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
+    pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
+    pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
+    pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
+    pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
+    pub fn tw_copy_plan(
+        device: *mut tw_device,
+        desc: *const tw_copy_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_copy_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_copy_args,
+    ) -> tw_status;
+    pub fn tw_prefetch_plan(
+        device: *mut tw_device,
+        desc: *const tw_prefetch_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_prefetch_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_prefetch_args,
+    ) -> tw_status;
+    pub fn tw_gather_plan(
+        device: *mut tw_device,
+        desc: *const tw_rows_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gather_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_rows_args,
+    ) -> tw_status;
+    pub fn tw_scatter_plan(
+        device: *mut tw_device,
+        desc: *const tw_rows_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_scatter_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_rows_args,
+    ) -> tw_status;
+    pub fn tw_gemm_plan(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gemm_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_gemm_args,
+    ) -> tw_status;
+    pub fn tw_plan_destroy(plan: *mut tw_plan);
+    pub fn tw_plan_get_info(plan: *const tw_plan, info: *mut tw_plan_info) -> tw_status;
+    pub fn tw_plan_explain(
+        plan: *const tw_plan,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+}
+
+/// Every struct's size, alignment and offsets are the C compiler's.
+#[cfg(test)]
+mod layouts {
+    use std::mem::{align_of, size_of, MaybeUninit};
+    use std::ptr::addr_of;
+
+    macro_rules! layout {
+        ($name:ident, $size:expr, $align:expr, $($field:ident: $offset:expr),*) => {
+            #[test]
+            fn $name() {
+                assert_eq!(size_of::<super::$name>(), $size);
+                assert_eq!(align_of::<super::$name>(), $align);
+                let value = MaybeUninit::<super::$name>::uninit();
+                let start = value.as_ptr();
+                $(assert_eq!(
+                    unsafe { addr_of!((*start).$field) } as usize - start as usize,
+                    $offset,
+                    stringify!($field)
+                );)*
+            }
+        };
+    }
+
+    layout!(
+        tw_error_info, 48, 8, struct_size: 0, status: 4, driver_result: 8, index: 12, argument:
+        16, rule: 24, got: 32, limit: 40
+    );
+
+    layout!(
+        tw_device_info, 160, 8, struct_size: 0, kind: 4, ordinal: 8, compute_major: 12,
+        compute_minor: 16, driver_version: 20, sm_count: 24, max_dynamic_smem_bytes: 28,
+        total_memory_bytes: 32, l2_bytes: 40, features: 48, name: 52
+    );
+
+    layout!(
+        tw_tensor, 160, 8, struct_size: 0, dtype: 4, device_kind: 8, ordinal: 12, rank: 16,
+        flags: 20, address: 24, shape: 32, stride: 96
+    );
+
+    layout!(
+        tw_tensor_map_desc, 200, 8, struct_size: 0, dtype: 4, rank: 8, interleave: 12, swizzle:
+        16, l2_promotion: 20, oob_fill: 24, kind: 28, global_address: 32, global_dim: 40,
+        global_strides: 80, box_dim: 120, element_strides: 140, wide_mode: 160,
+        channels_per_pixel: 164, pixels_per_column: 168, lower_corner: 172, upper_corner: 184,
+        reserved: 196
+    );
+
+    layout!(
+        tw_rule_violation, 512, 8, struct_size: 0, index: 4, rule: 8, argument: 16, got: 24,
+        limit: 32, message: 40
+    );
+
+    layout!(
+        tw_tile_desc, 232, 8, struct_size: 0, dtype: 4, rank: 8, swizzle: 12, l2_promotion: 16,
+        oob_fill: 20, multicast: 24, free_start: 28, global_address: 32, shape: 40, stride: 104,
+        tile: 168
+    );
+
+    layout!(
+        tw_kernel_info, 32, 4, struct_size: 0, registers: 4, static_smem_bytes: 8, local_bytes:
+        12, max_threads: 16, binary_version: 20, param_count: 24, param_bytes: 28
+    );
+
+    layout!(
+        tw_launch_desc, 48, 4, struct_size: 0, flags: 4, grid: 8, block: 20, cluster: 32,
+        dynamic_smem_bytes: 44
+    );
+
+    layout!(
+        tw_plan_info, 128, 8, struct_size: 0, op: 4, kernel: 8, grid: 16, block: 28, cluster:
+        40, tile: 52, stages: 64, dynamic_smem_bytes: 68, boxes_loaded: 72, boxes_stored: 80,
+        boxes_prefetched: 88, bytes_read: 96, bytes_written: 104, flops: 112, workspace_bytes:
+        120
+    );
+
+    layout!(
+        tw_copy_desc, 216, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
+        dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152
+    );
+
+    layout!(
+        tw_copy_args, 24, 8, struct_size: 0, reserved: 4, src: 8, dst: 16
+    );
+
+    layout!(
+        tw_prefetch_desc, 40, 8, struct_size: 0, dtype: 4, rows: 8, columns: 16, pitch: 24,
+        alignment: 32, max_sms: 36
+    );
+
+    layout!(
+        tw_prefetch_args, 16, 8, struct_size: 0, reserved: 4, src: 8
+    );
+
+    layout!(
+        tw_rows_desc, 72, 8, struct_size: 0, dtype: 4, index_dtype: 8, table_alignment: 12,
+        table_rows: 16, table_pitch: 24, column: 32, columns: 40, count: 48, packed_pitch: 56,
+        packed_alignment: 64, max_sms: 68
+    );
+
+    layout!(
+        tw_rows_args, 40, 8, struct_size: 0, reserved: 4, table: 8, index: 16, packed: 24,
+        count: 32
+    );
+
+    layout!(
+        tw_gemm_desc, 104, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
+        d_order: 20, m: 24, n: 32, k: 40, lda: 48, ldb: 56, ldc: 64, ldd: 72, a_alignment: 80,
+        b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100
+    );
+
+    layout!(
+        tw_gemm_args, 56, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
+        32, d: 40, m: 48
+    );
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+use crate::error::{check, created};
+use crate::{sized, sys, text, written, Device, Result, Stream};
+use std::marker::PhantomData;
+
+/// An operation: its description, its arguments, and the two calls that take them.
+///
+/// # Safety
+/// `PLAN` must make plans that `RUN` can run.
+pub unsafe trait Operation {
+    type Desc: Copy;
+    type Args: Copy;
+    const PLAN: unsafe extern "C" fn(
+        *mut sys::tw_device,
+        *const Self::Desc,
+        *mut *mut sys::tw_plan,
+    ) -> sys::tw_status;
+    const RUN: unsafe extern "C" fn(
+        *mut sys::tw_plan,
+        *mut sys::tw_stream,
+        *const Self::Args,
+    ) -> sys::tw_status;
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident: $desc:ident, $args:ident, $plan:ident, $run:ident;)*) => {
+        /// The operations, as types for [`Plan`]: `Plan::<op::Gemm>::new(...)`.
+        pub mod op {
+            use super::*;
+            $(
+                $(#[$doc])*
+                pub enum $name {}
+                unsafe impl Operation for $name {
+                    type Desc = sys::$desc;
+                    type Args = sys::$args;
+                    const PLAN: unsafe extern "C" fn(
+                        *mut sys::tw_device,
+                        *const Self::Desc,
+                        *mut *mut sys::tw_plan,
+                    ) -> sys::tw_status = sys::$plan;
+                    const RUN: unsafe extern "C" fn(
+                        *mut sys::tw_plan,
+                        *mut sys::tw_stream,
+                        *const Self::Args,
+                    ) -> sys::tw_status = sys::$run;
+                }
+            )*
+        }
+    };
+}
+operations! {
+    /// dst[i...] = src[i...].
+    Copy: tw_copy_desc, tw_copy_args, tw_copy_plan, tw_copy_run;
+    /// Brings memory into the L2 cache.
+    Prefetch: tw_prefetch_desc, tw_prefetch_args, tw_prefetch_plan, tw_prefetch_run;
+    /// packed[i] = table[index[i]].
+    Gather: tw_rows_desc, tw_rows_args, tw_gather_plan, tw_gather_run;
+    /// table[index[i]] = packed[i].
+    Scatter: tw_rows_desc, tw_rows_args, tw_scatter_plan, tw_scatter_run;
+    /// D = alpha A B + beta C.
+    Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_run;
+}
+
+/// An operation, made once and run many times, from any number of threads.
+pub struct Plan<Op: Operation> {
+    handle: *mut sys::tw_plan,
+    _device: Device,
+    _op: PhantomData<fn(Op)>,
+}
+// "any thread": plans are immutable.
+unsafe impl<Op: Operation> Send for Plan<Op> {}
+unsafe impl<Op: Operation> Sync for Plan<Op> {}
+
+impl<Op: Operation> Plan<Op> {
+    pub fn new(device: &Device, desc: &Op::Desc) -> Result<Self> {
+        let handle = created(|out| unsafe { Op::PLAN(device.as_raw(), desc, out) })?;
+        Ok(Plan {
+            handle,
+            _device: device.clone(),
+            _op: PhantomData,
+        })
+    }
+
+    pub fn as_raw(&self) -> *mut sys::tw_plan {
+        self.handle
+    }
+
+    /// Enqueues a run.
+    ///
+    /// # Safety
+    /// The addresses in `args` must be memory of the device that stays allocated, and that nobody
+    /// else writes to, until the run is done.
+    pub unsafe fn run(&self, stream: &Stream, args: &Op::Args) -> Result<()> {
+        check(Op::RUN(self.handle, stream.as_raw(), args))
+    }
+
+    pub fn info(&self) -> Result<sys::tw_plan_info> {
+        let mut info = unsafe { sized() };
+        check(unsafe { sys::tw_plan_get_info(self.handle, &mut info) })?;
+        Ok(info)
+    }
+
+    /// The kernel's symbol.
+    pub fn kernel(&self) -> Result<String> {
+        Ok(text(self.info()?.kernel))
+    }
+
+    /// What a run will do, in words.
+    pub fn explain(&self) -> Result<String> {
+        written(|buffer, capacity, length| unsafe {
+            sys::tw_plan_explain(self.handle, buffer, capacity, length)
+        })
+    }
+}
+
+impl<Op: Operation> Drop for Plan<Op> {
+    fn drop(&mut self) {
+        unsafe { sys::tw_plan_destroy(self.handle) }
+    }
+}

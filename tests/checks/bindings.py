@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checked-in bindings are what examples/bindings.py makes of tilewright.h, and lie as a C
+compiler lays the header's structs out."""
+import importlib.util
+import subprocess
+
+import common
+
+SCRIPT = common.ROOT / "examples" / "bindings.py"
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("bindings", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def misplaced(bindings, header, include):
+    """What a compiler says against the layouts that the bindings computed."""
+    done = subprocess.run(["cc", "-std=c99", "-fsyntax-only", "-I", str(include), "-x", "c", "-"],
+                          input=bindings.layouts(header), capture_output=True, text=True)
+    if done.returncode:
+        yield "the bindings' structs are not the header's: " + done.stderr
+
+
+def unread(bindings, header):
+    """Functions and structs that the script has not understood."""
+    text = bindings.HEADER.read_text()
+    declared = text.count("\nTW_API ")
+    if declared != len(header.functions):
+        yield f"{declared} functions are declared, {len(header.functions)} were understood"
+    structs = {row[0] for row in common.rows(common.ROOT / "capi" / "structs.inc", "TW_STRUCT")}
+    for name in sorted(structs ^ {name for name, _ in header.structs}):
+        yield f"{name} is in one of structs.inc and what was understood of the header"
+
+
+def installed(folder, header):
+    """A folder in which <tilewright/tilewright.h> is this file."""
+    (folder / "tilewright").mkdir()
+    (folder / "tilewright" / "tilewright.h").write_text(header)
+    return folder
+
+
+def check(_):
+    import pathlib
+    import tempfile
+    bindings = load()
+    header = bindings.Header(bindings.HEADER)
+    yield from bindings.stale(header)
+    yield from unread(bindings, header)
+    with tempfile.TemporaryDirectory() as name:
+        yield from misplaced(bindings, header,
+                             installed(pathlib.Path(name), bindings.HEADER.read_text()))
+
+
+def planted(folder):
+    bindings = load()
+    real = bindings.HEADER.read_text()
+    # A field that the header has gained, and that nobody has told the bindings of.
+    grown = real.replace("} tw_copy_args;", "  uint64_t more;\n} tw_copy_args;")
+    assert grown != real
+    bindings.HEADER = folder / "grown.h"
+    bindings.HEADER.write_text(grown)
+    common.expect(bindings.stale(bindings.Header(bindings.HEADER)), "bindings.rs", "tilewright.py")
+    # Layouts computed from the header as it is, held against one whose struct is another.
+    bindings.HEADER.write_text(real)
+    common.expect(misplaced(bindings, bindings.Header(bindings.HEADER), installed(folder, grown)),
+                  "size_of_tw_copy_args")
+
+
+if __name__ == "__main__":
+    common.run(check, planted)
