@@ -74,7 +74,7 @@ Status read_type(const DlDataType& type, DType* out) {
       return Code::OK;
     }
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = type.code},
-              "the DLPack tensor has elements of code %u, %u bits and %u lanes, which no TW_DTYPE_ "
+              "the tensor dlpack has elements of code %u, %u bits and %u lanes, which no TW_DTYPE_ "
               "is: view it as another type first",
               type.code, type.bits, type.lanes);
 }
@@ -91,7 +91,7 @@ Status read_device(const DlDevice& device, Tensor* out) {
     return Code::OK;
   }
   return fail(Code::ERROR_UNSUPPORTED, {.argument = "dlpack", .got = device.type},
-              "the DLPack tensor is on a device of type %d; host memory (1, 3) and CUDA's (2, 13) "
+              "the tensor dlpack is on a device of type %d; host memory (1, 3) and CUDA's (2, 13) "
               "can be used",
               device.type);
 }
@@ -100,25 +100,25 @@ Status read_extents(const DlTensor& from, Tensor* out) {
   if (from.ndim < 0 || from.ndim > kMaxTensorRank)
     return fail(Code::ERROR_CAPACITY,
                 {.argument = "dlpack", .got = from.ndim, .limit = kMaxTensorRank},
-                "the DLPack tensor has %d dimensions, at most %d can be described: join some of "
+                "the tensor dlpack has %d dimensions, at most %d can be described: join some of "
                 "them first",
                 from.ndim, kMaxTensorRank);
   if (from.ndim > 0 && !from.shape)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dlpack", .got = from.ndim},
-                "the DLPack tensor has %d dimensions and no shape (NULL)", from.ndim);
+                "the tensor dlpack has %d dimensions and no shape (NULL)", from.ndim);
   out->rank = from.ndim;
   int64_t compact = 1;
   for (int32_t i = from.ndim - 1; i >= 0; --i) {
     if (from.shape[i] < 0)
       return fail(Code::ERROR_INVALID_ARGUMENT,
                   {.argument = "dlpack", .index = i, .got = from.shape[i]},
-                  "extent %lld of the DLPack tensor's dimension %d is negative",
+                  "extent %lld of the tensor dlpack's dimension %d is negative",
                   static_cast<long long>(from.shape[i]), i);
     out->shape[i] = from.shape[i];
     out->stride[i] = from.strides ? from.strides[i] : compact;
     if (!checked_mul(compact, std::max<int64_t>(from.shape[i], 1), &compact))
       return fail(Code::ERROR_OVERFLOW, {.argument = "dlpack", .index = i, .got = from.shape[i]},
-                  "the DLPack tensor's extents multiply to more than 2^63 - 1");
+                  "the tensor dlpack's extents multiply to more than 2^63 - 1");
   }
   return Code::OK;
 }
@@ -174,7 +174,7 @@ Status from_dlpack(const void* dlpack, DlpackForm form, Tensor* out) {
     if (versioned.major != kMajor)
       return fail(Code::ERROR_UNSUPPORTED,
                   {.argument = "dlpack", .got = versioned.major, .limit = kMajor},
-                  "the tensor is of DLPack version %u.%u, and this library reads %u.x",
+                  "the tensor dlpack is of version %u.%u, and this library reads %u.x",
                   versioned.major, versioned.minor, kMajor);
     std::memcpy(&versioned, dlpack, sizeof versioned);
     out->read_only = (versioned.flags & kReadOnly) != 0;
