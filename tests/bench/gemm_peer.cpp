@@ -35,15 +35,14 @@ bool GemmPeer::load(const std::string& path, std::string* why) {
     *why = dlerror();
     return false;
   }
-#define TW_PEER_LOAD(name)                                               \
+#define TW_PEER_SYMBOL(name)                                             \
   name##_ = reinterpret_cast<decltype(name##_)>(dlsym(library_, #name)); \
   if (!name##_) {                                                        \
     *why = #name " is missing";                                          \
     return false;                                                        \
   }
-  TW_PEER_FUNCTIONS(TW_PEER_LOAD)
-#undef TW_PEER_LOAD
-  version_ = reinterpret_cast<decltype(version_)>(dlsym(library_, "cublasLtGetVersion"));
+#include "cublaslt.inc"
+#undef TW_PEER_SYMBOL
   return true;
 }
 

@@ -29,8 +29,8 @@ class GemmPeer {
   /// Enqueues algorithm `index`; false where the library refuses it.
   bool enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d) const;
 
-  /// Major version of the library.
-  size_t version() const { return version_ ? version_() : 0; }
+  /// As the library counts: 130100 is 13.1.0.
+  size_t version() const { return cublasLtGetVersion_(); }
 
  private:
   GemmPeer() = default;
@@ -40,18 +40,9 @@ class GemmPeer {
 
   void* library_ = nullptr;
   uint64_t workspace_ = 0;
-#define TW_PEER_FUNCTIONS(X)                                                             \
-  X(cublasLtCreate)                                                                      \
-  X(cublasLtDestroy)                                                                     \
-  X(cublasLtMatmul) X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy)             \
-      X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate)                    \
-          X(cublasLtMatrixLayoutDestroy) X(cublasLtMatmulPreferenceCreate)               \
-              X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute) \
-                  X(cublasLtMatmulAlgoGetHeuristic)
-#define TW_PEER_MEMBER(name) decltype(&::name) name##_ = nullptr;
-  TW_PEER_FUNCTIONS(TW_PEER_MEMBER)
-#undef TW_PEER_MEMBER
-  decltype(&::cublasLtGetVersion) version_ = nullptr;
+#define TW_PEER_SYMBOL(name) decltype(&::name) name##_ = nullptr;
+#include "cublaslt.inc"
+#undef TW_PEER_SYMBOL
   cublasLtHandle_t handle_ = nullptr;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, result_ = nullptr;

@@ -3,6 +3,7 @@
 // Addresses, identities and barriers of threads. One instruction a function.
 
 #include "kernels/arguments.h"
+#include "kernels/ptx/delay.cuh"
 
 namespace tw::ptx {
 
@@ -49,21 +50,29 @@ __device__ __forceinline__ void load_cluster_v4(u32 remote, float (&v)[4]) {
 }
 
 __device__ __forceinline__ void cluster_arrive() {
+  delay_here();
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  delay_here();
 }
 
 __device__ __forceinline__ void cluster_wait() {
+  delay_here();
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  delay_here();
 }
 
 /// Barrier `id` (1 to 15; 0 is __syncthreads) among `threads` threads of the block.
 __device__ __forceinline__ void named_barrier(u32 id, u32 threads) {
+  delay_here();
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+  delay_here();
 }
 
 /// Counts as arrived at a named barrier without waiting for it.
 __device__ __forceinline__ void named_barrier_arrive(u32 id, u32 threads) {
+  delay_here();
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+  delay_here();
 }
 
 /// One lane of a converged warp; the same one each time.

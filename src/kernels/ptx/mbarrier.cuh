@@ -16,22 +16,28 @@ __device__ __forceinline__ void mbarrier_init_fence() {
 }
 
 __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
+  delay_here();
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+  delay_here();
 }
 
 /// Arrives on the barrier at the same offset in another block of the cluster.
 __device__ __forceinline__ void mbarrier_arrive_remote(u32 barrier, u32 rank) {
+  delay_here();
   asm volatile(
       "{\n\t.reg .b32 remote;\n\t"
       "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
       "mbarrier.arrive.shared::cluster.b64 _, [remote];\n\t}" ::"r"(barrier),
       "r"(rank)
       : "memory");
+  delay_here();
 }
 
 __device__ __forceinline__ void mbarrier_arrive_expect(u32 barrier, u32 bytes) {
+  delay_here();
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
+  delay_here();
 }
 
 __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
@@ -47,8 +53,10 @@ __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
 }
 
 __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
+  delay_here();
   while (!mbarrier_try_wait(barrier, parity)) {
   }
+  delay_here();
 }
 
 }  // namespace tw::ptx

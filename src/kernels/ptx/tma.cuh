@@ -83,19 +83,25 @@ __device__ __forceinline__ void prefetch_bulk(u64 global, u32 bytes) {
 
 /// Closes the group of bulk stores that the thread issued since the last call.
 __device__ __forceinline__ void store_commit() {
+  delay_here();
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  delay_here();
 }
 
 /// Waits until all but the last kPending groups have read their shared memory.
 template <int kPending>
 __device__ __forceinline__ void store_wait_read() {
+  delay_here();
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+  delay_here();
 }
 
 /// Waits until all but the last kPending groups are complete: their writes are made.
 template <int kPending>
 __device__ __forceinline__ void store_wait() {
+  delay_here();
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory");
+  delay_here();
 }
 
 }  // namespace tw::ptx
