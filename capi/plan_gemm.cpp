@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans of matrix products, and the candidates for them.
 #include "ops/gemm.hpp"
+
+#include <cstdio>
+#include <vector>
+
 #include "plan_handle.hpp"
 
 using namespace tw;
@@ -11,6 +16,7 @@ tw_gemm_desc default_desc() {
   tw_gemm_desc desc{};
   desc.ab_dtype = TW_DTYPE_BF16;
   desc.d_dtype = TW_DTYPE_BF16;
+  desc.accumulator_dtype = TW_DTYPE_F32;
   return desc;
 }
 
@@ -40,7 +46,53 @@ GemmDesc convert(const tw_gemm_desc& from) {
   to.c_alignment = from.c_alignment;
   to.d_alignment = from.d_alignment;
   to.max_sms = from.max_sms;
+  to.accumulator = static_cast<DType>(from.accumulator_dtype);
+  to.d_padding_free = from.d_padding_free != 0;
+  to.min_m = from.min_m;
   return to;
+}
+
+Status read_desc(const tw_gemm_desc* desc, GemmDesc* out) {
+  tw_gemm_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", ours.reserved));
+  if (ours.d_padding_free > 1)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "d_padding_free", .rule = "flag", .got = ours.d_padding_free, .limit = 1},
+        "d_padding_free is %u: 1 for yes, 0 for no", ours.d_padding_free);
+  *out = convert(ours);
+  return {};
+}
+
+Status check_capacity(const void* candidates, int32_t capacity) {
+  if (capacity < 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
+                "capacity is %d: it counts the elements of candidates", capacity);
+  return capacity > 0 ? require(candidates, "candidates") : Status{};
+}
+
+// Writes as many ranges as there is room for; elements lie as far apart as the caller's struct is
+// long.
+Status write_candidates(const std::vector<GemmRange>& ranges, tw_gemm_candidate* out,
+                        int32_t capacity) {
+  const size_t pitch = capacity > 0 ? out->struct_size : 0;
+  auto* at = reinterpret_cast<unsigned char*>(out);
+  for (size_t i = 0; i < ranges.size() && i < static_cast<size_t>(capacity); ++i, at += pitch) {
+    auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
+    TW_TRY(output_struct(element, "candidates"));
+    const GemmCandidate& from = ranges[i].candidate;
+    tw_gemm_candidate to{};
+    to.split = from.choice.split;
+    to.kernel = from.choice.row->symbol;
+    to.m_first = ranges[i].first;
+    to.m_last = ranges[i].last;
+    to.microseconds = from.nanoseconds / 1e3;
+    to.waves = from.waves;
+    std::snprintf(to.text, sizeof to.text, "%s", gemm_choice_text(from.choice).c_str());
+    write_struct(element, to);
+  }
+  return {};
 }
 
 }  // namespace
@@ -57,10 +109,54 @@ tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** pl
   return guard([&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
-    tw_gemm_desc ours = default_desc();
-    TW_TRY(read_struct(desc, "desc", &ours));
-    TW_TRY(check_reserved("desc", ours.reserved));
-    return make_plan<GemmPlan>(device, convert(ours), plan);
+    GemmDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    return make_plan<GemmPlan>(device, ours, plan);
+  });
+}
+
+tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
+                             tw_gemm_candidate* candidates, int32_t capacity, int32_t* count) {
+  return guard([&]() -> Status {
+    if (count) *count = 0;
+    TW_TRY(usable(device, "device"));
+    GemmDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(check_capacity(candidates, capacity));
+    std::vector<GemmRange> ranges;
+    TW_TRY(gemm_candidates(*device->value, ours, &ranges));
+    if (count) *count = static_cast<int32_t>(ranges.size());
+    return write_candidates(ranges, candidates, capacity);
+  });
+}
+
+tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, const char* candidate,
+                                 tw_plan** plan) {
+  return guard([&]() -> Status {
+    TW_TRY(output(plan, "plan"));
+    TW_TRY(usable(device, "device"));
+    GemmDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(require(candidate, "candidate"));
+    GemmChoice choice;
+    TW_TRY(parse_gemm_choice("candidate", candidate, &choice));
+    std::unique_ptr<Plan> made;
+    TW_TRY(GemmPlan::create_forced(device->value, ours, choice, &made));
+    *plan = new tw_plan{std::move(made)};
+    return {};
+  });
+}
+
+tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int32_t capacity,
+                         int32_t* count) {
+  return guard([&]() -> Status {
+    if (count) *count = 0;
+    TW_TRY(usable(plan, "plan"));
+    TW_TRY(check_op(plan, Op::gemm));
+    TW_TRY(check_capacity(candidates, capacity));
+    const auto& gemm = static_cast<const GemmPlan&>(*plan->value);
+    if (count) *count = static_cast<int32_t>(gemm.ranges().size());
+    return write_candidates(gemm.ranges(), candidates, capacity);
   });
 }
 

@@ -16,11 +16,8 @@ Status make_plan(tw_device* device, const Desc& desc, tw_plan** out) {
   return {};
 }
 
-/// A run's handles: alive, of one device, and the plan one of the operation `op`.
-inline Status check_run_handles(const tw_plan* plan, const tw_stream* stream, Op op) {
-  TW_TRY(usable(plan, "plan"));
-  TW_TRY(usable(stream, "stream"));
-  TW_TRY(same_device(plan, "plan", stream, "stream"));
+/// A plan of the operation `op`.
+inline Status check_op(const tw_plan* plan, Op op) {
   if (plan->value->op() == op) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = "plan",
@@ -29,6 +26,14 @@ inline Status check_run_handles(const tw_plan* plan, const tw_stream* stream, Op
                .limit = static_cast<int64_t>(op)},
               "plan is a %s plan: make one with tw_%s_plan", family_name(plan->value->op()),
               family_name(op));
+}
+
+/// A run's handles: alive, of one device, and the plan one of the operation `op`.
+inline Status check_run_handles(const tw_plan* plan, const tw_stream* stream, Op op) {
+  TW_TRY(usable(plan, "plan"));
+  TW_TRY(usable(stream, "stream"));
+  TW_TRY(same_device(plan, "plan", stream, "stream"));
+  return check_op(plan, op);
 }
 
 /// Fields that are kept for later versions must be 0.

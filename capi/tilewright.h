@@ -1874,28 +1874,49 @@ enum {
   TW_COLUMN_MAJOR = 1 /**< Fortran order */
 };
 
-/** D = alpha * A B + beta * C with f32 accumulation; A is m x k, B is k x n, C and D are m x n. */
+/** D = alpha * A B + beta * C; A is m x k, B is k x n, C and D are m x n. Runs may have any m from
+ *  min_m to m: a plan prepares the kernel of each range of m, and which kernel serves an m does not
+ *  depend on the plan's range. */
 typedef struct tw_gemm_desc {
-  uint32_t struct_size; /**< set by the init function */
-  tw_dtype ab_dtype;    /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
-  tw_dtype d_dtype;     /**< ab_dtype or TW_DTYPE_F32; C has the same */
-  tw_order a_order;     /**< of A */
-  tw_order b_order;     /**< of B */
-  tw_order d_order;     /**< of C and D */
-  int64_t m;            /**< at most, for a run */
-  int64_t n;            /**< columns of B and D */
-  int64_t k;            /**< columns of A, rows of B */
-  int64_t lda;          /**< leading dimensions, elements; 0: packed */
-  int64_t ldb;          /**< of B */
-  int64_t ldc;          /**< of C */
-  int64_t ldd;          /**< of D */
-  uint32_t a_alignment; /**< bytes the addresses are promised to be multiples of; 0: none */
-  uint32_t b_alignment; /**< of B */
-  uint32_t c_alignment; /**< of C */
-  uint32_t d_alignment; /**< of D */
-  uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
-  uint32_t reserved;    /**< 0 */
+  uint32_t struct_size;       /**< set by the init function */
+  tw_dtype ab_dtype;          /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
+  tw_dtype d_dtype;           /**< ab_dtype or TW_DTYPE_F32; C has the same */
+  tw_order a_order;           /**< of A */
+  tw_order b_order;           /**< of B */
+  tw_order d_order;           /**< of C and D */
+  int64_t m;                  /**< at most, for a run */
+  int64_t n;                  /**< columns of B and D */
+  int64_t k;                  /**< columns of A, rows of B */
+  int64_t lda;                /**< leading dimensions, elements; 0: packed */
+  int64_t ldb;                /**< of B */
+  int64_t ldc;                /**< of C */
+  int64_t ldd;                /**< of D */
+  uint32_t a_alignment;       /**< bytes the addresses are promised to be multiples of; 0: none */
+  uint32_t b_alignment;       /**< of B */
+  uint32_t c_alignment;       /**< of C */
+  uint32_t d_alignment;       /**< of D */
+  uint32_t max_sms;           /**< upper bound of SMs to use; 0: all */
+  uint32_t reserved;          /**< 0 */
+  tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where ab_dtype and d_dtype are
+                                   F16: where there is such a kernel sums are kept in f16 */
+  uint32_t d_padding_free;    /**< 1: the bytes from D's extent to its leading dimension are free to
+                                   be overwritten, of the last line too; 0: nobody touches them */
+  int64_t min_m;              /**< at least, for a run that is not empty: a plan prepares no kernel
+                                   for fewer rows */
 } tw_gemm_desc;
+
+/** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
+typedef struct tw_gemm_candidate {
+  uint32_t struct_size; /**< set by the caller */
+  uint32_t split;       /**< blocks that share each tile along k; 1: none do */
+  const char *kernel;   /**< symbol of the kernel; lives for ever */
+  int64_t m_first;      /**< rows m of the runs that it serves */
+  int64_t m_last;       /**< likewise, the most */
+  double microseconds;  /**< predicted for m_last rows by the cost model */
+  double waves;         /**< tiles, or clusters of them, for each that can run at once */
+  char text[104];       /**< its name, for tw_gemm_plan_candidate(): the kernel's symbol, with
+                             "/<split>" behind it where tiles are shared along k */
+} tw_gemm_candidate;
 
 /** Addresses and scalars of a GEMM's run. */
 typedef struct tw_gemm_args {
@@ -1993,6 +2014,39 @@ TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size or leading
  *  dimension cannot work. @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
+
+/** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
+ *  takes first, then by predicted time. Kernels are not loaded.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] candidates an array whose elements' struct_size the caller set; may be NULL where
+ *  capacity is 0. @param capacity its elements.
+ *  @param[out] count how many there are, which may be more than capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
+                                    tw_gemm_candidate *candidates, int32_t capacity,
+                                    int32_t *count);
+
+/** Plans a matrix product by a given candidate, for every m. Runs whose addresses the candidate
+ *  cannot take are refused: no other kernel steps in.
+ *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
+ *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
+ *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
+ * tw_gemm_plan().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
+                                        const char *candidate, tw_plan **plan);
+
+/** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
+ *  function that plans a matrix product. @param[out] candidates an array whose elements'
+ * struct_size the caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
+                                int32_t capacity, int32_t *count);
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.

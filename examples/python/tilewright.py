@@ -85,6 +85,9 @@ tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:cou
 tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order tw_order:b_order
   tw_order:d_order i64:m i64:n i64:k i64:lda i64:ldb i64:ldc i64:ldd u32:a_alignment
   u32:b_alignment u32:c_alignment u32:d_alignment u32:max_sms u32:reserved
+  tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m
+tw_gemm_candidate u32:struct_size u32:split char*:kernel i64:m_first i64:m_last f64:microseconds
+  f64:waves char:text:104
 tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
 """
 _FUNCTIONS = """
@@ -243,6 +246,9 @@ tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
 tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)
 tw_status:tw_scatter_run(tw_plan*,tw_stream*,tw_rows_args*)
 tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)
+tw_status:tw_gemm_candidates(tw_device*,tw_gemm_desc*,tw_gemm_candidate*,i32,i32*)
+tw_status:tw_gemm_plan_candidate(tw_device*,tw_gemm_desc*,char*,tw_plan**)
+tw_status:tw_gemm_ranges(tw_plan*,tw_gemm_candidate*,i32,i32*)
 tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
 tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
 tw_status:tw_plan_explain(tw_plan*,char*,size,size*)

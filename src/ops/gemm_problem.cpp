@@ -4,7 +4,8 @@
 #include <cinttypes>
 
 #include "base/checked.hpp"
-#include "ops/gemm.hpp"
+#include "ops/gemm_problem.hpp"
+#include "ops/plan.hpp"
 
 namespace tw {
 namespace {
@@ -61,6 +62,23 @@ Status check_types(const GemmDesc& desc) {
                 "d_dtype is %s (%d): with %s inputs it is %s or f32", dtype_name(desc.d_dtype),
                 static_cast<int>(desc.d_dtype), dtype_name(desc.ab_dtype),
                 dtype_name(desc.ab_dtype));
+  const bool half = desc.accumulator == DType::F16;
+  if (!half && desc.accumulator != DType::F32)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "accumulator_dtype",
+                 .rule = "gemm_accumulator_type",
+                 .got = static_cast<int64_t>(desc.accumulator)},
+                "accumulator_dtype is %s (%d): sums are kept in f32, or in f16 where inputs and "
+                "output are f16",
+                dtype_name(desc.accumulator), static_cast<int>(desc.accumulator));
+  if (half && (desc.ab_dtype != DType::F16 || desc.d_dtype != DType::F16))
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "accumulator_dtype",
+                 .rule = "gemm_accumulator_type",
+                 .got = static_cast<int64_t>(desc.accumulator)},
+                "accumulator_dtype is f16 with %s inputs and %s output: that takes f16 for both; "
+                "other types are summed in f32",
+                dtype_name(desc.ab_dtype), dtype_name(desc.d_dtype));
   return {};
 }
 
@@ -69,21 +87,6 @@ Status check_order(const char* name, Order order) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = name, .rule = "order_value", .got = static_cast<int64_t>(order)},
               "%s is %d: TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is 1", name, static_cast<int>(order));
-}
-
-Order flipped(Order order) {
-  return order == Order::row ? Order::column : Order::row;
-}
-
-// D^T = B^T A^T: a transposed operand is the same memory in the other order.
-void swap_operands(GemmDesc* desc) {
-  std::swap(desc->m, desc->n);
-  std::swap(desc->a_order, desc->b_order);
-  desc->a_order = flipped(desc->a_order);
-  desc->b_order = flipped(desc->b_order);
-  desc->d_order = Order::row;
-  std::swap(desc->lda, desc->ldb);
-  std::swap(desc->a_alignment, desc->b_alignment);
 }
 
 }  // namespace
@@ -96,6 +99,11 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   TW_TRY(check_extent("m", desc.m));
   TW_TRY(check_extent("n", desc.n));
   TW_TRY(check_extent("k", desc.k));
+  if (desc.min_m < 0 || desc.min_m > desc.m)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "min_m", .rule = "gemm_min_m", .got = desc.min_m, .limit = desc.m},
+                "min_m is %" PRId64 ": the least rows of a run are 0 to m, which is %" PRId64,
+                desc.min_m, desc.m);
   out->desc = desc;
   out->in_bytes = dtype_bytes(desc.ab_dtype);
   out->out_bytes = dtype_bytes(desc.d_dtype);
@@ -110,9 +118,24 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   TW_TRY(check_alignment("b_alignment", d.b_alignment, in));
   TW_TRY(check_alignment("c_alignment", d.c_alignment, result));
   TW_TRY(check_alignment("d_alignment", d.d_alignment, result));
-  out->swapped = d.d_order == Order::column;
-  if (out->swapped) swap_operands(&d);
+  out->swapped = false;
+  if (d.d_order == Order::column) *out = turned(*out);
   return {};
+}
+
+GemmProblem turned(const GemmProblem& problem) {
+  const auto flipped = [](Order order) { return order == Order::row ? Order::column : Order::row; };
+  GemmProblem out = problem;
+  GemmDesc& d = out.desc;
+  std::swap(d.m, d.n);
+  std::swap(d.a_order, d.b_order);
+  d.a_order = flipped(d.a_order);
+  d.b_order = flipped(d.b_order);
+  d.d_order = flipped(d.d_order);
+  std::swap(d.lda, d.ldb);
+  std::swap(d.a_alignment, d.b_alignment);
+  out.swapped = !problem.swapped;
+  return out;
 }
 
 }  // namespace tw

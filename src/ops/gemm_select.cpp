@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which row multiplies: pure host code, no GPU needed.
+// What a choice costs.
 #include <algorithm>
-#include <limits>
-#include <span>
 
 #include "base/checked.hpp"
-#include "ops/gemm.hpp"
+#include "ops/gemm_select.hpp"
 
 namespace tw {
 namespace {
@@ -32,25 +30,14 @@ RowCost row_cost(const KernelRow& row) {
   return {5000, 5000, 5000};
 }
 
-bool fits(const KernelRow& row, const GemmProblem& problem, bool through_maps) {
-  const bool host = row.feature == feature::host;
-  if (((row.variant & kGemmPlain) == 0) != through_maps) return false;
-  if (host) return true;
-  if (row.dtypes[0] != problem.desc.ab_dtype || row.dtypes[1] != problem.desc.d_dtype) return false;
-  if (!through_maps) return true;
-  const uint32_t orders = (problem.desc.a_order == Order::column ? kGemmColumnA : 0u) |
-                          (problem.desc.b_order == Order::column ? kGemmColumnB : 0u);
-  return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
-}
+}  // namespace
 
-// Clusters of `size` blocks, one block an SM, that run at once. SMs come in groups that a cluster
-// cannot straddle; measured on 132 SMs (cuOccupancyMaxActiveClusters, H200), scaled for others.
-int64_t clusters_at_once(uint32_t sms, int64_t size) {
+// SMs come in groups that a cluster cannot straddle; measured on 132 SMs
+// (cuOccupancyMaxActiveClusters, H200), scaled for others.
+int64_t gemm_clusters_at_once(uint32_t sms, int64_t size) {
   constexpr int64_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
   return std::max<int64_t>(1, sms * kOf132[std::min<int64_t>(size, 8)] / 132);
 }
-
-}  // namespace
 
 double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t sms) {
   const KernelRow& row = *choice.row;
@@ -61,7 +48,7 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t 
   const int64_t cluster = row.cluster[0] * row.cluster[1] * choice.split;
   const int64_t units =
       ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]);
-  const auto tiles = static_cast<double>(ceil_div(units, clusters_at_once(sms, cluster)));
+  const auto tiles = static_cast<double>(ceil_div(units, gemm_clusters_at_once(sms, cluster)));
   double k_block = cost.k_block_ns;
   // A box that hangs over the edge of A loads slower.
   if (row.tile[0] > round_up(m, 64)) k_block *= kOverhang;
@@ -74,28 +61,10 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t 
   return cost.launch_ns + std::max(tiles * (multiply + write), bytes / kBytesPerNs);
 }
 
-GemmChoice select_gemm(const Device& device, const GemmProblem& problem, bool through_maps) {
-  constexpr uint32_t kSplits[] = {2, 3, 4, 8};
-  constexpr uint32_t kWhole[] = {1};
-  GemmChoice best;
-  double best_cost = std::numeric_limits<double>::infinity();
-  const uint32_t sms = usable_sms(device, problem.desc.max_sms);
-  const int64_t k_blocks = ceil_div(problem.desc.k, 64);
-  for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!(row.feature & device.info().features) || !fits(row, problem, through_maps)) continue;
-    const bool splits = (row.variant & kGemmSplit) != 0;
-    for (const uint32_t split : splits ? std::span<const uint32_t>(kSplits) : kWhole) {
-      const auto blocks = static_cast<uint32_t>(row.cluster[0] * row.cluster[1]) * split;
-      if (blocks > sms || (splits && split > k_blocks)) continue;
-      const GemmChoice choice{&row, split};
-      const double cost = gemm_cost(choice, problem, sms);
-      if (cost < best_cost) {
-        best = choice;
-        best_cost = cost;
-      }
-    }
-  }
-  return best;
+int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
+  const KernelRow& row = *choice.row;
+  return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
+         ceil_div(problem.desc.n, row.tile[1] * row.cluster[1]);
 }
 
 }  // namespace tw

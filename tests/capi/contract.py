@@ -22,6 +22,9 @@ EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
             "size_t": ["0"],
             "tw_": ["0", "-1", "INT32_MIN", "INT32_MAX", "9999"]}
 
+# Structs that functions fill arrays of.
+ARRAYS = ("tw_rule_violation", "tw_gemm_candidate")
+
 
 class Parameter:
     def __init__(self, text, comment):
@@ -70,7 +73,7 @@ def right(function, parameter):
     if parameter.type == "void **":
         return "&s->managed"
     if base.startswith("tw_") and parameter.pointer:
-        return f"s->{base[3:]}" if base == "tw_rule_violation" else f"&s->{base[3:]}"
+        return f"s->{base[3:]}" if base in ARRAYS else f"&s->{base[3:]}"
     if parameter.pointer:
         return {"char": "s->text" if "const" in parameter.type else "s->buffer"}.get(
             base, f"s->{base}_array" if "const" in parameter.type else f"s->{base}_out")

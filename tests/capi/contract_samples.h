@@ -45,6 +45,7 @@ typedef struct {
   tw_rows_args rows_args;
   tw_gemm_desc gemm_desc;
   tw_gemm_args gemm_args;
+  tw_gemm_candidate gemm_candidate[8];
 } samples;
 
 static inline void refresh_descriptions(samples *s) {
@@ -121,7 +122,10 @@ static inline void refresh(samples *s) {
   s->device_info.struct_size = sizeof s->device_info;
   s->kernel_info.struct_size = sizeof s->kernel_info;
   s->plan_info.struct_size = sizeof s->plan_info;
-  for (int i = 0; i < 8; ++i) s->rule_violation[i].struct_size = sizeof s->rule_violation[i];
+  for (int i = 0; i < 8; ++i) {
+    s->rule_violation[i].struct_size = sizeof s->rule_violation[i];
+    s->gemm_candidate[i].struct_size = sizeof s->gemm_candidate[i];
+  }
   refresh_descriptions(s);
 }
 

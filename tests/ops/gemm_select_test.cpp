@@ -1,55 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which row multiplies, decided without a GPU.
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 #include <string>
 
-#include "doctest_main.hpp"
-#include "kernels/gemm/gemm.h"
-#include "ops/gemm.hpp"
+#include "paper_device.hpp"
 
 using namespace tw;
+using namespace tw::test;
 
 namespace {
 
-// A device that is its information and nothing else.
-class PaperDevice final : public Device {
- public:
-  PaperDevice(FeatureMask features, int32_t sms) {
-    info_.kind = DeviceKind::cuda;
-    info_.features = features;
-    info_.sm_count = sms;
-    info_.name = "paper";
-  }
-  void close() override {}
-  Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
-  Status release(uint64_t) override { return Code::ERROR_INTERNAL; }
-  Status create_stream(std::unique_ptr<Stream>*) override { return Code::ERROR_INTERNAL; }
-  Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override {
-    return Code::ERROR_INTERNAL;
-  }
-  Status create_event(std::unique_ptr<Event>*) override { return Code::ERROR_INTERNAL; }
-  Status load_module(const void*, size_t, std::unique_ptr<Module>*) override {
-    return Code::ERROR_INTERNAL;
-  }
-  Status prepare(const KernelRow&, uint32_t, std::unique_ptr<Kernel>*) override {
-    return Code::ERROR_INTERNAL;
-  }
-  Status encode(const TensorMapDesc&, TensorMapBytes*) override { return Code::ERROR_INTERNAL; }
-};
-
-constexpr FeatureMask kHopper = feature::tma | feature::mma | feature::wgmma;
-
 GemmProblem problem(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0) {
-  GemmDesc desc;
-  desc.m = m;
-  desc.n = n;
-  desc.k = k;
-  desc.b_order = Order::column;
-  desc.max_sms = max_sms;
-  GemmProblem out;
-  REQUIRE(gemm_problem(desc, &out).ok());
-  return out;
+  return gemm_problem_of(gemm_desc(m, n, k, max_sms));
+}
+
+GemmChoice chosen(const Device& device, const GemmProblem& of) {
+  return GemmRanking(device, of).best(of.rows()).choice;
 }
 
 }  // namespace
@@ -65,39 +34,112 @@ TEST_CASE("every wgmma row has a measured cost") {
 }
 
 TEST_CASE("choices that are known to be best") {
-  const PaperDevice hopper(kHopper, 132);
-  const auto chosen = [&](int64_t m, int64_t n, int64_t k) {
-    return select_gemm(hopper, problem(m, n, k), true);
+  const auto device = hopper();
+  const auto best = [&](int64_t m, int64_t n, int64_t k) {
+    return chosen(*device, problem(m, n, k));
   };
-  const GemmChoice square = chosen(4096, 4096, 4096);
+  const GemmChoice square = best(4096, 4096, 4096);
   REQUIRE(square.row);
   CHECK(square.row->tile[0] * square.row->tile[1] >= 128 * 256);
-  const GemmChoice shallow = chosen(8192, 8192, 512);
+  const GemmChoice shallow = best(8192, 8192, 512);
   CHECK((shallow.row->variant & kGemmPingpong) != 0);
-  const GemmChoice deep = chosen(64, 576, 7168);
+  const GemmChoice deep = best(64, 576, 7168);
   CHECK((deep.row->variant & kGemmSplit) != 0);
   CHECK(deep.split > 1);
-  CHECK(chosen(64, 4096, 512).row->tile[0] == 64);
+  CHECK(best(64, 4096, 512).row->tile[0] == 64);
 }
 
 TEST_CASE("a row never needs what the device or the description lacks") {
-  const PaperDevice hopper(kHopper, 132);
+  const auto device = hopper();
   for (const uint32_t sms : {1u, 2u, 3u, 16u, 131u}) {
-    const GemmChoice choice = select_gemm(hopper, problem(256, 256, 8192, sms), true);
+    const GemmChoice choice = chosen(*device, problem(256, 256, 8192, sms));
     REQUIRE(choice.row);
-    const auto blocks =
-        static_cast<uint32_t>(choice.row->cluster[0] * choice.row->cluster[1]) * choice.split;
-    CHECK(blocks <= sms);
+    CHECK(choice.cluster() <= sms);
   }
   // Blackwell has no wgmma: the plain row, and nothing through maps.
   const PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
-  CHECK(select_gemm(blackwell, problem(256, 256, 256), true).row == nullptr);
-  const GemmChoice plain = select_gemm(blackwell, problem(256, 256, 256), false);
-  REQUIRE(plain.row);
-  CHECK(plain.row->feature == feature::mma);
+  const GemmRanking ranking(blackwell, problem(256, 256, 256));
+  for (const GemmCandidate& candidate : ranking.at(256))
+    CHECK(candidate.choice.row->feature == feature::mma);
+  REQUIRE(ranking.best(256).choice.row);
   // A GPU never gets a CPU body.
   const PaperDevice bare(feature::tma, 132);
-  CHECK(select_gemm(bare, problem(256, 256, 256), false).row == nullptr);
+  CHECK(GemmRanking(bare, problem(256, 256, 256)).best(256).choice.row == nullptr);
+}
+
+TEST_CASE("candidates are sorted, unique, and all of them serve") {
+  const auto device = hopper();
+  for (const auto& [m, n, k] : {std::array{4096, 4096, 4096}, {64, 576, 7168}, {17, 4096, 96}}) {
+    const GemmProblem p = problem(m, n, k);
+    const auto candidates = GemmRanking(*device, p).at(m);
+    CHECK(candidates.size() > 20);
+    std::set<std::string> texts;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const GemmCandidate& c = candidates[i];
+      if (i > 0) CHECK(candidates[i - 1].nanoseconds <= c.nanoseconds);
+      CHECK(c.nanoseconds > 0);
+      CHECK(c.waves > 0);
+      CHECK(check_gemm_choice(*device, p, c.choice).ok());
+      const std::string text = gemm_choice_text(c.choice);
+      CHECK(text.size() < 104);  // room in tw_gemm_candidate
+      CHECK(texts.insert(text).second);
+      GemmChoice back;
+      REQUIRE(parse_gemm_choice("candidate", text.c_str(), &back).ok());
+      CHECK(back == c.choice);
+    }
+    CHECK(GemmRanking(*device, p).best(m).choice == candidates[0].choice);
+  }
+  // Deep products are shared by every number of blocks.
+  std::set<uint32_t> splits;
+  for (const GemmCandidate& c : GemmRanking(*device, problem(64, 576, 7168)).at(64))
+    splits.insert(c.choice.split);
+  CHECK(splits == std::set<uint32_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  // 96 has two pieces of 64.
+  for (const GemmCandidate& c : GemmRanking(*device, problem(17, 4096, 96)).at(17))
+    CHECK(c.choice.split <= 2);
+}
+
+TEST_CASE("texts that are no candidates") {
+  GemmChoice choice;
+  const auto code = [&](const char* text) {
+    return parse_gemm_choice("candidate", text, &choice).code();
+  };
+  CHECK(code("gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmma") == Code::OK);
+  CHECK(code("gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmma/2") == Code::ERROR_PARSE);
+  CHECK(code("gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/4") == Code::OK);
+  CHECK(choice.split == 4);
+  for (const char* text : {"gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma",
+                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/",
+                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/1",
+                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/9",
+                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/44",
+                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/4 "}) {
+    INFO(text);
+    CHECK(code(text) == Code::ERROR_PARSE);
+  }
+  for (const char* text : {"", "/", "/4", "gemm", "gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmm",
+                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmmaa"}) {
+    INFO(text);
+    CHECK(code(text) == Code::ERROR_NOT_FOUND);
+  }
+}
+
+TEST_CASE("steps of m") {
+  int64_t last = 0;
+  for (int64_t m = 1; m < 300000; ++m) {
+    const int64_t rung = gemm_rung(m);
+    REQUIRE(rung >= m);
+    REQUIRE(rung >= last);
+    REQUIRE(gemm_rung(rung) == rung);
+    REQUIRE(static_cast<double>(rung) <=
+            std::max(static_cast<double>(m) * 1.13, static_cast<double>(m + 7)));
+    last = rung;
+  }
+  CHECK(gemm_rung(64) == 64);
+  CHECK(gemm_rung(65) == 72);
+  CHECK(gemm_rung(513) == 576);
+  CHECK(gemm_rung(4096) == 4096);
+  CHECK(gemm_rung((int64_t{1} << 31) - 1024) >= (int64_t{1} << 31) - 1024);
 }
 
 TEST_CASE("every order and type pair has every tile and cluster") {

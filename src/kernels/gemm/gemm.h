@@ -53,11 +53,13 @@ static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 
 /// Bits of KernelRow::variant in this family.
 enum : u32 {
-  kGemmColumnA = 1,   // the row wants A column-major (contiguous along m)
-  kGemmColumnB = 2,   // the row wants B column-major (contiguous along k)
-  kGemmPlain = 4,     // the row takes any strides and needs no maps
-  kGemmPingpong = 8,  // whole tiles in turn: one warpgroup writes while the other multiplies
-  kGemmSplit = 16     // a cluster of 2 to 8 blocks shares each tile along k
+  kGemmColumnA = 1,      // the row wants A column-major (contiguous along m)
+  kGemmColumnB = 2,      // the row wants B column-major (contiguous along k)
+  kGemmPlain = 4,        // the row takes any strides and needs no maps
+  kGemmPingpong = 8,     // whole tiles in turn: one warpgroup writes while the other multiplies
+  kGemmSplit = 16,       // a cluster of 2 to 8 blocks shares each tile along k
+  kGemmTransposed = 32,  // D is written column-major: planned with the operands swapped
+  kGemmHalfSum = 64      // sums in f16
 };
 
 /// Shared memory of a wgmma row, in this order: `stages` times A and B, the staging of D, barriers.

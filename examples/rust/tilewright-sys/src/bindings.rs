@@ -393,6 +393,22 @@ pub struct tw_gemm_desc {
     pub d_alignment: u32,
     pub max_sms: u32,
     pub reserved: u32,
+    pub accumulator_dtype: tw_dtype,
+    pub d_padding_free: u32,
+    pub min_m: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_gemm_candidate {
+    pub struct_size: u32,
+    pub split: u32,
+    pub kernel: *const c_char,
+    pub m_first: i64,
+    pub m_last: i64,
+    pub microseconds: f64,
+    pub waves: f64,
+    pub text: [c_char; 104],
 }
 
 #[repr(C)]
@@ -1089,6 +1105,25 @@ extern "C" {
         desc: *const tw_gemm_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_gemm_candidates(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        candidates: *mut tw_gemm_candidate,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_gemm_plan_candidate(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        candidate: *const c_char,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gemm_ranges(
+        plan: *const tw_plan,
+        candidates: *mut tw_gemm_candidate,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
     pub fn tw_gemm_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
@@ -1209,9 +1244,15 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_desc, 104, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
+        tw_gemm_desc, 120, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
         d_order: 20, m: 24, n: 32, k: 40, lda: 48, ldb: 56, ldc: 64, ldd: 72, a_alignment: 80,
-        b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100
+        b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100,
+        accumulator_dtype: 104, d_padding_free: 108, min_m: 112
+    );
+
+    layout!(
+        tw_gemm_candidate, 152, 8, struct_size: 0, split: 4, kernel: 8, m_first: 16, m_last: 24,
+        microseconds: 32, waves: 40, text: 48
     );
 
     layout!(

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choices as text, and why one cannot be had.
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/checked.hpp"
+#include "ops/gemm_select.hpp"
+#include "ops/plan.hpp"
+
+namespace tw {
+
+std::string gemm_choice_text(const GemmChoice& choice) {
+  std::string text = choice.row->symbol;
+  if (choice.has(kGemmSplit)) text += "/" + std::to_string(choice.split);
+  return text;
+}
+
+Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out) {
+  const std::string_view whole = text;
+  const size_t slash = whole.find('/');
+  const std::string_view symbol = whole.substr(0, slash);
+  const auto refuse = [&](Code code, const char* why) {
+    return fail(code, {.argument = argument, .rule = "candidate_text"}, "%s is \"%.120s\": %s",
+                argument, text, why);
+  };
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if (symbol != row.symbol) continue;
+    GemmChoice choice{&row, 1};
+    if (!choice.has(kGemmSplit)) {
+      if (slash != whole.npos)
+        return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
+    } else {
+      if (slash == whole.npos || whole.size() != slash + 2 || whole[slash + 1] < '2' ||
+          whole[slash + 1] > '0' + static_cast<int>(kGemmMostSplit))
+        return refuse(Code::ERROR_PARSE,
+                      "this kernel shares tiles along k: say by how many blocks, /2 to /8");
+      choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
+    }
+    *out = choice;
+    return {};
+  }
+  return refuse(Code::ERROR_NOT_FOUND, "no gemm kernel of this library has that name");
+}
+
+Status check_gemm_choice(const Device& device, const GemmProblem& problem,
+                         const GemmChoice& choice) {
+  const GemmProblem seen = gemm_seen_by(choice, problem);
+  const GemmDesc& d = seen.desc;
+  const std::string text = gemm_choice_text(choice);
+  const auto refuse = [](const char* rule, int64_t got, int64_t limit) {
+    return Fault{.argument = "candidate", .rule = rule, .got = got, .limit = limit};
+  };
+  const char* who = text.c_str();
+  const auto order = [](Order o) { return o == Order::row ? "row" : "column"; };
+  switch (gemm_misfit(device, seen, choice)) {
+    case GemmMisfit::none:
+      break;
+    case GemmMisfit::feature:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_feature", choice.row->feature, 0),
+                  "candidate %s does not run on %s", who, device.info().name.c_str());
+    case GemmMisfit::types:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_types", 0, 0),
+                  "candidate %s is for %s to %s, the description for %s to %s", who,
+                  dtype_name(choice.row->dtypes[0]), dtype_name(choice.row->dtypes[1]),
+                  dtype_name(d.ab_dtype), dtype_name(d.d_dtype));
+    case GemmMisfit::sums:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+                  "candidate %s sums in f16: ask for that with accumulator_dtype", who);
+    case GemmMisfit::orders:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_orders", 0, 0),
+                  "candidate %s is for other orders of A and B: %s it would see A %s-major and B "
+                  "%s-major",
+                  who, seen.swapped ? "with the operands swapped" : "with this description",
+                  order(d.a_order), order(d.b_order));
+    case GemmMisfit::pitches:
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
+          "candidate %s reads through tensor maps, which take pitches that are multiples of "
+          "16 bytes: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
+          who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
+    case GemmMisfit::blocks:
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
+                  "candidate %s runs in clusters of %u blocks, and there are %u SMs to use", who,
+                  choice.cluster(), usable_sms(device, d.max_sms));
+    case GemmMisfit::depth:
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_split", choice.split, ceil_div(d.k, choice.row->tile[2])),
+                  "candidate %s shares k among %u blocks, and k %" PRId64 " has %" PRId64
+                  " pieces of %d",
+                  who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
+  }
+  if (gemm_has_room(choice, seen)) return {};
+  return fail(Code::ERROR_UNSUPPORTED,
+              refuse("candidate_room", gemm_units(choice, seen) * choice.split, d.max_sms),
+              "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,
+              gemm_units(choice, seen) * choice.split, d.max_sms);
+}
+
+}  // namespace tw

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GEMM plan in words: what will run, why, and what would have been next.
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+#include "ops/gemm.hpp"
+
+namespace tw {
+namespace {
+
+constexpr size_t kRangesShown = 24;
+
+[[gnu::format(printf, 2, 3)]] void add(std::string* text, const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  *text += line;
+}
+
+const char* name_of(Order order) {
+  return order == Order::row ? "row" : "column";
+}
+
+}  // namespace
+
+// Times are of the cost model: what it compared, whatever the clock says.
+std::string GemmPlan::explain_choice() const {
+  std::string out;
+  const GemmKernel& kernel = *lookup_.back();
+  const GemmCandidate& chosen = ranges_.back().candidate;
+  const uint64_t units = kernel.units(problem_.rows());
+  const uint32_t room = kernel.room();
+  add(&out, "chosen %s, %s: predicted %.2f us, %" PRIu64 " units of work in %.2f waves of %u\n",
+      gemm_choice_text(chosen.choice).c_str(), forced_ ? "forced by the caller" : "the cheapest",
+      chosen.nanoseconds / 1e3, units, static_cast<double>(units) / room, room);
+  for (const GemmCandidate& other : candidates_) {
+    if (other.choice == chosen.choice) continue;
+    add(&out, "%s %s: predicted %.2f us\n", forced_ ? "first by the model" : "runner-up",
+        gemm_choice_text(other.choice).c_str(), other.nanoseconds / 1e3);
+    break;
+  }
+  if (ranges_.size() > 1)
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      if (i == kRangesShown) {
+        add(&out, "and %zu ranges more\n", ranges_.size() - i);
+        break;
+      }
+      add(&out, "m %" PRId64 " to %" PRId64 ": %s\n", ranges_[i].first, ranges_[i].last,
+          gemm_choice_text(ranges_[i].candidate.choice).c_str());
+    }
+  return out;
+}
+
+std::string GemmPlan::explain() const {
+  // The caller's names: where D is column-major the problem is turned.
+  const GemmProblem own = problem_.swapped ? turned(problem_) : problem_;
+  const GemmDesc& d = own.desc;
+  const PlanInfo i = info();
+  std::string out;
+  add(&out,
+      "gemm %" PRId64 " x %" PRId64 " x %" PRId64
+      ", %s to %s, A %s-major, B %s-major, D %s-"
+      "major\n",
+      d.m, d.n, d.k, dtype_name(d.ab_dtype), dtype_name(d.d_dtype), name_of(d.a_order),
+      name_of(d.b_order), name_of(d.d_order));
+  add(&out,
+      "kernel %s: tile %ux%ux%u, %u stages, cluster of %u, %u blocks of %u threads, %u bytes "
+      "of shared memory\n",
+      i.kernel, i.tile[0], i.tile[1], i.tile[2], i.stages, i.cluster[0], i.grid[0], i.block[0],
+      i.dynamic_smem_bytes);
+  add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
+  out += explain_choice();
+  if (!lookup_.back()->choice().through_maps() && !forced_)
+    out +=
+        "plain loads: a pitch of A or B is not a multiple of 16 bytes, which a tensor map needs, "
+        "or the device has no faster row\n";
+  else if (fallback_)
+    add(&out,
+        "where A or B turns out not to be 16-byte aligned, runs take %s; promise a_alignment and "
+        "b_alignment 16 to leave it out\n",
+        fallback_->choice().row->symbol);
+  return out;
+}
+
+}  // namespace tw

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm_kernel.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/checked.hpp"
+#include "ops/maps.hpp"
+
+namespace tw {
+namespace {
+
+// Units along m that are walked before the next along n. 66 clusters of 256 x 256 elements work at
+// once: about a square of 8 x 8, whose operands are what the L2 is asked for least.
+constexpr int32_t kBand = 8;
+
+// One 2-D map: a box of box[0] contiguous elements and box[1] lines.
+Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
+                      int64_t leading, const uint32_t (&box)[2], Swizzle swizzle, KernelMap* out) {
+  const int32_t bytes = dtype_bytes(type);
+  TensorMapDesc desc;
+  desc.dtype = type;
+  desc.rank = 2;
+  desc.swizzle = swizzle;
+  // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
+  desc.l2_promotion = L2Promotion::b128;
+  // An empty operand is never read; its map must be one all the same.
+  desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
+  desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
+  desc.global_strides[0] =
+      static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
+  desc.box_dim[0] = box[0];
+  desc.box_dim[1] = box[1];
+  return encode_map(device, desc, out);
+}
+
+u32 tile_of(const GemmChoice& choice, int i) {
+  return static_cast<u32>(choice.row->tile[i]);
+}
+
+u32 shared_bytes(const GemmChoice& choice, int32_t in_bytes) {
+  return gemm_shared(tile_of(choice, 0), tile_of(choice, 1), tile_of(choice, 2),
+                     static_cast<u32>(choice.row->stages), static_cast<u32>(in_bytes))
+      .total;
+}
+
+}  // namespace
+
+Status GemmKernel::create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
+                          int64_t rows, std::unique_ptr<GemmKernel>* out) {
+  const uint32_t sms = usable_sms(device, problem.desc.max_sms);
+  std::unique_ptr<GemmKernel> kernel(
+      new GemmKernel(choice.row ? gemm_seen_by(choice, problem) : problem, choice, sms));
+  TW_TRY(kernel->prepare(device));
+  TW_TRY(kernel->check_rows(rows));
+  *out = std::move(kernel);
+  return {};
+}
+
+Status GemmKernel::prepare(Device& device) {
+  const bool maps = choice_.row && choice_.through_maps();
+  TW_TRY(prepare_row(device, Family::gemm, choice_.row,
+                     maps ? shared_bytes(choice_, problem_.in_bytes) : 0, &prepared_));
+  const GemmDesc& d = problem_.desc;
+  args_.a_stride_m = problem_.a_stride_m();
+  args_.a_stride_k = problem_.a_stride_k();
+  args_.b_stride_k = problem_.b_stride_k();
+  args_.b_stride_n = problem_.b_stride_n();
+  args_.c_stride_m = d.ldc;
+  args_.d_stride_m = d.ldd;
+  args_.band = kBand;
+  args_.host_in = static_cast<unsigned char>(d.ab_dtype);
+  args_.host_out = static_cast<unsigned char>(d.d_dtype);
+  args_.host_column_a = d.a_order == Order::column;
+  args_.host_column_b = d.b_order == Order::column;
+  return maps ? encode_maps(device) : Status{};
+}
+
+Status GemmKernel::check_rows(int64_t rows) const {
+  const int64_t units = gemm_units(choice_, problem_at(rows));
+  if (units <= INT32_MAX) return {};
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "m", .rule = "gemm_tiles", .got = units, .limit = INT32_MAX},
+              "m %" PRId64 " by n %" PRId64 " is more than 2^31 - 1 tiles of kernel %s", rows,
+              problem_.swapped ? problem_.desc.m : problem_.desc.n, choice_.row->symbol);
+}
+
+Status GemmKernel::encode_maps(Device& device) {
+  const GemmDesc& d = problem_.desc;
+  const KernelRow& row = *choice_.row;
+  const auto share = [&](bool along_k, int tile, int cluster) {
+    const auto sharers = static_cast<u32>(row.cluster[cluster]);
+    const u32 lines = tile_of(choice_, tile), tile_k = tile_of(choice_, 2);
+    return Share{gemm_part(along_k, lines, tile_k, sharers),
+                 gemm_boxes(along_k, lines, tile_k, sharers), sharers, along_k};
+  };
+  share_a_ = share(d.a_order == Order::row, 0, 1);
+  share_b_ = share(d.b_order == Order::column, 1, 0);
+  const bool ak = share_a_.along_k, bk = share_b_.along_k;
+  const auto line = static_cast<uint32_t>(128 / problem_.in_bytes);
+  TW_TRY(encode_operand(device, d.ab_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
+                        {line, share_a_.part}, Swizzle::b128, &args_.map_a));
+  TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
+                        {line, share_b_.part}, Swizzle::b128, &args_.map_b));
+  d_box_[0] = static_cast<uint32_t>(128 / problem_.out_bytes);
+  d_box_[1] = 64;
+  if (d.ldd * problem_.out_bytes % kMapAlignment == 0)
+    TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
+                          d_box_, Swizzle::b128, &args_.map_d));
+  max_clusters_ = sms_;
+  if (row.feature == feature::host || choice_.cluster() == 1) return {};
+  LaunchConfig one;
+  one.grid[0] = one.cluster[0] = choice_.cluster();
+  one.block[0] = static_cast<uint32_t>(row.threads);
+  one.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
+  int32_t blocks = 0, clusters = 0;
+  TW_TRY(prepared_.kernel->occupancy(one, &blocks, &clusters));
+  max_clusters_ = static_cast<uint32_t>(std::max(1, clusters));
+  return {};
+}
+
+GemmProblem GemmKernel::problem_at(int64_t m) const {
+  GemmProblem problem = problem_;
+  problem.set_rows(m);
+  return problem;
+}
+
+void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
+  const KernelRow& row = *choice_.row;
+  args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
+  args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
+  args->units_m = static_cast<i32>(ceil_div(args->m, row.tile[0] * row.cluster[0]));
+  args->units_n = static_cast<i32>(ceil_div(args->n, row.tile[1] * row.cluster[1]));
+}
+
+uint32_t GemmKernel::room() const {
+  if (!choice_.through_maps()) return sms_ * kGemmPlainBlocks;
+  return std::min(max_clusters_, std::max(1u, sms_ / choice_.cluster()));
+}
+
+LaunchConfig GemmKernel::config(const GemmArgs& args) const {
+  const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n);
+  LaunchConfig config;
+  // The clusters of a split have one tile each; everything else is persistent.
+  const uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room());
+  config.grid[0] = std::max(1u, clusters) * choice_.cluster();
+  config.block[0] = static_cast<uint32_t>(choice_.row->threads);
+  config.cluster[0] = choice_.cluster();
+  config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
+  return config;
+}
+
+// Where an operand has fewer lines than a box, a box that hangs over the edge would load slower.
+uint32_t GemmKernel::clipped(const Share& share, int64_t lines) {
+  return share.along_k && lines < share.part ? static_cast<uint32_t>(round_up(lines, 8))
+                                             : share.part;
+}
+
+// D's first contiguous element that a TMA store must not reach: it clips at 16 bytes.
+int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
+  const int64_t pitch = problem_.desc.ldd * problem_.out_bytes;
+  if (d % kMapAlignment != 0 || pitch % kMapAlignment != 0) return 0;
+  if (problem_.desc.d_padding_free) return static_cast<int32_t>(contiguous);
+  const int64_t per_piece = kMapAlignment / problem_.out_bytes;
+  return static_cast<int32_t>(contiguous / per_piece * per_piece);
+}
+
+void GemmKernel::bind_maps(GemmArgs* args) const {
+  const bool ak = share_a_.along_k, bk = share_b_.along_k;
+  rebind_map(&args->map_a, args->a, ak ? 1 : 0, args->m);
+  rebind_map(&args->map_b, args->b, bk ? 1 : 0, args->n);
+  if (args->plain_from == 0) return;
+  const bool row = problem_.desc.d_order == Order::row;
+  rebind_map(&args->map_d, args->d, 0, args->plain_from);
+  rebind_map(&args->map_d, args->d, 1, row ? args->m : args->n);
+}
+
+Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
+  GemmArgs args = args_;
+  fill_sizes(m, &args);
+  args.a = problem_.swapped ? run.b : run.a;
+  args.b = problem_.swapped ? run.a : run.b;
+  args.c = run.c;
+  args.d = run.d;
+  args.alpha = run.alpha;
+  args.beta = run.beta;
+  args.k = run.alpha == 0.0f ? 0 : static_cast<i32>(problem_.desc.k);
+  args.plain_from = plain_from(problem_.desc.d_order == Order::row ? args.n : args.m, args.d);
+  if (choice_.through_maps()) bind_maps(&args);
+  return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
+}
+
+LaunchConfig GemmKernel::config(int64_t m) const {
+  GemmArgs args = args_;
+  fill_sizes(m, &args);
+  return config(args);
+}
+
+uint64_t GemmKernel::units(int64_t m) const {
+  return static_cast<uint64_t>(gemm_units(choice_, problem_at(m)));
+}
+
+uint64_t GemmKernel::boxes_loaded(int64_t m) const {
+  if (!choice_.through_maps()) return 0;
+  const KernelRow& row = *choice_.row;
+  const auto blocks = units(m) * static_cast<uint64_t>(row.cluster[0] * row.cluster[1]);
+  const auto k_blocks = static_cast<uint64_t>(ceil_div(problem_.desc.k, row.tile[2]));
+  return blocks * k_blocks * (share_a_.boxes + share_b_.boxes);
+}
+
+uint64_t GemmKernel::boxes_stored(int64_t m) const {
+  if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
+  const GemmProblem at = problem_at(m);
+  return static_cast<uint64_t>(ceil_div(at.d_lines(), d_box_[1]) *
+                               ceil_div(plain_from(at.d_contiguous(), 0), d_box_[0]));
+}
+
+}  // namespace tw

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A choice made ready on a device: the kernel, its maps, and what a run fills in.
+
+#include <memory>
+
+#include "kernels/gemm/gemm.h"
+#include "ops/gemm_select.hpp"
+#include "ops/plan.hpp"
+
+namespace tw {
+
+/// Immutable after create(), so that one may be launched from many threads at once.
+class GemmKernel {
+ public:
+  /// For runs of at most `rows` rows m; `problem` as gemm_problem() makes it.
+  static Status create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
+                       int64_t rows, std::unique_ptr<GemmKernel>* out);
+
+  const GemmChoice& choice() const { return choice_; }
+  const PreparedKernel& prepared() const { return prepared_; }
+
+  /// Refuses more rows than its tiles can be counted for.
+  Status check_rows(int64_t rows) const;
+  /// Whether a run's addresses suit it.
+  bool takes(const GemmRun& run) const {
+    return !choice_.through_maps() || (run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0);
+  }
+  /// A checked run of m rows, neither m nor n 0.
+  Status launch(Stream& stream, const GemmRun& run, int64_t m) const;
+
+  /// What launch() would do with aligned addresses; m may be 0.
+  LaunchConfig config(int64_t m) const;
+  uint64_t boxes_loaded(int64_t m) const;
+  uint64_t boxes_stored(int64_t m) const;
+  /// Work units, and how many of them run at once.
+  uint64_t units(int64_t m) const;
+  uint32_t room() const;
+
+  /// For tests that plant a fault in a map.
+  GemmArgs& arguments_for_test() { return args_; }
+
+ private:
+  // An operand's boxes in one block's k block.
+  struct Share {
+    uint32_t part = 0;     // extent besides 128 bytes, of operands with enough lines
+    uint32_t boxes = 0;    // of this block
+    uint32_t sharers = 1;  // blocks of the cluster that load a part each for all
+    bool along_k = false;  // lines are rows of A or columns of B, so that few of them clip the box
+  };
+
+  GemmKernel(const GemmProblem& seen, const GemmChoice& choice, uint32_t sms)
+      : problem_(seen), choice_(choice), sms_(sms) {}
+  Status prepare(Device& device);
+  Status encode_maps(Device& device);
+  GemmProblem problem_at(int64_t m) const;
+  static uint32_t clipped(const Share& share, int64_t lines);
+  int32_t plain_from(int64_t contiguous, uint64_t d) const;
+  void fill_sizes(int64_t m, GemmArgs* args) const;
+  void bind_maps(GemmArgs* args) const;
+  LaunchConfig config(const GemmArgs& args) const;
+
+  GemmProblem problem_;  // as the row sees it
+  GemmChoice choice_;
+  uint32_t sms_;
+  uint32_t max_clusters_ = 1;
+  PreparedKernel prepared_;
+  Share share_a_, share_b_;
+  uint32_t d_box_[2] = {};  // contiguous, lines
+  GemmArgs args_{};         // everything but addresses and the run's sizes
+};
+
+}  // namespace tw

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// All choices that can serve a problem, and their order.
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.hpp"
+#include "ops/gemm_select.hpp"
+#include "ops/plan.hpp"
+
+namespace tw {
+
+int64_t gemm_rung(int64_t m) {
+  if (m <= 512) return round_up(m, 8);
+  if (m <= 8192) return round_up(m, 64);
+  if (m <= 65536) return round_up(m, 256);
+  int64_t step = 4096;
+  while (step * 32 < m) step *= 2;
+  return round_up(m, step);
+}
+
+namespace {
+
+bool types_fit(const KernelRow& row, const GemmDesc& desc) {
+  return row.feature == feature::host ||
+         (row.dtypes[0] == desc.ab_dtype && row.dtypes[1] == desc.d_dtype);
+}
+
+bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
+  if (row.feature == feature::host || (row.variant & kGemmPlain) != 0) return true;
+  const uint32_t orders = (desc.a_order == Order::column ? kGemmColumnA : 0u) |
+                          (desc.b_order == Order::column ? kGemmColumnB : 0u);
+  return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
+}
+
+}  // namespace
+
+bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
+  return !choice.has(kGemmSplit) || seen.desc.max_sms == 0 ||
+         gemm_units(choice, seen) * choice.split <= seen.desc.max_sms;
+}
+
+GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
+  const KernelRow& row = *choice.row;
+  if (!(row.feature & device.info().features)) return GemmMisfit::feature;
+  if (!types_fit(row, seen.desc)) return GemmMisfit::types;
+  if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
+  if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
+  if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
+  if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
+  if (choice.has(kGemmSplit) && choice.split > ceil_div(seen.desc.k, row.tile[2]))
+    return GemmMisfit::depth;
+  return GemmMisfit::none;
+}
+
+GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen, uint32_t sms) {
+  const int64_t room = choice.through_maps() ? gemm_clusters_at_once(sms, choice.cluster())
+                                             : int64_t{sms} * kGemmPlainBlocks;
+  return {choice, gemm_cost(choice, seen, sms),
+          static_cast<double>(gemm_units(choice, seen)) / static_cast<double>(room)};
+}
+
+GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem) {
+  return choice.has(kGemmTransposed) ? turned(problem) : problem;
+}
+
+GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem)
+    : problem_(problem), sms_(usable_sms(device, problem.desc.max_sms)) {
+  const GemmProblem other = turned(problem);
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    GemmChoice choice{&row, 1};
+    const bool splits = choice.has(kGemmSplit);
+    if (splits) choice.split = 2;
+    const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
+    while (choice.split <= (splits ? kGemmMostSplit : 1) &&
+           gemm_misfit(device, seen, choice) == GemmMisfit::none) {
+      choices_.push_back(choice);
+      ++choice.split;
+    }
+  }
+  // Who asks for sums in f16 gets them where there is such a kernel; f32 is the next best thing.
+  const auto half = [](const GemmChoice& c) { return c.has(kGemmHalfSum); };
+  if (std::any_of(choices_.begin(), choices_.end(), half))
+    choices_.erase(
+        std::remove_if(choices_.begin(), choices_.end(),
+                       [&](const GemmChoice& c) { return c.through_maps() && !half(c); }),
+        choices_.end());
+}
+
+// Calls take(candidate) for every choice that has room for m rows.
+template <class Take>
+void GemmRanking::each(int64_t m, Take take) const {
+  GemmProblem as_is = problem_;
+  as_is.set_rows(gemm_rung(m));
+  const GemmProblem other = turned(as_is);
+  for (const GemmChoice& choice : choices_) {
+    const GemmProblem& seen = choice.has(kGemmTransposed) ? other : as_is;
+    if (gemm_has_room(choice, seen)) take(gemm_candidate(choice, seen, sms_));
+  }
+}
+
+std::vector<GemmCandidate> GemmRanking::at(int64_t m) const {
+  std::vector<GemmCandidate> out;
+  each(m, [&](const GemmCandidate& candidate) { out.push_back(candidate); });
+  std::stable_sort(out.begin(), out.end(), [](const GemmCandidate& a, const GemmCandidate& b) {
+    return a.nanoseconds < b.nanoseconds;
+  });
+  return out;
+}
+
+GemmCandidate GemmRanking::best(int64_t m, bool maps_too) const {
+  GemmCandidate best{.nanoseconds = std::numeric_limits<double>::infinity()};
+  each(m, [&](const GemmCandidate& candidate) {
+    if (!maps_too && candidate.choice.through_maps()) return;
+    if (candidate.nanoseconds < best.nanoseconds) best = candidate;
+  });
+  return best;
+}
+
+}  // namespace tw

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which row multiplies: pure host code, no GPU needed.
+//
+// A choice is a row of the table and how many blocks share each of its tiles along k; its text is
+// the row's symbol, of a split row with "/<blocks>" behind it. A candidate is a choice that can
+// serve a problem, with the time that the cost model gives it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/kernel_table.hpp"
+#include "ops/gemm_problem.hpp"
+#include "runtime/device.hpp"
+
+namespace tw {
+
+/// A row, and how many blocks share each of its tiles along k (1 unless the row splits).
+struct GemmChoice {
+  const KernelRow* row = nullptr;
+  uint32_t split = 1;
+
+  bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
+  bool through_maps() const { return !has(kGemmPlain); }
+  /// Blocks of a cluster.
+  uint32_t cluster() const {
+    return has(kGemmSplit) ? split : static_cast<uint32_t>(row->cluster[0] * row->cluster[1]);
+  }
+  bool operator==(const GemmChoice& other) const {
+    return row == other.row && split == other.split;
+  }
+};
+
+inline constexpr uint32_t kGemmMostSplit = 8;  // blocks of a portable cluster
+
+struct GemmCandidate {
+  GemmChoice choice;
+  double nanoseconds = 0;
+  double waves = 0;  // units of work for each that can run at once
+};
+
+std::string gemm_choice_text(const GemmChoice& choice);
+/// The other way; refused as argument `argument` where no such kernel is in the table.
+Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out);
+
+/// Nanoseconds that the model of gemm_costs.inc gives a choice for a problem on `sms` SMs. The
+/// problem is as the row sees it: turned for a transposed row.
+double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t sms);
+
+/// Clusters of `size` blocks, one block an SM, that run at once.
+int64_t gemm_clusters_at_once(uint32_t sms, int64_t size);
+
+/// Work units of a choice, each done by one cluster at once; the problem as the row sees it.
+int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
+
+/// A choice with the model's numbers; the problem as the row sees it.
+GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen, uint32_t sms);
+
+/// The problem as the row of a choice sees it.
+GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem);
+
+/// Why a choice cannot serve a problem.
+enum class GemmMisfit { none, feature, types, sums, orders, pitches, blocks, depth };
+
+/// The same answer for every m; `seen` is the problem as the row sees it.
+GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);
+
+/// The clusters of a split have one tile each, so that a bound on SMs bounds the grid.
+bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen);
+
+/// Fails with the reason, naming `candidate`, where a choice cannot serve a problem.
+Status check_gemm_choice(const Device& device, const GemmProblem& problem,
+                         const GemmChoice& choice);
+
+/// Rows m are ranked in steps, so that the choice for any m can be known without trying each: the m
+/// that stands for all up to it. Steps are finer than tiles: 8 up to 512, 64 up to 8192, 256 up to
+/// 65536, then a sixteenth.
+int64_t gemm_rung(int64_t m);
+
+/// Plain rows are small: blocks that share an SM.
+inline constexpr uint32_t kGemmPlainBlocks = 4;
+
+/// All choices that can serve a problem, to be ranked for any number of rows m.
+class GemmRanking {
+ public:
+  /// `problem` as gemm_problem() makes it.
+  GemmRanking(const Device& device, const GemmProblem& problem);
+
+  /// For m rows, the best first; equal ones in the table's order.
+  std::vector<GemmCandidate> at(int64_t m) const;
+  /// The first of them; row is nullptr if there is none.
+  GemmCandidate best(int64_t m) const { return best(m, true); }
+  /// The best that takes any address and pitch.
+  GemmCandidate best_plain(int64_t m) const { return best(m, false); }
+
+ private:
+  GemmCandidate best(int64_t m, bool maps_too) const;
+  template <class Take>
+  void each(int64_t m, Take take) const;
+
+  GemmProblem problem_;
+  uint32_t sms_;
+  std::vector<GemmChoice> choices_;
+};
+
+}  // namespace tw

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans over a range of m: which kernel each run takes, and what it is launched with.
+#include <set>
+#include <string>
+
+#include "paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+std::unique_ptr<GemmPlan> plan_of(const std::shared_ptr<PaperDevice>& device,
+                                  const GemmDesc& desc) {
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &plan).ok());
+  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
+}
+
+std::unique_ptr<GemmPlan> forced(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc,
+                                 const char* text) {
+  GemmChoice choice;
+  REQUIRE(parse_gemm_choice("candidate", text, &choice).ok());
+  std::unique_ptr<Plan> plan;
+  if (!GemmPlan::create_forced(device, desc, choice, &plan).ok()) return nullptr;
+  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
+}
+
+constexpr uint64_t kA = 1 << 20, kB = 1ull << 40, kC = 1ull << 45, kD = 1ull << 50;
+
+// What a run of m rows launches.
+PaperLaunch launched(const std::shared_ptr<PaperDevice>& device, const GemmPlan& plan, int64_t m,
+                     GemmRun run = {.a = kA, .b = kB, .c = kC, .d = kD}) {
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  run.m = m;
+  const size_t before = device->launches.size();
+  const Status status = plan.run(*stream, run);
+  INFO(last_error().message);
+  REQUIRE(status.ok());
+  REQUIRE(device->launches.size() == before + 1);
+  return device->launches.back();
+}
+
+// Everything that a run hands to the driver and a kernel looks at.
+bool same_launch(PaperLaunch a, PaperLaunch b) {
+  for (GemmArgs* args : {&a.args, &b.args})
+    if (args->plain_from == 0) args->map_d = {};  // nothing is stored through it
+  return a.kernel == b.kernel && std::memcmp(&a.args, &b.args, sizeof a.args) == 0 &&
+         std::memcmp(a.config.grid, b.config.grid, sizeof a.config.grid) == 0 &&
+         std::memcmp(a.config.cluster, b.config.cluster, sizeof a.config.cluster) == 0 &&
+         a.config.dynamic_smem_bytes == b.config.dynamic_smem_bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a plan for up to m rows runs each number of rows as a plan for exactly those would") {
+  const auto device = hopper();
+  struct Weights {
+    int64_t n, k, most;
+    Order a, b, d;
+  };
+  for (const Weights& w :
+       {Weights{576, 7168, 700, Order::row, Order::column, Order::row},
+        Weights{7168, 2048, 5000, Order::row, Order::row, Order::row},
+        Weights{4096, 4096, 9000, Order::column, Order::column, Order::column}}) {
+    GemmDesc desc = gemm_desc(w.most, w.n, w.k);
+    desc.a_order = w.a;
+    desc.b_order = w.b;
+    desc.d_order = w.d;
+    desc.lda = desc.a_order == Order::row ? w.k : 9008;
+    desc.ldc = desc.ldd = desc.d_order == Order::row ? w.n : 9008;
+    const auto whole = plan_of(device, desc);
+    std::set<std::string> kernels;
+    for (int64_t m = 1; m <= w.most; m += m < 300 ? 1 : 61) {
+      INFO("m " << m << " n " << w.n);
+      GemmDesc own = desc;
+      own.m = m;
+      const auto exact = plan_of(device, own);
+      const PaperLaunch by_range = launched(device, *whole, m);
+      REQUIRE(same_launch(by_range, launched(device, *exact, m)));
+      REQUIRE(by_range.kernel ==
+              GemmRanking(*device, gemm_problem_of(own)).at(m)[0].choice.row->symbol);
+      kernels.insert(by_range.kernel);
+    }
+    CHECK(kernels.size() > 2);  // else the ranges were not looked at
+  }
+}
+
+TEST_CASE("ranges follow one another and name the kernels of the runs") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 2112, 7168);
+  desc.min_m = 3;
+  const auto plan = plan_of(device, desc);
+  const auto& ranges = plan->ranges();
+  REQUIRE(ranges.size() > 3);
+  CHECK(ranges.front().first == 3);
+  CHECK(ranges.back().last == 4096);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (i > 0) {
+      CHECK(ranges[i].first == ranges[i - 1].last + 1);
+      CHECK_FALSE(ranges[i].candidate.choice == ranges[i - 1].candidate.choice);
+    }
+    for (const int64_t m : {ranges[i].first, ranges[i].last})
+      CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.row->symbol);
+  }
+  const std::string text = plan->explain();
+  for (const GemmRange& range : ranges)
+    CHECK(text.find("m " + std::to_string(range.first) + " to " + std::to_string(range.last) +
+                    ": " + gemm_choice_text(range.candidate.choice)) != text.npos);
+  CHECK(text.find("runner-up") != text.npos);
+  CHECK(text.find("waves") != text.npos);
+
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .m = 2};
+  CHECK(plan->run(*stream, run).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(std::string(last_error().message).find("3 to 4096") != std::string::npos);
+}
+
+TEST_CASE("a plan for one m prepares one kernel") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 2112, 7168);
+  desc.min_m = 4096;
+  desc.a_alignment = desc.b_alignment = 16;
+  const auto plan = plan_of(device, desc);
+  CHECK(plan->ranges().size() == 1);
+  CHECK(device->prepared == 1);
+}
+
+TEST_CASE("every candidate can be forced, and runs for every m") {
+  const auto device = hopper();
+  const GemmDesc desc = gemm_desc(300, 520, 1024);
+  const auto candidates = GemmRanking(*device, gemm_problem_of(desc)).at(300);
+  for (const GemmCandidate& candidate : candidates) {
+    const std::string text = gemm_choice_text(candidate.choice);
+    INFO(text);
+    const auto plan = forced(device, desc, text.c_str());
+    REQUIRE(plan);
+    for (const int64_t m : {1, 64, 300}) {
+      const PaperLaunch launch = launched(device, *plan, m);
+      CHECK(launch.kernel == candidate.choice.row->symbol);
+      CHECK(launch.config.cluster[0] == candidate.choice.cluster());
+      CHECK(launch.config.grid[0] % launch.config.cluster[0] == 0);
+    }
+    CHECK(plan->explain().find("forced by the caller") != std::string::npos);
+    CHECK(plan->explain().find(text) != std::string::npos);
+    CHECK(plan->info().kernel == std::string(candidate.choice.row->symbol));
+  }
+}
+
+TEST_CASE("what cannot be forced, and why") {
+  const auto device = hopper();
+  const char* const split = "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/8";
+  const char* const pair = "gemm_bf16_bf16_rc_128x128x64x6_2x1_coop_wgmma";
+  const auto refused = [&](const GemmDesc& desc, const char* text, const char* words) {
+    INFO(text << ": " << words);
+    CHECK_FALSE(forced(device, desc, text));
+    CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
+    CHECK(std::string(last_error().fault.argument) == "candidate");
+    INFO(last_error().message);
+    CHECK(std::strstr(last_error().message, words));
+    CHECK(std::strstr(last_error().message, text));
+  };
+  GemmDesc desc = gemm_desc(256, 256, 1024);
+  REQUIRE(forced(device, desc, split));
+  REQUIRE(forced(device, desc, pair));
+  desc.d_dtype = DType::F32;
+  refused(desc, pair, "bf16 to f32");
+  desc = gemm_desc(256, 256, 1024);
+  desc.b_order = Order::row;
+  refused(desc, pair, "orders");
+  desc = gemm_desc(256, 256, 1024);
+  desc.lda = 1025;
+  refused(desc, pair, "lda is 1025");
+  desc = gemm_desc(256, 256, 1024);
+  desc.max_sms = 1;
+  refused(desc, pair, "1 SMs");
+  desc = gemm_desc(256, 256, 448);
+  refused(desc, split, "7 pieces");
+  desc = gemm_desc(256, 256, 1024);
+  desc.max_sms = 31;  // four tiles of eight blocks
+  refused(desc, split, "32 blocks");
+  desc.max_sms = 32;
+  CHECK(forced(device, desc, split));
+  refused(gemm_desc(64, 64, 64), "gemm_host_128x128x64", "does not run on paper");
+}
+
+TEST_CASE("a forced plan lets no other kernel step in") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const GemmDesc desc = gemm_desc(256, 256, 1024);
+  const GemmRun odd{.a = kA + 2, .b = kB, .c = kC, .d = kD};
+  const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128x64x6_2x1_coop_wgmma");
+  CHECK(plan->run(*stream, odd).code() == Code::ERROR_MISALIGNED);
+  CHECK(std::string(last_error().fault.argument) == "a");
+  CHECK(device->launches.empty());
+  // Unforced, the plain row does.
+  CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);
+  CHECK(device->launches.back().kernel.find("mma") != std::string::npos);
+}
+
+TEST_CASE("max_sms bounds every grid") {
+  const auto device = hopper();
+  for (const uint32_t sms : {1u, 2u, 16u, 131u})
+    for (const int64_t m : {1, 64, 256, 4096}) {
+      const auto plan = plan_of(device, gemm_desc(m, 4096, 7168, sms));
+      for (const int64_t rows : {int64_t{1}, m / 2 + 1, m})
+        CHECK(launched(device, *plan, rows).config.grid[0] <= sms);
+    }
+}
+
+TEST_CASE("free padding leaves nothing to plain stores") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(100, 1003, 512);
+  desc.ldd = 1008;
+  CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 1000);
+  desc.d_padding_free = true;
+  CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 1003);
+  // A pitch that maps cannot have leaves it all to plain stores.
+  desc.ldd = 1009;
+  CHECK(launched(device, *plan_of(device, desc), 100).args.plain_from == 0);
+}
+
+TEST_CASE("sums in f16 are had by asking") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 4096, 4096);
+  desc.ab_dtype = desc.d_dtype = DType::F16;
+  const auto halves = [&] {
+    int count = 0;
+    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096))
+      count += c.choice.has(kGemmHalfSum);
+    return count;
+  };
+  CHECK(halves() == 0);
+  int rows = 0;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) rows += (row.variant & kGemmHalfSum) != 0;
+  desc.accumulator = DType::F16;
+  CHECK((halves() > 0) == (rows > 0));
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A GPU that is its information and nothing else: it prepares every row, encodes maps as the
+// library does, notes what is launched, and has a clock that launches move by what a test says.
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "doctest_main.hpp"
+#include "ops/gemm.hpp"
+#include "runtime/device.hpp"
+#include "tensor_map/tensor_map.hpp"
+
+namespace tw::test {
+
+struct PaperLaunch {
+  std::string kernel;
+  LaunchConfig config;
+  GemmArgs args;  // where the arguments are a GEMM's
+};
+
+class PaperDevice final : public Device {
+ public:
+  PaperDevice(FeatureMask features, int32_t sms) {
+    info_.kind = DeviceKind::cuda;
+    info_.compute_major = 9;
+    info_.features = features;
+    info_.sm_count = sms;
+    info_.name = "paper";
+  }
+
+  std::vector<PaperLaunch> launches;
+  double now = 0;  // milliseconds
+  // Milliseconds that a launch takes.
+  std::function<double(const PaperLaunch&)> time_of = [](const PaperLaunch&) { return 0.0; };
+  int prepared = 0;
+
+  void close() override {}
+  Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
+  Status release(uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override {
+    return Code::ERROR_INTERNAL;
+  }
+  Status load_module(const void*, size_t, std::unique_ptr<Module>*) override {
+    return Code::ERROR_INTERNAL;
+  }
+  Status create_stream(std::unique_ptr<Stream>* out) override;
+  Status create_event(std::unique_ptr<Event>* out) override;
+  Status prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) override;
+  Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override {
+    return tw::encode(desc, 90, bytes);
+  }
+};
+
+inline PaperDevice& paper(const DeviceObject& object) {
+  return static_cast<PaperDevice&>(*object.device());
+}
+
+class PaperKernel final : public Kernel {
+ public:
+  PaperKernel(std::shared_ptr<Device> device, const KernelRow& row)
+      : Kernel(std::move(device)), row_(row) {}
+  const KernelRow& row() const { return row_; }
+  Status info(KernelInfo*) override { return {}; }
+  Status param(int32_t, size_t*, size_t*) override { return {}; }
+  Status occupancy(const LaunchConfig& config, int32_t* blocks, int32_t* clusters) override {
+    *blocks = 1;
+    *clusters = device()->info().sm_count / static_cast<int32_t>(config.cluster[0]);
+    return {};
+  }
+
+ private:
+  const KernelRow& row_;
+};
+
+class PaperEvent final : public Event {
+ public:
+  using Event::Event;
+  double at = -1;
+  Status synchronize() override { return {}; }
+  Status query() override { return {}; }
+  Status elapsed_since(Event& start, float* milliseconds) override {
+    *milliseconds = static_cast<float>(at - static_cast<PaperEvent&>(start).at);
+    return {};
+  }
+};
+
+class PaperStream final : public Stream {
+ public:
+  using Stream::Stream;
+  Status synchronize() override { return {}; }
+  Status query() override { return {}; }
+  Status wait(Event&) override { return {}; }
+  Status record(Event& event) override {
+    static_cast<PaperEvent&>(event).at = paper(*this).now;
+    return {};
+  }
+  Status copy_to_device(uint64_t, const void*, uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status copy_to_host(void*, uint64_t, uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status copy_on_device(uint64_t, uint64_t, uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status fill(uint64_t, uint8_t, uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
+                size_t bytes) override {
+    PaperLaunch launch{.kernel = static_cast<PaperKernel&>(kernel).row().symbol, .config = config};
+    if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
+    paper(*this).now += paper(*this).time_of(launch);
+    paper(*this).launches.push_back(launch);
+    return {};
+  }
+  Status launch_params(Kernel&, const LaunchConfig&, void**) override {
+    return Code::ERROR_INTERNAL;
+  }
+};
+
+inline Status PaperDevice::create_stream(std::unique_ptr<Stream>* out) {
+  *out = std::make_unique<PaperStream>(shared_from_this());
+  return {};
+}
+inline Status PaperDevice::create_event(std::unique_ptr<Event>* out) {
+  *out = std::make_unique<PaperEvent>(shared_from_this());
+  return {};
+}
+inline Status PaperDevice::prepare(const KernelRow& row, uint32_t, std::unique_ptr<Kernel>* out) {
+  ++prepared;
+  *out = std::make_unique<PaperKernel>(shared_from_this(), row);
+  return {};
+}
+
+inline constexpr FeatureMask kHopper = feature::tma | feature::mma | feature::wgmma;
+
+inline std::shared_ptr<PaperDevice> hopper(int32_t sms = 132) {
+  return std::make_shared<PaperDevice>(kHopper, sms);
+}
+
+/// bf16, A row- and B column-major.
+inline GemmDesc gemm_desc(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0) {
+  GemmDesc desc;
+  desc.m = m;
+  desc.n = n;
+  desc.k = k;
+  desc.b_order = Order::column;
+  desc.max_sms = max_sms;
+  return desc;
+}
+
+inline GemmProblem gemm_problem_of(const GemmDesc& desc) {
+  GemmProblem out;
+  REQUIRE(gemm_problem(desc, &out).ok());
+  return out;
+}
+
+}  // namespace tw::test
