@@ -4,11 +4,12 @@
     import tilewright as tw
     device = tw.Device("host")                      # or tw.Device("cuda", 0)
     with device.stream() as stream:
-        device.gemm(a, b, out=d).run(stream)        # a, b, d: anything with __dlpack__ or a buffer
+        plan = device.gemm(a, b, out=d).run(stream) # a, b, d: anything with __dlpack__ or a buffer
         stream.synchronize()
 
 Operands are tensors of other libraries, used in place: whatever has `__dlpack__` (torch, numpy, jax,
-cupy) or the buffer protocol (numpy, array, bytes, memoryview). A plan keeps its operands alive.
+cupy) or the buffer protocol (numpy, array, bytes, memoryview). A plan keeps its operands alive, so
+it must live until its runs are done: until synchronize() here, or the caller's own wait.
 Failures raise Error, with the numbers of tw_last_error_info(). The whole C API is there too:
 `tw.lib.tw_...` with the types of the header, `tw.struct("gemm_desc")` for its structs, `tw.OK` for
 TW_OK. The library is $TILEWRIGHT_LIBRARY, or libtilewright.so beside this file, or the system's.

@@ -8,6 +8,7 @@ function that is added tomorrow is tested too:
   speaks of NULL otherwise than as "not NULL";
 - with a struct_size that belongs to no version it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
+- on a GPU the caller's current context is the same after it, failed or not;
 - a destroy function takes NULL.
 
 contract.py HEADER OUT. contract_samples.h holds the right arguments.
@@ -151,7 +152,7 @@ def main():
         if function.result == "tw_status":
             lines += body(function) + [""]
             run.append(f"  harness.test = \"{function.name}\";\n"
-                       f"  {function.name}_keeps_its_word(&s);")
+                       f"  {function.name}_keeps_its_word(&s);\n  neutral_check();")
         elif function.result == "void":
             run.append(f"  {function.name}(NULL);")
     declared = len(re.findall(r"^TW_API\s", header.read_text(), re.MULTILINE))
@@ -159,7 +160,8 @@ def main():
     if declared != found:
         sys.exit(f"{header} declares {declared} functions, of which {found} were understood")
     lines += ["int main(int argc, char **argv) {", "  samples s;", "  harness_start(argc, argv);",
-              "  open_samples(&s);", *run, "  close_samples(&s);", "  return harness_end();", "}", ""]
+              "  open_samples(&s);", "  neutral_start();", *run, "  neutral_end();",
+              "  close_samples(&s);", "  return harness_end();", "}", ""]
     out.write_text("\n".join(lines))
 
 

@@ -3,6 +3,8 @@
 #define TILEWRIGHT_TESTS_CONTRACT_SAMPLES_H
 /* Right arguments for every function, by type: what contract.py's test starts from. */
 
+#include <dlfcn.h>
+
 #include "harness.h"
 
 typedef struct {
@@ -172,6 +174,39 @@ static inline void close_samples(samples *s) {
   tw_event_destroy(s->event);
   tw_stream_destroy(s->stream);
   tw_device_destroy(s->device);
+}
+
+/* On a GPU a context of the test's own is current, and is so after every call. */
+static struct {
+  int (*create)(void **context, unsigned flags, int device);
+  int (*destroy)(void *context);
+  int (*current)(void **context);
+  void *context;
+} neutral;
+
+static inline void neutral_find(const char *name, void *function) {
+  void *found = dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
+  CHECK(found != NULL);
+  memcpy(function, &found, sizeof found);
+}
+
+static inline void neutral_start(void) {
+  if (harness.kind != TW_DEVICE_CUDA) return;
+  neutral_find("cuCtxCreate_v2", &neutral.create);
+  neutral_find("cuCtxDestroy_v2", &neutral.destroy);
+  neutral_find("cuCtxGetCurrent", &neutral.current);
+  if (harness.failures) exit(1);
+  CHECK(neutral.create(&neutral.context, 0, 0) == 0);
+}
+
+static inline void neutral_check(void) {
+  void *now = NULL;
+  if (!neutral.context) return;
+  CHECK(neutral.current(&now) == 0 && now == neutral.context);
+}
+
+static inline void neutral_end(void) {
+  if (neutral.context) CHECK(neutral.destroy(neutral.context) == 0);
 }
 
 /* Whatever the answer is, it is a status of this library, and a failure has its message. */

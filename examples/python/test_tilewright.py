@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tilewright.py: with the standard library alone, with NumPy and with torch where they are
+found. `test_tilewright.py cuda` runs torch's on the first GPU. Exit 77 where a wanted device lacks.
+"""
+import array
+import ctypes
+import gc
+import os
+import sys
+import threading
+import unittest
+
+import tilewright as tw
+
+DEVICE = sys.argv.pop() if sys.argv[-1] in ("host", "cuda") else "host"
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class Plain(unittest.TestCase):
+    """No other package: arrays, bytes and memoryviews."""
+
+    def setUp(self):
+        self.device = tw.Device("host")
+        self.stream = self.device.stream()
+
+    def test_the_header_is_here(self):
+        self.assertEqual(tw.version(), "%d.%d.%d" % (tw.VERSION_MAJOR, tw.VERSION_MINOR,
+                                                    tw.VERSION_PATCH))
+        self.assertEqual(tw.lib.tw_status_name(tw.ERROR_RULE), b"TW_ERROR_RULE")
+        self.assertEqual(tw.struct("gemm_args").alpha, 1.0)
+
+    def test_a_copy_of_arrays(self):
+        src, dst = array.array("i", range(100)), array.array("i", [0] * 100)
+        self.device.copy(src, dst).run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(src, dst)
+        out = bytearray(16)
+        plan = self.device.copy(bytes(range(16)), out).run(self.stream)
+        self.stream.synchronize()  # until here the plan must live: it keeps the operands
+        plan.close()
+        self.assertEqual(out, bytes(range(16)))
+
+    def test_a_plan_keeps_its_operands(self):
+        dst = array.array("q", [0] * 1000)
+        plan = self.device.copy(array.array("q", range(1000)), dst)
+        gc.collect()
+        plan.run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(list(dst), list(range(1000)))
+
+    def test_errors_carry_their_numbers(self):
+        with self.assertRaises(tw.Error) as caught:
+            tw.Layout("(2,3")
+        self.assertEqual(caught.exception.status, tw.ERROR_PARSE)
+        desc = tw.struct("tensor_map_desc", global_address=4096, global_dim=[64, 64],
+                         global_strides=[129], box_dim=[8, 8])
+        map_ = ctypes.c_void_p()
+        with self.assertRaises(tw.Error) as caught:
+            tw.check(tw.lib.tw_tensor_map_create(self.device.handle, desc, ctypes.byref(map_)))
+        error = caught.exception
+        self.assertEqual((error.name, error.argument, error.index, error.got),
+                         ("TW_ERROR_RULE", "global_strides", 0, 129))
+        self.assertTrue(error.rule)
+
+    def test_what_cannot_work_is_refused(self):
+        with self.assertRaises(ValueError):
+            self.device.copy(array.array("i", [1, 2]), bytes(8))  # read-only, and of another type
+        with self.assertRaises(ValueError):
+            self.device.copy(array.array("i", [1, 2]), array.array("i", [1]))
+        with self.assertRaises(TypeError):
+            tw.tensor(3)
+
+    def test_handles_close_once(self):
+        with tw.Layout("(2,3):(3,1)") as layout:
+            self.assertEqual(str(layout), "(2,3):(3,1)")
+        layout.close()
+        self.assertIsNone(layout.handle)
+
+    def test_threads_have_their_own_errors(self):
+        wrong = []
+
+        def work(k):
+            text = "(%d,%d" % (k, k)
+            for _ in range(50):
+                try:
+                    tw.Layout(text)
+                except tw.Error as error:
+                    if text not in str(error):
+                        wrong.append(str(error))
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+@unittest.skipUnless(numpy, "there is no NumPy")
+class Numpy(unittest.TestCase):
+    def setUp(self):
+        self.device = tw.Device("host")
+        self.stream = self.device.stream()
+
+    def wait(self, plan):
+        plan.run(self.stream)
+        self.stream.synchronize()
+
+    def test_a_transpose_of_a_window(self):
+        x = numpy.arange(100 * 90, dtype=numpy.float32).reshape(100, 90)
+        y = numpy.zeros((60, 50), numpy.float32)
+        self.wait(self.device.copy(x[7:57, 11:71].T, y))
+        self.assertTrue((y == x[7:57, 11:71].T).all())
+
+    def test_gather_and_scatter(self):
+        table = numpy.random.rand(50, 24).astype(numpy.float32)
+        index = numpy.array([3, 49, 0, 7], numpy.int64)
+        packed = numpy.zeros((4, 24), numpy.float32)
+        self.wait(self.device.gather(table, index, packed))
+        self.assertTrue((packed == table[index]).all())
+        back = numpy.zeros_like(table)
+        self.wait(self.device.scatter(packed, index, back))
+        self.assertTrue((back[index] == packed).all() and back.sum() == packed.sum())
+
+    def test_gemm_in_every_order(self):
+        rng = numpy.random.default_rng(1)
+        a = rng.integers(-4, 5, (33, 40)).astype(numpy.float16)
+        b = rng.integers(-4, 5, (40, 17)).astype(numpy.float16)
+        wanted = a.astype(numpy.float32) @ b.astype(numpy.float32)
+        for first in (a, numpy.asfortranarray(a)):
+            for second in (b, numpy.asfortranarray(b)):
+                out = numpy.zeros((33, 17), numpy.float32)
+                self.wait(self.device.gemm(first, second, out))
+                self.assertTrue((out == wanted).all())
+                self.wait(self.device.gemm(first, second, out, alpha=2.0, beta=1.0))
+                self.assertTrue((out == 3 * wanted).all())
+
+    def test_read_only_memory(self):
+        x = numpy.zeros(8, numpy.float32)
+        x.flags.writeable = False
+        tensor, _ = tw.tensor(x)
+        self.assertEqual((tensor.flags, tensor.address), (tw.TENSOR_READ_ONLY, x.ctypes.data))
+        with self.assertRaises(ValueError):
+            self.device.copy(numpy.ones(8, numpy.float32), x)
+
+    def test_dlpack_lets_go(self):
+        x = numpy.zeros(8, numpy.float32)
+        before = sys.getrefcount(x)
+        tensor, keep = tw.tensor(x)
+        self.assertGreater(sys.getrefcount(x), before)
+        del tensor, keep
+        gc.collect()
+        self.assertEqual(sys.getrefcount(x), before)
+
+
+@unittest.skipUnless(torch, "there is no torch")
+class Torch(unittest.TestCase):
+    """On the CPU, or in place on a GPU and on torch's own stream."""
+
+    def setUp(self):
+        self.device = tw.Device(DEVICE)
+        current = torch.cuda.current_stream() if DEVICE == "cuda" else None
+        # The NULL stream waits for all others and is refused: a stream of torch's own, then.
+        if current is not None and current.cuda_stream == 0:
+            current = torch.cuda.Stream()
+        self.theirs = current
+        self.stream = self.device.stream(current and current.cuda_stream)
+
+    def wait(self, plan):
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        plan.run(self.stream)
+        self.stream.synchronize()
+
+    def test_bf16_gemm(self):
+        a = torch.randint(-4, 5, (256, 192), device=DEVICE).to(torch.bfloat16)
+        b = torch.randint(-4, 5, (192, 320), device=DEVICE).to(torch.bfloat16)
+        for second in (b, b.t().contiguous().t()):
+            out = torch.zeros(256, 320, device=DEVICE)
+            self.wait(self.device.gemm(a, second, out))
+            self.assertTrue(torch.equal(out, a.float() @ b.float()))
+
+    def test_copies_of_views(self):
+        x = torch.arange(64 * 96 * 8, dtype=torch.int32, device=DEVICE).view(64, 96, 8)
+        y = torch.zeros(96, 8, 64, dtype=torch.int32, device=DEVICE)
+        self.wait(self.device.copy(x.permute(1, 2, 0), y))
+        self.assertTrue(torch.equal(y, x.permute(1, 2, 0)))
+
+    def test_gather(self):
+        table = torch.randn(500, 128, device=DEVICE)
+        index = torch.randint(0, 500, (77,), device=DEVICE)
+        out = torch.empty(77, 128, device=DEVICE)
+        self.wait(self.device.gather(table, index, out))
+        self.assertTrue(torch.equal(out, table[index]))
+
+    def test_memory_of_the_other_kind_is_refused(self):
+        if DEVICE == "cuda":
+            with self.assertRaises(ValueError):
+                self.device.copy(torch.zeros(8), torch.zeros(8, device="cuda"))
+
+
+if __name__ == "__main__":
+    if DEVICE == "cuda":
+        try:
+            tw.Device("cuda")
+        except tw.Error as error:
+            print("skipped:", error)
+            sys.exit(77)
+    print("tilewright", tw.version(), "NumPy", numpy and numpy.__version__, "torch",
+          torch and torch.__version__, "on", DEVICE, flush=True)
+    unittest.main(verbosity=2 if "-v" in sys.argv else 1)

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the library costs the host: opening a device, the first plan of a family in a fresh context,
+// making tensor maps and plans, and a run with new pointers against a bare cuLaunchKernelEx of the
+// same kernel with the same parameters, which the driver table lets us take down.
+//
+// Linked against the library's objects and not its archive, since it puts a function of its own
+// into the driver table and counts allocations. Exit 77 without a GPU.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <vector>
+
+#include "driver/driver.hpp"
+#include "tilewright.h"
+
+namespace {
+
+thread_local long t_allocations = 0;
+
+void require(tw_status status, const char* what) {
+  if (status == TW_OK) return;
+  std::fprintf(stderr, "%s: %s\n", what, tw_last_error());
+  std::exit(1);
+}
+#define REQUIRE(call) require(call, #call)
+
+double now_ns() {
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double, std::nano>(Clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Nanoseconds a call, the median of rounds; `after` is outside the clock.
+double cost(int rounds, int calls, const std::function<void(int)>& call,
+            const std::function<void()>& after) {
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    const double start = now_ns();
+    for (int i = 0; i < calls; ++i) call(i);
+    times.push_back((now_ns() - start) / calls);
+    after();
+  }
+  return median(times);
+}
+
+// --- The last launch, taken down ---
+
+struct Launch {
+  CUlaunchConfig config{};
+  CUlaunchAttribute attributes[8];
+  CUfunction function = nullptr;
+  alignas(128) unsigned char parameters[4096];
+  size_t bytes = 0;
+};
+Launch g_launch;
+const tw::Driver* g_driver = nullptr;
+tw::Driver g_table;
+CUresult (*g_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
+
+CUresult take_down(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) {
+  g_launch.config = *config;
+  std::copy_n(config->attrs, config->numAttrs, g_launch.attributes);
+  g_launch.config.attrs = g_launch.attributes;
+  g_launch.function = function;
+  // A family's kernel has one parameter, its argument struct.
+  size_t offset = 0;
+  if (g_param_info(function, 0, &offset, &g_launch.bytes) != CUDA_SUCCESS) g_launch.bytes = 0;
+  std::memcpy(g_launch.parameters, params[0], std::min<size_t>(g_launch.bytes, 4096));
+  return g_driver->LaunchKernelEx(config, function, params, extra);
+}
+
+/// Whether this machine has a GPU; from here on launches can be taken down.
+bool install() {
+  if (!tw::find_driver(&g_driver).ok()) return false;
+  *reinterpret_cast<void**>(&g_param_info) =
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "cuFuncGetParamInfo");
+  if (!g_param_info) return false;
+  g_table = *g_driver;
+  tw::replace_driver(&g_table);
+  return true;
+}
+
+// --- Cases ---
+
+struct Case {
+  const char* name;
+  tw_plan* plan = nullptr;
+  std::function<tw_status(tw_plan**)> make;
+  std::function<void(int)> run;
+};
+
+struct Bench {
+  tw_device* device = nullptr;
+  tw_stream* stream = nullptr;
+  uint64_t memory = 0;
+  std::vector<Case> cases;
+
+  void open();
+  void add_cases();
+  void first_use();
+  void maps() const;
+  void plans() const;
+  void runs();
+};
+
+void Bench::open() {
+  const double start = now_ns();
+  REQUIRE(tw_device_create(TW_DEVICE_CUDA, 0, &device));
+  std::printf("%-46s %10.1f ms\n", "open the device, driver and context included",
+              (now_ns() - start) * 1e-6);
+  REQUIRE(tw_stream_create(device, &stream));
+  REQUIRE(tw_malloc(device, 64 << 20, &memory));
+  REQUIRE(tw_memset(stream, memory, 0, 64 << 20));
+  REQUIRE(tw_stream_synchronize(stream));
+}
+
+void Bench::add_cases() {
+  // Half of the memory for what is read, half for what is written; runs move along by 4 KB.
+  const auto in = [this](int i) { return memory + static_cast<uint64_t>(i % 64) * 4096; };
+  const auto out = [this](int i) {
+    return memory + (32u << 20) + static_cast<uint64_t>(i % 64) * 4096;
+  };
+  const auto add = [this](const char* name, std::function<tw_status(tw_plan**)> make,
+                          std::function<tw_status(tw_plan*, int)> run) {
+    Case one{name, nullptr, std::move(make), {}};
+    const size_t at = cases.size();
+    one.run = [this, at, run](int i) { REQUIRE(run(cases[at].plan, i)); };
+    cases.push_back(std::move(one));
+  };
+  tw_copy_desc copy;
+  REQUIRE(tw_copy_desc_init(&copy));
+  copy.dtype = TW_DTYPE_U16;
+  copy.rank = 2;
+  copy.shape[0] = copy.shape[1] = 256;
+  copy.src_stride[0] = 512, copy.dst_stride[0] = 256;
+  copy.src_stride[1] = copy.dst_stride[1] = 1;
+  tw_copy_args copy_args;
+  REQUIRE(tw_copy_args_init(&copy_args));
+  add(
+      "copy", [=, this](tw_plan** plan) { return tw_copy_plan(device, &copy, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        copy_args.src = in(i), copy_args.dst = out(i);
+        return tw_copy_run(plan, stream, &copy_args);
+      });
+  tw_prefetch_desc prefetch;
+  REQUIRE(tw_prefetch_desc_init(&prefetch));
+  prefetch.dtype = TW_DTYPE_U8;
+  prefetch.rows = 1, prefetch.columns = 65536;
+  tw_prefetch_args prefetch_args;
+  REQUIRE(tw_prefetch_args_init(&prefetch_args));
+  add(
+      "prefetch", [=, this](tw_plan** plan) { return tw_prefetch_plan(device, &prefetch, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        prefetch_args.src = in(i);
+        return tw_prefetch_run(plan, stream, &prefetch_args);
+      });
+  tw_rows_desc rows;
+  REQUIRE(tw_rows_desc_init(&rows));
+  rows.dtype = TW_DTYPE_BF16;
+  rows.table_rows = 1024, rows.columns = 512, rows.count = 128;
+  tw_rows_args rows_args;
+  REQUIRE(tw_rows_args_init(&rows_args));
+  rows_args.index = memory + (24u << 20);  // zeros
+  add(
+      "gather", [=, this](tw_plan** plan) { return tw_gather_plan(device, &rows, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        rows_args.table = in(i), rows_args.packed = out(i);
+        return tw_gather_run(plan, stream, &rows_args);
+      });
+  add(
+      "scatter", [=, this](tw_plan** plan) { return tw_scatter_plan(device, &rows, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        rows_args.packed = in(i), rows_args.table = out(i);
+        return tw_scatter_run(plan, stream, &rows_args);
+      });
+  tw_gemm_desc gemm;
+  REQUIRE(tw_gemm_desc_init(&gemm));
+  gemm.m = gemm.n = gemm.k = 256;
+  tw_gemm_args gemm_args;
+  REQUIRE(tw_gemm_args_init(&gemm_args));
+  add(
+      "gemm", [=, this](tw_plan** plan) { return tw_gemm_plan(device, &gemm, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        gemm_args.a = in(i), gemm_args.b = in(i) + (8u << 20), gemm_args.d = out(i);
+        return tw_gemm_run(plan, stream, &gemm_args);
+      });
+}
+
+void Bench::first_use() {
+  std::printf("\n%-14s %24s\n", "family", "first plan, ms");
+  for (Case& one : cases) {
+    const double start = now_ns();
+    REQUIRE(one.make(&one.plan));
+    std::printf("%-14s %24.2f\n", one.name, (now_ns() - start) * 1e-6);
+  }
+}
+
+void Bench::maps() const {
+  tw_tensor_map_desc desc;
+  REQUIRE(tw_tensor_map_desc_init(&desc));
+  desc.global_address = memory;
+  desc.global_dim[0] = desc.global_dim[1] = 1024;
+  desc.global_strides[0] = 2048;
+  desc.box_dim[0] = desc.box_dim[1] = 64;
+  tw_tensor_map* map = nullptr;
+  const double made = cost(
+      21, 1000,
+      [&](int) {
+        REQUIRE(tw_tensor_map_create(device, &desc, &map));
+        tw_tensor_map_destroy(map);
+      },
+      [] {});
+  REQUIRE(tw_tensor_map_create(device, &desc, &map));
+  const double rebound = cost(
+      21, 1000,
+      [&](int i) { REQUIRE(tw_tensor_map_rebind(map, memory + 256 * static_cast<uint64_t>(i))); },
+      [] {});
+  tw_tensor_map_destroy(map);
+  std::printf("\n%-46s %10.0f ns\n%-46s %10.0f ns\n", "create and destroy a tensor map", made,
+              "point it at another address", rebound);
+}
+
+void Bench::plans() const {
+  for (const Case& one : cases) {
+    const double made = cost(
+        21, 50,
+        [&](int) {
+          tw_plan* plan = nullptr;
+          REQUIRE(one.make(&plan));
+          tw_plan_destroy(plan);
+        },
+        [] {});
+    std::printf("create and destroy a %-25s %10.0f ns\n", one.name, made);
+  }
+}
+
+void Bench::runs() {
+  std::printf("\n%-10s %18s %18s %14s %12s\n", "run", "tw_<op>_run, ns", "bare launch, ns",
+              "difference, ns", "allocations");
+  const auto wait = [this] { REQUIRE(tw_stream_synchronize(stream)); };
+  for (Case& one : cases) {
+    g_table.LaunchKernelEx = take_down;
+    one.run(0);
+    g_table.LaunchKernelEx = g_driver->LaunchKernelEx;
+    void* params[] = {g_launch.parameters};
+    const auto bare = [&](int) {
+      if (g_driver->LaunchKernelEx(&g_launch.config, g_launch.function, params, nullptr) != 0)
+        std::exit(1);
+    };
+    wait();
+    // The bare launches need the context to be current, as the library sees to by itself.
+    std::vector<double> ours, theirs;
+    const long before = t_allocations;
+    for (int i = 0; i < 100; ++i) one.run(i);
+    const long allocations = t_allocations - before;
+    wait();
+    for (int round = 0; round < 41; ++round) {
+      ours.push_back(cost(1, 200, one.run, wait));
+      theirs.push_back(cost(1, 200, bare, wait));
+    }
+    std::printf("%-10s %18.0f %18.0f %14.0f %12ld\n", one.name, median(ours), median(theirs),
+                median(ours) - median(theirs), allocations);
+  }
+}
+
+}  // namespace
+
+// Allocations of the calling thread, the library's own among them.
+void* operator new(size_t bytes) {
+  ++t_allocations;
+  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+
+int main() {
+  if (!install()) {
+    std::printf("skipped: %s\n", tw_last_error());
+    return 77;
+  }
+  Bench bench;
+  bench.open();
+  CUcontext context = nullptr;
+  if (g_driver->DevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+      g_driver->CtxPushCurrent(context) != CUDA_SUCCESS)
+    return 1;
+  bench.add_cases();
+  bench.first_use();
+  bench.maps();
+  bench.plans();
+  bench.runs();
+  for (const Case& one : bench.cases) tw_plan_destroy(one.plan);
+  tw_stream_destroy(bench.stream);
+  tw_device_destroy(bench.device);
+  return 0;
+}
