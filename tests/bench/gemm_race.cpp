@@ -40,7 +40,7 @@ GemmRacer::GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& opt
   require(check_.open(bench.device(), bench.stream()));
   require(bench.device()->allocate(kInputBytes, &inputs_));
   require(bench.device()->allocate(kOutputBytes, &outputs_));
-  require(check_.fill_normal(inputs_, kInputBytes / 2, options.dtype, 1));
+  require(check_.fill(inputs_, 1, kInputBytes / 2, 0, options.dtype, 1, 0));
   require(bench.stream().fill(outputs_, 0, kOutputBytes));
   require(bench.stream().synchronize());
 }
@@ -142,7 +142,8 @@ double GemmRacer::reference_distance(const GemmShape& shape, const Operands& at,
   const uint64_t value = outputs_ + kOutputBytes / 2;
   test::Verdict verdict;
   require(check_.reference(problem, value, value + 8 * elements));
-  require(check_.against(problem, value, value + 8 * elements, at.d, shape.n, 1, false, &verdict));
+  require(
+      check_.against(problem, value, value + 8 * elements, at.d, shape.n, 1, 0x1p-20, &verdict));
   *right = verdict.wrong == 0;
   return verdict.distance();
 }

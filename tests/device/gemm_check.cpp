@@ -35,7 +35,8 @@ struct ReferenceArgs {
 struct AgainstArgs {
   uint64_t d, value, magnitude;
   int64_t m, n, stride_m, stride_n;
-  int type, exact;
+  int type;
+  double slack;
   uint64_t verdict;
 };
 
@@ -45,6 +46,9 @@ Status GemmCheck::open(const std::shared_ptr<Device>& device, Stream& stream) {
   device_ = device;
   stream_ = &stream;
   TW_TRY(device->load_module(kGemmCheckImage, sizeof kGemmCheckImage, &module_));
+  for (const char* name : {"check_fill", "check_reference", "check_against_reference",
+                           "check_difference", "check_same_bits", "check_poison", "check_hold"})
+    TW_TRY(module_->kernel(name, &kernels_[name]));
   TW_TRY(device->allocate(kScratchBytes, &scratch_));
   return stream.fill(scratch_, 0, kScratchBytes);
 }
@@ -54,32 +58,26 @@ GemmCheck::~GemmCheck() {
 }
 
 Status GemmCheck::launch(const char* name, int64_t items, void** params) {
-  std::unique_ptr<Kernel> kernel;
-  TW_TRY(module_->kernel(name, &kernel));
+  return launch_on(*stream_, name, items, params);
+}
+
+Status GemmCheck::launch_on(Stream& stream, const char* name, int64_t items, void** params) {
   LaunchConfig config;
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<int64_t>((items + kThreads - 1) / kThreads, 1, kMostBlocks));
   config.block[0] = kThreads;
-  return stream_->launch_params(*kernel, config, params);
+  return stream.launch_params(*kernels_.at(name), config, params);
 }
 
-Status GemmCheck::fill_normal(uint64_t address, int64_t count, DType type, uint64_t seed) {
+Status GemmCheck::fill(uint64_t address, int64_t lines, int64_t along, int64_t leading, DType type,
+                       uint64_t seed, int magnitude) {
   int number = type_number(type);
-  void* params[] = {&address, &count, &number, &seed};
-  return launch("check_fill_normal", count, params);
-}
-
-Status GemmCheck::fill_integers(uint64_t address, int64_t count, DType type, uint64_t seed,
-                                int magnitude) {
-  int number = type_number(type);
-  void* params[] = {&address, &count, &number, &seed, &magnitude};
-  return launch("check_fill_integers", count, params);
+  void* params[] = {&address, &lines, &along, &leading, &number, &seed, &magnitude};
+  return launch("check_fill", lines * along, params);
 }
 
 Status GemmCheck::reference(const ReferenceProblem& p, uint64_t value, uint64_t magnitude) {
   if (p.m == 0 || p.n == 0) return {};
-  std::unique_ptr<Kernel> kernel;
-  TW_TRY(module_->kernel("check_reference", &kernel));
   ReferenceArgs args = {p.a,
                         p.b,
                         p.c,
@@ -104,7 +102,7 @@ Status GemmCheck::reference(const ReferenceProblem& p, uint64_t value, uint64_t 
   config.block[0] = 32;
   config.block[1] = 8;
   void* params[] = {&args};
-  return stream_->launch_params(*kernel, config, params);
+  return stream_->launch_params(*kernels_.at("check_reference"), config, params);
 }
 
 Status GemmCheck::verdict(Verdict* out) {
@@ -114,9 +112,9 @@ Status GemmCheck::verdict(Verdict* out) {
 }
 
 Status GemmCheck::against(const ReferenceProblem& p, uint64_t value, uint64_t magnitude, uint64_t d,
-                          int64_t stride_m, int64_t stride_n, bool exact, Verdict* out) {
-  AgainstArgs args = {d,        value,    magnitude,          p.m,           p.n,
-                      stride_m, stride_n, type_number(p.out), exact ? 1 : 0, scratch_};
+                          int64_t stride_m, int64_t stride_n, double slack, Verdict* out) {
+  AgainstArgs args = {d,        value,    magnitude,          p.m,   p.n,
+                      stride_m, stride_n, type_number(p.out), slack, scratch_};
   void* params[] = {&args};
   TW_TRY(launch("check_against_reference", p.m * p.n, params));
   return verdict(out);
@@ -133,11 +131,7 @@ Status GemmCheck::compare_bits(Stream& stream, uint64_t x, uint64_t y, uint64_t 
   auto words = static_cast<int64_t>(bytes / 4);
   uint64_t count = scratch_ + kCount;
   void* params[] = {&x, &y, &words, &count};
-  Stream* own = stream_;
-  stream_ = &stream;
-  const Status status = launch("check_same_bits", words, params);
-  stream_ = own;
-  return status;
+  return launch_on(stream, "check_same_bits", words, params);
 }
 
 Status GemmCheck::compare_poison(uint64_t base, uint64_t bytes, uint64_t offset, int64_t lines,
@@ -158,8 +152,6 @@ Status GemmCheck::different(uint64_t* count) {
 }
 
 Status GemmCheck::hold(Stream& stream, uint32_t blocks) {
-  std::unique_ptr<Kernel> kernel;
-  TW_TRY(module_->kernel("check_hold", &kernel));
   TW_TRY(stream.fill(scratch_ + kFlag, 0, 4));
   TW_TRY(stream.fill(scratch_ + kHolding, 0, 4));
   uint64_t flag = scratch_ + kFlag;
@@ -170,7 +162,7 @@ Status GemmCheck::hold(Stream& stream, uint32_t blocks) {
   config.block[0] = 32;
   config.dynamic_smem_bytes = kHeldBytes;
   void* params[] = {&flag, &counter, &cycles};
-  return stream.launch_params(*kernel, config, params);
+  return stream.launch_params(*kernels_.at("check_hold"), config, params);
 }
 
 Status GemmCheck::holding(Stream& stream, uint32_t* blocks) {

@@ -40,23 +40,19 @@ __device__ i64 item_step() {
 
 }  // namespace
 
-// Elements N(0, 1), by Box and Muller.
-extern "C" __global__ void check_fill_normal(void* base, i64 count, int type, u64 seed) {
-  for (i64 i = first_item(); i < count; i += item_step()) {
+// Lines of `along` elements, `leading` apart: N(0, 1) by Box and Muller, or, where `magnitude` is
+// not 0, integers of -magnitude to magnitude.
+extern "C" __global__ void check_fill(void* base, i64 lines, i64 along, i64 leading, int type,
+                                      u64 seed, int magnitude) {
+  for (i64 i = first_item(); i < lines * along; i += item_step()) {
     const u64 bits = mix(seed * 0x10001 + static_cast<u64>(i));
     const float u = (static_cast<float>(static_cast<u32>(bits) >> 8) + 1.0f) * 0x1p-24f;
     const float v = static_cast<float>(static_cast<u32>(bits >> 40)) * 0x1p-24f;
-    store(base, i, type, sqrtf(-2.0f * __logf(u)) * cospif(2.0f * v));
-  }
-}
-
-// Integers of -magnitude to magnitude.
-extern "C" __global__ void check_fill_integers(void* base, i64 count, int type, u64 seed,
-                                               int magnitude) {
-  for (i64 i = first_item(); i < count; i += item_step()) {
-    const u64 bits = mix(seed * 0x10001 + static_cast<u64>(i));
     const int range = 2 * magnitude + 1;
-    store(base, i, type, static_cast<float>(static_cast<int>(bits >> 33) % range - magnitude));
+    const float value = magnitude
+                            ? static_cast<float>(static_cast<int>(bits >> 33) % range - magnitude)
+                            : sqrtf(-2.0f * __logf(u)) * cospif(2.0f * v);
+    store(base, i / along * leading + i % along, type, value);
   }
 }
 
@@ -173,11 +169,11 @@ struct AgainstArgs {
   const double* magnitude;
   i64 m, n, stride_m, stride_n;
   int type;
-  int exact;  // 1: every element must be the reference, rounded to the type
+  double slack;  // of sum |a||b|; 0: every element must be the reference, rounded to the type
   Verdict* verdict;
 };
 
-// |d - ref| <= half an ulp of the output + 2^-20 sum |a||b|; NaN where the reference has it, and
+// |d - ref| <= half an ulp of the output + slack * sum |a||b|; NaN where the reference has it, and
 // infinity where the reference has that or is past the type's range.
 extern "C" __global__ void check_against_reference(const __grid_constant__ AgainstArgs args) {
   double xy = 0, xx = 0, yy = 0, worst = 0;
@@ -192,7 +188,7 @@ extern "C" __global__ void check_against_reference(const __grid_constant__ Again
       if (!same) atomicAdd(&args.verdict->not_finite, 1ull);
       continue;
     }
-    const double slack = args.exact ? 0.0 : args.magnitude[i] * 0x1p-20;
+    const double slack = args.magnitude[i] * args.slack;
     const double allowed = half_ulp(fabs(wanted) + slack, args.type) + slack;
     const double difference = fabs(got - wanted);
     if (!(difference <= allowed)) wrong_at(args.verdict, i);

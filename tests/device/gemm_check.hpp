@@ -4,7 +4,9 @@
 // One stream, everything in its order; only the functions that return counts wait for it.
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "base/dtype.hpp"
 #include "runtime/device.hpp"
@@ -38,12 +40,14 @@ class GemmCheck {
   Status open(const std::shared_ptr<Device>& device, Stream& stream);
   ~GemmCheck();
 
-  Status fill_normal(uint64_t address, int64_t count, DType type, uint64_t seed);
-  Status fill_integers(uint64_t address, int64_t count, DType type, uint64_t seed, int magnitude);
+  /// Lines of `along` elements, `leading` apart: N(0, 1), or integers up to `magnitude` unless 0.
+  Status fill(uint64_t address, int64_t lines, int64_t along, int64_t leading, DType type,
+              uint64_t seed, int magnitude);
   /// Row-major float64 results and error scales, 8 m n bytes each.
   Status reference(const ReferenceProblem& problem, uint64_t value, uint64_t magnitude);
+  /// Each element within half an ulp of the output and `slack` of its error scale.
   Status against(const ReferenceProblem& problem, uint64_t value, uint64_t magnitude, uint64_t d,
-                 int64_t stride_m, int64_t stride_n, bool exact, Verdict* verdict);
+                 int64_t stride_m, int64_t stride_n, double slack, Verdict* verdict);
   Status difference(uint64_t x, uint64_t y, int64_t count, DType type, Verdict* verdict);
   /// Adds to a count on the device, which different() reads and clears.
   Status compare_bits(Stream& stream, uint64_t x, uint64_t y, uint64_t bytes);
@@ -58,11 +62,13 @@ class GemmCheck {
 
  private:
   Status launch(const char* name, int64_t items, void** params);
+  Status launch_on(Stream& stream, const char* name, int64_t items, void** params);
   Status verdict(Verdict* out);
 
   std::shared_ptr<Device> device_;
   Stream* stream_ = nullptr;
   std::unique_ptr<Module> module_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
   uint64_t scratch_ = 0;  // a Verdict, a count, the flag and the number of held SMs
 };
 

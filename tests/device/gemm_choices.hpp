@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The rows of the gemm table as tests walk them: each choice that a device can run, and
+// descriptions that it can serve.
+
+#include <utility>
+#include <vector>
+
+#include "gemm_lab.hpp"
+#include "ops/gemm_select.hpp"
+
+namespace tw::test {
+
+inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF16},
+                                                         {DType::BF16, DType::F32},
+                                                         {DType::F16, DType::F16},
+                                                         {DType::F16, DType::F32}};
+
+/// Every row that the device has, each split row once for every number of blocks. Where the driver
+/// must compile PTX, the rows that have PTX.
+inline std::vector<GemmChoice> all_choices(const Device& device) {
+  std::vector<GemmChoice> choices;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if (!(row.feature & device.info().features)) continue;
+    if (ptx_forced() && row.feature == feature::wgmma) continue;
+    GemmChoice choice{&row, 1};
+    if (!choice.has(kGemmSplit)) {
+      choices.push_back(choice);
+      continue;
+    }
+    for (choice.split = 2; choice.split <= kGemmMostSplit; ++choice.split)
+      choices.push_back(choice);
+  }
+  return choices;
+}
+
+/// Types and orders that a choice serves for a D of this order; extents are the caller's to fill.
+inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
+  const KernelRow& row = *choice.row;
+  GemmDesc desc;
+  desc.ab_dtype = row.dtypes[0];
+  desc.d_dtype = row.dtypes[1];
+  desc.d_order = d_order;
+  if (choice.has(kGemmHalfSum)) desc.accumulator = DType::F16;
+  Order a = choice.has(kGemmColumnA) ? Order::column : Order::row;
+  Order b = choice.has(kGemmColumnB) ? Order::column : Order::row;
+  // Turned once (a column-major D, or a transposed row), operands change places and orders.
+  if (choice.has(kGemmTransposed) != (d_order == Order::column)) {
+    std::swap(a, b);
+    a = a == Order::row ? Order::column : Order::row;
+    b = b == Order::row ? Order::column : Order::row;
+  }
+  desc.a_order = a;
+  desc.b_order = b;
+  return desc;
+}
+
+/// Leading dimensions past the packed ones: multiples of 16 bytes where the choice needs maps, and
+/// of D and C any.
+inline void set_pitches(const GemmChoice& choice, int variety, GemmDesc* desc) {
+  const int64_t step = choice.through_maps() ? 8 : 1;
+  const auto pitch = [](int64_t least, int64_t multiple, int64_t more) {
+    return (std::max<int64_t>(least, 1) + multiple - 1) / multiple * multiple + more * multiple;
+  };
+  desc->lda = pitch(desc->a_order == Order::row ? desc->k : desc->m, step, variety % 3);
+  desc->ldb = pitch(desc->b_order == Order::row ? desc->n : desc->k, step, variety / 3 % 3);
+  const int64_t along = desc->d_order == Order::row ? desc->n : desc->m;
+  desc->ldd = pitch(along, variety % 4 == 0 ? 1 : 8, variety % 2);
+  desc->ldc = pitch(along, 1, variety % 5);
+}
+
+}  // namespace tw::test

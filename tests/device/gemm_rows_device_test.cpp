@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every row of the gemm family, forced, on sizes around its tile, against float64: each element
+// within half a unit in the last place of the output plus 2^-20 sum |a||b|, each row as a whole
+// within distance_limit().
+#include <algorithm>
+
+#include "gemm_choices.hpp"
+#include "gemm_lab.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr int kCases = 8;
+
+// Around the tile and around a TMA store's 16 bytes.
+int64_t extent(int64_t tile, int which) {
+  const int64_t extents[kCases] = {1, 7, 8, 9, tile - 1, tile, tile + 1, 2 * tile + 8};
+  return extents[which % kCases];
+}
+
+// None, less than a box, round a k block, and rings of stages several times over.
+int64_t depth(int which, int32_t stages) {
+  const int64_t depths[kCases] = {0, 1, 8, 63, 64, 65, 200, int64_t{stages} * 128 + 72};
+  return depths[which % kCases];
+}
+
+// Case `i` of a choice. Each extent, each depth and each option occurs; which ones meet depends on
+// the choice's number.
+GemmCase around_tile(const GemmChoice& choice, int i, int number) {
+  GemmCase c;
+  const KernelRow& row = *choice.row;
+  c.desc = desc_for(choice, i % 4 == 3 ? Order::column : Order::row);
+  const bool turned = choice.has(kGemmTransposed) != (c.desc.d_order == Order::column);
+  const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
+  const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
+  c.desc.m = extent(turned ? tile_n : tile_m, i);
+  c.desc.n = extent(turned ? tile_m : tile_n, i * 3 + number);
+  c.desc.k = depth(i * 5 + number / kCases, row.stages);
+  if (choice.has(kGemmSplit)) c.desc.k += (choice.split - 1) * row.tile[2] + 1;
+  set_pitches(choice, i + number, &c.desc);
+  c.seed = static_cast<uint64_t>(number * 16 + i + 1);
+  c.magnitude = i % 3 == 0 ? 3 : 0;
+  c.alpha = i == 3 ? -1.5f : 1.0f;
+  c.beta = i % 2 ? 0.75f : 0.0f;
+  c.in_place = i == 5;
+  if (i == 5) c.desc.ldc = c.desc.ldd;
+  if (i == 6) c.d_offset = static_cast<uint64_t>(dtype_bytes(c.desc.d_dtype));
+  if (i == 7) c.run_m = c.desc.m - 5;
+  c.plant_specials = i == 4;
+  return c;
+}
+
+// More tiles than blocks: a persistent grid goes round several times.
+GemmCase many_tiles(const GemmChoice& choice, int number) {
+  GemmCase c;
+  const KernelRow& row = *choice.row;
+  c.desc = desc_for(choice, Order::row);
+  const bool turned = choice.has(kGemmTransposed);
+  c.desc.m = 3 * int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] + 9;
+  c.desc.n = 5 * int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 8;
+  c.desc.k = 72 + 64 * (number % 5) + (choice.has(kGemmSplit) ? choice.split * 64 : 0);
+  if (!choice.has(kGemmSplit)) c.desc.max_sms = 4;
+  set_pitches(choice, number, &c.desc);
+  c.seed = static_cast<uint64_t>(number + 70000);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("gemm: every row of the table, forced, against float64") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  int number = 0;
+  for (const GemmChoice& choice : all_choices(*lab->device())) {
+    INFO(gemm_choice_text(choice));
+    Verdict sums;
+    std::vector<GemmCase> cases;
+    for (int i = 0; i < kCases; ++i) cases.push_back(around_tile(choice, i, number));
+    cases.push_back(many_tiles(choice, number));
+    for (const GemmCase& c : cases) {
+      INFO(describe(c));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      CHECK(std::string(plan->info().kernel) == choice.row->symbol);
+      const GemmOutcome outcome = lab->run(gemm, c);
+      CHECK(outcome.text == "");
+      if (c.magnitude == 0) {
+        sums.xy += outcome.verdict.xy;
+        sums.xx += outcome.verdict.xx;
+        sums.yy += outcome.verdict.yy;
+      }
+    }
+    CHECK(sums.distance() < distance_limit(cases[0].desc));
+    // Neither A nor B is read: neither has an address.
+    GemmCase c = around_tile(choice, 1, number);
+    c.alpha = 0.0f;
+    c.beta = 2.0f;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
+    CHECK(lab->run(static_cast<const GemmPlan&>(*plan), c).text == "");
+    ++number;
+  }
+  MESSAGE(number << " rows and splits of rows");
+  CHECK(number > 0);
+}
+
+TEST_CASE("gemm: long sums, and large results") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  const int64_t sizes[][3] = {
+      {128, 128, 65536}, {17, 40, 20000}, {2304, 1800, 520}, {64, 2112, 7168}};
+  uint64_t seed = 90000;
+  for (const auto& types : kGemmTypes)
+    for (const auto& size : sizes) {
+      GemmCase c;
+      c.desc.ab_dtype = types.first;
+      c.desc.d_dtype = types.second;
+      c.desc.b_order = Order::column;
+      c.desc.m = size[0];
+      c.desc.n = size[1];
+      c.desc.k = size[2];
+      c.seed = ++seed;
+      if (ptx_forced()) c.desc.lda = size[2] + 1;  // no maps
+      INFO(describe(c));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create(lab->device(), c.desc, &plan));
+      const GemmOutcome outcome = lab->run(static_cast<const GemmPlan&>(*plan), c);
+      CHECK(outcome.text == "");
+      CHECK(outcome.verdict.distance() < distance_limit(c.desc));
+    }
+}
