@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm against cuBLASLt on the shapes of gemm_sets.cpp.
 //   bench_gemm --set=SQ,KS [--shard=1/4] [--dtype=f16] [--mode=hot] [--rounds=15] [--json=FILE]
-//              [--min_m=512] [--shape=4096x4096x7168] [--all_candidates] [--seconds=280]
+//              [--min_m=512] [--shape=4096x4096x7168] [--all_candidates [--within=3]]
+//              [--seconds=280]
 //              [--cublaslt=/path/to/libcublasLt.so.13]
 // A line a shape, then the classes that bars are stated for. gemm_table.py joins the JSON lines of
 // several runs. A run that must stop for --seconds says with which --skip the rest is measured.
@@ -29,7 +30,6 @@ struct Arguments {
   std::string shape;
   std::string cublaslt;
   FILE* json = nullptr;  // JSON lines go here, beside the table
-  bool all_candidates = false;
   double seconds = 0;
   size_t skip = 0;
 };
@@ -78,8 +78,10 @@ Arguments parse(int argc, char** argv) {
     else if (name == "--json")
       require((all.json = value.empty() ? stdout : std::fopen(value.c_str(), "a")) != nullptr,
               value.c_str());
+    else if (name == "--within")
+      all.race.within = std::atof(value.c_str());
     else if (name == "--all_candidates")
-      all.all_candidates = true;
+      all.race.all_candidates = true;
     else
       require(false, ("argument " + argument).c_str());
   }
@@ -143,7 +145,17 @@ struct Report {
       for (const GemmTime& candidate : r.candidates) json(shape, candidate, r, "candidate");
       std::fflush(arguments.json);
     }
+    if (!r.candidates.empty()) best_candidate(r);
     std::fflush(stdout);
+  }
+  void best_candidate(const GemmResult& r) const {
+    const auto best =
+        std::min_element(r.candidates.begin(), r.candidates.end(),
+                         [](const GemmTime& a, const GemmTime& b) { return a.us < b.us; });
+    std::printf(
+        "      best of %zu candidates %9.2f us, ratio %.3f, the choice is %.1f %% slower: %s, %u\n",
+        r.candidates.size(), best->us, r.peer_us / best->us, (r.ours.us / best->us - 1) * 100,
+        best->kernel.c_str(), best->grid);
   }
   void json(const GemmShape& s, const GemmTime& time, const GemmResult& r, const char* kind) const {
     std::fprintf(arguments.json,
@@ -151,14 +163,14 @@ struct Report {
                  "\"orders\": \"%c%c\", \"dtype\": \"%s\", \"out\": \"%s\", \"mode\": \"%s\", "
                  "\"rounds\": %d, \"kernel\": \"%s\", \"grid\": %u, \"cluster\": %u, \"us\": %.3f, "
                  "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"tflops\": %.2f, \"gbs\": %.1f, "
-                 "\"limit_us\": %.3f, \"distance\": %.3g, \"right\": %s}\n",
+                 "\"model_us\": %.3f, \"limit_us\": %.3f, \"distance\": %.3g, \"right\": %s}\n",
                  kind, s.set, static_cast<long long>(s.m), static_cast<long long>(s.n),
                  static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
                  dtype_name(arguments.race.dtype), type_name(s),
                  arguments.race.hot ? "hot" : "cold", arguments.race.rounds, time.kernel.c_str(),
                  time.grid, time.cluster, time.us, r.peer_us, r.peer_algorithm,
-                 s.flops() / time.us * 1e-6, s.bytes() / time.us * 1e-3, limit_us(s), r.distance,
-                 r.right ? "true" : "false");
+                 s.flops() / time.us * 1e-6, s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
+                 r.distance, r.right ? "true" : "false");
   }
 };
 
@@ -217,7 +229,7 @@ int main(int argc, char** argv) {
                   shapes.size() - i, i);
       break;
     }
-    const GemmResult result = racer.race(shapes[i], arguments.all_candidates);
+    const GemmResult result = racer.race(shapes[i]);
     report.line(shapes[i], result);
     if (!result.error.empty()) continue;
     right = right && result.right;

@@ -176,7 +176,24 @@ void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies
   result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
 }
 
-GemmResult GemmRacer::race(const GemmShape& shape, bool all_candidates) {
+std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmDesc& desc,
+                                                        std::vector<GemmTime>* candidates) {
+  GemmProblem problem;
+  require(gemm_problem(desc, &problem));
+  const auto ranked = GemmRanking(*bench_.device(), problem).at(problem.rows());
+  std::vector<std::unique_ptr<Plan>> plans;
+  for (const GemmCandidate& candidate : ranked) {
+    if (candidate.nanoseconds > options_.within * ranked[0].nanoseconds) break;
+    plans.emplace_back();
+    require(GemmPlan::create_forced(bench_.device(), desc, candidate.choice, &plans.back()));
+    const PlanInfo info = plans.back()->info();
+    candidates->push_back({gemm_choice_text(candidate.choice), info.grid[0], info.cluster[0], 0,
+                           candidate.nanoseconds * 1e-3});
+  }
+  return plans;
+}
+
+GemmResult GemmRacer::race(const GemmShape& shape) {
   GemmResult result;
   std::unique_ptr<Plan> plan;
   if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok()) {
@@ -185,7 +202,7 @@ GemmResult GemmRacer::race(const GemmShape& shape, bool all_candidates) {
   }
   const auto& gemm = static_cast<const GemmPlan&>(*plan);
   const PlanInfo info = plan->info();
-  result.ours = {info.kernel, info.grid[0], info.cluster[0], 0};
+  result.ours = {info.kernel, info.grid[0], info.cluster[0]};
   if (shape.m == 0 || shape.n == 0) {
     result.error = "empty: nothing is launched";
     return result;
@@ -195,11 +212,15 @@ GemmResult GemmRacer::race(const GemmShape& shape, bool all_candidates) {
   check(shape, gemm, copies, &result);
 
   std::vector<Variant> variants = {variant(gemm, shape, copies)};
+  std::vector<std::unique_ptr<Plan>> forced;
+  if (options_.all_candidates) forced = force_all(describe(shape), &result.candidates);
+  for (const auto& candidate : forced)
+    variants.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
   if (result.peer_algorithm >= 0) variants.push_back(peer_variant(result.peer_algorithm, copies));
-  (void)all_candidates;
   const std::vector<double> us = time(shape, variants, options_.rounds);
   result.ours.us = us[0];
-  if (result.peer_algorithm >= 0) result.peer_us = us[1];
+  for (size_t i = 0; i < forced.size(); ++i) result.candidates[i].us = us[1 + i];
+  if (result.peer_algorithm >= 0) result.peer_us = us.back();
   return result;
 }
 
@@ -208,7 +229,8 @@ double GemmRacer::measured_peak() {
   const GemmRaceOptions own = options_;
   options_.rounds = 5;
   options_.peer_rounds = 1;
-  const GemmResult result = race(shape, false);
+  options_.all_candidates = false;
+  const GemmResult result = race(shape);
   options_ = own;
   require(result.error.empty(), "8192^3");
   return shape.flops() / (result.peer_us > 0 ? result.peer_us : result.ours.us) * 1e6;

@@ -23,19 +23,22 @@ struct GemmRaceOptions {
   int rounds = 15;
   int peer_rounds = 5;  ///< of the choice among the peer's algorithms
   bool hot = false;
+  bool all_candidates = false;  ///< time them all beside the plan's own choice
+  double within = 3;            ///< those that the model gives at most so many times the best
 };
 
 /// One way to run the shape: the plan's own choice, or a candidate.
 struct GemmTime {
-  std::string kernel;
+  std::string kernel;  ///< of a candidate its text
   uint32_t grid = 0, cluster = 0;
   double us = 0;
+  double model_us = 0;
 };
 
 struct GemmResult {
   std::string error;  ///< why nothing was measured; empty if it was
   GemmTime ours;
-  std::vector<GemmTime> candidates;  ///< where asked for, best guess first
+  std::vector<GemmTime> candidates;  ///< where asked for, the model's best first
   double peer_us = 0;                ///< 0: the peer has nothing for this shape
   int peer_algorithm = 0, peer_algorithms = 0;
   double distance = 0;  ///< 1 - 2 <x, y> / (<x, x> + <y, y>), to the peer or to float64
@@ -48,7 +51,7 @@ class GemmRacer {
  public:
   GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& options);
 
-  GemmResult race(const GemmShape& shape, bool all_candidates);
+  GemmResult race(const GemmShape& shape);
   /// FLOP/s of the peer (ours without one) at 8192^3: what a limit of arithmetic is made from.
   double measured_peak();
 
@@ -69,6 +72,8 @@ class GemmRacer {
   std::vector<double> time(const GemmShape& shape, const std::vector<Variant>& variants,
                            int rounds);
   int best_of_peer(const GemmShape& shape, const Copies& copies);
+  std::vector<std::unique_ptr<Plan>> force_all(const GemmDesc& desc,
+                                               std::vector<GemmTime>* candidates);
   void check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
              GemmResult* result);
   double reference_distance(const GemmShape& shape, const Operands& at, bool* right);

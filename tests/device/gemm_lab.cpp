@@ -62,17 +62,17 @@ std::string describe(const GemmCase& c) {
   return text;
 }
 
-GemmRun GemmOperands::run(const GemmCase& c) const {
+GemmRun GemmOperands::run(const GemmCase& of) const {
   // What must not be read has no address: a read faults.
-  const bool reads_c = c.beta != 0.0f;
-  const bool reads_ab = c.alpha != 0.0f && c.desc.k > 0;
-  return {.alpha = c.alpha,
-          .beta = c.beta,
+  const bool reads_c = of.beta != 0.0f;
+  const bool reads_ab = of.alpha != 0.0f && of.desc.k > 0;
+  return {.alpha = of.alpha,
+          .beta = of.beta,
           .a = reads_ab ? a : 0,
           .b = reads_ab ? b : 0,
-          .c = reads_c ? this->c : 0,
+          .c = reads_c ? c : 0,
           .d = d,
-          .m = c.run_m};
+          .m = of.run_m};
 }
 
 std::unique_ptr<GemmLab> GemmLab::open() {

@@ -37,7 +37,7 @@ struct GemmOperands {
   GemmDesc desc;
   uint64_t a = 0, b = 0, c = 0, d = 0;
   uint64_t d_bytes = 0;
-  GemmRun run(const GemmCase& c) const;
+  GemmRun run(const GemmCase& of) const;
 };
 
 class GemmLab {
