@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multiplies with kernels of another image, TW_MUTANT_IMAGE, in place of the library's: those of
+// the rows in TW_MUTANT_ROWS, separated by commas. Prints the first wrong result and fails;
+// gemm_mutants.py makes the images and calls this.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "gemm_choices.hpp"
+#include "gemm_lab.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr int kRepeats = 40;
+
+// Puts the image's kernel where the plan has the library's.
+void replace_kernel(const GemmPlan& plan, Module& module, const char* symbol) {
+  auto& prepared = const_cast<PreparedKernel&>(plan.kernel_for(1).prepared());
+  TW_REQUIRE_OK(module.kernel(symbol, &prepared.kernel));
+}
+
+// Rings that go round many times, many tiles a block, edges.
+GemmCase case_for(const GemmChoice& choice, int which) {
+  GemmCase c;
+  c.desc = desc_for(choice, Order::row);
+  const int64_t sizes[][3] = {{1032, 1544, 3000}, {256, 512, 64}, {4000, 520, 136}};
+  c.desc.m = sizes[which][0];
+  c.desc.n = sizes[which][1];
+  c.desc.k = sizes[which][2];
+  if (choice.has(kGemmSplit)) {
+    c.desc.m = 264;
+    c.desc.n = 200;
+    c.desc.k += 512;
+  }
+  set_pitches(choice, 0, &c.desc);
+  c.desc.ldd = (c.desc.n + 7) / 8 * 8;
+  c.seed = static_cast<uint64_t>(which + 1);
+  return c;
+}
+
+// The first wrong result's description; empty if there is none.
+std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
+  for (int which = 0; which < 3; ++which) {
+    const GemmCase c = case_for(choice, which);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    replace_kernel(gemm, module, choice.row->symbol);
+    const GemmOperands at = lab.prepare(c);
+    for (int i = 0; i < kRepeats; ++i) {
+      TW_REQUIRE_OK(lab.stream().fill(at.d, GemmLab::kPoison, at.d_bytes));
+      const GemmOutcome outcome = lab.run(gemm, c, at);
+      if (!outcome.text.empty()) return gemm_choice_text(choice) + ": " + outcome.text;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("gemm: rows of another image multiply right") {
+  const char* path = std::getenv("TW_MUTANT_IMAGE");
+  const char* rows = std::getenv("TW_MUTANT_ROWS");
+  if (!path || !rows) return skip("TW_MUTANT_IMAGE and TW_MUTANT_ROWS are not set");
+  std::ifstream file(path, std::ios::binary);
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  const std::string wanted = "," + std::string(rows) + ",";
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  std::unique_ptr<Module> module;
+  TW_REQUIRE_OK(lab->device()->load_module(image.data(), image.size(), &module));
+  int tried = 0;
+  for (const GemmChoice& choice : all_choices(*lab->device())) {
+    if (choice.split != 1 && choice.split != 2 && choice.split != 5) continue;
+    if (wanted.find("," + std::string(choice.row->symbol) + ",") == std::string::npos) continue;
+    ++tried;
+    const std::string wrong = try_row(*lab, *module, choice);
+    if (!wrong.empty()) std::printf("WRONG: %s\n", wrong.c_str());
+    REQUIRE(wrong == "");
+  }
+  CHECK(tried > 0);
+}
