@@ -105,7 +105,20 @@ build_rust() {
     CARGO_TARGET_DIR=$out/rust quietly build-rust cargo build --release --offline)
 }
 
-build_go() { (cd "$examples/go" && quietly build-go go build -o "$out/go/copythengemm" .); }
+build_go() {
+  (cd "$examples/go" && quietly build-go go build -o "$out/go/copythengemm" ./copythengemm)
+}
+
+# A shared library of the archive, beside a copy of the one file; the program is a shell script.
+build_python() {
+  mkdir -p "$out/python"
+  cp "$examples"/python/*.py "$out/python"
+  quietly build-python cc -shared -o "$out/python/libtilewright.so" -Wl,--whole-archive \
+    "$prefix/lib/libtilewright.a" -Wl,--no-whole-archive -lstdc++ -lm -pthread -ldl || return 1
+  printf '#!/bin/sh\nexec "%s" -B "%s" "$@"\n' "$numpy_python" "$out/python/test_tilewright.py" \
+    >"$out/python/test"
+  chmod +x "$out/python/test"
+}
 
 # The program that makes the inputs and checks the results.
 choose_checker() {
@@ -291,6 +304,8 @@ build_all() {
   check_layouts
   if have cargo; then build_rust || wrong 'examples/rust does not build'; fi
   if have go; then build_go || wrong 'examples/go does not build'; fi
+  if ! find_numpy; then numpy_python=python3; fi
+  build_python || wrong 'examples/python has no library'
 }
 
 unset DESTDIR
@@ -327,3 +342,4 @@ fi
 on_each_device examples/cpp "$out/cpp/windows"
 on_each_device examples/rust "$out/rust/release/copy-then-gemm"
 on_each_device examples/go "$out/go/copythengemm"
+on_each_device examples/python "$out/python/test"

@@ -58,6 +58,7 @@ look() {
   # What the examples want, which the main configuration runs as a test.
   have cargo || may+=(cargo)
   have go || may+=(golang-go)
+  /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1 || may+=(python3-numpy)
 }
 
 # --- One configuration ----------------------------------------------------------------------
@@ -126,7 +127,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 unset DESTDIR
 for config in $configs; do
   case $config in
-    main) run main -Dwerror=true -Dcuda=auto ;;
+    main) run main -Dwerror=true -Dcuda=auto -Ddefault_library=both ;;
     asan)
       # No -Werror: the sanitizers make g++ warn of paths that do not exist.
       run asan -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized \

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-module tilewright.example/copythengemm
+module tilewright.example
 
 go 1.19

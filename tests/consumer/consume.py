@@ -4,6 +4,7 @@
 Usage: consume.py KIND BUILD MESON..., with a KIND of the functions below."""
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+EXAMPLES = ROOT / "examples"
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 
@@ -44,23 +46,100 @@ def installed(meson, build, folder):
     return moved
 
 
+def leave(prefix, kind):
+    """Of a prefix with both libraries, takes away the one that is not to be linked: where there are
+    two, every linker takes the shared one."""
+    for library in prefix.rglob("libtilewright.*"):
+        if ".so" in library.name and kind == "static" or library.suffix == ".a" and kind == "shared":
+            library.unlink()
+    if not list(prefix.rglob("libtilewright.*")):
+        skip(f"this build installs no {kind} library")
+
+
+def with_pkgconfig(prefix, **more):
+    """The environment of a build that finds the library by pkg-config."""
+    config = next(prefix.rglob("tilewright.pc")).parent
+    return {**os.environ, "PKG_CONFIG_PATH": str(config), **more}
+
+
 def flags(prefix, *options):
     """pkg-config's answer. Its quoting is for a shell; the moved prefix has a space in its name."""
-    config = next(prefix.rglob("tilewright.pc")).parent
-    text = run("pkg-config", *options, "tilewright",
-               env={**os.environ, "PKG_CONFIG_PATH": str(config)})
-    import shlex
+    text = run("pkg-config", *options, "tilewright", env=with_pkgconfig(prefix))
     return shlex.split(text)
 
 
 def pkgconfig_c(prefix, folder):
+    leave(prefix, "static")
     run("cc", "-std=c99", *WARNINGS, HERE / "main.c", *flags(prefix, "--cflags", "--libs",
                                                               "--static"), "-o", folder / "main")
     run(folder / "main")
 
 
+def pkgconfig_shared(prefix, folder):
+    """A C program with the shared library."""
+    leave(prefix, "shared")
+    run("cc", "-std=c99", *WARNINGS, HERE / "main.c", *flags(prefix, "--cflags", "--libs"), "-o",
+        folder / "main")
+    needed = run("readelf", "-d", folder / "main")
+    if "libtilewright.so" not in needed or "libstdc++" in needed:
+        sys.exit("the program does not need libtilewright.so alone")
+    run(folder / "main", env={**os.environ, "LD_LIBRARY_PATH": str(shared(prefix).parent)})
+
+
+def shared(prefix):
+    found = [*prefix.rglob("libtilewright.so")]
+    if not found:
+        skip("this build installs no shared library")
+    return found[0]
+
+
+def cargo(prefix, folder):
+    """The crates' own tests, and the program, from a copy: cargo writes beside the sources."""
+    if not shutil.which("cargo"):
+        skip("there is no cargo")
+    leave(prefix, "static")
+    shutil.copytree(EXAMPLES / "rust", folder / "rust",
+                    ignore=shutil.ignore_patterns("target", "Cargo.lock"))
+    environment = {**os.environ, "TILEWRIGHT_PREFIX": str(prefix),
+                   "CARGO_TARGET_DIR": str(folder / "target"), "RUSTFLAGS": "-D warnings"}
+    report = run("cargo", "test", "--offline", "--workspace", cwd=folder / "rust", env=environment)
+    if "layouts::tw_gemm_desc ... ok" not in report or "one_plan_from_many_threads ... ok" not in report:
+        sys.exit("the crates' tests were not run")
+    run("cargo", "run", "--offline", "--quiet", "--", "host", cwd=folder / "rust", env=environment)
+
+
+def golang(prefix, folder):
+    """The package's tests, vet and format, and the program."""
+    if not shutil.which("go"):
+        skip("there is no go")
+    leave(prefix, "static")
+    # cgo takes no word of pkg-config's with a space in it.
+    plain = folder / "plain"
+    prefix.rename(plain)
+    environment = with_pkgconfig(plain, GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
+    where = {"cwd": EXAMPLES / "go", "env": environment}
+    if shutil.which("gofmt") and run("gofmt", "-l", ".", **where).strip():
+        sys.exit("not as gofmt has it")
+    run("go", "vet", "./...", **where)
+    run("go", "test", "-count=1", "./...", **where)
+    run("go", "build", "-o", folder / "program", "./copythengemm", **where)
+    run(folder / "program", "host")
+
+
+def python(prefix, folder):
+    """The one file with the shared library, by a Python that has NumPy where one has."""
+    library = shared(prefix)
+    interpreter = next((name for name in ("python3", "/usr/bin/python3") if subprocess.run(
+        [name, "-c", "import numpy"], capture_output=True).returncode == 0), "python3")
+    report = run(interpreter, "-B", EXAMPLES / "python" / "test_tilewright.py",
+                 env={**os.environ, "TILEWRIGHT_LIBRARY": str(library)})
+    if "\nOK" not in report:
+        sys.exit("the tests were not run")
+
+
 def pkgconfig_cpp(prefix, folder):
     """Every linker there is, the library first and last."""
+    leave(prefix, "static")
     libs = flags(prefix, "--libs", "--static")
     run("c++", "-std=c++20", *WARNINGS, "-c", HERE / "main.cpp", *flags(prefix, "--cflags"), "-o",
         folder / "main.o")
@@ -81,6 +160,7 @@ def pkgconfig_cpp(prefix, folder):
 
 def two_objects(prefix, folder):
     """Two shared objects of one process, each with its own copy of the archive inside."""
+    leave(prefix, "static")
     for name in ("first", "second"):
         run("cc", "-std=c99", *WARNINGS, "-shared", "-fPIC", f"-DTWICE={name}", HERE / "twice.c",
             *flags(prefix, "--cflags", "--libs", "--static"), "-Wl,--exclude-libs,ALL", "-o",
@@ -125,8 +205,9 @@ def main():
         else:
             prefix = installed(meson, build, folder)
             (folder / "work").mkdir()
-            {"pkgconfig_c": pkgconfig_c, "pkgconfig_cpp": pkgconfig_cpp,
-             "two_objects": two_objects, "cmake": cmake}[kind](prefix, folder / "work")
+            {"pkgconfig_c": pkgconfig_c, "pkgconfig_shared": pkgconfig_shared,
+             "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "cmake": cmake,
+             "cargo": cargo, "go": golang, "python": python}[kind](prefix, folder / "work")
 
 
 if __name__ == "__main__":

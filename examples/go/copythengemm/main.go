@@ -5,9 +5,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
+
+	"tilewright.example/tilewright"
 )
 
 // The whole matrix, the window's first element, and D (m x n) = window (m x k) times B (k x n).
@@ -38,7 +41,7 @@ func fromBF16(bits uint16) float64 {
 }
 
 // multiply fetches D, row-major, ldd apart.
-func multiply(device *Device, whole, b []uint16) ([]float32, error) {
+func multiply(device *tilewright.Device, whole, b []uint16) ([]float32, error) {
 	stream, err := device.NewStream()
 	if err != nil {
 		return nil, err
@@ -46,37 +49,42 @@ func multiply(device *Device, whole, b []uint16) ([]float32, error) {
 	defer stream.Close()
 
 	// In the order whole, A, B, D.
-	var address [4]uint64
+	var memory [4]*tilewright.Memory
 	for i, bytes := range []int{len(whole) * 2, m * lda * 2, len(b) * 2, m * ldd * 4} {
-		if address[i], err = device.Alloc(bytes); err != nil {
+		if memory[i], err = device.Alloc(bytes); err != nil {
 			return nil, err
 		}
+		defer memory[i].Close()
 	}
-	if err = stream.Upload(address[0], whole); err != nil {
+	if err = tilewright.Upload(stream, memory[0], whole); err != nil {
 		return nil, err
 	}
-	if err = stream.Upload(address[2], b); err != nil {
+	if err = tilewright.Upload(stream, memory[2], b); err != nil {
 		return nil, err
 	}
 
-	copyPlan, err := device.PlanCopy(Matrix{m, k, columns}, lda)
+	copyPlan, err := device.PlanCopy(tilewright.CopyDesc{DType: tilewright.BF16,
+		Shape: []int64{m, k}, SrcStride: []int64{columns, 1}, DstStride: []int64{lda, 1}})
 	if err != nil {
 		return nil, err
 	}
 	defer copyPlan.Close()
-	window := address[0] + (firstRow*columns+firstColumn)*2
-	if err = copyPlan.RunCopy(stream, address[1], window); err != nil {
+	window := memory[0].Address + (firstRow*columns+firstColumn)*2
+	if err = copyPlan.RunCopy(stream, memory[1].Address, window); err != nil {
 		return nil, err
 	}
-	gemmPlan, err := device.PlanGemm(Matrix{m, k, lda}, Matrix{k, n, ldb}, ldd)
+	gemmPlan, err := device.PlanGemm(tilewright.GemmDesc{ABDType: tilewright.BF16,
+		DDType: tilewright.F32, A: tilewright.Matrix{Rows: m, Columns: k, Pitch: lda},
+		B: tilewright.Matrix{Rows: k, Columns: n, Pitch: ldb}, DPitch: ldd})
 	if err != nil {
 		return nil, err
 	}
 	defer gemmPlan.Close()
-	if err = gemmPlan.RunGemm(stream, address[3], address[1], address[2]); err != nil {
+	err = gemmPlan.RunGemm(stream, memory[3].Address, memory[1].Address, memory[2].Address)
+	if err != nil {
 		return nil, err
 	}
-	for _, plan := range []*Plan{copyPlan, gemmPlan} {
+	for _, plan := range []*tilewright.Plan{copyPlan, gemmPlan} {
 		kernel, err := plan.Kernel()
 		if err != nil {
 			return nil, err
@@ -84,7 +92,7 @@ func multiply(device *Device, whole, b []uint16) ([]float32, error) {
 		fmt.Println("kernel ", kernel)
 	}
 	d := make([]float32, m*ldd)
-	return d, stream.Download(d, address[3])
+	return d, tilewright.Download(stream, d, memory[3])
 }
 
 // compare counts the elements that are wrong and finds the largest error.
@@ -105,6 +113,25 @@ func compare(whole, b []uint16, d []float32) (wrong int, largest float64) {
 		}
 	}
 	return wrong, largest
+}
+
+// openWanted opens "host", "cuda" or "auto", which takes the host's device only where there is no
+// usable GPU, and says so.
+func openWanted(wanted string) (*tilewright.Device, error) {
+	if wanted == "host" {
+		return tilewright.OpenHost()
+	}
+	device, err := tilewright.OpenCUDA(0)
+	var failure *tilewright.Error
+	if errors.As(err, &failure) && wanted == "auto" {
+		switch failure.Status {
+		case tilewright.ErrNoDriver, tilewright.ErrDriverTooOld, tilewright.ErrNoDevice,
+			tilewright.ErrUnsupportedDevice, tilewright.ErrNotBuilt:
+			fmt.Println("no GPU, so the host device:", failure.Message)
+			return tilewright.OpenHost()
+		}
+	}
+	return device, err
 }
 
 func run(wanted string) (int, error) {
@@ -142,7 +169,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "%s: host, cuda or auto is needed\n", wanted)
 		os.Exit(2)
 	}
-	fmt.Println("tilewright", version())
+	fmt.Println("tilewright", tilewright.Version())
 	code, err := run(wanted)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

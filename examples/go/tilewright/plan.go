@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+/*
+#include <tilewright/tilewright.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// DType is a tw_dtype.
+type DType int32
+
+// Element types.
+const (
+	U8     DType = C.TW_DTYPE_U8
+	I8     DType = C.TW_DTYPE_I8
+	U16    DType = C.TW_DTYPE_U16
+	I16    DType = C.TW_DTYPE_I16
+	U32    DType = C.TW_DTYPE_U32
+	I32    DType = C.TW_DTYPE_I32
+	U64    DType = C.TW_DTYPE_U64
+	I64    DType = C.TW_DTYPE_I64
+	F16    DType = C.TW_DTYPE_F16
+	BF16   DType = C.TW_DTYPE_BF16
+	F32    DType = C.TW_DTYPE_F32
+	F64    DType = C.TW_DTYPE_F64
+	F8E4M3 DType = C.TW_DTYPE_F8E4M3
+	F8E5M2 DType = C.TW_DTYPE_F8E5M2
+)
+
+// Plan is an operation that was made once and can be run many times, by any goroutine.
+type Plan struct {
+	device *Device
+	handle *C.tw_plan
+}
+
+func (d *Device) newPlan(make func(out **C.tw_plan) C.tw_status) (*Plan, error) {
+	// A variable of its own: C may not be shown a struct that holds other Go pointers.
+	var handle *C.tw_plan
+	if err := check(func() C.tw_status { return make(&handle) }); err != nil {
+		return nil, err
+	}
+	p := &Plan{d, handle}
+	runtime.SetFinalizer(p, (*Plan).Close)
+	return p, nil
+}
+
+// Close gives the plan up; runs in flight are not disturbed.
+func (p *Plan) Close() {
+	C.tw_plan_destroy(p.handle)
+	p.handle = nil
+	runtime.SetFinalizer(p, nil)
+}
+
+// Kernel is the name of the kernel, and its tile.
+func (p *Plan) Kernel() (string, error) {
+	var info C.tw_plan_info
+	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	err := check(func() C.tw_status { return C.tw_plan_get_info(p.handle, &info) })
+	runtime.KeepAlive(p)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, tile %d x %d x %d", C.GoString(info.kernel), info.tile[0],
+		info.tile[1], info.tile[2]), nil
+}
+
+// Explain says what a run will do.
+func (p *Plan) Explain() (string, error) {
+	out, err := text(func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_status {
+		return C.tw_plan_explain(p.handle, buffer, capacity, length)
+	})
+	runtime.KeepAlive(p)
+	return out, err
+}
+
+// enqueue makes one run. The memory that it names must live until the run is done.
+func (p *Plan) enqueue(s *Stream, call func() C.tw_status) error {
+	err := check(call)
+	runtime.KeepAlive(p)
+	runtime.KeepAlive(s)
+	return err
+}
+
+// CopyDesc describes dst[i...] = src[i...]: extents and strides in elements, outermost first.
+type CopyDesc struct {
+	DType                       DType
+	Shape, SrcStride, DstStride []int64
+	SrcAlignment, DstAlignment  int // promised, bytes; 0: none
+}
+
+// PlanCopy plans a copy.
+func (d *Device) PlanCopy(from CopyDesc) (*Plan, error) {
+	rank := len(from.Shape)
+	if rank > C.TW_MAX_RANK || len(from.SrcStride) != rank || len(from.DstStride) != rank {
+		return nil, fmt.Errorf("a copy has one to %d extents and as many strides of each side",
+			C.TW_MAX_RANK)
+	}
+	return d.newPlan(func(out **C.tw_plan) C.tw_status {
+		var desc C.tw_copy_desc
+		if status := C.tw_copy_desc_init(&desc); status != C.TW_OK {
+			return status
+		}
+		desc.dtype = C.tw_dtype(from.DType)
+		desc.rank = C.int32_t(rank)
+		desc.src_alignment = C.uint32_t(from.SrcAlignment)
+		desc.dst_alignment = C.uint32_t(from.DstAlignment)
+		for i := range from.Shape {
+			desc.shape[i] = C.int64_t(from.Shape[i])
+			desc.src_stride[i] = C.int64_t(from.SrcStride[i])
+			desc.dst_stride[i] = C.int64_t(from.DstStride[i])
+		}
+		return C.tw_copy_plan(d.handle, &desc, out)
+	})
+}
+
+// RunCopy enqueues a run of a copy.
+func (p *Plan) RunCopy(s *Stream, dst, src uint64) error {
+	var args C.tw_copy_args
+	return p.enqueue(s, func() C.tw_status {
+		if status := C.tw_copy_args_init(&args); status != C.TW_OK {
+			return status
+		}
+		args.src, args.dst = C.uint64_t(src), C.uint64_t(dst)
+		return C.tw_copy_run(p.handle, s.handle, &args)
+	})
+}
+
+// RowsDesc describes a gather or a scatter of rows by index.
+type RowsDesc struct {
+	DType, IndexDType               DType // I32 or I64; 0 is I32
+	TableRows, TablePitch           int64 // a pitch of 0: packed
+	Column, Columns, Count          int64
+	PackedPitch                     int64
+	TableAlignment, PackedAlignment int
+}
+
+func (d *Device) planRows(from RowsDesc, scatter bool) (*Plan, error) {
+	return d.newPlan(func(out **C.tw_plan) C.tw_status {
+		var desc C.tw_rows_desc
+		if status := C.tw_rows_desc_init(&desc); status != C.TW_OK {
+			return status
+		}
+		desc.dtype = C.tw_dtype(from.DType)
+		if from.IndexDType != 0 {
+			desc.index_dtype = C.tw_dtype(from.IndexDType)
+		}
+		desc.table_rows, desc.table_pitch = C.int64_t(from.TableRows), C.int64_t(from.TablePitch)
+		desc.column, desc.columns = C.int64_t(from.Column), C.int64_t(from.Columns)
+		desc.count, desc.packed_pitch = C.int64_t(from.Count), C.int64_t(from.PackedPitch)
+		desc.table_alignment = C.uint32_t(from.TableAlignment)
+		desc.packed_alignment = C.uint32_t(from.PackedAlignment)
+		if scatter {
+			return C.tw_scatter_plan(d.handle, &desc, out)
+		}
+		return C.tw_gather_plan(d.handle, &desc, out)
+	})
+}
+
+// PlanGather plans packed[i] = table[index[i]].
+func (d *Device) PlanGather(from RowsDesc) (*Plan, error) { return d.planRows(from, false) }
+
+// PlanScatter plans table[index[i]] = packed[i].
+func (d *Device) PlanScatter(from RowsDesc) (*Plan, error) { return d.planRows(from, true) }
+
+// RunRows enqueues a run of a gather or a scatter, over count indices (-1: the plan's).
+func (p *Plan) RunRows(s *Stream, table, index, packed uint64, count int64, scatter bool) error {
+	var args C.tw_rows_args
+	return p.enqueue(s, func() C.tw_status {
+		if status := C.tw_rows_args_init(&args); status != C.TW_OK {
+			return status
+		}
+		args.table, args.index = C.uint64_t(table), C.uint64_t(index)
+		args.packed, args.count = C.uint64_t(packed), C.int64_t(count)
+		if scatter {
+			return C.tw_scatter_run(p.handle, s.handle, &args)
+		}
+		return C.tw_gather_run(p.handle, s.handle, &args)
+	})
+}
+
+// Matrix says how a matrix lies in memory: rows, columns, and elements between rows (0: columns).
+type Matrix struct{ Rows, Columns, Pitch int64 }
+
+// GemmDesc describes D = A B of row-major matrices.
+type GemmDesc struct {
+	ABDType, DDType DType
+	A, B            Matrix
+	DPitch          int64
+}
+
+// PlanGemm plans a matrix product.
+func (d *Device) PlanGemm(from GemmDesc) (*Plan, error) {
+	if from.A.Columns != from.B.Rows {
+		return nil, fmt.Errorf("A has %d columns and B %d rows", from.A.Columns, from.B.Rows)
+	}
+	return d.newPlan(func(out **C.tw_plan) C.tw_status {
+		var desc C.tw_gemm_desc
+		if status := C.tw_gemm_desc_init(&desc); status != C.TW_OK {
+			return status
+		}
+		desc.ab_dtype, desc.d_dtype = C.tw_dtype(from.ABDType), C.tw_dtype(from.DDType)
+		desc.m, desc.n = C.int64_t(from.A.Rows), C.int64_t(from.B.Columns)
+		desc.k = C.int64_t(from.A.Columns)
+		desc.lda, desc.ldb = C.int64_t(from.A.Pitch), C.int64_t(from.B.Pitch)
+		desc.ldc, desc.ldd = C.int64_t(from.DPitch), C.int64_t(from.DPitch)
+		return C.tw_gemm_plan(d.handle, &desc, out)
+	})
+}
+
+// RunGemm enqueues a run of a matrix product.
+func (p *Plan) RunGemm(s *Stream, d, a, b uint64) error {
+	var args C.tw_gemm_args
+	return p.enqueue(s, func() C.tw_status {
+		if status := C.tw_gemm_args_init(&args); status != C.TW_OK {
+			return status
+		}
+		args.a, args.b, args.d = C.uint64_t(a), C.uint64_t(b), C.uint64_t(d)
+		return C.tw_gemm_run(p.handle, s.handle, &args)
+	})
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tilewright is the library in Go's words.
+//
+// Objects are closed by Close, and by the garbage collector where that is forgotten; closing twice
+// does nothing. Every object keeps its Device. All methods may be called from any number of
+// goroutines at once, on the same objects too, as the library's functions may; Close must not
+// overlap another use of the same object.
+//
+// Two things about cgo shape this package. tw_last_error() is the calling thread's, and Go may move
+// a goroutine between any two calls of C: check locks the thread around the failing call and the
+// fetching of its message. And C may keep no Go memory after a call has returned, while the
+// library's copies go on until the stream reaches them: Upload and Download go through a buffer of
+// C's and wait.
+package tilewright
+
+/*
+#cgo pkg-config: --static tilewright
+#include <stdlib.h>
+#include <tilewright/tilewright.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Status is a tw_status.
+type Status int32
+
+// The statuses that programs tell apart; Error carries any of them.
+const (
+	ErrNoDriver          Status = C.TW_ERROR_NO_DRIVER
+	ErrDriverTooOld      Status = C.TW_ERROR_DRIVER_TOO_OLD
+	ErrNoDevice          Status = C.TW_ERROR_NO_DEVICE
+	ErrUnsupportedDevice Status = C.TW_ERROR_UNSUPPORTED_DEVICE
+	ErrNotBuilt          Status = C.TW_ERROR_NOT_BUILT
+	ErrInvalidArgument   Status = C.TW_ERROR_INVALID_ARGUMENT
+	ErrParse             Status = C.TW_ERROR_PARSE
+	ErrRule              Status = C.TW_ERROR_RULE
+	ErrOverlap           Status = C.TW_ERROR_OVERLAP
+	ErrDeviceLost        Status = C.TW_ERROR_DEVICE_LOST
+	ErrDeviceClosed      Status = C.TW_ERROR_DEVICE_CLOSED
+)
+
+// Error is a failed call: what tw_last_error() and tw_last_error_info() say of it.
+type Error struct {
+	Status       Status
+	Message      string // what was wrong, with the numbers, and what would work
+	Argument     string // argument or field, or ""
+	Rule         string // stable id of the broken rule, or ""
+	Index        int    // element of the argument, or -1
+	Got, Limit   int64
+	DriverResult int // the CUresult where a driver call failed
+}
+
+func (e *Error) Error() string {
+	text := C.GoString(C.tw_status_name(C.tw_status(e.Status)))
+	if e.Rule != "" {
+		text += " (" + e.Rule + ")"
+	}
+	return text + ": " + e.Message
+}
+
+// check makes one call of the library and, where it fails, fetches the reason on the same thread.
+func check(call func() C.tw_status) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	status := call()
+	if status == C.TW_OK {
+		return nil
+	}
+	failure := &Error{Status: Status(status), Message: C.GoString(C.tw_last_error())}
+	var info C.tw_error_info
+	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	if C.tw_last_error_info(&info) == C.TW_OK {
+		failure.Argument, failure.Rule = C.GoString(info.argument), C.GoString(info.rule)
+		failure.Index, failure.DriverResult = int(info.index), int(info.driver_result)
+		failure.Got, failure.Limit = int64(info.got), int64(info.limit)
+	}
+	return failure
+}
+
+// Version is the library's version, "0.1.0".
+func Version() string { return C.GoString(C.tw_version_string()) }
+
+// text fetches a text whose length is asked for first.
+func text(call func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_status) (string, error) {
+	var length C.size_t
+	if err := check(func() C.tw_status { return call(nil, 0, &length) }); err != nil {
+		return "", err
+	}
+	buffer := make([]byte, length)
+	err := check(func() C.tw_status {
+		return call((*C.char)(unsafe.Pointer(&buffer[0])), length, &length)
+	})
+	return string(buffer[:length-1]), err
+}
+
+// Device is a GPU, or the CPU reference.
+type Device struct{ handle *C.tw_device }
+
+// OpenHost opens the CPU reference.
+func OpenHost() (*Device, error) { return open(C.TW_DEVICE_HOST, 0) }
+
+// OpenCUDA opens a GPU by number, on its primary context.
+func OpenCUDA(ordinal int) (*Device, error) { return open(C.TW_DEVICE_CUDA, ordinal) }
+
+func open(kind C.tw_device_kind, ordinal int) (*Device, error) {
+	d := &Device{}
+	err := check(func() C.tw_status {
+		return C.tw_device_create(kind, C.int32_t(ordinal), &d.handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(d, (*Device).Close)
+	return d, nil
+}
+
+// Close waits for the device's streams and frees its memory.
+func (d *Device) Close() {
+	C.tw_device_destroy(d.handle)
+	d.handle = nil
+	runtime.SetFinalizer(d, nil)
+}
+
+// Name is the device's name, "host" for the CPU reference.
+func (d *Device) Name() (string, error) {
+	var info C.tw_device_info
+	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	err := check(func() C.tw_status { return C.tw_device_get_info(d.handle, &info) })
+	runtime.KeepAlive(d)
+	return C.GoString(&info.name[0]), err
+}
+
+// Memory is device memory of the library's own.
+type Memory struct {
+	device  *Device
+	Address uint64
+	Bytes   int
+}
+
+// Alloc gives device memory.
+func (d *Device) Alloc(bytes int) (*Memory, error) {
+	var address C.uint64_t
+	err := check(func() C.tw_status { return C.tw_malloc(d.handle, C.uint64_t(bytes), &address) })
+	if err != nil {
+		return nil, err
+	}
+	m := &Memory{d, uint64(address), bytes}
+	runtime.SetFinalizer(m, (*Memory).Close)
+	return m, nil
+}
+
+// Close frees the memory, which no work in flight may still use.
+func (m *Memory) Close() {
+	if m.device.handle != nil { // a closed device has freed it already
+		C.tw_free(m.device.handle, C.uint64_t(m.Address))
+	}
+	m.Address = 0
+	runtime.SetFinalizer(m, nil)
+}
+
+// Stream is a queue of work.
+type Stream struct {
+	device *Device
+	handle *C.tw_stream
+}
+
+// NewStream makes a stream.
+func (d *Device) NewStream() (*Stream, error) {
+	s := &Stream{device: d}
+	if err := check(func() C.tw_status { return C.tw_stream_create(d.handle, &s.handle) }); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(s, (*Stream).Close)
+	return s, nil
+}
+
+// Close gives the stream up; its work goes on.
+func (s *Stream) Close() {
+	C.tw_stream_destroy(s.handle)
+	s.handle = nil
+	runtime.SetFinalizer(s, nil)
+}
+
+// Synchronize waits until everything enqueued is done.
+func (s *Stream) Synchronize() error {
+	err := check(func() C.tw_status { return C.tw_stream_synchronize(s.handle) })
+	runtime.KeepAlive(s)
+	return err
+}
+
+// Number is what can be uploaded and downloaded.
+type Number interface {
+	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+}
+
+// staged lends work a buffer of C's heap until the stream is done.
+func (s *Stream) staged(bytes int, work func(unsafe.Pointer) error) error {
+	buffer := C.malloc(C.size_t(bytes) + 1)
+	if buffer == nil {
+		return fmt.Errorf("no memory for %d bytes", bytes)
+	}
+	err := work(buffer)
+	if waited := s.Synchronize(); err == nil {
+		err = waited
+	}
+	C.free(buffer)
+	return err
+}
+
+// Upload copies to the beginning of memory and waits.
+func Upload[T Number](s *Stream, to *Memory, from []T) error {
+	var one T
+	bytes := len(from) * int(unsafe.Sizeof(one))
+	if bytes > to.Bytes {
+		return fmt.Errorf("%d bytes for a memory of %d", bytes, to.Bytes)
+	}
+	return s.staged(bytes, func(buffer unsafe.Pointer) error {
+		copy(unsafe.Slice((*T)(buffer), len(from)), from)
+		err := check(func() C.tw_status {
+			return C.tw_memcpy_to_device(s.handle, C.uint64_t(to.Address), buffer, C.uint64_t(bytes))
+		})
+		runtime.KeepAlive(to)
+		return err
+	})
+}
+
+// Download waits for the stream's work and copies from the beginning of memory.
+func Download[T Number](s *Stream, to []T, from *Memory) error {
+	var one T
+	bytes := len(to) * int(unsafe.Sizeof(one))
+	if bytes > from.Bytes {
+		return fmt.Errorf("%d bytes of a memory of %d", bytes, from.Bytes)
+	}
+	return s.staged(bytes, func(buffer unsafe.Pointer) error {
+		err := check(func() C.tw_status {
+			return C.tw_memcpy_to_host(s.handle, buffer, C.uint64_t(from.Address), C.uint64_t(bytes))
+		})
+		if err == nil {
+			err = s.Synchronize()
+		}
+		copy(to, unsafe.Slice((*T)(buffer), len(to)))
+		runtime.KeepAlive(from)
+		return err
+	})
+}
+
+// Layout is a layout of CuTe's algebra.
+type Layout struct{ handle *C.tw_layout }
+
+// ParseLayout reads a layout's text, "((2,3),4):((1,8),2)".
+func ParseLayout(source string) (*Layout, error) {
+	l := &Layout{}
+	zeroed := C.CString(source)
+	defer C.free(unsafe.Pointer(zeroed))
+	if err := check(func() C.tw_status { return C.tw_layout_parse(zeroed, &l.handle) }); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(l, (*Layout).Close)
+	return l, nil
+}
+
+// Close frees the layout.
+func (l *Layout) Close() {
+	C.tw_layout_destroy(l.handle)
+	l.handle = nil
+	runtime.SetFinalizer(l, nil)
+}
+
+// Text is the layout's text.
+func (l *Layout) Text() (string, error) {
+	out, err := text(func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_status {
+		return C.tw_layout_format(l.handle, buffer, capacity, length)
+	})
+	runtime.KeepAlive(l)
+	return out, err
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func host(t *testing.T) *Device {
+	device, err := OpenHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return device
+}
+
+func TestErrorsCarryTheRule(t *testing.T) {
+	_, err := ParseLayout("(2,3")
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Status != ErrParse || failure.Message == "" {
+		t.Fatalf("%v", err)
+	}
+	device := host(t)
+	defer device.Close()
+	_, err = device.PlanCopy(CopyDesc{DType: 9999, Shape: []int64{8}, SrcStride: []int64{1},
+		DstStride: []int64{1}})
+	if !errors.As(err, &failure) || failure.Argument != "dtype" || failure.Got != 9999 {
+		t.Fatalf("%+v", failure)
+	}
+	if failure.Rule == "" || !strings.Contains(err.Error(), failure.Rule) {
+		t.Fatalf("no rule in %q", err)
+	}
+}
+
+func TestCloseIsDoneOnce(t *testing.T) {
+	layout, err := ParseLayout("(2,3):(1,2)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := layout.Text(); err != nil || text != "(2,3):(1,2)" {
+		t.Fatal(text, err)
+	}
+	layout.Close()
+	layout.Close()
+	device := host(t)
+	memory, err := device.Alloc(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	device.Close()
+	memory.Close() // after its device: freed already
+	device.Close()
+}
+
+// copies runs a copy many times and looks at every result.
+func copies(device *Device, plan *Plan, seed int32, elements, times int) error {
+	stream, err := device.NewStream()
+	if err != nil {
+		return err
+	}
+	src, err := device.Alloc(elements * 4)
+	if err != nil {
+		return err
+	}
+	dst, err := device.Alloc(elements * 4)
+	if err != nil {
+		return err
+	}
+	in, out := make([]int32, elements), make([]int32, elements)
+	for k := 0; k < times; k++ {
+		for i := range in {
+			in[i] = seed + int32(i*times+k)
+		}
+		if err := Upload(stream, src, in); err != nil {
+			return err
+		}
+		if err := plan.RunCopy(stream, dst.Address, src.Address); err != nil {
+			return err
+		}
+		if err := Download(stream, out, dst); err != nil {
+			return err
+		}
+		for i := range in {
+			if in[i] != out[i] {
+				return fmt.Errorf("element %d is %d, not %d", i, out[i], in[i])
+			}
+		}
+		// A failure whose message must be this goroutine's own.
+		text := fmt.Sprintf("(%d,", seed)
+		if _, err := ParseLayout(text); err == nil || !strings.Contains(err.Error(), text) {
+			return fmt.Errorf("%q gave %v", text, err)
+		}
+	}
+	return nil // nothing is closed: the collector does it
+}
+
+func TestGoroutinesShareAPlan(t *testing.T) {
+	const elements = 1000
+	device := host(t)
+	plan, err := device.PlanCopy(CopyDesc{DType: I32, Shape: []int64{elements},
+		SrcStride: []int64{1}, DstStride: []int64{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for g := int32(0); g < 16; g++ {
+		g := g
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			if err := copies(device, plan, g*1000003, elements, 20); err != nil {
+				t.Error(err)
+			}
+			runtime.GC()
+		}()
+	}
+	group.Wait()
+}
+
+// Objects go in any order when the collector finds them, with work in flight.
+func TestFinalizers(t *testing.T) {
+	for round := 0; round < 20; round++ {
+		func() {
+			device := host(t)
+			plan, err := device.PlanCopy(CopyDesc{DType: U8, Shape: []int64{1 << 20},
+				SrcStride: []int64{1}, DstStride: []int64{1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			memory, err := device.Alloc(2 << 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream, err := device.NewStream()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := 0; k < 5; k++ {
+				if err := plan.RunCopy(stream, memory.Address+1<<20, memory.Address); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if round%2 == 0 {
+				if err := stream.Synchronize(); err != nil {
+					t.Fatal(err)
+				}
+			} else { // the device waits for its streams before it frees the memory
+				device.Close()
+			}
+		}()
+		runtime.GC()
+	}
+}
