@@ -41,7 +41,7 @@ inline constexpr DTypeTable kDTypes = [] {
 }();
 
 /// The row of a type; that of a gap for a number that names none.
-inline const DTypeRow& dtype_row(DType dtype) {
+constexpr const DTypeRow& dtype_row(DType dtype) {
   const auto value = static_cast<uint32_t>(dtype);
   return kDTypes.rows[value < static_cast<uint32_t>(kDTypeEnd) ? value : 0];
 }
@@ -51,11 +51,11 @@ inline bool is_dtype(int32_t value) {
   return dtype_row(static_cast<DType>(value)).bits != 0;
 }
 /// Bits of one element; 0 for a number that names no type.
-inline int32_t dtype_bits(DType dtype) {
+constexpr int32_t dtype_bits(DType dtype) {
   return dtype_row(dtype).bits;
 }
 /// Bytes of one element; every type of the list is a whole number of bytes.
-inline int32_t dtype_bytes(DType dtype) {
+constexpr int32_t dtype_bytes(DType dtype) {
   return dtype_bits(dtype) / 8;
 }
 /// "bf16", ...; "?" for a number that names no type.

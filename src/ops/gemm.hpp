@@ -31,6 +31,9 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
 /// All candidates for the described size, the best first, each as a range of that m alone.
 Status gemm_candidates(const Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
 
+/// Ranges of m that explain() lists; of the others it says how many there are.
+inline constexpr size_t kRangesShown = 24;
+
 class GemmPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const GemmDesc& desc,

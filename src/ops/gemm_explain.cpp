@@ -9,8 +9,6 @@
 namespace tw {
 namespace {
 
-constexpr size_t kRangesShown = 24;
-
 [[gnu::format(printf, 2, 3)]] void add(std::string* text, const char* format, ...) {
   char line[512];
   va_list arguments;

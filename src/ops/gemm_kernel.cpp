@@ -5,6 +5,7 @@
 #include <cinttypes>
 
 #include "base/checked.hpp"
+#include "kernels/gemm/gemm_row.hpp"
 #include "ops/maps.hpp"
 
 namespace tw {
@@ -14,14 +15,17 @@ namespace {
 // once: about a square of 8 x 8, whose operands are what the L2 is asked for least.
 constexpr int32_t kBand = 8;
 
-// One 2-D map: a box of box[0] contiguous elements and box[1] lines.
+// Of a box of A or B, contiguous: a swizzle span.
+constexpr u32 kLineBytes = 128;
+
+// One 2-D map of boxes as a slab has them.
 Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
-                      int64_t leading, const uint32_t (&box)[2], Swizzle swizzle, KernelMap* out) {
+                      int64_t leading, const GemmSlab& box, KernelMap* out) {
   const int32_t bytes = dtype_bytes(type);
   TensorMapDesc desc;
   desc.dtype = type;
   desc.rank = 2;
-  desc.swizzle = swizzle;
+  desc.swizzle = box.swizzled ? Swizzle::b128 : Swizzle::none;
   // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
   desc.l2_promotion = L2Promotion::b128;
   // An empty operand is never read; its map must be one all the same.
@@ -29,19 +33,17 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
   desc.global_strides[0] =
       static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
-  desc.box_dim[0] = box[0];
-  desc.box_dim[1] = box[1];
+  desc.box_dim[0] = box.contiguous;
+  desc.box_dim[1] = box.lines;
   return encode_map(device, desc, out);
 }
 
-u32 tile_of(const GemmChoice& choice, int i) {
-  return static_cast<u32>(choice.row->tile[i]);
-}
-
-u32 shared_bytes(const GemmChoice& choice, int32_t in_bytes) {
-  return gemm_shared(tile_of(choice, 0), tile_of(choice, 1), tile_of(choice, 2),
-                     static_cast<u32>(choice.row->stages), static_cast<u32>(in_bytes))
-      .total;
+// The row's arrangement for a problem as it sees it; a host row takes its orders from there.
+GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
+  GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
+  if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
+  if (seen.desc.b_order == Order::column) tile.variant |= kGemmColumnB;
+  return tile;
 }
 
 }  // namespace
@@ -59,8 +61,9 @@ Status GemmKernel::create(Device& device, const GemmProblem& problem, const Gemm
 
 Status GemmKernel::prepare(Device& device) {
   const bool maps = choice_.row && choice_.through_maps();
-  TW_TRY(prepare_row(device, Family::gemm, choice_.row,
-                     maps ? shared_bytes(choice_, problem_.in_bytes) : 0, &prepared_));
+  if (maps) tile_ = tile_for(*choice_.row, problem_);
+  TW_TRY(prepare_row(device, Family::gemm, choice_.row, maps ? gemm_shared(tile_).total : 0,
+                     &prepared_));
   const GemmDesc& d = problem_.desc;
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
@@ -88,25 +91,22 @@ Status GemmKernel::check_rows(int64_t rows) const {
 Status GemmKernel::encode_maps(Device& device) {
   const GemmDesc& d = problem_.desc;
   const KernelRow& row = *choice_.row;
-  const auto share = [&](bool along_k, int tile, int cluster) {
+  const auto share = [&](bool along_k, u32 lines, int cluster) {
     const auto sharers = static_cast<u32>(row.cluster[cluster]);
-    const u32 lines = tile_of(choice_, tile), tile_k = tile_of(choice_, 2);
-    return Share{gemm_part(along_k, lines, tile_k, sharers),
-                 gemm_boxes(along_k, lines, tile_k, sharers), sharers, along_k};
+    return Share{gemm_part(along_k, lines, tile_.k, sharers),
+                 gemm_boxes(along_k, lines, tile_.k, sharers), sharers, along_k};
   };
-  share_a_ = share(d.a_order == Order::row, 0, 1);
-  share_b_ = share(d.b_order == Order::column, 1, 0);
+  share_a_ = share(d.a_order == Order::row, tile_.m, 1);
+  share_b_ = share(d.b_order == Order::column, gemm_b_lines(tile_), 0);
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
-  const auto line = static_cast<uint32_t>(128 / problem_.in_bytes);
+  const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   TW_TRY(encode_operand(device, d.ab_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
-                        {line, share_a_.part}, Swizzle::b128, &args_.map_a));
+                        {line, share_a_.part, true}, &args_.map_a));
   TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
-                        {line, share_b_.part}, Swizzle::b128, &args_.map_b));
-  d_box_[0] = static_cast<uint32_t>(128 / problem_.out_bytes);
-  d_box_[1] = 64;
+                        {line, share_b_.part, true}, &args_.map_b));
   if (d.ldd * problem_.out_bytes % kMapAlignment == 0)
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
-                          d_box_, Swizzle::b128, &args_.map_d));
+                          gemm_slab(tile_), &args_.map_d));
   max_clusters_ = sms_;
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
@@ -150,10 +150,11 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   return config;
 }
 
-// Where an operand has fewer lines than a box, a box that hangs over the edge would load slower.
-uint32_t GemmKernel::clipped(const Share& share, int64_t lines) {
-  return share.along_k && lines < share.part ? static_cast<uint32_t>(round_up(lines, 8))
-                                             : share.part;
+// Lines that a box brings: where the operand has fewer than a whole tile's, a box that hangs over
+// the edge would load slower.
+u32 GemmKernel::clipped(const Share& share, int64_t lines) {
+  if (!share.along_k || share.sharers > 1 || lines >= share.part) return share.part;
+  return static_cast<u32>(round_up(lines, 8));
 }
 
 // D's first contiguous element that a TMA store must not reach: it clips at 16 bytes.
@@ -169,6 +170,10 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
   rebind_map(&args->map_a, args->a, ak ? 1 : 0, args->m);
   rebind_map(&args->map_b, args->b, bk ? 1 : 0, args->n);
+  const u32 a_lines = clipped(share_a_, args->m), b_lines = clipped(share_b_, args->n);
+  if (a_lines < share_a_.part) rebind_box(&args->map_a, a_lines, kLineBytes);
+  if (b_lines < share_b_.part) rebind_box(&args->map_b, b_lines, kLineBytes);
+  args->stage_bytes = gemm_stage_bytes(tile_, a_lines, b_lines, share_a_.sharers, share_b_.sharers);
   if (args->plain_from == 0) return;
   const bool row = problem_.desc.d_order == Order::row;
   rebind_map(&args->map_d, args->d, 0, args->plain_from);
@@ -211,8 +216,9 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
   if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
   const GemmProblem at = problem_at(m);
-  return static_cast<uint64_t>(ceil_div(at.d_lines(), d_box_[1]) *
-                               ceil_div(plain_from(at.d_contiguous(), 0), d_box_[0]));
+  const GemmSlab slab = gemm_slab(tile_);
+  return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *
+                               ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous));
 }
 
 }  // namespace tw

@@ -54,7 +54,7 @@ class GemmKernel {
   Status prepare(Device& device);
   Status encode_maps(Device& device);
   GemmProblem problem_at(int64_t m) const;
-  static uint32_t clipped(const Share& share, int64_t lines);
+  static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
   void fill_sizes(int64_t m, GemmArgs* args) const;
   void bind_maps(GemmArgs* args) const;
@@ -65,9 +65,9 @@ class GemmKernel {
   uint32_t sms_;
   uint32_t max_clusters_ = 1;
   PreparedKernel prepared_;
+  GemmTile tile_{};  // of a row that goes through maps
   Share share_a_, share_b_;
-  uint32_t d_box_[2] = {};  // contiguous, lines
-  GemmArgs args_{};         // everything but addresses and the run's sizes
+  GemmArgs args_{};  // everything but addresses and the run's sizes
 };
 
 }  // namespace tw

@@ -17,13 +17,15 @@ constexpr double kOverhang = 1.4;
 
 // The measured row of gemm_costs.inc; what is not in it (plain and host rows) is the slowest.
 RowCost row_cost(const KernelRow& row) {
-  constexpr uint32_t kCOOP = 0;
-  constexpr uint32_t kPING = kGemmPingpong;
-  constexpr uint32_t kSPLIT = kGemmSplit;
-  const uint32_t schedule = row.variant & (kGemmPingpong | kGemmSplit);
+  constexpr uint32_t k_coop = 0;
+  constexpr uint32_t k_ping = kGemmPingpong;
+  constexpr uint32_t k_split = kGemmSplit;
+  constexpr uint32_t k_swap = kGemmTransposed;
+  constexpr uint32_t k_swapsplit = kGemmTransposed | kGemmSplit;
+  const uint32_t schedule = row.variant & (kGemmPingpong | kGemmSplit | kGemmTransposed);
 #define TW_GEMM_COST(tm, tn, cm, cn, wanted, k_block, tile_, launch)          \
   if (row.tile[0] == (tm) && row.tile[1] == (tn) && row.cluster[0] == (cm) && \
-      row.cluster[1] == (cn) && schedule == k##wanted)                        \
+      row.cluster[1] == (cn) && schedule == k_##wanted)                       \
     return {k_block, tile_, launch};
 #include "ops/gemm_costs.inc"
 #undef TW_GEMM_COST

@@ -40,4 +40,11 @@ inline void rebind_map(KernelMap* map, uint64_t address, int32_t dimension, int6
   std::memcpy(map->words, bytes.words, sizeof map->words);
 }
 
+/// Boxes of another number of lines, of a rank-2 map.
+inline void rebind_box(KernelMap* map, uint32_t lines, uint32_t line_bytes) {
+  TensorMapBytes bytes = map_bytes(*map);
+  rebind_box_lines(&bytes, lines, line_bytes);
+  std::memcpy(map->words, bytes.words, sizeof map->words);
+}
+
 }  // namespace tw

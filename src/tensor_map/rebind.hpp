@@ -21,6 +21,13 @@ inline void rebind_dim(TensorMapBytes* bytes, int32_t dimension, uint64_t extent
   word = (word & ~(0xffffffffull << shift)) | (((extent - 1) & 0xffffffffull) << shift);
 }
 
+/// The second extent of a tiled rank-2 map's box, 1 to 256, whose first one takes `line_bytes`; both
+/// element strides are 1.
+inline void rebind_box_lines(TensorMapBytes* bytes, uint32_t lines, uint32_t line_bytes) {
+  bytes->words[7] = lines - 1;
+  bytes->words[8] = uint64_t{lines} * line_bytes;
+}
+
 /// The pitch of dimension + 1, a multiple of 16 below 2^40: 32 bits of it beside each other in
 /// words 1 to 3, the last four together in word 3.
 inline void rebind_stride(TensorMapBytes* bytes, int32_t dimension, uint64_t stride) {

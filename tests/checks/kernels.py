@@ -13,7 +13,9 @@ import subprocess
 
 import common
 
-ROW = re.compile(r"^TW_\w+\((\w+), (\d+), (\w+)")
+DEFINED = re.compile(r"^#define (TW_\w+)", re.MULTILINE)
+USED = re.compile(r"\b(TW_\w+)\(")
+ROW = re.compile(r"@\((\w+), ?(\d+), ?(\w+)")
 KERNELS = common.ROOT / "src" / "kernels"
 
 
@@ -25,10 +27,15 @@ def arch_features():
 
 
 def wanted(table, shard, features):
-    """Symbols of the rows that a shard has for an architecture of these features."""
-    found = [ROW.match(line) for line in table.read_text().splitlines()]
-    return sorted(m.group(3) for m in found
-                  if m and int(m.group(2)) == shard and m.group(1) in features)
+    """Symbols of the rows that a shard has for an architecture of these features. A table may make
+    many rows of one by macros of its own: the preprocessor expands them."""
+    text = table.read_text()
+    rows = set(USED.findall(text)) - set(DEFINED.findall(text))
+    done = subprocess.run(["c++", "-E", "-P", "-x", "c++", "-"], capture_output=True, text=True,
+                          check=True,
+                          input="".join(f"#define {row}(...) @(__VA_ARGS__)\n" for row in rows) + text)
+    return sorted(m.group(3) for m in ROW.finditer(done.stdout)
+                  if int(m.group(2)) == shard and m.group(1) in features)
 
 
 def functions(image):

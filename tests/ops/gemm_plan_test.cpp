@@ -105,9 +105,11 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
       CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.row->symbol);
   }
   const std::string text = plan->explain();
-  for (const GemmRange& range : ranges)
+  for (size_t i = 0; i < std::min(ranges.size(), kRangesShown); ++i) {
+    const GemmRange& range = ranges[i];
     CHECK(text.find("m " + std::to_string(range.first) + " to " + std::to_string(range.last) +
                     ": " + gemm_choice_text(range.candidate.choice)) != text.npos);
+  }
   CHECK(text.find("runner-up") != text.npos);
   CHECK(text.find("waves") != text.npos);
 
@@ -151,8 +153,8 @@ TEST_CASE("every candidate can be forced, and runs for every m") {
 
 TEST_CASE("what cannot be forced, and why") {
   const auto device = hopper();
-  const char* const split = "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/8";
-  const char* const pair = "gemm_bf16_bf16_rc_128x128x64x6_2x1_coop_wgmma";
+  const char* const split = "gemm_bf16_bf16_rc_128x128_1x1_split/8";
+  const char* const pair = "gemm_bf16_bf16_rc_128x128_2x1_coop";
   const auto refused = [&](const GemmDesc& desc, const char* text, const char* words) {
     INFO(text << ": " << words);
     CHECK_FALSE(forced(device, desc, text));
@@ -192,13 +194,13 @@ TEST_CASE("a forced plan lets no other kernel step in") {
   REQUIRE(device->create_stream(&stream).ok());
   const GemmDesc desc = gemm_desc(256, 256, 1024);
   const GemmRun odd{.a = kA + 2, .b = kB, .c = kC, .d = kD};
-  const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128x64x6_2x1_coop_wgmma");
+  const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128_2x1_coop");
   CHECK(plan->run(*stream, odd).code() == Code::ERROR_MISALIGNED);
   CHECK(std::string(last_error().fault.argument) == "a");
   CHECK(device->launches.empty());
   // Unforced, the plain row does.
   CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);
-  CHECK(device->launches.back().kernel.find("mma") != std::string::npos);
+  CHECK(device->launches.back().kernel.find("plain") != std::string::npos);
 }
 
 TEST_CASE("max_sms bounds every grid") {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "kernels/gemm/gemm_row.hpp"
 #include "paper_device.hpp"
 
 using namespace tw;
@@ -104,21 +105,21 @@ TEST_CASE("texts that are no candidates") {
   const auto code = [&](const char* text) {
     return parse_gemm_choice("candidate", text, &choice).code();
   };
-  CHECK(code("gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmma") == Code::OK);
-  CHECK(code("gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmma/2") == Code::ERROR_PARSE);
-  CHECK(code("gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/4") == Code::OK);
+  CHECK(code("gemm_bf16_bf16_rc_128x128_1x1_coop") == Code::OK);
+  CHECK(code("gemm_bf16_bf16_rc_128x128_1x1_coop/2") == Code::ERROR_PARSE);
+  CHECK(code("gemm_bf16_bf16_rc_128x128_1x1_split/4") == Code::OK);
   CHECK(choice.split == 4);
-  for (const char* text : {"gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma",
-                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/",
-                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/1",
-                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/9",
-                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/44",
-                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_split_wgmma/4 "}) {
+  for (const char* text : {"gemm_bf16_bf16_rc_128x128_1x1_split",
+                           "gemm_bf16_bf16_rc_128x128_1x1_split/",
+                           "gemm_bf16_bf16_rc_128x128_1x1_split/1",
+                           "gemm_bf16_bf16_rc_128x128_1x1_split/9",
+                           "gemm_bf16_bf16_rc_128x128_1x1_split/44",
+                           "gemm_bf16_bf16_rc_128x128_1x1_split/4 "}) {
     INFO(text);
     CHECK(code(text) == Code::ERROR_PARSE);
   }
   for (const char* text : {"", "/", "/4", "gemm", "gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmm",
-                           "gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmmaa"}) {
+                           "gemm_bf16_bf16_rc_128x128_1x1_coopa"}) {
     INFO(text);
     CHECK(code(text) == Code::ERROR_NOT_FOUND);
   }
@@ -169,9 +170,7 @@ TEST_CASE("every order and type pair has every tile and cluster") {
 TEST_CASE("shared memory of every row fits a block") {
   for (const KernelRow& row : kernel_rows(Family::gemm))
     if (row.feature == feature::wgmma)
-      CHECK(gemm_shared(static_cast<u32>(row.tile[0]), static_cast<u32>(row.tile[1]),
-                        static_cast<u32>(row.tile[2]), static_cast<u32>(row.stages), 2)
-                .total <= 232448);
+      CHECK(gemm_shared(gemm_tile(row, 2, dtype_bytes(row.dtypes[1]))).total <= kGemmSharedLimit);
 }
 
 TEST_CASE("the walk visits every unit once") {

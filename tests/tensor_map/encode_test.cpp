@@ -160,5 +160,24 @@ TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
   CHECK(std::memcmp(&patched, &anew, sizeof patched) == 0);
 }
 
+TEST_CASE("a box of other lines gives the bytes of an encoding from scratch") {
+  TensorMapDesc desc;
+  desc.dtype = DType::BF16;
+  desc.rank = 2;
+  desc.swizzle = Swizzle::b128;
+  desc.global_dim[0] = 4096;
+  desc.global_dim[1] = 100;
+  desc.global_strides[0] = 8192;
+  desc.box_dim[0] = 64;
+  desc.box_dim[1] = 256;
+  TensorMapBytes patched = encoded(desc);
+  for (const uint32_t lines : {1u, 8u, 104u, 256u}) {
+    desc.box_dim[1] = lines;
+    rebind_box_lines(&patched, lines, 128);
+    const TensorMapBytes anew = encoded(desc);
+    CHECK(std::memcmp(&patched, &anew, sizeof patched) == 0);
+  }
+}
+
 }  // namespace
 }  // namespace tw

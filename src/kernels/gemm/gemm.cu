@@ -10,19 +10,15 @@ namespace tw {
 using BF16 = Bf16;
 inline constexpr int kOrderROW = 0;
 inline constexpr int kOrderCOLUMN = 1;
-inline constexpr u32 kScheduleCOOP = 0;
-inline constexpr u32 kSchedulePING = kGemmPingpong;
-inline constexpr u32 kScheduleSPLIT = kGemmSplit;
 }  // namespace tw
 
-#define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, stages, cm, cn,     \
-                schedule)                                                                          \
-  TW_EMIT(                                                                                         \
-      feature, shard,                                                                              \
-      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol(  \
-          const __grid_constant__ tw::GemmArgs args) {                                             \
-        tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order,   \
-                                      tm, tn, tk, stages, cm, cn, tw::kSchedule##schedule>>(args); \
+#define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, cm, cn, schedule)  \
+  TW_EMIT(                                                                                        \
+      feature, shard,                                                                             \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol( \
+          const __grid_constant__ tw::GemmArgs args) {                                            \
+        tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order,  \
+                                      tm, tn, tk, cm, cn, tw::kSchedule_##schedule>>(args);       \
       })
 #define TW_GEMM_PLAIN(feature, shard, symbol, in, out, tm, tn, tk)            \
   TW_EMIT(                                                                    \

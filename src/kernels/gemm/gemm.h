@@ -5,11 +5,16 @@
 // D (m x n) = alpha * A (m x k) B (k x n) + beta * C. D and C are row-major here: a column-major D
 // is planned with the operands swapped. Strides and extents count elements.
 //
-// Maps, for the rows that go through the TMA; boxes are 64 elements (128 bytes, 128-byte swizzle)
-// along the contiguous dimension:
-//   A row-major: dims {k, m}, box {64, rows of A that one load brings}; else dims {m, k}, box {64,
-//   64} B row-major: dims {n, k}, box {64, 64}; else dims {k, n}, box {64, columns of B of one
-//   load} D: dims {n rounded down to 16 bytes, m}, box {128 bytes, 64}
+// Transposed rows serve a small m: they are planned with the operands swapped, so that the weights
+// have the 64-row side of wgmma and the few tokens the other, and write D column-major, which is
+// the caller's row-major. There d_stride_m and c_stride_m lie between neighbours along n, and
+// plain_from counts along m.
+//
+// Maps, for the rows that go through the TMA. Boxes of A and B are 64 elements (128 bytes, 128-byte
+// swizzle) along the contiguous dimension, see gemm_part; those of D are gemm_slab's:
+//   A row-major: dims {k, m}, else {m, k}
+//   B row-major: dims {n, k}, else {k, n}
+//   D: dims {n rounded down to 16 bytes, m}; transposed {m rounded down to 16 bytes, n}
 
 #include "kernels/arguments.h"
 
@@ -43,7 +48,8 @@ struct GemmArgs {
   unsigned char host_out;  // DType
   unsigned char host_column_a;
   unsigned char host_column_b;
-  u32 reserved[2];
+  u32 stage_bytes;  // of A and B together that land in one stage, see gemm_stage_bytes
+  u32 reserved;
 };
 
 static_assert(sizeof(GemmArgs) == 512, "the device sees the layout the host writes");
@@ -62,50 +68,113 @@ enum : u32 {
   kGemmHalfSum = 64      // sums in f16
 };
 
+/// The schedules as kernels.inc names them.
+inline constexpr u32 kSchedule_coop = 0;
+inline constexpr u32 kSchedule_ping = kGemmPingpong;
+inline constexpr u32 kSchedule_split = kGemmSplit;
+inline constexpr u32 kSchedule_swap = kGemmTransposed;
+inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
+
+/// What a wgmma row's arrangement follows from.
+struct GemmTile {
+  u32 m, n, k;
+  u32 variant;
+  u32 in_bytes, out_bytes;  // of an element
+};
+
+/// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
+/// dimension, `lines` of them. Swizzled, a line is 128 bytes; otherwise it is an odd number of
+/// eight columns, and lines that follow one another then start in different banks by themselves.
+struct GemmSlab {
+  u32 contiguous, lines;
+  bool swizzled;
+};
+
+TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
+  const u32 line = 128 / tile.out_bytes;
+  if (tile.variant & kGemmTransposed) return {line, tile.n, true};
+  if (tile.n % line == 0) return {line, 64, true};
+  u32 groups = tile.n / 8;
+  while (groups % 2 == 0) groups /= 2;
+  return {groups * 8, 64, false};
+}
+
+/// Columns of B that have room in a stage: contiguous along n they come in boxes of 64.
+TW_KERNEL_HD constexpr u32 gemm_b_lines(const GemmTile& tile) {
+  return tile.variant & kGemmColumnB ? tile.n : (tile.n + 63) / 64 * 64;
+}
+
 /// Shared memory of a wgmma row, in this order: `stages` times A and B, the staging of D, barriers.
 struct GemmShared {
+  u32 stages;
   u32 a_bytes;  // one stage
   u32 b_bytes;  // one stage
   u32 d_offset;
-  u32 d_bytes;   // of each consumer warpgroup
-  u32 barriers;  // offset: full[stages], then empty[stages]
+  u32 slab_bytes;  // a multiple of 1024, as swizzled slabs want it
+  u32 slabs;       // of each consumer warpgroup: with two, one is written and one being read
+  u32 barriers;    // offset: full[stages], then empty[stages]
   u32 total;
 };
 
-inline constexpr u32 kGemmChunkBytes = 64 * 128;  // 64 rows of D, 128 bytes of each
-inline constexpr u32 kGemmChunks = 2;             // staging of a warpgroup: written and being read
+inline constexpr u32 kGemmSharedLimit = 232448;  // what a block can have on sm_90
+inline constexpr u32 kGemmMaxStages = 16;
 
 /// Warpgroups that multiply: they split the tile's rows, or take whole tiles in turn (ping-pong).
 TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
   return tile_m == 64 ? 1 : 2;
 }
 
-/// The one place that knows the arrangement: the kernel, the plan and the tests read it.
-TW_KERNEL_HD constexpr GemmShared gemm_shared(u32 tile_m, u32 tile_n, u32 tile_k, u32 stages,
-                                              u32 element_bytes) {
+/// The one place that knows the arrangement: the kernel, the plan and the tests read it. As many
+/// stages as there is room for; the second slab goes before the fourth stage.
+TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
+  const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};
-  shared.a_bytes = tile_m * tile_k * element_bytes;
-  shared.b_bytes = tile_n * tile_k * element_bytes;
-  shared.d_offset = stages * (shared.a_bytes + shared.b_bytes);
-  shared.d_bytes = kGemmChunks * kGemmChunkBytes;
-  shared.barriers = shared.d_offset + gemm_consumers(tile_m) * shared.d_bytes;
-  shared.total = shared.barriers + stages * 2 * 8;
+  shared.a_bytes = tile.m * tile.k * tile.in_bytes;
+  shared.b_bytes = (gemm_b_lines(tile) * tile.k * tile.in_bytes + 1023) / 1024 * 1024;
+  shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
+  // The blocks of a split sum from and write out of the ring.
+  const bool stages_d = (tile.variant & kGemmSplit) == 0;
+  const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
+  const u32 stage = shared.a_bytes + shared.b_bytes + 16;  // with its two barriers
+  shared.slabs = 2;
+  shared.stages = (kGemmSharedLimit - 2 * one_each) / stage;
+  if (shared.stages < 4 && (kGemmSharedLimit - one_each) / stage > shared.stages) {
+    shared.slabs = 1;
+    shared.stages = (kGemmSharedLimit - one_each) / stage;
+  }
+  if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
+  shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
+  shared.barriers = shared.d_offset + shared.slabs * one_each;
+  shared.total = shared.barriers + shared.stages * 16;
   return shared;
 }
 
 /// How `sharers` blocks of a cluster split the loading of an operand with `lines` rows (of A) or
 /// columns (of B) in a tile: the extent of a box besides its 64 contiguous elements. Contiguous
 /// along k, a box holds a block's share of the lines. Otherwise a box holds 64 lines, and blocks
-/// share either those boxes or, where they are too few to be shared evenly, each one's k.
+/// share either those boxes or, where they are too few to be shared evenly, each one's k. `lines`
+/// is the tile's m, or gemm_b_lines.
 TW_KERNEL_HD constexpr u32 gemm_part(bool along_k, u32 lines, u32 tile_k, u32 sharers) {
   if (along_k) return lines / sharers;
   return lines / 64 % sharers == 0 ? tile_k : tile_k / sharers;
 }
 
-/// Boxes that one block sends for one k block of the operand.
+/// Boxes that one block sends for one k block of the operand; `lines` as for gemm_part.
 TW_KERNEL_HD constexpr u32 gemm_boxes(bool along_k, u32 lines, u32 /*tile_k*/, u32 sharers) {
   if (along_k) return 1;
   return lines / 64 % sharers == 0 ? lines / 64 / sharers : lines / 64;
+}
+
+/// Bytes that land in one stage, which its full barrier waits for. `a_part` and `b_part` are
+/// gemm_part's, or less along k where the operand has fewer lines than the tile: a box that hangs
+/// over the edge loads slower, so the plan clips it to a multiple of 8 lines.
+TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u32 b_part,
+                                            u32 sharers_a, u32 sharers_b) {
+  const bool a_along_k = !(tile.variant & kGemmColumnA);
+  const bool b_along_k = (tile.variant & kGemmColumnB) != 0;
+  const u32 a = a_part * gemm_boxes(a_along_k, tile.m, tile.k, sharers_a) * sharers_a;
+  const u32 b = b_part * gemm_boxes(b_along_k, gemm_b_lines(tile), tile.k, sharers_b) * sharers_b;
+  return (a + b) * 128;
 }
 
 /// Unit `index` of the walk: bands of `band` units along m, each walked along n.

@@ -7,30 +7,38 @@
 
 namespace tw {
 
-template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK, int kStage,
+template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK,
           int kAlongM, int kAlongN, u32 kSchedule>
 struct GemmConfig {
   using In = InType;
   using Out = OutType;
   static constexpr int kColumnA = kOrderA;   // 1: contiguous along m
   static constexpr int kRowB = 1 - kOrderB;  // 1: contiguous along n
-  static constexpr i32 kTileM = kM, kTileN = kN, kTileK = kK, kStages = kStage;
+  static constexpr i32 kTileM = kM, kTileN = kN, kTileK = kK;
   static constexpr u32 kClusterM = kAlongM, kClusterN = kAlongN;
   static constexpr u32 kCluster = kClusterM * kClusterN;
-  static constexpr bool kPingpong = kSchedule == kGemmPingpong;
-  static constexpr bool kSplit = kSchedule == kGemmSplit;
+  static constexpr bool kPingpong = (kSchedule & kGemmPingpong) != 0;
+  static constexpr bool kSplit = (kSchedule & kGemmSplit) != 0;
+  static constexpr bool kTransposed = (kSchedule & kGemmTransposed) != 0;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // Pieces of 64 rows that a warpgroup multiplies at once, and warps that read a stage.
   static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
   static constexpr u32 kReaders = 4 * (kPingpong ? 1 : kConsumers);
-  static constexpr GemmShared kShared = gemm_shared(kM, kN, kK, kStage, In::kBytes);
+  static constexpr GemmTile kTile = {
+      kM,         kN,         kK, kOrderA* kGemmColumnA + kOrderB* kGemmColumnB + kSchedule,
+      In::kBytes, Out::kBytes};
+  static constexpr GemmShared kShared = gemm_shared(kTile);
+  static constexpr i32 kStages = static_cast<i32>(kShared.stages);
+  static constexpr GemmSlab kSlab = gemm_slab(kTile);
+  static constexpr u32 kLinesB = gemm_b_lines(kTile);
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
-  static_assert(kShared.total <= 232448, "more shared memory than a block can have");
+  static_assert(kN % 8 == 0 && kN <= 256, "what wgmma can do");
+  static_assert(kShared.total <= kGemmSharedLimit, "more shared memory than a block can have");
   static_assert(kClusterM <= 2 && kClusterN <= 2, "gemm_produce's masks");
   static_assert(!kSplit || kCluster == 1, "a cluster shares k, or A and B");
-  static_assert(!kSplit || (kN + 8) * kM * 4 <= static_cast<int>(kShared.d_offset),
-                "the partial tile takes the place of the ring");
+  static_assert(!kColumnA || kM % 64 == 0, "boxes of 64 along m");
+  static_assert(kRowB || kN / kAlongM % 8 == 0, "a share of B is whole swizzle atoms");
   static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");
 };
 

@@ -68,7 +68,8 @@ struct Job {
   }
 };
 
-constexpr GemmShared kShared = gemm_shared(kHostTile, kHostTile, kHostTileK, 1, 2);
+constexpr GemmShared kShared = gemm_shared({kHostTile, kHostTile, kHostTileK, 0, 2, 2});
+constexpr uint32_t kSpan = 64 * 128;  // 64 lines of 128 bytes
 
 struct Tile {
   alignas(64) float a[kHostTile][kHostTileK];
@@ -88,8 +89,8 @@ template <class Put>
 void unpack(const uint8_t* shared, bool along_k, DType type, Put put) {
   for (uint32_t line = 0; line < kHostTile; ++line)
     for (uint32_t k = 0; k < kHostTileK; ++k) {
-      const uint32_t at = along_k ? swizzled(line, k * 2)
-                                  : line / 64 * kGemmChunkBytes + swizzled(k, line % 64 * 2);
+      const uint32_t at =
+          along_k ? swizzled(line, k * 2) : line / 64 * kSpan + swizzled(k, line % 64 * 2);
       put(line, k, read_element(shared + at, type));
     }
 }
@@ -100,7 +101,7 @@ void load_operand(HostEngine& engine, const KernelMap& map, bool along_k, i32 fi
   std::memcpy(bytes.words, map.words, sizeof bytes.words);
   for (i32 box = 0; box < (along_k ? 1 : kHostTile / 64); ++box) {
     const int32_t coord[2] = {along_k ? k : first + 64 * box, along_k ? first : k};
-    engine.load(bytes, coord, offset + static_cast<uint32_t>(box) * kGemmChunkBytes);
+    engine.load(bytes, coord, offset + static_cast<uint32_t>(box) * kSpan);
   }
 }
 

@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gemm family's rows of the kernel table.
-#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_host.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/gemm/gemm_row.hpp"
 
 namespace tw {
 namespace {
 
 constexpr uint32_t kOrderROW = 0;
 constexpr uint32_t kOrderCOLUMN = 1;
-constexpr uint32_t kScheduleCOOP = 0;
-constexpr uint32_t kSchedulePING = kGemmPingpong;
-constexpr uint32_t kScheduleSPLIT = kGemmSplit;
 constexpr DType kAny{};
 
+constexpr KernelRow wgmma_row(const char* symbol, int shard, DType in, DType out, int tm, int tn,
+                              int tk, int cm, int cn, uint32_t variant) {
+  KernelRow row{};
+  row.family = Family::gemm;
+  row.feature = feature::wgmma;
+  row.symbol = symbol;
+  row.shard = shard;
+  row.threads = static_cast<int32_t>(128 * (1 + gemm_consumers(static_cast<u32>(tm))));
+  row.tile[0] = tm;
+  row.tile[1] = tn;
+  row.tile[2] = tk;
+  row.cluster[0] = cm;
+  row.cluster[1] = cn;
+  row.dtypes[0] = in;
+  row.dtypes[1] = out;
+  row.variant = variant;
+  row.stages = static_cast<int32_t>(gemm_shared(gemm_tile(row, 2, dtype_bytes(out))).stages);
+  return row;
+}
+
 constexpr KernelRow kRows[] = {
-#define TW_GEMM(feature_, shard_, symbol_, in, out, a_order, b_order, tm, tn, tk, stages_, cm, cn, \
-                schedule)                                                                          \
-  {.family = Family::gemm,                                                                         \
-   .feature = feature::feature_,                                                                   \
-   .symbol = #symbol_,                                                                             \
-   .shard = shard_,                                                                                \
-   .host = nullptr,                                                                                \
-   .threads = static_cast<int32_t>(128 * (1 + gemm_consumers(tm))),                                \
-   .tile = {tm, tn, tk},                                                                           \
-   .stages = stages_,                                                                              \
-   .cluster = {cm, cn},                                                                            \
-   .dtypes = {DType::in, DType::out},                                                              \
-   .variant =                                                                                      \
-       kOrder##a_order * kGemmColumnA + kOrder##b_order * kGemmColumnB + kSchedule##schedule},
+#define TW_GEMM(feature_, shard_, symbol_, in, out, a_order, b_order, tm, tn, tk, cm, cn, \
+                schedule)                                                                 \
+  wgmma_row(                                                                              \
+      #symbol_, shard_, DType::in, DType::out, tm, tn, tk, cm, cn,                        \
+      kOrder##a_order* kGemmColumnA + kOrder##b_order * kGemmColumnB + kSchedule_##schedule),
 #define TW_GEMM_PLAIN(feature_, shard_, symbol_, in, out, tm, tn, tk) \
   {.family = Family::gemm,                                            \
    .feature = feature::feature_,                                      \

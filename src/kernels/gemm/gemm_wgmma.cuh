@@ -86,10 +86,10 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
       const u32 barrier = ring.full_barrier(ring.stage);
       ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      ptx::mbarrier_arrive_expect(barrier, Config::kShared.a_bytes + Config::kShared.b_bytes);
+      ptx::mbarrier_arrive_expect(barrier, args.stage_bytes);
       gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
           ring.a(), &args.map_a, barrier, m0, k, rank_n, mask_a);
-      gemm_load_share<!Config::kRowB, Config::kTileN, Config::kTileK, Config::kClusterM>(
+      gemm_load_share<!Config::kRowB, Config::kLinesB, Config::kTileK, Config::kClusterM>(
           ring.b(), &args.map_b, barrier, n0, k, rank_m, mask_b);
       ring.advance();
     }
@@ -157,7 +157,8 @@ __device__ __forceinline__ void gemm_pass_turn(u32 group) {
 template <class Config>
 __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
                              i32 first_unit, i32 unit_step) {
-  const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.d_bytes;
+  const u32 staging = ring.base + Config::kShared.d_offset +
+                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
   const GemmSpan span = gemm_span<Config>(args);
@@ -194,16 +195,15 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
       ptx::named_barrier(1, 128 * Config::kConsumers);
 #pragma unroll
       for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        split_put<Config::kTileN>(d[piece], ring.base, first_piece + piece);
+        split_put<Config>(d[piece], ring.base, first_piece + piece);
       ptx::cluster_arrive();
       ptx::cluster_wait();
-      split_sum<typename Config::Out, Config::kTileM, Config::kTileN, 128 * Config::kConsumers>(
-          args, ring.base, ptx::cluster_rank(), ptx::cluster_size(), threadIdx.x - 128,
-          unit_m * Config::kTileM, unit_n * Config::kTileN);
+      split_sum<Config>(args, ring.base, ptx::cluster_rank(), ptx::cluster_size(),
+                        threadIdx.x - 128, unit_m * Config::kTileM, unit_n * Config::kTileN);
     } else {
 #pragma unroll
       for (i32 piece = 0; piece < Config::kPieces; ++piece)
-        epilogue<typename Config::Out>(d[piece], args, staging, turn, group, m0 + piece * 64, n0);
+        epilogue<Config>(d[piece], args, staging, turn, group, m0 + piece * 64, n0);
     }
   }
   epilogue_finish();

@@ -37,6 +37,31 @@ __device__ __forceinline__ void stmatrix_x4(u32 shared, u32 r0, u32 r1, u32 r2, 
                : "memory");
 }
 
+/// Two of them: lanes 0 to 15 give the addresses.
+__device__ __forceinline__ void stmatrix_x2(u32 shared, u32 r0, u32 r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(shared), "r"(r0),
+               "r"(r1)
+               : "memory");
+}
+
+/// As stmatrix_x4, each matrix transposed: a lane addresses what was column l % 8.
+__device__ __forceinline__ void stmatrix_x4_trans(u32 shared, u32 r0, u32 r1, u32 r2, u32 r3) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared),
+      "r"(r0), "r"(r1), "r"(r2), "r"(r3)
+      : "memory");
+}
+
+__device__ __forceinline__ void stmatrix_x2_trans(u32 shared, u32 r0, u32 r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(shared),
+               "r"(r0), "r"(r1)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_shared(u32 shared, float x) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared), "f"(x) : "memory");
+}
+
 __device__ __forceinline__ void store_shared_v2(u32 shared, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(x), "f"(y) : "memory");
 }

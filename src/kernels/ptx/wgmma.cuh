@@ -32,54 +32,122 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-#define TW_REGS_0                            \
-  "%0, %1, %2, %3, %4, %5, %6, %7, "         \
-  "%8, %9, %10, %11, %12, %13, %14, %15, "   \
-  "%16, %17, %18, %19, %20, %21, %22, %23, " \
-  "%24, %25, %26, %27, %28, %29, %30, %31"
-#define TW_REGS_1                            \
-  "%32, %33, %34, %35, %36, %37, %38, %39, " \
-  "%40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, " \
-  "%56, %57, %58, %59, %60, %61, %62, %63"
-#define TW_REGS_2                            \
-  "%64, %65, %66, %67, %68, %69, %70, %71, " \
-  "%72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, " \
-  "%88, %89, %90, %91, %92, %93, %94, %95"
-#define TW_REGS_3                                    \
-  "%96, %97, %98, %99, %100, %101, %102, %103, "     \
-  "%104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, " \
-  "%120, %121, %122, %123, %124, %125, %126, %127"
+// Lists for every N: registers %0 on, and the operands they stand for, each one step of eight
+// columns longer than the one before.
+#define TW_REGS_8 "%0, %1, %2, %3"
+#define TW_REGS_16 TW_REGS_8 ", %4, %5, %6, %7"
+#define TW_REGS_24 TW_REGS_16 ", %8, %9, %10, %11"
+#define TW_REGS_32 TW_REGS_24 ", %12, %13, %14, %15"
+#define TW_REGS_40 TW_REGS_32 ", %16, %17, %18, %19"
+#define TW_REGS_48 TW_REGS_40 ", %20, %21, %22, %23"
+#define TW_REGS_56 TW_REGS_48 ", %24, %25, %26, %27"
+#define TW_REGS_64 TW_REGS_56 ", %28, %29, %30, %31"
+#define TW_REGS_72 TW_REGS_64 ", %32, %33, %34, %35"
+#define TW_REGS_80 TW_REGS_72 ", %36, %37, %38, %39"
+#define TW_REGS_88 TW_REGS_80 ", %40, %41, %42, %43"
+#define TW_REGS_96 TW_REGS_88 ", %44, %45, %46, %47"
+#define TW_REGS_104 TW_REGS_96 ", %48, %49, %50, %51"
+#define TW_REGS_112 TW_REGS_104 ", %52, %53, %54, %55"
+#define TW_REGS_120 TW_REGS_112 ", %56, %57, %58, %59"
+#define TW_REGS_128 TW_REGS_120 ", %60, %61, %62, %63"
+#define TW_REGS_136 TW_REGS_128 ", %64, %65, %66, %67"
+#define TW_REGS_144 TW_REGS_136 ", %68, %69, %70, %71"
+#define TW_REGS_152 TW_REGS_144 ", %72, %73, %74, %75"
+#define TW_REGS_160 TW_REGS_152 ", %76, %77, %78, %79"
+#define TW_REGS_168 TW_REGS_160 ", %80, %81, %82, %83"
+#define TW_REGS_176 TW_REGS_168 ", %84, %85, %86, %87"
+#define TW_REGS_184 TW_REGS_176 ", %88, %89, %90, %91"
+#define TW_REGS_192 TW_REGS_184 ", %92, %93, %94, %95"
+#define TW_REGS_200 TW_REGS_192 ", %96, %97, %98, %99"
+#define TW_REGS_208 TW_REGS_200 ", %100, %101, %102, %103"
+#define TW_REGS_216 TW_REGS_208 ", %104, %105, %106, %107"
+#define TW_REGS_224 TW_REGS_216 ", %108, %109, %110, %111"
+#define TW_REGS_232 TW_REGS_224 ", %112, %113, %114, %115"
+#define TW_REGS_240 TW_REGS_232 ", %116, %117, %118, %119"
+#define TW_REGS_248 TW_REGS_240 ", %120, %121, %122, %123"
+#define TW_REGS_256 TW_REGS_248 ", %124, %125, %126, %127"
 #define TW_OUT4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define TW_OUT16(d, i) TW_OUT4(d, i), TW_OUT4(d, i + 4), TW_OUT4(d, i + 8), TW_OUT4(d, i + 12)
-#define TW_OUT32(d, i) TW_OUT16(d, i), TW_OUT16(d, i + 16)
+#define TW_OUTS_8(d) TW_OUT4(d, 0)
+#define TW_OUTS_16(d) TW_OUTS_8(d), TW_OUT4(d, 4)
+#define TW_OUTS_24(d) TW_OUTS_16(d), TW_OUT4(d, 8)
+#define TW_OUTS_32(d) TW_OUTS_24(d), TW_OUT4(d, 12)
+#define TW_OUTS_40(d) TW_OUTS_32(d), TW_OUT4(d, 16)
+#define TW_OUTS_48(d) TW_OUTS_40(d), TW_OUT4(d, 20)
+#define TW_OUTS_56(d) TW_OUTS_48(d), TW_OUT4(d, 24)
+#define TW_OUTS_64(d) TW_OUTS_56(d), TW_OUT4(d, 28)
+#define TW_OUTS_72(d) TW_OUTS_64(d), TW_OUT4(d, 32)
+#define TW_OUTS_80(d) TW_OUTS_72(d), TW_OUT4(d, 36)
+#define TW_OUTS_88(d) TW_OUTS_80(d), TW_OUT4(d, 40)
+#define TW_OUTS_96(d) TW_OUTS_88(d), TW_OUT4(d, 44)
+#define TW_OUTS_104(d) TW_OUTS_96(d), TW_OUT4(d, 48)
+#define TW_OUTS_112(d) TW_OUTS_104(d), TW_OUT4(d, 52)
+#define TW_OUTS_120(d) TW_OUTS_112(d), TW_OUT4(d, 56)
+#define TW_OUTS_128(d) TW_OUTS_120(d), TW_OUT4(d, 60)
+#define TW_OUTS_136(d) TW_OUTS_128(d), TW_OUT4(d, 64)
+#define TW_OUTS_144(d) TW_OUTS_136(d), TW_OUT4(d, 68)
+#define TW_OUTS_152(d) TW_OUTS_144(d), TW_OUT4(d, 72)
+#define TW_OUTS_160(d) TW_OUTS_152(d), TW_OUT4(d, 76)
+#define TW_OUTS_168(d) TW_OUTS_160(d), TW_OUT4(d, 80)
+#define TW_OUTS_176(d) TW_OUTS_168(d), TW_OUT4(d, 84)
+#define TW_OUTS_184(d) TW_OUTS_176(d), TW_OUT4(d, 88)
+#define TW_OUTS_192(d) TW_OUTS_184(d), TW_OUT4(d, 92)
+#define TW_OUTS_200(d) TW_OUTS_192(d), TW_OUT4(d, 96)
+#define TW_OUTS_208(d) TW_OUTS_200(d), TW_OUT4(d, 100)
+#define TW_OUTS_216(d) TW_OUTS_208(d), TW_OUT4(d, 104)
+#define TW_OUTS_224(d) TW_OUTS_216(d), TW_OUT4(d, 108)
+#define TW_OUTS_232(d) TW_OUTS_224(d), TW_OUT4(d, 112)
+#define TW_OUTS_240(d) TW_OUTS_232(d), TW_OUT4(d, 116)
+#define TW_OUTS_248(d) TW_OUTS_240(d), TW_OUT4(d, 120)
+#define TW_OUTS_256(d) TW_OUTS_248(d), TW_OUT4(d, 124)
 
 // kColumnA, kColumnB: 1 where the operand is contiguous along m or n instead of k. `accumulate` 0
-// overwrites d.
-#define TW_WGMMA(n, type, regs, a, b, s, ta, tb, ...)                                          \
-  template <int kColumnA, int kColumnB>                                                        \
-  __device__ __forceinline__ void wgmma(float(&d)[n / 2], type, u64 desc_a, u64 desc_b,        \
-                                        u32 accumulate) {                                      \
-    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, " s                                     \
-                 ", 0;\n\t"                                                                    \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type              \
-                 "." TW_TYPE_##type " {" regs "}, " a ", " b ", p, 1, 1, " ta ", " tb ";\n\t}" \
-                 : __VA_ARGS__                                                                 \
-                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "n"(kColumnA), "n"(kColumnB));   \
+// overwrites d. The numbers are those of the operands after d's: nvcc knows no names for them.
+#define TW_WGMMA(type, n, a, b, accumulates, column_a, column_b)                                 \
+  template <int kColumnA, int kColumnB>                                                          \
+  __device__ __forceinline__ void wgmma(float(&d)[n / 2], type, u64 desc_a, u64 desc_b,          \
+                                        u32 accumulate) {                                        \
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #accumulates                           \
+                 ", 0;\n\twgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type        \
+                 "." TW_TYPE_##type " {" TW_REGS_##n "}, %" #a ", %" #b ", p, 1, 1, %" #column_a \
+                                                     ", %" #column_b ";\n\t}"                    \
+                 : TW_OUTS_##n(d)                                                                \
+                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "n"(kColumnA), "n"(kColumnB));     \
   }
 #define TW_TYPE_Bf16 "bf16"
 #define TW_TYPE_F16 "f16"
-#define TW_WGMMA_SIZES(type)                                                                       \
-  TW_WGMMA(64, type, TW_REGS_0, "%32", "%33", "%34", "%35", "%36", TW_OUT32(d, 0))                 \
-  TW_WGMMA(128, type, TW_REGS_0 ", " TW_REGS_1, "%64", "%65", "%66", "%67", "%68", TW_OUT32(d, 0), \
-           TW_OUT32(d, 32))                                                                        \
-  TW_WGMMA(192, type, TW_REGS_0 ", " TW_REGS_1 ", " TW_REGS_2, "%96", "%97", "%98", "%99", "%100", \
-           TW_OUT32(d, 0), TW_OUT32(d, 32), TW_OUT32(d, 64))                                       \
-  TW_WGMMA(256, type, TW_REGS_0 ", " TW_REGS_1 ", " TW_REGS_2 ", " TW_REGS_3, "%128", "%129",      \
-           "%130", "%131", "%132", TW_OUT32(d, 0), TW_OUT32(d, 32), TW_OUT32(d, 64),               \
-           TW_OUT32(d, 96))
+#define TW_WGMMA_SIZES(type)                   \
+  TW_WGMMA(type, 8, 4, 5, 6, 7, 8)             \
+  TW_WGMMA(type, 16, 8, 9, 10, 11, 12)         \
+  TW_WGMMA(type, 24, 12, 13, 14, 15, 16)       \
+  TW_WGMMA(type, 32, 16, 17, 18, 19, 20)       \
+  TW_WGMMA(type, 40, 20, 21, 22, 23, 24)       \
+  TW_WGMMA(type, 48, 24, 25, 26, 27, 28)       \
+  TW_WGMMA(type, 56, 28, 29, 30, 31, 32)       \
+  TW_WGMMA(type, 64, 32, 33, 34, 35, 36)       \
+  TW_WGMMA(type, 72, 36, 37, 38, 39, 40)       \
+  TW_WGMMA(type, 80, 40, 41, 42, 43, 44)       \
+  TW_WGMMA(type, 88, 44, 45, 46, 47, 48)       \
+  TW_WGMMA(type, 96, 48, 49, 50, 51, 52)       \
+  TW_WGMMA(type, 104, 52, 53, 54, 55, 56)      \
+  TW_WGMMA(type, 112, 56, 57, 58, 59, 60)      \
+  TW_WGMMA(type, 120, 60, 61, 62, 63, 64)      \
+  TW_WGMMA(type, 128, 64, 65, 66, 67, 68)      \
+  TW_WGMMA(type, 136, 68, 69, 70, 71, 72)      \
+  TW_WGMMA(type, 144, 72, 73, 74, 75, 76)      \
+  TW_WGMMA(type, 152, 76, 77, 78, 79, 80)      \
+  TW_WGMMA(type, 160, 80, 81, 82, 83, 84)      \
+  TW_WGMMA(type, 168, 84, 85, 86, 87, 88)      \
+  TW_WGMMA(type, 176, 88, 89, 90, 91, 92)      \
+  TW_WGMMA(type, 184, 92, 93, 94, 95, 96)      \
+  TW_WGMMA(type, 192, 96, 97, 98, 99, 100)     \
+  TW_WGMMA(type, 200, 100, 101, 102, 103, 104) \
+  TW_WGMMA(type, 208, 104, 105, 106, 107, 108) \
+  TW_WGMMA(type, 216, 108, 109, 110, 111, 112) \
+  TW_WGMMA(type, 224, 112, 113, 114, 115, 116) \
+  TW_WGMMA(type, 232, 116, 117, 118, 119, 120) \
+  TW_WGMMA(type, 240, 120, 121, 122, 123, 124) \
+  TW_WGMMA(type, 248, 124, 125, 126, 127, 128) \
+  TW_WGMMA(type, 256, 128, 129, 130, 131, 132)
 
 TW_WGMMA_SIZES(Bf16)
 TW_WGMMA_SIZES(F16)
@@ -88,12 +156,5 @@ TW_WGMMA_SIZES(F16)
 #undef TW_TYPE_F16
 #undef TW_TYPE_Bf16
 #undef TW_WGMMA
-#undef TW_OUT32
-#undef TW_OUT16
-#undef TW_OUT4
-#undef TW_REGS_3
-#undef TW_REGS_2
-#undef TW_REGS_1
-#undef TW_REGS_0
 
 }  // namespace tw::ptx
