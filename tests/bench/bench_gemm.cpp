@@ -124,6 +124,11 @@ struct Report {
   }
 
   void header() const {
+    if (arguments.json)
+      for (const GemmClass& c : gemm_classes())
+        std::fprintf(arguments.json,
+                     "{\"kind\": \"class\", \"name\": \"%s\", \"mean\": %g, \"least\": %g}\n",
+                     c.name, c.mean, c.least);
     std::printf("%-5s %-18s %-2s %-5s %9s %7s %6s %8s %9s %6s  %s\n", "set", "m x n x k", "AB", "D",
                 "us", "TFLOP/s", "GB/s", "limit us", "cuBLASLt", "ratio",
                 "kernel, blocks, cluster");
@@ -157,20 +162,28 @@ struct Report {
         r.candidates.size(), best->us, r.peer_us / best->us, (r.ours.us / best->us - 1) * 100,
         best->kernel.c_str(), best->grid);
   }
+  /// Numbers of the classes that a shape is in.
+  std::string classes_of(const GemmShape& shape) const {
+    std::string list;
+    for (size_t i = 0; i < gemm_classes().size(); ++i)
+      if (gemm_classes()[i].has(shape, sms)) list += (list.empty() ? "" : ", ") + std::to_string(i);
+    return list;
+  }
   void json(const GemmShape& s, const GemmTime& time, const GemmResult& r, const char* kind) const {
     std::fprintf(arguments.json,
                  "{\"kind\": \"%s\", \"set\": \"%s\", \"m\": %lld, \"n\": %lld, \"k\": %lld, "
                  "\"orders\": \"%c%c\", \"dtype\": \"%s\", \"out\": \"%s\", \"mode\": \"%s\", "
                  "\"rounds\": %d, \"kernel\": \"%s\", \"grid\": %u, \"cluster\": %u, \"us\": %.3f, "
                  "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"tflops\": %.2f, \"gbs\": %.1f, "
-                 "\"model_us\": %.3f, \"limit_us\": %.3f, \"distance\": %.3g, \"right\": %s}\n",
+                 "\"model_us\": %.3f, \"limit_us\": %.3f, \"distance\": %.3g, \"right\": %s, "
+                 "\"classes\": [%s]}\n",
                  kind, s.set, static_cast<long long>(s.m), static_cast<long long>(s.n),
                  static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
                  dtype_name(arguments.race.dtype), type_name(s),
                  arguments.race.hot ? "hot" : "cold", arguments.race.rounds, time.kernel.c_str(),
                  time.grid, time.cluster, time.us, r.peer_us, r.peer_algorithm,
                  s.flops() / time.us * 1e-6, s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
-                 r.distance, r.right ? "true" : "false");
+                 r.distance, r.right ? "true" : "false", classes_of(s).c_str());
   }
 };
 

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gemm_table.py FILE...: joins JSON lines of bench_gemm into tables.
+
+Several measurements of one shape become their medians, each figure by itself. --below=1.0 lists
+what is slower than that, --candidates what the choice lost to the best candidate.
+"""
+import argparse
+import collections
+import json
+import math
+import pathlib
+import statistics
+
+KEY = ("set", "m", "n", "k", "orders", "dtype", "out", "mode")
+
+
+def read(files):
+    classes, plans, candidates = [], collections.OrderedDict(), collections.OrderedDict()
+    for file in files:
+        for text in pathlib.Path(file).read_text().splitlines():
+            line = json.loads(text)
+            if line["kind"] == "class":
+                if line not in classes:
+                    classes.append(line)
+                continue
+            key = tuple(line[name] for name in KEY)
+            if line["kind"] == "plan":
+                plans.setdefault(key, []).append(line)
+            else:
+                candidates.setdefault(key, {}).setdefault(line["kernel"], []).append(line)
+    return classes, plans, candidates
+
+
+def joined(lines):
+    one = dict(lines[-1])
+    for name in ("us", "peer_us", "limit_us", "tflops", "gbs"):
+        one[name] = statistics.median(line[name] for line in lines)
+    ratios = [line["peer_us"] / line["us"] for line in lines if line["peer_us"] > 0]
+    one["ratio"] = statistics.median(ratios) if ratios else None
+    one["right"] = all(line["right"] for line in lines)
+    return one
+
+
+def print_plans(plans, below):
+    print("| set | m, n, k | A, B | D | us | TFLOP/s | GB/s | limit, us | cuBLASLt, us | ratio | kernel |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for p in plans:
+        if p["ratio"] is None or p["ratio"] >= below:
+            continue
+        print(f"| {p['set']} | {p['m']}, {p['n']}, {p['k']} | {p['orders']} | {p['out']} | {p['us']:.1f} | "
+              f"{p['tflops']:.0f} | {p['gbs']:.0f} | {p['limit_us']:.1f} | {p['peer_us']:.1f} | {p['ratio']:.2f} | "
+              f"{p['kernel']}{'' if p['right'] else ' WRONG'} |")
+
+
+def print_classes(classes, plans):
+    print("\n| class | shapes | geometric mean | wanted | least | wanted | where |")
+    print("|---|---|---|---|---|---|---|")
+    groups = sorted({(p["dtype"], p["mode"]) for p in plans})
+    for dtype, mode in groups:
+        floor = 0.97 if mode == "hot" else 1.0
+        for number, c in enumerate(classes):
+            of = [p for p in plans if number in p["classes"] and p["ratio"] and (p["dtype"], p["mode"]) == (dtype, mode)]
+            if not of:
+                continue
+            mean = math.exp(statistics.fmean(math.log(p["ratio"]) for p in of))
+            worst = min(of, key=lambda p: p["ratio"])
+            print(f"| {dtype} {mode}: {c['name']} | {len(of)} | {mean:.3f} | {c['mean'] * floor:.3f} | "
+                  f"{worst['ratio']:.3f} | {c['least'] * floor:.3f} | {worst['m']}, {worst['n']}, {worst['k']} |")
+
+
+def print_candidates(plans, candidates):
+    print("\n| m, n, k | A, B | D | choice, us | best, us | lost | best candidate |")
+    print("|---|---|---|---|---|---|---|")
+    for key, plan in plans.items():
+        if key not in candidates:
+            continue
+        us, name = min((joined(lines)["us"], kernel) for kernel, lines in candidates[key].items())
+        ours = joined(plan)
+        print(f"| {ours['m']}, {ours['n']}, {ours['k']} | {ours['orders']} | {ours['out']} | {ours['us']:.1f} | {us:.1f} | "
+              f"{(ours['us'] / us - 1) * 100:.1f} % | {name} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--below", type=float, default=math.inf)
+    parser.add_argument("--candidates", action="store_true")
+    options = parser.parse_args()
+    classes, plans, candidates = read(options.files)
+    all_plans = [joined(lines) for lines in plans.values()]
+    print_plans(all_plans, options.below)
+    print_classes(classes, all_plans)
+    if options.candidates:
+        print_candidates(plans, candidates)
+
+
+if __name__ == "__main__":
+    main()
