@@ -3,6 +3,8 @@
 // The rows of the gemm table as tests walk them: each choice that a device can run, and
 // descriptions that it can serve.
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -17,19 +19,25 @@ inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF
                                                          {DType::F16, DType::F32}};
 
 /// Every row that the device has, each split row once for every number of blocks. Where the driver
-/// must compile PTX, the rows that have PTX.
+/// must compile PTX, the rows that have PTX. TW_EVERY=n takes each n-th alone, for tools under
+/// which a kernel takes a hundred times as long.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
   std::vector<GemmChoice> choices;
+  const char* every = std::getenv("TW_EVERY");
+  const int step = every ? std::max(1, std::atoi(every)) : 1;
+  int number = 0;
+  const auto take = [&](const GemmChoice& choice) {
+    if (number++ % step == 0) choices.push_back(choice);
+  };
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (!(row.feature & device.info().features)) continue;
     if (ptx_forced() && row.feature == feature::wgmma) continue;
     GemmChoice choice{&row, 1};
     if (!choice.has(kGemmSplit)) {
-      choices.push_back(choice);
+      take(choice);
       continue;
     }
-    for (choice.split = 2; choice.split <= kGemmMostSplit; ++choice.split)
-      choices.push_back(choice);
+    for (choice.split = 2; choice.split <= kGemmMostSplit; ++choice.split) take(choice);
   }
   return choices;
 }

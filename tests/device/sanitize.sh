@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# compute-sanitizer over the device tests, on a machine with a GPU:
+#   tests/device/sanitize.sh BUILD_DIR [OUTPUT_DIR]
+# memcheck and synccheck on whole tests, racecheck on fewer rows: it slows kernels a hundredfold.
+# TW_EVERY (see gemm_choices.hpp) of racecheck is 24 unless set. Exits with the number of tools and
+# tests that found something.
+set -uo pipefail
+tests=$(cd "$1/tests/device" && pwd)
+out=${2:-$tests/sanitize}
+mkdir -p "$out"
+export TW_TEST_DEVICE=cuda
+found=0
+
+check() {
+  local tool=$1 name=$2
+  shift 2
+  compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 99 "$@" >"$out/${tool}_$name.txt" 2>&1
+  local status=$?
+  printf '%-10s %-14s exit %3d  %s\n' "$tool" "$name" "$status" "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/${tool}_$name.txt" | tail -1)"
+  if [ "$status" -ne 0 ]; then found=$((found + 1)); fi
+}
+
+for tool in memcheck synccheck; do
+  for name in gemm gemm_rows copy rows prefetch; do
+    check "$tool" "$name" "$tests/${name}_device_test"
+  done
+done
+export TW_EVERY=${TW_EVERY:-24}
+check racecheck gemm_rows "$tests/gemm_rows_device_test" -tc='*every row*'
+check racecheck copy "$tests/copy_device_test" -tc='*widths around*,*odd extents*'
+check racecheck rows "$tests/rows_device_test"
+exit "$found"
