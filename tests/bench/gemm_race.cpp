@@ -220,7 +220,7 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   const std::vector<double> us = time(shape, variants, options_.rounds);
   result.ours.us = us[0];
   for (size_t i = 0; i < forced.size(); ++i) result.candidates[i].us = us[1 + i];
-  if (result.peer_algorithm >= 0) result.peer_us = us.back();
+  if (variants.size() > 1 + forced.size()) result.peer_us = us.back();
   return result;
 }
 
@@ -229,7 +229,7 @@ double GemmRacer::measured_peak() {
   const GemmRaceOptions own = options_;
   options_.rounds = 5;
   options_.peer_rounds = 1;
-  options_.all_candidates = false;
+  options_.all_candidates = options_.self = false;
   const GemmResult result = race(shape);
   options_ = own;
   require(result.error.empty(), "8192^3");
