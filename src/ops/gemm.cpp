@@ -40,12 +40,12 @@ Status gemm_candidates(const Device& device, const GemmDesc& desc, std::vector<G
 }
 
 Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
-                        std::unique_ptr<Plan>* out) {
+                        const GemmTuning* tuning, std::unique_ptr<Plan>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
   std::unique_ptr<GemmPlan> plan(new GemmPlan(device, problem));
-  const GemmRanking ranking(*device, problem);
-  plan->candidates_ = ranking.at(problem.rows());
+  const GemmRanking ranking(*device, problem, tuning);
+  plan->keep_best(ranking.at(problem.rows()));
   const GemmChoice plain = ranking.best_plain(problem.rows()).choice;
   // Addresses that are not promised to suit maps may turn out not to.
   const bool promised = desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment;
@@ -61,7 +61,7 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   TW_TRY(check_gemm_choice(*device, problem, choice));
   std::unique_ptr<GemmPlan> plan(new GemmPlan(device, problem));
   plan->forced_ = true;
-  plan->candidates_ = GemmRanking(*device, problem).at(problem.rows());
+  plan->keep_best(GemmRanking(*device, problem).at(problem.rows()));
   const int64_t rows = std::max<int64_t>(problem.rows(), 1);
   GemmProblem seen = problem;
   seen.set_rows(gemm_rung(rows));
@@ -72,6 +72,11 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
       nullptr));
   *out = std::move(plan);
   return {};
+}
+
+void GemmPlan::keep_best(std::vector<GemmCandidate> candidates) {
+  candidates.resize(std::min<size_t>(candidates.size(), 2));
+  best_ = std::move(candidates);
 }
 
 Status GemmPlan::prepare(std::vector<GemmRange> ranges, const GemmChoice* fallback) {

@@ -32,12 +32,17 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
 Status gemm_candidates(const Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
 
 /// Ranges of m that explain() lists; of the others it says how many there are.
-inline constexpr size_t kRangesShown = 24;
+inline constexpr size_t kRangesShown = 64;
 
 class GemmPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
-                       std::unique_ptr<Plan>* out);
+                       std::unique_ptr<Plan>* out) {
+    return create(device, desc, nullptr, out);
+  }
+  /// With measured choices, which are copied; nullptr for none.
+  static Status create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                       const GemmTuning* tuning, std::unique_ptr<Plan>* out);
   /// With one choice for all m, refused where it cannot serve the description.
   static Status create_forced(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                               const GemmChoice& choice, std::unique_ptr<Plan>* out);
@@ -56,6 +61,7 @@ class GemmPlan final : public Plan {
  private:
   GemmPlan(std::shared_ptr<Device> device, const GemmProblem& problem)
       : Plan(std::move(device), Op::gemm), problem_(problem) {}
+  void keep_best(std::vector<GemmCandidate> candidates);
   Status prepare(std::vector<GemmRange> ranges, const GemmChoice* fallback);
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   size_t range_of(int64_t m) const;
@@ -67,9 +73,9 @@ class GemmPlan final : public Plan {
   bool forced_ = false;
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   std::vector<GemmRange> ranges_;
-  std::vector<GemmKernel*> lookup_;        // of ranges_, one by one
-  const GemmKernel* fallback_ = nullptr;   // for addresses that maps cannot have
-  std::vector<GemmCandidate> candidates_;  // for the plan's m, the first two
+  std::vector<GemmKernel*> lookup_;       // of ranges_, one by one
+  const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
+  std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
 };
 
 }  // namespace tw

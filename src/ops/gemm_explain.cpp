@@ -22,22 +22,29 @@ const char* name_of(Order order) {
   return order == Order::row ? "row" : "column";
 }
 
+// Where a candidate's time comes from.
+const char* source(const GemmCandidate& candidate) {
+  return candidate.measured ? "measured" : "predicted";
+}
+
 }  // namespace
 
-// Times are of the cost model: what it compared, whatever the clock says.
 std::string GemmPlan::explain_choice() const {
   std::string out;
   const GemmKernel& kernel = *lookup_.back();
   const GemmCandidate& chosen = ranges_.back().candidate;
   const uint64_t units = kernel.units(problem_.rows());
   const uint32_t room = kernel.room();
-  add(&out, "chosen %s, %s: predicted %.2f us, %" PRIu64 " units of work in %.2f waves of %u\n",
-      gemm_choice_text(chosen.choice).c_str(), forced_ ? "forced by the caller" : "the cheapest",
-      chosen.nanoseconds / 1e3, units, static_cast<double>(units) / room, room);
-  for (const GemmCandidate& other : candidates_) {
+  add(&out, "chosen %s, %s: %s %.2f us, %" PRIu64 " units of work in %.2f waves of %u\n",
+      gemm_choice_text(chosen.choice).c_str(),
+      forced_           ? "forced by the caller"
+      : chosen.measured ? "the fastest when it was measured"
+                        : "the cheapest by the cost model",
+      source(chosen), chosen.nanoseconds / 1e3, units, static_cast<double>(units) / room, room);
+  for (const GemmCandidate& other : best_) {
     if (other.choice == chosen.choice) continue;
-    add(&out, "%s %s: predicted %.2f us\n", forced_ ? "first by the model" : "runner-up",
-        gemm_choice_text(other.choice).c_str(), other.nanoseconds / 1e3);
+    add(&out, "%s %s: %s %.2f us\n", forced_ ? "unforced it would be" : "runner-up",
+        gemm_choice_text(other.choice).c_str(), source(other), other.nanoseconds / 1e3);
     break;
   }
   if (ranges_.size() > 1)

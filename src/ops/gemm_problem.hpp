@@ -38,6 +38,10 @@ struct GemmRun {
 /// What a tensor map needs of an address and a pitch without interleave.
 inline constexpr int64_t kMapAlignment = 16;
 
+inline bool addresses_suit_maps(const GemmRun& run) {
+  return run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
+}
+
 /// The problem as kernels see it: D and C row-major, or, for transposed rows, column-major. Whoever
 /// turns it round (D^T = B^T A^T) flips `swapped`.
 struct GemmProblem {

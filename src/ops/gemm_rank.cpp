@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/gemm_select.hpp"
+#include "ops/gemm_tuning.hpp"
 #include "ops/plan.hpp"
 
 namespace tw {
@@ -63,7 +64,7 @@ GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem) {
   return choice.has(kGemmTransposed) ? turned(problem) : problem;
 }
 
-GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem)
+GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning)
     : problem_(problem), sms_(usable_sms(device, problem.desc.max_sms)) {
   const GemmProblem other = turned(problem);
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
@@ -84,6 +85,28 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem)
         std::remove_if(choices_.begin(), choices_.end(),
                        [&](const GemmChoice& c) { return c.through_maps() && !half(c); }),
         choices_.end());
+  if (!tuning) return;
+  for (const GemmTuned& entry : tuning->find(gemm_tuning_key(device, problem)))
+    if (std::find(choices_.begin(), choices_.end(), entry.candidate.choice) != choices_.end())
+      measured_.emplace_back(entry.m, entry.candidate);
+}
+
+// The choice that was measured closest above m rows; of several in one step the one of most rows.
+bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
+  if (measured_.empty()) return false;
+  GemmProblem at = problem_;
+  at.set_rows(gemm_rung(m));
+  int64_t found = 0;  // the step of the choice in *out
+  for (const auto& [rows, candidate] : measured_) {
+    if (!gemm_tuning_serves(rows, m) || (found != 0 && gemm_rung(rows) != found)) continue;
+    const GemmProblem seen = gemm_seen_by(candidate.choice, at);
+    if (!gemm_has_room(candidate.choice, seen)) continue;
+    found = gemm_rung(rows);
+    *out = gemm_candidate(candidate.choice, seen, sms_);
+    out->nanoseconds = candidate.nanoseconds;
+    out->measured = true;
+  }
+  return found != 0;
 }
 
 // Calls take(candidate) for every choice that has room for m rows.
@@ -104,10 +127,19 @@ std::vector<GemmCandidate> GemmRanking::at(int64_t m) const {
   std::stable_sort(out.begin(), out.end(), [](const GemmCandidate& a, const GemmCandidate& b) {
     return a.nanoseconds < b.nanoseconds;
   });
+  GemmCandidate first;
+  if (measured(m, &first)) {
+    out.erase(std::remove_if(out.begin(), out.end(),
+                             [&](const GemmCandidate& c) { return c.choice == first.choice; }),
+              out.end());
+    out.insert(out.begin(), first);
+  }
   return out;
 }
 
 GemmCandidate GemmRanking::best(int64_t m, bool maps_too) const {
+  GemmCandidate first;
+  if (maps_too && measured(m, &first)) return first;
   GemmCandidate best{.nanoseconds = std::numeric_limits<double>::infinity()};
   each(m, [&](const GemmCandidate& candidate) {
     if (!maps_too && candidate.choice.through_maps()) return;

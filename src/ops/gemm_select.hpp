@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/gemm/gemm.h"
@@ -16,6 +17,8 @@
 #include "runtime/device.hpp"
 
 namespace tw {
+
+class GemmTuning;
 
 /// A row, and how many blocks share each of its tiles along k (1 unless the row splits).
 struct GemmChoice {
@@ -38,7 +41,8 @@ inline constexpr uint32_t kGemmMostSplit = 8;  // blocks of a portable cluster
 struct GemmCandidate {
   GemmChoice choice;
   double nanoseconds = 0;
-  double waves = 0;  // units of work for each that can run at once
+  double waves = 0;       // units of work for each that can run at once
+  bool measured = false;  // the time is a clock's, not the model's
 };
 
 std::string gemm_choice_text(const GemmChoice& choice);
@@ -85,10 +89,10 @@ inline constexpr uint32_t kGemmPlainBlocks = 4;
 /// All choices that can serve a problem, to be ranked for any number of rows m.
 class GemmRanking {
  public:
-  /// `problem` as gemm_problem() makes it.
-  GemmRanking(const Device& device, const GemmProblem& problem);
+  /// `problem` as gemm_problem() makes it. Measured choices go before the model's.
+  GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning = nullptr);
 
-  /// For m rows, the best first; equal ones in the table's order.
+  /// For m rows, the best first; equal ones in the table's order. A measured choice is the first.
   std::vector<GemmCandidate> at(int64_t m) const;
   /// The first of them; row is nullptr if there is none.
   GemmCandidate best(int64_t m) const { return best(m, true); }
@@ -99,10 +103,13 @@ class GemmRanking {
   GemmCandidate best(int64_t m, bool maps_too) const;
   template <class Take>
   void each(int64_t m, Take take) const;
+  bool measured(int64_t m, GemmCandidate* out) const;
 
   GemmProblem problem_;
   uint32_t sms_;
   std::vector<GemmChoice> choices_;
+  // Measured choices that can serve, by the m they were measured at.
+  std::vector<std::pair<int64_t, GemmCandidate>> measured_;
 };
 
 }  // namespace tw

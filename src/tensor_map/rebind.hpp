@@ -21,8 +21,8 @@ inline void rebind_dim(TensorMapBytes* bytes, int32_t dimension, uint64_t extent
   word = (word & ~(0xffffffffull << shift)) | (((extent - 1) & 0xffffffffull) << shift);
 }
 
-/// The second extent of a tiled rank-2 map's box, 1 to 256, whose first one takes `line_bytes`; both
-/// element strides are 1.
+/// The second extent of a tiled rank-2 map's box, 1 to 256, whose first one takes `line_bytes`;
+/// both element strides are 1.
 inline void rebind_box_lines(TensorMapBytes* bytes, uint32_t lines, uint32_t line_bytes) {
   bytes->words[7] = lines - 1;
   bytes->words[8] = uint64_t{lines} * line_bytes;

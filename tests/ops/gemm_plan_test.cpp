@@ -18,9 +18,9 @@ std::unique_ptr<GemmPlan> plan_of(const std::shared_ptr<PaperDevice>& device,
 }
 
 std::unique_ptr<GemmPlan> forced(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc,
-                                 const char* text) {
+                                 const std::string& text) {
   GemmChoice choice;
-  REQUIRE(parse_gemm_choice("candidate", text, &choice).ok());
+  REQUIRE(parse_gemm_choice("candidate", text.c_str(), &choice).ok());
   std::unique_ptr<Plan> plan;
   if (!GemmPlan::create_forced(device, desc, choice, &plan).ok()) return nullptr;
   return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
@@ -105,11 +105,10 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
       CHECK(launched(device, *plan, m).kernel == ranges[i].candidate.choice.row->symbol);
   }
   const std::string text = plan->explain();
-  for (size_t i = 0; i < std::min(ranges.size(), kRangesShown); ++i) {
-    const GemmRange& range = ranges[i];
+  REQUIRE(ranges.size() <= kRangesShown);
+  for (const GemmRange& range : ranges)
     CHECK(text.find("m " + std::to_string(range.first) + " to " + std::to_string(range.last) +
                     ": " + gemm_choice_text(range.candidate.choice)) != text.npos);
-  }
   CHECK(text.find("runner-up") != text.npos);
   CHECK(text.find("waves") != text.npos);
 
@@ -153,16 +152,16 @@ TEST_CASE("every candidate can be forced, and runs for every m") {
 
 TEST_CASE("what cannot be forced, and why") {
   const auto device = hopper();
-  const char* const split = "gemm_bf16_bf16_rc_128x128_1x1_split/8";
-  const char* const pair = "gemm_bf16_bf16_rc_128x128_2x1_coop";
-  const auto refused = [&](const GemmDesc& desc, const char* text, const char* words) {
+  const std::string split = gemm_symbol(128, 128, 1, kGemmSplit) + "/8";
+  const std::string pair = gemm_symbol(128, 128, 2, 0);
+  const auto refused = [&](const GemmDesc& desc, const std::string& text, const char* words) {
     INFO(text << ": " << words);
     CHECK_FALSE(forced(device, desc, text));
     CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
     CHECK(std::string(last_error().fault.argument) == "candidate");
     INFO(last_error().message);
     CHECK(std::strstr(last_error().message, words));
-    CHECK(std::strstr(last_error().message, text));
+    CHECK(std::strstr(last_error().message, text.c_str()));
   };
   GemmDesc desc = gemm_desc(256, 256, 1024);
   REQUIRE(forced(device, desc, split));
@@ -194,13 +193,14 @@ TEST_CASE("a forced plan lets no other kernel step in") {
   REQUIRE(device->create_stream(&stream).ok());
   const GemmDesc desc = gemm_desc(256, 256, 1024);
   const GemmRun odd{.a = kA + 2, .b = kB, .c = kC, .d = kD};
-  const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128_2x1_coop");
+  const auto plan = forced(device, desc, gemm_symbol(128, 128, 2, 0));
   CHECK(plan->run(*stream, odd).code() == Code::ERROR_MISALIGNED);
   CHECK(std::string(last_error().fault.argument) == "a");
   CHECK(device->launches.empty());
   // Unforced, the plain row does.
   CHECK(launched(device, *plan_of(device, desc), 256, odd).args.map_a.words[0] == 0);
-  CHECK(device->launches.back().kernel.find("plain") != std::string::npos);
+  CHECK(device->launches.back().kernel ==
+        GemmRanking(*device, gemm_problem_of(desc)).best_plain(256).choice.row->symbol);
 }
 
 TEST_CASE("max_sms bounds every grid") {

@@ -101,25 +101,24 @@ TEST_CASE("candidates are sorted, unique, and all of them serve") {
 }
 
 TEST_CASE("texts that are no candidates") {
+  const std::string whole = gemm_symbol(128, 128, 1, 0);
+  const std::string split = gemm_symbol(128, 128, 1, kGemmSplit);
   GemmChoice choice;
-  const auto code = [&](const char* text) {
-    return parse_gemm_choice("candidate", text, &choice).code();
+  const auto code = [&](const std::string& text) {
+    return parse_gemm_choice("candidate", text.c_str(), &choice).code();
   };
-  CHECK(code("gemm_bf16_bf16_rc_128x128_1x1_coop") == Code::OK);
-  CHECK(code("gemm_bf16_bf16_rc_128x128_1x1_coop/2") == Code::ERROR_PARSE);
-  CHECK(code("gemm_bf16_bf16_rc_128x128_1x1_split/4") == Code::OK);
+  CHECK(code(whole) == Code::OK);
+  CHECK(choice.split == 1);
+  CHECK(code(split + "/4") == Code::OK);
   CHECK(choice.split == 4);
-  for (const char* text : {"gemm_bf16_bf16_rc_128x128_1x1_split",
-                           "gemm_bf16_bf16_rc_128x128_1x1_split/",
-                           "gemm_bf16_bf16_rc_128x128_1x1_split/1",
-                           "gemm_bf16_bf16_rc_128x128_1x1_split/9",
-                           "gemm_bf16_bf16_rc_128x128_1x1_split/44",
-                           "gemm_bf16_bf16_rc_128x128_1x1_split/4 "}) {
+  for (const std::string& text : {whole + "/2", whole + "/", split, split + "/", split + "/1",
+                                  split + "/9", split + "/44", split + "/4 ", split + "//4"}) {
     INFO(text);
     CHECK(code(text) == Code::ERROR_PARSE);
   }
-  for (const char* text : {"", "/", "/4", "gemm", "gemm_bf16_bf16_rc_128x128x64x6_1x1_coop_wgmm",
-                           "gemm_bf16_bf16_rc_128x128_1x1_coopa"}) {
+  for (const std::string& text :
+       {std::string(), std::string("/"), std::string("/4"), std::string("gemm"),
+        whole.substr(0, whole.size() - 1), whole + "a", " " + whole}) {
     INFO(text);
     CHECK(code(text) == Code::ERROR_NOT_FOUND);
   }

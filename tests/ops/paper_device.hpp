@@ -145,6 +145,18 @@ inline GemmDesc gemm_desc(int64_t m, int64_t n, int64_t k, uint32_t max_sms = 0)
   return desc;
 }
 
+/// The symbol of the bf16 row of that tile, cluster and schedule for gemm_desc()'s orders.
+inline std::string gemm_symbol(int tile_m, int tile_n, int cluster_m, uint32_t schedule) {
+  for (const KernelRow& row : kernel_rows(Family::gemm))
+    if (row.feature == feature::wgmma && row.dtypes[0] == DType::BF16 &&
+        row.dtypes[1] == DType::BF16 && row.tile[0] == tile_m && row.tile[1] == tile_n &&
+        row.cluster[0] == cluster_m && row.cluster[1] == 1 &&
+        row.variant == (schedule | kGemmColumnB))
+      return row.symbol;
+  FAIL("no such row");
+  return "";
+}
+
 inline GemmProblem gemm_problem_of(const GemmDesc& desc) {
   GemmProblem out;
   REQUIRE(gemm_problem(desc, &out).ok());

@@ -158,6 +158,18 @@ TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
   for (int i = 0; i < 3; ++i) rebind_stride(&patched, i, desc.global_strides[i]);
   const TensorMapBytes anew = encoded(desc);
   CHECK(std::memcmp(&patched, &anew, sizeof patched) == 0);
+
+  TensorMapDesc matrix = desc;
+  matrix.rank = 2;
+  for (const auto& [from, to] : {std::pair{128u, 8u}, {8u, 256u}, {256u, 1u}, {1u, 72u}}) {
+    matrix.box_dim[1] = from;
+    TensorMapBytes boxed = encoded(matrix);
+    rebind_box_lines(&boxed, to,
+                     matrix.box_dim[0] * static_cast<uint32_t>(dtype_bytes(matrix.dtype)));
+    matrix.box_dim[1] = to;
+    const TensorMapBytes other = encoded(matrix);
+    CHECK(std::memcmp(&boxed, &other, sizeof boxed) == 0);
+  }
 }
 
 TEST_CASE("a box of other lines gives the bytes of an encoding from scratch") {

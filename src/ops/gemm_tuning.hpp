@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Measured choices: what overrules the cost model, and the text they travel in.
+//
+//   tilewright gemm tuning 1
+//   device NVIDIA H200
+//   bf16 bf16 f32 rcr 132 64 2112 7168 gemm_bf16_bf16_rc_..._split_wgmma/4 12.7
+//
+// A line holds the types of A and B, of D and of sums, the orders of A, B and D (r or c), the SMs
+// that were used, m, n, k, the choice and the microseconds that it took. It counts for devices of
+// the name that the last device line before it gives, and for no others. Empty lines and lines that
+// begin with # are skipped.
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/gemm_select.hpp"
+
+namespace tw {
+
+/// What a measured choice is for.
+struct GemmTuningKey {
+  std::string device;
+  DType ab_dtype{}, d_dtype{}, accumulator{};
+  Order a_order{}, b_order{}, d_order{};
+  uint32_t sms = 0;
+  int64_t n = 0, k = 0;
+  bool operator==(const GemmTuningKey&) const = default;
+};
+
+GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem);
+
+struct GemmTuned {
+  GemmTuningKey key;
+  int64_t m = 0;
+  GemmCandidate candidate;  // with the measured time
+};
+
+/// May be used from several threads at once.
+class GemmTuning {
+ public:
+  /// Adds an entry, in the place of one for the same shape.
+  void add(const GemmTuned& entry);
+  /// Adds all entries of a text, or none where a line cannot be read.
+  Status load(std::string_view text);
+  std::string format() const;
+
+  /// The entries for a key, by m.
+  std::vector<GemmTuned> find(const GemmTuningKey& key) const;
+
+ private:
+  void add_locked(const GemmTuned& entry);
+
+  mutable std::mutex mutex_;
+  std::vector<GemmTuned> entries_;  // in the order of their arrival
+};
+
+/// Whether a choice measured at `measured` rows serves runs of `m` rows: those of its step of m
+/// (see gemm_rung), and an eighth fewer.
+bool gemm_tuning_serves(int64_t measured, int64_t m);
+
+}  // namespace tw

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured choices: their text, what they overrule, and how they are measured.
+#include <string>
+
+#include "ops/gemm_tune.hpp"
+#include "paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+std::string choice_text(uint32_t schedule = 0) {
+  return gemm_symbol(128, 128, 1, schedule) + (schedule & kGemmSplit ? "/4" : "");
+}
+
+std::string text_of(const std::string& lines) {
+  return "tilewright gemm tuning 1\ndevice paper\n" + lines;
+}
+
+// An entry for gemm_desc()'s types and orders on 132 SMs.
+std::string entry(int64_t m, int64_t n, int64_t k, const std::string& choice) {
+  return "bf16 bf16 f32 rcr 132 " + std::to_string(m) + " " + std::to_string(n) + " " +
+         std::to_string(k) + " " + choice + " 12.500\n";
+}
+
+std::string kernel_of(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc,
+                      const GemmTuning& tuning) {
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
+  return gemm_choice_text(static_cast<GemmPlan&>(*plan).kernel_for(desc.m).choice());
+}
+
+}  // namespace
+
+TEST_CASE("a tuning's text comes back the same") {
+  const std::string text = text_of(
+      entry(64, 2112, 7168, choice_text(kGemmSplit)) + entry(4096, 2112, 7168, choice_text()) +
+      "device NVIDIA Other 96GB\n" + "f16 f32 f32 crc 78 1 8 16 gemm_host_plain 0.250\n");
+  GemmTuning tuning;
+  REQUIRE(tuning.load(text).ok());
+  CHECK(tuning.format() == text);
+  // The same shape again takes the old one's place.
+  REQUIRE(tuning.load(text_of("\n# a comment\r\n  " + entry(64, 2112, 7168, choice_text()))).ok());
+  CHECK(tuning.format().find(choice_text(kGemmSplit)) == std::string::npos);
+  GemmTuning empty;
+  CHECK(empty.format() == "tilewright gemm tuning 1\n");
+  CHECK(empty.load(empty.format()).ok());
+}
+
+TEST_CASE("a text that cannot be read is refused with its line, and adds nothing") {
+  const std::string good = entry(64, 2112, 7168, choice_text());
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string line = good;
+    const size_t at = line.find(from);
+    REQUIRE(at != line.npos);
+    return text_of(good + "# between\n" + line.replace(at, from.size(), to));
+  };
+  struct Bad {
+    std::string text;
+    int line;
+    const char* words;
+  };
+  const Bad cases[] = {
+      {"", 1, "first line"},
+      {"\n\n# nothing\n", 1, "first line"},
+      {"(2,3)", 1, "first line"},
+      {"tilewright gemm tuning 2\n" + good, 1, "first line"},
+      {std::string("\x7f"
+                   "ELF\0\0\0garbage\xff\n",
+                   15),
+       1, "first line"},
+      {"tilewright gemm tuning 1\n" + good, 2, "device"},
+      {"tilewright gemm tuning 1\ndevice \n" + good, 2, "device"},
+      {changed("bf16", "bf17"), 5, "type"},
+      {changed("f32", "i8"), 5, "type"},
+      {changed("rcr", "rcx"), 5, "orders"},
+      {changed("rcr", "rcrr"), 5, "orders"},
+      {changed("132", "0"), 5, "SMs"},
+      {changed("132", "-1"), 5, "SMs"},
+      {changed(" 64 ", " 64.5 "), 5, "m, n and k"},
+      {changed(" 64 ", " 0 "), 5, "m, n and k"},
+      {changed("7168", "99999999999999999999"), 5, "m, n and k"},
+      {changed(choice_text(), choice_text() + "/2"), 5, "candidate"},
+      {changed(choice_text(), "gemm_of_another_version"), 5, "candidate"},
+      {changed("12.500", "fast"), 5, "microseconds"},
+      {changed("12.500", "-3"), 5, "microseconds"},
+      {changed("12.500", "nan"), 5, "microseconds"},
+      {changed(" 12.500", ""), 5, "microseconds"},
+      {changed("12.500", "12.500 x"), 5, "too many"},
+  };
+  for (const Bad& bad : cases) {
+    INFO(bad.text);
+    GemmTuning tuning;
+    CHECK(tuning.load(bad.text).code() == Code::ERROR_PARSE);
+    CHECK(std::string(last_error().fault.argument) == "text");
+    CHECK(last_error().fault.index == bad.line);
+    INFO(last_error().message);
+    CHECK(std::strstr(last_error().message, ("line " + std::to_string(bad.line)).c_str()));
+    CHECK(std::strstr(last_error().message, bad.words));
+    CHECK(tuning.format() == "tilewright gemm tuning 1\n");
+  }
+}
+
+TEST_CASE("plans follow measured choices, for the chip and the shape that were measured") {
+  const auto device = hopper();
+  const GemmDesc desc = gemm_desc(4096, 2112, 7168);
+  const GemmTuning none;
+  const std::string usual = kernel_of(device, desc, none);
+  const std::string wanted = choice_text();
+  REQUIRE(usual != wanted);
+  const auto with = [&](const std::string& lines) {
+    GemmTuning tuning;
+    REQUIRE(tuning.load(text_of(lines)).ok());
+    return kernel_of(device, desc, tuning);
+  };
+  CHECK(with(entry(4096, 2112, 7168, wanted)) == wanted);
+  CHECK(with(entry(4097, 2112, 7168, wanted)) == wanted);  // closest above
+  CHECK(with(entry(4095, 2112, 7168, wanted)) == wanted);  // the same step
+  CHECK(with(entry(4600, 2112, 7168, wanted)) == wanted);  // an eighth above
+  CHECK(with(entry(4700, 2112, 7168, wanted)) == usual);
+  CHECK(with(entry(4032, 2112, 7168, wanted)) == usual);  // measured for fewer
+  CHECK(with(entry(4096, 2113, 7168, wanted)) == usual);
+  CHECK(with(entry(4096, 2112, 7167, wanted)) == usual);
+  CHECK(with("bf16 bf16 f32 rrr 132 4096 2112 7168 " + wanted + " 1\n") == usual);
+  CHECK(with("bf16 f32 f32 rcr 132 4096 2112 7168 " + wanted + " 1\n") == usual);
+  CHECK(with("bf16 bf16 f32 rcr 131 4096 2112 7168 " + wanted + " 1\n") == usual);
+  CHECK(with("device papers\n" + entry(4096, 2112, 7168, wanted)) == usual);
+  // One that cannot serve is passed over: the host's kernels on a GPU.
+  CHECK(with(entry(4096, 2112, 7168, "gemm_host_plain")) == usual);
+  // Of two the closest above.
+  CHECK(with(entry(4600, 2112, 7168, choice_text(kGemmSplit)) + entry(4200, 2112, 7168, wanted)) ==
+        wanted);
+  GemmTuning tuning;
+  REQUIRE(tuning.load(text_of(entry(4096, 2112, 7168, wanted))).ok());
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
+  const std::string words = plan->explain();
+  INFO(words);
+  CHECK(words.find(wanted + ", the fastest when it was measured: measured 12.50 us") != words.npos);
+  CHECK(words.find("runner-up " + usual) != words.npos);
+  // The other m are the model's, and what serves an m does not depend on the plan's range.
+  const auto& gemm = static_cast<GemmPlan&>(*plan);
+  for (int64_t m = 1; m <= desc.m; m += m < 3000 ? 211 : 17) {
+    GemmDesc own = gemm_desc(m, desc.n, desc.k);
+    INFO(m);
+    CHECK(gemm_choice_text(gemm.kernel_for(m).choice()) == kernel_of(device, own, tuning));
+  }
+}
+
+namespace {
+
+struct Tuned {
+  std::string choice;
+  double microseconds;
+  int runs;
+};
+
+// Tunes with a clock by which `fast` takes 10 us and everything else 20 us.
+Tuned tuned(const std::shared_ptr<PaperDevice>& device, const std::string& fast,
+            const GemmTuneDesc& how, GemmTuning* tuning, GemmRun run = {}) {
+  const std::string symbol = fast.substr(0, fast.find('/'));
+  const uint32_t split = fast.find('/') == fast.npos ? 0 : static_cast<uint32_t>(fast.back() - '0');
+  device->launches.clear();
+  device->time_of = [=](const PaperLaunch& launch) {
+    if (launch.kernel.find("gemm") != 0) return 1.0;  // the flush
+    const bool hit = launch.kernel == symbol && (split == 0 || launch.config.cluster[0] == split);
+    return hit ? 0.010 : 0.020;
+  };
+  if (run.a == 0) run = {.a = 1 << 20, .b = 1 << 25, .c = 0, .d = 1 << 30};
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmTuned out;
+  const Status status =
+      tune_gemm(device, *stream, gemm_desc(64, 576, 7168), run, how, tuning, &out);
+  INFO(last_error().message);
+  REQUIRE(status.ok());
+  return {gemm_choice_text(out.candidate.choice), out.candidate.nanoseconds / 1e3,
+          static_cast<int>(device->launches.size())};
+}
+
+}  // namespace
+
+TEST_CASE("the tuner picks the fastest by the clock, whatever was first") {
+  const auto device = hopper();
+  const GemmDesc desc = gemm_desc(64, 576, 7168);
+  const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(64);
+  for (const size_t place : {size_t{0}, size_t{1}, size_t{7}, ranked.size() - 1}) {
+    const std::string fast = gemm_choice_text(ranked[place].choice);
+    INFO(fast);
+    GemmTuning tuning;
+    // Planted: the slowest that there is, as if it had been measured.
+    const std::string slow = gemm_choice_text(ranked[place == 5 ? 6 : 5].choice);
+    REQUIRE(tuning.load(text_of(entry(64, 576, 7168, slow))).ok());
+    REQUIRE(kernel_of(device, desc, tuning) == slow);
+    const Tuned result = tuned(device, fast, {.candidates = 0, .rounds = 3}, &tuning);
+    CHECK(result.choice == fast);
+    CHECK(result.microseconds == doctest::Approx(10).epsilon(0.01));
+    CHECK(kernel_of(device, desc, tuning) == fast);
+    CHECK(tuning.format().find(slow + " ") == std::string::npos);
+  }
+}
+
+TEST_CASE("the tuner tries as many as it is told, the ranking's first and what was chosen before") {
+  const auto device = hopper();
+  const auto ranked = GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).at(64);
+  const std::string seventh = gemm_choice_text(ranked[6].choice);
+  GemmTuning tuning;
+  CHECK(tuned(device, seventh, {.candidates = 6}, &tuning).choice != seventh);
+  CHECK(tuned(device, seventh, {.candidates = 7}, &tuning).choice == seventh);
+  const std::string last = gemm_choice_text(ranked.back().choice);
+  REQUIRE(tuning.load(text_of(entry(64, 576, 7168, last))).ok());
+  CHECK(tuned(device, last, {.candidates = 2}, &tuning).choice == last);
+}
+
+TEST_CASE("the tuner writes where it is told, flushes, and skips what cannot take the addresses") {
+  const auto device = hopper();
+  GemmTuning tuning;
+  const GemmRun run{.a = 1 << 20, .b = 1 << 25, .d = 1 << 30};
+  const auto ranked = GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).at(64);
+  tuned(device, gemm_choice_text(ranked[0].choice),
+        {.scratch_d = 1ull << 40, .flush = 1ull << 41, .flush_bytes = 1 << 20}, &tuning, run);
+  int flushes = 0, runs = 0;
+  for (const PaperLaunch& launch : device->launches) {
+    if (launch.kernel.find("gemm") != 0) {
+      ++flushes;
+      continue;
+    }
+    ++runs;
+    CHECK(launch.args.d == 1ull << 40);
+  }
+  CHECK(flushes == runs);
+  CHECK(runs == 12 + 12 + 6);  // warm-up, the first round, and one that is not hopeless
+  const GemmRun odd{.a = (1 << 20) + 2, .b = 1 << 25, .d = 1 << 30};
+  CHECK(tuned(device, "none", {}, &tuning, odd).choice ==
+        gemm_choice_text(
+            GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).best_plain(64).choice));
+}
+
+TEST_CASE("what cannot be tuned") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmTuning tuning;
+  GemmTuned out;
+  const auto refused = [&](const GemmDesc& desc, const GemmRun& run, const GemmTuneDesc& how,
+                           const char* argument) {
+    INFO(argument);
+    CHECK(tune_gemm(device, *stream, desc, run, how, &tuning, &out).code() ==
+          Code::ERROR_INVALID_ARGUMENT);
+    CHECK(std::string(last_error().fault.argument) == argument);
+    CHECK(device->launches.empty());
+  };
+  const GemmDesc desc = gemm_desc(64, 576, 7168);
+  const GemmRun run{.a = 1 << 20, .b = 1 << 25, .d = 1 << 30};
+  refused(desc, run, {.candidates = -1}, "candidates");
+  refused(desc, run, {.rounds = 0}, "rounds");
+  refused(desc, run, {.rounds = 1001}, "rounds");
+  refused(desc, run, {.flush = 1 << 20}, "flush");
+  refused(desc, run, {.flush_bytes = 1 << 20}, "flush");
+  refused(gemm_desc(0, 576, 7168), run, {}, "m");
+  refused(gemm_desc(64, 576, 0), run, {}, "m");
+  GemmRun other = run;
+  other.m = 65;
+  refused(desc, other, {}, "m");
+  other = run;
+  other.d = 0;
+  refused(desc, other, {}, "d");
+  CHECK(tuning.format() == "tilewright gemm tuning 1\n");
+}
