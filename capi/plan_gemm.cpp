@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of matrix products, and the candidates for them.
-#include "ops/gemm.hpp"
+#include "plan_gemm.hpp"
 
 #include <cstdio>
-#include <vector>
-
-#include "plan_handle.hpp"
 
 using namespace tw;
 using namespace tw::capi;
@@ -52,19 +49,6 @@ GemmDesc convert(const tw_gemm_desc& from) {
   return to;
 }
 
-Status read_desc(const tw_gemm_desc* desc, GemmDesc* out) {
-  tw_gemm_desc ours = default_desc();
-  TW_TRY(read_struct(desc, "desc", &ours));
-  TW_TRY(check_reserved("desc", ours.reserved));
-  if (ours.d_padding_free > 1)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "d_padding_free", .rule = "flag", .got = ours.d_padding_free, .limit = 1},
-        "d_padding_free is %u: 1 for yes, 0 for no", ours.d_padding_free);
-  *out = convert(ours);
-  return {};
-}
-
 Status check_capacity(const void* candidates, int32_t capacity) {
   if (capacity < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
@@ -81,21 +65,56 @@ Status write_candidates(const std::vector<GemmRange>& ranges, tw_gemm_candidate*
   for (size_t i = 0; i < ranges.size() && i < static_cast<size_t>(capacity); ++i, at += pitch) {
     auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
     TW_TRY(output_struct(element, "candidates"));
-    const GemmCandidate& from = ranges[i].candidate;
-    tw_gemm_candidate to{};
-    to.split = from.choice.split;
-    to.kernel = from.choice.row->symbol;
-    to.m_first = ranges[i].first;
-    to.m_last = ranges[i].last;
-    to.microseconds = from.nanoseconds / 1e3;
-    to.waves = from.waves;
-    std::snprintf(to.text, sizeof to.text, "%s", gemm_choice_text(from.choice).c_str());
-    write_struct(element, to);
+    write_gemm_candidate(ranges[i], element);
   }
   return {};
 }
 
 }  // namespace
+
+namespace tw::capi {
+
+Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
+  tw_gemm_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", ours.reserved));
+  if (ours.d_padding_free > 1)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "d_padding_free", .rule = "flag", .got = ours.d_padding_free, .limit = 1},
+        "d_padding_free is %u: 1 for yes, 0 for no", ours.d_padding_free);
+  *out = convert(ours);
+  return {};
+}
+
+Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
+  tw_gemm_args ours = default_args();
+  TW_TRY(read_struct(args, "args", &ours));
+  TW_TRY(check_reserved("args", ours.reserved));
+  *out = {.alpha = ours.alpha,
+          .beta = ours.beta,
+          .a = ours.a,
+          .b = ours.b,
+          .c = ours.c,
+          .d = ours.d,
+          .m = ours.m};
+  return {};
+}
+
+void write_gemm_candidate(const GemmRange& range, tw_gemm_candidate* out) {
+  const GemmCandidate& from = range.candidate;
+  tw_gemm_candidate to{};
+  to.split = from.choice.split;
+  to.kernel = from.choice.row->symbol;
+  to.m_first = range.first;
+  to.m_last = range.last;
+  to.microseconds = from.nanoseconds / 1e3;
+  to.waves = from.waves;
+  std::snprintf(to.text, sizeof to.text, "%s", gemm_choice_text(from.choice).c_str());
+  write_struct(out, to);
+}
+
+}  // namespace tw::capi
 
 tw_status tw_gemm_desc_init(tw_gemm_desc* desc) {
   return guard([&] { return init_struct(desc, "desc", default_desc()); });
@@ -110,7 +129,7 @@ tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** pl
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
-    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(read_gemm_desc(desc, &ours));
     return make_plan<GemmPlan>(device, ours, plan);
   });
 }
@@ -121,7 +140,7 @@ tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
     if (count) *count = 0;
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
-    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(read_gemm_desc(desc, &ours));
     TW_TRY(check_capacity(candidates, capacity));
     std::vector<GemmRange> ranges;
     TW_TRY(gemm_candidates(*device->value, ours, &ranges));
@@ -136,7 +155,7 @@ tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, co
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
-    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(read_gemm_desc(desc, &ours));
     TW_TRY(require(candidate, "candidate"));
     GemmChoice choice;
     TW_TRY(parse_gemm_choice("candidate", candidate, &choice));
@@ -163,16 +182,8 @@ tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int
 tw_status tw_gemm_run(tw_plan* plan, tw_stream* stream, const tw_gemm_args* args) {
   return guard([&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::gemm));
-    tw_gemm_args ours = default_args();
-    TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
-    const GemmRun run{.alpha = ours.alpha,
-                      .beta = ours.beta,
-                      .a = ours.a,
-                      .b = ours.b,
-                      .c = ours.c,
-                      .d = ours.d,
-                      .m = ours.m};
+    GemmRun run;
+    TW_TRY(read_gemm_args(args, &run));
     return static_cast<const GemmPlan&>(*plan->value).run(*stream->value, run);
   });
 }

@@ -1912,11 +1912,26 @@ typedef struct tw_gemm_candidate {
   const char *kernel;   /**< symbol of the kernel; lives for ever */
   int64_t m_first;      /**< rows m of the runs that it serves */
   int64_t m_last;       /**< likewise, the most */
-  double microseconds;  /**< predicted for m_last rows by the cost model */
+  double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
   double waves;         /**< tiles, or clusters of them, for each that can run at once */
   char text[104];       /**< its name, for tw_gemm_plan_candidate(): the kernel's symbol, with
                              "/<split>" behind it where tiles are shared along k */
 } tw_gemm_candidate;
+
+/** Measured choices of candidates; belongs to no device. */
+typedef struct tw_gemm_tuning tw_gemm_tuning;
+
+/** How tw_gemm_tune() measures. */
+typedef struct tw_gemm_tune_desc {
+  uint32_t struct_size; /**< set by the init function */
+  int32_t candidates;   /**< how many of tw_gemm_candidates()'s first are tried; 0: all */
+  int32_t rounds;       /**< times that each is measured, 1 to 1000; its median counts */
+  uint32_t reserved;    /**< 0 */
+  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is */
+  uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
+                             that it finds no operands there; 0: runs are measured back to back */
+  uint64_t flush_bytes; /**< of it; a few times the L2 cache's size */
+} tw_gemm_tune_desc;
 
 /** Addresses and scalars of a GEMM's run. */
 typedef struct tw_gemm_args {
@@ -1958,6 +1973,10 @@ TW_API tw_status tw_rows_args_init(tw_rows_args *args);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc);
+/** As tw_copy_desc_init(): 12 candidates, 7 rounds, back to back. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc);
 /** As tw_copy_desc_init(): alpha 1, beta 0, m -1. @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
@@ -2034,19 +2053,74 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
  *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
  *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
  *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
- * tw_gemm_plan().
+ *  tw_gemm_plan().
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
 
 /** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
  *  function that plans a matrix product. @param[out] candidates an array whose elements'
- * struct_size the caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  struct_size the caller set; may be NULL where capacity is 0. @param capacity its elements.
  *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
                                 int32_t capacity, int32_t *count);
+
+/** Makes an empty set of measured choices. It belongs to no device and knows for which chip each
+ *  choice was measured. @param[out] tuning the caller's, to be given to tw_gemm_tuning_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT tuning is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning **tuning);
+
+/** Destroys a set of measured choices; plans made with it keep what they took.
+ *  @param tuning may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
+
+/** Adds the choices of a text to a set, each in the place of one for the same chip and shape. The
+ *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
+ *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
+ * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
+ *  candidate, microseconds. Empty lines and those that begin with # are skipped.
+ *  @param tuning not NULL. @param text zero-terminated.
+ *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
+ *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
+
+/** Writes a set as text, for tw_gemm_tuning_load(). @param tuning not NULL.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes needed with the zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffer, size_t capacity,
+                                       size_t *length);
+
+/** Measures candidates for one matrix product on the caller's stream and operands and adds the
+ *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
+ *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
+ *  stream's earlier work; measure while nothing else runs on the chip.
+ *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
+ *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
+ *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.
+ *  @param[in,out] best struct_size set by the caller: the choice and its measured time; may be
+ * NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work. @retval TW_ERROR_CAPTURE the stream
+ *  is being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
+ *  likewise. @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
+TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const tw_gemm_desc *desc,
+                              const tw_gemm_args *args, const tw_gemm_tune_desc *how,
+                              tw_gemm_candidate *best);
+
+/** Plans a matrix product by measured choices. One measured for m rows on this chip (the same name
+ *  and number of SMs, the same types, orders, n and k) serves runs of m rows down to an eighth
+ * less; the cost model chooses for all others. Choices of other chips do not count, and
+ * tw_plan_explain() says which of the two chose.
+ *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
+                                    const tw_gemm_tuning *tuning, tw_plan **plan);
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.

@@ -89,6 +89,8 @@ tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order
   tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m
 tw_gemm_candidate u32:struct_size u32:split char*:kernel i64:m_first i64:m_last f64:microseconds
   f64:waves char:text:104
+tw_gemm_tune_desc u32:struct_size i32:candidates i32:rounds u32:reserved u64:scratch_d u64:flush
+  u64:flush_bytes
 tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
 """
 _FUNCTIONS = """
@@ -237,7 +239,7 @@ tw_status:tw_copy_desc_init(tw_copy_desc*) tw_status:tw_copy_args_init(tw_copy_a
 tw_status:tw_prefetch_desc_init(tw_prefetch_desc*)
 tw_status:tw_prefetch_args_init(tw_prefetch_args*) tw_status:tw_rows_desc_init(tw_rows_desc*)
 tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_gemm_desc_init(tw_gemm_desc*)
-tw_status:tw_gemm_args_init(tw_gemm_args*)
+tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*) tw_status:tw_gemm_args_init(tw_gemm_args*)
 tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
 tw_status:tw_copy_run(tw_plan*,tw_stream*,tw_copy_args*)
 tw_status:tw_prefetch_plan(tw_device*,tw_prefetch_desc*,tw_plan**)
@@ -250,6 +252,11 @@ tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)
 tw_status:tw_gemm_candidates(tw_device*,tw_gemm_desc*,tw_gemm_candidate*,i32,i32*)
 tw_status:tw_gemm_plan_candidate(tw_device*,tw_gemm_desc*,char*,tw_plan**)
 tw_status:tw_gemm_ranges(tw_plan*,tw_gemm_candidate*,i32,i32*)
+tw_status:tw_gemm_tuning_create(tw_gemm_tuning**) void:tw_gemm_tuning_destroy(tw_gemm_tuning*)
+tw_status:tw_gemm_tuning_load(tw_gemm_tuning*,char*)
+tw_status:tw_gemm_tuning_format(tw_gemm_tuning*,char*,size,size*)
+tw_status:tw_gemm_tune(tw_gemm_tuning*,tw_stream*,tw_gemm_desc*,tw_gemm_args*,tw_gemm_tune_desc*,tw_gemm_candidate*)
+tw_status:tw_gemm_plan_tuned(tw_device*,tw_gemm_desc*,tw_gemm_tuning*,tw_plan**)
 tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
 tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
 tw_status:tw_plan_explain(tw_plan*,char*,size,size*)

@@ -48,6 +48,8 @@ typedef struct {
   tw_gemm_desc gemm_desc;
   tw_gemm_args gemm_args;
   tw_gemm_candidate gemm_candidate[8];
+  tw_gemm_tuning *gemm_tuning;
+  tw_gemm_tune_desc gemm_tune_desc;
 } samples;
 
 static inline void refresh_descriptions(samples *s) {
@@ -95,6 +97,7 @@ static inline void refresh_descriptions(samples *s) {
   s->gemm_args.a = s->memory;
   s->gemm_args.b = s->memory + 1024;
   s->gemm_args.d = s->memory + 2048;
+  OK(tw_gemm_tune_desc_init(&s->gemm_tune_desc));
 }
 
 /* Frees what tw_tensor_to_dlpack() made, as its consumer does: by the member behind the DLTensor.
@@ -146,6 +149,7 @@ static inline void open_samples(samples *s) {
   OK(tw_linear_parse("register=[[0,1]] lane=[[1,0]] warp=[[2,0]] block=[[4,0]] -> (8,2)",
                      &s->linear));
   OK(tw_tuple_parse("(2,3)", &s->tuple));
+  OK(tw_gemm_tuning_create(&s->gemm_tuning));
   OK(tw_tiler_parse("(2,3)", &s->tiler));
   for (int i = 0; i < 16; ++i) s->tilers[i] = s->tiler;
   OK(tw_tensor_map_create(s->device, &s->tensor_map_desc, &s->tensor_map));
@@ -169,6 +173,7 @@ static inline void close_samples(samples *s) {
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);
   tw_tuple_destroy(s->tuple);
+  tw_gemm_tuning_destroy(s->gemm_tuning);
   tw_linear_destroy(s->linear);
   tw_layout_destroy(s->layout);
   tw_event_destroy(s->event);

@@ -149,6 +149,7 @@ opaque!(
     tw_tuple,
     tw_tiler,
     tw_linear,
+    tw_gemm_tuning,
     CUstream_st,
     CUctx_st,
 );
@@ -409,6 +410,18 @@ pub struct tw_gemm_candidate {
     pub microseconds: f64,
     pub waves: f64,
     pub text: [c_char; 104],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_gemm_tune_desc {
+    pub struct_size: u32,
+    pub candidates: i32,
+    pub rounds: i32,
+    pub reserved: u32,
+    pub scratch_d: u64,
+    pub flush: u64,
+    pub flush_bytes: u64,
 }
 
 #[repr(C)]
@@ -1059,6 +1072,7 @@ extern "C" {
     pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
     pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
     pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
+    pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc) -> tw_status;
     pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
     pub fn tw_copy_plan(
         device: *mut tw_device,
@@ -1123,6 +1137,29 @@ extern "C" {
         candidates: *mut tw_gemm_candidate,
         capacity: i32,
         count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_gemm_tuning_create(tuning: *mut *mut tw_gemm_tuning) -> tw_status;
+    pub fn tw_gemm_tuning_destroy(tuning: *mut tw_gemm_tuning);
+    pub fn tw_gemm_tuning_load(tuning: *mut tw_gemm_tuning, text: *const c_char) -> tw_status;
+    pub fn tw_gemm_tuning_format(
+        tuning: *const tw_gemm_tuning,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_gemm_tune(
+        tuning: *mut tw_gemm_tuning,
+        stream: *mut tw_stream,
+        desc: *const tw_gemm_desc,
+        args: *const tw_gemm_args,
+        how: *const tw_gemm_tune_desc,
+        best: *mut tw_gemm_candidate,
+    ) -> tw_status;
+    pub fn tw_gemm_plan_tuned(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        tuning: *const tw_gemm_tuning,
+        plan: *mut *mut tw_plan,
     ) -> tw_status;
     pub fn tw_gemm_run(
         plan: *mut tw_plan,
@@ -1253,6 +1290,11 @@ mod layouts {
     layout!(
         tw_gemm_candidate, 152, 8, struct_size: 0, split: 4, kernel: 8, m_first: 16, m_last: 24,
         microseconds: 32, waves: 40, text: 48
+    );
+
+    layout!(
+        tw_gemm_tune_desc, 40, 8, struct_size: 0, candidates: 4, rounds: 8, reserved: 12,
+        scratch_d: 16, flush: 24, flush_bytes: 32
     );
 
     layout!(

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Descriptions, runs and candidates of matrix products between the header and the library.
+
+#include "ops/gemm.hpp"
+#include "plan_handle.hpp"
+
+namespace tw::capi {
+
+Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out);
+Status read_gemm_args(const tw_gemm_args* args, GemmRun* out);
+/// `out` passed output_struct().
+void write_gemm_candidate(const GemmRange& range, tw_gemm_candidate* out);
+
+}  // namespace tw::capi
