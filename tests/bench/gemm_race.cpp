@@ -51,7 +51,7 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   desc.d_dtype = shape.f32_out ? DType::F32 : options_.dtype;
   desc.a_order = shape.a_order;
   desc.b_order = shape.b_order;
-  desc.m = shape.m;
+  desc.m = desc.min_m = shape.m;
   desc.n = shape.n;
   desc.k = shape.k;
   desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
