@@ -2,7 +2,8 @@
 // Gemm against cuBLASLt on the shapes of gemm_sets.cpp.
 //   bench_gemm --set=SQ,KS [--shard=1/4] [--dtype=f16] [--mode=hot] [--rounds=15] [--json=FILE]
 //              [--min_m=512] [--shape=4096x4096x7168] [--seconds=280] [--peer_rounds=5]
-//              [--all_candidates [--within=3]] [--self] [--cublaslt=/path/to/libcublasLt.so.13]
+//              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self]
+//              [--cublaslt=/path/to/libcublasLt.so.13]
 // --all_candidates times each candidate that the model gives at most --within times its best;
 // --self races the plan against itself, which shows the noise.
 // A line a shape, then the classes that bars are stated for. gemm_table.py joins the JSON lines of
@@ -79,6 +80,8 @@ Arguments parse(int argc, char** argv) {
     else if (name == "--json")
       require((all.json = value.empty() ? stdout : std::fopen(value.c_str(), "a")) != nullptr,
               value.c_str());
+    else if (name == "--candidate_seconds")
+      all.race.candidate_seconds = std::atof(value.c_str());
     else if (name == "--self")
       all.race.self = true;
     else if (name == "--within")

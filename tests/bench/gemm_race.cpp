@@ -176,14 +176,18 @@ void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies
   result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
 }
 
-std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmDesc& desc,
+std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
                                                         std::vector<GemmTime>* candidates) {
+  const GemmDesc desc = describe(shape);
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
   const auto ranked = GemmRanking(*bench_.device(), problem).at(problem.rows());
+  const double us = std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
+  const auto most = static_cast<size_t>(std::max(6.0, options_.candidate_seconds * 1e6 / us));
   std::vector<std::unique_ptr<Plan>> plans;
   for (const GemmCandidate& candidate : ranked) {
     if (candidate.nanoseconds > options_.within * ranked[0].nanoseconds) break;
+    if (plans.size() == most) break;
     plans.emplace_back();
     require(GemmPlan::create_forced(bench_.device(), desc, candidate.choice, &plans.back()));
     const PlanInfo info = plans.back()->info();
@@ -213,7 +217,7 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
 
   std::vector<Variant> variants = {variant(gemm, shape, copies)};
   std::vector<std::unique_ptr<Plan>> forced;
-  if (options_.all_candidates) forced = force_all(describe(shape), &result.candidates);
+  if (options_.all_candidates) forced = force_all(shape, &result.candidates);
   for (const auto& candidate : forced)
     variants.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
   if (result.peer_algorithm >= 0) variants.push_back(peer_variant(result.peer_algorithm, copies));

@@ -23,9 +23,10 @@ struct GemmRaceOptions {
   int rounds = 15;
   int peer_rounds = 5;  ///< of the choice among the peer's algorithms
   bool hot = false;
-  bool self = false;            ///< the same plan in the peer's place: what is noise
-  bool all_candidates = false;  ///< time them all beside the plan's own choice
-  double within = 3;            ///< those that the model gives at most so many times the best
+  bool self = false;             ///< the same plan in the peer's place: what is noise
+  bool all_candidates = false;   ///< time them all beside the plan's own choice
+  double within = 3;             ///< those that the model gives at most so many times the best
+  double candidate_seconds = 1;  ///< of a shape; slow shapes try fewer candidates, six at least
 };
 
 /// One way to run the shape: the plan's own choice, or a candidate.
@@ -73,7 +74,7 @@ class GemmRacer {
   std::vector<double> time(const GemmShape& shape, const std::vector<Variant>& variants,
                            int rounds);
   int best_of_peer(const GemmShape& shape, const Copies& copies);
-  std::vector<std::unique_ptr<Plan>> force_all(const GemmDesc& desc,
+  std::vector<std::unique_ptr<Plan>> force_all(const GemmShape& shape,
                                                std::vector<GemmTime>* candidates);
   void check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
              GemmResult* result);
