@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ["gemm/gemm_wgmma.cuh", "parts/epilogue.cuh", "parts/split.cuh"]
@@ -77,8 +78,11 @@ def build(options):
 
 
 def compile_mutant(options, out, original, rows, number, mutant):
-    copy = out / "copy"
-    shutil.rmtree(copy, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        compile_copy(options, out, original, rows, number, mutant, pathlib.Path(folder))
+
+
+def compile_copy(options, out, original, rows, number, mutant, copy):
     shutil.copytree(original, copy / "kernels")
     write_table(copy / "kernels", rows)
     if mutant["file"]:
@@ -93,7 +97,6 @@ def compile_mutant(options, out, original, rows, number, mutant):
     command += ["-DTW_DELAYS"] if options.delays else []
     subprocess.run([*command, str(copy / "kernels" / "gemm" / "gemm.cu"), "-o", str(out / mutant["image"])],
                    check=True)
-    shutil.rmtree(copy)
 
 
 def features():
