@@ -2148,6 +2148,54 @@ TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capac
                                  size_t *length);
 /** @} */
 
+/** @defgroup table Precompiled kernels: what is embedded, for which targets
+ *  Of this build, not of a device: all of it can be asked on a machine without a GPU.
+ *  @{ */
+
+/** One precompiled kernel for one target. */
+typedef struct tw_kernel_entry {
+  uint32_t struct_size;  /**< set by the caller */
+  tw_op op;              /**< whose plans use it */
+  const char *name;      /**< its symbol; lives for ever */
+  const char *target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
+  uint32_t feature;      /**< the TW_FEATURE_ bit that a device must have */
+  uint32_t threads;      /**< of a block */
+  uint32_t tile[3];      /**< rows, columns, k of a tile, elements; 0 where it has none */
+  uint32_t stages;       /**< of the ring in shared memory; 0: chosen by the plan */
+  uint32_t cluster[2];   /**< blocks along rows and columns; 0: chosen by the plan */
+  tw_dtype dtypes[2];    /**< of inputs and output, where the kernel is bound to them; else 0 */
+  uint64_t packed_bytes; /**< that its image, shared with other kernels, takes of the library */
+  uint64_t image_bytes;  /**< that tw_kernel_image() writes */
+} tw_kernel_entry;
+
+/** One of the precompiled kernels. @param index from 0 to count - 1.
+ *  @param[in,out] entry struct_size set by the caller; the rest is filled in. NULL where the count
+ *  alone is asked for. @param[out] count kernels times targets; may be NULL.
+ *  @retval TW_ERROR_NOT_FOUND entry is not NULL and there is no such index; count is set.
+ *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
+
+/** What ptxas gave a precompiled kernel: registers, shared and local memory, parameters. Needs no
+ *  device; tw_kernel_get_info() asks the driver the same of a loaded one.
+ *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
+ *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target: the message says which.
+ *  @retval TW_ERROR_UNSUPPORTED PTX has no registers before the driver compiles it.
+ *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
+TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel_info *info);
+
+/** The cubin (of machine code) or PTX text that holds a precompiled kernel, to be disassembled; the
+ *  kernel shares it with others of its family. @param name the kernel's symbol.
+ *  @param target as in tw_kernel_entry. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] size bytes of the image; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
+ *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target.
+ *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
+TW_API tw_status tw_kernel_image(const char *name, const char *target, void *buffer,
+                                 size_t capacity, size_t *size);
+/** @} */
+
 #ifdef __cplusplus
 }
 #endif

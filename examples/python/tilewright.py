@@ -92,6 +92,8 @@ tw_gemm_candidate u32:struct_size u32:split char*:kernel i64:m_first i64:m_last 
 tw_gemm_tune_desc u32:struct_size i32:candidates i32:rounds u32:reserved u64:scratch_d u64:flush
   u64:flush_bytes
 tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
+tw_kernel_entry u32:struct_size tw_op:op char*:name char*:target u32:feature u32:threads u32:tile:3
+  u32:stages u32:cluster:2 tw_dtype:dtypes:2 u64:packed_bytes u64:image_bytes
 """
 _FUNCTIONS = """
 u32:tw_version() char*:tw_version_string() char*:tw_status_name(tw_status)
@@ -260,6 +262,9 @@ tw_status:tw_gemm_plan_tuned(tw_device*,tw_gemm_desc*,tw_gemm_tuning*,tw_plan**)
 tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
 tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
 tw_status:tw_plan_explain(tw_plan*,char*,size,size*)
+tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
+tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
+tw_status:tw_kernel_image(char*,char*,void*,size,size*)
 """
 # --- End of what bindings.py makes.
 

@@ -35,6 +35,7 @@ typedef struct {
   void *managed; /* a DLManagedTensor */
   tw_kernel_info kernel_info;
   tw_plan_info plan_info;
+  tw_kernel_entry kernel_entry;
   tw_rule_violation rule_violation[8];
   tw_tensor_map_desc tensor_map_desc;
   tw_tile_desc tile_desc;
@@ -127,6 +128,7 @@ static inline void refresh(samples *s) {
   s->device_info.struct_size = sizeof s->device_info;
   s->kernel_info.struct_size = sizeof s->kernel_info;
   s->plan_info.struct_size = sizeof s->plan_info;
+  s->kernel_entry.struct_size = sizeof s->kernel_entry;
   for (int i = 0; i < 8; ++i) {
     s->rule_violation[i].struct_size = sizeof s->rule_violation[i];
     s->gemm_candidate[i].struct_size = sizeof s->gemm_candidate[i];

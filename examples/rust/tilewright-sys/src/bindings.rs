@@ -438,6 +438,23 @@ pub struct tw_gemm_args {
     pub m: i64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_kernel_entry {
+    pub struct_size: u32,
+    pub op: tw_op,
+    pub name: *const c_char,
+    pub target: *const c_char,
+    pub feature: u32,
+    pub threads: u32,
+    pub tile: [u32; 3],
+    pub stages: u32,
+    pub cluster: [u32; 2],
+    pub dtypes: [tw_dtype; 2],
+    pub packed_bytes: u64,
+    pub image_bytes: u64,
+}
+
 extern "C" {
     pub fn tw_version() -> u32;
     pub fn tw_version_string() -> *const c_char;
@@ -1174,6 +1191,19 @@ extern "C" {
         capacity: usize,
         length: *mut usize,
     ) -> tw_status;
+    pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
+    pub fn tw_kernels_info(
+        name: *const c_char,
+        target: *const c_char,
+        info: *mut tw_kernel_info,
+    ) -> tw_status;
+    pub fn tw_kernel_image(
+        name: *const c_char,
+        target: *const c_char,
+        buffer: *mut c_void,
+        capacity: usize,
+        size: *mut usize,
+    ) -> tw_status;
 }
 
 /// Every struct's size, alignment and offsets are the C compiler's.
@@ -1300,5 +1330,11 @@ mod layouts {
     layout!(
         tw_gemm_args, 56, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
         32, d: 40, m: 48
+    );
+
+    layout!(
+        tw_kernel_entry, 80, 8, struct_size: 0, op: 4, name: 8, target: 16, feature: 24,
+        threads: 28, tile: 32, stages: 44, cluster: 48, dtypes: 56, packed_bytes: 64,
+        image_bytes: 72
     );
 }
