@@ -39,8 +39,8 @@ Bytes sample(int kind) {
       const size_t count = std::min<size_t>((r >> 8) % 200 + 3, out.size() - from);
       for (size_t i = 0; i < count; ++i) out.push_back(out[from + i]);
     } else if (kind == 5) {
-      out.push_back(static_cast<uint8_t>(97 + (r >> 5) % 7 * ((r >> 9) % 7)));
-    } else if (kind == 6) {
+      out.push_back(static_cast<uint8_t>(97 + (r >> 5) % 7 * (r >> 9) % 7));
+    } else if (kind == 1 || kind == 6) {
       out.push_back(static_cast<uint8_t>("the quick brown fox "[r % 20]));
     } else {
       out.push_back(static_cast<uint8_t>(r));
