@@ -35,7 +35,7 @@ class GemmKernel {
   uint64_t boxes_stored(int64_t m) const;
   /// Work units, and how many of them run at once.
   uint64_t units(int64_t m) const;
-  uint32_t room() const;
+  uint32_t room() const { return room_; }
 
   /// For tests that plant a fault in a map.
   GemmArgs& arguments_for_test() { return args_; }
@@ -63,7 +63,7 @@ class GemmKernel {
   GemmProblem problem_;  // as the row sees it
   GemmChoice choice_;
   uint32_t sms_;
-  uint32_t max_clusters_ = 1;
+  uint32_t room_ = 1;
   PreparedKernel prepared_;
   GemmTile tile_{};  // of a row that goes through maps
   Share share_a_, share_b_;

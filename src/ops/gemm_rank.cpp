@@ -109,7 +109,7 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
   return found != 0;
 }
 
-// Calls take(candidate) for every choice that has room for m rows.
+// Calls take(choice, problem as it sees it, nanoseconds) for every choice that has room for m rows.
 template <class Take>
 void GemmRanking::each(int64_t m, Take take) const {
   GemmProblem as_is = problem_;
@@ -117,13 +117,15 @@ void GemmRanking::each(int64_t m, Take take) const {
   const GemmProblem other = turned(as_is);
   for (const GemmChoice& choice : choices_) {
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : as_is;
-    if (gemm_has_room(choice, seen)) take(gemm_candidate(choice, seen, sms_));
+    if (gemm_has_room(choice, seen)) take(choice, seen, gemm_cost(choice, seen, sms_));
   }
 }
 
 std::vector<GemmCandidate> GemmRanking::at(int64_t m) const {
   std::vector<GemmCandidate> out;
-  each(m, [&](const GemmCandidate& candidate) { out.push_back(candidate); });
+  each(m, [&](const GemmChoice& choice, const GemmProblem& seen, double) {
+    out.push_back(gemm_candidate(choice, seen, sms_));
+  });
   std::stable_sort(out.begin(), out.end(), [](const GemmCandidate& a, const GemmCandidate& b) {
     return a.nanoseconds < b.nanoseconds;
   });
@@ -140,12 +142,17 @@ std::vector<GemmCandidate> GemmRanking::at(int64_t m) const {
 GemmCandidate GemmRanking::best(int64_t m, bool maps_too) const {
   GemmCandidate first;
   if (maps_too && measured(m, &first)) return first;
-  GemmCandidate best{.nanoseconds = std::numeric_limits<double>::infinity()};
-  each(m, [&](const GemmCandidate& candidate) {
-    if (!maps_too && candidate.choice.through_maps()) return;
-    if (candidate.nanoseconds < best.nanoseconds) best = candidate;
+  GemmChoice choice;
+  double least = std::numeric_limits<double>::infinity();
+  each(m, [&](const GemmChoice& next, const GemmProblem&, double nanoseconds) {
+    if ((!maps_too && next.through_maps()) || nanoseconds >= least) return;
+    choice = next;
+    least = nanoseconds;
   });
-  return best;
+  if (!choice.row) return {};
+  GemmProblem at = problem_;
+  at.set_rows(gemm_rung(m));
+  return gemm_candidate(choice, gemm_seen_by(choice, at), sms_);
 }
 
 }  // namespace tw

@@ -25,26 +25,10 @@ inline TensorMapBytes map_bytes(const KernelMap& map) {
   return bytes;
 }
 
-/// Another address.
-inline void rebind_address(KernelMap* map, uint64_t address) {
-  TensorMapBytes bytes = map_bytes(*map);
-  rebind_address(&bytes, address);
-  std::memcpy(map->words, bytes.words, sizeof map->words);
-}
-
 /// Another address, and another extent of one dimension (at least 1).
 inline void rebind_map(KernelMap* map, uint64_t address, int32_t dimension, int64_t extent) {
-  TensorMapBytes bytes = map_bytes(*map);
-  rebind_address(&bytes, address);
-  rebind_dim(&bytes, dimension, static_cast<uint64_t>(extent < 1 ? 1 : extent));
-  std::memcpy(map->words, bytes.words, sizeof map->words);
-}
-
-/// Boxes of another number of lines, of a rank-2 map.
-inline void rebind_box(KernelMap* map, uint32_t lines, uint32_t line_bytes) {
-  TensorMapBytes bytes = map_bytes(*map);
-  rebind_box_lines(&bytes, lines, line_bytes);
-  std::memcpy(map->words, bytes.words, sizeof map->words);
+  rebind_address(map, address);
+  rebind_dim(map, dimension, static_cast<uint64_t>(extent < 1 ? 1 : extent));
 }
 
 }  // namespace tw

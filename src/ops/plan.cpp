@@ -45,7 +45,8 @@ Status check_address(const char* argument, uint64_t address, uint32_t promised) 
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "address_not_null"},
                 "%s is 0, and the operand is not empty", argument);
-  if (promised > 1 && address % promised != 0)
+  // A power of two: see check_alignment().
+  if (promised > 1 && (address & (promised - 1)) != 0)
     return fail(Code::ERROR_MISALIGNED,
                 {.argument = argument,
                  .rule = "promised_alignment",

@@ -323,17 +323,15 @@ static void forcing(void) {
   tw_gemm_desc desc = gemm_desc();
   tw_gemm_args args = upload_all(&s);
   tw_plan *plan = (tw_plan *)&plan;
-  const char *const foreign = harness.kind == TW_DEVICE_CUDA
-                                  ? "gemm_host_128x128x64"
-                                  : "gemm_bf16_bf16_rc_128x128_2x1_coop";
+  const char *const foreign = harness.kind == TW_DEVICE_CUDA ? "gemm_host_128x128x64"
+                                                             : "gemm_bf16_bf16_rc_128x128_2x1_coop";
   int32_t count = 0;
   FAILS(TW_ERROR_NOT_FOUND, "candidate", tw_gemm_plan_candidate(s.device, &desc, "", &plan));
   CHECK(plan == NULL);
   FAILS(TW_ERROR_NOT_FOUND, "candidate",
         tw_gemm_plan_candidate(s.device, &desc, "gemm_of_nobody/2", &plan));
   FAILS(TW_ERROR_PARSE, "candidate",
-        tw_gemm_plan_candidate(s.device, &desc, "gemm_bf16_bf16_rc_128x128_1x1_split/9",
-                               &plan));
+        tw_gemm_plan_candidate(s.device, &desc, "gemm_bf16_bf16_rc_128x128_1x1_split/9", &plan));
   FAILS(TW_ERROR_UNSUPPORTED, "candidate", tw_gemm_plan_candidate(s.device, &desc, foreign, &plan));
   CHECK(strstr(tw_last_error(), "does not run on") != NULL);
   CHECK(plan == NULL);
