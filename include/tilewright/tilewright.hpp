@@ -135,6 +135,9 @@ inline tw_gemm_desc gemm_desc() {
 inline tw_gemm_args gemm_args() {
   return detail::result<tw_gemm_args>(tw_gemm_args_init);
 }
+inline tw_gemm_tune_desc gemm_tune_desc() {
+  return detail::result<tw_gemm_tune_desc>(tw_gemm_tune_desc_init);
+}
 inline tw_launch_desc launch_desc() {
   return detail::result<tw_launch_desc>(tw_launch_desc_init);
 }
@@ -426,6 +429,19 @@ class Module : public detail::Handle<tw_module, tw_module_destroy> {
   }
 };
 
+/// Measured choices of GEMM kernels, of any number of chips.
+class GemmTuning : public detail::Handle<tw_gemm_tuning, tw_gemm_tuning_destroy> {
+ public:
+  GemmTuning() : Handle(detail::result<tw_gemm_tuning*>(tw_gemm_tuning_create)) {}
+  void load(const std::string& text) { check(tw_gemm_tuning_load(get(), text.c_str())); }
+  std::string text() const { return detail::text(tw_gemm_tuning_format, get()); }
+  tw_gemm_candidate tune(const Stream& stream, const tw_gemm_desc& desc, const tw_gemm_args& args,
+                         const tw_gemm_tune_desc& how = gemm_tune_desc()) {
+    return detail::sized_result<tw_gemm_candidate>(tw_gemm_tune, get(), stream.get(), &desc, &args,
+                                                   &how);
+  }
+};
+
 /// An operation, made once and run many times. run() takes the arguments of the plan's operation.
 class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
  public:
@@ -443,6 +459,10 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   }
   static Plan gemm(const Device& device, const tw_gemm_desc& desc) {
     return Plan(TW_OP_GEMM, detail::result<tw_plan*>(tw_gemm_plan, device.get(), &desc));
+  }
+  static Plan gemm(const Device& device, const tw_gemm_desc& desc, const GemmTuning& tuning) {
+    return Plan(TW_OP_GEMM,
+                detail::result<tw_plan*>(tw_gemm_plan_tuned, device.get(), &desc, tuning.get()));
   }
 
   void run(const Stream& stream, const tw_copy_args& args) const {

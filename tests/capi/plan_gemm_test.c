@@ -352,6 +352,50 @@ static void forcing(void) {
   close_setup(&s);
 }
 
+/* Bytes behind N are touched where they are free, and then only to the end of 16 bytes. */
+static void padding(void) {
+  enum { kOdd = 85 };
+  setup s = open_setup();
+  tw_gemm_desc desc = gemm_desc();
+  tw_gemm_args args = upload_all(&s);
+  desc.n = kOdd;
+  for (uint32_t is_free = 0; is_free < 2; ++is_free) {
+    tw_plan *plan = NULL;
+    int wrong = 0, beyond = 0, behind = 0;
+    desc.d_padding_free = is_free;
+    NEED(tw_gemm_plan(s.device, &desc, &plan));
+    OK(tw_memset(s.stream, args.d, 0x55, sizeof d));
+    OK(tw_gemm_run(plan, s.stream, &args));
+    download(&s, d, args.d, sizeof d);
+    for (int i = 0; i < kM; ++i)
+      for (int j = 0; j < kLdd; ++j) {
+        const float got = d[i * kLdd + j];
+        uint32_t bits;
+        float sum = 0;
+        memcpy(&bits, &got, 4);
+        if (j >= (kOdd + 3) / 4 * 4) {
+          beyond += bits != 0x55555555u;
+        } else if (j >= kOdd) {
+          behind += bits != 0x55555555u;
+        } else {
+          for (int k = 0; k < kK; ++k) sum += a_value(i, k) * b_value(k, j);
+          wrong += got != sum;
+        }
+      }
+    EQUAL(wrong, 0);
+    EQUAL(beyond, 0);
+    if (!is_free) EQUAL(behind, 0);
+    if (is_free) { /* the last line's padding is D's too: nothing else may lie there */
+      const uint64_t kept = args.b;
+      args.b = args.d + ((uint64_t)(kM - 1) * kLdd + kOdd) * 4 + 12;
+      FAILS(TW_ERROR_OVERLAP, "d", tw_gemm_run(plan, s.stream, &args));
+      args.b = kept;
+    }
+    tw_plan_destroy(plan);
+  }
+  close_setup(&s);
+}
+
 /* A plan's ranges of m cover what it serves. */
 static void ranges(void) {
   setup s = open_setup();
@@ -413,6 +457,7 @@ int main(int argc, char **argv) {
   RUN(in_place);
   RUN(candidates);
   RUN(forcing);
+  RUN(padding);
   RUN(ranges);
   RUN(after_the_device);
   return harness_end();

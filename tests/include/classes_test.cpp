@@ -218,4 +218,27 @@ TEST_CASE("tensor maps name every broken rule") {
   CHECK(thrown([&] { TensorMap(device, desc); }) == TW_ERROR_RULE);
 }
 
+TEST_CASE("a tuned gemm takes what was the fastest") {
+  const Device device = Device::host();
+  const Stream stream(device);
+  const Memory memory(device, 8192);
+  tw_gemm_desc desc = gemm_desc();
+  desc.m = desc.n = desc.k = 32;
+  tw_gemm_args args = gemm_args();
+  args.a = memory.address();
+  args.b = memory.address() + 2048;
+  args.d = memory.address() + 4096;
+  GemmTuning tuning;
+  const tw_gemm_candidate best = tuning.tune(stream, desc, args);
+  CHECK(best.microseconds > 0);
+  GemmTuning copy;
+  copy.load(tuning.text());
+  CHECK(copy.text() == tuning.text());
+  const Plan plan = Plan::gemm(device, desc, copy);
+  CHECK(std::string(plan.info().kernel) == best.kernel);
+  plan.run(stream, args);
+  stream.synchronize();
+  CHECK(thrown([&] { copy.load("garbage"); }) == TW_ERROR_PARSE);
+}
+
 }  // namespace

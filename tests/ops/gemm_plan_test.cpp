@@ -241,3 +241,62 @@ TEST_CASE("sums in f16 are had by asking") {
   desc.accumulator = DType::F16;
   CHECK((halves() > 0) == (rows > 0));
 }
+
+TEST_CASE("transposed rows see the product turned round") {
+  const auto device = hopper();
+  const auto contiguous = [](const KernelMap& map) {  // extents, from words 4
+    return std::pair(static_cast<int64_t>(map.words[4] & 0xffffffff) + 1,
+                     static_cast<int64_t>(map.words[4] >> 32) + 1);
+  };
+  int seen = 0;
+  for (int orders = 0; orders < 8; ++orders) {
+    GemmDesc desc = gemm_desc(200, 1003, 512);
+    desc.a_order = static_cast<Order>(orders & 1);
+    desc.b_order = static_cast<Order>(orders >> 1 & 1);
+    desc.d_order = static_cast<Order>(orders >> 2);
+    desc.lda = desc.a_order == Order::row ? 520 : 208;
+    desc.ldb = desc.b_order == Order::row ? 1008 : 528;
+    desc.ldc = desc.ldd = desc.d_order == Order::row ? 1008 : 216;
+    for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(200)) {
+      if (!c.choice.has(kGemmTransposed)) continue;
+      ++seen;
+      const std::string text = gemm_choice_text(c.choice);
+      INFO(text << ", orders " << orders);
+      const auto plan = forced(device, desc, text);
+      REQUIRE(plan);
+      const int64_t m = 60;
+      const PaperLaunch launch = launched(device, *plan, m);
+      const GemmArgs& args = launch.args;
+      // A transposed row of a row-major D multiplies B^T by A^T and writes D^T column-major; of a
+      // column-major D it multiplies A by B.
+      const bool turned_round = desc.d_order == Order::row;
+      CHECK(args.m == (turned_round ? 1003 : m));
+      CHECK(args.n == (turned_round ? m : 1003));
+      CHECK(args.a == (turned_round ? kB : kA));
+      CHECK(args.b == (turned_round ? kA : kB));
+      CHECK(args.map_a.words[0] == args.a);
+      CHECK(args.map_b.words[0] == args.b);
+      CHECK(args.map_d.words[0] == kD);
+      CHECK(args.d_stride_m == desc.ldd);
+      CHECK(args.c_stride_m == desc.ldc);
+      // D's map and the plain stores follow D's contiguous dimension.
+      const int64_t along = turned_round ? 1003 : m;
+      CHECK(args.plain_from == along / 8 * 8);
+      CHECK(contiguous(args.map_d) == std::pair(along / 8 * 8, turned_round ? m : int64_t{1003}));
+      // The caller's A has m rows of 512 through whichever map is its own.
+      const auto extents = contiguous(turned_round ? args.map_b : args.map_a);
+      CHECK(extents ==
+            (desc.a_order == Order::row ? std::pair(int64_t{512}, m) : std::pair(m, int64_t{512})));
+      // The row's orders are those of what it sees.
+      const bool a_column =
+          turned_round ? desc.b_order == Order::row : desc.a_order == Order::column;
+      const bool b_column =
+          turned_round ? desc.a_order == Order::row : desc.b_order == Order::column;
+      CHECK(c.choice.has(kGemmColumnA) == a_column);
+      CHECK(c.choice.has(kGemmColumnB) == b_column);
+      CHECK(args.units_m == (args.m + c.choice.row->tile[0] * c.choice.row->cluster[0] - 1) /
+                                (c.choice.row->tile[0] * c.choice.row->cluster[0]));
+    }
+  }
+  CHECK(seen > 8);
+}
