@@ -144,8 +144,9 @@ tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
     TW_TRY(check_capacity(candidates, capacity));
     std::vector<GemmRange> ranges;
     TW_TRY(gemm_candidates(*device->value, ours, &ranges));
+    TW_TRY(write_candidates(ranges, candidates, capacity));
     if (count) *count = static_cast<int32_t>(ranges.size());
-    return write_candidates(ranges, candidates, capacity);
+    return {};
   });
 }
 
@@ -174,8 +175,9 @@ tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int
     TW_TRY(check_op(plan, Op::gemm));
     TW_TRY(check_capacity(candidates, capacity));
     const auto& gemm = static_cast<const GemmPlan&>(*plan->value);
+    TW_TRY(write_candidates(gemm.ranges(), candidates, capacity));
     if (count) *count = static_cast<int32_t>(gemm.ranges().size());
-    return write_candidates(gemm.ranges(), candidates, capacity);
+    return {};
   });
 }
 

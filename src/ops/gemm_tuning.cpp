@@ -123,17 +123,22 @@ bool gemm_tuning_serves(int64_t measured, int64_t m) {
 }
 
 void GemmTuning::add(const GemmTuned& entry) {
-  const std::lock_guard lock(mutex_);
-  add_locked(entry);
+  add_all({&entry, 1});
 }
 
-void GemmTuning::add_locked(const GemmTuned& entry) {
-  for (GemmTuned& old : entries_)
-    if (same_shape(old, entry)) {
-      old = entry;
-      return;
-    }
-  entries_.push_back(entry);
+// All or, where memory ends, none.
+void GemmTuning::add_all(std::span<const GemmTuned> added) {
+  const std::lock_guard lock(mutex_);
+  std::vector<GemmTuned> all = entries_;
+  for (const GemmTuned& entry : added) {
+    const auto old = std::find_if(all.begin(), all.end(),
+                                  [&](const GemmTuned& e) { return same_shape(e, entry); });
+    if (old != all.end())
+      *old = entry;
+    else
+      all.push_back(entry);
+  }
+  entries_.swap(all);
 }
 
 Status GemmTuning::load(std::string_view text) {
@@ -160,8 +165,7 @@ Status GemmTuning::load(std::string_view text) {
     }
   }
   if (!begun) return refuse(1, "", "is not the first line, \"tilewright gemm tuning 1\"");
-  const std::lock_guard lock(mutex_);
-  for (const GemmTuned& entry : read) add_locked(entry);
+  add_all(read);
   return {};
 }
 

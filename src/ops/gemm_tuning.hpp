@@ -12,6 +12,7 @@
 // begin with # are skipped.
 
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +52,7 @@ class GemmTuning {
   std::vector<GemmTuned> find(const GemmTuningKey& key) const;
 
  private:
-  void add_locked(const GemmTuned& entry);
+  void add_all(std::span<const GemmTuned> added);
 
   mutable std::mutex mutex_;
   std::vector<GemmTuned> entries_;  // in the order of their arrival

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "harness.h"
 
@@ -364,6 +366,56 @@ void plans(World *w) {
       });
 }
 
+void gemm_choices(World *w) {
+  tw_plan *plan = nullptr;
+  tw_gemm_tuning *tuning = nullptr, *kept = nullptr;
+  const tw_gemm_desc desc = gemm_desc();
+  tw_gemm_args args;
+  tw_gemm_candidate first, best;
+  int32_t count = 0;
+  size_t length = 0;
+  OK(tw_gemm_args_init(&args));
+  args.a = w->memory;
+  args.b = w->memory + 4096;
+  args.d = w->memory + 32768;
+  first.struct_size = best.struct_size = sizeof first;
+  const auto undo = undoing(&plan, tw_plan_destroy);
+  every_allocation(
+      "gemm_candidates", [&] { return tw_gemm_candidates(w->device, &desc, &first, 1, &count); },
+      [&] { return std::exchange(count, 0) != 0; });
+  every_allocation(
+      "gemm_plan_candidate",
+      [&] { return tw_gemm_plan_candidate(w->device, &desc, first.text, &plan); }, undo);
+  every_allocation(
+      "gemm_tuning_create", [&] { return tw_gemm_tuning_create(&tuning); },
+      undoing(&tuning, tw_gemm_tuning_destroy));
+  // A set that a failed tuning or loading leaves as it was: empty.
+  const auto entries = [&] {
+    OK(tw_gemm_tuning_format(tuning, nullptr, 0, &length));
+    tw_gemm_tuning_destroy(tuning);
+    OK(tw_gemm_tuning_create(&tuning));
+    return length > sizeof "tilewright gemm tuning 1\n";
+  };
+  OK(tw_gemm_tuning_create(&tuning));
+  every_allocation(
+      "gemm_tune", [&] { return tw_gemm_tune(tuning, w->stream, &desc, &args, nullptr, &best); },
+      entries, false);
+  std::string text = "tilewright gemm tuning 1\ndevice host\nbf16 bf16 f32 rrr 1 16 16 16 ";
+  text += std::string(first.text) + " 1.0\nf16 f16 f32 rrr 1 16 16 16 " + first.text + " 1.0\n";
+  every_allocation(
+      "gemm_tuning_load", [&] { return tw_gemm_tuning_load(tuning, text.c_str()); }, entries);
+  OK(tw_gemm_tuning_create(&kept));
+  OK(tw_gemm_tuning_load(kept, text.c_str()));
+  every_allocation(
+      "gemm_plan_tuned", [&] { return tw_gemm_plan_tuned(w->device, &desc, kept, &plan); }, undo);
+  length = 0;
+  every_allocation(
+      "gemm_tuning_format", [&] { return tw_gemm_tuning_format(kept, nullptr, 0, &length); },
+      [&] { return std::exchange(length, 0) != 0; });
+  tw_gemm_tuning_destroy(kept);
+  tw_gemm_tuning_destroy(tuning);
+}
+
 // Calls that promise to allocate nothing, counted on the calling thread.
 void runs_allocate_nothing(World *w) {
   harness.test = "runs_allocate_nothing";
@@ -432,6 +484,7 @@ int main(int argc, char **argv) {
   layouts(&world);
   tensor_maps(&world);
   plans(&world);
+  gemm_choices(&world);
   runs_allocate_nothing(&world);
   tear_down(&world);
   settles(before);
