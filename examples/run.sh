@@ -266,6 +266,33 @@ check_refusals() {
   fi
 }
 
+# What tilewright-info says: text, JSON that is JSON, and the images of a kernel that it lists.
+check_info() {
+  local info=$out/tilewright_info/tilewright-info kernel
+  runs 'tilewright-info' "$info"
+  if "$info" --json >"$data/info.json" && "$info" --kernels --json >"$data/kernels.json" &&
+    kernel=$(python3 - "$data/info.json" "$data/kernels.json" <<'PYTHON'
+import json, sys
+about, kernels = (json.load(open(name)) for name in sys.argv[1:])
+assert about["devices"][0]["kind"] == "host", about
+assert sum(f["kernels"] for f in about["families"]) == len(kernels)
+print(kernels[0]["name"] if kernels else "")
+PYTHON
+    ); then
+    checked 'tilewright-info --json, --kernels'
+  else
+    wrong 'tilewright-info --json, --kernels'
+  fi
+  if [ -z "$kernel" ]; then return; fi
+  rm -rf "$data/dump" && mkdir "$data/dump"
+  if (cd "$data/dump" && "$info" --dump "$kernel" && ! "$info" --dump no_such) >/dev/null 2>&1 &&
+    grep -q "$kernel" "$data/dump/$kernel".*.ptx && grep -q ELF "$data/dump/$kernel".sm_90a.cubin; then
+    checked "tilewright-info --dump $kernel: $(cd "$data/dump" && echo *)"
+  else
+    wrong "tilewright-info --dump $kernel"
+  fi
+}
+
 # The README's program is the file that is built here.
 check_readme() {
   local shown
@@ -297,7 +324,7 @@ build_all() {
   rm -rf "$out" # perhaps built against an older header
   mkdir -p "$out"
   cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
-  for example in first npy_ops; do build_c "$example"; done
+  for example in first npy_ops tilewright_info; do build_c "$example"; done
   build_c own_kernel "$out/own_kernel/own_kernel"
   if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
   build_cpp
@@ -326,6 +353,7 @@ if grep -q '^device *cuda' "$data/output"; then
 fi
 
 check_readme
+check_info
 runs 'examples/c/first' "$out/first/first"
 if grep -q '^D\[0\]\[0\] = 600$' "$data/output"; then
   checked 'examples/c/first: 300 products of 1 and 2 make 600'

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is embedded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+static const char* family_name(tw_op op) {
+  static const char* const names[] = {"?", "copy", "prefetch", "gather", "scatter", "gemm"};
+  return op >= 1 && op < (int)(sizeof names / sizeof *names) ? names[op] : "?";
+}
+
+/* Sums over the kernels of a family for a target. Kernels that follow one another in an image share
+ * its bytes. */
+typedef struct {
+  tw_op op;
+  const char* target;
+  int kernels, images;
+  unsigned long long packed, unpacked;
+} sum;
+
+enum { MAX_SUMS = 64, MAX_IMAGES = 1024 };
+
+static sum* find_sum(sum* sums, int* count, const tw_kernel_entry* entry) {
+  for (int i = 0; i < *count; ++i)
+    if (sums[i].op == entry->op && strcmp(sums[i].target, entry->target) == 0) return &sums[i];
+  if (*count == MAX_SUMS) return NULL;
+  memset(&sums[*count], 0, sizeof *sums);
+  sums[*count].op = entry->op;
+  sums[*count].target = entry->target;
+  return &sums[(*count)++];
+}
+
+/* Whether this image has not been counted yet; two of one family, target and both sizes are taken
+ * for one. */
+static int is_new(tw_kernel_entry* seen, int* count, const tw_kernel_entry* entry) {
+  for (int i = 0; i < *count; ++i)
+    if (seen[i].op == entry->op && seen[i].packed_bytes == entry->packed_bytes &&
+        seen[i].image_bytes == entry->image_bytes && strcmp(seen[i].target, entry->target) == 0)
+      return 0;
+  if (*count < MAX_IMAGES) seen[(*count)++] = *entry;
+  return 1;
+}
+
+static int sum_up(sum* sums, int* sum_count) {
+  static tw_kernel_entry seen[MAX_IMAGES];
+  int seen_count = 0;
+  int32_t count = 0;
+  if (tw_kernels_list(0, NULL, &count) != TW_OK) return complain("the list of kernels");
+  for (int32_t i = 0; i < count; ++i) {
+    tw_kernel_entry entry;
+    sum* one;
+    entry.struct_size = sizeof entry;
+    if (tw_kernels_list(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
+    one = find_sum(sums, sum_count, &entry);
+    if (!one) continue;
+    ++one->kernels;
+    if (!is_new(seen, &seen_count, &entry)) continue;
+    ++one->images;
+    one->packed += entry.packed_bytes;
+    one->unpacked += entry.image_bytes;
+  }
+  return 0;
+}
+
+int print_families(int json) {
+  sum sums[MAX_SUMS];
+  int count = 0;
+  unsigned long long packed = 0;
+  if (sum_up(sums, &count)) return 1;
+  if (json) printf("[");
+  if (!json && count == 0) printf("no kernels are embedded: the host device alone\n");
+  if (!json && count > 0)
+    printf("%-10s %-12s %8s %8s %16s %16s\n", "family", "target", "kernels", "images",
+           "bytes, packed", "bytes, unpacked");
+  for (int i = 0; i < count; ++i) {
+    const sum* one = &sums[i];
+    packed += one->packed;
+    printf(json ? "%s{\"family\": \"%s\", \"target\": \"%s\", \"kernels\": %d, \"images\": %d, "
+                  "\"packed_bytes\": %llu, \"image_bytes\": %llu}"
+                : "%s%-10s %-12s %8d %8d %16llu %16llu\n",
+           json && i > 0 ? ", " : "", family_name(one->op), one->target, one->kernels, one->images,
+           one->packed, one->unpacked);
+  }
+  if (json) printf("]");
+  if (!json && count > 0) printf("%-10s %-12s %8s %8s %16llu\n", "all", "", "", "", packed);
+  return 0;
+}
+
+int print_kernels(int json) {
+  int32_t count = 0;
+  if (tw_kernels_list(0, NULL, &count) != TW_OK) return complain("the list of kernels");
+  printf(json ? "[\n" : "%-44s %-10s %7s %9s %6s %6s %6s %6s %s\n", "kernel", "target", "threads",
+         "registers", "local", "static", "params", "stages", "tile");
+  for (int32_t i = 0; i < count; ++i) {
+    tw_kernel_entry e;
+    tw_kernel_info info;
+    e.struct_size = sizeof e;
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    if (tw_kernels_list(i, &e, NULL) != TW_OK) return complain("the list of kernels");
+    /* PTX has none of these before a driver compiles it: zeros. */
+    const tw_status status = tw_kernels_info(e.name, e.target, &info);
+    if (status != TW_OK && status != TW_ERROR_UNSUPPORTED) return complain(e.name);
+    if (json)
+      printf(
+          "%s{\"name\": \"%s\", \"family\": \"%s\", \"target\": \"%s\", \"threads\": %u, "
+          "\"registers\": %d, \"local_bytes\": %d, \"static_smem_bytes\": %d, "
+          "\"param_bytes\": %d, \"stages\": %u, \"tile\": [%u, %u, %u], \"cluster\": [%u, %u]}",
+          i > 0 ? ",\n" : "", e.name, family_name(e.op), e.target, e.threads, info.registers,
+          info.local_bytes, info.static_smem_bytes, info.param_bytes, e.stages, e.tile[0],
+          e.tile[1], e.tile[2], e.cluster[0], e.cluster[1]);
+    else
+      printf("%-44s %-10s %7u %9d %6d %6d %6d %6u %ux%ux%u\n", e.name, e.target, e.threads,
+             info.registers, info.local_bytes, info.static_smem_bytes, info.param_bytes, e.stages,
+             e.tile[0], e.tile[1], e.tile[2]);
+  }
+  if (json) printf("\n]\n");
+  return 0;
+}
+
+static int write_image(const tw_kernel_entry* entry) {
+  const int ptx = strncmp(entry->target, "compute_", 8) == 0;
+  char path[512];
+  size_t size = 0;
+  void* bytes = NULL;
+  FILE* file = NULL;
+  int failed = 1;
+  snprintf(path, sizeof path, "%s.%s.%s", entry->name, entry->target, ptx ? "ptx" : "cubin");
+  if (tw_kernel_image(entry->name, entry->target, NULL, 0, &size) != TW_OK ||
+      !(bytes = malloc(size)) ||
+      tw_kernel_image(entry->name, entry->target, bytes, size, NULL) != TW_OK) {
+    complain(path);
+  } else if (!(file = fopen(path, "wb")) || fwrite(bytes, 1, size, file) != size) {
+    perror(path);
+  } else {
+    failed = 0;
+  }
+  if (file && fclose(file) != 0) failed = 1;
+  free(bytes);
+  if (failed) return 1;
+  printf("%s: %zu bytes; %s%s %s\n", path, size, ptx ? "ptxas -arch=sm_90" : "nvdisasm -fun ",
+         ptx ? "" : entry->name, path);
+  return 0;
+}
+
+int dump_kernel(const char* name, const char* target) {
+  int32_t count = 0;
+  int found = 0;
+  if (tw_kernels_list(0, NULL, &count) != TW_OK) return complain("the list of kernels");
+  for (int32_t i = 0; i < count; ++i) {
+    tw_kernel_entry entry;
+    entry.struct_size = sizeof entry;
+    if (tw_kernels_list(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
+    if (strcmp(entry.name, name) != 0 || (target && strcmp(entry.target, target) != 0)) continue;
+    if (write_image(&entry)) return 1;
+    ++found;
+  }
+  if (found > 0) return 0;
+  fprintf(stderr, "%s%s%s: no such kernel; --kernels lists them\n", name, target ? " for " : "",
+          target ? target : "");
+  return 1;
+}

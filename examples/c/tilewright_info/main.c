@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tilewright-info: what this build of the library has, and what this machine has for it. */
+#include <string.h>
+
+#include "info.h"
+
+static const char usage[] =
+    "tilewright-info                        version, devices, embedded families and targets\n"
+    "tilewright-info --kernels              every precompiled kernel with its resources\n"
+    "tilewright-info --dump NAME [TARGET]   writes its cubin or PTX into files, to be "
+    "disassembled\n"
+    "tilewright-info --json                 with the first two: as JSON\n";
+
+int complain(const char* what) {
+  fprintf(stderr, "%s: %s\n", what, tw_last_error());
+  return 1;
+}
+
+static const struct {
+  uint32_t bit;
+  const char* name;
+} features[] = {{TW_FEATURE_HOST, "host"},       {TW_FEATURE_TMA, "tma"},
+                {TW_FEATURE_MMA, "mma"},         {TW_FEATURE_WGMMA, "wgmma"},
+                {TW_FEATURE_GATHER4, "gather4"}, {TW_FEATURE_SCATTER4, "scatter4"},
+                {TW_FEATURE_TCGEN05, "tcgen05"}};
+
+static void print_features(uint32_t mask, const char* before, const char* between) {
+  const char* separator = "";
+  for (size_t i = 0; i < sizeof features / sizeof *features; ++i)
+    if (mask & features[i].bit) {
+      printf("%s%s%s%s", separator, before, features[i].name, before);
+      separator = between;
+    }
+}
+
+/* A text with what JSON wants escaped. */
+static void print_quoted(const char* text) {
+  putchar('"');
+  for (; *text; ++text) {
+    if (*text == '"' || *text == '\\') putchar('\\');
+    if ((unsigned char)*text < 32)
+      printf("\\u%04x", (unsigned)*text);
+    else
+      putchar(*text);
+  }
+  putchar('"');
+}
+
+static void print_device(const tw_device_info* info, int json) {
+  const char* kind = info->kind == TW_DEVICE_CUDA ? "cuda" : "host";
+  if (json) {
+    printf("{\"kind\": \"%s\", \"ordinal\": %d, \"name\": ", kind, info->ordinal);
+    print_quoted(info->name);
+    printf(", \"compute\": \"%d.%d\", \"driver\": %d, \"sms\": %d, ", info->compute_major,
+           info->compute_minor, info->driver_version, info->sm_count);
+    printf("\"memory_bytes\": %llu, \"l2_bytes\": %llu, \"features\": [",
+           (unsigned long long)info->total_memory_bytes, (unsigned long long)info->l2_bytes);
+    print_features(info->features, "\"", ", ");
+    printf("]}");
+    return;
+  }
+  printf("%s %d: %s", kind, info->ordinal, info->name);
+  if (info->kind == TW_DEVICE_CUDA)
+    printf(", compute capability %d.%d, %d SMs, %llu MB, driver %d.%d", info->compute_major,
+           info->compute_minor, info->sm_count, (unsigned long long)info->total_memory_bytes >> 20,
+           info->driver_version / 1000, info->driver_version % 1000 / 10);
+  printf("; features: ");
+  print_features(info->features, "", ", ");
+  printf("\n");
+}
+
+/* All devices of a kind. One that does not open is named with the reason. */
+static int print_devices(tw_device_kind kind, int json, const char** separator) {
+  int32_t count = 0;
+  if (tw_device_count(kind, &count) != TW_OK) {
+    if (!json) printf("no GPU: %s\n", tw_last_error());
+    return 0;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    tw_device* device = NULL;
+    tw_device_info info;
+    info.struct_size = sizeof info;
+    if (tw_device_create(kind, i, &device) != TW_OK) {
+      if (!json) printf("GPU %d: %s\n", i, tw_last_error());
+      continue;
+    }
+    if (tw_device_get_info(device, &info) != TW_OK) return complain("a device");
+    if (json) printf("%s", *separator);
+    *separator = ", ";
+    print_device(&info, json);
+    tw_device_destroy(device);
+  }
+  return 0;
+}
+
+static int print_all(int json) {
+  const char* separator = "";
+  printf(json ? "{\"version\": \"%s\", \"devices\": [" : "tilewright %s\n\n", tw_version_string());
+  if (print_devices(TW_DEVICE_HOST, json, &separator) ||
+      print_devices(TW_DEVICE_CUDA, json, &separator))
+    return 1;
+  printf(json ? "], \"families\": " : "\n");
+  if (print_families(json)) return 1;
+  if (json) printf("}\n");
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  int json = 0, kernels = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--json") == 0) {
+      json = 1;
+    } else if (strcmp(argv[i], "--kernels") == 0) {
+      kernels = 1;
+    } else if (strcmp(argv[i], "--dump") == 0 && (i + 2 == argc || i + 3 == argc)) {
+      return dump_kernel(argv[i + 1], i + 2 < argc ? argv[i + 2] : NULL);
+    } else {
+      fputs(usage, strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+      return strcmp(argv[i], "--help") == 0 ? 0 : 2;
+    }
+  }
+  return kernels ? print_kernels(json) : print_all(json);
+}
