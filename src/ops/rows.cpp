@@ -14,10 +14,15 @@ namespace {
 constexpr uint64_t kBulkAlignment = 16;
 // Below this a row is too little for a bulk copy of its own, and plain loads do better.
 constexpr int64_t kMinBulkRow = 96;
+constexpr int64_t kMinPart = 512;  // of a long row in parts
 constexpr int64_t kMinShiftRow = 32;
 // Blocks of plain loads and stores on one SM, and what a thread of them moves at once.
 constexpr uint32_t kPlainBlocks = 6;
 constexpr uint32_t kPlainItemsOfThread = 4;
+constexpr uint32_t kRingWarps = 8;
+// Rows of at most this many bytes are narrow.
+constexpr int64_t kMaxNarrowRow = 512;
+constexpr uint32_t kNarrowBlocks = 3;
 
 uint32_t bit_of(uint32_t method) {
   return 1u << method;
@@ -39,7 +44,8 @@ Status RowsPlan::prepare() {
   const RowsDesc& d = problem_.desc;
   Device& dev = *device();
   const uint32_t notes = op() == Op::scatter ? rows_note_bytes(kRowsMaxStagePieces) : 0;
-  ring_ = ring_size(dev, kRowsRingWarps, notes, d.stages, d.stage_bytes);
+  const uint32_t warps = d.warps == 0 ? kRingWarps : std::min(d.warps, kRowsMaxRingWarps);
+  ring_ = ring_size(dev, warps, notes, d.stages, d.stage_bytes, std::max(1u, d.blocks));
   args_.table_rows = d.table_rows;
   args_.table_pitch = problem_.table_pitch;
   args_.packed_pitch = problem_.packed_pitch;
@@ -58,9 +64,11 @@ Status RowsPlan::prepare() {
   const bool always = bulk && promised;
   if ((d.methods & bit_of(kRowsShift)) && !always && problem_.row_bytes >= kMinShiftRow)
     TW_TRY(prepare_row(dev, op(), row_of(kRowsShift), 0, &shift_));
+  if ((d.methods & bit_of(kRowsNarrow)) && !always && problem_.row_bytes <= kMaxNarrowRow)
+    TW_TRY(prepare_row(dev, op(), row_of(kRowsNarrow), 0, &narrow_));
   if ((d.methods & bit_of(kRowsPlain)) && !always)
     TW_TRY(prepare_row(dev, op(), row_of(kRowsPlain), 0, &plain_));
-  if (!bulk_ && !shift_ && !plain_)
+  if (!bulk_ && !shift_ && !narrow_ && !plain_)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves these rows", d.methods);
   return {};
@@ -71,19 +79,22 @@ bool RowsPlan::bulk_fits(uint64_t table, uint64_t packed) const {
   const bool table_rows = problem_.desc.table_rows <= 1 || problem_.table_pitch % 16 == 0;
   const bool packed_rows = problem_.desc.count <= 1 || problem_.packed_pitch % 16 == 0;
   return problem_.row_bytes >= 16 && problem_.row_bytes % 16 == 0 && table_rows && packed_rows &&
+         problem_.packed_bytes / kMinPart < static_cast<int64_t>(kDividerLimit) &&
          first % kBulkAlignment == 0 && packed % kBulkAlignment == 0;
 }
 
 const PreparedKernel& RowsPlan::choose(uint64_t table, uint64_t packed) const {
   if (bulk_ && bulk_fits(table, packed)) return bulk_;
   // Plain units of 16 bytes need no realigning.
+  if (narrow_ && (!shift_ || plain_unit(table, packed) == 16)) return narrow_;
   if (shift_ && (!plain_ || plain_unit(table, packed) < 16)) return shift_;
   return plain_;
 }
 
 void RowsPlan::fill_bulk(RowsArgs* args) const {
   const int64_t row = problem_.row_bytes;
-  const int64_t warps = int64_t{usable_sms(*device(), problem_.desc.max_sms)} * kRowsRingWarps;
+  const int64_t warps = int64_t{usable_sms(*device(), problem_.desc.max_sms)} *
+                        std::max(1u, problem_.desc.blocks) * ring_.warps;
   const int64_t count = std::max<int64_t>(problem_.desc.count, 1);
   // A row in even parts of at most a stage; smaller ones where there would be fewer than warps.
   int64_t part = std::min<int64_t>(row, ring_.stage_bytes);
@@ -92,7 +103,11 @@ void RowsPlan::fill_bulk(RowsArgs* args) const {
   args->part_bytes = static_cast<u32>(round_up(ceil_div(row, parts), 16));
   args->parts = static_cast<u32>(ceil_div(row, args->part_bytes));
   args->last_bytes = static_cast<u32>(row - int64_t{args->parts - 1} * args->part_bytes);
-  const int64_t fit = std::min<int64_t>(ring_.stage_bytes / args->part_bytes, kRowsMaxStagePieces);
+  args->part_divider = make_divider(args->parts);
+  const int64_t fit = std::min<int64_t>(
+      ring_.stage_bytes / args->part_bytes,
+      problem_.desc.stage_pieces == 0 ? kRowsMaxStagePieces
+                                      : std::min(problem_.desc.stage_pieces, kRowsMaxStagePieces));
   const int64_t fair = count >= warps * fit ? fit : ceil_div(count * args->parts, warps);
   args->stage_pieces = static_cast<u32>(std::clamp<int64_t>(fair, 1, fit));
   args->stage_bytes = ring_.stage_bytes;
@@ -119,6 +134,18 @@ void RowsPlan::fill_plain(uint64_t table, uint64_t packed, RowsArgs* args) const
   args->part_divider = make_divider(args->parts);
 }
 
+void RowsPlan::fill_narrow(uint64_t table, uint64_t packed, RowsArgs* args) const {
+  args->unit_bytes = plain_unit(table, packed);
+  args->row_units = static_cast<u64>(problem_.row_bytes) / args->unit_bytes;
+  args->part_divider = make_divider(static_cast<u32>(args->row_units));
+  const int64_t sms = usable_sms(*device(), problem_.desc.max_sms);
+  const int64_t warps = sms * kNarrowBlocks * (kRowsPlainThreads / 32);
+  // Whole tiles where there are rows for all warps.
+  args->tile_rows = static_cast<u32>(std::clamp<int64_t>(
+      ceil_div(std::max<int64_t>(problem_.desc.count, 1), warps), 1, kRowsTile));
+  args->parts = 1;
+}
+
 void RowsPlan::fill_shift(RowsArgs* args) const {
   args->lanes = 1;
   args->parts = static_cast<u32>(most_pieces(static_cast<u64>(problem_.row_bytes)));
@@ -131,17 +158,23 @@ void RowsPlan::fill(const PreparedKernel& kernel, uint64_t table, uint64_t packe
     fill_bulk(args);
   else if (&kernel == &shift_)
     fill_shift(args);
+  else if (&kernel == &narrow_)
+    fill_narrow(table, packed, args);
   else
     fill_plain(table, packed, args);
 }
 
 LaunchConfig RowsPlan::config(const PreparedKernel& kernel, const RowsArgs& args) const {
   const uint64_t sms = usable_sms(*device(), problem_.desc.max_sms);
-  const auto threads = static_cast<uint32_t>(kernel.row->threads);
+  const bool bulk = &kernel == &bulk_;
+  const auto threads = bulk ? ring_.warps * 32 : static_cast<uint32_t>(kernel.row->threads);
   const uint64_t pieces = static_cast<uint64_t>(args.count) * args.parts;
   uint64_t of_block = args.stage_pieces;
-  uint64_t room = sms;
-  if (&kernel != &bulk_) {
+  uint64_t room = sms * std::max(1u, problem_.desc.blocks);
+  if (&kernel == &narrow_) {
+    of_block = uint64_t{args.tile_rows} * (threads / 32);
+    room = sms * kNarrowBlocks;
+  } else if (!bulk) {
     of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
     room = sms * kPlainBlocks;
   }

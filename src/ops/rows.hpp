@@ -31,6 +31,9 @@ struct RowsDesc {
   uint32_t methods = ~0u;
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
+  uint32_t warps = 0;         // of a block
+  uint32_t blocks = 0;        // of an SM
+  uint32_t stage_pieces = 0;  // at most
 };
 
 /// As tw_rows_args.
@@ -75,6 +78,7 @@ class RowsPlan final : public Plan {
   void fill_bulk(RowsArgs* args) const;
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
   void fill_shift(RowsArgs* args) const;
+  void fill_narrow(uint64_t table, uint64_t packed, RowsArgs* args) const;
   void fill_plain(uint64_t table, uint64_t packed, RowsArgs* args) const;
   /// Everything but the addresses, for the kernel that these addresses lead to.
   void fill(const PreparedKernel& kernel, uint64_t table, uint64_t packed, RowsArgs* args) const;
@@ -83,10 +87,11 @@ class RowsPlan final : public Plan {
 
   RowsProblem problem_;
   RingSize ring_;
-  PreparedKernel bulk_;   // rows whose ends are multiples of 16 bytes
-  PreparedKernel shift_;  // long rows, realigned in registers
-  PreparedKernel plain_;  // all rows
-  RowsArgs args_{};       // what every run shares
+  PreparedKernel bulk_;    // rows whose ends are multiples of 16 bytes
+  PreparedKernel shift_;   // long rows, realigned in registers
+  PreparedKernel narrow_;  // short rows, a tile of them by a warp
+  PreparedKernel plain_;   // all rows
+  RowsArgs args_{};        // what every run shares
 };
 
 }  // namespace tw

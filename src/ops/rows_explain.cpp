@@ -32,6 +32,9 @@ PlanInfo RowsPlan::info() const {
   } else if (&kernel == &shift_) {
     info.tile[0] = static_cast<uint32_t>(kernel.row->threads);
     info.tile[1] = 16 / static_cast<uint32_t>(problem_.element_bytes);
+  } else if (&kernel == &narrow_) {
+    info.tile[0] = args.tile_rows;
+    info.tile[1] = static_cast<uint32_t>(problem_.row_bytes / problem_.element_bytes);
   } else {
     info.tile[0] = static_cast<uint32_t>(kernel.row->threads) / args.lanes;
     info.tile[1] = args.lanes * args.unit_bytes / static_cast<uint32_t>(problem_.element_bytes);

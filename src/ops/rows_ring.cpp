@@ -16,8 +16,10 @@ constexpr uint32_t kMinStageBytes = 1024;
 }  // namespace
 
 RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes, uint32_t stages,
-                   uint32_t stage_bytes) {
-  const auto room = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
+                   uint32_t stage_bytes, uint32_t blocks) {
+  // Of an SM's shared memory each block takes 1 KB for itself.
+  const auto most = static_cast<uint32_t>(std::max(0, device.info().max_dynamic_smem_bytes));
+  const uint32_t room = blocks <= 1 ? most : (most + 1024) / blocks - 1024;
   const uint32_t wanted = stages == 0 ? kStages : std::max(stages, kMinStages);
   uint32_t bytes = stage_bytes == 0 ? kStageBytes : (stage_bytes + 127) / 128 * 128;
   for (; bytes >= kMinStageBytes; bytes = bytes / 256 * 128) {

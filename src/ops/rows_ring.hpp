@@ -18,10 +18,10 @@ struct RingSize {
   uint32_t dynamic_smem_bytes() const { return warps * stages * (stage_bytes + note_bytes + 8); }
 };
 
-/// The best ring that the device's shared memory holds, one block an SM; with `stages` and
-/// `stage_bytes` as they are given where they are not 0, a multiple of 128 bytes.
+/// The best ring that the device's shared memory holds, `blocks` of them on an SM; with `stages`
+/// and `stage_bytes` as they are given where they are not 0, a multiple of 128 bytes.
 RingSize ring_size(const Device& device, uint32_t warps, uint32_t note_bytes, uint32_t stages,
-                   uint32_t stage_bytes);
+                   uint32_t stage_bytes, uint32_t blocks = 1);
 
 /// What the bytes of a run have in common with an address: the largest power of two, at most 16,
 /// that divides it. 16 for 0.

@@ -241,6 +241,8 @@ Options parse_options(int argc, char** argv) {
       options.repeats = static_cast<int>(number());
     else if (name == "--json")
       options.json = true;
+    else if (name == "--sweep")
+      options.sweep = true;
     else if (name == "--methods")
       options.methods = number();
     else if (name == "--stages")

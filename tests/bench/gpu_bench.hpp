@@ -75,7 +75,8 @@ class GpuBench {
 };
 
 /// Arguments: --filter=TEXT (cases whose name holds it), --repeats=N, --json, --methods=MASK,
-/// --stages=N and --stage_bytes=N (of the rings; 0 is the library's choice).
+/// --stages=N and --stage_bytes=N (of the rings; 0 is the library's choice), --sweep (bench_rows:
+/// all tunings in place of the table).
 struct Options {
   std::string filter;
   int repeats = 30;
@@ -83,6 +84,7 @@ struct Options {
   uint32_t methods = ~0u;
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
+  bool sweep = false;
 };
 Options parse_options(int argc, char** argv);
 inline bool wanted(const Options& options, const std::string& name) {

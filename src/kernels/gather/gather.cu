@@ -2,13 +2,14 @@
 // Emits the gather rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
+#include "kernels/parts/row_narrow.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
 
-#define TW_GATHER_BULK(feature, shard, symbol)                              \
-  TW_EMIT(                                                                  \
-      feature, shard,                                                       \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsRingWarps * 32) \
+#define TW_GATHER_BULK(feature, shard, symbol)                                 \
+  TW_EMIT(                                                                     \
+      feature, shard,                                                          \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_bulk(args); })
 #define TW_GATHER_SHIFT(feature, shard, symbol)                              \
   TW_EMIT(                                                                   \
@@ -20,4 +21,9 @@
       feature, shard,                                                     \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_plain<true>(args); })
+#define TW_GATHER_NARROW(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_narrow<true>(args); })
 #include "kernels/gather/kernels.inc"

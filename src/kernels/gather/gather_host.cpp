@@ -48,4 +48,8 @@ void gather_shift_host(HostEngine& engine, const void* arguments) {
   gather_plain_host(engine, arguments);
 }
 
+void gather_narrow_host(HostEngine& engine, const void* arguments) {
+  gather_plain_host(engine, arguments);
+}
+
 }  // namespace tw

@@ -8,11 +8,14 @@ namespace tw {
 namespace {
 
 #define TW_GATHER_BULK(feature, shard, symbol) \
-  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsRingWarps * 32, kRowsBulk)
+  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_GATHER_SHIFT(feature, shard, symbol) \
   TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsShift)
 #define TW_GATHER_PLAIN(feature, shard, symbol) \
   TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsPlain)
+
+#define TW_GATHER_NARROW(feature, shard, symbol) \
+  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsNarrow)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/gather/kernels.inc"

@@ -18,7 +18,7 @@ struct RowPieces {
 
   explicit __device__ __forceinline__ RowPieces(const RowsArgs& a) : args(a) {}
 
-  /// The lane's k-th piece of an item.
+  /// The lane's k-th piece of an item: of the `stage_pieces` pieces from number `item` on.
   struct Piece {
     u64 row;     // of the packed operand
     u64 offset;  // bytes into both rows
@@ -27,10 +27,12 @@ struct RowPieces {
   };
   __device__ __forceinline__ Piece piece(u64 item, u32 k) const {
     const u32 slot = ptx::lane_id() + 32 * k;
-    const u64 number = item * args.stage_pieces + slot;
-    const u64 row = args.parts == 1 ? number : number / args.parts;
+    const u64 number = item + slot;
+    const bool real =
+        slot < args.stage_pieces && number < static_cast<u64>(args.count) * args.parts;
+    // Rows in parts are fewer than kDividerLimit parts together: the planner sees to it.
+    const u64 row = args.parts == 1 ? number : divide(static_cast<u32>(number), args.part_divider);
     const u32 part = static_cast<u32>(number - row * args.parts);
-    const bool real = slot < args.stage_pieces && row < static_cast<u64>(args.count);
     return {row, static_cast<u64>(part) * args.part_bytes,
             !real                    ? 0
             : part + 1 == args.parts ? args.last_bytes
@@ -64,31 +66,27 @@ struct RowPieces {
   }
   /// Bytes of a whole item on a dense packed side, and where it begins.
   __device__ __forceinline__ u32 dense_bytes(u64 item) const {
-    const u64 from = item * args.stage_pieces;
-    const u64 left = static_cast<u64>(args.count) - from;
+    const u64 left = static_cast<u64>(args.count) - item;
     const u32 pieces = left < args.stage_pieces ? static_cast<u32>(left) : args.stage_pieces;
     return pieces * args.part_bytes;
   }
   __device__ __forceinline__ u64 dense_address(u64 item) const {
-    return args.packed + item * args.stage_pieces * args.part_bytes;
-  }
-  __device__ __forceinline__ u64 items() const {
-    const u64 pieces = static_cast<u64>(args.count) * args.parts;
-    return (pieces + args.stage_pieces - 1) / args.stage_pieces;
+    return args.packed + item * args.part_bytes;
   }
 };
 
-/// The whole launch: every warp runs its ring over every gridDim * kRowsRingWarps-th item.
+/// The whole launch: every warp runs its ring over every so many-th item as the grid has warps.
 template <class Mover>
 __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const WarpRing ring = make_warp_ring(shared, args.stages, stage_bytes);
   Mover mover(args);
-  const u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  const u64 step = static_cast<u64>(gridDim.x) * kRowsRingWarps;
+  const u64 warp = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
+  const u64 first = warp * args.stage_pieces;
+  const u64 step = static_cast<u64>(gridDim.x) * (blockDim.x / 32) * args.stage_pieces;
   mover.step = step;
   mover.fetch(first);
-  run_warp_ring(ring, mover, first, mover.items(), step);
+  run_warp_ring(ring, mover, first, static_cast<u64>(args.count) * args.parts, step);
 }
 
 }  // namespace tw

@@ -11,11 +11,12 @@
 namespace tw {
 
 /// KernelRow::variant of both families: how a row works.
-enum : u32 { kRowsBulk = 1, kRowsPlain = 2, kRowsShift = 3 };
+enum : u32 { kRowsBulk = 1, kRowsPlain = 2, kRowsShift = 3, kRowsNarrow = 4 };
 
-inline constexpr u32 kRowsRingWarps = 4;     // of a block; each has a ring of its own
-inline constexpr u32 kRowsPiecesOfLane = 4;  // of one stage, at most
+inline constexpr u32 kRowsMaxRingWarps = 16;  // of a block; each has a ring of its own
+inline constexpr u32 kRowsPiecesOfLane = 4;   // of one stage, at most
 inline constexpr u32 kRowsPlainThreads = 256;
+inline constexpr u32 kRowsTile = 64;  // neighbouring rows that a warp takes at once, if narrow
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
 
 /// A piece is a row, or a part of a long one: `parts` of `part_bytes`, the last of `last_bytes`.
@@ -44,8 +45,8 @@ struct RowsArgs {
   u32 lanes;
   u64 row_units;
   Divider part_divider;  // by `parts`, where count * parts is below kDividerLimit
-  u32 reserved;
-  u64 read_low;  // the operand that is read lies in [read_low, read_high)
+  u32 tile_rows;         // of a warp, kRowsTile at most; part_divider divides by row_units then
+  u64 read_low;          // the operand that is read lies in [read_low, read_high)
   u64 read_high;
 };
 static_assert(sizeof(RowsArgs) == 144, "the device sees the layout the host writes");

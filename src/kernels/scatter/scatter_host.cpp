@@ -44,4 +44,8 @@ void scatter_shift_host(HostEngine& engine, const void* arguments) {
   scatter_plain_host(engine, arguments);
 }
 
+void scatter_narrow_host(HostEngine& engine, const void* arguments) {
+  scatter_plain_host(engine, arguments);
+}
+
 }  // namespace tw

@@ -8,11 +8,14 @@ namespace tw {
 namespace {
 
 #define TW_SCATTER_BULK(feature, shard, symbol) \
-  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsRingWarps * 32, kRowsBulk)
+  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_SCATTER_SHIFT(feature, shard, symbol) \
   TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsShift)
 #define TW_SCATTER_PLAIN(feature, shard, symbol) \
   TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsPlain)
+
+#define TW_SCATTER_NARROW(feature, shard, symbol) \
+  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsNarrow)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/scatter/kernels.inc"
