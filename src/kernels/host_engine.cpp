@@ -86,6 +86,13 @@ void HostEngine::store_bulk(uint64_t global, uint32_t shared_offset, uint32_t by
   if (finish(model::store_bulk(global, shared_, shared_offset, bytes))) ++counters_.boxes_stored;
 }
 
+void HostEngine::reduce_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes, DType dtype,
+                             model::ReduceOp op) {
+  if (fault_[0] != '\0' || !room(shared_offset, bytes)) return;
+  if (finish(model::reduce_bulk(global, shared_, shared_offset, bytes, dtype, op)))
+    ++counters_.boxes_stored;
+}
+
 void HostEngine::prefetch_bulk(uint64_t global, uint32_t bytes) {
   if (fault_[0] != '\0') return;
   if (finish(model::prefetch_bulk(global, bytes))) ++counters_.boxes_prefetched;

@@ -32,6 +32,9 @@ class HostEngine {
   /// One-dimensional bulk copies; sizes and addresses are multiples of 16.
   void load_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
   void store_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
+  /// Counts as a stored box.
+  void reduce_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes, DType dtype,
+                   model::ReduceOp op);
   void prefetch(const TensorMapBytes& map, const int32_t* coord);
   void prefetch_bulk(uint64_t global, uint32_t bytes);
 

@@ -1,86 +1,193 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan of rows will do, in numbers and in words.
+#include <algorithm>
 #include <cinttypes>
+#include <cstdarg>
 #include <cstdio>
 
 #include "base/checked.hpp"
 #include "ops/rows.hpp"
 
 namespace tw {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return std::string(text) + "\n";
+}
+
+const char* method_name(uint32_t method) {
+  switch (method) {
+    case kRowsBulk:
+    case kRowsSum:
+      return "bulk copies through shared memory";
+    case kRowsBulkReduce:
+      return "bulk reductions out of shared memory";
+    case kRowsNarrow:
+      return "tiles of narrow rows by plain loads and stores";
+    case kRowsShift:
+      return "realigned 16-byte pieces";
+    case kRowsSorted:
+      return "sums of equal rows of a tile, a reduction each";
+    case kRowsReduce:
+      return "a reduction an element";
+    default:
+      return "plain loads and stores";
+  }
+}
+
+}  // namespace
 
 PlanInfo RowsPlan::info() const {
   const RowsDesc& d = problem_.desc;
   PlanInfo info;
   info.op = op();
+  info.workspace_bytes = workspace_.bytes;
   const uint64_t table = promised_address(d.table_alignment);
   const uint64_t packed = promised_address(d.packed_alignment);
-  const PreparedKernel& kernel = choose(table, packed);
-  if (kernel) info.kernel = kernel.row->symbol;
-  if (empty() || !kernel) return info;
-  RowsArgs args = args_;
-  args.count = d.count;
-  const auto pieces = [&] { return static_cast<uint64_t>(d.count) * args.parts; };
-  fill(kernel, table, packed, &args);
-  if (&kernel == &bulk_) {
-    const auto items = (pieces() + args.stage_pieces - 1) / args.stage_pieces;
-    const uint64_t packed_boxes = args.dense ? items : pieces();
-    info.boxes_loaded = op() == Op::gather ? pieces() : packed_boxes;
-    info.boxes_stored = op() == Op::gather ? packed_boxes : pieces();
-    info.tile[0] = args.stage_pieces;
-    info.tile[1] = args.part_bytes / static_cast<uint32_t>(problem_.element_bytes);
-    info.stages = args.stages;
-  } else if (&kernel == &shift_) {
-    info.tile[0] = static_cast<uint32_t>(kernel.row->threads);
-    info.tile[1] = 16 / static_cast<uint32_t>(problem_.element_bytes);
-  } else if (&kernel == &narrow_) {
-    info.tile[0] = args.tile_rows;
-    info.tile[1] = static_cast<uint32_t>(problem_.row_bytes / problem_.element_bytes);
+  const uint32_t method = problem_.ordered() ? kRowsSegment : choose(table, packed);
+  if (method != 0) info.kernel = kernels_[method].row->symbol;
+  if (empty() || method == 0 || problem_.inner_bytes == 0) return info;
+  RowsLaunch launch;
+  launch.rows = run_args({.table = table, .packed = packed}, d.count);
+  LaunchConfig config;
+  if (method == kRowsSegment) {
+    config = step_config(method, workspace_.segments, kRowsPlainThreads / 32);
   } else {
-    info.tile[0] = static_cast<uint32_t>(kernel.row->threads) / args.lanes;
-    info.tile[1] = args.lanes * args.unit_bytes / static_cast<uint32_t>(problem_.element_bytes);
+    fill(method, table, packed, &launch);
+    config = this->config(method, launch);
   }
-  const LaunchConfig launch = config(kernel, args);
+  const RowsArgs& args = launch.rows;
+  const auto element = static_cast<uint32_t>(problem_.element_bytes);
+  const auto columns = static_cast<uint32_t>(std::min<int64_t>(problem_.inner_columns, INT32_MAX));
+  switch (method) {
+    case kRowsBulk:
+    case kRowsSum:
+    case kRowsBulkReduce: {
+      const uint64_t pieces = static_cast<uint64_t>(d.count) * args.parts * args.group;
+      const uint64_t stored = pieces / args.group;
+      const uint64_t items = (pieces + args.stage_pieces - 1) / args.stage_pieces;
+      const bool gather = op() == Op::gather;
+      info.boxes_loaded = gather || !args.dense ? pieces : items;
+      info.boxes_stored = !gather || !args.dense ? stored : items;
+      info.tile[0] = args.stage_pieces;
+      info.tile[1] = args.part_bytes / element;
+      info.stages = args.stages;
+      break;
+    }
+    case kRowsShift:
+      info.tile[0] = config.block[0];
+      info.tile[1] = 16 / element;
+      break;
+    case kRowsNarrow:
+      info.tile[0] = args.tile_rows;
+      info.tile[1] = columns;
+      break;
+    case kRowsSorted:
+      info.tile[0] = kRowsSortTile;
+      info.tile[1] = std::min(columns, launch.sorted.part_units * args.unit_bytes /
+                                           static_cast<u32>(problem_.packed_element_bytes));
+      break;
+    case kRowsSegment:
+      info.tile[0] = kSegmentItems;
+      info.tile[1] = columns;
+      break;
+    default:
+      info.tile[0] = config.block[0] / args.lanes;
+      info.tile[1] = args.lanes * args.unit_bytes / element;
+      break;
+  }
   for (int i = 0; i < 3; ++i) {
-    info.grid[i] = launch.grid[i];
-    info.block[i] = launch.block[i];
-    info.cluster[i] = launch.cluster[i];
+    info.grid[i] = config.grid[i];
+    info.block[i] = config.block[i];
+    info.cluster[i] = config.cluster[i];
   }
-  info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
-  const auto rows = static_cast<uint64_t>(d.count * problem_.row_bytes);
-  info.bytes_read = rows + static_cast<uint64_t>(d.count * problem_.index_bytes);
-  info.bytes_written = rows;
+  info.dynamic_smem_bytes = config.dynamic_smem_bytes;
+  const auto count = static_cast<uint64_t>(d.count);
+  const auto read = count * static_cast<uint64_t>(d.group) * args.row_bytes;
+  const auto table_bytes = count * static_cast<uint64_t>(problem_.inner_bytes);
+  info.bytes_read = read + count * static_cast<uint64_t>(d.group * problem_.index_bytes);
+  info.bytes_written =
+      op() == Op::gather ? count * static_cast<uint64_t>(problem_.row_bytes) : table_bytes;
+  if (d.reduction != kReduceNone) info.bytes_read += table_bytes;
   return info;
+}
+
+std::string RowsPlan::explain_methods() const {
+  std::string out;
+  if (problem_.ordered()) return out;
+  const uint64_t table = promised_address(problem_.desc.table_alignment);
+  const uint64_t packed = promised_address(problem_.desc.packed_alignment);
+  const uint32_t chosen = choose(table, packed);
+  uint32_t wanted[kMaxMethods] = {};
+  list_methods(wanted);
+  for (const uint32_t method : wanted) {
+    if (method == 0) continue;
+    if (method == chosen) {
+      out += line("takes %s", method_name(method));
+      break;
+    }
+    const char* reason = refusal(method, table, packed);
+    out += line("not %s: %s", method_name(method), reason ? reason : "it is not prepared");
+  }
+  if (methods_[0] == chosen && methods_[1] != 0)
+    out += line(
+        "runs whose addresses do not suit take %s; promise table_alignment and "
+        "packed_alignment 16 to leave it out",
+        kernels_[methods_[1]].row->symbol);
+  return out;
+}
+
+std::string RowsPlan::explain_steps() const {
+  std::string out;
+  if (problem_.margin_bytes(op()) != 0)
+    out += line("%s first: zeros for %" PRId64
+                " bytes of each row before the table's columns and "
+                "%" PRId64 " behind them",
+                kernels_[kRowsMargin].row->symbol, problem_.lead_bytes, problem_.tail_bytes);
+  if (problem_.flag(kRowsLastWins))
+    out += line(
+        "two passes over the indices first find the last that names each row, in a "
+        "workspace of %" PRIu64 " bytes",
+        workspace_.bytes);
+  if (problem_.ordered())
+    out += line(
+        "indices are sorted by row first, in %u passes of 3 kernels, in a workspace of "
+        "%" PRIu64
+        " bytes; then equal rows are summed in order, in f32, and the table is "
+        "read and written once a row. Without TW_SCATTER_DETERMINISTIC neither sort nor "
+        "workspace is needed",
+        workspace_.passes, workspace_.bytes);
+  else if (problem_.flag(kRowsDeterministic))
+    out += line("the result does not depend on an order: TW_SCATTER_DETERMINISTIC costs nothing");
+  return out;
 }
 
 std::string RowsPlan::explain() const {
   const RowsDesc& d = problem_.desc;
-  const PlanInfo i = info();
-  char text[768];
-  std::snprintf(text, sizeof text,
-                "%s of %" PRId64 " rows by %s indices, %" PRId64 " bytes each, table of %" PRId64
-                " rows %" PRId64 " bytes apart\n",
-                family_name(op()), d.count, dtype_name(d.index_dtype), problem_.row_bytes,
-                d.table_rows, problem_.table_pitch);
-  std::string out = text;
+  constexpr const char* kReductions[] = {"", " adding", " keeping the minimum",
+                                         " keeping the maximum"};
+  std::string out =
+      line("%s%s of %" PRId64 " rows by %s indices, %" PRId64 " bytes each, table of %" PRId64
+           " rows %" PRId64 " bytes apart",
+           family_name(op()), kReductions[d.reduction], d.count, dtype_name(d.index_dtype),
+           problem_.row_bytes, d.table_rows, problem_.table_pitch);
+  if (d.group > 1) out += line("each row is the sum of %" PRId64 " of the table's", d.group);
   if (empty()) return out + "empty, nothing runs\n";
-  std::snprintf(text, sizeof text,
-                "kernel %s: %u blocks of %u threads, %u pieces of %u elements at once, %u stages, "
-                "%u bytes of shared memory\n"
-                "%" PRIu64 " boxes loaded, %" PRIu64 " stored, where every index names a row\n",
-                i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.stages,
-                i.dynamic_smem_bytes, i.boxes_loaded, i.boxes_stored);
-  out += text;
-  const PreparedKernel& other = shift_ ? shift_ : plain_;
-  if (!bulk_) {
-    out +=
-        "no bulk copies: they need row bytes, pitches and the first column's offset that are "
-        "multiples of 16, and rows that are worth one each\n";
-  } else if (other) {
-    out += "where an address turns out not to suit, runs take ";
-    out += std::string(other.row->symbol) +
-           "; promise table_alignment and packed_alignment 16 to leave it out\n";
-  }
-  return out;
+  out += explain_steps();
+  if (problem_.inner_bytes == 0) return out + "no column of the window is the table's\n";
+  const PlanInfo i = info();
+  out += line(
+      "kernel %s: %u blocks of %u threads, %u pieces of %u elements at once, %u stages, %u "
+      "bytes of shared memory",
+      i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.stages, i.dynamic_smem_bytes);
+  out += line("%" PRIu64 " boxes loaded, %" PRIu64 " stored, where every index names a row",
+              i.boxes_loaded, i.boxes_stored);
+  return out + explain_methods();
 }
 
 }  // namespace tw

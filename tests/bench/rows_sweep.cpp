@@ -13,7 +13,7 @@ struct Tuning {
 };
 
 std::string tuning_name(const Tuning& t) {
-  if (t.methods != 1u << kRowsBulk) return t.methods == 1u << kRowsNarrow ? "narrow" : "plain";
+  if (t.warps == 0) return t.methods == 1u << kRowsNarrow ? "narrow" : "plain";
   char text[80];
   std::snprintf(text, sizeof text, "warps %u blocks %u stages %u x %u B", t.warps, t.blocks,
                 t.stages, t.stage_bytes);
@@ -72,9 +72,61 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   bench.release_all();
 }
 
+// Sums into distinct rows, and into one that half of all indices name. The limit reads both rows
+// and writes one: half as much again as a copy.
+void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t row_bytes, bool hot) {
+  const int64_t count = (256 << 20) / row_bytes;
+  const RowsCase c{Op::scatter, row_bytes, count, 8 * count};
+  const std::string name = std::string("add ") + dtype_name(dtype) + " " + case_name(c) +
+                           (hot ? " half of them one row" : "");
+  if (!wanted(options, name)) return;
+  const RowsOperands o = make_operands(bench, c);
+  if (hot) {
+    std::vector<int32_t> rows = distinct_rows(c);
+    for (size_t i = 0; i < rows.size(); i += 2) rows[i] = 12345;
+    bench.upload(o.index, rows.data(), rows.size() * 4);
+  }
+  const RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<Variant> variants;
+  for (Tuning t : tunings()) {
+    if (t.methods == 1u << kRowsNarrow) t.methods = 1u << kRowsSorted;
+    if (t.methods == 1u << kRowsBulk) t.methods = 1u << kRowsBulkReduce;
+    RowsDesc desc = case_desc(c);
+    desc.dtype = dtype;
+    for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= dtype_bytes(dtype);
+    desc.reduction = kReduceAdd;
+    desc.methods = t.methods;
+    desc.warps = t.warps;
+    desc.blocks = t.blocks;
+    desc.stages = t.stages;
+    desc.stage_bytes = t.stage_bytes;
+    std::unique_ptr<Plan> plan;
+    if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
+    const auto* rows = static_cast<const RowsPlan*>(plan.get());
+    variants.push_back({t.methods == 1u << kRowsSorted ? "sorted" : tuning_name(t),
+                        [&bench, rows, run] { require(rows->run(bench.stream(), run)); }});
+    plans.push_back(std::move(plan));
+  }
+  variants.push_back(contiguous_copy(bench, o));
+  const std::vector<double> us = bench.race(variants, options.repeats);
+  std::vector<size_t> order;
+  for (size_t v = 0; v + 1 < us.size(); ++v) order.push_back(v);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return us[a] < us[b]; });
+  for (size_t k = 0; k < order.size(); ++k)
+    if (k < 3 || k + 1 == order.size() || variants[order[k]].name == "sorted")
+      std::printf("%-60s %5.3f of limit %8.1f us %s\n", name.c_str(),
+                  1.5 * us.back() / us[order[k]], us[order[k]], variants[order[k]].name.c_str());
+  std::fflush(stdout);
+  bench.release_all();
+}
+
 }  // namespace
 
 void sweep_rows(GpuBench& bench, const Options& options) {
+  for (const DType dtype : {DType::BF16, DType::F32})
+    for (const int64_t width : {256, 512, 1024, 2048, 14336})
+      for (const bool hot : {false, true}) sweep_sums(bench, options, dtype, width, hot);
   for (const Op op : {Op::gather, Op::scatter})
     for (const int64_t width : {64, 128, 256, 512, 1024, 2048, 8192, 14336})
       for (const Order order : {Order::random, Order::sorted, Order::identity}) {

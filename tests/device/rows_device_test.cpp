@@ -92,7 +92,7 @@ void check_case(Bench& bench, const Case& c) {
   bench.packed->fill_random(bench.random);
   put_index(bench, c);
   RowsProblem problem;
-  TW_REQUIRE_OK(rows_problem(c.desc, &problem));
+  TW_REQUIRE_OK(rows_problem(c.op, c.desc, &problem));
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(RowsPlan::create(bench.device, c.op, c.desc, &plan));
   INFO(plan->explain());
@@ -169,7 +169,7 @@ Case random_case(std::mt19937_64& random) {
     c.table_offset = 64 + pick(random, 0, 32) / offset * offset;
     c.packed_offset = 64 + pick(random, 0, 32) / offset * offset;
     RowsProblem p;
-    if (!rows_problem(d, &p).ok()) continue;
+    if (!rows_problem(c.op, d, &p).ok()) continue;
     if (p.table_bytes > 260000 || p.packed_bytes > 260000) continue;
     const uint32_t plain = 1u << kRowsPlain;
     const uint32_t methods[] = {~0u, ~0u, plain, plain | 1u << kRowsShift};

@@ -2,28 +2,50 @@
 // Emits the gather rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
+#include "kernels/gather/gather_plain.cuh"
 #include "kernels/parts/row_narrow.cuh"
+#include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
 
-#define TW_GATHER_BULK(feature, shard, symbol)                                 \
-  TW_EMIT(                                                                     \
-      feature, shard,                                                          \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32) \
+#define TW_GATHER_BULK(feature, shard, symbol)                                    \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_bulk(args); })
 #define TW_GATHER_SHIFT(feature, shard, symbol)                              \
   TW_EMIT(                                                                   \
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_shift<true>(args); })
-#define TW_GATHER_PLAIN(feature, shard, symbol)                           \
-  TW_EMIT(                                                                \
-      feature, shard,                                                     \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads) \
-          symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_plain<true>(args); })
 #define TW_GATHER_NARROW(feature, shard, symbol)                             \
   TW_EMIT(                                                                   \
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_narrow<true>(args); })
+#define TW_GATHER_PLAIN(feature, shard, symbol)                              \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_plain<true>(args); })
+#define TW_GATHER_SUM(feature, shard, symbol)                                     \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_sum(args); })
+#define TW_GATHER_SUM_PLAIN(feature, shard, symbol)                          \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 2) \
+          symbol(const __grid_constant__ tw::GatherArgs args) { tw::gather_sum_plain(args); })
+#define TW_GATHER_MARGIN(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::MarginArgs args) { tw::gather_margin(args); })
+#define TW_GATHER_OUTSIDE(feature, shard, symbol)                            \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::OutsideArgs args) { tw::rows_outside(args); })
 #include "kernels/gather/kernels.inc"

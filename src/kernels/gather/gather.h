@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// packed[i, :] = table[index[i], :], zeros where index[i] names no row.
+// packed[i, :] = table[index[i], :], zeros where index[i] names no row; or the weighted sum of
+// several rows of the table.
 
 #include "kernels/parts/rows.h"
 
 namespace tw {
+
 using GatherArgs = RowsArgs;
+
+/// Zeros for the columns of the packed operand that lie outside the table.
+struct MarginArgs {
+  RowsArgs rows;  // packed is column 0, row_bytes the whole row
+  u64 lead_bytes;
+  u64 tail_bytes;
+};
+static_assert(sizeof(MarginArgs) == sizeof(RowsArgs) + 16, "the device sees the host's layout");
+
 }  // namespace tw

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gather by per-row bulk loads into a warp's ring, and bulk stores to the packed side.
+// Gather by per-row bulk loads into a warp's ring, and bulk stores to the packed side; with weights
+// or sums in between, in shared memory.
 
 #include "kernels/gather/gather.h"
+#include "kernels/parts/row_arithmetic.cuh"
 #include "kernels/parts/row_ring.cuh"
 
 namespace tw {
 
+template <bool kSum>
 struct GatherMover : RowPieces {
+  static constexpr bool kWeights = kSum;
   u64 step = 0;
   explicit __device__ __forceinline__ GatherMover(const GatherArgs& a) : RowPieces(a) {}
 
@@ -22,13 +26,16 @@ struct GatherMover : RowPieces {
 #pragma unroll
     for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
-      const Piece p = piece(item, k);
-      const u32 to = stage + p.slot * args.part_bytes;
+      const RowPiece p = piece(item, k);
+      const u32 to = stage + slot(k) * args.part_bytes;
       const bool named = next_row[k] != kNoRow;
       if (named) ptx::load_bulk(to, table_address(next_row[k], p), p.bytes, barrier);
+      if constexpr (kSum)
+        if (p.bytes != 0)
+          ptx::shared_store<4>(weight_note(stage, slot(k)), __float_as_uint(next_weight[k]));
       write_zeros(to, named ? 0 : p.bytes);
     }
-    fetch(item + step);
+    fetch<kWeights>(item + step);
   }
 
   // The whole warp writes the zeros of each lane that has `bytes` of them.
@@ -44,24 +51,32 @@ struct GatherMover : RowPieces {
   }
 
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
-    // Zeros were written by plain stores, which the copy engine does not see by itself.
+    u32 rows = pieces_of(item);
+    if constexpr (kSum) {
+      __syncwarp();
+      rows = packed_row_of(args, rows);
+      sum_stage(args, stage, weight_note(stage, 0), rows);
+    }
+    // Zeros and sums were written by plain stores, which the copy engine does not see by itself.
     ptx::fence_async_shared();
     __syncwarp();
     if (args.dense) {
-      if (ptx::lane_id() == 0) ptx::store_bulk(dense_address(item), stage, dense_bytes(item));
+      if (ptx::lane_id() == 0) ptx::store_bulk(dense_address(item), stage, rows * args.part_bytes);
       return;
     }
-#pragma unroll
-    for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
-      if (32 * k >= args.stage_pieces) continue;
-      const Piece p = piece(item, k);
-      if (p.bytes) ptx::store_bulk(packed_address(p), stage + p.slot * args.part_bytes, p.bytes);
+    for (u32 at = ptx::lane_id(); at < rows; at += 32) {
+      const RowPiece p = row_piece(args, item + at * args.group, total);
+      ptx::store_bulk(packed_address(p), stage + at * args.part_bytes, p.bytes);
     }
   }
 };
 
 __device__ __forceinline__ void gather_bulk(const GatherArgs& args) {
-  run_row_ring<GatherMover>(args, args.stage_bytes);
+  run_row_ring<GatherMover<false>>(args, args.stage_bytes);
+}
+
+__device__ __forceinline__ void gather_sum(const GatherArgs& args) {
+  run_row_ring<GatherMover<true>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
 }
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather on the CPU: the stages of the bulk kernel through the model of the copy engine, or rows.
+// Gather on the CPU: the stages of the bulk kernels through the model of the copy engine, or rows.
 #include "kernels/gather/gather_host.hpp"
 
 #include "kernels/gather/gather.h"
@@ -7,33 +7,81 @@
 #include "kernels/parts/rows_host.hpp"
 
 namespace tw {
+namespace {
+
+// Pieces of a stage into shared memory; what is not named becomes zeros.
+void load_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 pieces) {
+  const u64 total = total_pieces(args, run_count(args));
+  for (u32 slot = 0; slot < pieces; ++slot) {
+    const RowPiece p = row_piece(args, first + slot, total);
+    const i64 row = named_row(args, static_cast<i64>(p.index));
+    const u32 to = slot * args.part_bytes;
+    if (row >= 0)
+      engine.load_bulk(table_row_address(args, row) + p.offset, to, p.bytes);
+    else
+      std::memset(engine.shared() + to, 0, p.bytes);
+  }
+}
+
+// Row r of a stage becomes the weighted sum of its `group` pieces.
+void sum_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows) {
+  const u64 total = total_pieces(args, run_count(args));
+  const auto shared = reinterpret_cast<u64>(engine.shared());
+  const u32 elements = args.part_bytes / element_bytes(args.element);
+  for (u32 r = 0; r < rows; ++r) {
+    for (u32 e = 0; e < elements; ++e) {
+      float sum = 0.0f;
+      for (u32 j = 0; j < args.group; ++j) {
+        const RowPiece p = row_piece(args, first + r * args.group + j, total);
+        const bool named = named_row(args, static_cast<i64>(p.index)) >= 0;
+        const float w = named ? index_weight(args, static_cast<i64>(p.index)) : 0.0f;
+        const u64 from = shared + static_cast<u64>(r * args.group + j) * args.part_bytes;
+        const float value = read_number(from, args.element, e);
+        sum = j == 0 ? w * value : __builtin_fmaf(w, value, sum);
+      }
+      write_number(shared + static_cast<u64>(r) * args.part_bytes, args.element, e, sum);
+    }
+  }
+}
+
+void store_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows) {
+  const u64 total = total_pieces(args, run_count(args));
+  if (args.dense) {
+    engine.store_bulk(args.packed + packed_row_of(args, first) * args.part_bytes, 0,
+                      rows * args.part_bytes);
+    return;
+  }
+  for (u32 r = 0; r < rows; ++r) {
+    const RowPiece p = row_piece(args, first + r * args.group, total);
+    engine.store_bulk(packed_row_address(args, static_cast<i64>(p.row)) + p.offset,
+                      r * args.part_bytes, p.bytes);
+  }
+}
+
+}  // namespace
 
 void gather_bulk_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
-  for_each_stage(args, [&](i64 first, i64 pieces) {
-    for (i64 slot = 0; slot < pieces; ++slot) {
-      const HostPiece p = host_piece(args, first, slot);
-      const i64 row = named_row(args, p.i);
-      if (row >= 0)
-        engine.load_bulk(table_row_address(args, row) + p.offset, p.shared, p.bytes);
-      else
-        std::memset(engine.shared() + p.shared, 0, p.bytes);
-    }
-    if (args.dense) {
-      engine.store_bulk(packed_row_address(args, first), 0,
-                        static_cast<uint32_t>(pieces) * args.part_bytes);
-      return;
-    }
-    for (i64 slot = 0; slot < pieces; ++slot) {
-      const HostPiece p = host_piece(args, first, slot);
-      engine.store_bulk(packed_row_address(args, p.i) + p.offset, p.shared, p.bytes);
-    }
+  for_each_stage(args, [&](u64 first, u32 pieces) {
+    load_stage(engine, args, first, pieces);
+    store_stage(engine, args, first, pieces);
+  });
+}
+
+void gather_sum_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const GatherArgs*>(arguments);
+  for_each_stage(args, [&](u64 first, u32 pieces) {
+    const u32 rows = pieces / args.group;
+    load_stage(engine, args, first, pieces);
+    sum_stage(engine, args, first, rows);
+    store_stage(engine, args, first, rows);
   });
 }
 
 void gather_plain_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
-  for (i64 i = 0; i < args.count; ++i) {
+  const i64 count = run_count(args);
+  for (i64 i = 0; i < count; ++i) {
     auto* to = reinterpret_cast<uint8_t*>(packed_row_address(args, i));
     const i64 row = named_row(args, i);
     if (row >= 0)
@@ -50,6 +98,40 @@ void gather_shift_host(HostEngine& engine, const void* arguments) {
 
 void gather_narrow_host(HostEngine& engine, const void* arguments) {
   gather_plain_host(engine, arguments);
+}
+
+void gather_sum_plain_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GatherArgs*>(arguments);
+  const i64 count = run_count(args);
+  const u64 elements = args.row_bytes / element_bytes(args.element);
+  for (i64 i = 0; i < count; ++i) {
+    for (u64 e = 0; e < elements; ++e) {
+      float sum = 0.0f;
+      for (u32 j = 0; j < args.group; ++j) {
+        const i64 index = i * args.group + j;
+        const i64 row = named_row(args, index);
+        const float value =
+            row < 0 ? 0.0f : read_number(table_row_address(args, row), args.element, e);
+        const float w = row < 0 ? 0.0f : index_weight(args, index);
+        sum = j == 0 ? w * value : __builtin_fmaf(w, value, sum);
+      }
+      write_number(packed_row_address(args, i), args.element, e, sum);
+    }
+  }
+}
+
+void gather_margin_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const MarginArgs*>(arguments);
+  const i64 count = run_count(args.rows);
+  for (i64 i = 0; i < count; ++i) {
+    auto* row = reinterpret_cast<uint8_t*>(packed_row_address(args.rows, i));
+    std::memset(row, 0, args.lead_bytes);
+    std::memset(row + args.rows.row_bytes - args.tail_bytes, 0, args.tail_bytes);
+  }
+}
+
+void gather_outside_host(HostEngine&, const void* arguments) {
+  count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
 
 }  // namespace tw

@@ -7,15 +7,16 @@
 namespace tw {
 namespace {
 
-#define TW_GATHER_BULK(feature, shard, symbol) \
-  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsMaxRingWarps * 32, kRowsBulk)
-#define TW_GATHER_SHIFT(feature, shard, symbol) \
-  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsShift)
-#define TW_GATHER_PLAIN(feature, shard, symbol) \
-  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsPlain)
-
-#define TW_GATHER_NARROW(feature, shard, symbol) \
-  TW_TABLE_ROW(gather, feature, shard, symbol, kRowsPlainThreads, kRowsNarrow)
+#define TW_GATHER(feature, shard, symbol, threads, variant) \
+  TW_TABLE_ROW(gather, feature, shard, symbol, threads, variant)
+#define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
+#define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
+#define TW_GATHER_NARROW(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsNarrow)
+#define TW_GATHER_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsPlain)
+#define TW_GATHER_SUM(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsSum)
+#define TW_GATHER_SUM_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsSumPlain)
+#define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsMargin)
+#define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/gather/kernels.inc"

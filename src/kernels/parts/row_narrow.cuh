@@ -4,8 +4,7 @@
 // its units side by side, so that the packed side is read or written in whole lines, eight units a
 // thread in flight. Indices are read coalesced, a tile ahead.
 
-#include "kernels/parts/rows.h"
-#include "kernels/ptx/global.cuh"
+#include "kernels/parts/row_index.cuh"
 #include "kernels/ptx/shared.cuh"
 
 namespace tw {
@@ -15,27 +14,24 @@ inline constexpr u32 kNarrowIndices = kRowsTile / 32;  // that a lane reads
 inline constexpr u64 kNoOffset = ~0ull;
 
 /// The lane's indices of a tile as offsets into the table.
-__device__ __forceinline__ void narrow_fetch(const RowsArgs& args, u64 tile,
+__device__ __forceinline__ void narrow_fetch(const RowsArgs& args, i64 count, u64 tile,
                                              u64 (&offset)[kNarrowIndices]) {
 #pragma unroll
   for (u32 k = 0; k < kNarrowIndices; ++k) {
     const u32 slot = ptx::lane_id() + 32 * k;
     const u64 i = tile * args.tile_rows + slot;
     offset[k] = kNoOffset;
-    if (slot >= args.tile_rows || i >= static_cast<u64>(args.count)) continue;
-    i64 row;
-    if (args.index_bytes == 8)
-      row = static_cast<i64>(ptx::load_unit<8>(args.index + i * 8));
-    else
-      row = static_cast<i32>(ptx::load_unit<4>(args.index + i * 4));
-    if (row >= 0 && row < args.table_rows) offset[k] = static_cast<u64>(row * args.table_pitch);
+    if (slot >= args.tile_rows || i >= static_cast<u64>(count)) continue;
+    const i64 row = named_row(args, i);
+    if (row != kNoRow) offset[k] = static_cast<u64>(row * args.table_pitch);
   }
 }
 
 template <int kBytes, bool kGather>
-__device__ __forceinline__ void narrow_tile(const RowsArgs& args, u64 tile, u32 offsets) {
+__device__ __forceinline__ void narrow_tile(const RowsArgs& args, i64 count, u64 tile,
+                                            u32 offsets) {
   const u64 first = tile * args.tile_rows;
-  const u64 left = static_cast<u64>(args.count) - first;
+  const u64 left = static_cast<u64>(count) - first;
   const u32 rows = left < args.tile_rows ? static_cast<u32>(left) : args.tile_rows;
   const u32 row_units = static_cast<u32>(args.row_units);
   const u32 units = rows * row_units;
@@ -72,19 +68,20 @@ __device__ __forceinline__ void narrow_tile(const RowsArgs& args, u64 tile, u32 
 template <int kBytes, bool kGather>
 __device__ __forceinline__ void narrow_units(const RowsArgs& args, u32 offsets) {
   const u32 warp = threadIdx.x / 32;
-  const u64 tiles = (static_cast<u64>(args.count) + args.tile_rows - 1) / args.tile_rows;
+  const i64 count = run_count(args);
+  const u64 tiles = (static_cast<u64>(count) + args.tile_rows - 1) / args.tile_rows;
   const u64 step = static_cast<u64>(gridDim.x) * (kRowsPlainThreads / 32);
   u64 tile = blockIdx.x + static_cast<u64>(gridDim.x) * warp;
   u64 next[kNarrowIndices];
-  narrow_fetch(args, tile, next);
+  narrow_fetch(args, count, tile, next);
   for (; tile < tiles; tile += step) {
     __syncwarp();
 #pragma unroll
     for (u32 k = 0; k < kNarrowIndices; ++k)
       ptx::shared_store<8>(offsets + (ptx::lane_id() + 32 * k) * 8, next[k]);
     __syncwarp();
-    narrow_fetch(args, tile + step, next);
-    narrow_tile<kBytes, kGather>(args, tile, offsets);
+    narrow_fetch(args, count, tile + step, next);
+    narrow_tile<kBytes, kGather>(args, count, tile, offsets);
   }
 }
 

@@ -5,15 +5,16 @@
 // A group of `lanes` threads takes a row, or a part of one, and every thread four such at once, so
 // that four loads are in flight before the first store.
 
-#include "kernels/parts/rows.h"
-#include "kernels/ptx/global.cuh"
+#include "kernels/parts/row_index.cuh"
 
 namespace tw {
 
 inline constexpr int kRowsPlainFlight = 4;
 
-/// Where a thread's unit goes; `row` is -1 where the index names no row.
+/// Where a thread's unit goes; `row` is -1 where the index names no row, or where there are
+/// several, in sums.
 struct PlainPlace {
+  u64 i;  // of the packed row
   u64 packed;
   u64 offset;  // into a row
   i64 row;
@@ -21,31 +22,27 @@ struct PlainPlace {
 };
 
 __device__ __forceinline__ PlainPlace plain_place(const RowsArgs& args, u64 item, u64 items) {
-  if (item >= items) return {0, 0, -1, false};
+  if (item >= items) return {0, 0, 0, kNoRow, false};
   u64 number = item;
   u64 part = 0;
   if (args.parts > 1) {
-    number = items < kDividerLimit ? divide(static_cast<u32>(item), args.part_divider)
-                                   : item / args.parts;
+    // The planner takes more lanes where there would be kDividerLimit parts.
+    number = divide(static_cast<u32>(item), args.part_divider);
     part = item - number * args.parts;
   }
   const u64 unit = part * args.lanes + threadIdx.x % args.lanes;
-  if (unit >= args.row_units) return {0, 0, -1, false};
-  i64 row;
-  if (args.index_bytes == 8)
-    row = static_cast<i64>(ptx::load_unit_cached<8>(args.index + number * 8));
-  else
-    row = static_cast<i32>(ptx::load_unit_cached<4>(args.index + number * 4));
+  if (unit >= args.row_units) return {0, 0, 0, kNoRow, false};
+  const i64 row = args.group == 1 ? named_row(args, number) : kNoRow;
   const u64 offset = unit * args.unit_bytes;
-  return {args.packed + number * static_cast<u64>(args.packed_pitch) + offset, offset,
-          row >= 0 && row < args.table_rows ? row : -1, true};
+  return {number, args.packed + number * static_cast<u64>(args.packed_pitch) + offset, offset, row,
+          true};
 }
 
 template <int kBytes, bool kGather>
 __device__ __forceinline__ void plain_units(const RowsArgs& args) {
   const u32 groups = kRowsPlainThreads / args.lanes;
   const u64 step = static_cast<u64>(gridDim.x) * groups;
-  const u64 items = static_cast<u64>(args.count) * args.parts;
+  const u64 items = static_cast<u64>(run_count(args)) * args.parts;
   for (u64 item = static_cast<u64>(blockIdx.x) * groups + threadIdx.x / args.lanes; item < items;
        item += kRowsPlainFlight * step) {
     PlainPlace place[kRowsPlainFlight];

@@ -1,77 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the gather and scatter movers of a warp ring share: which piece a lane serves, and its
-// index.
+// What the gather and scatter movers of a warp ring share: which piece a lane serves, its index
+// and its weight.
 
-#include "kernels/parts/rows.h"
+#include "kernels/parts/row_index.cuh"
 #include "kernels/parts/warp_ring.cuh"
-#include "kernels/ptx/global.cuh"
 #include "kernels/ptx/shared.cuh"
 
 namespace tw {
 
-inline constexpr i64 kNoRow = -1;
-
 struct RowPieces {
   const RowsArgs& args;
-  i64 next_row[kRowsPiecesOfLane];  // of the table, for the item that will be loaded next
+  u64 total;                             // pieces of the run
+  i64 next_row[kRowsPiecesOfLane];       // of the table, for the item that will be loaded next
+  float next_weight[kRowsPiecesOfLane];  // zero where no row is named
 
-  explicit __device__ __forceinline__ RowPieces(const RowsArgs& a) : args(a) {}
+  explicit __device__ __forceinline__ RowPieces(const RowsArgs& a)
+      : args(a), total(total_pieces(a, run_count(a))) {}
 
   /// The lane's k-th piece of an item: of the `stage_pieces` pieces from number `item` on.
-  struct Piece {
-    u64 row;     // of the packed operand
-    u64 offset;  // bytes into both rows
-    u32 bytes;   // 0: there is none
-    u32 slot;    // within the stage
-  };
-  __device__ __forceinline__ Piece piece(u64 item, u32 k) const {
-    const u32 slot = ptx::lane_id() + 32 * k;
-    const u64 number = item + slot;
-    const bool real =
-        slot < args.stage_pieces && number < static_cast<u64>(args.count) * args.parts;
-    // Rows in parts are fewer than kDividerLimit parts together: the planner sees to it.
-    const u64 row = args.parts == 1 ? number : divide(static_cast<u32>(number), args.part_divider);
-    const u32 part = static_cast<u32>(number - row * args.parts);
-    return {row, static_cast<u64>(part) * args.part_bytes,
-            !real                    ? 0
-            : part + 1 == args.parts ? args.last_bytes
-                                     : args.part_bytes,
-            slot};
+  __device__ __forceinline__ u32 slot(u32 k) const { return ptx::lane_id() + 32 * k; }
+  __device__ __forceinline__ RowPiece piece(u64 item, u32 k) const {
+    if (slot(k) >= args.stage_pieces) return {0, 0, 0, 0};
+    return row_piece(args, item + slot(k), total);
   }
 
   /// Reads the indices of an item early, so that their latency hides behind the one before.
+  template <bool kWeights>
   __device__ __forceinline__ void fetch(u64 item) {
 #pragma unroll
     for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
       next_row[k] = kNoRow;
+      if constexpr (kWeights) next_weight[k] = 0.0f;
       if (32 * k >= args.stage_pieces) continue;
-      const Piece p = piece(item, k);
+      const RowPiece p = piece(item, k);
       if (p.bytes == 0) continue;
-      i64 row;
-      if (args.index_bytes == 8)
-        row = static_cast<i64>(ptx::load_unit_cached<8>(args.index + p.row * 8));
-      else
-        row = static_cast<i32>(ptx::load_unit_cached<4>(args.index + p.row * 4));
-      // The range is checked at full width: no index narrows onto a row.
-      if (row >= 0 && row < args.table_rows) next_row[k] = row;
+      next_row[k] = named_row(args, p.index);
+      if constexpr (kWeights)
+        if (next_row[k] != kNoRow) next_weight[k] = index_weight(args, p.index);
     }
   }
 
-  __device__ __forceinline__ u64 table_address(i64 row, const Piece& p) const {
+  __device__ __forceinline__ u64 table_address(i64 row, const RowPiece& p) const {
     return args.table + static_cast<u64>(row * args.table_pitch) + p.offset;
   }
-  __device__ __forceinline__ u64 packed_address(const Piece& p) const {
+  __device__ __forceinline__ u64 packed_address(const RowPiece& p) const {
     return args.packed + static_cast<u64>(static_cast<i64>(p.row) * args.packed_pitch) + p.offset;
   }
-  /// Bytes of a whole item on a dense packed side, and where it begins.
-  __device__ __forceinline__ u32 dense_bytes(u64 item) const {
-    const u64 left = static_cast<u64>(args.count) - item;
-    const u32 pieces = left < args.stage_pieces ? static_cast<u32>(left) : args.stage_pieces;
-    return pieces * args.part_bytes;
+  /// Real pieces of an item.
+  __device__ __forceinline__ u32 pieces_of(u64 item) const {
+    const u64 left = total - item;
+    return left < args.stage_pieces ? static_cast<u32>(left) : args.stage_pieces;
   }
+  /// Where an item's rows begin on a dense packed side.
   __device__ __forceinline__ u64 dense_address(u64 item) const {
-    return args.packed + item * args.part_bytes;
+    return args.packed + packed_row_of(args, item) * args.part_bytes;
+  }
+
+  // Behind the stage's pieces: their rows of the table, then their weights.
+  __device__ __forceinline__ u32 row_note(u32 stage, u32 piece_slot) const {
+    return stage + args.stage_bytes + piece_slot * 8;
+  }
+  __device__ __forceinline__ u32 weight_note(u32 stage, u32 piece_slot) const {
+    return stage + args.stage_bytes + args.stage_pieces * 8 + piece_slot * 4;
   }
 };
 
@@ -85,8 +76,8 @@ __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_byt
   const u64 first = warp * args.stage_pieces;
   const u64 step = static_cast<u64>(gridDim.x) * (blockDim.x / 32) * args.stage_pieces;
   mover.step = step;
-  mover.fetch(first);
-  run_warp_ring(ring, mover, first, static_cast<u64>(args.count) * args.parts, step);
+  mover.template fetch<Mover::kWeights>(first);
+  run_warp_ring(ring, mover, first, mover.total, step);
 }
 
 }  // namespace tw

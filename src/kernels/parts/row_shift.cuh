@@ -4,7 +4,7 @@
 // written, put together from aligned loads of the other, four pieces at once.
 
 #include "kernels/parts/realign.cuh"
-#include "kernels/parts/rows.h"
+#include "kernels/parts/row_index.cuh"
 
 namespace tw {
 
@@ -12,24 +12,19 @@ inline constexpr int kRowsShiftFlight = 4;
 
 /// The piece of an item; `zeros` where a gather's index names no row, and no piece at all where a
 /// scatter's does.
-struct RowPiece {
+struct ShiftPiece {
   Piece16 piece;
   bool zeros;
 };
 
 template <bool kGather>
-__device__ __forceinline__ RowPiece row_piece(const RowsArgs& args, u64 item) {
-  constexpr RowPiece kNone{{0, 0, 0, 0}, false};
-  const u64 items = static_cast<u64>(args.count) * args.parts;
+__device__ __forceinline__ ShiftPiece shift_piece(const RowsArgs& args, u64 items, u64 item) {
+  constexpr ShiftPiece kNone{{0, 0, 0, 0}, false};
   if (item >= items) return kNone;
   const u64 i =
       items < kDividerLimit ? divide(static_cast<u32>(item), args.part_divider) : item / args.parts;
-  i64 row;
-  if (args.index_bytes == 8)
-    row = static_cast<i64>(ptx::load_unit_cached<8>(args.index + i * 8));
-  else
-    row = static_cast<i32>(ptx::load_unit_cached<4>(args.index + i * 4));
-  const bool named = row >= 0 && row < args.table_rows;
+  const i64 row = named_row(args, i);
+  const bool named = row != kNoRow;
   if (!kGather && !named) return kNone;
   const u64 table = args.table + static_cast<u64>((named ? row : 0) * args.table_pitch);
   const u64 packed = args.packed + i * static_cast<u64>(args.packed_pitch);
@@ -42,15 +37,15 @@ template <bool kGather>
 __device__ __forceinline__ void rows_shift(const RowsArgs& args) {
   const u64 step = static_cast<u64>(gridDim.x) * kRowsPlainThreads;
   const u64 first = static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x;
-  const u64 items = static_cast<u64>(args.count) * args.parts;
+  const u64 items = static_cast<u64>(run_count(args)) * args.parts;
   for (u64 item = first; item < items; item += kRowsShiftFlight * step) {
-    RowPiece row[kRowsShiftFlight];
+    ShiftPiece row[kRowsShiftFlight];
     AlignedPair pair[kRowsShiftFlight];
     bool inside[kRowsShiftFlight];
     bool all_inside = true;
 #pragma unroll
     for (int k = 0; k < kRowsShiftFlight; ++k)
-      row[k] = row_piece<kGather>(args, item + static_cast<u64>(k) * step);
+      row[k] = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * step);
 #pragma unroll
     for (int k = 0; k < kRowsShiftFlight; ++k) {
       inside[k] =
@@ -69,7 +64,7 @@ __device__ __forceinline__ void rows_shift(const RowsArgs& args) {
     if (all_inside) continue;
 #pragma unroll 1
     for (int k = 0; k < kRowsShiftFlight; ++k) {
-      const RowPiece edge = row_piece<kGather>(args, item + static_cast<u64>(k) * step);
+      const ShiftPiece edge = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * step);
       if (edge.piece.end != 0 && !edge.zeros &&
           !aligned_loads_inside(edge.piece.src, args.read_low, args.read_high))
         copy_bytes(edge.piece);

@@ -10,30 +10,75 @@
 
 namespace tw {
 
-/// KernelRow::variant of both families: how a row works.
-enum : u32 { kRowsBulk = 1, kRowsPlain = 2, kRowsShift = 3, kRowsNarrow = 4 };
+/// KernelRow::variant of both families: how a row works, or what step of a run it is.
+enum : u32 {
+  kRowsBulk = 1,        // rows through rings of shared memory by bulk copies
+  kRowsPlain = 2,       // any rows by plain loads and stores
+  kRowsShift = 3,       // misaligned rows, realigned in registers
+  kRowsNarrow = 4,      // short rows, a tile of them by a warp
+  kRowsFour = 5,        // four rows an instruction, by tensor map
+  kRowsSum = 6,         // gather: weighted rows, or sums of `group` of them, through rings
+  kRowsSumPlain = 7,    // the same by plain loads and stores
+  kRowsBulkReduce = 8,  // scatter: reductions by bulk copies
+  kRowsReduce = 9,      // scatter: a reduction an element
+  kRowsSorted = 10,     // scatter: sums of equal rows of a tile, one reduction each
+  // Steps that come before or after.
+  kRowsOutside = 16,  // counts indices that name no row
+  kRowsMargin = 17,   // gather: zeros where the window hangs over the table
+  kRowsClear = 18,    // scatter, the last of equal indices wins: forgets the winners
+  kRowsMark = 19,     // and finds them
+  kRowsCount = 20,    // scatter, deterministic sums: digits of a pass of the sort
+  kRowsScan = 21,     // where each digit begins
+  kRowsPlace = 22,    // the pass itself
+  kRowsSegment = 23,  // sums of equal rows within a tile of the sorted order
+  kRowsJoin = 24,     // and of those that reach over tiles
+};
 
 inline constexpr u32 kRowsMaxRingWarps = 16;  // of a block; each has a ring of its own
 inline constexpr u32 kRowsPiecesOfLane = 4;   // of one stage, at most
 inline constexpr u32 kRowsPlainThreads = 256;
 inline constexpr u32 kRowsTile = 64;  // neighbouring rows that a warp takes at once, if narrow
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
+inline constexpr u32 kRowsSortTile = 128;  // indices that a block sorts in shared memory
+inline constexpr u32 kRowsScanThreads = 1024;
+
+/// What arithmetic takes a row's elements for.
+enum : u32 {
+  kElementBits = 0,
+  kElementF32 = 1,
+  kElementF16 = 2,
+  kElementBF16 = 3,
+  kElementF64 = 4,
+  kElementU32 = 5,
+  kElementI32 = 6,
+  kElementU64 = 7,
+  kElementI64 = 8
+};
+
+/// What a scatter does with an element of the table.
+enum : u32 { kReduceNone = 0, kReduceAdd = 1, kReduceMin = 2, kReduceMax = 3 };
 
 /// A piece is a row, or a part of a long one: `parts` of `part_bytes`, the last of `last_bytes`.
 /// Bulk rows of the table need addresses, pitches and `row_bytes` that are multiples of 16; they
 /// move `stage_pieces` neighbouring pieces at once, with one bulk copy on the packed side where its
 /// rows touch (`dense`). Plain rows move units of `unit_bytes`, `row_units` a row; `lanes` threads,
 /// a power of two, serve a row side by side in `parts` steps.
+///
+/// With `group` above 1 a gather sums rows index[i * group ...] into row i of the packed operand;
+/// pieces are then (row, part, member), the last fastest.
 struct RowsArgs {
   u64 table;  // of the first column that is moved
   u64 index;
   u64 packed;
-  i64 count;
+  u64 weights;   // f32, one an index; 0: all are 1
+  u64 winners;   // u32, one a row of the table: the index number that writes it; 0: all do
+  u64 count_at;  // where the number of packed rows is read, of the indices' type; 0: `count`
+  i64 count;     // of packed rows, at most
   i64 table_rows;
   i64 table_pitch;   // bytes
   i64 packed_pitch;  // bytes
-  u64 row_bytes;
-  u32 index_bytes;  // 4 or 8
+  u64 row_bytes;     // of the packed operand
+  u32 index_bytes;   // 4 or 8
   u32 parts;
   u32 part_bytes;
   u32 last_bytes;
@@ -44,19 +89,27 @@ struct RowsArgs {
   u32 unit_bytes;  // 1, 2, 4, 8 or 16
   u32 lanes;
   u64 row_units;
-  Divider part_divider;  // by `parts`, where count * parts is below kDividerLimit
-  u32 tile_rows;         // of a warp, kRowsTile at most; part_divider divides by row_units then
+  Divider part_divider;  // by parts * group, where pieces are fewer than kDividerLimit; plain rows
+                         // by parts, narrow ones by row_units
+  u32 tile_rows;         // of a warp, kRowsTile at most
   u64 read_low;          // the operand that is read lies in [read_low, read_high)
   u64 read_high;
+  Divider group_divider;
+  u32 group;
+  Divider unit_divider;  // by the 16-byte units of a part
+  u32 op;
+  u32 element;         // of the table
+  u32 packed_element;  // of the packed operand: f16 or bf16 beside an f32 table, or the same
 };
-static_assert(sizeof(RowsArgs) == 144, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(RowsArgs, index_bytes) == 64, "as above");
-static_assert(__builtin_offsetof(RowsArgs, row_units) == 104, "as above");
-static_assert(__builtin_offsetof(RowsArgs, part_divider) == 112, "as above");
+static_assert(sizeof(RowsArgs) == 208, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(RowsArgs, index_bytes) == 88, "as above");
+static_assert(__builtin_offsetof(RowsArgs, row_units) == 128, "as above");
+static_assert(__builtin_offsetof(RowsArgs, group_divider) == 168, "as above");
 
-/// Bytes that the ring keeps beside a stage's pieces: the row number of each, for the stores.
+/// Bytes that the ring keeps beside a stage's pieces: the row number of each and its weight, for
+/// the stores.
 TW_KERNEL_HD constexpr u32 rows_note_bytes(u32 stage_pieces) {
-  return (stage_pieces * 8 + 127) / 128 * 128;
+  return (stage_pieces * 12 + 127) / 128 * 128;
 }
 
 }  // namespace tw

@@ -5,22 +5,40 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/parts/rows.h"
+#include "base/dtype.hpp"
+#include "base/float_formats.hpp"
+#include "kernels/parts/row_schedule.h"
+#include "kernels/parts/row_steps.h"
 
 namespace tw {
 
-/// The row of the table that index i names, or -1.
-inline i64 named_row(const RowsArgs& args, i64 i) {
-  const auto* at = reinterpret_cast<const uint8_t*>(args.index) + i * args.index_bytes;
-  i64 row = 0;
-  if (args.index_bytes == 8) {
-    std::memcpy(&row, at, 8);
-  } else {
-    int32_t narrow;
-    std::memcpy(&narrow, at, 4);
-    row = narrow;
+/// A number of the indices' type, sign-extended.
+inline i64 host_index(u64 address, u32 index_bytes, i64 i) {
+  const auto* at = reinterpret_cast<const uint8_t*>(address) + i * index_bytes;
+  if (index_bytes == 8) {
+    i64 wide;
+    std::memcpy(&wide, at, 8);
+    return wide;
   }
-  return row >= 0 && row < args.table_rows ? row : -1;
+  int32_t narrow;
+  std::memcpy(&narrow, at, 4);
+  return narrow;
+}
+
+inline i64 run_count(const RowsArgs& args) {
+  if (args.count_at == 0) return args.count;
+  return clamped_count(host_index(args.count_at, args.index_bytes, 0), args.count);
+}
+
+/// The row of the table that index number i names and may write, or -1.
+inline i64 named_row(const RowsArgs& args, i64 i) {
+  const i64 row = checked_row(host_index(args.index, args.index_bytes, i), args.table_rows);
+  if (args.winners == 0 || row < 0) return row;
+  return reinterpret_cast<const uint32_t*>(args.winners)[row] == static_cast<u64>(i) ? row : -1;
+}
+
+inline float index_weight(const RowsArgs& args, i64 i) {
+  return args.weights == 0 ? 1.0f : reinterpret_cast<const float*>(args.weights)[i];
 }
 
 inline u64 table_row_address(const RowsArgs& args, i64 row) {
@@ -30,27 +48,54 @@ inline u64 packed_row_address(const RowsArgs& args, i64 i) {
   return args.packed + static_cast<u64>(i * args.packed_pitch);
 }
 
+/// The type that arithmetic on an element is of.
+inline DType element_dtype(u32 element) {
+  constexpr DType kTypes[] = {DType::U8,  DType::F32, DType::F16, DType::BF16, DType::F64,
+                              DType::U32, DType::I32, DType::U64, DType::I64};
+  return kTypes[element];
+}
+inline u32 element_bytes(u32 element) {
+  return static_cast<u32>(dtype_bytes(element_dtype(element)));
+}
+
+/// Element `number` at an address as f32, and back: of f32, f16 and bf16.
+inline float read_number(u64 address, u32 element, u64 number) {
+  if (element == kElementF32) {
+    float value;
+    std::memcpy(&value, reinterpret_cast<const uint8_t*>(address) + number * 4, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, reinterpret_cast<const uint8_t*>(address) + number * 2, 2);
+  return element == kElementF16 ? f16_to_float(bits) : bf16_to_float(bits);
+}
+inline void write_number(u64 address, u32 element, u64 number, float value) {
+  if (element == kElementF32) {
+    std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 4, &value, 4);
+    return;
+  }
+  const uint16_t bits = element == kElementF16 ? float_to_f16(value) : float_to_bf16(value);
+  std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 2, &bits, 2);
+}
+
 /// The stages of a bulk row, as its warps take them: piece `first` and `pieces` of them.
 template <class Stage>
 void for_each_stage(const RowsArgs& args, Stage stage) {
-  const i64 total = args.count * args.parts;
-  for (i64 first = 0; first < total; first += args.stage_pieces)
-    stage(first, total - first < args.stage_pieces ? total - first : i64{args.stage_pieces});
+  const u64 total = total_pieces(args, run_count(args));
+  for (u64 first = 0; first < total; first += args.stage_pieces)
+    stage(first,
+          total - first < args.stage_pieces ? static_cast<u32>(total - first) : args.stage_pieces);
 }
 
-/// A piece: of which row, where in it, how long, and where in the stage.
-struct HostPiece {
-  i64 i;
-  u64 offset;
-  u32 bytes;
-  u32 shared;
-};
-inline HostPiece host_piece(const RowsArgs& args, i64 first, i64 slot) {
-  const i64 i = (first + slot) / args.parts;
-  const u32 part = static_cast<u32>((first + slot) % args.parts);
-  return {i, static_cast<u64>(part) * args.part_bytes,
-          part + 1 == args.parts ? args.last_bytes : args.part_bytes,
-          static_cast<u32>(slot) * args.part_bytes};
+/// Counts the indices that name no row, for both families.
+inline void count_outside(const OutsideArgs& args) {
+  const i64 indices = run_count(args.rows) * args.rows.group;
+  u64 outside = 0;
+  for (i64 i = 0; i < indices; ++i) {
+    const i64 index = host_index(args.rows.index, args.rows.index_bytes, i);
+    outside += checked_row(index, args.rows.table_rows) < 0 ? 1 : 0;
+  }
+  *reinterpret_cast<u64*>(args.counter) += outside;
 }
 
 }  // namespace tw

@@ -2,28 +2,89 @@
 // Emits the scatter rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/parts/row_narrow.cuh"
+#include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
 #include "kernels/scatter/scatter_bulk.cuh"
+#include "kernels/scatter/scatter_order.cuh"
+#include "kernels/scatter/scatter_reduce.cuh"
+#include "kernels/scatter/scatter_segment.cuh"
+#include "kernels/scatter/scatter_sorted.cuh"
+#include "kernels/scatter/scatter_winners.cuh"
 
-#define TW_SCATTER_BULK(feature, shard, symbol)                                \
-  TW_EMIT(                                                                     \
-      feature, shard,                                                          \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32) \
+#define TW_SCATTER_BULK(feature, shard, symbol)                                   \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_bulk(args); })
 #define TW_SCATTER_SHIFT(feature, shard, symbol)                             \
   TW_EMIT(                                                                   \
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_shift<false>(args); })
-#define TW_SCATTER_PLAIN(feature, shard, symbol)                          \
-  TW_EMIT(                                                                \
-      feature, shard,                                                     \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads) \
-          symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_plain<false>(args); })
 #define TW_SCATTER_NARROW(feature, shard, symbol)                            \
   TW_EMIT(                                                                   \
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_narrow<false>(args); })
+#define TW_SCATTER_PLAIN(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_plain<false>(args); })
+#define TW_SCATTER_BULK_REDUCE(feature, shard, symbol)                            \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_bulk_reduce(args); })
+#define TW_SCATTER_REDUCE(feature, shard, symbol)                            \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_reduce(args); })
+#define TW_SCATTER_SORTED(feature, shard, symbol)                            \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
+          symbol(const __grid_constant__ tw::SortedArgs args) { tw::scatter_sorted(args); })
+#define TW_SCATTER_CLEAR(feature, shard, symbol)                                     \
+  TW_EMIT(                                                                           \
+      feature, shard,                                                                \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) symbol( \
+          const __grid_constant__ tw::ScatterArgs args) { tw::scatter_winners<false>(args); })
+#define TW_SCATTER_MARK(feature, shard, symbol)                                      \
+  TW_EMIT(                                                                           \
+      feature, shard,                                                                \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) symbol( \
+          const __grid_constant__ tw::ScatterArgs args) { tw::scatter_winners<true>(args); })
+#define TW_SCATTER_COUNT(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::OrderArgs args) { tw::scatter_count(args); })
+#define TW_SCATTER_SCAN(feature, shard, symbol)                             \
+  TW_EMIT(                                                                  \
+      feature, shard,                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsScanThreads, 1) \
+          symbol(const __grid_constant__ tw::OrderArgs args) { tw::scatter_scan(args); })
+#define TW_SCATTER_PLACE(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::OrderArgs args) { tw::scatter_place(args); })
+#define TW_SCATTER_SEGMENT(feature, shard, symbol)                                   \
+  TW_EMIT(                                                                           \
+      feature, shard,                                                                \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) symbol( \
+          const __grid_constant__ tw::OrderArgs args) { tw::scatter_segments<false>(args); })
+#define TW_SCATTER_JOIN(feature, shard, symbol)                                      \
+  TW_EMIT(                                                                           \
+      feature, shard,                                                                \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) symbol( \
+          const __grid_constant__ tw::OrderArgs args) { tw::scatter_segments<true>(args); })
+#define TW_SCATTER_OUTSIDE(feature, shard, symbol)                           \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
+          symbol(const __grid_constant__ tw::OutsideArgs args) { tw::rows_outside(args); })
 #include "kernels/scatter/kernels.inc"

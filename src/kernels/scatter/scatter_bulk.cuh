@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scatter by bulk loads from the packed side into a warp's ring, and per-row bulk stores.
+// Scatter by bulk loads from the packed side into a warp's ring, and per-row bulk stores or
+// reductions; rows with weights are multiplied in shared memory.
 
+#include "kernels/parts/row_arithmetic.cuh"
 #include "kernels/parts/row_ring.cuh"
+#include "kernels/scatter/reduce_dispatch.cuh"
 #include "kernels/scatter/scatter.h"
 
 namespace tw {
 
+template <bool kReduce>
 struct ScatterMover : RowPieces {
+  static constexpr bool kWeights = kReduce;
   u64 step = 0;
   explicit __device__ __forceinline__ ScatterMover(const ScatterArgs& a) : RowPieces(a) {}
-
-  // Row numbers lie behind the stage's pieces; each is written and read by the same lane.
-  __device__ __forceinline__ u32 note(u32 stage, u32 slot) const {
-    return stage + args.stage_bytes + slot * 8;
-  }
 
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {
     u32 bytes = 0;
 #pragma unroll
     for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
-      const Piece p = piece(item, k);
-      if (p.slot < args.stage_pieces)
-        ptx::shared_store<8>(note(stage, p.slot), static_cast<u64>(next_row[k]));
-      if (next_row[k] != kNoRow) bytes += p.bytes;
+      if (slot(k) < args.stage_pieces) {
+        // Each is written and read by the same lane.
+        ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
+        if constexpr (kReduce)
+          ptx::shared_store<4>(weight_note(stage, slot(k)), __float_as_uint(next_weight[k]));
+      }
+      if (next_row[k] != kNoRow) bytes += piece(item, k).bytes;
     }
     bytes = __reduce_add_sync(0xffffffffu, bytes);
-    if (args.dense && bytes != 0) bytes = dense_bytes(item);
+    if (args.dense && bytes != 0) bytes = pieces_of(item) * args.part_bytes;
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, bytes);
       if (args.dense && bytes != 0) ptx::load_bulk(stage, dense_address(item), bytes, barrier);
@@ -37,28 +40,44 @@ struct ScatterMover : RowPieces {
 #pragma unroll
       for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
         if (next_row[k] == kNoRow) continue;
-        const Piece p = piece(item, k);
-        ptx::load_bulk(stage + p.slot * args.part_bytes, packed_address(p), p.bytes, barrier);
+        const RowPiece p = piece(item, k);
+        ptx::load_bulk(stage + slot(k) * args.part_bytes, packed_address(p), p.bytes, barrier);
       }
     }
-    fetch(item + step);
+    fetch<kWeights>(item + step);
   }
 
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
+    if constexpr (kReduce) {
+      if (args.weights != 0) {
+        __syncwarp();
+        sum_stage(args, stage, weight_note(stage, 0), pieces_of(item));
+        ptx::fence_async_shared();
+        __syncwarp();
+      }
+    }
 #pragma unroll
     for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
-      const Piece p = piece(item, k);
+      const RowPiece p = piece(item, k);
       if (p.bytes == 0) continue;
-      const i64 row = static_cast<i64>(ptx::shared_load<8>(note(stage, p.slot)));
-      if (row != kNoRow)
-        ptx::store_bulk(table_address(row, p), stage + p.slot * args.part_bytes, p.bytes);
+      const i64 row = static_cast<i64>(ptx::shared_load<8>(row_note(stage, slot(k))));
+      if (row == kNoRow) continue;
+      const u32 from = stage + slot(k) * args.part_bytes;
+      if constexpr (kReduce)
+        reduce_bulk(args.op, args.element, table_address(row, p), from, p.bytes);
+      else
+        ptx::store_bulk(table_address(row, p), from, p.bytes);
     }
   }
 };
 
 __device__ __forceinline__ void scatter_bulk(const ScatterArgs& args) {
-  run_row_ring<ScatterMover>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
+  run_row_ring<ScatterMover<false>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
+}
+
+__device__ __forceinline__ void scatter_bulk_reduce(const ScatterArgs& args) {
+  run_row_ring<ScatterMover<true>>(args, args.stage_bytes + rows_note_bytes(args.stage_pieces));
 }
 
 }  // namespace tw

@@ -7,15 +7,23 @@
 namespace tw {
 namespace {
 
-#define TW_SCATTER_BULK(feature, shard, symbol) \
-  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsMaxRingWarps * 32, kRowsBulk)
-#define TW_SCATTER_SHIFT(feature, shard, symbol) \
-  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsShift)
-#define TW_SCATTER_PLAIN(feature, shard, symbol) \
-  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsPlain)
-
-#define TW_SCATTER_NARROW(feature, shard, symbol) \
-  TW_TABLE_ROW(scatter, feature, shard, symbol, kRowsPlainThreads, kRowsNarrow)
+#define TW_SCATTER(feature, shard, symbol, threads, variant) \
+  TW_TABLE_ROW(scatter, feature, shard, symbol, threads, variant)
+#define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
+#define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
+#define TW_SCATTER_NARROW(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsNarrow)
+#define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsPlain)
+#define TW_SCATTER_BULK_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulkReduce)
+#define TW_SCATTER_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsReduce)
+#define TW_SCATTER_SORTED(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSorted)
+#define TW_SCATTER_OUTSIDE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
+#define TW_SCATTER_CLEAR(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsClear)
+#define TW_SCATTER_MARK(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsMark)
+#define TW_SCATTER_COUNT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsCount)
+#define TW_SCATTER_SCAN(...) TW_SCATTER(__VA_ARGS__, kRowsScanThreads, kRowsScan)
+#define TW_SCATTER_PLACE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsPlace)
+#define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSegment)
+#define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsJoin)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/scatter/kernels.inc"

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Reductions in global memory: bulk ones out of shared memory, and those of a thread's registers.
+
+#include "kernels/ptx/unit.cuh"
+
+namespace tw::ptx {
+
+// `bytes` and both addresses are multiples of 16.
+#define TW_BULK_REDUCE(name, suffix)                                                      \
+  __device__ __forceinline__ void reduce_bulk_##name(u64 global, u32 shared, u32 bytes) { \
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." suffix             \
+                 " [%0], [%1], %2;" ::"l"(global),                                        \
+                 "r"(shared), "r"(bytes)                                                  \
+                 : "memory");                                                             \
+  }
+TW_BULK_REDUCE(add_f32, "add.f32")
+TW_BULK_REDUCE(add_f64, "add.f64")
+TW_BULK_REDUCE(add_f16, "add.noftz.f16")
+TW_BULK_REDUCE(add_bf16, "add.noftz.bf16")
+TW_BULK_REDUCE(add_u32, "add.u32")
+TW_BULK_REDUCE(add_u64, "add.u64")
+TW_BULK_REDUCE(min_f16, "min.f16")
+TW_BULK_REDUCE(min_bf16, "min.bf16")
+TW_BULK_REDUCE(min_u32, "min.u32")
+TW_BULK_REDUCE(min_s32, "min.s32")
+TW_BULK_REDUCE(min_u64, "min.u64")
+TW_BULK_REDUCE(min_s64, "min.s64")
+TW_BULK_REDUCE(max_f16, "max.f16")
+TW_BULK_REDUCE(max_bf16, "max.bf16")
+TW_BULK_REDUCE(max_u32, "max.u32")
+TW_BULK_REDUCE(max_s32, "max.s32")
+TW_BULK_REDUCE(max_u64, "max.u64")
+TW_BULK_REDUCE(max_s64, "max.s64")
+#undef TW_BULK_REDUCE
+
+// One element.
+#define TW_REDUCE(name, suffix, type, constraint)                                               \
+  __device__ __forceinline__ void reduce_##name(u64 global, type value) {                       \
+    asm volatile("red.relaxed.gpu.global." suffix " [%0], %1;" ::"l"(global), constraint(value) \
+                 : "memory");                                                                   \
+  }
+TW_REDUCE(add_f32, "add.f32", float, "f")
+TW_REDUCE(add_f64, "add.f64", double, "d")
+TW_REDUCE(add_f16, "add.noftz.f16", unsigned short, "h")
+TW_REDUCE(add_bf16, "add.noftz.bf16", unsigned short, "h")
+TW_REDUCE(add_u32, "add.u32", u32, "r")
+TW_REDUCE(add_u64, "add.u64", u64, "l")
+TW_REDUCE(min_u32, "min.u32", u32, "r")
+TW_REDUCE(min_s32, "min.s32", i32, "r")
+TW_REDUCE(min_u64, "min.u64", u64, "l")
+TW_REDUCE(min_s64, "min.s64", i64, "l")
+TW_REDUCE(max_u32, "max.u32", u32, "r")
+TW_REDUCE(max_s32, "max.s32", i32, "r")
+TW_REDUCE(max_u64, "max.u64", u64, "l")
+TW_REDUCE(max_s64, "max.s64", i64, "l")
+#undef TW_REDUCE
+
+/// Sixteen bytes of elements; the address is a multiple of 16.
+__device__ __forceinline__ void reduce_add_v4_f32(u64 global, const float (&v)[4]) {
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(global), "f"(v[0]),
+               "f"(v[1]), "f"(v[2]), "f"(v[3])
+               : "memory");
+}
+__device__ __forceinline__ void reduce_add_v4_f16x2(u64 global, uint4 v) {
+  asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(global),
+               "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
+__device__ __forceinline__ void reduce_add_v4_bf16x2(u64 global, uint4 v) {
+  asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};" ::"l"(global),
+               "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
+
+/// Replaces the bits at `global` if they are `expected`; what was there.
+__device__ __forceinline__ unsigned short compare_swap(u64 global, unsigned short expected,
+                                                       unsigned short desired) {
+  unsigned short old;
+  asm volatile("atom.relaxed.gpu.global.cas.b16 %0, [%1], %2, %3;"
+               : "=h"(old)
+               : "l"(global), "h"(expected), "h"(desired)
+               : "memory");
+  return old;
+}
+__device__ __forceinline__ u32 compare_swap(u64 global, u32 expected, u32 desired) {
+  u32 old;
+  asm volatile("atom.relaxed.gpu.global.cas.b32 %0, [%1], %2, %3;"
+               : "=r"(old)
+               : "l"(global), "r"(expected), "r"(desired)
+               : "memory");
+  return old;
+}
+__device__ __forceinline__ u64 compare_swap(u64 global, u64 expected, u64 desired) {
+  u64 old;
+  asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(old)
+               : "l"(global), "l"(expected), "l"(desired)
+               : "memory");
+  return old;
+}
+
+}  // namespace tw::ptx

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From an operation and an element type, which are the launch's, to the instruction. Branches are
+// uniform.
+
+#include "kernels/parts/rows.h"
+#include "kernels/ptx/reduce.cuh"
+
+namespace tw {
+
+/// An operation on an element type as one number.
+TW_KERNEL_HD constexpr u32 reduction_of(u32 op, u32 element) {
+  return op * 16 + element;
+}
+
+/// The reductions that bulk copies have.
+__device__ __forceinline__ void reduce_bulk(u32 op, u32 element, u64 global, u32 shared,
+                                            u32 bytes) {
+  switch (reduction_of(op, element)) {
+    case reduction_of(kReduceAdd, kElementF32):
+      return ptx::reduce_bulk_add_f32(global, shared, bytes);
+    case reduction_of(kReduceAdd, kElementF64):
+      return ptx::reduce_bulk_add_f64(global, shared, bytes);
+    case reduction_of(kReduceAdd, kElementF16):
+      return ptx::reduce_bulk_add_f16(global, shared, bytes);
+    case reduction_of(kReduceAdd, kElementBF16):
+      return ptx::reduce_bulk_add_bf16(global, shared, bytes);
+    case reduction_of(kReduceAdd, kElementU32):
+    case reduction_of(kReduceAdd, kElementI32):  // the same bits
+      return ptx::reduce_bulk_add_u32(global, shared, bytes);
+    case reduction_of(kReduceAdd, kElementU64):
+    case reduction_of(kReduceAdd, kElementI64):
+      return ptx::reduce_bulk_add_u64(global, shared, bytes);
+#define TW_MIN_MAX(element, name)                              \
+  case reduction_of(kReduceMin, element):                      \
+    return ptx::reduce_bulk_min_##name(global, shared, bytes); \
+  case reduction_of(kReduceMax, element):                      \
+    return ptx::reduce_bulk_max_##name(global, shared, bytes);
+      TW_MIN_MAX(kElementF16, f16)
+      TW_MIN_MAX(kElementBF16, bf16)
+      TW_MIN_MAX(kElementU32, u32)
+      TW_MIN_MAX(kElementI32, s32)
+      TW_MIN_MAX(kElementU64, u64)
+      TW_MIN_MAX(kElementI64, s64)
+#undef TW_MIN_MAX
+    default:
+      return;
+  }
+}
+
+}  // namespace tw

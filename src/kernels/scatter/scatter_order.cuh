@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A stable sort of index numbers by the rows that they name: passes of eight bits, each of three
+// kernels. Blocks count their digits, one block turns the counts into places, blocks move their
+// indices there. Nothing depends on which block runs when.
+
+#include "kernels/parts/row_index.cuh"
+#include "kernels/scatter/scatter.h"
+
+namespace tw {
+
+inline constexpr u32 kSortWarps = kRowsPlainThreads / 32;
+inline constexpr u32 kSortWarpItems = kSortBlockItems / kSortWarps;
+
+struct SortedIndex {
+  u32 number;
+  u32 digit;  // kSortDigits: there is none
+};
+
+__device__ __forceinline__ SortedIndex sorted_index(const OrderArgs& args, i64 count, u64 at) {
+  if (at >= static_cast<u64>(count)) return {0, kSortDigits};
+  const u32 number =
+      args.from == 0 ? static_cast<u32>(at) : ptx::load_unit_cached<4>(args.from + at * 4);
+  const u64 key = sort_key(named_row(args.rows, number), args.rows.table_rows);
+  return {number, static_cast<u32>(key >> args.shift) % kSortDigits};
+}
+
+/// Lanes below this one with the same digit, and whether this is the first of all.
+struct DigitPeers {
+  u32 before;
+  u32 all;
+};
+__device__ __forceinline__ DigitPeers digit_peers(u32 digit) {
+  const u32 peers = __match_any_sync(0xffffffffu, digit);
+  const u32 lower = (1u << ptx::lane_id()) - 1;
+  return {static_cast<u32>(__popc(peers & lower)), static_cast<u32>(__popc(peers))};
+}
+
+/// Counts the digits of the warp's share of the block's indices.
+__device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count,
+                                           u32 (&counts)[kSortDigits]) {
+  for (u32 digit = ptx::lane_id(); digit < kSortDigits; digit += 32) counts[digit] = 0;
+  __syncwarp();
+  const u64 first =
+      static_cast<u64>(blockIdx.x) * kSortBlockItems + threadIdx.x / 32 * kSortWarpItems;
+  for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
+    const SortedIndex index = sorted_index(args, count, first + k);
+    const DigitPeers peers = digit_peers(index.digit);
+    if (peers.before == 0 && index.digit < kSortDigits) counts[index.digit] += peers.all;
+    __syncwarp();
+  }
+}
+
+__device__ __forceinline__ void scatter_count(const OrderArgs& args) {
+  __shared__ u32 counts[kSortWarps][kSortDigits];
+  count_warp(args, run_count(args.rows), counts[threadIdx.x / 32]);
+  __syncthreads();
+  u32 sum = 0;
+#pragma unroll
+  for (u32 warp = 0; warp < kSortWarps; ++warp) sum += counts[warp][threadIdx.x];
+  ptx::store_unit<4>(args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + blockIdx.x) * 4,
+                     sum);
+}
+
+/// One block: counts to the number of indices before each, digit by digit.
+__device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
+  __shared__ u32 of_warp[kRowsScanThreads / 32];
+  auto* digits = reinterpret_cast<u32*>(args.digits);
+  const u64 total = static_cast<u64>(args.blocks) * kSortDigits;
+  const u32 lane = ptx::lane_id();
+  const u32 warp = threadIdx.x / 32;
+  u32 before = 0;
+  for (u64 base = 0; base < total; base += kRowsScanThreads) {
+    const u64 at = base + threadIdx.x;
+    const u32 own = at < total ? digits[at] : 0;
+    u32 sum = own;
+#pragma unroll
+    for (u32 step = 1; step < 32; step *= 2) {
+      const u32 lower = __shfl_up_sync(0xffffffffu, sum, step);
+      if (lane >= step) sum += lower;
+    }
+    __syncthreads();  // the round before has read of_warp
+    if (lane == 31) of_warp[warp] = sum;
+    __syncthreads();
+    u32 warps_before = 0;
+    u32 round = 0;
+    for (u32 w = 0; w < kRowsScanThreads / 32; ++w) {
+      if (w < warp) warps_before += of_warp[w];
+      round += of_warp[w];
+    }
+    if (at < total) digits[at] = before + warps_before + sum - own;
+    before += round;
+  }
+}
+
+__device__ __forceinline__ void scatter_place(const OrderArgs& args) {
+  __shared__ u32 counts[kSortWarps][kSortDigits];
+  const i64 count = run_count(args.rows);
+  const u32 warp = threadIdx.x / 32;
+  count_warp(args, count, counts[warp]);
+  __syncthreads();
+  // From counts to where each warp's first index of a digit goes.
+  u32 place = ptx::load_unit_cached<4>(
+      args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + blockIdx.x) * 4);
+#pragma unroll
+  for (u32 w = 0; w < kSortWarps; ++w) {
+    const u32 own = counts[w][threadIdx.x];
+    counts[w][threadIdx.x] = place;
+    place += own;
+  }
+  __syncthreads();
+  const u64 first = static_cast<u64>(blockIdx.x) * kSortBlockItems + warp * kSortWarpItems;
+  for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
+    const SortedIndex index = sorted_index(args, count, first + k);
+    const DigitPeers peers = digit_peers(index.digit);
+    const bool real = index.digit < kSortDigits;
+    u32 to = 0;
+    if (real) to = counts[warp][index.digit] + peers.before;
+    __syncwarp();
+    if (real && peers.before == 0) counts[warp][index.digit] += peers.all;
+    __syncwarp();
+    if (real) ptx::store_unit<4>(args.to + static_cast<u64>(to) * 4, index.number);
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Of all indices that name a row, the last: two passes over the indices, whose result the kernels
+// that move rows look at.
+
+#include "kernels/parts/row_index.cuh"
+#include "kernels/scatter/scatter.h"
+
+namespace tw {
+
+template <bool kMark>
+__device__ __forceinline__ void scatter_winners(const ScatterArgs& args) {
+  const u64 count = static_cast<u64>(run_count(args));
+  const u64 step = static_cast<u64>(gridDim.x) * kRowsPlainThreads;
+  for (u64 i = static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x; i < count;
+       i += step) {
+    const i64 row = checked_row(load_index(args.index, args.index_bytes, i), args.table_rows);
+    if (row < 0) continue;
+    auto* winner = reinterpret_cast<u32*>(args.winners) + row;
+    if (kMark)
+      atomicMax(winner, static_cast<u32>(i));
+    else
+      *winner = 0;
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers that each method is launched with, and its grid.
+#include <algorithm>
+#include <bit>
+
+#include "base/checked.hpp"
+#include "kernels/parts/realign.h"
+#include "ops/rows.hpp"
+
+namespace tw {
+namespace {
+
+// Blocks of plain loads and stores on one SM, and what a thread of them moves at once.
+constexpr uint32_t kPlainBlocks = 5;
+constexpr uint32_t kPlainItemsOfThread = 4;
+constexpr uint32_t kNarrowBlocks = 3;
+constexpr uint32_t kSortedBlocks = 3;
+constexpr uint32_t kStepBlocks = 8;
+
+Divider divider(int64_t divisor) {
+  return make_divider(static_cast<u32>(divisor));
+}
+
+}  // namespace
+
+// Where the packed operand's columns that the table has begin.
+uint64_t RowsPlan::inner_packed(uint64_t packed) const {
+  return packed + static_cast<uint64_t>(problem_.lead_bytes);
+}
+
+uint32_t RowsPlan::plain_unit(uint64_t table, uint64_t packed) const {
+  uint32_t unit = std::min({alignment_of(table), alignment_of(inner_packed(packed)),
+                            alignment_of(static_cast<uint64_t>(problem_.column_bytes)),
+                            alignment_of(static_cast<uint64_t>(problem_.inner_bytes))});
+  if (problem_.desc.table_rows > 1)
+    unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem_.table_pitch)));
+  if (problem_.desc.count > 1)
+    unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem_.packed_pitch)));
+  return unit;
+}
+
+// Of the packed operand, for arithmetic: 16 bytes, or one element. Sixteen bytes of f16 or bf16
+// become 32 of an f32 table, which is added to in pieces of 16.
+uint32_t RowsPlan::number_unit(uint64_t table, uint64_t packed) const {
+  const RowsProblem& p = problem_;
+  const auto element = static_cast<uint32_t>(p.packed_element_bytes);
+  uint32_t unit = std::min({alignment_of(table), alignment_of(inner_packed(packed)),
+                            alignment_of(static_cast<uint64_t>(p.column_bytes)),
+                            alignment_of(static_cast<uint64_t>(p.row_bytes))});
+  if (p.desc.table_rows > 1)
+    unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.table_pitch)));
+  if (p.desc.count > 1) unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.packed_pitch)));
+  return unit == 16 ? 16 : element;
+}
+
+void RowsPlan::fill_bulk(RowsArgs* args) const {
+  const RowsDesc& d = problem_.desc;
+  const int64_t row = problem_.inner_bytes;
+  const int64_t group = d.group;
+  const int64_t warps =
+      int64_t{usable_sms(*device(), d.max_sms)} * std::max(1u, d.blocks) * ring_.warps;
+  const int64_t count = std::max<int64_t>(d.count, 1);
+  // A row in even parts of which a stage holds a group; smaller ones where there would be fewer
+  // than warps.
+  int64_t part = std::min<int64_t>(row, ring_.stage_bytes / group / 16 * 16);
+  while (part >= 1024 && count < ceil_div(warps, ceil_div(row, part))) part /= 2;
+  const int64_t parts = ceil_div(row, round_up(part, 16));
+  args->part_bytes = static_cast<u32>(round_up(ceil_div(row, parts), 16));
+  args->parts = static_cast<u32>(ceil_div(row, args->part_bytes));
+  args->last_bytes = static_cast<u32>(row - int64_t{args->parts - 1} * args->part_bytes);
+  args->part_divider = divider(int64_t{args->parts} * group);
+  args->group_divider = divider(group);
+  args->unit_divider = divider(args->part_bytes / 16);
+  // Whole groups of pieces; as many as fit, or as leave some for every warp.
+  const int64_t most =
+      d.stage_pieces == 0 ? kRowsMaxStagePieces : std::min(d.stage_pieces, kRowsMaxStagePieces);
+  const int64_t fit = std::min<int64_t>(ring_.stage_bytes / args->part_bytes, most) / group;
+  const int64_t items = count * args->parts;
+  const int64_t fair = items >= warps * fit ? fit : ceil_div(items, warps);
+  args->stage_pieces =
+      static_cast<u32>(std::clamp<int64_t>(fair, 1, std::max<int64_t>(fit, 1)) * group);
+  args->stage_bytes = ring_.stage_bytes;
+  args->stages = ring_.stages;
+  args->dense = args->parts == 1 && problem_.packed_pitch == row;
+}
+
+void RowsPlan::fill_plain(RowsArgs* args, uint32_t unit) const {
+  args->unit_bytes = unit;
+  args->row_units = args->row_bytes / unit;
+  const uint64_t count = static_cast<uint64_t>(std::max<int64_t>(problem_.desc.count, 1));
+  // Parts are counted in 31 bits where a row has several: then a whole block serves one.
+  for (const u64 most : {u64{32}, u64{kRowsPlainThreads}}) {
+    args->lanes = static_cast<u32>(std::bit_ceil(std::min<u64>(args->row_units, most)));
+    args->parts = static_cast<u32>((args->row_units + args->lanes - 1) / args->lanes);
+    if (args->parts == 1 || count < kDividerLimit / args->parts) break;
+  }
+  args->part_divider = make_divider(args->parts);
+}
+
+void RowsPlan::fill_narrow(RowsArgs* args) const {
+  args->row_units = args->row_bytes / args->unit_bytes;
+  args->part_divider = make_divider(static_cast<u32>(args->row_units));
+  const int64_t sms = usable_sms(*device(), problem_.desc.max_sms);
+  const int64_t warps = sms * kNarrowBlocks * (kRowsPlainThreads / 32);
+  // Whole tiles where there are rows for all warps.
+  const int64_t count = std::max<int64_t>(problem_.desc.count, 1);
+  args->tile_rows = static_cast<u32>(std::clamp<int64_t>(ceil_div(count, warps), 1, kRowsTile));
+}
+
+void RowsPlan::fill_shift(RowsArgs* args) const {
+  args->lanes = 1;
+  args->parts = static_cast<u32>(most_pieces(args->row_bytes));
+  args->part_divider = make_divider(args->parts);
+}
+
+void RowsPlan::fill_sorted(RowsLaunch* launch) const {
+  SortedArgs& sorted = launch->sorted;
+  launch->bytes = sizeof sorted;
+  const u64 units = sorted.rows.row_bytes / sorted.rows.unit_bytes;
+  sorted.units = static_cast<u32>(units);
+  sorted.lanes = static_cast<u32>(std::clamp<u64>(std::bit_ceil(units), 2, 32));
+  const int64_t tiles = ceil_div(std::max<int64_t>(problem_.desc.count, 1), int64_t{kRowsSortTile});
+  // Tiles are split along the rows where there are fewer than blocks.
+  const int64_t blocks = int64_t{usable_sms(*device(), problem_.desc.max_sms)} * kSortedBlocks;
+  const int64_t most = ceil_div(static_cast<int64_t>(units), int64_t{sorted.lanes});
+  const int64_t parts = std::clamp<int64_t>(blocks / tiles, 1, most);
+  sorted.part_units = static_cast<u32>(ceil_div(most, parts)) * sorted.lanes;
+  sorted.parts =
+      static_cast<u32>(ceil_div(static_cast<int64_t>(units), int64_t{sorted.part_units}));
+  sorted.part_divider = make_divider(sorted.parts);
+}
+
+void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch* launch) const {
+  RowsArgs& args = launch->rows;
+  args.parts = 1;
+  switch (method) {
+    case kRowsBulk:
+    case kRowsSum:
+    case kRowsBulkReduce:
+      return fill_bulk(&args);
+    case kRowsShift:
+      return fill_shift(&args);
+    case kRowsNarrow:
+      args.unit_bytes = plain_unit(table, packed);
+      return fill_narrow(&args);
+    case kRowsSumPlain:
+      return fill_plain(&args, number_unit(table, packed));
+    case kRowsReduce:
+      return fill_plain(&args, static_cast<uint32_t>(problem_.element_bytes));
+    case kRowsSorted:
+      args.unit_bytes = number_unit(table, packed);
+      return fill_sorted(launch);
+    default:
+      return fill_plain(&args, plain_unit(table, packed));
+  }
+}
+
+LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
+  const RowsArgs& args = launch.rows;
+  const RowsDesc& d = problem_.desc;
+  const uint64_t sms = usable_sms(*device(), d.max_sms);
+  const PreparedKernel& kernel = kernels_[method];
+  const auto count = static_cast<uint64_t>(args.count);
+  const bool ring = kernel.dynamic_smem_bytes != 0;
+  const uint32_t threads = ring ? ring_.warps * 32 : static_cast<uint32_t>(kernel.row->threads);
+  uint64_t items = count * args.parts;
+  uint64_t of_block = 1;
+  uint64_t room = sms * kPlainBlocks;
+  if (ring) {
+    items *= args.group;
+    of_block = args.stage_pieces;
+    room = sms * std::max(1u, d.blocks);
+  } else if (method == kRowsNarrow) {
+    of_block = uint64_t{args.tile_rows} * (threads / 32);
+    room = sms * kNarrowBlocks;
+  } else if (method == kRowsSorted) {
+    items = (count + kRowsSortTile - 1) / kRowsSortTile * launch.sorted.parts;
+    room = sms * kSortedBlocks;
+  } else {
+    of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
+  }
+  LaunchConfig config;
+  config.grid[0] =
+      static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));
+  config.block[0] = threads;
+  config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
+  return config;
+}
+
+LaunchConfig RowsPlan::step_config(uint32_t variant, uint64_t items, uint64_t of_block) const {
+  const uint64_t room = uint64_t{usable_sms(*device(), problem_.desc.max_sms)} * kStepBlocks;
+  LaunchConfig config;
+  config.grid[0] =
+      static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));
+  config.block[0] = static_cast<uint32_t>(kernels_[variant].row->threads);
+  return config;
+}
+
+}  // namespace tw

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which methods serve which rows, and why others do not.
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "ops/rows.hpp"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kMinBulkRow = 96;     // below this plain loads do better than a bulk copy a row
+constexpr int64_t kMinShiftRow = 32;    // below this realigning in registers does not pay
+constexpr int64_t kMaxNarrowRow = 512;  // a warp's tile of longer rows is too much for one warp
+constexpr int64_t kMinPart = 512;       // bytes of the least part of a row
+
+bool is_multiple_of_16(int64_t value) {
+  return value % 16 == 0;
+}
+
+}  // namespace
+
+void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
+  const RowsProblem& p = problem_;
+  uint32_t* next = methods;
+  if (op() == Op::gather && p.is_sum()) {
+    *next++ = kRowsSum;
+    *next++ = kRowsSumPlain;
+    return;
+  }
+  if (p.desc.reduction != kReduceNone) {
+    const bool number =
+        p.element == kElementF32 || p.element == kElementF16 || p.element == kElementBF16;
+    *next++ = kRowsBulkReduce;
+    *next++ = number && p.desc.reduction == kReduceAdd ? kRowsSorted : kRowsReduce;
+    return;
+  }
+  if (p.inner_bytes >= kMinBulkRow) *next++ = kRowsBulk;
+  *next++ = kRowsNarrow;
+  if (p.inner_bytes < kMinBulkRow) *next++ = kRowsBulk;
+  *next++ = kRowsShift;
+  *next++ = kRowsPlain;
+}
+
+const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t packed) const {
+  const RowsProblem& p = problem_;
+  const RowsDesc& d = p.desc;
+  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
+  if (p.inner_bytes < 16 || !is_multiple_of_16(p.inner_bytes))
+    return "the rows' bytes are no multiple of 16";
+  if (d.table_rows > 1 && !is_multiple_of_16(p.table_pitch))
+    return "the table's pitch is no multiple of 16 bytes";
+  if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
+    return "the packed operand's pitch is no multiple of 16 bytes";
+  if ((table + static_cast<uint64_t>(p.column_bytes)) % 16 != 0)
+    return "the window's address in the table is no multiple of 16";
+  if (inner_packed(packed) % 16 != 0) return "the packed operand's address is no multiple of 16";
+  // Pieces are counted in 31 bits where a row has several.
+  const int64_t parts = ceil_div(p.inner_bytes, kMinPart);
+  if ((parts > 1 || d.group > 1) &&
+      d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
+    return "the rows have 2^31 parts or more";
+  if (d.group > kRowsMaxStagePieces / 2 || d.group * 16 > ring_.stage_bytes)
+    return "a stage of the ring does not hold a group";
+  if (method != kRowsBulkReduce) return nullptr;
+  if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
+  if (p.flag(kRowsAccumulateF32)) return "bulk reductions round every addend";
+  if (d.reduction != kReduceAdd && (p.element == kElementF32 || p.element == kElementF64))
+    return "bulk reductions have no minimum and maximum of f32 and f64";
+  return nullptr;
+}
+
+const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) const {
+  const RowsProblem& p = problem_;
+  if ((p.desc.methods & 1u << method) == 0) return "it is not among the methods allowed";
+  switch (method) {
+    case kRowsBulk:
+    case kRowsSum:
+    case kRowsBulkReduce:
+      return bulk_refusal(method, table, packed);
+    case kRowsNarrow:
+      if (p.inner_bytes > kMaxNarrowRow) return "rows are longer than 512 bytes";
+      // Units below 16 bytes are better put together from realigned loads.
+      if (p.inner_bytes >= kMinShiftRow && plain_unit(table, packed) < 16 &&
+          (p.desc.methods & 1u << kRowsShift) != 0)
+        return "rows do not begin and end at multiples of 16 bytes";
+      return nullptr;
+    case kRowsShift:
+      if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
+      if (plain_unit(table, packed) == 16 && (p.desc.methods & 1u << kRowsPlain) != 0)
+        return "rows need no realigning";
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+uint32_t RowsPlan::choose(uint64_t table, uint64_t packed) const {
+  for (const uint32_t method : methods_)
+    if (method != 0 && !refusal(method, table, packed)) return method;
+  return 0;
+}
+
+}  // namespace tw
