@@ -11,6 +11,7 @@ namespace {
 tw_rows_desc default_desc() {
   tw_rows_desc desc{};
   desc.index_dtype = TW_DTYPE_I32;
+  desc.group = 1;
   return desc;
 }
 
@@ -33,6 +34,11 @@ RowsDesc convert(const tw_rows_desc& from) {
   to.columns = from.columns;
   to.count = from.count;
   to.packed_pitch = from.packed_pitch;
+  to.packed_dtype = static_cast<DType>(from.packed_dtype);
+  to.reduction = from.reduction;
+  to.flags = from.flags;
+  to.table_columns = from.table_columns;
+  to.group = from.group == 0 ? 1 : from.group;
   return to;
 }
 
@@ -42,6 +48,7 @@ tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan*
     TW_TRY(usable(device, "device"));
     tw_rows_desc ours = default_desc();
     TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(check_reserved("desc", ours.reserved));
     std::unique_ptr<Plan> made;
     TW_TRY(RowsPlan::create(device->value, op, convert(ours), &made));
     *plan = new tw_plan{std::move(made)};
@@ -55,8 +62,15 @@ tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* 
     tw_rows_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
     TW_TRY(check_reserved("args", ours.reserved));
-    const RowsRun run{
-        .table = ours.table, .index = ours.index, .packed = ours.packed, .count = ours.count};
+    const RowsRun run{.table = ours.table,
+                      .index = ours.index,
+                      .packed = ours.packed,
+                      .count = ours.count,
+                      .weights = ours.weights,
+                      .device_count = ours.device_count,
+                      .outside = ours.outside,
+                      .workspace = ours.workspace,
+                      .workspace_bytes = ours.workspace_bytes};
     return static_cast<const RowsPlan&>(*plan->value).run(*stream->value, run);
   });
 }

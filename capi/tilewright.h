@@ -1839,22 +1839,58 @@ typedef struct tw_prefetch_args {
   uint64_t src;         /**< device address */
 } tw_prefetch_args;
 
+/** What a scatter does with an element of the table that it names. */
+typedef int32_t tw_reduction;
+enum {
+  TW_REDUCE_NONE = 0, /**< it is replaced */
+  TW_REDUCE_ADD = 1,  /**< the packed element is added, rounded to nearest even */
+  TW_REDUCE_MIN = 2,  /**< the lesser stays; of a NaN and a number the number */
+  TW_REDUCE_MAX = 3   /**< the greater stays; likewise */
+};
+
+/** Options of gather and scatter: bits of tw_rows_desc.flags. */
+enum {
+  /** Scatter without reduction: of several i that name one row the highest writes it, whole. Costs
+   *  two passes over the indices and a workspace of 4 bytes for each row of the table. */
+  TW_SCATTER_LAST_WINS = 1,
+  /** Reductions: equal inputs give equal bits. Integer sums, minima and maxima always do. For sums
+   *  of f32, f16 and bf16 it costs a sort of the indices (three kernels for each 8 bits of
+   *  table_rows) and a workspace; equal rows are then summed in f32 in the order of i, in fixed
+   *  segments, and rounded once. Not for f64 sums. */
+  TW_SCATTER_DETERMINISTIC = 2,
+  /** Each row is multiplied by its weight, an f32 number for each index, where it is moved: f32,
+   *  f16 and bf16, in gathers and in scatters that add. */
+  TW_ROWS_WEIGHTS = 4,
+  /** Sums of f16 and bf16: rows that several of 128 neighbouring indices name are summed in f32
+   *  before they are rounded and added. Without it every addend is rounded: bf16 256 + 1 is 256. */
+  TW_ROWS_ACCUMULATE_F32 = 8
+};
+
 /** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]; an index
- *  outside the table gives zeros. Scatter: the other way; an index outside the table writes
- *  nothing, and where several i name one row each element comes from one of them. */
+ *  outside the table gives zeros, and so does a column outside it. With `group` k above 1 row i is
+ *  the sum of rows index[i k] to index[i k + k - 1], in that order, in f32. Scatter: the other way;
+ *  an index or a column outside the table writes nothing, and where several i name one row each
+ *  element comes whole from one of them, or from all of them with a reduction. Reductions are of
+ *  f32, f16, bf16, f64, u32, i32, u64 and i64. */
 typedef struct tw_rows_desc {
   uint32_t struct_size;      /**< set by the init function */
-  tw_dtype dtype;            /**< any type; alone its size matters */
+  tw_dtype dtype;            /**< any type; its size alone matters where nothing is computed */
   tw_dtype index_dtype;      /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
   int64_t table_rows;        /**< rows of the table */
-  int64_t table_pitch;       /**< elements between rows of the table; 0: column + columns */
-  int64_t column;            /**< first column, 0 or more */
+  int64_t table_pitch;       /**< elements between rows of the table; 0: packed */
+  int64_t column;            /**< first column; negative for a gather with table_columns alone */
   int64_t columns;           /**< elements of a row that are moved */
-  int64_t count;             /**< indices of a run, at most */
+  int64_t count;             /**< rows of the packed operand in a run, at most */
   int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
   uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
   uint32_t max_sms;          /**< upper bound of SMs to use; 0: all */
+  tw_dtype packed_dtype;     /**< 0: dtype; f16 or bf16 may be added to an f32 table */
+  tw_reduction reduction;    /**< of a scatter */
+  uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
+  uint32_t reserved;         /**< 0 */
+  int64_t table_columns;     /**< of the table, for windows that hang over it; 0: none does */
+  int64_t group;             /**< rows that a gather sums into one, 2^20 at most; 0 and 1: none */
 } tw_rows_desc;
 
 /** Addresses of a gather's or scatter's run. */
@@ -1864,7 +1900,15 @@ typedef struct tw_rows_args {
   uint64_t table;       /**< device address of row 0, column 0 */
   uint64_t index;       /**< aligned to its type */
   uint64_t packed;      /**< destination of a gather, source of a scatter */
-  int64_t count;        /**< indices of this run; -1: the plan's */
+  int64_t count;        /**< rows of the packed operand in this run; -1: the plan's */
+  uint64_t weights;     /**< with TW_ROWS_WEIGHTS: f32, one for each index; else 0 */
+  /** Where the device finds the number of rows, of the indices' type, when the run executes; what
+   *  lies outside 0 to count counts as the nearer of the two. 0: the number is count. */
+  uint64_t device_count;
+  /** A 64-bit device word to which the number of indices outside the table is added; 0: none. */
+  uint64_t outside;
+  uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
 
 /** Order of a matrix in memory. */
@@ -1961,7 +2005,7 @@ TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args);
-/** As tw_copy_desc_init(): i32 indices. @param[out] desc not NULL.
+/** As tw_copy_desc_init(): i32 indices, group 1. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
@@ -2009,21 +2053,26 @@ TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_pref
 
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+ *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
-/** Enqueues a gather of rows. @param plan from tw_gather_plan(). @param stream of the same device.
+/** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
+ *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP operands overlap.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
-/** Plans a scatter of rows. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+/** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
-/** Enqueues a scatter of rows. @param plan from tw_scatter_plan(). @param stream of the same
+/** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
+ *  @param plan from tw_scatter_plan(). @param stream of the same
  *  device. @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
  *  @retval TW_ERROR_OVERLAP operands overlap.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
