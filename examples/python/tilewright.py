@@ -42,11 +42,12 @@ SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_1
 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0
 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 MAX_RANK=8
-ROW_MAJOR=0 COLUMN_MAJOR=1
+REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2
+ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 ROW_MAJOR=0 COLUMN_MAJOR=1
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
-tw_swizzle tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_order
+tw_swizzle tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_reduction tw_order
 """
 _STRUCTS = """
 tw_error_info u32:struct_size tw_status:status i32:driver_result i32:index char*:argument
@@ -81,8 +82,10 @@ tw_prefetch_desc u32:struct_size tw_dtype:dtype i64:rows i64:columns i64:pitch u
 tw_prefetch_args u32:struct_size u32:reserved u64:src
 tw_rows_desc u32:struct_size tw_dtype:dtype tw_dtype:index_dtype u32:table_alignment i64:table_rows
   i64:table_pitch i64:column i64:columns i64:count i64:packed_pitch u32:packed_alignment
-  u32:max_sms
-tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:count
+  u32:max_sms tw_dtype:packed_dtype tw_reduction:reduction u32:flags u32:reserved i64:table_columns
+  i64:group
+tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:count u64:weights
+  u64:device_count u64:outside u64:workspace u64:workspace_bytes
 tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order tw_order:b_order
   tw_order:d_order i64:m i64:n i64:k i64:lda i64:ldb i64:ldc i64:ldd u32:a_alignment
   u32:b_alignment u32:c_alignment u32:d_alignment u32:max_sms u32:reserved

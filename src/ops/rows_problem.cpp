@@ -143,9 +143,10 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
         "dtype is %s: weights, groups, f32 sums and mixed types are of f32, f16 and bf16",
         dtype_name(d.dtype));
   if (has(kRowsDeterministic) && add && element == kElementF64)
-    return fail(Code::ERROR_UNSUPPORTED,
-                {.argument = "flags", .rule = "rows_deterministic", .got = d.flags},
-                "deterministic sums are of f32, f16, bf16 and integers: f64 sums have none");
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        {.argument = "flags", .rule = "rows_deterministic", .got = d.flags},
+        "flags ask for deterministic sums: they are of f32, f16, bf16 and integers, not of f64");
   if (d.packed_dtype == d.dtype) return {};
   const uint32_t packed = element_of(d.packed_dtype);
   if (op == Op::scatter && add && element == kElementF32 &&

@@ -47,6 +47,8 @@ static void inits(void) {
   EQUAL(desc.index_dtype, TW_DTYPE_I32);
   EQUAL(desc.column, 0);
   EQUAL(desc.table_pitch, 0);
+  EQUAL(desc.group, 1);
+  EQUAL(desc.flags, 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_rows_args_init(&args));
   EQUAL(args.struct_size, sizeof args);
@@ -198,6 +200,142 @@ static void runs(void) {
   close_setup(&s);
 }
 
+/* What each operation may be asked for beside moving rows, and what it refuses. */
+static void options(void) {
+  setup s = open_setup();
+  tw_plan *plan = NULL;
+  for (size_t o = 0; o < COUNT(kOps); ++o) {
+    const make_plan plans = kOps[o].plan;
+    const int gather = kOps[o].op == TW_OP_GATHER;
+    tw_rows_desc desc;
+#define TAKES(change)                  \
+  do {                                 \
+    desc = rows_desc();                \
+    change;                            \
+    plan = NULL;                       \
+    OK(plans(s.device, &desc, &plan)); \
+    CHECK(plan != NULL);               \
+    tw_plan_destroy(plan);             \
+  } while (0)
+#define BAD(status, argument, change)                           \
+  do {                                                          \
+    desc = rows_desc();                                         \
+    change;                                                     \
+    plan = (tw_plan *)&plan;                                    \
+    FAILS((status), (argument), plans(s.device, &desc, &plan)); \
+    CHECK(plan == NULL);                                        \
+  } while (0)
+    BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved = 1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "reduction", desc.reduction = 4);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "reduction", desc.reduction = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 1u << 20);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = INT64_MAX);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table_columns", desc.table_columns = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "packed_dtype", desc.packed_dtype = 12345);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "table_pitch", desc.table_columns = kPitch + 1);
+    TAKES(desc.group = 0);
+    TAKES(desc.table_columns = kColumn + kColumns - 3); /* hangs over */
+    TAKES(desc.table_columns = kColumn - 3);            /* lies beside the table */
+    if (gather) {
+      TAKES((desc.column = -5, desc.table_columns = kPitch));
+      TAKES(desc.flags = TW_ROWS_WEIGHTS);
+      TAKES((desc.flags = TW_ROWS_WEIGHTS, desc.group = 3));
+      TAKES(desc.group = 300);
+      BAD(TW_ERROR_INVALID_ARGUMENT, "reduction", desc.reduction = TW_REDUCE_ADD);
+      BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = TW_SCATTER_LAST_WINS);
+      BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = TW_SCATTER_DETERMINISTIC);
+      BAD(TW_ERROR_UNSUPPORTED, "dtype", (desc.dtype = TW_DTYPE_I32, desc.group = 2));
+      BAD(TW_ERROR_UNSUPPORTED, "dtype", (desc.dtype = TW_DTYPE_U8, desc.flags = TW_ROWS_WEIGHTS));
+      BAD(TW_ERROR_UNSUPPORTED, "packed_dtype", desc.packed_dtype = TW_DTYPE_BF16);
+    } else {
+      TAKES(desc.flags = TW_SCATTER_LAST_WINS);
+      TAKES(desc.reduction = TW_REDUCE_MAX);
+      TAKES((desc.reduction = TW_REDUCE_ADD, desc.packed_dtype = TW_DTYPE_BF16));
+      TAKES((desc.reduction = TW_REDUCE_ADD, desc.flags = TW_SCATTER_DETERMINISTIC));
+      TAKES((desc.reduction = TW_REDUCE_MIN, desc.dtype = TW_DTYPE_I64,
+             desc.flags = TW_SCATTER_DETERMINISTIC));
+      TAKES(
+          (desc.reduction = TW_REDUCE_ADD, desc.flags = TW_ROWS_WEIGHTS | TW_ROWS_ACCUMULATE_F32));
+      BAD(TW_ERROR_INVALID_ARGUMENT, "column", (desc.column = -5, desc.table_columns = kPitch));
+      BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = 2);
+      BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = TW_ROWS_WEIGHTS);
+      BAD(TW_ERROR_INVALID_ARGUMENT, "flags",
+          (desc.reduction = TW_REDUCE_ADD, desc.flags = TW_SCATTER_LAST_WINS));
+      BAD(TW_ERROR_INVALID_ARGUMENT, "flags",
+          (desc.reduction = TW_REDUCE_MIN, desc.flags = TW_ROWS_WEIGHTS));
+      BAD(TW_ERROR_UNSUPPORTED, "dtype",
+          (desc.reduction = TW_REDUCE_ADD, desc.dtype = TW_DTYPE_U8));
+      BAD(TW_ERROR_UNSUPPORTED, "dtype",
+          (desc.reduction = TW_REDUCE_ADD, desc.dtype = TW_DTYPE_TF32));
+      BAD(TW_ERROR_UNSUPPORTED, "flags",
+          (desc.reduction = TW_REDUCE_ADD, desc.dtype = TW_DTYPE_F64,
+           desc.flags = TW_SCATTER_DETERMINISTIC));
+      BAD(TW_ERROR_UNSUPPORTED, "packed_dtype",
+          (desc.reduction = TW_REDUCE_MIN, desc.packed_dtype = TW_DTYPE_BF16));
+      BAD(TW_ERROR_UNSUPPORTED, "count",
+          (desc.count = INT64_C(1) << 31, desc.flags = TW_SCATTER_LAST_WINS));
+    }
+#undef TAKES
+#undef BAD
+  }
+  close_setup(&s);
+}
+
+/* Operands that a plan has because of its options. */
+static void option_operands(void) {
+  setup s = open_setup();
+  tw_rows_desc desc = rows_desc();
+  tw_rows_args args, bad;
+  tw_plan *plan = NULL;
+  tw_plan_info info;
+  int32_t index[kCount];
+  const uint64_t room = allocated(&s, 1 << 17);
+  make_indices(index);
+  desc.reduction = TW_REDUCE_ADD;
+  desc.flags = TW_ROWS_WEIGHTS | TW_SCATTER_DETERMINISTIC;
+  NEED(tw_scatter_plan(s.device, &desc, &plan));
+  describes_itself(plan, TW_OP_SCATTER);
+  info.struct_size = sizeof info;
+  OK(tw_plan_get_info(plan, &info));
+  CHECK(info.workspace_bytes > 0 && info.workspace_bytes < 1 << 15);
+  OK(tw_rows_args_init(&args));
+  args.index = uploaded(&s, index, sizeof index);
+  args.table = room;
+  args.packed = room + (1 << 15);
+  args.weights = room + (1 << 16);
+  args.outside = args.weights + 4096;
+  args.device_count = args.outside + 8;
+  args.workspace = room + (1 << 16) + (1 << 15);
+  args.workspace_bytes = info.workspace_bytes;
+#define BAD(status, argument, change)                                  \
+  do {                                                                 \
+    bad = args;                                                        \
+    change;                                                            \
+    FAILS((status), (argument), tw_scatter_run(plan, s.stream, &bad)); \
+  } while (0)
+  BAD(TW_ERROR_INVALID_ARGUMENT, "weights", bad.weights = 0);
+  BAD(TW_ERROR_MISALIGNED, "weights", bad.weights += 2);
+  BAD(TW_ERROR_OVERLAP, "weights", bad.weights = bad.table);
+  BAD(TW_ERROR_MISALIGNED, "outside", bad.outside += 4);
+  BAD(TW_ERROR_MISALIGNED, "device_count", bad.device_count += 2);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
+  BAD(TW_ERROR_MISALIGNED, "workspace", bad.workspace += 16);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "workspace_bytes", bad.workspace_bytes -= 1);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.packed);
+#undef BAD
+  OK(tw_memset(s.stream, room, 0, 1 << 17));
+  OK(tw_scatter_run(plan, s.stream, &args));
+  OK(tw_stream_synchronize(s.stream));
+  tw_plan_destroy(plan);
+
+  desc = rows_desc();
+  NEED(tw_gather_plan(s.device, &desc, &plan));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "weights", tw_gather_run(plan, s.stream, &args));
+  tw_plan_destroy(plan);
+  close_setup(&s);
+}
+
 static void after_the_device(void) {
   for (size_t o = 0; o < COUNT(kOps); ++o) {
     setup s = open_setup();
@@ -218,6 +356,8 @@ int main(int argc, char **argv) {
   RUN(inits);
   RUN(descriptions);
   RUN(runs);
+  RUN(options);
+  RUN(option_operands);
   RUN(after_the_device);
   return harness_end();
 }

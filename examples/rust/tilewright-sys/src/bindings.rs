@@ -15,6 +15,7 @@ pub type tw_l2_promotion = i32;
 pub type tw_oob_fill = i32;
 pub type tw_tensor_map_kind = i32;
 pub type tw_op = i32;
+pub type tw_reduction = i32;
 pub type tw_order = i32;
 
 pub const TW_VERSION_MAJOR: u32 = 0;
@@ -124,6 +125,14 @@ pub const TW_OP_GATHER: tw_op = 3;
 pub const TW_OP_SCATTER: tw_op = 4;
 pub const TW_OP_GEMM: tw_op = 5;
 pub const TW_MAX_RANK: i32 = 8;
+pub const TW_REDUCE_NONE: tw_reduction = 0;
+pub const TW_REDUCE_ADD: tw_reduction = 1;
+pub const TW_REDUCE_MIN: tw_reduction = 2;
+pub const TW_REDUCE_MAX: tw_reduction = 3;
+pub const TW_SCATTER_LAST_WINS: tw_reduction = 1;
+pub const TW_SCATTER_DETERMINISTIC: tw_reduction = 2;
+pub const TW_ROWS_WEIGHTS: tw_reduction = 4;
+pub const TW_ROWS_ACCUMULATE_F32: tw_reduction = 8;
 pub const TW_ROW_MAJOR: tw_order = 0;
 pub const TW_COLUMN_MAJOR: tw_order = 1;
 
@@ -359,6 +368,12 @@ pub struct tw_rows_desc {
     pub packed_pitch: i64,
     pub packed_alignment: u32,
     pub max_sms: u32,
+    pub packed_dtype: tw_dtype,
+    pub reduction: tw_reduction,
+    pub flags: u32,
+    pub reserved: u32,
+    pub table_columns: i64,
+    pub group: i64,
 }
 
 #[repr(C)]
@@ -370,6 +385,11 @@ pub struct tw_rows_args {
     pub index: u64,
     pub packed: u64,
     pub count: i64,
+    pub weights: u64,
+    pub device_count: u64,
+    pub outside: u64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
 }
 
 #[repr(C)]
@@ -1300,14 +1320,16 @@ mod layouts {
     );
 
     layout!(
-        tw_rows_desc, 72, 8, struct_size: 0, dtype: 4, index_dtype: 8, table_alignment: 12,
+        tw_rows_desc, 104, 8, struct_size: 0, dtype: 4, index_dtype: 8, table_alignment: 12,
         table_rows: 16, table_pitch: 24, column: 32, columns: 40, count: 48, packed_pitch: 56,
-        packed_alignment: 64, max_sms: 68
+        packed_alignment: 64, max_sms: 68, packed_dtype: 72, reduction: 76, flags: 80, reserved:
+        84, table_columns: 88, group: 96
     );
 
     layout!(
-        tw_rows_args, 40, 8, struct_size: 0, reserved: 4, table: 8, index: 16, packed: 24,
-        count: 32
+        tw_rows_args, 80, 8, struct_size: 0, reserved: 4, table: 8, index: 16, packed: 24,
+        count: 32, weights: 40, device_count: 48, outside: 56, workspace: 64, workspace_bytes:
+        72
     );
 
     layout!(
