@@ -51,6 +51,14 @@ GemmCase case_for(const GemmChoice& choice, uint64_t seed) {
   return c;
 }
 
+// As many tiles as asked for, one after the other along a dimension.
+void tiles_in_a_row(const GemmChoice& choice, int64_t tiles, GemmDesc* desc) {
+  const bool turned = choice.has(kGemmTransposed);
+  desc->m = choice.row->tile[turned ? 1 : 0] * (turned ? 1 : tiles) - 3;
+  desc->n = choice.row->tile[turned ? 0 : 1] * (turned ? tiles : 1) - 5;
+  set_pitches(choice, 0, desc);
+}
+
 const GemmPlan& forced(const GemmLab& lab, const GemmCase& c, const GemmChoice& choice,
                        std::unique_ptr<Plan>* plan) {
   TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, plan));
@@ -130,10 +138,9 @@ TEST_CASE("gemm: right on 1, 16 and 131 SMs") {
       if (choice.cluster() > sms) continue;
       GemmCase c = case_for(choice, ++seed);
       c.desc.max_sms = sms;
-      // A split's clusters have one tile each: as many as there is room for.
-      if (choice.has(kGemmSplit)) c.desc.m = c.desc.n = sms < 32 ? 64 : 200;
-      if (choice.has(kGemmSplit)) set_pitches(choice, 0, &c.desc);
       INFO(gemm_choice_text(choice) << ": " << describe(c));
+      // A split's clusters have one tile each: as many as there is room for.
+      if (choice.has(kGemmSplit)) tiles_in_a_row(choice, sms / choice.cluster(), &c.desc);
       std::unique_ptr<Plan> plan;
       const GemmPlan& gemm = forced(*lab, c, choice, &plan);
       const PlanInfo info = plan->info();
