@@ -2,6 +2,7 @@
 // All choices that can serve a problem, and their order.
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "base/checked.hpp"
 #include "ops/gemm_select.hpp"
@@ -20,6 +21,30 @@ int64_t gemm_rung(int64_t m) {
 }
 
 namespace {
+
+constexpr Order kOrderROW = Order::row;
+constexpr Order kOrderCOLUMN = Order::column;
+
+// A row of gemm_measured.inc.
+struct MeasuredRow {
+  DType in, out;
+  Order a_order, b_order;
+  int64_t m, n, k;
+  const char* symbol;
+  uint32_t split;
+  double microseconds;
+};
+
+constexpr MeasuredRow kMeasured[] = {
+#define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
+  {DType::in, DType::out, kOrder##a, kOrder##b, m, n, k, #symbol, split, us},
+#include "ops/gemm_measured.inc"
+#undef TW_GEMM_MEASURED
+    {}};
+
+// The chip that gemm_measured.inc was measured on.
+constexpr std::string_view kMeasuredChip = "NVIDIA H200";
+constexpr uint32_t kMeasuredSms = 132;
 
 bool types_fit(const KernelRow& row, const GemmDesc& desc) {
   return row.feature == feature::host ||
@@ -85,28 +110,53 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
         std::remove_if(choices_.begin(), choices_.end(),
                        [&](const GemmChoice& c) { return c.through_maps() && !half(c); }),
         choices_.end());
-  if (!tuning) return;
-  for (const GemmTuned& entry : tuning->find(gemm_tuning_key(device, problem)))
-    if (std::find(choices_.begin(), choices_.end(), entry.candidate.choice) != choices_.end())
-      measured_.emplace_back(entry.m, entry.candidate);
+  if (tuning)
+    for (const GemmTuned& entry : tuning->find(gemm_tuning_key(device, problem)))
+      add_measured(&tuned_, entry.m, entry.candidate.choice, entry.candidate.nanoseconds);
+  if (device.info().name == kMeasuredChip && sms_ == kMeasuredSms) add_known();
 }
 
-// The choice that was measured closest above m rows; of several in one step the one of most rows.
-bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
-  if (measured_.empty()) return false;
+// A choice that cannot serve the problem is left out.
+void GemmRanking::add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
+                               double nanoseconds) {
+  if (std::find(choices_.begin(), choices_.end(), choice) != choices_.end())
+    list->push_back({gemm_rung(m), list == &known_, choice, nanoseconds});
+}
+
+void GemmRanking::add_known() {
+  const GemmDesc& d = problem_.desc;
+  if (problem_.swapped || d.accumulator != DType::F32) return;
+  for (const MeasuredRow& row : kMeasured) {
+    if (!row.symbol || row.n != d.n || row.k != d.k || row.in != d.ab_dtype ||
+        row.out != d.d_dtype || row.a_order != d.a_order || row.b_order != d.b_order)
+      continue;
+    for (const GemmChoice& choice : choices_)
+      if (choice.split == row.split && std::string_view(choice.row->symbol) == row.symbol)
+        add_measured(&known_, row.m, choice, row.microseconds * 1e3);
+  }
+}
+
+// The choice that was measured closest above m rows; of several in one step the last.
+bool GemmRanking::measured(const std::vector<Measured>& list, int64_t m, GemmCandidate* out) const {
+  if (list.empty()) return false;
   GemmProblem at = problem_;
   at.set_rows(gemm_rung(m));
   int64_t found = 0;  // the step of the choice in *out
-  for (const auto& [rows, candidate] : measured_) {
-    if (!gemm_tuning_serves(rows, m) || (found != 0 && gemm_rung(rows) != found)) continue;
-    const GemmProblem seen = gemm_seen_by(candidate.choice, at);
-    if (!gemm_has_room(candidate.choice, seen)) continue;
-    found = gemm_rung(rows);
-    *out = gemm_candidate(candidate.choice, seen, sms_);
-    out->nanoseconds = candidate.nanoseconds;
+  for (const Measured& one : list) {
+    if (!one.serves(m) || (found != 0 && one.rung > found)) continue;
+    const GemmProblem seen = gemm_seen_by(one.choice, at);
+    if (!gemm_has_room(one.choice, seen)) continue;
+    found = one.rung;
+    *out = gemm_candidate(one.choice, seen, sms_);
+    out->nanoseconds = one.nanoseconds;
     out->measured = true;
   }
   return found != 0;
+}
+
+// What the caller measured goes before what is known of the chip.
+bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
+  return measured(tuned_, m, out) || measured(known_, m, out);
 }
 
 // Calls take(choice, problem as it sees it, nanoseconds) for every choice that has room for m rows.

@@ -86,10 +86,15 @@ int64_t gemm_rung(int64_t m);
 /// Plain rows are small: blocks that share an SM.
 inline constexpr uint32_t kGemmPlainBlocks = 4;
 
+/// Whether a choice measured at `measured` rows serves runs of `m` rows: those of its step of m,
+/// and an eighth fewer.
+bool gemm_tuning_serves(int64_t measured, int64_t m);
+
 /// All choices that can serve a problem, to be ranked for any number of rows m.
 class GemmRanking {
  public:
-  /// `problem` as gemm_problem() makes it. Measured choices go before the model's.
+  /// `problem` as gemm_problem() makes it. Measured choices, the caller's and then those of
+  /// gemm_measured.inc, go before the model's.
   GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning = nullptr);
 
   /// For m rows, the best first; equal ones in the table's order. A measured choice is the first.
@@ -103,13 +108,28 @@ class GemmRanking {
   GemmCandidate best(int64_t m, bool maps_too) const;
   template <class Take>
   void each(int64_t m, Take take) const;
+  // A choice that was measured for the step of m that ends at `rung`. One for a named shape is for
+  // that step alone; where the caller measured, it serves some fewer rows too.
+  struct Measured {
+    bool serves(int64_t m) const {
+      return named ? gemm_rung(m) == rung : gemm_tuning_serves(rung, m);
+    }
+    int64_t rung;
+    bool named;
+    GemmChoice choice;
+    double nanoseconds;
+  };
+  void add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
+                    double nanoseconds);
+  void add_known();
+  bool measured(const std::vector<Measured>& list, int64_t m, GemmCandidate* out) const;
   bool measured(int64_t m, GemmCandidate* out) const;
 
   GemmProblem problem_;
   uint32_t sms_;
   std::vector<GemmChoice> choices_;
-  // Measured choices that can serve, by the m they were measured at.
-  std::vector<std::pair<int64_t, GemmCandidate>> measured_;
+  std::vector<Measured> tuned_;  // by the caller
+  std::vector<Measured> known_;  // of gemm_measured.inc
 };
 
 }  // namespace tw

@@ -58,8 +58,4 @@ class GemmTuning {
   std::vector<GemmTuned> entries_;  // in the order of their arrival
 };
 
-/// Whether a choice measured at `measured` rows serves runs of `m` rows: those of its step of m
-/// (see gemm_rung), and an eighth fewer.
-bool gemm_tuning_serves(int64_t measured, int64_t m);
-
 }  // namespace tw

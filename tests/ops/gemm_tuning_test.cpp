@@ -148,6 +148,44 @@ TEST_CASE("plans follow measured choices, for the chip and the shape that were m
   }
 }
 
+TEST_CASE("rows of gemm_measured.inc name kernels that serve their shapes, and plans follow them") {
+  struct Row {
+    DType in, out;
+    Order a_order, b_order;
+    int64_t m, n, k;
+    const char* text;
+    uint32_t split;
+  };
+  constexpr Order orderROW = Order::row, orderCOLUMN = Order::column;
+  const Row rows[] = {
+#define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
+  {DType::in, DType::out, order##a, order##b, m, n, k, #symbol, split},
+#include "ops/gemm_measured.inc"
+#undef TW_GEMM_MEASURED
+      {}};
+  const auto chip = hopper(132, "NVIDIA H200");
+  for (const Row& row : rows) {
+    if (!row.text) break;
+    GemmDesc desc = gemm_desc(row.m, row.n, row.k);
+    desc.ab_dtype = row.in;
+    desc.d_dtype = row.out;
+    desc.a_order = row.a_order;
+    desc.b_order = row.b_order;
+    std::string text = row.text;
+    if (row.split > 1) text += "/" + std::to_string(row.split);
+    INFO(text << " for " << row.m << " " << row.n << " " << row.k);
+    CHECK(kernel_of(chip, desc, GemmTuning()) == text);
+    // With fewer SMs, or by another order of the caller's, it does not count.
+    GemmTuning tuning;
+    const std::string other =
+        gemm_choice_text(GemmRanking(*chip, gemm_problem_of(desc)).at(row.m)[1].choice);
+    GemmTuned entry{gemm_tuning_key(*chip, gemm_problem_of(desc)), row.m, {}};
+    REQUIRE(parse_gemm_choice("candidate", other.c_str(), &entry.candidate.choice).ok());
+    tuning.add(entry);
+    CHECK(kernel_of(chip, desc, tuning) == other);
+  }
+}
+
 namespace {
 
 struct Tuned {

@@ -23,12 +23,12 @@ struct PaperLaunch {
 
 class PaperDevice final : public Device {
  public:
-  PaperDevice(FeatureMask features, int32_t sms) {
+  PaperDevice(FeatureMask features, int32_t sms, const char* name = "paper") {
     info_.kind = DeviceKind::cuda;
     info_.compute_major = 9;
     info_.features = features;
     info_.sm_count = sms;
-    info_.name = "paper";
+    info_.name = name;
   }
 
   std::vector<PaperLaunch> launches;
@@ -130,8 +130,8 @@ inline Status PaperDevice::prepare(const KernelRow& row, uint32_t, std::unique_p
 
 inline constexpr FeatureMask kHopper = feature::tma | feature::mma | feature::wgmma;
 
-inline std::shared_ptr<PaperDevice> hopper(int32_t sms = 132) {
-  return std::make_shared<PaperDevice>(kHopper, sms);
+inline std::shared_ptr<PaperDevice> hopper(int32_t sms = 132, const char* name = "paper") {
+  return std::make_shared<PaperDevice>(kHopper, sms, name);
 }
 
 /// bf16, A row- and B column-major.
