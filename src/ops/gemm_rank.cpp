@@ -22,8 +22,8 @@ int64_t gemm_rung(int64_t m) {
 
 namespace {
 
-constexpr Order kOrderROW = Order::row;
-constexpr Order kOrderCOLUMN = Order::column;
+[[maybe_unused]] constexpr Order kOrderROW = Order::row;
+[[maybe_unused]] constexpr Order kOrderCOLUMN = Order::column;
 
 // A row of gemm_measured.inc.
 struct MeasuredRow {

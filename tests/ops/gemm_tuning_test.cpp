@@ -156,7 +156,7 @@ TEST_CASE("rows of gemm_measured.inc name kernels that serve their shapes, and p
     const char* text;
     uint32_t split;
   };
-  constexpr Order orderROW = Order::row, orderCOLUMN = Order::column;
+  [[maybe_unused]] constexpr Order orderROW = Order::row, orderCOLUMN = Order::column;
   const Row rows[] = {
 #define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
   {DType::in, DType::out, order##a, order##b, m, n, k, #symbol, split},
