@@ -184,12 +184,13 @@ GemmOutcome GemmLab::look(const GemmCase& c, const GemmOperands& at) {
   // Lines, and elements along them, that this run may write.
   const int64_t lines = row ? p.m : p.n;
   const int64_t along = row ? p.n : p.m;
+  const int64_t writable = d.d_padding_free ? d.ldd : along;
   TW_REQUIRE_OK(
       check_.against(p, region(4), region(5), at.d, by_m, by_n, slack_of(c), &outcome.verdict));
   uint64_t touched = 0;
   if (!c.in_place || c.run_m < 0)
     TW_REQUIRE_OK(check_.compare_poison(region(3), c.d_offset + at.d_bytes + 2 * kGuard,
-                                        at.d - region(3), along > 0 ? lines : 0, along * size,
+                                        at.d - region(3), along > 0 ? lines : 0, writable * size,
                                         d.ldd * size, kPoison));
   TW_REQUIRE_OK(check_.different(&touched));
   char text[160];

@@ -21,17 +21,29 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ["gemm/gemm_wgmma.cuh", "parts/epilogue.cuh", "parts/split.cuh"]
+FIRST = "gemm/gemm_wgmma.cuh"  # and what it includes of gemm/ and parts/
 # What must be missed, and what is tried beside it.
 NEEDED = ["mbarrier_wait", "fence_async_shared"]
 ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "mbarrier_init_fence"]
-SECONDS = 15  # of a mutant's run; then it hangs
+SECONDS = 10  # of a mutant's run; then it hangs
 
 
 def statements(text, names):
     """(begin, end) of each call of a function of ptx:: that stands as a statement."""
-    for match in re.finditer(r"\bptx::(%s)\b" % "|".join(names), text):
+    for match in re.finditer(r"\bptx::(%s)\b" % "|".join(names), text) if names else ():
         yield match.start(), text.index(";", match.end()) + 1
+
+
+def sources(kernels):
+    """Paths in the kernels' folder of the files that hold the kernel, each once."""
+    found, to_read = [], [FIRST]
+    while to_read:
+        file = to_read.pop(0)
+        found.append(file)
+        for name in re.findall(r'#include "kernels/((?:gemm|parts)/\w+\.cuh)"', (kernels / file).read_text()):
+            if name not in found + to_read:
+                to_read.append(name)
+    return found
 
 
 def table_rows(kernels):
@@ -65,8 +77,8 @@ def build(options):
     original = ROOT / "src" / "kernels"
     rows = few_rows(table_rows(original))
     mutants = [{"kind": "none", "file": "", "line": 0, "text": ""}]
-    for kind, names in (("needed", NEEDED), ("also", ALSO)):
-        for file in SOURCES:
+    for kind, names in (("needed", NEEDED), ("also", [] if options.needed else ALSO)):
+        for file in sources(original):
             text = (original / file).read_text()
             for begin, end in statements(text, names):
                 mutants.append({"kind": kind, "file": file, "line": text.count("\n", 0, begin) + 1,
@@ -134,6 +146,7 @@ def main():
     parts.add_argument("nvcc")
     parts.add_argument("out")
     parts.add_argument("--delays", action="store_true")
+    parts.add_argument("--needed", action="store_true", help="those alone that must be missed")
     parts = commands.add_parser("run")
     parts.add_argument("out")
     parts.add_argument("program")

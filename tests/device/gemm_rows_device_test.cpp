@@ -46,6 +46,7 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   c.beta = i % 2 ? 0.75f : 0.0f;
   c.in_place = i == 5;
   if (i == 5) c.desc.ldc = c.desc.ldd;
+  c.desc.d_padding_free = i == 2;
   if (i == 6) c.d_offset = static_cast<uint64_t>(dtype_bytes(c.desc.d_dtype));
   if (i == 7) c.run_m = c.desc.m - 5;
   c.plant_specials = i == 4;
