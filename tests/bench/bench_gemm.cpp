@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm against cuBLASLt on the shapes of gemm_sets.cpp.
 //   bench_gemm --set=SQ,KS [--shard=1/4] [--dtype=f16] [--mode=hot] [--rounds=15] [--json=FILE]
-//              [--min_m=512] [--shape=4096x4096x7168] [--seconds=280] [--peer_rounds=5]
-//              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self]
+//              [--min_m=512] [--shape=4096x4096x7168,...] [--seconds=280] [--peer_rounds=5]
+//              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
 //              [--cublaslt=/path/to/libcublasLt.so.13]
 // --all_candidates times each candidate that the model gives at most --within times its best;
-// --self races the plan against itself, which shows the noise.
+// --self races the plan against itself, which shows the noise. --profile launches each shape's plan
+// and peer once and times nothing; gemm_counters.py calls that under ncu.
 // A line a shape, then the classes that bars are stated for. gemm_table.py joins the JSON lines of
 // several runs. A run that must stop for --seconds says with which --skip the rest is measured.
 #include <algorithm>
@@ -29,8 +30,9 @@ struct Arguments {
   std::vector<std::string> sets = {"SQ"};
   int shard = 1, shards = 1;
   int64_t min_m = 0;
-  std::string shape;
+  std::vector<std::string> extents;  // those alone
   std::string cublaslt;
+  bool profile = false;
   FILE* json = nullptr;  // JSON lines go here, beside the table
   double seconds = 0;
   size_t skip = 0;
@@ -70,7 +72,7 @@ Arguments parse(int argc, char** argv) {
     else if (name == "--min_m")
       all.min_m = std::atoll(value.c_str());
     else if (name == "--shape")
-      all.shape = value;
+      all.extents = split_names(value);
     else if (name == "--cublaslt")
       all.cublaslt = value;
     else if (name == "--seconds")
@@ -82,6 +84,8 @@ Arguments parse(int argc, char** argv) {
               value.c_str());
     else if (name == "--candidate_seconds")
       all.race.candidate_seconds = std::atof(value.c_str());
+    else if (name == "--profile")
+      all.profile = true;
     else if (name == "--self")
       all.race.self = true;
     else if (name == "--within")
@@ -106,7 +110,9 @@ std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
     for (size_t i = 0; i < all.size(); ++i) {
       if (static_cast<int>(i) % arguments.shards != arguments.shard - 1) continue;
       if (all[i].m < arguments.min_m) continue;
-      if (!arguments.shape.empty() && extents(all[i]) != arguments.shape) continue;
+      if (!arguments.extents.empty() &&
+          std::count(arguments.extents.begin(), arguments.extents.end(), extents(all[i])) == 0)
+        continue;
       shapes.push_back(all[i]);
     }
   }
@@ -232,13 +238,19 @@ int main(int argc, char** argv) {
       GemmPeer::open(arguments.cublaslt, bench.allocate(GemmPeer::kWorkspaceBytes), &why);
   if (!peer) std::printf("# no cuBLASLt: %s\n", why.c_str());
   GemmRacer racer(bench, peer.get(), arguments.race);
+  const std::vector<GemmShape> shapes = wanted_shapes(arguments);
+  if (arguments.profile) {
+    for (const GemmShape& shape : shapes)
+      std::printf("%s %s %c%c %s\n", shape.set, extents(shape).c_str(), letter(shape.a_order),
+                  letter(shape.b_order), racer.launch_once(shape).c_str());
+    return 0;
+  }
   const Report report{arguments, racer.measured_peak() * 1e-6, bench.device()->info().sm_count};
   std::printf("# %s, %d SMs, cuBLASLt %zu at 8192^3: %.0f TFLOP/s; %s, medians of %d rounds\n",
               bench.device()->info().name.c_str(), report.sms, peer ? peer->version() : 0,
               report.peak * 1e-6, arguments.race.hot ? "back to back" : "L2 flushed",
               arguments.race.rounds);
   report.header();
-  const std::vector<GemmShape> shapes = wanted_shapes(arguments);
   std::vector<Measured> all;
   bool right = true;
   for (size_t i = arguments.skip; i < shapes.size(); ++i) {

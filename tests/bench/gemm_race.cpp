@@ -228,6 +228,21 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   return result;
 }
 
+std::string GemmRacer::launch_once(const GemmShape& shape) {
+  std::unique_ptr<Plan> plan;
+  if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok()) return last_error().message;
+  if (shape.m == 0 || shape.n == 0) return "empty: nothing is launched";
+  const Copies copies = arrange(shape);
+  bench_.flush();
+  variant(static_cast<const GemmPlan&>(*plan), shape, copies).enqueue();
+  if (peer_ && peer_->prepare(shape, options_.dtype, kAlign) > 0) {
+    bench_.flush();
+    peer_variant(0, copies).enqueue();
+  }
+  require(bench_.stream().synchronize());
+  return "";
+}
+
 double GemmRacer::measured_peak() {
   const GemmShape shape{"", 8192, 8192, 8192};
   const GemmRaceOptions own = options_;

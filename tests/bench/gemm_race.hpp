@@ -54,6 +54,9 @@ class GemmRacer {
   GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& options);
 
   GemmResult race(const GemmShape& shape);
+  /// Launches the plan's choice and the peer's first algorithm once each, the L2 flushed: for a
+  /// profiler. Returns why nothing was launched; empty if it was.
+  std::string launch_once(const GemmShape& shape);
   /// FLOP/s of the peer (ours without one) at 8192^3: what a limit of arithmetic is made from.
   double measured_peak();
 

@@ -58,10 +58,10 @@ class GpuBench {
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
   /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
   std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
-
- private:
+  /// The pass over the L2 alone.
   void flush();
 
+ private:
   Driver driver_;
   std::shared_ptr<Device> device_;
   CUstream cuda_stream_ = nullptr;
