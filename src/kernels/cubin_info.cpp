@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF64 with EM_CUDA: `.nv.info` has attributes of all functions by symbol number, `.nv.info.NAME`
 // those of one kernel, `.nv.shared.NAME` is as large as its static shared memory.
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -96,6 +97,9 @@ class Cubin {
 constexpr uint8_t kMaxThreads = 0x05, kReqThreads = 0x10, kFrameSize = 0x11, kParam = 0x17,
                   kParamBytes = 0x19, kRegisters = 0x2f;
 
+// What the system has of each block's shared memory from 9.0 on; the driver does not count it.
+constexpr uint64_t kReservedShared = 1024;
+
 uint32_t word_of(const uint8_t* value, size_t bytes, size_t index) {
   uint32_t out = 0;
   if (bytes >= (index + 1) * 4) std::memcpy(&out, value + index * 4, 4);
@@ -133,7 +137,8 @@ bool read_cubin_info(const uint8_t* data, size_t size, const char* kernel, Cubin
     }
   });
   if (cubin.find(".nv.shared." + name, &shared))
-    out->static_smem_bytes = static_cast<int32_t>(shared.size);
+    out->static_smem_bytes =
+        static_cast<int32_t>(shared.size - std::min<uint64_t>(shared.size, kReservedShared));
   return good && out->registers > 0;
 }
 

@@ -12,6 +12,9 @@ function that is added tomorrow is tested too:
 - a destroy function takes NULL.
 
 contract.py HEADER OUT. contract_samples.h holds the right arguments.
+
+contract.py HEADER OUT --calls writes a table of right calls instead, one for each function, for
+tests that make allocations and driver calls fail under them: contract_calls.h says what is in it.
 """
 import pathlib
 import re
@@ -55,11 +58,20 @@ def functions(header):
         yield Function(match.group(1), match.group(2).strip(), match.group(3), match.group(4))
 
 
+# Samples that the host device has none of.
+GPU_ONLY = {"tw_module": "s->module", "tw_kernel": "s->kernel", "CUctx_st": "s->cuda_context",
+            "CUstream_st": "s->cuda_stream"}
+
+
 def right(function, parameter):
     """A C expression that is right for this parameter, or None where the host device has none."""
     name, base = parameter.name, parameter.base
-    if base in ("tw_module", "tw_kernel", "CUctx_st", "CUstream_st") and not parameter.out_handle():
+    if base in GPU_ONLY and not parameter.out_handle():
         return None
+    if name == "image":
+        return "s->image"
+    if function.name == "tw_module_load" and name == "size":
+        return "s->image_size"
     if parameter.out_handle():
         return f"(tw_{base[3:]} **)&made"
     if base == "tw_plan":
@@ -83,7 +95,7 @@ def right(function, parameter):
                "index": "0", "linear": "0", "arch": "TW_ARCH_SM_90", "kind": "TW_DEVICE_HOST",
                "ordinal": "0", "level": "TW_LOG_ERROR", "dst": "s->memory", "src": "s->memory + 64",
                "address": "0", "bytes": "16", "size": "16", "bits": "0", "base": "4", "shift": "3",
-               "from_bits": "16", "to_bits": "8", "form": "TW_DLPACK_TENSOR"}
+               "from_bits": "16", "to_bits": "8", "form": "TW_DLPACK_TENSOR", "param_count": "2"}
     return numbers.get(name, "1")
 
 
@@ -144,8 +156,41 @@ def body(function):
     return lines
 
 
+def calls(header):
+    """A function for each call, one that undoes it, and the table of both."""
+    lines = ["/* Made by contract.py. */", '#include "contract_calls.h"', ""]
+    table = []
+    for function in functions(header):
+        if function.result != "tw_status":
+            continue
+        samples = [right(function, p) or GPU_ONLY[p.base] for p in function.parameters]
+        gpu = any(right(function, p) is None for p in function.parameters)
+        undo, place = [], 0
+        for i, parameter in enumerate(function.parameters):
+            if parameter.out_handle():
+                samples[i] = f"({parameter.base} **)&made[{place}]"
+                undo.append(f"  {parameter.base}_destroy(({parameter.base} *)made[{place}]);")
+                place += 1
+        if function.name == "tw_malloc":
+            undo.append("  tw_free(s->device, s->uint64_t_out[0]);")
+        if any(p.type == "void **" for p in function.parameters):
+            undo.append("  release_managed(s);")
+        lines += [f"static tw_status call_{function.name}(samples *s, void **made) {{",
+                  "  (void)s;", "  (void)made;", f"  return {call(function, samples)};", "}",
+                  f"static void undo_{function.name}(samples *s, void **made) {{",
+                  "  (void)s;", "  (void)made;", *undo, "}"]
+        table.append(f'  {{"{function.name}", call_{function.name}, undo_{function.name}, '
+                     f'{int(gpu)}}},')
+    return lines + ["", "const contract_call contract_calls[] = {", *table, "};",
+                    "const int contract_call_count = sizeof contract_calls / sizeof *contract_calls;",
+                    ""]
+
+
 def main():
-    header, out = map(pathlib.Path, sys.argv[1:])
+    header, out = map(pathlib.Path, sys.argv[1:3])
+    if sys.argv[3:] == ["--calls"]:
+        out.write_text("\n".join(calls(header)))
+        return
     lines = ["/* Made by contract.py. */", '#include "contract_samples.h"', ""]
     run = []
     for function in functions(header):

@@ -20,6 +20,13 @@ typedef struct {
   tw_plan *copy, *prefetch, *gather, *scatter, *gemm;
   uint64_t memory;
   const char *text;
+  /* What the host device has none of; the image is PTX, and outlives the samples. */
+  tw_module *module;
+  tw_kernel *kernel;
+  struct CUctx_st *cuda_context;
+  struct CUstream_st *cuda_stream;
+  const void *image;
+  size_t image_size;
   /* Refreshed before each call. */
   char buffer[256];
   unsigned char void_array[256], void_out[256];
@@ -52,6 +59,9 @@ typedef struct {
   tw_gemm_tuning *gemm_tuning;
   tw_gemm_tune_desc gemm_tune_desc;
 } samples;
+
+static const char contract_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry own(.param .u64 a)\n{ ret; }\n";
 
 static inline void refresh_descriptions(samples *s) {
   OK(tw_tensor_map_desc_init(&s->tensor_map_desc));
@@ -104,12 +114,12 @@ static inline void refresh_descriptions(samples *s) {
 /* Frees what tw_tensor_to_dlpack() made, as its consumer does: by the member behind the DLTensor.
  */
 static inline void release_managed(samples *s) {
-  typedef struct dl_managed {
+  struct dl_managed {
     unsigned char tensor[48];
     void *context;
     void (*deleter)(struct dl_managed *);
-  } dl_managed;
-  dl_managed *managed = (dl_managed *)s->managed;
+  };
+  struct dl_managed *managed = (struct dl_managed *)s->managed;
   if (managed) managed->deleter(managed);
   s->managed = NULL;
 }
@@ -122,6 +132,9 @@ static inline void refresh(samples *s) {
     s->int64_t_array[i] = s->int64_t_out[i] = 0;
     s->uint32_t_array[i] = 4;
   }
+  /* Sizes of a kernel's parameters. */
+  s->uint32_t_array[0] = 8;
+  s->uint32_t_array[1] = 128;
   /* One for extents. Coordinates, strides and modes take the zeros behind it too. */
   for (int i = 0; i < 4; ++i) s->int64_t_array[i] = 1;
   s->error_info.struct_size = sizeof s->error_info;
@@ -137,9 +150,12 @@ static inline void refresh(samples *s) {
 }
 
 static inline void open_samples(samples *s) {
+  const unsigned failures = harness.failures;
   memset(s, 0, sizeof *s);
   s->device = open_device();
   s->text = "(2,3)";
+  s->image = contract_ptx;
+  s->image_size = sizeof contract_ptx;
   OK(tw_malloc(s->device, 4096, &s->memory));
   refresh(s);
   OK(tw_stream_create(s->device, &s->stream));
@@ -160,13 +176,14 @@ static inline void open_samples(samples *s) {
   OK(tw_gather_plan(s->device, &s->rows_desc, &s->gather));
   OK(tw_scatter_plan(s->device, &s->rows_desc, &s->scatter));
   OK(tw_gemm_plan(s->device, &s->gemm_desc, &s->gemm));
-  if (harness.failures) exit(1);
+  if (harness.failures != failures) exit(1);
 }
 
-static inline void close_samples(samples *s) {
-  harness.test = "close_samples";
+/* Works in every state of the device. */
+static inline void destroy_samples(samples *s) {
   release_managed(s);
-  OK(tw_stream_synchronize(s->stream));
+  tw_kernel_destroy(s->kernel);
+  tw_module_destroy(s->module);
   tw_plan_destroy(s->copy);
   tw_plan_destroy(s->prefetch);
   tw_plan_destroy(s->gather);
@@ -181,6 +198,12 @@ static inline void close_samples(samples *s) {
   tw_event_destroy(s->event);
   tw_stream_destroy(s->stream);
   tw_device_destroy(s->device);
+}
+
+static inline void close_samples(samples *s) {
+  harness.test = "close_samples";
+  OK(tw_stream_synchronize(s->stream));
+  destroy_samples(s);
 }
 
 /* On a GPU a context of the test's own is current, and is so after every call. */

@@ -17,7 +17,8 @@ static unsigned char *image_of(const tw_kernel_entry *entry, size_t *size) {
 }
 
 static int same_image(const tw_kernel_entry *a, const tw_kernel_entry *b) {
-  return a->op == b->op && a->image_bytes == b->image_bytes && strcmp(a->target, b->target) == 0;
+  return a->op == b->op && a->image_bytes == b->image_bytes && a->packed_bytes == b->packed_bytes &&
+         strcmp(a->target, b->target) == 0;
 }
 
 /* What holds of every kernel for every target. */

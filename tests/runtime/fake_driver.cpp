@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/precompiled.hpp"
+
 namespace tw::test {
 namespace {
 
@@ -28,6 +30,26 @@ CUresult step(const char* name, bool needs_context, bool capture_unsafe = false)
 template <class Set, class Key>
 void expect(const Set& set, const Key& key, const char* name) {
   if (set.count(key) == 0) g_state.misuse.push_back(std::string(name) + " of an unknown handle");
+}
+
+/// Bytes of the argument struct of a precompiled kernel, read out of its cubin; 0 for any other
+/// name.
+size_t argument_bytes_of(const char* name) {
+  static std::map<std::string, size_t> known;
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  Precompiled kernel;
+  FatbinEntry entry;
+  CubinInfo info;
+  for (const char* target : {"sm_90a", "sm_100f"}) {
+    if (!find_precompiled(name, target, &kernel).ok() || !precompiled_image(kernel, &entry).ok())
+      continue;
+    std::vector<uint8_t> cubin(entry.size);
+    if (unpack(entry, cubin.data()).ok() &&
+        read_cubin_info(cubin.data(), cubin.size(), name, &info))
+      break;
+  }
+  return known[name] = static_cast<size_t>(info.param_bytes);
 }
 
 #define TW_STEP(...) \
@@ -220,14 +242,21 @@ void fill_kernels(Driver* t) {
   t->LibraryGetKernel = [](CUkernel* out, CUlibrary, const char* name) -> CUresult {
     TW_STEP("LibraryGetKernel", true, true);
     if (std::strcmp(name, "missing") == 0) return CUDA_ERROR_NOT_FOUND;
-    return *out = fresh<CUkernel>(), CUDA_SUCCESS;
+    *out = fresh<CUkernel>();
+    if (const size_t bytes = argument_bytes_of(name)) g_state.argument_bytes[*out] = bytes;
+    return CUDA_SUCCESS;
   };
   t->KernelGetFunction = [](CUfunction* out, CUkernel) -> CUresult {
     TW_STEP("KernelGetFunction", true, true);
     return *out = fresh<CUfunction>(), CUDA_SUCCESS;
   };
-  t->KernelGetParamInfo = [](CUkernel, size_t index, size_t* offset, size_t* size) -> CUresult {
+  t->KernelGetParamInfo = [](CUkernel kernel, size_t index, size_t* offset,
+                             size_t* size) -> CUresult {
     TW_STEP("KernelGetParamInfo", true);
+    if (const auto own = g_state.argument_bytes.find(kernel); own != g_state.argument_bytes.end()) {
+      if (index >= 1) return CUDA_ERROR_INVALID_VALUE;
+      return *offset = 0, *size = own->second, CUDA_SUCCESS;
+    }
     if (index >= 2) return CUDA_ERROR_INVALID_VALUE;
     *offset = index * 128;
     *size = index == 0 ? 8 : 128;

@@ -39,6 +39,8 @@ struct FakeState {
   CUlaunchConfig launch{};
   std::vector<CUlaunchAttribute> attributes;
   std::map<int, int> function_attributes;
+  // Kernels of the library's own take their family's argument struct, all others {8, 128} bytes.
+  std::map<CUkernel, size_t> argument_bytes;
 
   bool clean() const {
     return stack.empty() && primary == 0 && streams.empty() && events.empty() && memory.empty() &&

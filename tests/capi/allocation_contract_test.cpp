@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of the C API, with right arguments, while its first, second, ... host allocation
+// fails: TW_ERROR_OUT_OF_MEMORY with a message, outputs NULL, nothing lost; and afterwards the same
+// handles do the same call as if nothing had been. contract.py's table says which functions there
+// are.
+#include <chrono>
+#include <thread>
+
+#include "contract_calls.h"
+#include "failing_allocator.hpp"
+
+namespace {
+
+bool nothing_made(void *const *made) {
+  for (int i = 0; i < CONTRACT_OUTPUTS; ++i)
+    if (made[i]) return false;
+  return true;
+}
+
+// As many live allocations as before, but for what a device keeps for its own end; a stream's own
+// thread frees its things in its time.
+void settles(int64_t before, int64_t kept) {
+  for (int i = 0; i < 500 && g_live > before + kept; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(g_live <= before + kept);
+}
+
+/// Calls until no allocation is left to fail; how many were.
+int every_allocation(samples *s, const contract_call &function) {
+  void *made[CONTRACT_OUTPUTS] = {};
+  refresh(s);
+  const tw_status wanted = function.call(s, made);
+  function.undo(s, made);
+  for (int k = 1; k < 1000; ++k) {
+    refresh(s);
+    for (void *&one : made) one = nullptr;
+    OK(tw_stream_synchronize(s->stream));
+    const int64_t before = g_live;
+    g_failed = false;
+    poison_();
+    g_fail_at = k;
+    const tw_status status = function.call(s, made);
+    g_fail_at = 0;
+    if (status == TW_ERROR_OUT_OF_MEMORY) {
+      CHECK(tw_last_error()[0] != '\0' && !strstr(tw_last_error(), "4711"));
+      CHECK(nothing_made(made));
+    } else {
+      EQUAL(status, wanted);  // an allocation that it can do without
+    }
+    // Outputs that are not handles are cleared, so that undoing a failure finds nothing.
+    function.undo(s, made);
+    OK(tw_stream_synchronize(s->stream));
+    // A device keeps the thread of each stream it ever had, a stream's thread a block of its queue.
+    settles(before, strcmp(function.name, "tw_stream_create") == 0 ? 100 : 1);
+    if (!g_failed) return k - 1;
+  }
+  const bool comes_to_an_end = false;
+  CHECK(comes_to_an_end);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  harness_start(argc, argv);
+  samples s;
+  const int64_t before = g_live;
+  open_samples(&s);
+  int functions = 0, failures = 0;
+  for (int i = 0; i < contract_call_count; ++i) {
+    const contract_call &function = contract_calls[i];
+    if (function.gpu_only) continue;
+    harness.test = function.name;
+    ++functions;
+    failures += every_allocation(&s, function);
+  }
+  close_samples(&s);
+  settles(before, 0);
+  std::printf("%d functions, %d allocations failed\n", functions, failures);
+  // The table is there, and allocations do fail.
+  CHECK(functions > 150 && failures > functions / 2);
+  return harness_end();
+}

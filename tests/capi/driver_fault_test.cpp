@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of the C API on a CUDA device whose driver is a fake, while its first, second, ...
+// driver call fails with one of several results. The call fails with a message or does without, the
+// context that was current is current again, every handle can still be destroyed, and nothing is
+// left in the driver.
+#include "contract_calls.h"
+#include "fake_driver.hpp"
+
+using tw::test::fake;
+
+namespace {
+
+constexpr CUresult kResults[] = {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY,
+                                 CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_DEINITIALIZED,
+                                 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED};
+
+int g_failures = 0;
+
+/// Samples on the fake GPU, with the caller's own context current all the while.
+void open_on_fake(samples *s) {
+  open_samples(s);
+  OK(tw_module_load(s->device, s->image, s->image_size, &s->module));
+  OK(tw_kernel_get(s->module, "own", &s->kernel));
+  s->cuda_context = tw::test::fake_other_context();
+  s->cuda_stream = tw::test::fake_callers_stream();
+  refresh(s);
+  fake().stack = {tw::test::fake_other_context()};
+}
+
+/// The k-th driver call of the function fails. Whether there was a k-th.
+bool fails_at(const contract_call &function, int k, CUresult result) {
+  const tw::test::FakeDriver driver;
+  samples s;
+  void *made[CONTRACT_OUTPUTS] = {};
+  open_on_fake(&s);
+  fake().calls = 0;
+  fake().log.clear();
+  fake().fail_at = k;
+  fake().fail_with = result;
+  poison_();
+  const tw_status status = function.call(&s, made);
+  const bool failed = fake().calls >= k;
+  const std::string at = failed ? fake().log[static_cast<size_t>(k) - 1] : "nothing";
+  fake().fail_at = 0;
+  if (failed) ++g_failures;
+  if (!CHECK(strcmp(tw_status_name(status), "TW_ERROR_?") != 0 && status != TW_ERROR_INTERNAL))
+    printf("    %s\n", tw_last_error());
+  if (failed && status != TW_OK) {
+    CHECK(tw_last_error()[0] != '\0' && !strstr(tw_last_error(), "4711"));
+    for (void *handle : made) CHECK(handle == nullptr);
+    // What was given back after the failure has not put another one in its place.
+    tw_error_info info;
+    info.struct_size = sizeof info;
+    OK(tw_last_error_info(&info));
+    EQUAL(info.status, status);
+  }
+  CHECK(fake().stack == std::vector<CUcontext>{tw::test::fake_other_context()});
+  CHECK(fake().mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+  CHECK(fake().strict_calls.empty());
+  function.undo(&s, made);
+  destroy_samples(&s);
+  fake().stack.clear();
+  // An object whose context cannot be entered any more keeps what it has in it.
+  if (at == "CtxPushCurrent") fake().streams.clear(), fake().events.clear(), fake().memory.clear();
+  if (!CHECK(fake().clean())) {
+    printf("    call %d, %s, failed with %d: %s\n", k, at.c_str(), static_cast<int>(result),
+           status == TW_OK ? "TW_OK" : tw_last_error());
+    for (const std::string &what : fake().misuse) printf("    %s\n", what.c_str());
+  }
+  return failed;
+}
+
+/// The same call on a device that has been lost, which must answer at once and not ask the driver.
+void lost(const contract_call &function) {
+  const tw::test::FakeDriver driver;
+  samples s;
+  void *made[CONTRACT_OUTPUTS] = {};
+  open_on_fake(&s);
+  fake().stream_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+  EQUAL(tw_stream_synchronize(s.stream), TW_ERROR_DEVICE_LOST);
+  fake().stream_result = CUDA_SUCCESS;
+  fake().calls = 0;
+  const tw_status status = function.call(&s, made);
+  // Another device may be opened; what is of this one answers as told.
+  if (status == TW_ERROR_DEVICE_LOST) EQUAL(fake().calls, 0);
+  function.undo(&s, made);
+  destroy_samples(&s);
+  fake().stack.clear();
+  CHECK(fake().clean());
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  harness_start(argc, argv);
+  harness.kind = TW_DEVICE_CUDA;
+  int functions = 0;
+  for (int i = 0; i < contract_call_count; ++i) {
+    const contract_call &function = contract_calls[i];
+    harness.test = function.name;
+    // Without a driver call there is nothing to fail.
+    if (!fails_at(function, 1, kResults[0])) continue;
+    ++functions;
+    for (const CUresult result : kResults)
+      for (int k = 1; fails_at(function, k, result) && k < 1000; ++k) {
+      }
+    lost(function);
+  }
+  printf("%d functions, %d driver calls failed\n", functions, g_failures);
+  CHECK(functions > 30 && g_failures > 500);
+  return harness_end();
+}
