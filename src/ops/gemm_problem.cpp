@@ -10,14 +10,11 @@
 namespace tw {
 namespace {
 
-// Tiles are counted in 32 bits, and the last one may reach past the extent.
-constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1024;
-
 Status check_extent(const char* name, int64_t extent) {
-  if (extent < 0 || extent > kMaxExtent)
+  if (extent < 0 || extent > kGemmMaxExtent)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = name, .rule = "gemm_extent", .got = extent, .limit = kMaxExtent},
-                "%s is %" PRId64 ": extents are 0 to %" PRId64, name, extent, kMaxExtent);
+                {.argument = name, .rule = "gemm_extent", .got = extent, .limit = kGemmMaxExtent},
+                "%s is %" PRId64 ": extents are 0 to %" PRId64, name, extent, kGemmMaxExtent);
   return {};
 }
 

@@ -35,6 +35,9 @@ struct GemmRun {
   int64_t m = -1;
 };
 
+/// Tiles are counted in 32 bits, and the last one may reach past the extent.
+inline constexpr int64_t kGemmMaxExtent = (int64_t{1} << 31) - 1024;
+
 /// What a tensor map needs of an address and a pitch without interleave.
 inline constexpr int64_t kMapAlignment = 16;
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 
 #include "ops/plan.hpp"
@@ -14,6 +13,7 @@ namespace {
 
 constexpr std::string_view kHeader = "tilewright gemm tuning 1";
 constexpr std::string_view kDevice = "device ";
+constexpr double kMostMicroseconds = 1e9;
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -79,16 +79,17 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
   if (const auto field = fields.next(); !read_number(field, &key.sms) || key.sms == 0)
     return refuse(number, field, "is no number of SMs");
   for (int64_t* extent : {&out->m, &key.n, &key.k})
-    if (const auto field = fields.next(); !read_number(field, extent) || *extent < 1)
-      return refuse(number, field, "is none of m, n and k: each is at least 1");
+    if (const auto field = fields.next();
+        !read_number(field, extent) || *extent < 1 || *extent > kGemmMaxExtent)
+      return refuse(number, field, "is none of m, n and k: each is 1 to 2^31 - 1024");
   const std::string choice(fields.next());
   if (!parse_gemm_choice("text", choice.c_str(), &out->candidate.choice).ok())
     return refuse(number, choice,
                   "is no candidate of this library: measure anew, or leave the line out");
   double microseconds = 0;
   if (const auto field = fields.next();
-      !read_number(field, &microseconds) || !std::isfinite(microseconds) || microseconds <= 0)
-    return refuse(number, field, "is no number of microseconds");
+      !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMostMicroseconds)
+    return refuse(number, field, "is no number of microseconds above 0 and at most 1e9");
   out->candidate.nanoseconds = microseconds * 1e3;
   out->candidate.measured = true;
   if (const auto field = fields.next(); !field.empty())

@@ -86,6 +86,8 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
       {changed("12.500", "fast"), 5, "microseconds"},
       {changed("12.500", "-3"), 5, "microseconds"},
       {changed("12.500", "nan"), 5, "microseconds"},
+      {changed("12.500", "1e300"), 5, "microseconds"},
+      {changed("7168", "9223372036854775807"), 5, "m, n and k"},
       {changed(" 12.500", ""), 5, "microseconds"},
       {changed("12.500", "12.500 x"), 5, "too many"},
   };
@@ -273,6 +275,20 @@ TEST_CASE("the tuner writes where it is told, flushes, and skips what cannot tak
   CHECK(tuned(device, "none", {}, &tuning, odd).choice ==
         gemm_choice_text(
             GemmRanking(*device, gemm_problem_of(gemm_desc(64, 576, 7168))).best_plain(64).choice));
+}
+
+TEST_CASE("a captured stream is refused before anything is launched") {
+  const auto device = hopper();
+  device->capturing = true;
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmTuning tuning;
+  GemmTuned out;
+  const GemmRun run{.a = 1 << 20, .b = 1 << 25, .d = 1 << 30};
+  CHECK(tune_gemm(device, *stream, gemm_desc(64, 576, 7168), run, {}, &tuning, &out).code() ==
+        Code::ERROR_CAPTURE);
+  CHECK(device->launches.empty());
+  CHECK(device->prepared == 0);
 }
 
 TEST_CASE("what cannot be tuned") {

@@ -36,6 +36,7 @@ class PaperDevice final : public Device {
   // Milliseconds that a launch takes.
   std::function<double(const PaperLaunch&)> time_of = [](const PaperLaunch&) { return 0.0; };
   int prepared = 0;
+  bool capturing = false;
 
   void close() override {}
   Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
@@ -90,7 +91,9 @@ class PaperEvent final : public Event {
 class PaperStream final : public Stream {
  public:
   using Stream::Stream;
-  Status synchronize() override { return {}; }
+  Status synchronize() override {
+    return paper(*this).capturing ? fail(Code::ERROR_CAPTURE, {}, "captured") : Status{};
+  }
   Status query() override { return {}; }
   Status wait(Event&) override { return {}; }
   Status record(Event& event) override {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as a set of measured choices: it is accepted or refused with its line, and what is
+// accepted is written and read back as itself.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "ops/gemm_tuning.hpp"
+
+using namespace tw;
+
+namespace {
+
+void check(const std::string& text) {
+  GemmTuning tuning;
+  if (!tuning.load(text).ok()) {
+    if (last_error().fault.index < 1 || tuning.format() != GemmTuning().format()) std::abort();
+    return;
+  }
+  const std::string written = tuning.format();
+  GemmTuning again;
+  if (!again.load(written).ok() || again.format() != written) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  check(text);
+  // Behind the header more of it is looked at.
+  check("tilewright gemm tuning 1\ndevice any\n" + text);
+  check("tilewright gemm tuning 1\ndevice any\nbf16 bf16 f32 rcr 132 " + text);
+  GemmChoice choice;
+  if (parse_gemm_choice("candidate", text.c_str(), &choice).ok() &&
+      gemm_choice_text(choice) != text.c_str())
+    std::abort();
+  return 0;
+}
