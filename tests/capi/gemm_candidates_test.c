@@ -96,7 +96,7 @@ static void forcing(void) {
   desc.lda = kLda + 1; /* no map has this pitch */
   FAILS(TW_ERROR_UNSUPPORTED, "candidate",
         tw_gemm_plan_candidate(s.device, &desc, list[0].text, &plan));
-  CHECK(strstr(tw_last_error(), "lda is 65") != NULL);
+  CHECK(strstr(tw_last_error(), "lda is 209") != NULL);
   close_setup(&s);
 }
 

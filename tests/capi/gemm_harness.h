@@ -5,7 +5,7 @@
 
 #include "plan_harness.h"
 
-enum { kM = 70, kN = 88, kK = 56, kLda = 64, kLdb = 96, kLdc = 90, kLdd = 96 };
+enum { kM = 70, kN = 88, kK = 200, kLda = 208, kLdb = 96, kLdc = 90, kLdd = 96 };
 
 static inline uint16_t to_bf16(float value) {
   uint32_t bits;
