@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "kernels/copy/copy.h"
 #include "ops/copy_methods.hpp"
 #include "ops/copy_permute.hpp"
 #include "ops/copy_shape.hpp"
+#include "ops/copy_turn.hpp"
 #include "ops/plan.hpp"
 
 namespace tw {
@@ -24,40 +26,48 @@ class CopyPlan final : public Plan {
 
   /// For tests that plant a fault in a map.
   CopyBoxArgs& boxes_for_test() { return box_args_; }
+  /// The method (kCopyBoxes and so on) that a run at these addresses takes.
+  uint32_t method_for_test(uint64_t src, uint64_t dst) const;
 
  private:
   CopyPlan(std::shared_ptr<Device> device, const CopyDesc& desc, const CopyShape& shape)
       : Plan(std::move(device), Op::copy), desc_(desc), shape_(shape) {}
   Status prepare();
-  Status prepare_boxes();
-  Status prepare_permute();
-  Status prepare_method(uint32_t method, uint32_t detail, uint32_t smem, PreparedKernel* out);
-  /// The kernel for these addresses, of the first row.
-  const PreparedKernel& choose(uint64_t src, uint64_t dst) const;
-  LaunchConfig config(const PreparedKernel& kernel, uint64_t items, uint32_t items_of_block) const;
+  Status prepare_method(uint32_t method);
+  void find_methods();
+  bool suits(uint32_t method, uint32_t src, uint32_t dst) const;
+  /// The method for first rows at these addresses; 0 where none serves. Only what the addresses are
+  /// modulo 16 counts.
+  uint32_t choose(uint64_t src, uint64_t dst) const;
+  /// The methods that any addresses within the promise can get, a bit each.
+  uint32_t reachable_methods() const;
+  std::string reason(uint32_t method) const;
+  LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_of_block,
+                      uint32_t blocks_of_sm) const;
   LaunchConfig box_config() const;
   LaunchConfig permute_config() const;
-  LaunchConfig shift_config() const;
   LaunchConfig row_config(const CopyRowArgs& args) const;
+  LaunchConfig piece_config(uint32_t method, const CopyPieceArgs& args) const;
+  LaunchConfig transpose_config() const;
+  LaunchConfig interleave_config() const;
   LaunchConfig strided_config(const CopyStridedArgs& args) const;
-  CopyShiftArgs shift_args(uint64_t src, uint64_t dst) const;
+  CopyPieceArgs piece_args(uint32_t method, uint64_t src, uint64_t dst) const;
   CopyRowArgs row_args(uint64_t address) const;
   CopyStridedArgs strided_args(uint64_t src, uint64_t dst) const;
 
   CopyDesc desc_;
   CopyShape shape_;
   RingSize ring_;
-  PreparedKernel boxes_;    // rows by tensor-map boxes: addresses are multiples of 16
-  PreparedKernel rows_;     // rows by bulk copies: addresses are alike modulo 16
-  PreparedKernel permute_;  // dimensions in another order: addresses are multiples of the unit
-  PreparedKernel shift_;    // long rows, realigned in registers
-  PreparedKernel strided_;  // everything
+  uint32_t possible_ = 0;  // methods that could do it at some address, a bit each
+  uint32_t favoured_ = 0;  // of these, the ones that are fast at it
+  PreparedKernel kernels_[kCopyMethods];
   // Everything but addresses; those with widths in them for the promised alignment.
   CopyBoxArgs box_args_{};
-  CopyRowArgs row_args_{};
   CopyPermuteArgs permute_args_{};
-  CopyShiftArgs shift_args_{};
+  CopyTransposeArgs transpose_args_{};
+  CopyInterleaveArgs interleave_args_{};
   CopyStridedArgs strided_args_{};
+  bool to_planes_ = false;
 };
 
 }  // namespace tw

@@ -35,41 +35,113 @@ PlanInfo CopyPlan::info() const {
       promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset);
   const uint64_t dst =
       promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset);
-  const PreparedKernel& kernel = choose(src, dst);
-  if (kernel) info.kernel = kernel.row->symbol;
-  if (shape_.empty || !kernel) return info;
+  if (shape_.empty) return info;
+  const uint32_t method = choose(src, dst);
+  const auto elements = [&](uint32_t bytes) {
+    return std::max(1u, bytes / static_cast<uint32_t>(shape_.element_bytes));
+  };
   info.bytes_read = distinct_sources(shape_);
   info.bytes_written = static_cast<uint64_t>(shape_.elements * shape_.element_bytes);
-  if (&kernel == &boxes_) {
-    take_config(box_config(), &info);
-    info.tile[1] =
-        box_args_.box[0] * box_args_.element_bytes / static_cast<uint32_t>(shape_.element_bytes);
-    info.tile[0] = box_args_.box_bytes / (box_args_.box[0] * box_args_.element_bytes);
-    info.stages = box_args_.stages;
-    info.boxes_loaded = info.boxes_stored = box_args_.tiles;
-  } else if (&kernel == &rows_) {
-    const CopyRowArgs args = row_args(src);
-    take_config(row_config(args), &info);
-    info.tile[0] = args.stage_chunks;
-    info.tile[1] = args.chunk_bytes / static_cast<uint32_t>(shape_.element_bytes);
-    info.stages = args.stages;
-    info.boxes_loaded = info.boxes_stored = args.rows * args.chunks;
-  } else if (&kernel == &permute_) {
-    take_config(permute_config(), &info);
-    info.tile[0] = permute_args_.src_lines.full;
-    info.tile[1] = permute_args_.src_run.full / static_cast<uint32_t>(shape_.element_bytes);
-    info.stages = kPermuteStages;
-  } else if (&kernel == &shift_) {
-    take_config(shift_config(), &info);
-    info.tile[0] = 1;
-    info.tile[1] = 16 / static_cast<uint32_t>(shape_.element_bytes);
-  } else {
-    const CopyStridedArgs args = strided_args(src, dst);
-    take_config(strided_config(args), &info);
-    info.tile[0] = 1;
-    info.tile[1] = args.unit_bytes / static_cast<uint32_t>(shape_.element_bytes);
+  if (method == kCopyDriver) {
+    const bool cuda = device()->info().kind == DeviceKind::cuda;
+    info.kernel = cuda ? "cuMemcpyDtoDAsync" : "memcpy";
+    for (int i = 0; i < 3; ++i) info.grid[i] = info.block[i] = info.cluster[i] = 1;
+    return info;
+  }
+  if (!kernels_[method]) return info;
+  info.kernel = kernels_[method].row->symbol;
+  info.tile[0] = 1;
+  switch (method) {
+    case kCopyBoxes:
+      take_config(box_config(), &info);
+      info.tile[1] = elements(box_args_.box[0] * box_args_.element_bytes);
+      info.tile[0] = box_args_.box_bytes / (box_args_.box[0] * box_args_.element_bytes);
+      info.stages = box_args_.stages;
+      info.boxes_loaded = info.boxes_stored = box_args_.tiles;
+      break;
+    case kCopyRows: {
+      const CopyRowArgs args = row_args(src);
+      take_config(row_config(args), &info);
+      info.tile[0] = args.stage_chunks;
+      info.tile[1] = elements(args.chunk_bytes);
+      info.stages = args.stages;
+      info.boxes_loaded = info.boxes_stored = args.rows * args.chunks;
+      break;
+    }
+    case kCopyPermute:
+      take_config(permute_config(), &info);
+      info.tile[0] = permute_args_.src_lines.full;
+      info.tile[1] = elements(permute_args_.src_run.full);
+      info.stages = kPermuteStages;
+      break;
+    case kCopyTranspose:
+      take_config(transpose_config(), &info);
+      info.tile[0] = elements(transpose_args_.tile_b * 16);
+      info.tile[1] = elements(transpose_args_.tile_a * 16);
+      break;
+    case kCopyInterleave:
+      take_config(interleave_config(), &info);
+      info.tile[0] = interleave_args_.planes;
+      info.tile[1] = elements(16);
+      break;
+    case kCopyPieces:
+    case kCopyShift:
+      take_config(piece_config(method, piece_args(method, src, dst)), &info);
+      info.tile[1] = elements(16);
+      break;
+    default: {
+      const CopyStridedArgs args = strided_args(src, dst);
+      take_config(strided_config(args), &info);
+      info.tile[1] = elements(args.unit_bytes);
+    }
   }
   return info;
+}
+
+// Why this method, in a line.
+std::string CopyPlan::reason(uint32_t method) const {
+  char text[320] = "";
+  switch (method) {
+    case kCopyDriver:
+      return "one contiguous row: the driver's own copy, which a capture takes as a copy node\n";
+    case kCopyBoxes:
+      if (box_args_.tail_bytes == 0) return "rows move as boxes of tensor maps\n";
+      std::snprintf(text, sizeof text,
+                    "rows move as boxes of tensor maps; the last %u bytes of each are stored by "
+                    "plain stores: the copy engine clips stores at 16 bytes\n",
+                    box_args_.tail_bytes);
+      return text;
+    case kCopyRows:
+      return "rows move as bulk copies: no tensor map for a single row, for strides that are "
+             "negative, or for more than five dimensions\n";
+    case kCopyPermute:
+      std::snprintf(
+          text, sizeof text,
+          "dimensions change their order: tiles of %u runs of %u bytes of the source and %u "
+          "runs of %u bytes of the destination, loaded %u and stored %u bytes at once\n",
+          permute_args_.src_lines.full, permute_args_.src_run.full, permute_args_.dst_lines.full,
+          permute_args_.dst_run.full, permute_args_.load_bytes, permute_args_.store_bytes);
+      return text;
+    case kCopyTranspose:
+      std::snprintf(text, sizeof text,
+                    "a transpose: squares of 16 bytes are turned round in registers, tiles of %u "
+                    "source by %u destination bytes\n",
+                    transpose_args_.tile_a * 16, transpose_args_.tile_b * 16);
+      return text;
+    case kCopyInterleave:
+      std::snprintf(text, sizeof text, "%u planes are %s in registers, 16 bytes of each a thread\n",
+                    interleave_args_.planes, to_planes_ ? "taken apart" : "interleaved");
+      return text;
+    case kCopyPieces:
+      return "rows move as 16-byte pieces by plain loads and stores: they are too short or too "
+             "oddly placed for the copy engine\n";
+    case kCopyShift:
+      return "source and destination are misaligned against each other: pieces of 16 bytes are "
+             "put together in registers from aligned loads\n";
+    default:
+      return "no run of 32 bytes that both sides share, and no tile of two orders: element by "
+             "element\n";
+  }
 }
 
 std::string CopyPlan::explain() const {
@@ -90,41 +162,14 @@ std::string CopyPlan::explain() const {
                 i.block[0], i.tile[0], i.tile[1], i.stages, i.dynamic_smem_bytes, i.boxes_loaded,
                 i.boxes_stored);
   out += text;
-  if (permute_) {
-    std::snprintf(
-        text, sizeof text,
-        "dimensions change their order: tiles of %u runs of %u bytes of the source and %u "
-        "runs of %u bytes of the destination, loaded %u and stored %u bytes at once\n",
-        permute_args_.src_lines.full, permute_args_.src_run.full, permute_args_.dst_lines.full,
-        permute_args_.dst_run.full, permute_args_.load_bytes, permute_args_.store_bytes);
-    return out + text;
-  }
-  if (!boxes_) {
-    if (shape_.rank == 0)
-      out += "one contiguous row needs no tensor map\n";
-    else if (shape_.row_bytes < kCopyAlignment)
-      out += "no tensor map: fewer than 16 bytes are contiguous on both sides\n";
-    else
-      out +=
-          "no tensor map: a stride is negative or no multiple of 16 bytes, or there are more than "
-          "five dimensions\n";
-  } else if (box_args_.tail_bytes != 0) {
-    std::snprintf(text, sizeof text,
-                  "the last %u bytes of each row are stored by plain stores: the copy engine clips "
-                  "stores at 16 bytes\n",
-                  box_args_.tail_bytes);
-    out += text;
-  }
-  if (rows_ && boxes_) {
-    out += "where addresses are no multiples of 16 but alike modulo 16, runs take ";
-    out += std::string(rows_.row->symbol) + "\n";
-  }
-  const PreparedKernel& other = shift_ ? shift_ : strided_;
-  if (other && (boxes_ || rows_)) {
-    out += "for addresses that are otherwise misaligned, runs take ";
-    out += std::string(other.row->symbol) +
-           "; promise src_alignment and dst_alignment 16 to leave it out\n";
-  }
+  const uint32_t method =
+      choose(promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset),
+             promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset));
+  out += reason(method);
+  for (uint32_t other = 1; other < kCopyMethods; ++other)
+    if (other != method && kernels_[other])
+      out += "other addresses modulo 16 may take " + std::string(kernels_[other].row->symbol) +
+             ": promise src_alignment and dst_alignment to leave it out\n";
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "kernels/parts/realign.h"
 #include "tensor_map/check.hpp"
 
 namespace tw {
@@ -125,18 +124,29 @@ bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignme
   return true;
 }
 
-bool fill_shift(const CopyShape& shape, CopyShiftArgs* args) {
-  if (shape.empty || shape.row_bytes < 2 * kCopyAlignment || shape.rank >= kMaxCopyRank)
-    return false;
-  const auto pieces = static_cast<int64_t>(most_pieces(static_cast<u64>(shape.row_bytes)));
+bool alike_modulo_16(const CopyShape& shape) {
+  for (int32_t d = 0; d < shape.rank; ++d)
+    if ((shape.src_stride[d] - shape.dst_stride[d]) % kCopyAlignment != 0) return false;
+  return true;
+}
+
+bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
+                 CopyPieceArgs* args) {
+  if (shape.empty || shape.rank > static_cast<int32_t>(kPieceRank)) return false;
+  if (!realign && !alike_modulo_16(shape)) return false;
+  bool same = true;  // each row's misalignment
+  for (int32_t d = 0; d < shape.rank; ++d) same = same && shape.dst_stride[d] % kCopyAlignment == 0;
+  const int64_t ahead = same ? dst_misalignment : kCopyAlignment - 1;
+  const int64_t slots = ceil_div(ahead + shape.row_bytes, kCopyAlignment) + (realign ? 1 : 0);
   int64_t items = 0;
-  if (!checked_mul(shape.rows, pieces, &items) || items >= static_cast<int64_t>(kDividerLimit))
+  if (!checked_mul(shape.rows, slots, &items) || items >= static_cast<int64_t>(kPieceLimit))
     return false;
-  *args = CopyShiftArgs{};
+  *args = CopyPieceArgs{};
   args->row_bytes = static_cast<u64>(shape.row_bytes);
   args->items = static_cast<u64>(items);
-  args->pieces = make_divider(static_cast<u32>(pieces));
-  args->rank = static_cast<u32>(shape.rank);
+  args->slots = make_divider(static_cast<u32>(slots));
+  args->rank = static_cast<u32>(std::max(shape.rank, 1));
+  args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {
     args->src_stride[d] = shape.src_stride[d];
     args->dst_stride[d] = shape.dst_stride[d];

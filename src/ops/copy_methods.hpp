@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/copy/copy.h"
+#include "kernels/copy/pieces.h"
 #include "ops/copy_shape.hpp"
 #include "ops/rows_ring.hpp"
 
@@ -26,9 +27,14 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
 bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignment, uint32_t warps,
                CopyRowArgs* args);
 
-/// Shifted rows: rows of 32 bytes and more, fewer than 2^31 pieces of 16 bytes. Fills all but the
-/// addresses.
-bool fill_shift(const CopyShape& shape, CopyShiftArgs* args);
+/// Whether rows whose first addresses are alike modulo 16 all are.
+bool alike_modulo_16(const CopyShape& shape);
+
+/// Pieces of 16 bytes, with `realign` where source and destination may be misaligned against each
+/// other: at most seven dimensions of rows, fewer than 2^31 pieces. Fills all but addresses and
+/// policies, for a destination that lies `dst_misalignment` bytes past a multiple of 16.
+bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
+                 CopyPieceArgs* args);
 
 /// Plain loads and stores: everything. `alignment` is what the two addresses have in common, at
 /// most

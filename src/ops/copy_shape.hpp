@@ -12,6 +12,9 @@ namespace tw {
 
 inline constexpr int32_t kMaxCopyRank = 8;
 
+/// As tw_cache_priority: what the second-level cache keeps of an operand.
+enum class CachePriority : int32_t { normal = 0, evict_first = 1, evict_last = 2 };
+
 /// As tw_copy_desc: extents and strides in elements, outermost first.
 struct CopyDesc {
   DType dtype = DType::U8;
@@ -22,6 +25,10 @@ struct CopyDesc {
   int64_t shape[kMaxCopyRank] = {};
   int64_t src_stride[kMaxCopyRank] = {};
   int64_t dst_stride[kMaxCopyRank] = {};
+  CachePriority src_cache = CachePriority::normal;
+  CachePriority dst_cache = CachePriority::normal;
+  /// Bytes between the end of a destination row and the next multiple of 16 may be written.
+  bool padding_free = false;
   /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and the sizes of
   /// the shared-memory rings, 0 being the library's choice.
   uint32_t methods = ~0u;

@@ -60,6 +60,21 @@ Variant pitched_peer(GpuBench& bench, const Case& c, uint64_t src, uint64_t dst)
           [&bench, copy] { check(bench.driver().cuMemcpy2DAsync_(&copy, bench.cuda_stream())); }};
 }
 
+// The plan's answer, and every byte around it, against an element-by-element copy of the same.
+void check_case(GpuBench& bench, CopyDesc desc, const CopyPlan& plan, uint64_t src, uint64_t dst,
+                uint64_t base, uint64_t bytes) {
+  std::unique_ptr<Plan> reference;
+  desc.methods = 1u << kCopyStrided;
+  require(CopyPlan::create(bench.device(), desc, &reference));
+  const uint64_t other = bench.allocate(bytes);
+  const uint64_t whole = (bytes + 255) / 256 * 256;
+  require(bench.stream().fill(base, 0xa7, whole));
+  require(bench.stream().fill(other, 0xa7, whole));
+  require(plan.run(bench.stream(), src, dst));
+  require(static_cast<const CopyPlan&>(*reference).run(bench.stream(), src, other + (dst - base)));
+  require(bench.differences(base, other, whole) == 0, "comparing with the element-by-element copy");
+}
+
 void run_case(GpuBench& bench, const Options& options, const Case& c) {
   if (!wanted(options, c.name)) return;
   const CopyDesc desc = describe(c, options);
@@ -76,9 +91,10 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   const uint64_t src =
       bench.allocate(static_cast<uint64_t>(shape.src_range.high + c.src_offset * element + 64)) +
       static_cast<uint64_t>(c.src_offset * element);
-  const uint64_t dst =
-      bench.allocate(static_cast<uint64_t>(shape.dst_range.high + c.dst_offset * element + 64)) +
-      static_cast<uint64_t>(c.dst_offset * element);
+  const auto dst_bytes = static_cast<uint64_t>(shape.dst_range.high + c.dst_offset * element + 64);
+  const uint64_t base = bench.allocate(dst_bytes);
+  const uint64_t dst = base + static_cast<uint64_t>(c.dst_offset * element);
+  check_case(bench, desc, copy, src, dst, base, dst_bytes);
   const auto payload = static_cast<uint64_t>(shape.elements * element);
   const uint64_t flat_src = bench.allocate(payload);
   const uint64_t flat_dst = bench.allocate(payload);

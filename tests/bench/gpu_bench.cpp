@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kFlushBytes = 256ull << 20;
 
-// Reads 16 bytes a thread at a time and keeps nothing; and writes a hash of each word's place.
+// Reads 16 bytes a thread at a time and keeps nothing; writes a hash of each word's place; counts
+// the 16-byte units in which two buffers differ.
 constexpr char kPtx[] = R"(
 .version 8.0
 .target sm_90
@@ -49,6 +50,45 @@ loop:
 done:
   setp.eq.u32 q, sum, 0x5ca1ab1e;
   @q st.global.u32 [from], sum;
+  ret;
+}
+.visible .entry bench_compare(.param .u64 one, .param .u64 other, .param .u64 size, .param .u64 count)
+{
+  .reg .pred p;
+  .reg .b32 a, b, c, d, e, f, g, h, t, n, i, k;
+  .reg .b64 at, x, y, unit, units, step, offset, total;
+  ld.param.u64 x, [one];
+  ld.param.u64 y, [other];
+  ld.param.u64 units, [size];
+  ld.param.u64 total, [count];
+  mov.u32 t, %tid.x;
+  mov.u32 n, %ntid.x;
+  mov.u32 i, %ctaid.x;
+  mov.u32 k, %nctaid.x;
+  mad.wide.u32 unit, i, n, 0;
+  cvt.u64.u32 offset, t;
+  add.u64 unit, unit, offset;
+  mul.wide.u32 step, k, n;
+loop:
+  setp.ge.u64 p, unit, units;
+  @p bra done;
+  shl.b64 offset, unit, 4;
+  add.u64 at, x, offset;
+  ld.global.v4.u32 {a, b, c, d}, [at];
+  add.u64 at, y, offset;
+  ld.global.v4.u32 {e, f, g, h}, [at];
+  xor.b32 a, a, e;
+  xor.b32 b, b, f;
+  xor.b32 c, c, g;
+  xor.b32 d, d, h;
+  or.b32 a, a, b;
+  or.b32 c, c, d;
+  or.b32 a, a, c;
+  setp.ne.u32 p, a, 0;
+  @p red.global.add.u32 [total], 1;
+  add.u64 unit, unit, step;
+  bra loop;
+done:
   ret;
 }
 .visible .entry bench_scramble(.param .u64 base, .param .u64 size)
@@ -136,6 +176,7 @@ GpuBench::GpuBench() {
   require(device_->load_module(kPtx, sizeof kPtx, &module_));
   require(module_->kernel("bench_read", &read_));
   require(module_->kernel("bench_scramble", &scramble_));
+  require(module_->kernel("bench_compare", &compare_));
   require(device_->allocate(kFlushBytes, &flush_buffer_));
   launch_over(*stream_, *scramble_, flush_buffer_, kFlushBytes);
   require(stream_->synchronize());
@@ -147,6 +188,21 @@ uint64_t GpuBench::allocate(uint64_t bytes) {
   allocations_.push_back(address);
   launch_over(*stream_, *scramble_, address, (bytes + 255) / 256 * 256);
   return address;
+}
+
+uint64_t GpuBench::differences(uint64_t one, uint64_t other, uint64_t bytes) {
+  uint64_t count = allocate(16);
+  uint64_t units = bytes / 16;
+  uint32_t found = 0;
+  require(stream_->fill(count, 0, 16));
+  void* params[] = {&one, &other, &units, &count};
+  LaunchConfig config;
+  config.grid[0] = 132 * 4;
+  config.block[0] = 512;
+  require(stream_->launch_params(*compare_, config, params));
+  require(stream_->copy_to_host(&found, count, sizeof found));
+  require(stream_->synchronize());
+  return found;
 }
 
 void GpuBench::upload(uint64_t to, const void* from, uint64_t bytes) {

@@ -49,6 +49,8 @@ class GpuBench {
 
   /// Device memory, filled with random bytes; freed by release_all().
   uint64_t allocate(uint64_t bytes);
+  /// In how many 16-byte units two buffers differ; `bytes` is a multiple of 16.
+  uint64_t differences(uint64_t one, uint64_t other, uint64_t bytes);
   void upload(uint64_t to, const void* from, uint64_t bytes);
   void release_all();
 
@@ -69,6 +71,7 @@ class GpuBench {
   std::unique_ptr<Module> module_;
   std::unique_ptr<Kernel> read_;
   std::unique_ptr<Kernel> scramble_;
+  std::unique_ptr<Kernel> compare_;
   uint64_t flush_buffer_ = 0;
   bool flushes_ = true;
   std::vector<uint64_t> allocations_;

@@ -1,100 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies against an element-by-element loop: random shapes, strides, offsets and types, and every
 // byte around the destination.
-#include <algorithm>
 #include <numeric>
 
-#include "arena.hpp"
-#include "ops/copy.hpp"
-#include "runtime/host/host_device.hpp"
+#include "copy_cases.hpp"
 
 using namespace tw;
 using namespace tw::test;
 
 namespace {
-
-constexpr uint64_t kArena = 1 << 18;
-constexpr DType kTypes[] = {DType::U8, DType::BF16, DType::F32, DType::I64, DType::B128};
-
-struct Bench {
-  std::shared_ptr<Device> device;
-  std::unique_ptr<Stream> stream;
-  std::unique_ptr<Arena> src, dst;
-  std::mt19937_64 random;
-
-  explicit Bench(uint64_t seed) : random(seed) {
-    device = open_test_device();
-    if (!device) return;
-    TW_REQUIRE_OK(device->create_stream(&stream));
-    src = std::make_unique<Arena>(device, *stream, kArena);
-    dst = std::make_unique<Arena>(device, *stream, kArena);
-    src->fill_random(random);
-    TW_REQUIRE_OK(stream->synchronize());
-  }
-};
-
-struct Case {
-  CopyDesc desc;
-  int64_t src_offset = 0;  // bytes into the arena, of coordinate 0
-  int64_t dst_offset = 0;
-};
-
-std::string describe(const Case& c) {
-  std::string text = dtype_name(c.desc.dtype);
-  const auto add = [&text](const char* before, int64_t number) {
-    text += before;
-    text += std::to_string(number);
-  };
-  add(" methods ", c.desc.methods & 63);
-  add(" offsets ", c.src_offset);
-  add(" ", c.dst_offset);
-  for (int d = 0; d < c.desc.rank; ++d) {
-    add("; ", c.desc.shape[d]);
-    add(":", c.desc.src_stride[d]);
-    add(",", c.desc.dst_stride[d]);
-  }
-  return text;
-}
-
-// What the destination should be, by a loop over coordinates.
-std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& src,
-                              std::vector<uint8_t> dst) {
-  const int64_t bytes = dtype_bytes(c.desc.dtype);
-  int64_t at[kMaxCopyRank] = {};
-  for (int d = 0; d < c.desc.rank; ++d)
-    if (c.desc.shape[d] == 0) return dst;
-  for (;;) {
-    int64_t from = c.src_offset, to = c.dst_offset;
-    for (int d = 0; d < c.desc.rank; ++d) {
-      from += at[d] * c.desc.src_stride[d] * bytes;
-      to += at[d] * c.desc.dst_stride[d] * bytes;
-    }
-    std::memcpy(&dst[static_cast<size_t>(to)], &src[static_cast<size_t>(from)],
-                static_cast<size_t>(bytes));
-    int d = c.desc.rank - 1;
-    while (d >= 0 && ++at[d] == c.desc.shape[d]) at[d--] = 0;
-    if (d < 0) return dst;
-  }
-}
-
-void check_case(Bench& bench, const Case& c) {
-  INFO(describe(c));
-  bench.dst->fill(0xa7);
-  std::unique_ptr<Plan> plan;
-  TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
-  INFO(plan->explain());
-  const uint64_t src = bench.src->address() + static_cast<uint64_t>(c.src_offset);
-  const uint64_t dst = bench.dst->address() + static_cast<uint64_t>(c.dst_offset);
-  const BoxCounters before = host_counters(*bench.device);
-  TW_REQUIRE_OK(static_cast<CopyPlan&>(*plan).run(*bench.stream, src, dst));
-  const auto got = bench.dst->read();
-  CHECK(first_difference(got, expected(c, bench.src->image(), bench.dst->image())) == -1);
-  if (bench.device->info().kind == DeviceKind::host && src % 16 == 0 && dst % 16 == 0) {
-    const BoxCounters after = host_counters(*bench.device);
-    CHECK(after.boxes_loaded - before.boxes_loaded == plan->info().boxes_loaded);
-    CHECK(after.boxes_stored - before.boxes_stored == plan->info().boxes_stored);
-  }
-}
 
 // Strides of nested dimensions in a random order, with gaps; innermost first in `order`.
 void nest(std::mt19937_64& random, const CopyDesc& desc, const std::vector<int>& order,
@@ -127,7 +41,7 @@ int64_t place(std::mt19937_64& random, const std::pair<int64_t, int64_t>& range,
   return pick(random, low, std::min(low + 40, high)) * 16 + pick(random, 0, 15) / align * align;
 }
 
-bool random_case(std::mt19937_64& random, Case* c) {
+bool random_case(std::mt19937_64& random, CopyCase* c) {
   CopyDesc& desc = c->desc;
   desc = CopyDesc{};
   desc.dtype = kTypes[pick(random, 0, 4)];
@@ -164,10 +78,11 @@ bool random_case(std::mt19937_64& random, Case* c) {
   // Alike modulo 16, but not multiples of it, now and then.
   if (!even && pick(random, 0, 1) == 0)
     c->dst_offset = c->dst_offset / 16 * 16 + c->src_offset % 16;
+  // Any method, or all but some, or one with the plain one for what it does not serve.
   const uint32_t strided = 1u << kCopyStrided;
-  const uint32_t methods[] = {
-      ~0u,    ~0u, ~(1u << kCopyBoxes), 1u << kCopyPermute | strided, 1u << kCopyShift | strided,
-      strided};
+  const uint32_t one = 1u << pick(random, 1, kCopyMethods - 1);
+  const uint32_t methods[] = {~0u,           ~0u,           ~one,
+                              one | strided, one | strided, ~(1u << kCopyBoxes | 1u << kCopyRows)};
   desc.methods = methods[pick(random, 0, 5)];
   return true;
 }
@@ -187,10 +102,10 @@ CopyDesc matrix(DType type, int64_t rows, int64_t columns, int64_t src_pitch, in
 }  // namespace
 
 TEST_CASE("copy: random shapes, strides, offsets and types") {
-  Bench bench(1);
+  CopyBench bench(1);
   if (!bench.device) return;
   for (int done = 0; done < 1500;) {
-    Case c;
+    CopyCase c;
     if (!random_case(bench.random, &c)) continue;
     check_case(bench, c);
     ++done;
@@ -198,7 +113,7 @@ TEST_CASE("copy: random shapes, strides, offsets and types") {
 }
 
 TEST_CASE("copy: pitched matrices at widths around the boxes' edges") {
-  Bench bench(2);
+  CopyBench bench(2);
   if (!bench.device) return;
   const int64_t widths[] = {1,  2,  7,   8,   15,  16,  17,   31,   32,   33,  47,
                             48, 63, 100, 255, 256, 257, 2047, 2048, 2049, 4097};
@@ -209,7 +124,7 @@ TEST_CASE("copy: pitched matrices at widths around the boxes' edges") {
       const int64_t multiple = std::max<int64_t>(1, 16 / bytes);
       const int64_t pitch = (width + multiple - 1) / multiple * multiple;
       const int64_t rows = std::min<int64_t>(37, 200000 / ((pitch + multiple) * bytes));
-      Case c;
+      CopyCase c;
       c.desc = matrix(type, rows, width, pitch + multiple, pitch);
       c.src_offset = 16 * pick(bench.random, 0, 8);
       c.dst_offset = 16 * pick(bench.random, 4, 8);
@@ -218,11 +133,11 @@ TEST_CASE("copy: pitched matrices at widths around the boxes' edges") {
 }
 
 TEST_CASE("copy: one contiguous row of every length and misalignment") {
-  Bench bench(3);
+  CopyBench bench(3);
   if (!bench.device) return;
   for (int64_t bytes = 1; bytes < 3000; bytes += bytes < 100 ? 1 : 131)
     for (int64_t misalignment = 0; misalignment < 16; misalignment += bytes < 40 ? 1 : 5) {
-      Case c;
+      CopyCase c;
       c.desc = matrix(DType::U8, 1, bytes, 0, 0);
       c.desc.dst_stride[0] = 1;
       c.src_offset = 1024 + misalignment;
@@ -243,9 +158,10 @@ TEST_CASE("copy: more tiles than warps, so that rings go round") {
   Arena src(device, *stream, static_cast<uint64_t>(rows * 4112 + 64));
   Arena dst(device, *stream, static_cast<uint64_t>(rows * 4128 + 64));
   src.fill_random(random);
-  for (const uint32_t methods : {~0u, 1u << kCopyRows, 1u << kCopyShift, 1u << kCopyStrided}) {
+  for (const uint32_t methods : {~0u, 1u << kCopyBoxes, 1u << kCopyRows, 1u << kCopyPieces,
+                                 1u << kCopyShift, 1u << kCopyStrided}) {
     dst.fill(0x5c);
-    Case c;
+    CopyCase c;
     c.desc = matrix(DType::U8, rows, 4097, 4112, 4128);
     c.desc.max_sms = 8;
     c.desc.methods = methods;
@@ -260,7 +176,7 @@ TEST_CASE("copy: more tiles than warps, so that rings go round") {
 }
 
 TEST_CASE("copy: permutations of packed tensors, odd extents and every element size") {
-  Bench bench(7);
+  CopyBench bench(7);
   if (!bench.device) return;
   struct Shape {
     std::vector<int64_t> extents;
@@ -285,7 +201,7 @@ TEST_CASE("copy: permutations of packed tensors, odd extents and every element s
   for (const Shape& shape : shapes)
     for (const DType type : kTypes)
       for (const int64_t misalignment : {0, 1}) {
-        Case c;
+        CopyCase c;
         CopyDesc& desc = c.desc;
         desc.dtype = type;
         desc.rank = static_cast<int32_t>(shape.extents.size());
@@ -312,10 +228,11 @@ TEST_CASE("copy: permutations of packed tensors, odd extents and every element s
 }
 
 TEST_CASE("copy: a swizzle error planted in a plan's map changes the result") {
-  Bench bench(5);
+  CopyBench bench(5);
   if (!bench.device) return;
-  Case c;
+  CopyCase c;
   c.desc = matrix(DType::BF16, 64, 64, 72, 80);  // rows of 128 bytes: what a swizzle spans
+  c.desc.methods = 1u << kCopyBoxes;
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
   auto& copy = static_cast<CopyPlan&>(*plan);
@@ -338,7 +255,7 @@ TEST_CASE("copy: a swizzle error planted in a plan's map changes the result") {
 }
 
 TEST_CASE("copy: nothing to do, and refusals") {
-  Bench bench(6);
+  CopyBench bench(6);
   if (!bench.device) return;
   std::unique_ptr<Plan> plan;
   CopyDesc desc = matrix(DType::F32, 0, 5, 5, 5);

@@ -2,9 +2,11 @@
 // Emits the copy rows that the target and the shard have.
 #include "kernels/copy/copy_boxes.cuh"
 #include "kernels/copy/copy_bulk_rows.cuh"
+#include "kernels/copy/copy_interleave.cuh"
 #include "kernels/copy/copy_permute.cuh"
-#include "kernels/copy/copy_shift.cuh"
+#include "kernels/copy/copy_pieces.cuh"
 #include "kernels/copy/copy_strided.cuh"
+#include "kernels/copy/copy_transpose.cuh"
 #include "kernels/emit.cuh"
 
 #define TW_COPY_BOXES(feature, shard, symbol, rank)                         \
@@ -24,11 +26,35 @@
           symbol(const __grid_constant__ tw::CopyPermuteArgs args) {    \
             tw::copy_permute<element_bytes>(args);                      \
           })
-#define TW_COPY_SHIFT(feature, shard, symbol)                                \
-  TW_EMIT(                                                                   \
-      feature, shard,                                                        \
-      extern "C" __global__ void __launch_bounds__(tw::kCopyShiftThreads, 3) \
-          symbol(const __grid_constant__ tw::CopyShiftArgs args) { tw::copy_shift(args); })
+#define TW_COPY_TRANSPOSE(feature, shard, symbol, bytes, lanes_a, warps_a, cells_a, cells_b) \
+  TW_EMIT(                                                                                   \
+      feature, shard,                                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kTransposeThreads)                    \
+          symbol(const __grid_constant__ tw::CopyTransposeArgs args) {                       \
+            tw::copy_transpose<bytes, lanes_a, warps_a, cells_a, cells_b>(args);             \
+          })
+#define TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, to_planes) \
+  TW_EMIT(                                                                       \
+      feature, shard,                                                            \
+      extern "C" __global__ void __launch_bounds__(tw::kInterleaveThreads)       \
+          symbol(const __grid_constant__ tw::CopyInterleaveArgs args) {          \
+            tw::copy_interleave<bytes, planes, to_planes>(args);                 \
+          })
+#define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes) \
+  TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, false)
+#define TW_COPY_DEINTERLEAVE(feature, shard, symbol, bytes, planes) \
+  TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, true)
+#define TW_COPY_PIECES_ANY(feature, shard, symbol, flight, realign)   \
+  TW_EMIT(                                                            \
+      feature, shard,                                                 \
+      extern "C" __global__ void __launch_bounds__(tw::kPieceThreads) \
+          symbol(const __grid_constant__ tw::CopyPieceArgs args) {    \
+            tw::copy_pieces<flight, realign>(args);                   \
+          })
+#define TW_COPY_PIECES(feature, shard, symbol, flight) \
+  TW_COPY_PIECES_ANY(feature, shard, symbol, flight, false)
+#define TW_COPY_SHIFT(feature, shard, symbol, flight) \
+  TW_COPY_PIECES_ANY(feature, shard, symbol, flight, true)
 #define TW_COPY_STRIDED(feature, shard, symbol)                             \
   TW_EMIT(                                                                  \
       feature, shard,                                                       \

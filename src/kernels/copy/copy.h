@@ -10,9 +10,23 @@
 
 namespace tw {
 
-/// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 and up: for kCopyBoxes the maps' rank, for
-/// kCopyPermute the bytes of an element.
-enum : u32 { kCopyBoxes = 1, kCopyRows = 2, kCopyStrided = 3, kCopyPermute = 4, kCopyShift = 5 };
+/// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 to 15: for kCopyBoxes the maps' rank, for
+/// kCopyPermute, kCopyTranspose and kCopyInterleave the bytes of an element, for kCopyPieces and
+/// kCopyShift the pieces that a lane keeps in flight. Bits 16 and up: for kCopyInterleave the
+/// planes, with kToPlanes added where they are the destination's.
+enum : u32 {
+  kCopyBoxes = 1,
+  kCopyRows = 2,
+  kCopyStrided = 3,
+  kCopyPermute = 4,
+  kCopyShift = 5,
+  kCopyPieces = 6,
+  kCopyTranspose = 7,
+  kCopyInterleave = 8,
+  kCopyDriver = 9,  // no kernel: the device's own copy
+  kCopyMethods = 10
+};
+inline constexpr u32 kToPlanes = 0x80;
 
 inline constexpr u32 kCopyMapRank = 5;
 inline constexpr u32 kCopyRank = 8;
@@ -25,7 +39,10 @@ inline constexpr u32 kCopyStridedThreads = 256;
 struct CopyBoxArgs {
   KernelMap src_map;
   KernelMap dst_map;
+  u64 src;
   u64 dst;
+  u64 src_policy;  // of cache_policy.h, here and below
+  u64 dst_policy;
   u64 tiles;
   u64 tail_from;  // byte of a row
   i64 dst_stride[kCopyMapRank];
@@ -38,13 +55,12 @@ struct CopyBoxArgs {
   u32 stages;
   u32 tail_bytes;  // 0 to 15
   u32 rank;        // read by the host body; a kernel is compiled for its own
-  u32 reserved[5];
 };
 static_assert(sizeof(CopyBoxArgs) == 512 && alignof(CopyBoxArgs) == 128,
               "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(CopyBoxArgs, dst) == 256, "as above");
-static_assert(__builtin_offsetof(CopyBoxArgs, tile_count) == 320, "as above");
-static_assert(__builtin_offsetof(CopyBoxArgs, element_bytes) == 380, "as above");
+static_assert(__builtin_offsetof(CopyBoxArgs, src) == 256, "as above");
+static_assert(__builtin_offsetof(CopyBoxArgs, tile_count) == 344, "as above");
+static_assert(__builtin_offsetof(CopyBoxArgs, element_bytes) == 404, "as above");
 
 /// Rows that are contiguous on both sides, by one-dimensional bulk copies through shared memory. A
 /// row is `head_bytes` up to the first 16-byte boundary, a body of whole 16-byte pieces, cut into
@@ -53,6 +69,8 @@ static_assert(__builtin_offsetof(CopyBoxArgs, element_bytes) == 380, "as above")
 struct CopyRowArgs {
   u64 src;
   u64 dst;
+  u64 src_policy;
+  u64 dst_policy;
   u64 rows;
   u64 body_bytes;
   i64 src_stride[kCopyRank - 1];
@@ -68,36 +86,17 @@ struct CopyRowArgs {
   u32 stage_bytes;
   u32 stages;
 };
-static_assert(sizeof(CopyRowArgs) == 264, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(CopyRowArgs, extent) == 144, "as above");
-static_assert(__builtin_offsetof(CopyRowArgs, rank) == 228, "as above");
-
-/// Rows that are contiguous on both sides, of any address and stride: pieces of 16 bytes of the
-/// destination, put together from aligned loads of the source that stay inside [src_low, src_high).
-struct CopyShiftArgs {
-  u64 src;
-  u64 dst;
-  u64 src_low;
-  u64 src_high;
-  u64 row_bytes;
-  u64 items;       // rows times pieces, below kDividerLimit
-  Divider pieces;  // of a row, at most
-  u32 rank;        // of the dimensions outside a row
-  i64 src_stride[kCopyRank - 1];
-  i64 dst_stride[kCopyRank - 1];
-  Divider extent[kCopyRank - 1];
-  u32 reserved;
-};
-static_assert(sizeof(CopyShiftArgs) == 264, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(CopyShiftArgs, extent) == 176, "as above");
-
-inline constexpr u32 kCopyShiftThreads = 256;
+static_assert(sizeof(CopyRowArgs) == 280, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(CopyRowArgs, extent) == 160, "as above");
+static_assert(__builtin_offsetof(CopyRowArgs, rank) == 244, "as above");
 
 /// Anything, by plain loads and stores of `unit_bytes`: an element, or up to 16 bytes of neighbours
 /// where both sides are contiguous along dimension 0 and everything is aligned.
 struct CopyStridedArgs {
   u64 src;
   u64 dst;
+  u64 src_policy;
+  u64 dst_policy;
   u64 units;
   u64 extent[kCopyRank];  // units along dimension 0
   i64 src_stride[kCopyRank];
@@ -106,8 +105,8 @@ struct CopyStridedArgs {
   u32 rank;                    // 1 to kCopyRank
   u32 unit_bytes;              // 1, 2, 4, 8 or 16
 };
-static_assert(sizeof(CopyStridedArgs) == 320, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(CopyStridedArgs, divider) == 216, "as above");
-static_assert(__builtin_offsetof(CopyStridedArgs, rank) == 312, "as above");
+static_assert(sizeof(CopyStridedArgs) == 336, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(CopyStridedArgs, divider) == 232, "as above");
+static_assert(__builtin_offsetof(CopyStridedArgs, rank) == 328, "as above");
 
 }  // namespace tw

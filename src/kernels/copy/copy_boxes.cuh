@@ -34,7 +34,7 @@ struct BoxMover {
     i32 at[kRank];
     place(tile, at);
     ptx::mbarrier_arrive_expect(barrier, args.box_bytes);
-    ptx::load_box<kRank>(stage, &args.src_map, barrier, at);
+    ptx::load_box_hint<kRank>(stage, &args.src_map, barrier, at, args.src_policy);
   }
 
   __device__ __forceinline__ void store(u64 tile, u32 stage) const {
@@ -42,7 +42,7 @@ struct BoxMover {
     place(tile, at);
     if (args.tail_bytes != 0 && static_cast<u32>(at[0]) + args.box[0] >= args.extent[0])
       store_tails(at, stage);
-    if (ptx::lane_id() == 0) ptx::store_box<kRank>(&args.dst_map, stage, at);
+    if (ptx::lane_id() == 0) ptx::store_box_hint<kRank>(&args.dst_map, stage, at, args.dst_policy);
   }
 
   // A lane a row of the box.

@@ -39,14 +39,17 @@ struct RowMover {
     __syncwarp();
     for (u32 slot = lane; slot < args.stage_chunks; slot += 32) {
       const Chunk c = chunk(item, slot);
-      if (c.bytes) ptx::load_bulk(stage + slot * args.chunk_bytes, c.src, c.bytes, barrier);
+      if (c.bytes)
+        ptx::load_bulk_hint(stage + slot * args.chunk_bytes, c.src, c.bytes, barrier,
+                            args.src_policy);
     }
   }
 
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
     for (u32 slot = ptx::lane_id(); slot < args.stage_chunks; slot += 32) {
       const Chunk c = chunk(item, slot);
-      if (c.bytes) ptx::store_bulk(c.dst, stage + slot * args.chunk_bytes, c.bytes);
+      if (c.bytes)
+        ptx::store_bulk_hint(c.dst, stage + slot * args.chunk_bytes, c.bytes, args.dst_policy);
     }
   }
 };

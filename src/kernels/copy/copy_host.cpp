@@ -42,9 +42,8 @@ void store_tails(const CopyBoxArgs& args, const int32_t* at, const uint8_t* shar
   }
 }
 
-// Where a row begins on both sides: CopyRowArgs or CopyShiftArgs.
-template <class Args>
-void place_row(const Args& args, u64 row, i64* src, i64* dst) {
+// Where a row begins on both sides.
+void place_row(const CopyRowArgs& args, u64 row, i64* src, i64* dst) {
   *src = *dst = 0;
   u64 rest = row;
   for (u32 d = 0; d < args.rank; ++d) {
@@ -91,15 +90,6 @@ void copy_rows_host(HostEngine& engine, const void* arguments) {
     const i64 tail = body + static_cast<i64>(args.body_bytes);
     std::memcpy(global(args.dst, dst), global(args.src, src), args.head_bytes);
     std::memcpy(global(args.dst, dst + tail), global(args.src, src + tail), args.tail_bytes);
-  }
-}
-
-void copy_shift_host(HostEngine&, const void* arguments) {
-  const auto& args = *static_cast<const CopyShiftArgs*>(arguments);
-  for (u64 row = 0; row < args.items / args.pieces.divisor; ++row) {
-    i64 src, dst;
-    place_row(args, row, &src, &dst);
-    std::memcpy(global(args.dst, dst), global(args.src, src), args.row_bytes);
   }
 }
 

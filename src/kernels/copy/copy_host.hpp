@@ -12,8 +12,15 @@ void copy_boxes_host(HostEngine& engine, const void* arguments);
 void copy_rows_host(HostEngine& engine, const void* arguments);
 /// CopyPermuteArgs: each tile through shared memory, element by element.
 void copy_permute_host(HostEngine& engine, const void* arguments);
-/// CopyShiftArgs: row by row.
+/// CopyPieceArgs: piece by piece; shifted ones put together from aligned vectors, as the kernels
+/// do.
+void copy_pieces_host(HostEngine& engine, const void* arguments);
 void copy_shift_host(HostEngine& engine, const void* arguments);
+/// CopyTransposeArgs: tile by tile.
+void copy_transpose_host(HostEngine& engine, const void* arguments);
+/// CopyInterleaveArgs: a warp's groups after the other's; from planes, and to planes.
+void copy_interleave_host(HostEngine& engine, const void* arguments);
+void copy_deinterleave_host(HostEngine& engine, const void* arguments);
 /// CopyStridedArgs: unit by unit.
 void copy_strided_host(HostEngine& engine, const void* arguments);
 

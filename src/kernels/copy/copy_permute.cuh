@@ -71,9 +71,11 @@ struct PermuteBlock {
         const u32 to = stage + permute_byte(place + byte, args.shift);
         const u32 left = tile.src_run - byte;
         if constexpr (kBytes >= 4)
-          ptx::async_copy<kBytes>(to, from + byte, left < kBytes ? left : kBytes);
+          ptx::async_copy_hint<kBytes>(to, from + byte, left < kBytes ? left : kBytes,
+                                       args.src_policy);
         else
-          ptx::shared_store<kBytes>(to, ptx::load_unit_cached<kBytes>(from + byte));
+          ptx::shared_store<kBytes>(
+              to, ptx::load_unit_cached_hint<kBytes>(from + byte, args.src_policy));
       }
     }
   }
@@ -165,13 +167,14 @@ struct PermuteBlock {
       const u64 to = tile.dst + ptx::shared_load<8>(shared + at.dst_offsets + line * 8) + byte;
       const u32 first = byte / kElement;
       if (kStore == 16 && byte + 16 <= tile.dst_run) {
-        ptx::store_unit<16>(to, collect<kElement>(stage, line_place, first));
+        ptx::store_unit_hint<16>(to, collect<kElement>(stage, line_place, first), args.dst_policy);
         continue;
       }
       for (u32 done = 0; done < kStore && byte + done < tile.dst_run; done += kElement) {
         const u32 place =
             ptx::shared_load<4>(shared + at.run_places + (first + done / kElement) * 4);
-        ptx::store_unit<kElement>(to + done, element<kElement>(stage, line_place + place));
+        ptx::store_unit_hint<kElement>(to + done, element<kElement>(stage, line_place + place),
+                                       args.dst_policy);
       }
     }
   }

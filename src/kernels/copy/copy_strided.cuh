@@ -50,12 +50,13 @@ __device__ __forceinline__ void strided_units(const CopyStridedArgs& args) {
       if (mine >= args.units) break;
       i64 from;
       strided_offsets<kSmall>(args, mine, &from, &to[k]);
-      value[k] = ptx::load_unit_cached<kBytes>(args.src + static_cast<u64>(from));
+      value[k] =
+          ptx::load_unit_cached_hint<kBytes>(args.src + static_cast<u64>(from), args.src_policy);
     }
 #pragma unroll
     for (int k = 0; k < kStridedFlight; ++k) {
       if (unit + static_cast<u64>(k) * step >= args.units) break;
-      ptx::store_unit<kBytes>(args.dst + static_cast<u64>(to[k]), value[k]);
+      ptx::store_unit_hint<kBytes>(args.dst + static_cast<u64>(to[k]), value[k], args.dst_policy);
     }
   }
 }

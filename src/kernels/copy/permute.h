@@ -57,6 +57,8 @@ struct PermuteEdge {
 struct CopyPermuteArgs {
   u64 src;
   u64 dst;
+  u64 src_policy;  // of cache_policy.h
+  u64 dst_policy;
   u64 tiles;
   u32 grid_rank;
   u32 pitch;
@@ -76,9 +78,9 @@ struct CopyPermuteArgs {
   PermuteDims dst_run_dims;
 };
 static_assert(sizeof(PermuteGridDim) == 40 && sizeof(PermuteDims) == 152 &&
-                  sizeof(CopyPermuteArgs) == 920,
+                  sizeof(CopyPermuteArgs) == 936,
               "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(CopyPermuteArgs, grid) == 104, "as above");
+static_assert(__builtin_offsetof(CopyPermuteArgs, grid) == 120, "as above");
 
 /// The sums of weights and strides of index `index`, first dimension fastest.
 struct PermutePlace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where a row begins on both sides, for the methods that take rows: CopyRowArgs and CopyShiftArgs.
+// Where a row begins on both sides.
 
 #include "kernels/copy/copy.h"
 
@@ -11,8 +11,7 @@ struct RowPlace {
   u64 dst;
 };
 
-template <class Args>
-__device__ __forceinline__ RowPlace place_row(const Args& args, u64 row) {
+__device__ __forceinline__ RowPlace place_row(const CopyRowArgs& args, u64 row) {
   RowPlace place{args.src, args.dst};
   u32 rest = static_cast<u32>(row);
   for (u32 d = 0; d < args.rank; ++d) {

@@ -42,38 +42,38 @@ __device__ __forceinline__ void copy_bytes(const Piece16& piece) {
     ptx::store_unit<1>(piece.address + byte, ptx::load_unit_cached<1>(piece.src + byte));
 }
 
-__device__ __forceinline__ void store_byte(u64 address, const Words4& v, u32 byte) {
-  const u32 word = word_of(v, byte / 4);
-  ptx::store_unit<1>(address + byte, static_cast<unsigned short>(word >> (byte % 4 * 8)));
-}
+template <int kBytes>
+struct PartSize {
+  static constexpr int value = kBytes;
+};
 
-/// Stores bytes `first` to `end` - 1 of a piece whose address is a multiple of 16.
+/// Stores bytes `first` to `end` - 1 of a piece whose address is a multiple of 16: sizes that grow
+/// up to a boundary of 8, then sizes that shrink, so that each address is a multiple of its size.
 __device__ __forceinline__ void store_part(u64 address, const Words4& v, u32 first, u32 end) {
   if (first == 0 && end == 16) {
     ptx::store_unit<16>(address, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
     return;
   }
-  // Up to the next larger boundary at the beginning, then the largest that fit: each address is a
-  // multiple of what is stored there.
   u32 at = first;
-  while (at < end) {
-    const u32 left = end - at;
-    if ((at & 7) == 0 && left >= 8) {
-      const u64 low = word_of(v, at / 4);
-      ptx::store_unit<8>(address + at, low | static_cast<u64>(word_of(v, at / 4 + 1)) << 32);
-      at += 8;
-    } else if ((at & 3) == 0 && left >= 4) {
+  const auto put = [&](auto size) {
+    constexpr int kSize = size.value;
+    if constexpr (kSize == 8)
+      ptx::store_unit<8>(address + at, word_of(v, at / 4) | static_cast<u64>(word_of(v, at / 4 + 1))
+                                                                << 32);
+    else if constexpr (kSize == 4)
       ptx::store_unit<4>(address + at, word_of(v, at / 4));
-      at += 4;
-    } else if ((at & 1) == 0 && left >= 2) {
-      ptx::store_unit<2>(address + at,
-                         static_cast<unsigned short>(word_of(v, at / 4) >> (at % 4 * 8)));
-      at += 2;
-    } else {
-      store_byte(address, v, at);
-      at += 1;
-    }
-  }
+    else
+      ptx::store_unit<kSize>(address + at,
+                             static_cast<unsigned short>(word_of(v, at / 4) >> (at % 4 * 8)));
+    at += kSize;
+  };
+  if ((at & 1) != 0 && at + 1 <= end) put(PartSize<1>{});
+  if ((at & 2) != 0 && at + 2 <= end) put(PartSize<2>{});
+  if ((at & 4) != 0 && at + 4 <= end) put(PartSize<4>{});
+  if (at + 8 <= end) put(PartSize<8>{});
+  if (at + 4 <= end) put(PartSize<4>{});
+  if (at + 2 <= end) put(PartSize<2>{});
+  if (at + 1 <= end) put(PartSize<1>{});
 }
 
 }  // namespace tw

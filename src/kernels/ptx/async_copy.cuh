@@ -20,6 +20,19 @@ __device__ __forceinline__ void async_copy(u32 shared, u64 global, u32 bytes) {
                  : "memory");
 }
 
+/// As async_copy, with a cache policy (cache_policy.h).
+template <int kBytes>
+__device__ __forceinline__ void async_copy_hint(u32 shared, u64 global, u32 bytes, u64 policy) {
+  if constexpr (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(shared),
+                 "l"(global), "r"(bytes), "l"(policy)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;" ::"r"(shared),
+                 "l"(global), "n"(kBytes), "r"(bytes), "l"(policy)
+                 : "memory");
+}
+
 __device__ __forceinline__ void async_copy_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

@@ -60,6 +60,84 @@ __device__ __forceinline__ void store_unit(u64 address, Unit<kBytes> value) {
                  : "memory");
 }
 
+/// As load_unit, with a cache policy (cache_policy.h) for the second-level cache.
+template <int kBytes>
+__device__ __forceinline__ Unit<kBytes> load_unit_hint(u64 address, u64 policy) {
+  Unit<kBytes> value;
+  if constexpr (kBytes == 1)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u8 %0, [%1], %2;"
+                 : "=h"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 2)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
+                 : "=h"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 4)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 8)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u64 %0, [%1], %2;"
+                 : "=l"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 16)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(address), "l"(policy));
+  return value;
+}
+
+/// As load_unit_cached, with a cache policy.
+template <int kBytes>
+__device__ __forceinline__ Unit<kBytes> load_unit_cached_hint(u64 address, u64 policy) {
+  Unit<kBytes> value;
+  if constexpr (kBytes == 1)
+    asm volatile("ld.global.nc.L2::cache_hint.u8 %0, [%1], %2;"
+                 : "=h"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 2)
+    asm volatile("ld.global.nc.L2::cache_hint.u16 %0, [%1], %2;"
+                 : "=h"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 4)
+    asm volatile("ld.global.nc.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 8)
+    asm volatile("ld.global.nc.L2::cache_hint.u64 %0, [%1], %2;"
+                 : "=l"(value)
+                 : "l"(address), "l"(policy));
+  if constexpr (kBytes == 16)
+    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(address), "l"(policy));
+  return value;
+}
+
+/// As store_unit, with a cache policy.
+template <int kBytes>
+__device__ __forceinline__ void store_unit_hint(u64 address, Unit<kBytes> value, u64 policy) {
+  if constexpr (kBytes == 1)
+    asm volatile("st.global.L2::cache_hint.u8 [%0], %1, %2;" ::"l"(address), "h"(value), "l"(policy)
+                 : "memory");
+  if constexpr (kBytes == 2)
+    asm volatile("st.global.L2::cache_hint.u16 [%0], %1, %2;" ::"l"(address), "h"(value),
+                 "l"(policy)
+                 : "memory");
+  if constexpr (kBytes == 4)
+    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(address), "r"(value),
+                 "l"(policy)
+                 : "memory");
+  if constexpr (kBytes == 8)
+    asm volatile("st.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(address), "l"(value),
+                 "l"(policy)
+                 : "memory");
+  if constexpr (kBytes == 16)
+    asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(address),
+                 "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "l"(policy)
+                 : "memory");
+}
+
 /// Asks for the line of an address, which must be valid, in the L2.
 __device__ __forceinline__ void prefetch_line(u64 address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");

@@ -4,13 +4,9 @@
 // `shared` and `barrier` are shared-state-space addresses, coordinates innermost first.
 
 #include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/cache_policy.h"
 
 namespace tw::ptx {
-
-/// Cache policies of createpolicy, precomputed: fraction 1.0 of the named kind.
-inline constexpr u64 kEvictNormal = 0x1000000000000000ull;
-inline constexpr u64 kEvictFirst = 0x12f0000000000000ull;
-inline constexpr u64 kEvictLast = 0x14f0000000000000ull;
 
 __device__ __forceinline__ void prefetch_map(const KernelMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -75,6 +71,24 @@ __device__ __forceinline__ void store_bulk(u64 global, u32 shared, u32 bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
                "r"(shared), "r"(bytes)
                : "memory");
+}
+
+/// The same with a cache policy (cache_policy.h).
+__device__ __forceinline__ void load_bulk_hint(u32 shared, u64 global, u32 bytes, u32 barrier,
+                                               u64 policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1], %2, [%3], %4;" ::"r"(shared),
+      "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+__device__ __forceinline__ void store_bulk_hint(u64 global, u32 shared, u32 bytes, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(
+          global),
+      "r"(shared), "r"(bytes), "l"(policy)
+      : "memory");
 }
 
 __device__ __forceinline__ void prefetch_bulk(u64 global, u32 bytes) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which method a copy takes: from its shape, and from what its addresses are modulo 16.
+#include <algorithm>
+
+#include "ops/copy.hpp"
+
+namespace tw {
+namespace {
+
+constexpr uint32_t kAligned = static_cast<uint32_t>(kCopyAlignment);
+// Shorter rows are too little for boxes or bulk copies of their own: pieces do better.
+constexpr int64_t kMinBulkRow = 512;
+// From here on a row is worth pieces of its own, whatever the order of the dimensions around.
+constexpr int64_t kMaxPermuteRow = 64;
+// Pieces of rows shorter than this are mostly ends.
+constexpr int64_t kMinPieceRow = 32;
+
+// Best first, for a copy that several serve.
+constexpr uint32_t kOrder[] = {kCopyDriver,  kCopyInterleave, kCopyTranspose,
+                               kCopyPermute, kCopyBoxes,      kCopyRows,
+                               kCopyPieces,  kCopyShift,      kCopyStrided};
+
+uint32_t bit(uint32_t method) {
+  return 1u << method;
+}
+
+}  // namespace
+
+void CopyPlan::find_methods() {
+  const auto found = [&](uint32_t method, bool can, bool fast) {
+    if (!(desc_.methods & bit(method)) || !can) return;
+    possible_ |= bit(method);
+    if (fast) favoured_ |= bit(method);
+  };
+  const bool plain = desc_.src_cache == CachePriority::normal &&
+                     desc_.dst_cache == CachePriority::normal && desc_.max_sms == 0;
+  found(kCopyDriver, shape_.rank == 0 && plain, true);
+  found(kCopyInterleave, fill_interleave(shape_, &interleave_args_, &to_planes_), true);
+  found(kCopyTranspose, fill_transpose(shape_, &transpose_args_), true);
+  if (fill_permute(shape_, &permute_args_)) {
+    const uint64_t src = promised_address(desc_.src_alignment);
+    const uint64_t dst = promised_address(desc_.dst_alignment);
+    fit_permute(src + static_cast<uint64_t>(shape_.src_offset),
+                dst + static_cast<uint64_t>(shape_.dst_offset), &permute_args_);
+    const auto room = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
+    found(kCopyPermute, permute_tables(permute_args_).total <= room,
+          shape_.row_bytes < kMaxPermuteRow);
+  }
+  const uint32_t warps = usable_sms(*device(), desc_.max_sms) * kCopyRingWarps;
+  const bool long_rows = shape_.row_bytes >= kMinBulkRow;
+  CopyRowArgs rows;
+  CopyPieceArgs pieces;
+  found(kCopyBoxes, fill_boxes(shape_, ring_, &box_args_), long_rows);
+  found(kCopyRows, fill_rows(shape_, ring_, 0, warps, &rows), long_rows);
+  const bool worth_pieces = shape_.row_bytes >= kMinPieceRow;
+  found(kCopyPieces, fill_pieces(shape_, false, kAligned - 1, &pieces), worth_pieces);
+  found(kCopyShift, fill_pieces(shape_, true, kAligned - 1, &pieces), worth_pieces);
+  found(kCopyStrided, true, true);
+  fill_strided(shape_,
+               std::min(alignment_of(promised_address(desc_.src_alignment) +
+                                     static_cast<uint64_t>(shape_.src_offset)),
+                        alignment_of(promised_address(desc_.dst_alignment) +
+                                     static_cast<uint64_t>(shape_.dst_offset))),
+               &strided_args_);
+}
+
+// `src` and `dst` are addresses modulo 16.
+bool CopyPlan::suits(uint32_t method, uint32_t src, uint32_t dst) const {
+  switch (method) {
+    case kCopyBoxes:
+    case kCopyTranspose:
+    case kCopyInterleave:
+      return (src | dst) == 0;
+    case kCopyRows:
+    case kCopyPieces:
+      return src == dst;
+    case kCopyPermute:
+      return (src | dst) % permute_args_.element_bytes == 0;
+    default:
+      return true;
+  }
+}
+
+uint32_t CopyPlan::choose(uint64_t src, uint64_t dst) const {
+  const auto from = static_cast<uint32_t>(src % kAligned);
+  const auto to = static_cast<uint32_t>(dst % kAligned);
+  for (const uint32_t methods : {favoured_, possible_})
+    for (const uint32_t method : kOrder)
+      if ((methods & bit(method)) && suits(method, from, to)) return method;
+  return 0;
+}
+
+uint32_t CopyPlan::method_for_test(uint64_t src, uint64_t dst) const {
+  return choose(src + static_cast<uint64_t>(shape_.src_offset),
+                dst + static_cast<uint64_t>(shape_.dst_offset));
+}
+
+}  // namespace tw

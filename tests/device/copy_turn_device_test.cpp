@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies that turn elements round in registers, and rows in pieces: each method where it must be
+// chosen, at its edges, against an element-by-element loop.
+#include "copy_cases.hpp"
+#include "kernels/ptx/cache_policy.h"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr DType kNarrow[] = {DType::U8, DType::BF16, DType::F32, DType::I64};
+
+// The method of a plan for addresses at these offsets from a multiple of 16.
+uint32_t method_of(CopyBench& bench, const CopyCase& c) {
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
+  return static_cast<CopyPlan&>(*plan).method_for_test(static_cast<uint64_t>(c.src_offset),
+                                                       static_cast<uint64_t>(c.dst_offset));
+}
+
+// [a][b] of dst from [b][a] of src, `planes` of them, rows padded by multiples of 16 bytes.
+CopyCase transpose(std::mt19937_64& random, DType type, int64_t a, int64_t b, int64_t planes) {
+  const int64_t side = 16 / dtype_bytes(type);
+  const int64_t src_pitch = a + pick(random, 0, 2) * side;
+  const int64_t dst_pitch = b + pick(random, 0, 2) * side;
+  CopyCase c;
+  c.desc.dtype = type;
+  c.desc.rank = 3;
+  const int64_t shape[] = {planes, a, b};
+  const int64_t src[] = {b * src_pitch + side * pick(random, 0, 1), 1, src_pitch};
+  const int64_t dst[] = {a * dst_pitch + side * pick(random, 0, 1), dst_pitch, 1};
+  for (int d = 0; d < 3; ++d) {
+    c.desc.shape[d] = shape[d];
+    c.desc.src_stride[d] = src[d];
+    c.desc.dst_stride[d] = dst[d];
+  }
+  c.src_offset = 16 * pick(random, 4, 20);
+  c.dst_offset = 16 * pick(random, 4, 20);
+  return c;
+}
+
+// `planes` of n elements each, `rows` times; packed in dst, or in src where `to_planes`.
+CopyCase interleaved(std::mt19937_64& random, DType type, int64_t planes, int64_t n, int64_t rows,
+                     bool to_planes) {
+  const int64_t side = 16 / dtype_bytes(type);
+  const int64_t pitch = n + pick(random, 0, 2) * side;
+  CopyCase c;
+  c.desc.dtype = type;
+  c.desc.rank = 3;
+  const int64_t shape[] = {rows, n, planes};
+  const int64_t planar[] = {planes * pitch, 1, pitch};
+  const int64_t packed[] = {planes * n + side * pick(random, 0, 1), planes, 1};
+  for (int d = 0; d < 3; ++d) {
+    c.desc.shape[d] = shape[d];
+    c.desc.src_stride[d] = to_planes ? packed[d] : planar[d];
+    c.desc.dst_stride[d] = to_planes ? planar[d] : packed[d];
+  }
+  c.src_offset = 16 * pick(random, 4, 20);
+  c.dst_offset = 16 * pick(random, 4, 20);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("copy: transposes in registers, tiles cut on either side") {
+  CopyBench bench(11);
+  if (!bench.device) return;
+  for (const DType type : kNarrow)
+    for (int done = 0; done < 60; ++done) {
+      const int64_t side = 16 / dtype_bytes(type);
+      const int64_t a = side * pick(bench.random, 4, pick(bench.random, 0, 1) ? 10 : 37);
+      const int64_t room = static_cast<int64_t>(kArena - 8192) / (a + 2 * side) / dtype_bytes(type);
+      const int64_t planes = pick(bench.random, 1, 3);
+      const int64_t b = side * std::min(pick(bench.random, 4, 37), room / planes / side - 3);
+      if (b < 4 * side) continue;
+      const CopyCase c = transpose(bench.random, type, a, b, planes);
+      INFO(describe(c));
+      CHECK(method_of(bench, c) == kCopyTranspose);
+      check_case(bench, c);
+    }
+  // Not at addresses that cut vectors, nor with an edge that does.
+  CopyCase c = transpose(bench.random, DType::BF16, 64, 64, 1);
+  c.src_offset += 2;
+  CHECK(method_of(bench, c) == kCopyPermute);
+  check_case(bench, c);
+  c = transpose(bench.random, DType::BF16, 68, 64, 1);
+  CHECK(method_of(bench, c) == kCopyPermute);
+  check_case(bench, c);
+}
+
+TEST_CASE("copy: planes are interleaved and taken apart in registers") {
+  CopyBench bench(12);
+  if (!bench.device) return;
+  for (const DType type : kNarrow)
+    for (int64_t planes = 2; planes <= 4; ++planes)
+      for (const bool to_planes : {false, true})
+        for (int done = 0; done < 8; ++done) {
+          const int64_t side = 16 / dtype_bytes(type);
+          const int64_t n = side * (done == 0 ? 1 : pick(bench.random, 1, 150));
+          const CopyCase c =
+              interleaved(bench.random, type, planes, n, pick(bench.random, 1, 4), to_planes);
+          INFO(describe(c));
+          // Fewer elements than planes are a transpose of their own.
+          if (n > planes) CHECK(method_of(bench, c) == kCopyInterleave);
+          check_case(bench, c);
+        }
+}
+
+TEST_CASE("copy: rows in pieces, at every misalignment of the two sides") {
+  CopyBench bench(13);
+  if (!bench.device) return;
+  for (const int64_t bytes : {1, 15, 16, 17, 31, 32, 33, 47, 100, 495, 496, 497, 513})
+    for (int64_t from = 0; from < 16; ++from)
+      for (const int64_t to : {from, pick(bench.random, 0, 15)}) {
+        const int64_t rows = pick(bench.random, 1, 40);
+        const bool even = pick(bench.random, 0, 1) == 0;
+        CopyCase c;
+        c.desc.dtype = DType::U8;
+        c.desc.rank = 2;
+        c.desc.shape[0] = rows;
+        c.desc.shape[1] = bytes;
+        c.desc.src_stride[0] = even ? (bytes + 31) / 16 * 16 : bytes + pick(bench.random, 0, 3);
+        c.desc.dst_stride[0] = even ? (bytes + 15) / 16 * 16 : bytes + pick(bench.random, 0, 3);
+        c.desc.src_stride[1] = c.desc.dst_stride[1] = 1;
+        c.src_offset = 256 + from;
+        c.dst_offset = 512 + to;
+        for (const uint32_t method : {kCopyPieces, kCopyShift}) {
+          c.desc.methods = 1u << method | 1u << kCopyStrided;
+          if (bytes < 32) c.desc.methods = 1u << method;
+          std::unique_ptr<Plan> plan;
+          if (!CopyPlan::create(bench.device, c.desc, &plan).ok()) continue;
+          const uint32_t chosen = method_of(bench, c);
+          if (method == kCopyShift) CHECK(chosen == kCopyShift);
+          if (method == kCopyPieces && even && from == to) CHECK(chosen == kCopyPieces);
+          if (chosen != 0) check_case(bench, c);
+        }
+      }
+}
+
+TEST_CASE("copy: one contiguous row is the driver's own, and a bound on SMs keeps it ours") {
+  CopyBench bench(14);
+  if (!bench.device) return;
+  CopyCase c;
+  c.desc.dtype = DType::F32;
+  c.desc.rank = 2;
+  c.desc.shape[0] = 30;
+  c.desc.shape[1] = c.desc.src_stride[0] = c.desc.dst_stride[0] = 77;
+  c.desc.src_stride[1] = c.desc.dst_stride[1] = 1;
+  c.src_offset = 64;
+  c.dst_offset = 132;
+  CHECK(method_of(bench, c) == kCopyDriver);
+  check_case(bench, c);
+  c.desc.max_sms = 2;
+  CHECK(method_of(bench, c) == kCopyShift);
+  check_case(bench, c);
+  c.desc.max_sms = 0;
+  c.desc.dst_cache = CachePriority::evict_first;
+  CHECK(method_of(bench, c) == kCopyShift);
+  check_case(bench, c);
+}
