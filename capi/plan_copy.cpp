@@ -16,6 +16,9 @@ CopyDesc convert(const tw_copy_desc& from) {
   to.src_alignment = from.src_alignment;
   to.dst_alignment = from.dst_alignment;
   to.max_sms = from.max_sms;
+  to.src_cache = static_cast<CachePriority>(from.src_cache);
+  to.dst_cache = static_cast<CachePriority>(from.dst_cache);
+  to.padding_free = from.padding_free != 0;
   for (int i = 0; i < kMaxCopyRank; ++i) {
     to.shape[i] = from.shape[i];
     to.src_stride[i] = from.src_stride[i];
@@ -40,6 +43,7 @@ tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** pl
     TW_TRY(usable(device, "device"));
     tw_copy_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(check_reserved("desc", ours.reserved));
     return make_plan<CopyPlan>(device, convert(ours), plan);
   });
 }

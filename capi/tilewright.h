@@ -1799,6 +1799,15 @@ typedef struct tw_plan_info {
 /** Copies with up to this many dimensions can be described. */
 enum { TW_MAX_RANK = 8 };
 
+/** How long the second-level cache should keep what an operation reads or writes of an operand: a
+ *  hint, which changes speed and never results. */
+typedef int32_t tw_cache_priority;
+enum {
+  TW_CACHE_NORMAL = 0,
+  TW_CACHE_EVICT_FIRST = 1, /**< not needed again soon: leave the cache to others */
+  TW_CACHE_EVICT_LAST = 2   /**< needed again soon: keep it while there is room */
+};
+
 /** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
  *  strides here. */
 typedef struct tw_copy_desc {
@@ -1811,6 +1820,11 @@ typedef struct tw_copy_desc {
   int64_t shape[8];       /**< elements, outermost first; 0 is an empty copy */
   int64_t src_stride[8];  /**< elements */
   int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
+  tw_cache_priority src_cache; /**< for what is read */
+  tw_cache_priority dst_cache; /**< for what is written */
+  uint32_t padding_free; /**< 1: bytes from the end of a destination row to the next multiple of
+                              16 may be written; 0: no byte beside the elements */
+  uint32_t reserved;     /**< 0 */
 } tw_copy_desc;
 
 /** Addresses of a copy's run: of the elements with coordinate 0. */

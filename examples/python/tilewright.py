@@ -42,12 +42,14 @@ SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_1
 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0
 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 MAX_RANK=8
-REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2
-ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 ROW_MAJOR=0 COLUMN_MAJOR=1
+CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2
+REDUCE_MAX=3 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8
+ROW_MAJOR=0 COLUMN_MAJOR=1
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
-tw_swizzle tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_reduction tw_order
+tw_swizzle tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction
+tw_order
 """
 _STRUCTS = """
 tw_error_info u32:struct_size tw_status:status i32:driver_result i32:index char*:argument
@@ -75,7 +77,8 @@ tw_plan_info u32:struct_size tw_op:op char*:kernel u32:grid:3 u32:block:3 u32:cl
   u32:stages u32:dynamic_smem_bytes u64:boxes_loaded u64:boxes_stored u64:boxes_prefetched
   u64:bytes_read u64:bytes_written u64:flops u64:workspace_bytes
 tw_copy_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_alignment
-  u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8
+  u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8 tw_cache_priority:src_cache
+  tw_cache_priority:dst_cache u32:padding_free u32:reserved
 tw_copy_args u32:struct_size u32:reserved u64:src u64:dst
 tw_prefetch_desc u32:struct_size tw_dtype:dtype i64:rows i64:columns i64:pitch u32:alignment
   u32:max_sms

@@ -39,6 +39,10 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
   args->element_bytes = static_cast<u32>(element);
   args->tail_from = static_cast<u64>(shape.row_bytes / kCopyAlignment * kCopyAlignment);
   args->tail_bytes = static_cast<u32>(shape.row_bytes % kCopyAlignment);
+  if (shape.padding_free) {
+    args->tail_from += args->tail_bytes == 0 ? 0 : kCopyAlignment;
+    args->tail_bytes = 0;
+  }
   // Columns are cut evenly, rows fill the stage.
   const int64_t columns = ceil_div(row, kMaxBoxDim);
   args->extent[0] = static_cast<u32>(row);
@@ -146,6 +150,7 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->items = static_cast<u64>(items);
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
+  args->whole_ends = same && dst_misalignment == 0 && shape.padding_free ? 1 : 0;
   args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {
     args->src_stride[d] = shape.src_stride[d];

@@ -62,6 +62,7 @@ struct CopyShape {
   int64_t dst_offset = 0;
   ByteRange src_range;
   ByteRange dst_range;
+  bool padding_free = false;  // as in CopyDesc
 };
 
 /// Checks the description by name, the destination's elements for being distinct included, and

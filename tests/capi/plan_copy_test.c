@@ -31,6 +31,9 @@ static void inits(void) {
   EQUAL(desc.src_alignment, 0);
   EQUAL(desc.dst_alignment, 0);
   EQUAL(desc.max_sms, 0);
+  EQUAL(desc.src_cache, TW_CACHE_NORMAL);
+  EQUAL(desc.dst_cache, TW_CACHE_NORMAL);
+  EQUAL(desc.padding_free | desc.reserved, 0);
   for (int i = 2; i < 8; ++i) EQUAL(desc.shape[i] | desc.src_stride[i] | desc.dst_stride[i], 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_copy_args_init(&args));
@@ -80,6 +83,9 @@ static void copy_descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "shape", desc.shape[1] = INT64_MIN);
   BAD(TW_ERROR_INVALID_ARGUMENT, "src_alignment", desc.src_alignment = 3);
   BAD(TW_ERROR_INVALID_ARGUMENT, "dst_alignment", desc.dst_alignment = 48);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "src_cache", desc.src_cache = 3);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "dst_cache", desc.dst_cache = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved = 1);
   BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[0] = 79);
   BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[1] = 0);
   BAD(TW_ERROR_OVERLAP, "dst_stride", (desc.dst_stride[0] = 0, desc.dst_stride[1] = 1));
@@ -100,6 +106,8 @@ static void copy_runs(void) {
   for (size_t i = 0; i < COUNT(in); ++i) in[i] = (float)i;
   const uint64_t src = uploaded(&s, in, sizeof in), dst = allocated(&s, sizeof out);
   desc.src_alignment = 16;
+  desc.src_cache = TW_CACHE_EVICT_FIRST;
+  desc.dst_cache = TW_CACHE_EVICT_LAST;
   NEED(tw_copy_plan(s.device, &desc, &plan));
   desc.shape[0] = 1; /* a plan does not look at the description again */
   describes_itself(plan, TW_OP_COPY);

@@ -159,3 +159,41 @@ TEST_CASE("copy: one contiguous row is the driver's own, and a bound on SMs keep
   CHECK(method_of(bench, c) == kCopyShift);
   check_case(bench, c);
 }
+
+TEST_CASE("copy: free padding may be written, and nothing else") {
+  CopyBench bench(15);
+  if (!bench.device) return;
+  for (const uint32_t method : {kCopyBoxes, kCopyPieces, kCopyShift})
+    for (const int64_t bytes : {33, 100, 497, 4090}) {
+      const int64_t rows = 20, src_pitch = (bytes + 31) / 16 * 16, dst_pitch = src_pitch + 32;
+      CopyCase c;
+      c.desc.dtype = DType::U8;
+      c.desc.rank = 2;
+      c.desc.shape[0] = rows;
+      c.desc.shape[1] = bytes;
+      c.desc.src_stride[0] = src_pitch;
+      c.desc.dst_stride[0] = dst_pitch;
+      c.desc.src_stride[1] = c.desc.dst_stride[1] = 1;
+      c.desc.padding_free = true;
+      c.desc.methods = 1u << method;
+      c.src_offset = 256;
+      c.dst_offset = 512;
+      INFO(describe(c));
+      bench.dst->fill(0xa7);
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
+      TW_REQUIRE_OK(static_cast<CopyPlan&>(*plan).run(*bench.stream, bench.src->address() + 256,
+                                                      bench.dst->address() + 512));
+      const auto got = bench.dst->read();
+      auto wanted = expected(c, bench.src->image(), bench.dst->image());
+      int64_t written = 0;
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t at = bytes; at < (bytes + 15) / 16 * 16; ++at) {
+          const auto place = static_cast<size_t>(512 + row * dst_pitch + at);
+          written += wanted[place] != got[place];
+          wanted[place] = got[place];
+        }
+      CHECK(first_difference(got, wanted) == -1);
+      CHECK(written > 0);
+    }
+}

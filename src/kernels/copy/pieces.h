@@ -27,7 +27,9 @@ struct CopyPieceArgs {
   Divider extent[kPieceRank];
   Divider slots;
   u32 rank;  // of the dimensions outside a row, 1 at least
-  u32 reserved;
+  // 1: rows begin at multiples of 16 bytes of the destination, and their last piece may be stored
+  // whole.
+  u32 whole_ends;
 };
 static_assert(sizeof(CopyPieceArgs) == 280, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyPieceArgs, extent) == 176, "as above");
@@ -36,7 +38,7 @@ static_assert(__builtin_offsetof(CopyPieceArgs, slots) == 260, "as above");
 /// Items end early enough for a block's step past the last one to be a number that divide() takes.
 inline constexpr u64 kPieceLimit = kDividerLimit - (1 << 16);
 
-/// Bytes [first, end) of the 16 at `to` belong to the row; `end` is 0 where there is no piece.
+/// Bytes [first, end) of the 16 at `to` are to be stored; `end` is 0 where there is no piece.
 struct CopyPiece {
   u64 to;    // a multiple of 16
   u64 from;  // of the piece's byte 0, wherever that is
@@ -71,6 +73,7 @@ TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot)
   const i64 left = static_cast<i64>(args.row_bytes) - ahead;
   p.first = ahead < 0 ? static_cast<u32>(-ahead) : 0;
   p.end = left >= 16 ? 16 : left > 0 ? static_cast<u32>(left) : 0;
+  if (args.whole_ends != 0 && left > 0 && ((p.from + 15) | 15) < args.src_high) p.end = 16;
   if (slot >= args.items) {
     p.end = 0;
     p.row_end = p.row_from;

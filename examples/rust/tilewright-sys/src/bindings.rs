@@ -15,6 +15,7 @@ pub type tw_l2_promotion = i32;
 pub type tw_oob_fill = i32;
 pub type tw_tensor_map_kind = i32;
 pub type tw_op = i32;
+pub type tw_cache_priority = i32;
 pub type tw_reduction = i32;
 pub type tw_order = i32;
 
@@ -125,6 +126,9 @@ pub const TW_OP_GATHER: tw_op = 3;
 pub const TW_OP_SCATTER: tw_op = 4;
 pub const TW_OP_GEMM: tw_op = 5;
 pub const TW_MAX_RANK: i32 = 8;
+pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
+pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
+pub const TW_CACHE_EVICT_LAST: tw_cache_priority = 2;
 pub const TW_REDUCE_NONE: tw_reduction = 0;
 pub const TW_REDUCE_ADD: tw_reduction = 1;
 pub const TW_REDUCE_MIN: tw_reduction = 2;
@@ -322,6 +326,10 @@ pub struct tw_copy_desc {
     pub shape: [i64; 8],
     pub src_stride: [i64; 8],
     pub dst_stride: [i64; 8],
+    pub src_cache: tw_cache_priority,
+    pub dst_cache: tw_cache_priority,
+    pub padding_free: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -1302,8 +1310,9 @@ mod layouts {
     );
 
     layout!(
-        tw_copy_desc, 216, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
-        dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152
+        tw_copy_desc, 232, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
+        dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152, src_cache:
+        216, dst_cache: 220, padding_free: 224, reserved: 228
     );
 
     layout!(
