@@ -123,6 +123,47 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   bench.release_all();
 }
 
+// What a cache priority is for: a small tensor copied again after a large copy finds itself in the
+// L2 where the large one was told not to stay.
+void run_cache_case(GpuBench& bench, const Options& options) {
+  const std::string name = "16 MB, 128 MB, 16 MB again";
+  if (!wanted(options, name)) return;
+  const int64_t small = 16 << 20, large = 128 << 20;
+  const uint64_t src = bench.allocate(large), dst = bench.allocate(large);
+  const uint64_t again_src = bench.allocate(small), again_dst = bench.allocate(small);
+  CopyDesc desc;
+  desc.methods = 1u << kCopyPieces;
+  desc.shape[0] = small;
+  desc.src_stride[0] = desc.dst_stride[0] = 1;
+  std::unique_ptr<Plan> again;
+  require(CopyPlan::create(bench.device(), desc, &again));
+  desc.shape[0] = large;
+  std::vector<std::unique_ptr<Plan>> plans(2);
+  std::vector<Variant> variants;
+  for (const bool first : {false, true}) {
+    desc.src_cache = desc.dst_cache = first ? CachePriority::evict_first : CachePriority::normal;
+    require(CopyPlan::create(bench.device(), desc, &plans[first]));
+    const auto& copy = static_cast<const CopyPlan&>(*plans[first]);
+    const auto& repeat = static_cast<const CopyPlan&>(*again);
+    variants.push_back({first ? "evict_first" : "normal",
+                        [&bench, &copy, &repeat, src, dst, again_src, again_dst] {
+                          require(repeat.run(bench.stream(), again_src, again_dst));
+                          require(copy.run(bench.stream(), src, dst));
+                          require(repeat.run(bench.stream(), again_src, again_dst));
+                        }});
+  }
+  const std::vector<double> us = bench.race(variants, options.repeats);
+  Line line;
+  line.name = name + ", evict_first";
+  line.kernel = plans[1]->info().kernel;
+  line.bytes = 2.0 * static_cast<double>(2 * small + large);
+  line.us = us[1];
+  line.peer = "normal priority";
+  line.peer_us = us[0];
+  print_line(options, line);
+  bench.release_all();
+}
+
 Case matrix(const std::string& name, int64_t rows, int64_t bytes, int64_t src_pitch,
             int64_t dst_pitch, double target) {
   Case c{name, DType::U8, {{rows, src_pitch, dst_pitch}, {bytes, 1, 1}}};
@@ -259,5 +300,6 @@ int main(int argc, char** argv) {
   print_header(options);
   for (const auto& cases : {contiguous_cases(), pitched_cases(), strided_cases(), small_cases()})
     for (const Case& c : cases) run_case(bench, options, c);
+  run_cache_case(bench, options);
   return 0;
 }
