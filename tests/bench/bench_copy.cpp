@@ -24,7 +24,7 @@ struct Case {
   int64_t dst_offset = 0;
   double target = 0;
   bool small = false;
-  bool pitched_peer = false;  // cuMemcpy2DAsync does it too
+  bool driver_peer = false;  // cuMemcpy2DAsync or cuMemcpy3DAsync does it too
 };
 
 CopyDesc describe(const Case& c, const Options& options) {
@@ -46,16 +46,34 @@ void check(CUresult result) {
   require(result == CUDA_SUCCESS, "the driver's copy");
 }
 
-Variant pitched_peer(GpuBench& bench, const Case& c, uint64_t src, uint64_t dst) {
+// The driver's own copy of the same rows, by two or three dimensions.
+Variant driver_peer(GpuBench& bench, const Case& c, uint64_t src, uint64_t dst) {
   const auto bytes = static_cast<size_t>(dtype_bytes(c.type));
+  const Dim& row = c.dims[c.dims.size() - 2];
+  const size_t width = static_cast<size_t>(c.dims.back().extent) * bytes;
+  if (c.dims.size() == 3) {
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = src;
+    copy.dstDevice = dst;
+    copy.srcPitch = static_cast<size_t>(row.src) * bytes;
+    copy.dstPitch = static_cast<size_t>(row.dst) * bytes;
+    copy.srcHeight = static_cast<size_t>(c.dims[0].src / row.src);
+    copy.dstHeight = static_cast<size_t>(c.dims[0].dst / row.dst);
+    copy.WidthInBytes = width;
+    copy.Height = static_cast<size_t>(row.extent);
+    copy.Depth = static_cast<size_t>(c.dims[0].extent);
+    return {"cuMemcpy3DAsync",
+            [&bench, copy] { check(bench.driver().cuMemcpy3DAsync_(&copy, bench.cuda_stream())); }};
+  }
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.srcDevice = src;
   copy.dstDevice = dst;
-  copy.srcPitch = static_cast<size_t>(c.dims[0].src) * bytes;
-  copy.dstPitch = static_cast<size_t>(c.dims[0].dst) * bytes;
-  copy.WidthInBytes = static_cast<size_t>(c.dims[1].extent) * bytes;
-  copy.Height = static_cast<size_t>(c.dims[0].extent);
+  copy.srcPitch = static_cast<size_t>(row.src) * bytes;
+  copy.dstPitch = static_cast<size_t>(row.dst) * bytes;
+  copy.WidthInBytes = width;
+  copy.Height = static_cast<size_t>(row.extent);
   return {"cuMemcpy2DAsync",
           [&bench, copy] { check(bench.driver().cuMemcpy2DAsync_(&copy, bench.cuda_stream())); }};
 }
@@ -105,7 +123,7 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
       {"cuMemcpyAsync", [&] {
          check(bench.driver().cuMemcpyDtoDAsync_(flat_dst, flat_src, payload, bench.cuda_stream()));
        }});
-  if (c.pitched_peer) variants.push_back(pitched_peer(bench, c, src, dst));
+  if (c.driver_peer) variants.push_back(driver_peer(bench, c, src, dst));
   const std::vector<double> us = c.small ? bench.race_graphs(variants, 100, options.repeats)
                                          : bench.race(variants, options.repeats);
   Line line;
@@ -115,6 +133,7 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   line.us = us[0];
   line.copy_us = us[1];
   line.target = c.target;
+  line.small = c.small;
   if (us.size() > 2) {
     line.peer = variants[2].name;
     line.peer_us = us[2];
@@ -168,7 +187,7 @@ Case matrix(const std::string& name, int64_t rows, int64_t bytes, int64_t src_pi
             int64_t dst_pitch, double target) {
   Case c{name, DType::U8, {{rows, src_pitch, dst_pitch}, {bytes, 1, 1}}};
   c.target = target;
-  c.pitched_peer = true;
+  c.driver_peer = true;
   return c;
 }
 
@@ -242,6 +261,7 @@ std::vector<Case> strided_cases() {
            {{256, 512 * 512, 256 * 256}, {256, 512, 256}, {256, 1, 1}},
            (7 * 512 + 5) * 512 + 8};
   box.target = 0.90;
+  box.driver_peer = true;
   cases.push_back(box);
   box.name = "100^3 f32 of 512^3";
   box.dims = {{100, 512 * 512, 10000}, {100, 512, 100}, {100, 1, 1}};
@@ -278,17 +298,19 @@ std::vector<Case> strided_cases() {
 
 std::vector<Case> small_cases() {
   std::vector<Case> cases;
-  for (const int64_t kb : {4, 64, 256, 1024}) {
-    Case c{"small " + std::to_string(kb) + " KB", DType::U8, {{kb << 10, 1, 1}}};
-    c.small = true;
-    cases.push_back(c);
-  }
-  Case c = matrix("small 64 rows of 1 KB", 64, 1024, 1280, 1536, 0);
-  c.small = true;
-  cases.push_back(c);
-  c = permutation("small transpose 256^2 bf16", DType::BF16, {256, 256}, {1, 0}, 0);
-  c.small = true;
-  cases.push_back(c);
+  for (const int64_t kb : {4, 64, 256, 1024})
+    cases.push_back(Case{"small " + std::to_string(kb) + " KB", DType::U8, {{kb << 10, 1, 1}}});
+  Case odd{"small 64 KB, 3 and 5 past 16", DType::U8, {{(64 << 10) - 5, 1, 1}}, 3, 5};
+  cases.push_back(odd);
+  for (const int64_t rows : {4, 64, 512})
+    cases.push_back(
+        matrix("small " + std::to_string(rows) + " rows of 1 KB", rows, 1024, 1280, 1536, 0));
+  cases.push_back(matrix("small 512 rows of 100 B", 512, 100, 112, 128, 0));
+  cases.push_back(matrix("small 64 rows of 1001 B packed", 64, 1001, 1001, 1024, 0));
+  cases.push_back(permutation("small transpose 256^2 bf16", DType::BF16, {256, 256}, {1, 0}, 0));
+  cases.push_back(
+      permutation("small BSHD to BHSD 1x32x8x128 bf16", DType::BF16, {32, 8, 128}, {1, 0, 2}, 0));
+  for (Case& c : cases) c.small = true;
   return cases;
 }
 

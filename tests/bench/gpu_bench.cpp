@@ -332,7 +332,10 @@ void print_line(const Options& options, const Line& line) {
       std::printf(" %7.3f", ratio);
     else
       std::printf(" %7s", "");
-    if (line.target > 0)
+    const double peer = line.peer_us > 0 ? line.peer_us : line.copy_us;
+    if (line.small)
+      std::printf(" %+5.2fus%s", line.us - peer, line.us <= peer + kSmallSlack ? " " : "!");
+    else if (line.target > 0)
       std::printf(" %6.2f%s", line.target, ratio >= line.target ? " " : "!");
     else
       std::printf(" %7s", "");

@@ -94,6 +94,8 @@ inline bool wanted(const Options& options, const std::string& name) {
   return name.find(options.filter) != std::string::npos;
 }
 
+inline constexpr double kSmallSlack = 0.2;  // us
+
 /// One line of a table: what ran, how fast, against the contiguous copy and against a peer.
 struct Line {
   std::string name;
@@ -103,7 +105,8 @@ struct Line {
   double copy_us = 0;  ///< cuMemcpyAsync moving as many bytes; 0: not measured
   std::string peer;
   double peer_us = 0;
-  double target = 0;  ///< of the contiguous copy's speed; 0: none stated
+  double target = 0;   ///< of the contiguous copy's speed; 0: none stated
+  bool small = false;  ///< may take kSmallSlack longer than the peer, or the contiguous copy
 };
 void print_header(const Options& options);
 void print_line(const Options& options, const Line& line);
