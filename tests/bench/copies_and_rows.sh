@@ -21,7 +21,7 @@ step() {
   if [ "$status" -ne 0 ]; then printf '%s: exit status %d\n' "$name" "$status"; fi
 }
 
-for test in copy rows prefetch; do
+for test in copy copy_turn rows prefetch; do
   step "test_$test" "$build/tests/device/${test}_device_test"
   if command -v compute-sanitizer >/dev/null; then
     step "memcheck_$test" compute-sanitizer --error-exitcode 1 "$build/tests/device/${test}_device_test"
@@ -30,11 +30,12 @@ done
 step copy "$build/tests/bench/bench_copy"
 step rows "$build/tests/bench/bench_rows"
 
-# Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift; rows 2 bulk, 4 plain.
-for methods in 2 4 8 32; do
+# Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift, 64 pieces, 128 transpose,
+# 256 interleave, 512 the driver's; rows 2 bulk, 4 plain.
+for methods in 2 4 8 32 64; do
   step "pitched_by_$methods" "$build/tests/bench/bench_copy" --filter=pitched --methods="$methods" --repeats=12
 done
-for methods in 4 8 32; do
+for methods in 4 32 64 512; do
   step "contiguous_by_$methods" "$build/tests/bench/bench_copy" --filter=contiguous --methods="$methods" --repeats=12
 done
 for methods in 2 4; do
