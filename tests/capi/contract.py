@@ -47,6 +47,7 @@ class Parameter:
 class Function:
     def __init__(self, comment, result, name, parameters):
         self.name, self.result = name, result
+        self.external = "@threadsafety{external" in comment
         self.parameters = [Parameter(p, comment) for p in parameters.split(",")
                            if p.strip() != "void"]
 
@@ -180,7 +181,7 @@ def calls(header):
                   f"static void undo_{function.name}(samples *s, void **made) {{",
                   "  (void)s;", "  (void)made;", *undo, "}"]
         table.append(f'  {{"{function.name}", call_{function.name}, undo_{function.name}, '
-                     f'{int(gpu)}}},')
+                     f'{int(gpu)}, {int(function.external)}}},')
     return lines + ["", "const contract_call contract_calls[] = {", *table, "};",
                     "const int contract_call_count = sizeof contract_calls / sizeof *contract_calls;",
                     ""]

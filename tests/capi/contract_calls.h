@@ -18,6 +18,7 @@ typedef struct {
   /* Gives back what a call has made; right after a failed one too, where there is nothing. */
   void (*undo)(samples *s, void **made);
   int gpu_only; /* wants samples that the host device has none of */
+  int external; /* its @threadsafety: calls on one handle must not overlap */
 } contract_call;
 
 extern const contract_call contract_calls[];

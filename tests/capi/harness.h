@@ -11,7 +11,11 @@
 
 #include <tilewright/tilewright.h>
 
-static struct {
+/* A test with threads counts in each of them. */
+#ifndef HARNESS_STORAGE
+#define HARNESS_STORAGE static
+#endif
+HARNESS_STORAGE struct {
   unsigned checks;
   unsigned failures;
   const char *test;
