@@ -133,3 +133,33 @@ TEST_CASE("gemm: long sums, and large results") {
       CHECK(outcome.verdict.distance() < distance_limit(c.desc));
     }
 }
+
+TEST_CASE("gemm: one plan for every m up to its own") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  uint64_t seed = 95000;
+  for (const auto& types : kGemmTypes)
+    for (const Order d_order : {Order::row, Order::column}) {
+      GemmCase c;
+      c.desc.ab_dtype = types.first;
+      c.desc.d_dtype = types.second;
+      c.desc.b_order = Order::column;
+      c.desc.d_order = d_order;
+      c.desc.m = 1200;
+      c.desc.n = 712;
+      c.desc.k = 1096;
+      if (ptx_forced()) c.desc.lda = c.desc.k + 1;  // no maps
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create(lab->device(), c.desc, &plan));
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      for (const int64_t m :
+           {0, 1, 2, 7, 8, 9, 16, 63, 64, 65, 100, 128, 129, 250, 256, 500, 1199, 1200}) {
+        c.run_m = m;
+        c.seed = ++seed;
+        INFO(describe(c));
+        const GemmOutcome outcome = lab->run(gemm, c);
+        CHECK(outcome.text == "");
+        if (m > 0) CHECK(outcome.verdict.distance() < distance_limit(c.desc));
+      }
+    }
+}
