@@ -78,6 +78,11 @@ def pkgconfig_c(prefix, folder):
 def pkgconfig_shared(prefix, folder):
     """A C program with the shared library."""
     leave(prefix, "shared")
+    names = {line.split()[0] for line in run("nm", "-D", "--defined-only", "--format=posix",
+                                             shared(prefix)).splitlines()}
+    wanted = set((ROOT / "capi" / "symbols.txt").read_text().split())
+    if names != wanted:
+        sys.exit(f"it exports other names than symbols.txt: {sorted(names ^ wanted)}")
     run("cc", "-std=c99", *WARNINGS, HERE / "main.c", *flags(prefix, "--cflags", "--libs"), "-o",
         folder / "main")
     needed = run("readelf", "-d", folder / "main")

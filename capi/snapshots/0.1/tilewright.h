@@ -1,0 +1,2266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_H
+#define TILEWRIGHT_H
+/**
+ * @file tilewright.h
+ * Moving and multiplying tensors with NVIDIA's Tensor Memory Accelerator (TMA), from any language.
+ *
+ * Conventions, true of every function here:
+ * - A function that can fail returns a ::tw_status, TW_OK being 0; outputs come last and are NULL
+ *   or 0 after a failure. tw_last_error() then explains it to the calling thread: what was wrong,
+ *   with the numbers, and what would work. An argument that cannot work is refused before anything
+ *   happens. Nothing here prints, aborts or exits.
+ * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
+ *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
+ *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
+ * - Descriptions are structs that begin with `struct_size` and are filled by `tw_x_desc_init`. A
+ *   shorter struct than the library's means that the missing tail has its default; a longer one is
+ *   accepted while the part that the library does not know is zero.
+ * - Device addresses are `uint64_t`, sizes of memory are bytes, extents and strides of tensors are
+ *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
+ * - Functions that enqueue work on a stream return before it is done, allocate nothing and
+ *   synchronise nothing; host memory handed to them must stay valid until the stream reaches it.
+ *
+ * Thread-safety is stated by function with these words. "any thread": any number of threads may
+ * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
+ * on different handles may.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_VERSION_MAJOR 0 /**< breaks programs when it changes */
+#define TW_VERSION_MINOR 1 /**< new things */
+#define TW_VERSION_PATCH 0 /**< corrections */
+
+#if defined(__GNUC__)
+#define TW_API __attribute__((visibility("default"))) /**< exported */
+#else
+#define TW_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NVIDIA's own tags: a CUstream, cudaStream_t or CUcontext converts without a cast. */
+struct CUstream_st;
+struct CUctx_st;
+
+/** @defgroup library Library: version, status, errors, log
+ *  @{ */
+
+/** A result; one of the TW_ERROR_ numbers or TW_OK. Values never change. */
+typedef int32_t tw_status;
+enum {
+  TW_OK = 0, /**< done */
+  /* Initialisation and driver. */
+  TW_ERROR_NO_DRIVER = 1,          /**< libcuda.so.1 cannot be loaded */
+  TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
+  TW_ERROR_NO_DEVICE = 3,          /**< no device of that kind and number */
+  TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< compute capability below 9.0 */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< nothing embedded runs on this device */
+  TW_ERROR_NOT_BUILT = 6,          /**< this build leaves the feature out */
+  /* Bad parameter. */
+  TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument cannot work */
+  TW_ERROR_STRUCT_SIZE = 101,      /**< struct_size is 0 or too small, or the unknown tail is set */
+  TW_ERROR_PARSE = 102,            /**< a text cannot be parsed */
+  TW_ERROR_OVERFLOW = 103,         /**< a product or sum exceeds 64 bits */
+  TW_ERROR_CAPACITY = 104,         /**< a fixed capacity is exceeded */
+  TW_ERROR_RULE = 105,             /**< a tensor-map rule is broken */
+  TW_ERROR_MISALIGNED = 106,       /**< an alignment is missing */
+  TW_ERROR_OVERLAP = 107,          /**< operands overlap */
+  TW_ERROR_WRONG_DEVICE = 108,     /**< handles of different devices, or of the wrong kind */
+  TW_ERROR_INVALID_IMAGE = 109,    /**< a module image is damaged */
+  TW_ERROR_NOT_FOUND = 110,        /**< nothing of that name or address */
+  TW_ERROR_BUFFER_TOO_SMALL = 111, /**< the caller's buffer is too small */
+  TW_ERROR_NOT_A_LAYOUT = 112,     /**< the mathematical answer is not a layout */
+  /* Unsupported. */
+  TW_ERROR_UNSUPPORTED = 200, /**< valid, but not supported here */
+  /* State and capture. */
+  TW_ERROR_NOT_READY = 300,     /**< the work has not finished */
+  TW_ERROR_DEVICE_CLOSED = 301, /**< the handle's device has been destroyed */
+  TW_ERROR_FORKED = 302,        /**< the handle belongs to the process before a fork */
+  TW_ERROR_CAPTURE = 303,       /**< not possible while the stream is captured */
+  TW_ERROR_SHUTDOWN = 304,      /**< the CUDA driver is shutting down with the process */
+  /* Device. */
+  TW_ERROR_OUT_OF_MEMORY = 400, /**< host or device memory is exhausted */
+  TW_ERROR_DEVICE_LOST = 401,   /**< an earlier error killed the context */
+  TW_ERROR_DRIVER = 402,        /**< a CUDA driver call failed */
+  TW_ERROR_INTERNAL = 500       /**< the library broke one of its own rules */
+};
+
+/** Details of a failure, see tw_last_error_info(). */
+typedef struct tw_error_info {
+  uint32_t struct_size;  /**< set by the caller */
+  tw_status status;      /**< of the failure */
+  int32_t driver_result; /**< the CUresult, or 0 */
+  int32_t index;         /**< element of the argument, or -1 */
+  const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
+  const char *rule;      /**< stable id of the broken rule, or NULL; lives for ever */
+  int64_t got;           /**< what was passed, where a number was wrong */
+  int64_t limit;         /**< what the rule allows */
+} tw_error_info;
+
+/** Log levels, most severe first. */
+typedef int32_t tw_log_level;
+enum { TW_LOG_ERROR = 1, TW_LOG_WARNING = 2, TW_LOG_INFO = 3, TW_LOG_DEBUG = 4 };
+
+/** Receives one log line; `message` is valid during the call alone. Called from any thread. */
+typedef void (*tw_log_callback)(void *user, tw_log_level level, const char *message);
+
+/** The library's version. @return major * 10000 + minor * 100 + patch.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API uint32_t tw_version(void);
+
+/** The version as text, "0.1.0". @return a string that lives for ever.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_version_string(void);
+
+/** The name of a status, "TW_ERROR_RULE". @param status any number.
+ *  @return a string that lives for ever; "TW_ERROR_?" for a number that is no status.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_status_name(tw_status status);
+
+/** What a status means in general; tw_last_error() says what happened in particular.
+ *  @param status any number.
+ *  @return a string that lives for ever. @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_status_text(tw_status status);
+
+/** The message of the calling thread's last failure; "" before the first.
+ *  @return a string valid until the thread's next failing call.
+ *  @threadsafety{any thread; a language that moves its tasks between threads must pin the task
+ *  around the failing call and this one} @since 0.1 */
+TW_API const char *tw_last_error(void);
+
+/** Details of the calling thread's last failure.
+ *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @retval TW_OK also where nothing has failed yet (status is then TW_OK).
+ *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
+ *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_last_error_info(tw_error_info *info);
+
+/** Installs the process's log callback; the only process-wide state the library has. A call from
+ *  inside the callback does nothing.
+ *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
+ *  @param user passed on, may be NULL; must outlive the callback's installation.
+ *  @param level messages up to this level are delivered.
+ *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
+
+/** Element types. The last group exists in tensor maps alone. */
+typedef int32_t tw_dtype;
+enum {
+  TW_DTYPE_U8 = 1,
+  TW_DTYPE_I8 = 2,
+  TW_DTYPE_U16 = 3,
+  TW_DTYPE_I16 = 4,
+  TW_DTYPE_U32 = 5,
+  TW_DTYPE_I32 = 6,
+  TW_DTYPE_U64 = 7,
+  TW_DTYPE_I64 = 8,
+  TW_DTYPE_B128 = 9, /**< 16 opaque bytes */
+  TW_DTYPE_F16 = 20,
+  TW_DTYPE_BF16 = 21,
+  TW_DTYPE_F32 = 22,
+  TW_DTYPE_F64 = 23,
+  TW_DTYPE_TF32 = 24,
+  TW_DTYPE_F8E4M3 = 25,
+  TW_DTYPE_F8E5M2 = 26,
+  TW_DTYPE_F32_FTZ = 40,
+  TW_DTYPE_TF32_FTZ = 41,
+  TW_DTYPE_U4X16_ALIGN8B = 42,  /**< 16 packed 4-bit values, 8 bytes */
+  TW_DTYPE_U4X16_ALIGN16B = 43, /**< 16 packed 4-bit values, 16 bytes */
+  TW_DTYPE_U6X16_ALIGN16B = 44  /**< 16 packed 6-bit values, 16 bytes */
+};
+
+/** Bytes of one element (of one packed group for the packed types).
+ *  @param dtype any number. @return 0 for a number that names no type.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API int32_t tw_dtype_size(tw_dtype dtype);
+
+/** "bf16", ... @param dtype any number.
+ *  @return a string that lives for ever; "?" for a number that names no type.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API const char *tw_dtype_name(tw_dtype dtype);
+/** @} */
+
+/** @defgroup device Device
+ *  @{ */
+typedef struct tw_device tw_device;         /**< A GPU, or the CPU reference. */
+typedef struct tw_stream tw_stream;         /**< A queue of work of one device. */
+typedef struct tw_event tw_event;           /**< A point in a stream's work. */
+typedef struct tw_layout tw_layout;         /**< A shape and its strides; belongs to no device. */
+typedef struct tw_tensor_map tw_tensor_map; /**< A descriptor that the TMA reads. */
+typedef struct tw_module tw_module;         /**< Loaded GPU code of the caller's. */
+typedef struct tw_kernel tw_kernel;         /**< A function of a module. */
+typedef struct tw_plan tw_plan;             /**< An operation, made ready to run. */
+
+/** The two kinds of device. Nothing ever falls from one to the other in silence. */
+typedef int32_t tw_device_kind;
+enum {
+  TW_DEVICE_HOST = 1, /**< the CPU reference: moves tiles through the same tensor maps */
+  TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
+};
+
+/** Features of a device; bits of tw_device_info::features. */
+enum {
+  TW_FEATURE_HOST = 1,
+  TW_FEATURE_TMA = 2,
+  TW_FEATURE_MMA = 4,
+  TW_FEATURE_WGMMA = 8,
+  TW_FEATURE_GATHER4 = 16,
+  TW_FEATURE_SCATTER4 = 32,
+  TW_FEATURE_TCGEN05 = 64
+};
+
+/** What a device is. Zero where the host device has no such thing. */
+typedef struct tw_device_info {
+  uint32_t struct_size;           /**< set by the caller */
+  tw_device_kind kind;            /**< which of the two kinds */
+  int32_t ordinal;                /**< the driver's number; 0 for the host device */
+  int32_t compute_major;          /**< compute capability */
+  int32_t compute_minor;          /**< its minor number */
+  int32_t driver_version;         /**< as cuDriverGetVersion says: 13000 is 13.0 */
+  int32_t sm_count;               /**< SMs that the context may use; 1 on the host device */
+  int32_t max_dynamic_smem_bytes; /**< shared memory that one block can have */
+  uint64_t total_memory_bytes;    /**< the device's memory */
+  uint64_t l2_bytes;              /**< size of the L2 cache */
+  uint32_t features;              /**< TW_FEATURE_ bits */
+  char name[108];                 /**< zero-terminated */
+} tw_device_info;
+
+/** How many devices of a kind there are. The host device counts one.
+ *  @param kind which kind. @param[out] count the number; 0 on failure.
+ *  @retval TW_ERROR_NO_DRIVER kind is TW_DEVICE_CUDA and there is no usable driver.
+ *  @retval TW_ERROR_NOT_BUILT kind is TW_DEVICE_CUDA and this build has no CUDA device.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or count is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
+
+/** Opens a device by number; a CUDA device on its primary context.
+ *  @param kind which kind. @param ordinal from 0; the host device has 0 alone.
+ *  @param[out] device the caller's, to be given to tw_device_destroy().
+ *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1. @retval TW_ERROR_DRIVER_TOO_OLD it is too old.
+ *  @retval TW_ERROR_NO_DEVICE no such number. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+ *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or device is NULL.
+ *  @threadsafety{any thread} @blocking{may initialise the driver: up to seconds} @since 0.1 */
+TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device **device);
+
+/** Opens a CUDA device on the caller's own context, which must outlive the device handle.
+ *  @param context not NULL; stays the caller's.
+ *  @param[out] device the caller's, to be given to tw_device_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT context or device is NULL, or context is no live context.
+ *  @retval TW_ERROR_NO_DRIVER no driver. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+ *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
+
+/** Closes a device: waits for its own streams, frees what tw_malloc() gave and nobody freed,
+ *  unloads modules. Handles made from it answer TW_ERROR_DEVICE_CLOSED from then on and must still
+ *  be destroyed. @param device may be NULL.
+ *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
+TW_API void tw_device_destroy(tw_device *device);
+
+/** What the device is. @param device not NULL.
+ *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @retval TW_ERROR_STRUCT_SIZE no known
+ *  size. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
+/** @} */
+
+/** @defgroup memory Memory, streams and events
+ *  @{ */
+
+/** Allocates device memory, aligned to 256 bytes, contents undefined. For callers who have no
+ *  allocator of their own: every operation takes memory of any origin.
+ *  @param device not NULL. @param bytes 0 gives address 0.
+ *  @param[out] address the caller's, to be given to tw_free().
+ *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much.
+ *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.1 */
+TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address);
+
+/** Frees what tw_malloc() gave. @param device the same one. @param address 0 does nothing.
+ *  @retval TW_ERROR_NOT_FOUND tw_malloc() did not give this address, or it was freed already.
+ *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
+TW_API tw_status tw_free(tw_device *device, uint64_t address);
+
+/** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
+ *  @param[out] stream the caller's, to be given to tw_stream_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
+
+/** Wraps the caller's own CUDA stream. @param device a CUDA device whose context the stream is of.
+ *  @param cuda_stream stays the caller's and must outlive the handle; NULL is refused, since the
+ *  NULL stream waits for all others. @param[out] stream the caller's, for tw_stream_destroy().
+ *  @retval TW_ERROR_WRONG_DEVICE the host device, or a stream of another context.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_stream_create_from(tw_device *device, struct CUstream_st *cuda_stream,
+                                       tw_stream **stream);
+
+/** Destroys the handle; an own stream is drained by the driver in its time, a wrapped one is left
+ *  alone. @param stream may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_stream_destroy(tw_stream *stream);
+
+/** Waits until everything enqueued so far is done. @param stream not NULL.
+ *  @retval TW_ERROR_DEVICE_LOST something enqueued failed and killed the context.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured.
+ *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
+TW_API tw_status tw_stream_synchronize(tw_stream *stream);
+
+/** Whether everything enqueued so far is done. @param stream not NULL.
+ *  @retval TW_OK it is. @retval TW_ERROR_NOT_READY it is not.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_stream_query(tw_stream *stream);
+
+/** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL;
+ *  one that was never recorded is no wait. @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
+
+/** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
+ *  @param src host memory, valid until the copy is done. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
+ *  late} @since 0.1 */
+TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void *src,
+                                     uint64_t bytes);
+
+/** Enqueues a copy from device to host memory. @param stream not NULL. @param dst host memory,
+ *  valid until the copy is done. @param src device address. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
+ *  late} @since 0.1 */
+TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, uint64_t bytes);
+
+/** Enqueues a copy between two places of device memory that do not overlap.
+ *  @param stream not NULL. @param dst device address. @param src device address.
+ *  @param bytes 0 does nothing. @retval TW_ERROR_OVERLAP the ranges overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t src, uint64_t bytes);
+
+/** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
+ *  address. @param value 0 to 255. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint64_t bytes);
+
+/** Creates an event, which can time. @param device not NULL.
+ *  @param[out] event the caller's, to be given to tw_event_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
+
+/** Destroys an event; work that waits for it is not disturbed. @param event may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_event_destroy(tw_event *event);
+
+/** Enqueues the event: it is reached when all earlier work of the stream is done.
+ *  @param event not NULL. @param stream of the same device.
+ *  @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
+
+/** Waits for the event's last record; returns at once where there was none. @param event not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
+TW_API tw_status tw_event_synchronize(tw_event *event);
+
+/** Whether the event's last record is reached. @param event not NULL.
+ *  @retval TW_OK it is, or there was none. @retval TW_ERROR_NOT_READY it is not.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_event_query(tw_event *event);
+
+/** Time between two reached events. @param start recorded first. @param end recorded later.
+ *  @param[out] milliseconds the time; 0 on failure.
+ *  @retval TW_ERROR_NOT_READY one is not reached yet.
+ *  @retval TW_ERROR_INVALID_ARGUMENT one was never recorded.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *milliseconds);
+/** @} */
+
+/** @defgroup layout Layouts: CuTe's shape:stride algebra at run time
+ *  A layout is a function from coordinates to indices: `(4,3):(1,8)`, shape:stride, has 4 times 3
+ *  coordinates (i,j), and (i,j) has index i * 1 + j * 8. Each extent with its stride is a mode; a
+ *  mode can have modes inside, `((2,3),4):((1,8),2)`, and then its coordinate can be one number or
+ *  a tuple of them. One number for several modes counts through them with the leftmost fastest
+ *  (colexicographically): of this layout 3, (3,0) and ((1,1),0) are one coordinate, with index 9.
+ *  So every layout can also be seen as a function of one number, and as one mode.
+ *
+ *  In front there can be a swizzle and an offset: `Sw<3,3,3> o 0 o (64,64):(64,1)`. Strides can be
+ *  scaled basis elements, `2@1` being 2 at element 1 of a tuple; then the layout gives coordinates,
+ *  not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
+ *
+ *  Layouts, tuples and tilers are values: no function changes one, and each belongs to the caller.
+ *  "Example:" lines below show texts of the operands and of the answer; the tests run every one.
+ *  @{ */
+
+typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
+typedef struct tw_tiler tw_tiler;   /**< How a layout is cut: a layout, or a tuple of tilers. */
+typedef struct tw_linear tw_linear; /**< A linear layout over bits, as Triton has them. */
+
+/** Most leaves that a layout can have, and its deepest nesting. */
+enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
+
+/** Reads a layout from its text: `shape:stride`, or `shape` alone for the compact column-major one.
+ *  Strides may be integers or scaled basis elements such as `2@1`; `(0,0) o shape:stride` puts an
+ *  origin in front of a coordinate tensor.
+ *  @param text zero-terminated. @param[out] layout the caller's, for tw_layout_destroy().
+ *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
+ *  @retval TW_ERROR_CAPACITY too many leaves or too deep. @retval TW_ERROR_OVERFLOW too large.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_parse(const char *text, tw_layout **layout);
+
+/** Makes a flat layout. @param rank 1 to TW_LAYOUT_MAX_LEAVES. @param shape rank extents, each at
+ *  least 1. @param stride rank strides, or NULL for the compact column-major ones.
+ *  @param[out] layout the caller's, for tw_layout_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_create(int32_t rank, const int64_t *shape, const int64_t *stride,
+                                  tw_layout **layout);
+
+/** Destroys a layout. @param layout may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_layout_destroy(tw_layout *layout);
+
+/** Writes a layout's text, zero-terminated. @param layout not NULL. @param[out] buffer may be NULL
+ *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
+ *  text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t capacity,
+                                  size_t *length);
+
+/** Number of coordinates: the product of the shape.
+ *  Example: size("((2,3),4):((1,8),2)") = "24" @param layout not NULL. @param[out] size it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
+
+/** One more than the largest distance between two indices: sum of (extent - 1) * |stride|, plus 1.
+ *  Example: cosize("(4,3):(1,100)") = "204"
+ *  @param layout not NULL. @param[out] cosize it.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates (basis strides), not integers.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_cosize(const tw_layout *layout, int64_t *cosize);
+
+/** Number of modes at the top; 1 for a layout that is a single `extent:stride`.
+ *  Example: rank("((2,3),4):((1,8),2)") = "2"
+ *  @param layout not NULL. @param[out] rank it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_rank(const tw_layout *layout, int32_t *rank);
+
+/** Depth of nesting: 0 for a single `extent:stride`, 1 for a flat tuple.
+ *  Example: depth("((2,3),4):((1,8),2)") = "2"
+ *  @param layout not NULL. @param[out] depth it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_depth(const tw_layout *layout, int32_t *depth);
+
+/** Number of leaves, that is of integers in the shape.
+ *  Example: leaves("((2,3),4):((1,8),2)") = "3" @param layout not NULL.
+ *  @param[out] leaves it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
+
+/** One mode of a layout as a layout.
+ *  Example: mode("((2,3),4):((1,8),2)", 0) = "(2,3):(1,8)" @param layout not NULL. @param mode from
+ * 0 to rank - 1.
+ *  @param[out] out the caller's, for tw_layout_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_mode(const tw_layout *layout, int32_t mode, tw_layout **out);
+
+/** Coordinate to index.
+ *  Example: crd2idx("((2,3),4):((1,8),2)", 5, 3) = "23" @param layout not NULL. @param coord one
+ * linear coordinate (count 1), one for each top mode (count = rank), or one for each leaf (count =
+ * leaves).
+ *  @param count numbers in coord. @param[out] index where a layout has integer strides.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_crd2crd().
+ *  @retval TW_ERROR_INVALID_ARGUMENT the count fits nothing, or a number is out of its extent.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord, int32_t count,
+                                   int64_t *index);
+
+/** Coordinate to coordinate, for a layout of basis strides such as a tensor map's.
+ *  Example: crd2crd("(0,0) o (1024,512):(1@1,1@0)", 2, 3) = "(3,2)"
+ *  @param layout not NULL. @param coord as in tw_layout_crd2idx(). @param count numbers in coord.
+ *  @param[out] out one number for each basis element `@0`, `@1`, ...
+ *  @param capacity numbers that out can hold. @param[out] written how many there are.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord, int32_t count,
+                                   int64_t *out, int32_t capacity, int32_t *written);
+
+/** Linear coordinate to flat coordinate, one number for each leaf.
+ *  Example: idx2crd("((2,3),4):((1,8),2)", 13) = "(1,0,2)" @param layout not NULL.
+ *  @param linear from 0 to size - 1. @param[out] coord the numbers. @param capacity numbers that
+ *  coord can hold, at least leaves.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int64_t *coord,
+                                   int32_t capacity);
+
+/** Index back to the smallest linear coordinate that has it.
+ *  Example: find("((2,3),4):((1,8),2)", 23) = "23" @param layout of integer strides.
+ *  @param index any number. @param[out] linear the coordinate.
+ *  @retval TW_ERROR_NOT_FOUND no coordinate has this index.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t *linear);
+
+/** One tile of a tensor: CuTe's local_tile. Extents that the tile does not divide are rounded up to
+ *  whole tiles.
+ *  Example: local_tile("(6,8):(1,6)", "(2,4)", "(1,1)") = "26 + (2,4):(1,6)" @param layout of rank
+ * at least `rank`. @param rank modes that are tiled, from the left. @param tile extents of the
+ * tile, each at least 1. @param coord which tile, one for each tiled mode. @param[out] out the
+ * tile's layout, the caller's. @param[out] offset the index of the tile's first element, to be
+ * added to the layout's; for basis strides it is part of out and 0 here.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
+                                      const int64_t *coord, tw_layout **out, int64_t *offset);
+/** @name Tuples: shapes, coordinates, orders
+ *  Nested integers as text or from an array. In coordinates and tilers `_` (TW_FREE) means "keep
+ *  this mode".
+ *  @{ */
+
+/** "Keep this mode" among numbers: `_`. */
+#define TW_FREE INT64_MIN
+
+/** Reads a tuple from its text: `4`, `(2,(3,4))`, `(_,2)`.
+ *  @param text zero-terminated. @param[out] tuple the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
+ *  @retval TW_ERROR_CAPACITY too many numbers or too deep.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_parse(const char *text, tw_tuple **tuple);
+
+/** Makes a flat tuple. @param count 1 to TW_LAYOUT_MAX_LEAVES. @param values count numbers.
+ *  @param[out] tuple the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_create(int32_t count, const int64_t *values, tw_tuple **tuple);
+
+/** Destroys a tuple. @param tuple may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_tuple_destroy(tw_tuple *tuple);
+
+/** Writes a tuple's text, zero-terminated. @param tuple not NULL. @param[out] buffer may be NULL
+ *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
+ *  text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_format(const tw_tuple *tuple, char *buffer, size_t capacity,
+                                 size_t *length);
+
+/** The numbers from left to right, without their nesting. @param tuple not NULL.
+ *  @param[out] values the numbers. @param capacity numbers that values can hold.
+ *  @param[out] written how many there are.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_values(const tw_tuple *tuple, int64_t *values, int32_t capacity,
+                                 int32_t *written);
+
+/** Product of the numbers. Example: product("(2,(3,4))") = "24"
+ *  @param tuple not NULL. @param[out] product it.
+ *  @retval TW_ERROR_OVERFLOW it exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_product(const tw_tuple *tuple, int64_t *product);
+
+/** Do two tuples have the same nesting? Example: congruent("(2,(3,4))", "(1,(1,1))") = "1"
+ *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
+
+/** Does b's nesting refine a's, having anything where a has a number?
+ *  Example: weakly_congruent("(2,12)", "(2,(3,4))") = "1"
+ *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
+
+/** Is every coordinate of shape a one of shape b? So it is where b refines a with equal sizes.
+ *  Example: compatible("(2,12)", "(2,(3,4))") = "1"
+ *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_compatible(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
+
+/** Is every number of a coordinate below that of a shape? The predicate of partial tiles: a
+ *  coordinate of a divided identity tensor against the tensor's shape.
+ *  Example: elem_less("(3,(1,4))", "(4,(2,4))") = "0"
+ *  @param coord not NULL. @param shape of the same nesting. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_elem_less(const tw_tuple *coord, const tw_tuple *shape, int32_t *yes);
+
+/** Products of all numbers to the left: the compact column-major strides of a shape.
+ *  Example: prefix_product("(2,(3,4))") = "(1,(2,6))"
+ *  @param shape not NULL. @param[out] out the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_OVERFLOW a product exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_prefix_product(const tw_tuple *shape, tw_tuple **out);
+
+/** Sum of the products of matching numbers: a coordinate times strides.
+ *  Example: inner_product("(1,(2,3))", "(4,(5,6))") = "32"
+ *  @param a not NULL. @param b of the same nesting. @param[out] product it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
+ *  @retval TW_ERROR_OVERFLOW it exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_inner_product(const tw_tuple *a, const tw_tuple *b, int64_t *product);
+
+/** Divides a shape: by an integer from its leftmost number on, by a shape number by number.
+ *  Example: shape_div("(4,(3,2))", "6") = ERROR_NOT_A_LAYOUT
+ *  Example: shape_div("(4,(3,2))", "12") = "(1,(1,2))"
+ *  @param a not NULL. @param b not NULL. @param[out] out the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_NOT_A_LAYOUT of two numbers neither divides the other.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_shape_div(const tw_tuple *a, const tw_tuple *b, tw_tuple **out);
+
+/** How many tiles cover a shape. Example: ceil_div("(84,168)", "(5,16)") = "(17,11)"
+ *  @param shape not NULL. @param tile not NULL; modes that it lacks stay.
+ *  @param[out] out the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or tile has more modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, tw_tuple **out);
+/** @} */
+
+/** @name Tilers: how a layout is cut
+ *  A tiler is a layout, which cuts another as a function of one number, or a tuple `<a,b,...>` of
+ *  tilers, which cuts mode by mode. Among these an integer n is `n:1`, and `_` keeps its mode.
+ *  @{ */
+
+/** Reads a tiler from its text: `8:2`, `<8,(2,4):(4,1),_>`, `<4,<2,2>>`.
+ *  @param text zero-terminated. @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_parse(const char *text, tw_tiler **tiler);
+
+/** Makes `<extents[0],extents[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
+ *  @param extents rank numbers, each at least 1, or TW_FREE.
+ *  @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_create(int32_t rank, const int64_t *extents, tw_tiler **tiler);
+
+/** Makes a tiler of a layout. @param layout of integer strides, without swizzle or offset; copied.
+ *  @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_from_layout(const tw_layout *layout, tw_tiler **tiler);
+
+/** Makes `<entries[0],entries[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
+ *  @param entries rank tilers; copied. @param[out] tiler the caller's, for tw_tiler_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument or an entry is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_by_mode(int32_t rank, const tw_tiler *const *entries, tw_tiler **tiler);
+
+/** Destroys a tiler. @param tiler may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_tiler_destroy(tw_tiler *tiler);
+
+/** Writes a tiler's text, zero-terminated. @param tiler not NULL. @param[out] buffer may be NULL
+ *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
+ *  text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tiler_format(const tw_tiler *tiler, char *buffer, size_t capacity,
+                                 size_t *length);
+/** @} */
+
+/** @name Layouts from shapes
+ *  @{ */
+
+/** The compact layout that counts from the left: column-major.
+ *  Example: make_layout_left("(4,(2,3))") = "(4,(2,3)):(1,(4,8))"
+ *  @param shape extents, each at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_left(const tw_tuple *shape, tw_layout **out);
+
+/** The compact layout that counts from the right: row-major.
+ *  Example: make_layout_right("(4,(2,3))") = "(4,(2,3)):(6,(3,1))"
+ *  @param shape extents, each at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_right(const tw_tuple *shape, tw_layout **out);
+
+/** A compact layout whose strides rise with the numbers of an order.
+ *  Example: make_ordered_layout("(4,3,2)", "(2,0,1)") = "(4,3,2):(6,1,3)"
+ *  @param shape extents, each at least 1. @param order of the shape's nesting, or coarser; modes
+ *  of equal numbers share a stride. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_ordered(const tw_tuple *shape, const tw_tuple *order,
+                                        tw_layout **out);
+
+/** A compact layout whose modes follow one another as another layout's do; strides 0 stay.
+ *  Example: make_layout_like("(2,16,2):(1,8,4)") = "(2,16,2):(1,4,2)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_like(const tw_layout *layout, tw_layout **out);
+
+/** The layout that gives back each coordinate: what predicates are made of, see
+ *  tw_tuple_elem_less(). Example: make_identity_layout("(4,(2,3))") =
+ *  "(4,(2,3)):(1@0,(1@0@1,1@1@1))"
+ *  @param shape extents, each at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out);
+
+/** A thread-value layout: (thread, value) to the index in a tile, for threads that lie in a tile as
+ *  one layout says, each with a block of values as another says.
+ *  Example: make_layout_tv("(4,32):(32,1)", "(4,4):(4,1)") = "(16,128)
+ *  ((32,4),(4,4)):((64,4),(16,1))"
+ *  @param threads compact. @param values compact. @param[out] tiler the tile's shape, the caller's.
+ *  @param[out] out the layout, the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT threads and values do not number the tile's elements one by one.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
+                                   tw_tuple **tiler, tw_layout **out);
+
+/** A layout of as many of `size` coordinates as spread evenly over the modes of a shape.
+ *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
+ *  @param shape extents, each at least 1. @param size at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_domain_distribute(const tw_tuple *shape, int64_t size, tw_layout **out);
+/** @} */
+
+/** @name Questions about a layout
+ *  @{ */
+
+/** The shape. Example: shape("((2,3),4):((1,8),2)") = "((2,3),4)"
+ *  @param layout not NULL. @param[out] shape the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_shape(const tw_layout *layout, tw_tuple **shape);
+
+/** The strides. Example: stride("((2,3),4):((1,8),2)") = "((1,8),2)"
+ *  @param layout not NULL. @param[out] stride the caller's, for tw_tuple_destroy().
+ *  @retval TW_ERROR_UNSUPPORTED the strides are basis elements: take them from the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
+
+/** The swizzle Sw<bits,base,shift> and the offset in front of a layout, 0 where there is none.
+ *  Example: swizzle("Sw<3,4,3> o 128 o (8,128):(128,1)") = "3 4 3 128"
+ *  @param layout not NULL. @param[out] bits B, 0 without a swizzle. @param[out] base M.
+ *  @param[out] shift S. @param[out] offset added before the swizzle.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32_t *base,
+                                   int32_t *shift, int64_t *offset);
+
+/** Index of a coordinate in any nesting that the shape refines. A coordinate that is one number may
+ *  lie past the end, where the last mode counts on, as in CuTe.
+ *  Example: at("((2,3),4):((1,8),2)", "(5,(3))") = ERROR_INVALID_ARGUMENT
+ *  Example: at("((2,3),4):((1,8),2)", "(5,3)") = "23"
+ *  Example: at("(4,3):(1,8)", "13") = "25"
+ *  @param layout not NULL. @param coord without `_`. @param[out] index of the coordinate.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_at_coord().
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_at(const tw_layout *layout, const tw_tuple *coord, int64_t *index);
+
+/** The same for a layout that gives coordinates.
+ *  Example: at_coord("(0,0) o (1024,512):(1@1,1@0)", "(2,3)") = "(3,2)"
+ *  @param layout not NULL. @param coord without `_`. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_at_coord(const tw_layout *layout, const tw_tuple *coord, tw_tuple **out);
+
+/** Does no index belong to two coordinates? Example: is_injective("(4,4):(1,3)") = "0"
+ *  @param layout not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_UNSUPPORTED the modes overlap too much to decide.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_is_injective(const tw_layout *layout, int32_t *yes);
+
+/** Is no index left out between the smallest and the largest?
+ *  Example: is_surjective("(4,4):(1,3)") = "1"
+ *  @param layout not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates, or its swizzle leaves its range.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_is_surjective(const tw_layout *layout, int32_t *yes);
+
+/** Are the indices size(layout) numbers one behind the other, in any order?
+ *  Example: is_contiguous("(4,4):(4,1)") = "1"
+ *  @param layout not NULL. @param[out] yes 1 or 0.
+ *  @retval TW_ERROR_UNSUPPORTED as for tw_layout_is_surjective().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_is_contiguous(const tw_layout *layout, int32_t *yes);
+
+/** The number of elements that every access to a layout may be aligned to and taken in, counted
+ *  from an aligned base. Example: max_alignment("(3,(32,2)):(128,(4,1))") = "2"
+ *  @param layout of integer strides. @param[out] elements the number.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride is negative. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_max_alignment(const tw_layout *layout, int64_t *elements);
+
+/** The longest vector whose elements lie one behind the other in two layouts, in the same order:
+ *  how wide a copy between them can be. Example: max_common_vector("(8,4):(1,8)", "(8,4):(1,16)") =
+ *  "8"
+ *  @param a of integer strides. @param b of the same size. @param[out] elements the number.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout *b,
+                                             int64_t *elements);
+/** @} */
+
+/** @name The same function with other modes
+ *  These keep a swizzle, an offset or an origin in front as it is.
+ *  @{ */
+
+/** Joins modes that continue one another and drops modes of extent 1.
+ *  Example: coalesce("(2,(1,6)):(1,(6,2))", NULL) = "12:1"
+ *  Example: coalesce("(2,(1,6)):(1,(6,2))", "(1,1)") = "(2,6):(1,2)"
+ *  @param layout not NULL. @param profile NULL for the whole; else it is done mode by mode: where
+ *  the profile has a number, whichever. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_coalesce(const tw_layout *layout, const tw_tuple *profile,
+                                    tw_layout **out);
+
+/** Coalesces without the modes of stride 0. Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
+ *  @param layout not NULL. @param profile as for tw_layout_coalesce(), may be NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_filter(const tw_layout *layout, const tw_tuple *profile,
+                                  tw_layout **out);
+
+/** Gives modes of stride 0 the extent 1. Example: filter_zeros("(2,4,8):(1,0,2)") =
+ *  "(2,1,8):(1,0,2)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_filter_zeros(const tw_layout *layout, tw_layout **out);
+
+/** Takes the nesting away. Example: flatten("((2,3),4):((1,8),2)") = "(2,3,4):(1,8,2)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_flatten(const tw_layout *layout, tw_layout **out);
+
+/** Makes one mode of several. Example: group_modes("(2,3,4):(1,2,6)", 1, 3) = "(2,(3,4)):(1,(2,6))"
+ *  @param layout not NULL. @param begin first mode. @param end behind the last.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there are no such modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_group_modes(const tw_layout *layout, int32_t begin, int32_t end,
+                                       tw_layout **out);
+
+/** Adds a mode behind. Example: append("(2,3):(1,2)", "4:8") = "(2,3,4):(1,2,8)"
+ *  @param layout not NULL. @param mode any layout without swizzle, offset or origin; copied.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @retval TW_ERROR_CAPACITY too many leaves. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_append(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
+
+/** Adds a mode in front. Example: prepend("(2,3):(1,2)", "4:8") = "(4,2,3):(8,1,2)"
+ *  @param layout not NULL. @param mode as for tw_layout_append(). @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @retval TW_ERROR_CAPACITY too many leaves. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_prepend(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
+
+/** Puts a layout in place of a mode. Example: replace("(2,3):(1,2)", 1, "(4,4):(8,2)") =
+ *  "(2,(4,4)):(1,(8,2))"
+ *  @param layout not NULL. @param index the mode. @param with as for tw_layout_append().
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such mode.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_replace(const tw_layout *layout, int32_t index, const tw_layout *with,
+                                   tw_layout **out);
+
+/** Some modes, in the order given. Example: select("(2,3,4):(1,2,6)", 2, 0) = "(4,2):(6,1)"
+ *  @param layout not NULL. @param count how many, at least 1. @param modes their numbers.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such mode.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_select(const tw_layout *layout, int32_t count, const int32_t *modes,
+                                  tw_layout **out);
+
+/** Modes from one to another. Example: take("(2,3,4):(1,2,6)", 1, 3) = "(3,4):(2,6)"
+ *  @param layout not NULL. @param begin first mode. @param end behind the last.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there are no such modes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t end,
+                                tw_layout **out);
+/** @} */
+
+/** @name Algebra
+ *  Answers are those of CuTe, but for those of CuTe's that are no answers: an operation whose
+ *  mathematical result is a layout returns it, any other is refused with TW_ERROR_NOT_A_LAYOUT and
+ *  the reason.
+ *  @{ */
+
+/** Function composition: R(c) = A(B(c)), with B's shape refined where one mode of B takes several
+ *  of A. A is taken as a function of one number, which beyond its end counts on in its last mode.
+ *  Where B gives coordinates, each of their numbers indexes a mode of A.
+ *  Example: composition("(6,2):(8,2)", "(4,3):(3,1)") = "((2,2),3):((24,2),8)"
+ *  Example: composition("(8,8):(8,1)", "6:3") = "(3,2):(24,9)"
+ *  Example: composition("(4,8):(8,1)", "(2,1,2,8):(1,16,1,1)") = ERROR_NOT_A_LAYOUT
+ *  @param a may have a swizzle or an offset, which stay in front. @param b not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the function is not of the form of a layout.
+ *  @retval TW_ERROR_OVERFLOW an index exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_composition(const tw_layout *a, const tw_layout *b, tw_layout **out);
+
+/** Composition mode by mode; modes that the tiler lacks are dropped.
+ *  Example: composition_tiler("(12,(4,8)):(59,(13,1))", "<3:4,8>") = "(3,(4,2)):(236,(13,1))"
+ *  @param a as for tw_layout_composition(). @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the function is not of the form of a layout.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tiler has more modes. @threadsafety{any thread} @since
+ *  0.1 */
+TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler *tiler,
+                                             tw_layout **out);
+
+/** What a layout leaves out of 0 ... cosize - 1, in rising order: each of its indices added to each
+ *  of the layout's gives another number.
+ *  Example: complement("4:2", 24) = "(2,3):(1,8)"
+ *  @param layout of integer strides, none negative. @param cosize at least 1.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the layout's modes overlap. @threadsafety{any thread} @since
+ *  0.1 */
+TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
+
+/** Index to coordinate: L(R(i)) = i for every i below size(R), which is as far as L's modes count
+ *  0, 1, 2, ... Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
+ *  @param layout of integer strides, none negative; with a swizzle where that maps its indices onto
+ *  themselves. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
+
+/** Index to coordinate also where there are gaps: R(L(i)) = i. Where several coordinates share an
+ *  index, L(R(L(i))) = L(i). Example: left_inverse("(4,3,5):(1,12,37)") = ERROR_NOT_A_LAYOUT
+ *  Example: left_inverse("(4,8):(1,6)") = "(6,8):(1,4)"
+ *  @param layout of integer strides, none negative. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride is no multiple of the next smaller one.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out);
+
+/** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile, the
+ *  second steps from tile to tile; a last tile may reach past the end. Mode by mode for a tuple.
+ *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
+ *  Example: logical_divide("(9,(4,8)):(59,(13,1))", "<3:3,(2,4):(1,8)>") =
+ *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_logical_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                          tw_layout **out);
+
+/** logical_divide with the tiles' modes first and together: ((tile, tile), (rest, rest)).
+ *  Example: zipped_divide("(6,8):(1,6)", "<2,4>") = "((2,4),(3,2)):((1,6),(2,24))"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_zipped_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                         tw_layout **out);
+
+/** zipped_divide with the rest's modes at the top: ((tile, tile), rest, rest).
+ *  Example: tiled_divide("(6,8):(1,6)", "<2,4>") = "((2,4),3,2):((1,6),2,24)"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tiled_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                        tw_layout **out);
+
+/** zipped_divide with all modes at the top: (tile, tile, rest, rest).
+ *  Example: flat_divide("(6,8):(1,6)", "<2,4>") = "(2,4,3,2):(1,6,2,24)"
+ *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                       tw_layout **out);
+
+/** Repeats a layout: (A, complement(A, size(A) * cosize(B)) o B). The first mode is A, the second
+ *  steps from copy to copy in B's order. Mode by mode for a tuple.
+ *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
+ *  @param a of integer strides, none negative. @param tiler not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *tiler,
+                                           tw_layout **out);
+
+/** logical_product with A's modes first and together.
+ *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(1,5))"
+ *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *tiler,
+                                          tw_layout **out);
+
+/** zipped_product with the copies' modes at the top.
+ *  Example: tiled_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,5),3,4):((5,1),10,30)"
+ *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *tiler,
+                                         tw_layout **out);
+
+/** zipped_product with all modes at the top.
+ *  Example: flat_product("(2,5):(5,1)", "(3,4):(1,3)") = "(2,5,3,4):(5,1,10,30)"
+ *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tiler, tw_layout **out);
+
+/** logical_product with modes paired, A's first: a tiling of blocks.
+ *  Example: blocked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,3),(5,4)):((5,10),(1,30))"
+ *  @param a as for tw_layout_logical_product(). @param b of integer strides.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
+
+/** logical_product with modes paired, B's first: A's elements spread over the copies.
+ *  Example: raked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((3,2),(4,5)):((10,5),(30,1))"
+ *  @param a as for tw_layout_logical_product(). @param b of integer strides.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
+
+/** Repeats a block until it covers a shape.
+ *  Example: tile_to_shape("Sw<3,3,3> o 0 o (8,64):(64,1)", "(128,64)", NULL) = "Sw<3,3,3> o 0 o
+ *  ((8,16),(64,1)):((64,512),(1,0))"
+ *  @param block may be swizzled. @param shape of at least the block's rank. @param order in which
+ *  the copies follow one another, NULL for leftmost first. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple *shape,
+                                         const tw_tuple *order, tw_layout **out);
+
+/** Coordinates whose indices are the same in two layouts, from 0 on without a gap: R with
+ *  a(R(i)) = b(R(i)) = i.
+ *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
+ *  @param a of integer strides. @param b likewise. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout *b,
+                                             tw_layout **out);
+
+/** Coordinates that do not change the index: L(N(i)) = 0.
+ *  Example: nullspace("(4,2,8):(1,0,4)") = "2:4"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
+/** @} */
+
+/** @name Parts of a layout
+ *  A part begins somewhere. For a plain layout of integers that is `offset`, to be added to the
+ *  part's indices (or to a pointer, in elements). A part of a swizzled layout, of one with an
+ *  offset and of one that gives coordinates has it inside, and `offset` is 0.
+ *  @{ */
+
+/** Fixes the modes where a coordinate has a number and keeps those where it has `_`.
+ *  Example: slice("(4,(2,3)):(1,(4,8))", "(2,(_,1))") = "10 + (2):(4)"
+ *  @param layout not NULL. @param coord not NULL. @param[out] out the caller's.
+ *  @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_slice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out,
+                                 int64_t *offset);
+
+/** Keeps the modes where a coordinate has a number: what a slice takes away.
+ *  Example: dice("(4,(2,3)):(1,(4,8))", "(2,(_,1))") = "(4,3):(1,8)"
+ *  @param layout not NULL. @param coord not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_dice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out);
+
+/** The same layout, from a coordinate on.
+ *  Example: domain_offset("(8,8):(1,8)", "(2,3)") = "26 + (8,8):(1,8)"
+ *  Example: domain_offset("Sw<3,2,3> o 0 o (2,32):(1,2)", "(0,14)") = "Sw<3,2,3> o 28 o
+ *  (2,32):(1,2)"
+ *  @param layout not NULL. @param coord without `_`. @param[out] out the caller's.
+ *  @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_domain_offset(const tw_layout *layout, const tw_tuple *coord,
+                                         tw_layout **out, int64_t *offset);
+
+/** One tile, by any tiler; tw_layout_local_tile() is the same for plain extents.
+ *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,1)") = "26 + (2,4):(1,6)"
+ *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,_)") = "2 + (2,4,2):(1,6,24)"
+ *  @param layout not NULL. @param tiler not NULL. @param coord which tile; `_` keeps a mode of
+ *  tiles, behind the tile's modes. @param[out] out the caller's. @param[out] offset of the part,
+ *  elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the tiles.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_tile(const tw_layout *layout, const tw_tiler *tiler,
+                                const tw_tuple *coord, tw_layout **out, int64_t *offset);
+
+/** One thread's elements: its place among the threads, in every tile of the threads' shape.
+ *  Example: local_partition("(32,16):(1,32)", "(2,8):(1,2)", 4) = "64 + (16,2):(2,256)"
+ *  @param layout not NULL. @param threads from a place to a thread's number. @param thread its
+ *  number.
+ *  @param[out] out the caller's. @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_NOT_FOUND there is no such thread.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_layout *threads,
+                                           int64_t thread, tw_layout **out, int64_t *offset);
+/** @} */
+
+/** @name Swizzles, and elements of another size
+ *  Sw<bits,base,shift> on a layout acts on indices, that is on elements: x ^ ((x & Y) >> shift), Y
+ *  being `bits` bits from bit base + max(0, shift) on. The hardware's modes act on bytes: 32, 64
+ *  and 128 bytes are Sw<1,4,3>, Sw<2,4,3> and Sw<3,4,3>. Recast from 8 bits to an element's for the
+ *  layout's form: 128 bytes of bf16 are Sw<3,3,3>, ((column / 8) ^ (row % 8)) * 8 + column % 8.
+ *  @{ */
+
+/** Puts a swizzle in front of a layout.
+ *  Example: swizzled("(8,64):(64,1)", 3, 3, 3) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+ *  @param layout of integers, not swizzled yet. @param bits B, 0 or more. @param base M, 0 or more.
+ *  @param shift S, |S| at least B; negative shifts left. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_swizzled(const tw_layout *layout, int32_t bits, int32_t base,
+                                    int32_t shift, tw_layout **out);
+
+/** Takes the swizzle, the offset and the origin away.
+ *  Example: unswizzled("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
+ *  @param layout not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_unswizzled(const tw_layout *layout, tw_layout **out);
+
+/** A swizzle as a function. Example: swizzle_apply("Sw<3,4,3>", 144) = "128"
+ *  @param bits B. @param base M. @param shift S. @param x any number. @param[out] out its image.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x,
+                                  int64_t *out);
+
+/** A swizzle of elements of one size for elements of another, both in bits.
+ *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
+ *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits of an
+ *  element before. @param to_bits of an element after.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the sizes' ratio is no power of two, or bits are lost.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift, int64_t from_bits,
+                                   int64_t to_bits);
+
+/** Joins n neighbouring elements into one. Example: upcast("(8,4):(4,1)", 2) = "(8,2):(2,1)"
+ *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT a stride or the offset does not fit groups of n.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout **out);
+
+/** Takes each element apart into n. Example: downcast("(8,4):(4,1)", 2) = "(8,8):(8,1)"
+ *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1, where the parts would lie.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layout **out);
+
+/** The same bytes as elements of another size, swizzle included.
+ *  Example: recast("Sw<3,4,3> o 0 o (8,128):(128,1)", 8, 16) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+ *  @param layout of integers. @param from_bits of an element before. @param to_bits after.
+ *  @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_upcast() and tw_layout_downcast().
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, int64_t to_bits,
+                                  tw_layout **out);
+/** @} */
+
+/** @name Who moves what
+ *  @{ */
+
+/** One thread's elements by a thread-value layout: CuTe's get_slice(thread).partition_S(tensor).
+ *  Of an identity layout these are coordinates, for predicates.
+ *  Example: partition_tv("(64,256):(256,1)", "(16,128)", "((32,4),(4,4)):((64,4),(16,1))", 33) =
+ *  "1028 + ((4,4),4,2):((1,256),4096,128)"
+ *  @param tensor not NULL. @param tile shape that tv numbers. @param tv from (thread, value) to the
+ *  number of an element of the tile, as tw_layout_make_tv() makes it. @param thread its number.
+ *  @param[out] out (values, tiles ...), the caller's. @param[out] offset of the part, elements.
+ *  @retval TW_ERROR_INVALID_ARGUMENT there is no such thread, or tv has other than two modes.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the tiles cut the tensor's modes unevenly.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple *tile,
+                                        const tw_layout *tv, int64_t thread, tw_layout **out,
+                                        int64_t *offset);
+
+/** The boxes that the TMA moves for a tile: CuTe's tma_partition. The example's tile (2,1) of 128 x
+ *  128 bf16 goes in two boxes of 128 x 64, panels of the 128-byte swizzle.
+ *  Example: partition_tma("(1024,512):(512,1)", "Sw<3,3,3> o 0 o (128,(64,2)):(64,(1,8192))",
+ *  "(128,128)", "(2,1)", 1, 0) = "128,64 at (256,128) o 2:64@1 to (2):(8192)"
+ *  @param tensor one mode a dimension, 1 to 5. A layout that gives coordinates gives the boxes'
+ *  coordinates too, in its order; of any other they come in the order of its modes.
+ *  @param smem the tile's modes in the tensor's order, stages behind; may be swizzled.
+ *  @param tile extents. @param coord which tile. @param ctas CTAs of a cluster that share the tile,
+ *  each moving an equal part of every box to all; 1 where nothing is shared. @param cta from 0.
+ *  @param[out] box extents of one box by mode of the tensor; tensor's rank numbers.
+ *  @param capacity numbers that box can hold. @param[out] boxes from the number of a box, in the
+ *  order of shared memory, to the coordinate of its first element; the caller's.
+ *  @param[out] slots from (box, stage ...) to the element of shared memory where it goes, before
+ *  any swizzle; the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT no box moves this tile; the message says why.
+ *  @retval TW_ERROR_INVALID_ARGUMENT extents do not match, or there is no such tile or CTA.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layout *smem,
+                                         const tw_tuple *tile, const tw_tuple *coord, int64_t ctas,
+                                         int64_t cta, int64_t *box, int32_t capacity,
+                                         tw_layout **boxes, tw_layout **slots);
+
+/** Passes through shared memory (32 banks of 4 bytes) that a warp needs for all its values.
+ *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
+ *  Example: bank_passes("Sw<3,3,3> o 0 o (8,64):(64,1)", 16, "((8,4),8):((1,64),8)", 16) = "4 of 4"
+ *  @param layout of the elements, swizzled or not. @param element_bits bits of one, whole bytes.
+ *  @param tv from (thread, value) to a coordinate of layout, of at most 32 threads.
+ *  @param access_bytes 4, 8 or 16: what each thread takes at once.
+ *  @param[out] passes it takes. @param[out] least that it would take without a conflict.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the values of one access are not one behind the other.
+ *  @retval TW_ERROR_MISALIGNED an access is not aligned to its size.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_bank_passes(const tw_layout *layout, int32_t element_bits,
+                                       const tw_layout *tv, int32_t access_bytes, int64_t *passes,
+                                       int64_t *least);
+
+/** The shared-memory layout that a tile of rows has by default: the widest swizzle of 128, 64 or 32
+ *  bytes that a row is a multiple of, none below 8 rows; columns beyond it go into further panels.
+ *  Example: default_shared(64, 128, 16) = "Sw<3,3,3> o 0 o (64,(64,2)):(64,(1,4096))"
+ *  @param rows at least 1. @param columns at least 1. @param element_bits 4 to 128, a power of two.
+ *  @param[out] swizzle_bytes 128, 64, 32, or 0. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t element_bits,
+                                          int32_t *swizzle_bytes, tw_layout **out);
+/** @} */
+
+/** @name Linear layouts: which element each register of each thread holds
+ *  Triton's layouts. The bits of the register, lane, warp and block numbers each contribute a
+ * basis, a coordinate of the tensor; the contributions of all set bits are joined by exclusive or.
+ * As text: `register=[[0,1]] lane=[[1,0],[2,0]] warp=[] block=[] -> (4,2)`. Extents are powers of
+ * two.
+ *  @{ */
+
+/** Reads a linear layout from its text. @param text zero-terminated.
+ *  @param[out] linear the caller's, for tw_linear_destroy().
+ *  @retval TW_ERROR_PARSE the text is none. @retval TW_ERROR_INVALID_ARGUMENT a basis lies outside
+ *  the shape, or an extent is no power of two.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_parse(const char *text, tw_linear **linear);
+
+/** Destroys a linear layout. @param linear may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_linear_destroy(tw_linear *linear);
+
+/** Writes a linear layout's text, zero-terminated. @param linear not NULL. @param[out] buffer may
+ * be NULL where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the
+ * whole text needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_format(const tw_linear *linear, char *buffer, size_t capacity,
+                                  size_t *length);
+
+/** Triton's BlockedLayout on a shape: what reaches beyond it wraps to nothing, and where the
+ *  shape is larger registers repeat. Operands below: shape, size_per_thread, threads_per_warp,
+ *  warps_per_cta, order.
+ *  Example: linear_blocked("(8,8)", "(1,4)", "(4,2)", "(2,1)", "(1,0)") =
+ *  "register=[[0,1],[0,2]] lane=[[0,4],[1,0],[2,0]] warp=[[4,0]] block=[] -> (8,8)"
+ *  @param rank 1 to 5. @param shape rank extents.
+ *  @param size_per_thread rank numbers. @param threads_per_warp rank numbers.
+ *  @param warps_per_cta rank numbers. @param order the dimensions, fastest first.
+ *  @param[out] out the caller's, for tw_linear_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, no power of two, or order no permutation.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t *shape,
+                                   const int64_t *size_per_thread, const int64_t *threads_per_warp,
+                                   const int64_t *warps_per_cta, const int32_t *order,
+                                   tw_linear **out);
+
+/** Triton's SliceLayout: drops a dimension, and the registers that moved in it alone.
+ *  Example: linear_slice("register=[[0,1],[1,0]] lane=[[2,0]] -> (4,2)", 0) =
+ *  "register=[[1]] lane=[[0]] warp=[] block=[] -> (2)"
+ *  @param parent of at least two dimensions. @param dim from 0. @param[out] out the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such dimension.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_slice(const tw_linear *parent, int32_t dim, tw_linear **out);
+
+/** Fits a linear layout to another shape, as tw_linear_blocked() does.
+ *  Example: linear_resize("register=[[1]] lane=[[2]] -> (4)", "(8)") =
+ *  "register=[[1],[4]] lane=[[2]] warp=[] block=[] -> (8)"
+ *  @param linear not NULL. @param shape as many extents as it has dimensions. @param[out] out the
+ *  caller's. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape, tw_linear **out);
+
+/** outer(inner(x)): inner's coordinates, bit by bit with the first dimension lowest, are outer's
+ *  register, lane, warp and block bits.
+ *  Example: linear_compose("register=[[2],[1]] -> (4)", "register=[[2]] lane=[[1]] -> (4)") =
+ *  "register=[[1]] lane=[[2]] warp=[] block=[] -> (4)"
+ *  @param outer not NULL. @param inner with as many bits of coordinates as outer has input bits.
+ *  @param[out] out the caller's. @retval TW_ERROR_INVALID_ARGUMENT the numbers of bits differ.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
+
+/** From an element back to (register, lane, warp, block); of several holders the first.
+ *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") =
+ *  "register=[[0,1,0,0],[1,0,0,0]] lane=[] warp=[] block=[] -> (2,2,1,1)"
+ *  @param linear not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT an element is held by nobody.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_inverse(const tw_linear *linear, tw_linear **out);
+
+/** The element that one register holds: numbers of register, lane, warp and block.
+ *  Example: linear_at("register=[[0,1]] lane=[[1,0],[2,0]] -> (4,2)", 1, 3, 0, 0) = "(3,1)"
+ *  @param linear not NULL. @param reg register number.
+ *  @param lane lane number. @param warp warp number. @param block block number.
+ *  @param[out] coord one number for each dimension. @param capacity numbers that coord can hold.
+ *  @param[out] written how many there are.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a number exceeds its bits.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_at(const tw_linear *linear, int64_t reg, int64_t lane, int64_t warp,
+                              int64_t block, int64_t *coord, int32_t capacity, int32_t *written);
+
+/** From a layout whose extents are powers of two, swizzled or not. Modes are (registers),
+ *  (threads, registers) or (threads, registers, blocks), threads splitting into 32 lanes and warps.
+ *  Example: linear_from_layout("((4,8),(2,2)):((32,1),(16,8))", NULL) =
+ *  "register=[[16],[8]] lane=[[32],[64],[1],[2],[4]] warp=[] block=[] -> (128)"
+ *  @param layout without offset. @param shape that elements are numbered in, leftmost fastest; NULL
+ *  for one dimension. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the layout is not linear over bits; the message says where.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_from_layout(const tw_layout *layout, const tw_tuple *shape,
+                                       tw_linear **out);
+
+/** Back to a layout of (threads, registers) or (threads, registers, blocks), swizzled where need
+ * be. Example: linear_to_layout("register=[[16],[8]] lane=[[32],[64],[1],[2],[4]] -> (128)") =
+ *  "((4,8),(2,2)):((32,1),(16,8))"
+ *  @param linear not NULL. @param[out] out the caller's.
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_to_layout(const tw_linear *linear, tw_layout **out);
+
+/** Does a layout of row indices suit the gather4 instruction: first two register bases [1] and [2],
+ *  all lane bases [0]? The example's answer is 16 instructions in each of 4 warps.
+ *  Example: linear_gather4("register=[[1],[2],[16],[32],[64],[128]] lane=[[0]] warp=[[4],[8]] ->
+ *  (256)") = "16 in 4"
+ *  Example: linear_gather4("register=[[1],[2]] lane=[[4],[8]] -> (16)") = ERROR_UNSUPPORTED @param
+ * linear of one dimension. @param[out] per_warp instructions that each issuing warp issues.
+ * @param[out] warps how many issue; where all warps hold the same rows, one.
+ *  @retval TW_ERROR_UNSUPPORTED it does not; the message says which basis is wrong and why.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_linear_gather4(const tw_linear *linear, int64_t *per_warp, int64_t *warps);
+/** @} */
+
+/** @name Pictures
+ *  SVG texts: a grid of the first mode (rows) by the others (columns); at most 128 of each are
+ * shown.
+ *  @{ */
+
+/** What the colours of a picture say. */
+typedef int32_t tw_paint;
+enum {
+  TW_PAINT_NONE = 0,  /**< nothing */
+  TW_PAINT_BANKS = 1, /**< the bank of shared memory (32 of 4 bytes) that an element begins in */
+  TW_PAINT_INDEX = 2  /**< a scale from the smallest index to the largest */
+};
+
+/** Draws a layout: each coordinate's index, a swizzled layout's also without the swizzle.
+ *  @param layout not NULL. @param paint what colours say. @param element_bits for TW_PAINT_BANKS.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes that the picture needs with its zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t element_bits,
+                                char *buffer, size_t capacity, size_t *length);
+
+/** Draws a thread-value layout: in each element of the tile the thread and value that hold it,
+ *  coloured by thread. @param tv from (thread, value) to the number of an element of the tile.
+ *  @param tile its shape. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
+ *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_draw_tv(const tw_layout *tv, const tw_tuple *tile, char *buffer,
+                                   size_t capacity, size_t *length);
+
+/** Draws the boxes of tw_layout_partition_tma() over the tensor's first two modes.
+ *  @param tensor not NULL. @param box extents of one, tensor's rank numbers. @param boxes from the
+ *  number of a box to its coordinate. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
+ *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_layout_draw_boxes(const tw_layout *tensor, const int64_t *box,
+                                      const tw_layout *boxes, char *buffer, size_t capacity,
+                                      size_t *length);
+/** @} */
+/** @} */
+
+/** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
+ *  What other libraries hand over. A tensor is a plain struct and owns nothing; its numbers go into
+ *  the descriptions and arguments of plans and tensor maps.
+ *  @{ */
+
+/** Bits of tw_tensor::flags. */
+enum { TW_TENSOR_READ_ONLY = 1 /**< its owner asks that nobody writes to it */ };
+
+/** A tensor in memory of either kind of device. */
+typedef struct tw_tensor {
+  uint32_t struct_size;       /**< set by the init function */
+  tw_dtype dtype;             /**< element type */
+  tw_device_kind device_kind; /**< whose memory: the CPU's or a GPU's */
+  int32_t ordinal;            /**< the GPU's number; 0 for the CPU */
+  int32_t rank;               /**< 0 to 8 */
+  uint32_t flags;             /**< TW_TENSOR_ bits */
+  uint64_t address;           /**< of the element with coordinate 0 */
+  int64_t shape[8];           /**< extents, outermost first */
+  int64_t stride[8];          /**< elements */
+} tw_tensor;
+
+/** The two forms of a DLPack tensor. */
+typedef int32_t tw_dlpack_form;
+enum {
+  TW_DLPACK_TENSOR = 1,   /**< DLTensor, and DLManagedTensor, which begins with one */
+  TW_DLPACK_VERSIONED = 2 /**< DLManagedTensorVersioned, of version 1.x */
+};
+
+/** Told that somebody is done with what was lent. Called once, from any thread; must not fail. */
+typedef void (*tw_release_callback)(void *user);
+
+/** Fills a tensor with zeros but for its struct_size; device_kind is TW_DEVICE_HOST.
+ *  @param[out] tensor not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT tensor is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_init(tw_tensor *tensor);
+
+/** Reads a DLPack tensor. Nothing is kept or owned: whoever has the managed tensor still calls its
+ *  deleter, when the work on its memory is done. Strides that are left out become those of a
+ *  row-major tensor, the byte offset is added to the address.
+ *  @param dlpack in the form that `form` says. @param form which form it has.
+ *  @param[in,out] tensor struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_UNSUPPORTED an element type or a device that no number here names, or another
+ *  major version than 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
+ *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or form is unknown.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_from_dlpack(const void *dlpack, tw_dlpack_form form, tw_tensor *tensor);
+
+/** Makes a managed DLPack tensor of a tensor, for another library to consume.
+ *  @param tensor its memory stays the caller's and must live until `release` is called.
+ *  @param form which form to make. @param release called by the managed tensor's deleter; may be
+ *  NULL. @param user passed to release, may be NULL.
+ *  @param[out] managed DLManagedTensor or DLManagedTensorVersioned, the caller's: to be given to a
+ *  consumer, or freed by its own deleter.
+ *  @retval TW_ERROR_UNSUPPORTED DLPack has no such element type.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or a number names nothing.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_to_dlpack(const tw_tensor *tensor, tw_dlpack_form form,
+                                     tw_release_callback release, void *user, void **managed);
+/** @} */
+
+/** @defgroup tensor_map Tensor maps: the 128-byte descriptors that the TMA reads
+ *  @{ */
+/** Target of a check or an encoding: compute capability major * 10 + minor. */
+typedef int32_t tw_arch;
+enum {
+  TW_ARCH_SM_90 = 90,
+  TW_ARCH_SM_100 = 100,
+  TW_ARCH_SM_103 = 103,
+  TW_ARCH_SM_110 = 110,
+  TW_ARCH_SM_120 = 120
+};
+
+/** CUtensorMapInterleave's values. */
+typedef int32_t tw_interleave;
+enum { TW_INTERLEAVE_NONE = 0, TW_INTERLEAVE_16B = 1, TW_INTERLEAVE_32B = 2 };
+
+/** CUtensorMapSwizzle's values. */
+typedef int32_t tw_swizzle;
+enum {
+  TW_SWIZZLE_NONE = 0,
+  TW_SWIZZLE_32B = 1,
+  TW_SWIZZLE_64B = 2,
+  TW_SWIZZLE_128B = 3,
+  TW_SWIZZLE_128B_ATOM_32B = 4,
+  TW_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5,
+  TW_SWIZZLE_128B_ATOM_64B = 6
+};
+
+/** CUtensorMapL2promotion's values. */
+typedef int32_t tw_l2_promotion;
+enum {
+  TW_L2_PROMOTION_NONE = 0,
+  TW_L2_PROMOTION_64B = 1,
+  TW_L2_PROMOTION_128B = 2,
+  TW_L2_PROMOTION_256B = 3
+};
+
+/** CUtensorMapFloatOOBfill's values. */
+typedef int32_t tw_oob_fill;
+enum { TW_OOB_FILL_ZERO = 0, TW_OOB_FILL_NAN = 1 };
+
+/** Kinds of tensor maps. */
+typedef int32_t tw_tensor_map_kind;
+enum {
+  TW_TENSOR_MAP_TILED = 0,
+  TW_TENSOR_MAP_IM2COL = 1,     /**< columns of pixels, for convolutions */
+  TW_TENSOR_MAP_IM2COL_WIDE = 2 /**< the same along W alone */
+};
+
+/** Description of a tensor map, with the fields of cuTensorMapEncodeTiled and
+ *  cuTensorMapEncodeIm2col, innermost first. */
+typedef struct tw_tensor_map_desc {
+  uint32_t struct_size;         /**< set by the init function */
+  tw_dtype dtype;               /**< element type */
+  int32_t rank;                 /**< 1 to 5; 3 to 5 for im2col */
+  tw_interleave interleave;     /**< TW_INTERLEAVE_ */
+  tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
+  tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
+  tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
+  tw_tensor_map_kind kind;      /**< tiled or im2col */
+  uint64_t global_address;      /**< device address of the tensor */
+  uint64_t global_dim[5];       /**< elements */
+  uint64_t global_strides[5];   /**< bytes; [i] is the pitch of dimension i + 1; [4] is unused */
+  uint32_t box_dim[5];          /**< elements; tiled maps alone */
+  uint32_t element_strides[5];  /**< 1 to 8; reads each n-th element */
+  int32_t wide_mode;            /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
+  uint32_t channels_per_pixel;  /**< this and what follows: im2col maps alone */
+  uint32_t pixels_per_column;   /**< pixels of one box (im2col) */
+  int32_t lower_corner[3];      /**< of the bounding box: W, H, D; im2col wide has W alone */
+  int32_t upper_corner[3];      /**< relative to the last element */
+  int32_t reserved;             /**< 0 */
+} tw_tensor_map_desc;
+
+/** A broken rule, see tw_tensor_map_check(). */
+typedef struct tw_rule_violation {
+  uint32_t struct_size; /**< set by the caller */
+  int32_t index;        /**< element of the argument, or -1 */
+  const char *rule;     /**< stable id; lives for ever */
+  const char *argument; /**< field of the description; lives for ever */
+  int64_t got;          /**< what was passed */
+  int64_t limit;        /**< what the rule allows */
+  char message[472];    /**< the rule in a sentence, with the numbers, and what would work */
+} tw_rule_violation;
+
+/** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
+ *  fill, element strides 1, all sizes 0. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc);
+
+/** Checks a description against every rule; needs no device. Rules of 9.0 were measured on the
+ *  driver; those of other chips come from its manual and are unverified. @param desc not NULL.
+ *  @param arch for which chip. @param[out] violations an array whose elements' struct_size the
+ *  caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  @param[out] count broken rules in all, which may be more than capacity; may be NULL.
+ *  @retval TW_OK all rules hold. @retval TW_ERROR_RULE the first broken one is the last error too.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arch,
+                                     tw_rule_violation *violations, int32_t capacity,
+                                     int32_t *count);
+
+/** Finds an accepted description that differs from a broken one only in fields that its broken
+ *  rules name; its box covers at least half the bytes asked for, unless none that is accepted does.
+ *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed struct_size set by the
+ *  caller; the rest is filled in, with desc's own fields where no rule is broken.
+ *  @retval TW_ERROR_NOT_FOUND no such description is accepted. @retval TW_ERROR_INVALID_ARGUMENT an
+ *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch arch,
+                                       tw_tensor_map_desc *proposed);
+
+/** Checks a description and writes its 128 bytes, without a driver: the same bytes as the driver's
+ *  for compute capability 9.0; unverified for other chips. @param desc not NULL.
+ *  @param arch for which chip. @param[out] bytes room for 128, at any address.
+ *  @retval TW_ERROR_RULE a rule is broken. @retval TW_ERROR_UNSUPPORTED the bits of this type or
+ *  swizzle are not known to the library. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or
+ *  arch is none of the TW_ARCH_ numbers. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch arch, void *bytes);
+
+/** Reads 128 bytes back into a description: of a core dump, of another library. Bytes do not tell
+ *  an im2col-wide map from an im2col map, nor types that share a code; the first such type comes
+ *  back. @param bytes 128 of them, at any address.
+ *  @param[in,out] desc struct_size set by the caller; what could be read is filled in, after
+ *  TW_ERROR_UNSUPPORTED too.
+ *  @retval TW_ERROR_UNSUPPORTED some bits are not known to the library: the message names them.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_decode(const void *bytes, tw_tensor_map_desc *desc);
+
+/** Makes a tensor map. @param device not NULL. @param desc not NULL.
+ *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
+ *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
+                                      tw_tensor_map **map);
+
+/** A tensor and a tile of it, from which tw_tensor_map_create_tile() makes a map. Modes are
+ *  outermost first, strides in elements; one mode has stride 1. */
+typedef struct tw_tile_desc {
+  uint32_t struct_size;         /**< set by the init function */
+  tw_dtype dtype;               /**< element type; no packed type */
+  int32_t rank;                 /**< 1 to 8 */
+  tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
+  tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
+  tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
+  int32_t multicast;            /**< blocks of a cluster that load equal parts of a tile; 1: none */
+  uint32_t free_start;          /**< bit k: tiles may begin anywhere along mode k */
+  uint64_t global_address;      /**< device address of the tensor */
+  int64_t shape[8];             /**< extents */
+  int64_t stride[8];            /**< elements */
+  int64_t tile[8];              /**< extents of a tile */
+} tw_tile_desc;
+
+/** Fills a description with defaults: bf16, no swizzle, no multicast, all sizes 0.
+ *  @param[out] desc not NULL. @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc);
+
+/** Makes the map that moves tiles by as few boxes as possible. Rows wider than the swizzle's span
+ *  become a dimension of their own and neighbouring modes are merged, where what lies outside the
+ *  tensor stays outside; no box ever touches another row's bytes.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param shared layout of the tile in shared memory, in elements; NULL: box behind box.
+ *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
+ *  @retval TW_ERROR_RULE no map can be made: the message names the rule that is broken.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work, or is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc *desc,
+                                           const tw_layout *shared, tw_tensor_map **map);
+
+/** How many boxes, each one instruction, move a tile; 1 for a map of tw_tensor_map_create().
+ *  @param map not NULL. @param[out] boxes the number.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
+
+/** One box of a tile. Blocks of a multicast load equal runs of boxes.
+ *  @param map not NULL. @param start where the tile begins, in the tensor's own coordinates, one
+ *  for each of its modes, outermost first. @param index which box, from 0.
+ *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
+ *  @param[out] shared_offset bytes from the tile's beginning in shared memory to the box's.
+ *  @retval TW_ERROR_MISALIGNED tiles of this map begin at multiples along a mode.
+ *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no such box.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
+                                   int32_t *coord, uint64_t *shared_offset);
+
+/** Points a map at another address; nothing else is checked or encoded anew. @param map not NULL.
+ *  @param global_address device address, aligned as the map needs it.
+ *  @retval TW_ERROR_RULE the address is misaligned or too large; the map is as before.
+ *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL. @threadsafety{external} @since 0.1 */
+TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
+
+/** Changes one extent of a tiled map. @param map not NULL.
+ *  @param dimension of the map, 0 the innermost; one that neither folds nor merges modes.
+ *  @param extent elements, 1 to 2^32.
+ *  @retval TW_ERROR_RULE the extent cannot be; the map is as before.
+ *  @retval TW_ERROR_UNSUPPORTED an im2col map, or a dimension that folds or merges modes.
+ *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL, or there is no such dimension.
+ *  @threadsafety{external} @since 0.1 */
+TW_API tw_status tw_tensor_map_resize(tw_tensor_map *map, int32_t dimension, uint64_t extent);
+
+/** Destroys a tensor map; launches that took its bytes are not disturbed. @param map may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
+
+/** Copies out the 128 bytes, to any address. A kernel wants them 64-byte aligned, which
+ *  tw_launch() and the parameter space see to. @param map not NULL. @param[out] bytes room for 128.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
+
+/** The description that a map was made from. @param map not NULL.
+ *  @param[in,out] desc struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
+
+/** The coordinate tensor: the layout that gives TMA coordinates for the tensor's coordinates, modes
+ *  outermost first as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
+ *  @param map not NULL. @param[out] layout the caller's.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
+
+/** Describes a map in words: extents, box, bytes of a transaction, and whether a store through it
+ *  would touch bytes past the tensor. @param map not NULL. @param[out] buffer may be NULL where
+ *  capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
+                                       size_t *length);
+
+/** Draws a box in shared memory as SVG: which 16 bytes of which row lie where, and in which banks.
+ *  @param map not NULL. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size_t capacity,
+                                    size_t *length);
+/** @} */
+
+/** @defgroup kernel Modules and kernels of the caller's own
+ *  @{ */
+/** What a kernel needs and may have. */
+typedef struct tw_kernel_info {
+  uint32_t struct_size;      /**< set by the caller */
+  int32_t registers;         /**< a thread */
+  int32_t static_smem_bytes; /**< a block */
+  int32_t local_bytes;       /**< a thread: stack and spills */
+  int32_t max_threads;       /**< a block */
+  int32_t binary_version;    /**< 90 for sm_90 */
+  int32_t param_count;       /**< number of parameters */
+  int32_t param_bytes;       /**< up to the end of the last parameter */
+} tw_kernel_info;
+
+/** Programmatic dependent launch: the kernel may start before its predecessor is done, and must
+ *  execute griddepcontrol.wait itself. */
+enum { TW_LAUNCH_PROGRAMMATIC = 1 };
+
+/** How to launch a kernel. */
+typedef struct tw_launch_desc {
+  uint32_t struct_size;        /**< set by the init function */
+  uint32_t flags;              /**< TW_LAUNCH_ bits */
+  uint32_t grid[3];            /**< blocks */
+  uint32_t block[3];           /**< threads */
+  uint32_t cluster[3];         /**< blocks; divides grid; 1,1,1 for none */
+  uint32_t dynamic_smem_bytes; /**< up to 232,448 on Hopper */
+} tw_launch_desc;
+
+/** Loads a fatbin, cubin or zero-terminated PTX. Magic, lengths and section bounds are checked
+ *  before the driver sees it. It stays loaded until the device is destroyed, so that captured
+ *  graphs can replay. @param device a CUDA device. @param image the bytes; copied.
+ *  @param size how many. @param[out] module the caller's, to be given to tw_module_destroy().
+ *  @retval TW_ERROR_INVALID_IMAGE truncated, damaged or of no known kind.
+ *  @retval TW_ERROR_NO_KERNEL_IMAGE it holds nothing for this device; the message says what.
+ *  @retval TW_ERROR_WRONG_DEVICE the host device cannot run GPU code.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_module_load(tw_device *device, const void *image, size_t size,
+                                tw_module **module);
+
+/** Destroys the handle. @param module may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_module_destroy(tw_module *module);
+
+/** A kernel of a module by its symbol. @param module not NULL. @param name zero-terminated.
+ *  @param[out] kernel the caller's, to be given to tw_kernel_destroy(); it outlives the module
+ *  handle. @retval TW_ERROR_NOT_FOUND no kernel of that name.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **kernel);
+
+/** Destroys the handle. @param kernel may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_kernel_destroy(tw_kernel *kernel);
+
+/** What the kernel needs. @param kernel not NULL. @param[in,out] info struct_size set by the
+ *  caller.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
+
+/** How much of a launch fits the device at once. @param kernel not NULL. @param desc not NULL.
+ *  @param[out] blocks_per_sm blocks of this size that one SM holds. @param[out] clusters clusters
+ *  of this size that the device holds.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
+                                     int32_t *blocks_per_sm, int32_t *clusters);
+
+/** Fills a launch description: one block of 128 threads, no cluster, no dynamic shared memory.
+ *  @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc);
+
+/** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
+ *  @param desc not NULL. @param param_count must be the kernel's. @param param_sizes bytes of each
+ *  parameter, which must be the kernel's; a tensor map by value is 128. @param params the values,
+ *  packed one behind the other with no gaps, at any address; copied.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a count, a size, the block, the cluster or the shared memory
+ *  cannot work; the message names the limit. @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch_desc *desc,
+                           uint32_t param_count, const uint32_t *param_sizes, const void *params);
+/** @} */
+
+/** @defgroup plan Plans: operations made once and run many times
+ *  A plan holds no memory of the caller's: addresses come with each run. Plans are immutable, so
+ *  one plan may run on several streams at once. A run allocates nothing, synchronises nothing and
+ *  can be captured in a CUDA graph, which then holds that run's addresses and sizes.
+ *  @{ */
+/** Operations. */
+typedef int32_t tw_op;
+enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, TW_OP_GEMM = 5 };
+
+/** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
+ *  promised, for addresses that are multiples of 16, as every allocator gives. */
+typedef struct tw_plan_info {
+  uint32_t struct_size;        /**< set by the caller */
+  tw_op op;                    /**< the operation */
+  const char *kernel;          /**< symbol of the kernel; lives for ever */
+  uint32_t grid[3];            /**< blocks */
+  uint32_t block[3];           /**< threads */
+  uint32_t cluster[3];         /**< blocks */
+  uint32_t tile[3];            /**< rows, columns (and k for a GEMM) of one tile, elements */
+  uint32_t stages;             /**< of the ring in shared memory */
+  uint32_t dynamic_smem_bytes; /**< a block */
+  uint64_t boxes_loaded;       /**< tensor-map boxes and bulk rows from global to shared memory */
+  uint64_t boxes_stored;       /**< likewise from shared to global memory */
+  uint64_t boxes_prefetched;   /**< into the L2 cache */
+  uint64_t bytes_read;         /**< of the operands, each counted once */
+  uint64_t bytes_written;      /**< likewise */
+  uint64_t flops;              /**< 2 m n k for a GEMM */
+  uint64_t workspace_bytes;    /**< that a run must bring */
+} tw_plan_info;
+
+/** Copies with up to this many dimensions can be described. */
+enum { TW_MAX_RANK = 8 };
+
+/** How long the second-level cache should keep what an operation reads or writes of an operand: a
+ *  hint, which changes speed and never results. */
+typedef int32_t tw_cache_priority;
+enum {
+  TW_CACHE_NORMAL = 0,
+  TW_CACHE_EVICT_FIRST = 1, /**< not needed again soon: leave the cache to others */
+  TW_CACHE_EVICT_LAST = 2   /**< needed again soon: keep it while there is room */
+};
+
+/** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
+ *  strides here. */
+typedef struct tw_copy_desc {
+  uint32_t struct_size;   /**< set by the init function */
+  tw_dtype dtype;         /**< any type; alone its size matters */
+  int32_t rank;           /**< 1 to 8 */
+  uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
+  uint32_t dst_alignment; /**< likewise for the destination */
+  uint32_t max_sms;       /**< upper bound of SMs to use; 0: all */
+  int64_t shape[8];       /**< elements, outermost first; 0 is an empty copy */
+  int64_t src_stride[8];  /**< elements */
+  int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
+  tw_cache_priority src_cache; /**< for what is read */
+  tw_cache_priority dst_cache; /**< for what is written */
+  uint32_t padding_free; /**< 1: bytes from the end of a destination row to the next multiple of
+                              16 may be written; 0: no byte beside the elements */
+  uint32_t reserved;     /**< 0 */
+} tw_copy_desc;
+
+/** Addresses of a copy's run: of the elements with coordinate 0. */
+typedef struct tw_copy_args {
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t src;         /**< device address */
+  uint64_t dst;         /**< device address */
+} tw_copy_args;
+
+/** Brings a tensor of rank 1 or 2 into the L2 cache. */
+typedef struct tw_prefetch_desc {
+  uint32_t struct_size; /**< set by the init function */
+  tw_dtype dtype;       /**< any type; alone its size matters */
+  int64_t rows;         /**< 1 for a plain range */
+  int64_t columns;      /**< elements of a row */
+  int64_t pitch;        /**< elements between rows; 0: columns */
+  uint32_t alignment;   /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
+} tw_prefetch_desc;
+
+/** Address of a prefetch's run. */
+typedef struct tw_prefetch_args {
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t src;         /**< device address */
+} tw_prefetch_args;
+
+/** What a scatter does with an element of the table that it names. */
+typedef int32_t tw_reduction;
+enum {
+  TW_REDUCE_NONE = 0, /**< it is replaced */
+  TW_REDUCE_ADD = 1,  /**< the packed element is added, rounded to nearest even */
+  TW_REDUCE_MIN = 2,  /**< the lesser stays; of a NaN and a number the number */
+  TW_REDUCE_MAX = 3   /**< the greater stays; likewise */
+};
+
+/** Options of gather and scatter: bits of tw_rows_desc.flags. */
+enum {
+  /** Scatter without reduction: of several i that name one row the highest writes it, whole. Costs
+   *  two passes over the indices and a workspace of 4 bytes for each row of the table. */
+  TW_SCATTER_LAST_WINS = 1,
+  /** Reductions: equal inputs give equal bits. Integer sums, minima and maxima always do. For sums
+   *  of f32, f16 and bf16 it costs a sort of the indices (three kernels for each 8 bits of
+   *  table_rows) and a workspace; equal rows are then summed in f32 in the order of i, in fixed
+   *  segments, and rounded once. Not for f64 sums. */
+  TW_SCATTER_DETERMINISTIC = 2,
+  /** Each row is multiplied by its weight, an f32 number for each index, where it is moved: f32,
+   *  f16 and bf16, in gathers and in scatters that add. */
+  TW_ROWS_WEIGHTS = 4,
+  /** Sums of f16 and bf16: rows that several of 128 neighbouring indices name are summed in f32
+   *  before they are rounded and added. Without it every addend is rounded: bf16 256 + 1 is 256. */
+  TW_ROWS_ACCUMULATE_F32 = 8
+};
+
+/** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]; an index
+ *  outside the table gives zeros, and so does a column outside it. With `group` k above 1 row i is
+ *  the sum of rows index[i k] to index[i k + k - 1], in that order, in f32. Scatter: the other way;
+ *  an index or a column outside the table writes nothing, and where several i name one row each
+ *  element comes whole from one of them, or from all of them with a reduction. Reductions are of
+ *  f32, f16, bf16, f64, u32, i32, u64 and i64. */
+typedef struct tw_rows_desc {
+  uint32_t struct_size;      /**< set by the init function */
+  tw_dtype dtype;            /**< any type; its size alone matters where nothing is computed */
+  tw_dtype index_dtype;      /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
+  uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
+  int64_t table_rows;        /**< rows of the table */
+  int64_t table_pitch;       /**< elements between rows of the table; 0: packed */
+  int64_t column;            /**< first column; negative for a gather with table_columns alone */
+  int64_t columns;           /**< elements of a row that are moved */
+  int64_t count;             /**< rows of the packed operand in a run, at most */
+  int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
+  uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
+  uint32_t max_sms;          /**< upper bound of SMs to use; 0: all */
+  tw_dtype packed_dtype;     /**< 0: dtype; f16 or bf16 may be added to an f32 table */
+  tw_reduction reduction;    /**< of a scatter */
+  uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
+  uint32_t reserved;         /**< 0 */
+  int64_t table_columns;     /**< of the table, for windows that hang over it; 0: none does */
+  int64_t group;             /**< rows that a gather sums into one, 2^20 at most; 0 and 1: none */
+} tw_rows_desc;
+
+/** Addresses of a gather's or scatter's run. */
+typedef struct tw_rows_args {
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t table;       /**< device address of row 0, column 0 */
+  uint64_t index;       /**< aligned to its type */
+  uint64_t packed;      /**< destination of a gather, source of a scatter */
+  int64_t count;        /**< rows of the packed operand in this run; -1: the plan's */
+  uint64_t weights;     /**< with TW_ROWS_WEIGHTS: f32, one for each index; else 0 */
+  /** Where the device finds the number of rows, of the indices' type, when the run executes; what
+   *  lies outside 0 to count counts as the nearer of the two. 0: the number is count. */
+  uint64_t device_count;
+  /** A 64-bit device word to which the number of indices outside the table is added; 0: none. */
+  uint64_t outside;
+  uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+} tw_rows_args;
+
+/** Order of a matrix in memory. */
+typedef int32_t tw_order;
+enum {
+  TW_ROW_MAJOR = 0,   /**< C order: the elements of a row are contiguous */
+  TW_COLUMN_MAJOR = 1 /**< Fortran order */
+};
+
+/** D = alpha * A B + beta * C; A is m x k, B is k x n, C and D are m x n. Runs may have any m from
+ *  min_m to m: a plan prepares the kernel of each range of m, and which kernel serves an m does not
+ *  depend on the plan's range. */
+typedef struct tw_gemm_desc {
+  uint32_t struct_size;       /**< set by the init function */
+  tw_dtype ab_dtype;          /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
+  tw_dtype d_dtype;           /**< ab_dtype or TW_DTYPE_F32; C has the same */
+  tw_order a_order;           /**< of A */
+  tw_order b_order;           /**< of B */
+  tw_order d_order;           /**< of C and D */
+  int64_t m;                  /**< at most, for a run */
+  int64_t n;                  /**< columns of B and D */
+  int64_t k;                  /**< columns of A, rows of B */
+  int64_t lda;                /**< leading dimensions, elements; 0: packed */
+  int64_t ldb;                /**< of B */
+  int64_t ldc;                /**< of C */
+  int64_t ldd;                /**< of D */
+  uint32_t a_alignment;       /**< bytes the addresses are promised to be multiples of; 0: none */
+  uint32_t b_alignment;       /**< of B */
+  uint32_t c_alignment;       /**< of C */
+  uint32_t d_alignment;       /**< of D */
+  uint32_t max_sms;           /**< upper bound of SMs to use; 0: all */
+  uint32_t reserved;          /**< 0 */
+  tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where ab_dtype and d_dtype are
+                                   F16: where there is such a kernel sums are kept in f16 */
+  uint32_t d_padding_free;    /**< 1: the bytes from D's extent to its leading dimension are free to
+                                   be overwritten, of the last line too; 0: nobody touches them */
+  int64_t min_m;              /**< at least, for a run that is not empty: a plan prepares no kernel
+                                   for fewer rows */
+} tw_gemm_desc;
+
+/** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
+typedef struct tw_gemm_candidate {
+  uint32_t struct_size; /**< set by the caller */
+  uint32_t split;       /**< blocks that share each tile along k; 1: none do */
+  const char *kernel;   /**< symbol of the kernel; lives for ever */
+  int64_t m_first;      /**< rows m of the runs that it serves */
+  int64_t m_last;       /**< likewise, the most */
+  double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
+  double waves;         /**< tiles, or clusters of them, for each that can run at once */
+  char text[104];       /**< its name, for tw_gemm_plan_candidate(): the kernel's symbol, with
+                             "/<split>" behind it where tiles are shared along k */
+} tw_gemm_candidate;
+
+/** Measured choices of candidates; belongs to no device. */
+typedef struct tw_gemm_tuning tw_gemm_tuning;
+
+/** How tw_gemm_tune() measures. */
+typedef struct tw_gemm_tune_desc {
+  uint32_t struct_size; /**< set by the init function */
+  int32_t candidates;   /**< how many of tw_gemm_candidates()'s first are tried; 0: all */
+  int32_t rounds;       /**< times that each is measured, 1 to 1000; its median counts */
+  uint32_t reserved;    /**< 0 */
+  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is */
+  uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
+                             that it finds no operands there; 0: runs are measured back to back */
+  uint64_t flush_bytes; /**< of it; a few times the L2 cache's size */
+} tw_gemm_tune_desc;
+
+/** Addresses and scalars of a GEMM's run. */
+typedef struct tw_gemm_args {
+  uint32_t struct_size; /**< set by the init function */
+  float alpha;          /**< 1 by default; with 0 neither A nor B is read */
+  float beta;           /**< 0 by default, and then C is not read */
+  uint32_t reserved;    /**< 0 */
+  uint64_t a;           /**< device address of A */
+  uint64_t b;           /**< device address of B */
+  uint64_t c;           /**< may equal d */
+  uint64_t d;           /**< device address of D */
+  int64_t m;            /**< rows of this run; -1: the plan's */
+} tw_gemm_args;
+
+/** Fills a description with zeros and defaults. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc);
+/** As tw_copy_desc_init(). @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_copy_args_init(tw_copy_args *args);
+/** As tw_copy_desc_init(). @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc);
+/** As tw_copy_desc_init(). @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args);
+/** As tw_copy_desc_init(): i32 indices, group 1. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
+/** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_rows_args_init(tw_rows_args *args);
+/** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc);
+/** As tw_copy_desc_init(): 12 candidates, 7 rounds, back to back. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc);
+/** As tw_copy_desc_init(): alpha 1, beta 0, m -1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
+
+/** Plans a copy. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent or alignment cannot work.
+ *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+ *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
+
+/** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP source and destination overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
+
+/** Plans a prefetch. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size cannot work.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
+
+/** Enqueues a prefetch. Done means issued, not arrived. @param plan from tw_prefetch_plan().
+ *  @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
+
+/** Plans a gather of rows. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+ *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
+ *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP operands overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
+ *  @param plan from tw_scatter_plan(). @param stream of the same
+ *  device. @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
+ *  @retval TW_ERROR_OVERLAP operands overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans a matrix product. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size or leading
+ *  dimension cannot work. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
+
+/** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
+ *  takes first, then by predicted time. Kernels are not loaded.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] candidates an array whose elements' struct_size the caller set; may be NULL where
+ *  capacity is 0. @param capacity its elements.
+ *  @param[out] count how many there are, which may be more than capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
+                                    tw_gemm_candidate *candidates, int32_t capacity,
+                                    int32_t *count);
+
+/** Plans a matrix product by a given candidate, for every m. Runs whose addresses the candidate
+ *  cannot take are refused: no other kernel steps in.
+ *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
+ *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
+ *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
+ *  tw_gemm_plan().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
+                                        const char *candidate, tw_plan **plan);
+
+/** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
+ *  function that plans a matrix product. @param[out] candidates an array whose elements'
+ *  struct_size the caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
+                                int32_t capacity, int32_t *count);
+
+/** Makes an empty set of measured choices. It belongs to no device and knows for which chip each
+ *  choice was measured. @param[out] tuning the caller's, to be given to tw_gemm_tuning_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT tuning is NULL. @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning **tuning);
+
+/** Destroys a set of measured choices; plans made with it keep what they took.
+ *  @param tuning may be NULL. @threadsafety{external} @since 0.1 */
+TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
+
+/** Adds the choices of a text to a set, each in the place of one for the same chip and shape. The
+ *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
+ *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
+ * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
+ *  candidate, microseconds. Empty lines and those that begin with # are skipped.
+ *  @param tuning not NULL. @param text zero-terminated.
+ *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
+ *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
+
+/** Writes a set as text, for tw_gemm_tuning_load(). @param tuning not NULL.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes needed with the zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffer, size_t capacity,
+                                       size_t *length);
+
+/** Measures candidates for one matrix product on the caller's stream and operands and adds the
+ *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
+ *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
+ *  stream's earlier work; measure while nothing else runs on the chip.
+ *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
+ *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
+ *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.
+ *  @param[in,out] best struct_size set by the caller: the choice and its measured time; may be
+ * NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work. @retval TW_ERROR_CAPTURE the stream
+ *  is being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
+ *  likewise. @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
+TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const tw_gemm_desc *desc,
+                              const tw_gemm_args *args, const tw_gemm_tune_desc *how,
+                              tw_gemm_candidate *best);
+
+/** Plans a matrix product by measured choices. One measured for m rows on this chip (the same name
+ *  and number of SMs, the same types, orders, n and k) serves runs of m rows down to an eighth
+ * less; the cost model chooses for all others. Choices of other chips do not count, and
+ * tw_plan_explain() says which of the two chose.
+ *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
+                                    const tw_gemm_tuning *tuning, tw_plan **plan);
+
+/** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
+ *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part.
+ *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, or an address is 0.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
+
+/** Destroys a plan; runs in flight are not disturbed. @param plan may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_plan_destroy(tw_plan *plan);
+
+/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
+ *  the caller.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
+
+/** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes needed with the zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
+                                 size_t *length);
+/** @} */
+
+/** @defgroup table Precompiled kernels: what is embedded, for which targets
+ *  Of this build, not of a device: all of it can be asked on a machine without a GPU.
+ *  @{ */
+
+/** One precompiled kernel for one target. */
+typedef struct tw_kernel_entry {
+  uint32_t struct_size;  /**< set by the caller */
+  tw_op op;              /**< whose plans use it */
+  const char *name;      /**< its symbol; lives for ever */
+  const char *target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
+  uint32_t feature;      /**< the TW_FEATURE_ bit that a device must have */
+  uint32_t threads;      /**< of a block */
+  uint32_t tile[3];      /**< rows, columns, k of a tile, elements; 0 where it has none */
+  uint32_t stages;       /**< of the ring in shared memory; 0: chosen by the plan */
+  uint32_t cluster[2];   /**< blocks along rows and columns; 0: chosen by the plan */
+  tw_dtype dtypes[2];    /**< of inputs and output, where the kernel is bound to them; else 0 */
+  uint64_t packed_bytes; /**< that its image, shared with other kernels, takes of the library */
+  uint64_t image_bytes;  /**< that tw_kernel_image() writes */
+} tw_kernel_entry;
+
+/** One of the precompiled kernels. @param index from 0 to count - 1.
+ *  @param[in,out] entry struct_size set by the caller; the rest is filled in. NULL where the count
+ *  alone is asked for. @param[out] count kernels times targets; may be NULL.
+ *  @retval TW_ERROR_NOT_FOUND entry is not NULL and there is no such index; count is set.
+ *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
+
+/** What ptxas gave a precompiled kernel: registers, shared and local memory, parameters. Needs no
+ *  device; tw_kernel_get_info() asks the driver the same of a loaded one.
+ *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
+ *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target: the message says which.
+ *  @retval TW_ERROR_UNSUPPORTED PTX has no registers before the driver compiles it.
+ *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
+TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel_info *info);
+
+/** The cubin (of machine code) or PTX text that holds a precompiled kernel, to be disassembled; the
+ *  kernel shares it with others of its family. @param name the kernel's symbol.
+ *  @param target as in tw_kernel_entry. @param[out] buffer may be NULL where capacity is 0.
+ *  @param capacity bytes of buffer. @param[out] size bytes of the image; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
+ *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target.
+ *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
+TW_API tw_status tw_kernel_image(const char *name, const char *target, void *buffer,
+                                 size_t capacity, size_t *size);
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TILEWRIGHT_H */
