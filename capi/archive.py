@@ -21,6 +21,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True)
     parser.add_argument("--symbols", required=True, help="file with the names to keep, one a line")
+    parser.add_argument("--rename", help="file of old and new names, from prefix.py")
     parser.add_argument("--objcopy", default="objcopy")
     parser.add_argument("--ar", default="ar")
     parser.add_argument("--libraries", nargs="+", required=True)
@@ -33,6 +34,8 @@ def main():
     run(*options.link, "-r", "-nostdlib", "-Wl,--whole-archive", *options.libraries,
         "-Wl,--no-whole-archive", "-Wl,--force-group-allocation", "-o", str(merged))
     run(options.objcopy, f"--keep-global-symbols={options.symbols}", str(merged))
+    if options.rename:
+        run(options.objcopy, f"--redefine-syms={options.rename}", str(merged))
     out.unlink(missing_ok=True)
     # D: no dates and owners, so that equal sources give equal bytes.
     run(options.ar, "crsD", str(out), str(merged))

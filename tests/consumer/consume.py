@@ -178,6 +178,25 @@ def two_objects(prefix, folder):
     run(folder / "main")
 
 
+def two_copies(prefix, folder):
+    """Two copies in one link: one as it is, and one whose functions have a prefix."""
+    leave(prefix, "static")
+    archive = next(prefix.rglob("libtilewright.a"))
+    run(sys.executable, "-B", ROOT / "capi" / "prefix.py", "other_", ROOT / "capi" / "symbols.txt",
+        prefix / "include" / "tilewright" / "tilewright.h", folder / "tilewright")
+    run("objcopy", f"--redefine-syms={folder / 'tilewright' / 'symbols.rename'}", archive,
+        folder / "libother.a")
+    names = run("nm", "-g", "--defined-only", "--format=posix", folder / "libother.a")
+    if any(line.startswith("tw_") for line in names.splitlines()):
+        sys.exit("a function has no prefix")
+    for name, include in (("first", prefix / "include"), ("second", folder)):
+        run("cc", "-std=c99", *WARNINGS, f"-DTWICE={name}", "-I", include, "-c", HERE / "twice.c", "-o",
+            folder / f"{name}.o")
+    run("cc", HERE / "twice_main.c", folder / "first.o", folder / "second.o", folder / "libother.a",
+        archive, "-lstdc++", "-lm", "-pthread", "-ldl", "-o", folder / "main")
+    run(folder / "main")
+
+
 def cmake(prefix, folder):
     if not shutil.which("cmake"):
         skip("there is no cmake")
@@ -196,9 +215,12 @@ def subproject(meson, folder):
         shutil.copy(HERE / name, outside)
     (outside / "subprojects" / "tilewright").symlink_to(ROOT)
     run(*meson, "setup", folder / "build", outside, "-Dtilewright:cuda=disabled",
+        "-Dtilewright:symbol_prefix=outside_",
         "--buildtype=plain", "--wrap-mode=nodownload")
     run(*meson, "compile", "-C", folder / "build")
     run(*meson, "test", "-C", folder / "build", "--no-rebuild", "--print-errorlogs")
+    if "outside_tw_gather_plan" not in run("nm", folder / "build" / "consumer_c"):
+        sys.exit("the option symbol_prefix did nothing")
 
 
 def main():
@@ -211,7 +233,7 @@ def main():
             prefix = installed(meson, build, folder)
             (folder / "work").mkdir()
             {"pkgconfig_c": pkgconfig_c, "pkgconfig_shared": pkgconfig_shared,
-             "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "cmake": cmake,
+             "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "two_copies": two_copies, "cmake": cmake,
              "cargo": cargo, "go": golang, "python": python}[kind](prefix, folder / "work")
 
 

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""For -Dsymbol_prefix: writes the header of a library whose functions have a prefix, and the list by
+which objcopy renames them: prefix.py PREFIX SYMBOLS HEADER FOLDER
+
+    FOLDER/tilewright.h      the header, which includes
+    FOLDER/symbol_prefix.h   a macro for each function: sources stay as they are
+    FOLDER/symbols.rename    old and new name, a pair a line
+
+Two copies of the library, of two versions even, can then be in one program."""
+import pathlib
+import re
+import sys
+
+prefix, symbols, header, folder = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
+if not re.fullmatch(r"[A-Za-z_]\w*", prefix):
+    sys.exit(f"symbol_prefix '{prefix}' cannot begin a name in C")
+names = symbols.read_text().split()
+folder.mkdir(parents=True, exist_ok=True)
+for made in ("tilewright.h", "symbol_prefix.h"):
+    (folder / made).unlink(missing_ok=True)  # it may be a link to the header itself
+mark = "#define TILEWRIGHT_H\n"
+(folder / "tilewright.h").write_text(header.read_text().replace(
+    mark, mark + '#include "symbol_prefix.h"\n', 1))
+(folder / "symbol_prefix.h").write_text(
+    "/* Made by prefix.py. */\n" + "".join(f"#define {n} {prefix}{n}\n" for n in names))
+(folder / "symbols.rename").write_text("".join(f"{n} {prefix}{n}\n" for n in names))
