@@ -129,6 +129,8 @@ bool read_cubin_info(const uint8_t* data, size_t size, const char* kernel, Cubin
           word_of(value, bytes, 0) * word_of(value, bytes, 1) * word_of(value, bytes, 2);
       out->max_threads = static_cast<int32_t>(threads);
     } else if (attribute == kParam) {
+      const auto offset = static_cast<int32_t>(word_of(value, bytes, 1) >> 16);
+      out->param_offset = out->param_count == 0 ? offset : std::min(out->param_offset, offset);
       ++out->param_count;
     } else if (attribute == kParamBytes && bytes == 2) {
       uint16_t number;

@@ -33,7 +33,7 @@ void expect(const Set& set, const Key& key, const char* name) {
 }
 
 /// Bytes of the argument struct of a precompiled kernel, read out of its cubin; 0 for any other
-/// name.
+/// name. What aligns it in the constant bank is not counted.
 size_t argument_bytes_of(const char* name) {
   static std::map<std::string, size_t> known;
   const auto found = known.find(name);
@@ -49,7 +49,7 @@ size_t argument_bytes_of(const char* name) {
         read_cubin_info(cubin.data(), cubin.size(), name, &info))
       break;
   }
-  return known[name] = static_cast<size_t>(info.param_bytes);
+  return known[name] = static_cast<size_t>(info.param_bytes - info.param_offset);
 }
 
 #define TW_STEP(...) \

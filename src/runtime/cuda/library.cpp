@@ -117,6 +117,9 @@ Status CudaDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
       return no_image(row, kernel_image(row.family, row.shard));
     TW_TRY(got);
   }
+  // Where the driver's list of parameters ends and where it cannot be had look alike; each kernel
+  // of the table has one.
+  if (target.parameters.empty()) return check(CUDA_ERROR_INVALID_VALUE, "cuKernelGetParamInfo");
   if (dynamic_smem_bytes > target.limits.max_dynamic_smem)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
