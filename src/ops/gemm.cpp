@@ -30,9 +30,10 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
   return ranges;
 }
 
-Status gemm_candidates(const Device& device, const GemmDesc& desc, std::vector<GemmRange>* out) {
+Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
+  TW_TRY(ask_for_clusters(device));
   const int64_t rows = problem.rows();
   for (const GemmCandidate& candidate : GemmRanking(device, problem).at(rows))
     out->push_back({.first = rows, .last = rows, .candidate = candidate});
@@ -43,6 +44,7 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
                         const GemmTuning* tuning, std::unique_ptr<Plan>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
+  TW_TRY(ask_for_clusters(*device));
   std::unique_ptr<GemmPlan> plan(new GemmPlan(device, problem));
   const GemmRanking ranking(*device, problem, tuning);
   plan->keep_best(ranking.at(problem.rows()));
@@ -59,6 +61,7 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
   TW_TRY(check_gemm_choice(*device, problem, choice));
+  TW_TRY(ask_for_clusters(*device));
   std::unique_ptr<GemmPlan> plan(new GemmPlan(device, problem));
   plan->forced_ = true;
   plan->keep_best(GemmRanking(*device, problem).at(problem.rows()));
@@ -66,7 +69,7 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   GemmProblem seen = problem;
   seen.set_rows(gemm_rung(rows));
   seen = gemm_seen_by(choice, seen);
-  const GemmCandidate candidate = gemm_candidate(choice, seen, usable_sms(*device, desc.max_sms));
+  const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
   TW_TRY(plan->prepare(
       {{.first = std::max<int64_t>(desc.min_m, 1), .last = rows, .candidate = candidate}},
       nullptr));

@@ -29,7 +29,7 @@ struct GemmRange {
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem);
 
 /// All candidates for the described size, the best first, each as a range of that m alone.
-Status gemm_candidates(const Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
+Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out);
 
 /// Ranges of m that explain() lists; of the others it says how many there are.
 inline constexpr size_t kRangesShown = 64;

@@ -33,7 +33,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
         return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
     } else {
       if (slash == whole.npos || whole.size() != slash + 2 || whole[slash + 1] < '2' ||
-          whole[slash + 1] > '0' + static_cast<int>(kGemmMostSplit))
+          whole[slash + 1] > '0' + static_cast<int>(kMaxCluster))
         return refuse(Code::ERROR_PARSE,
                       "this kernel shares tiles along k: say by how many blocks, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');

@@ -78,10 +78,11 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   return GemmMisfit::none;
 }
 
-GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen, uint32_t sms) {
-  const int64_t room = choice.through_maps() ? gemm_clusters_at_once(sms, choice.cluster())
-                                             : int64_t{sms} * kGemmPlainBlocks;
-  return {choice, gemm_cost(choice, seen, sms),
+GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
+                             const GemmChip& chip) {
+  const int64_t room = choice.through_maps() ? chip.clusters_at_once(choice.cluster())
+                                             : int64_t{chip.sms} * kGemmPlainBlocks;
+  return {choice, gemm_cost(choice, seen, chip),
           static_cast<double>(gemm_units(choice, seen)) / static_cast<double>(room)};
 }
 
@@ -90,14 +91,14 @@ GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem) {
 }
 
 GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning)
-    : problem_(problem), sms_(usable_sms(device, problem.desc.max_sms)) {
+    : problem_(problem), chip_(GemmChip::of(device, problem.desc.max_sms)) {
   const GemmProblem other = turned(problem);
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     GemmChoice choice{&row, 1};
     const bool splits = choice.has(kGemmSplit);
     if (splits) choice.split = 2;
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
-    while (choice.split <= (splits ? kGemmMostSplit : 1) &&
+    while (choice.split <= (splits ? kMaxCluster : 1) &&
            gemm_misfit(device, seen, choice) == GemmMisfit::none) {
       choices_.push_back(choice);
       ++choice.split;
@@ -113,7 +114,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   if (tuning)
     for (const GemmTuned& entry : tuning->find(gemm_tuning_key(device, problem)))
       add_measured(&tuned_, entry.m, entry.candidate.choice, entry.candidate.nanoseconds);
-  if (device.info().name == kMeasuredChip && sms_ == kMeasuredSms) add_known();
+  if (device.info().name == kMeasuredChip && chip_.sms == kMeasuredSms) add_known();
 }
 
 // A choice that cannot serve the problem is left out.
@@ -147,7 +148,7 @@ bool GemmRanking::measured(const std::vector<Measured>& list, int64_t m, GemmCan
     const GemmProblem seen = gemm_seen_by(one.choice, at);
     if (!gemm_has_room(one.choice, seen)) continue;
     found = one.rung;
-    *out = gemm_candidate(one.choice, seen, sms_);
+    *out = gemm_candidate(one.choice, seen, chip_);
     out->nanoseconds = one.nanoseconds;
     out->measured = true;
   }
@@ -167,14 +168,14 @@ void GemmRanking::each(int64_t m, Take take) const {
   const GemmProblem other = turned(as_is);
   for (const GemmChoice& choice : choices_) {
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : as_is;
-    if (gemm_has_room(choice, seen)) take(choice, seen, gemm_cost(choice, seen, sms_));
+    if (gemm_has_room(choice, seen)) take(choice, seen, gemm_cost(choice, seen, chip_));
   }
 }
 
 std::vector<GemmCandidate> GemmRanking::at(int64_t m) const {
   std::vector<GemmCandidate> out;
   each(m, [&](const GemmChoice& choice, const GemmProblem& seen, double) {
-    out.push_back(gemm_candidate(choice, seen, sms_));
+    out.push_back(gemm_candidate(choice, seen, chip_));
   });
   std::stable_sort(out.begin(), out.end(), [](const GemmCandidate& a, const GemmCandidate& b) {
     return a.nanoseconds < b.nanoseconds;
@@ -202,7 +203,7 @@ GemmCandidate GemmRanking::best(int64_t m, bool maps_too) const {
   if (!choice.row) return {};
   GemmProblem at = problem_;
   at.set_rows(gemm_rung(m));
-  return gemm_candidate(choice, gemm_seen_by(choice, at), sms_);
+  return gemm_candidate(choice, gemm_seen_by(choice, at), chip_);
 }
 
 }  // namespace tw

@@ -34,14 +34,7 @@ RowCost row_cost(const KernelRow& row) {
 
 }  // namespace
 
-// SMs come in groups that a cluster cannot straddle; measured on 132 SMs
-// (cuOccupancyMaxActiveClusters, H200), scaled for others.
-int64_t gemm_clusters_at_once(uint32_t sms, int64_t size) {
-  constexpr int64_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
-  return std::max<int64_t>(1, sms * kOf132[std::min<int64_t>(size, 8)] / 132);
-}
-
-double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t sms) {
+double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
   const KernelRow& row = *choice.row;
   const GemmDesc& d = problem.desc;
   const RowCost cost = row_cost(row);
@@ -50,7 +43,7 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t 
   const int64_t cluster = row.cluster[0] * row.cluster[1] * choice.split;
   const int64_t units =
       ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]);
-  const auto tiles = static_cast<double>(ceil_div(units, gemm_clusters_at_once(sms, cluster)));
+  const auto tiles = static_cast<double>(ceil_div(units, chip.clusters_at_once(cluster)));
   double k_block = cost.k_block_ns;
   // A box that hangs over the edge of A loads slower.
   if (row.tile[0] > round_up(m, 64)) k_block *= kOverhang;

@@ -6,6 +6,7 @@
 // the row's symbol, of a split row with "/<blocks>" behind it. A candidate is a choice that can
 // serve a problem, with the time that the cost model gives it.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -36,7 +37,22 @@ struct GemmChoice {
   }
 };
 
-inline constexpr uint32_t kGemmMostSplit = 8;  // blocks of a portable cluster
+/// What a plan may fill of a chip.
+struct GemmChip {
+  uint32_t sms = 1;
+  uint32_t clusters[kMaxCluster + 1] = {};  // by their blocks, that run at once; 0: not known
+
+  /// Of the context, at most max_sms SMs (0: all); clusters as far as ask_for_clusters() asked.
+  static GemmChip of(const Device& device, uint32_t max_sms);
+  int64_t clusters_at_once(int64_t size) const {
+    const uint32_t most = std::max(1u, sms / static_cast<uint32_t>(size));
+    return clusters[size] == 0 ? most : std::min(most, clusters[size]);
+  }
+};
+
+/// Asks the driver once a device how many clusters of each size run at once, with a kernel of the
+/// table; where the device runs no row with clusters there is nothing to ask.
+Status ask_for_clusters(Device& device);
 
 struct GemmCandidate {
   GemmChoice choice;
@@ -49,18 +65,16 @@ std::string gemm_choice_text(const GemmChoice& choice);
 /// The other way; refused as argument `argument` where no such kernel is in the table.
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out);
 
-/// Nanoseconds that the model of gemm_costs.inc gives a choice for a problem on `sms` SMs. The
-/// problem is as the row sees it: turned for a transposed row.
-double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, uint32_t sms);
-
-/// Clusters of `size` blocks, one block an SM, that run at once.
-int64_t gemm_clusters_at_once(uint32_t sms, int64_t size);
+/// Nanoseconds that the model of gemm_costs.inc gives a choice for a problem. The problem is as the
+/// row sees it: turned for a transposed row.
+double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip);
 
 /// Work units of a choice, each done by one cluster at once; the problem as the row sees it.
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
 
 /// A choice with the model's numbers; the problem as the row sees it.
-GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen, uint32_t sms);
+GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
+                             const GemmChip& chip);
 
 /// The problem as the row of a choice sees it.
 GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem);
@@ -126,7 +140,7 @@ class GemmRanking {
   bool measured(int64_t m, GemmCandidate* out) const;
 
   GemmProblem problem_;
-  uint32_t sms_;
+  GemmChip chip_;
   std::vector<GemmChoice> choices_;
   std::vector<Measured> tuned_;  // by the caller
   std::vector<Measured> known_;  // of gemm_measured.inc

@@ -121,6 +121,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
 
   GemmProblem problem;
   TW_TRY(gemm_problem(own, &problem));
+  TW_TRY(ask_for_clusters(*device));
   std::vector<Contender> contenders;
   for (const GemmCandidate& candidate : GemmRanking(*device, problem, tuning).at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;

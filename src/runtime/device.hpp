@@ -128,10 +128,23 @@ class Stream : public DeviceObject {
 /// Largest argument struct of a kernel family: CUDA's classic 4 KB of kernel parameters.
 inline constexpr size_t kMaxArgumentBytes = 4096;
 
+/// Most blocks of a cluster that every chip with clusters takes.
+inline constexpr uint32_t kMaxCluster = 8;
+
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
   const DeviceInfo& info() const { return info_; }
+
+  /// Clusters of `size` blocks (up to kMaxCluster), each with an SM to itself, that run at once; 0
+  /// until somebody with a kernel in hand has asked the driver. SMs come in groups that a cluster
+  /// cannot straddle, so that the number is not a quotient.
+  int32_t clusters_at_once(uint32_t size) const {
+    return clusters_at_once_[size].load(std::memory_order_relaxed);
+  }
+  void set_clusters_at_once(uint32_t size, int32_t clusters) {
+    clusters_at_once_[size].store(clusters, std::memory_order_relaxed);
+  }
 
   /// OK while the device can be used: not closed, not lost, not in a forked child. Each entry
   /// point of the C API asks this first.
@@ -166,6 +179,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<bool> closed_{false};
 
  private:
+  std::atomic<int32_t> clusters_at_once_[kMaxCluster + 1] = {};
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
   std::mutex lost_mutex_;
   char lost_message_[512] = {};  // written once, before lost_

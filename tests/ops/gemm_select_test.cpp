@@ -30,7 +30,7 @@ TEST_CASE("every wgmma row has a measured cost") {
     if (row.feature != feature::wgmma) continue;
     INFO(row.symbol);
     // A row without its line of gemm_costs.inc would cost 5 us a k block.
-    CHECK(gemm_cost({&row, 1}, p, 132) < 1e7);
+    CHECK(gemm_cost({&row, 1}, p, {.sms = 132}) < 1e7);
   }
 }
 
@@ -122,6 +122,25 @@ TEST_CASE("texts that are no candidates") {
     INFO(text);
     CHECK(code(text) == Code::ERROR_NOT_FOUND);
   }
+}
+
+TEST_CASE("how many clusters run at once is the driver's word, asked once") {
+  const auto device = std::make_shared<PaperDevice>(kHopper, 132);
+  CHECK(GemmChip::of(*device, 0).clusters_at_once(4) == 33);  // 132 / 4, until somebody asked
+  REQUIRE(ask_for_clusters(*device).ok());
+  CHECK(device->prepared == 1);
+  const GemmChip chip = GemmChip::of(*device, 0);
+  CHECK(chip.clusters_at_once(1) == 132);
+  CHECK(chip.clusters_at_once(2) == 66);
+  CHECK(chip.clusters_at_once(4) == 30);
+  CHECK(chip.clusters_at_once(8) == 15);
+  CHECK(GemmChip::of(*device, 16).clusters_at_once(4) == 4);
+  CHECK(GemmChip::of(*device, 3).clusters_at_once(8) == 1);
+  REQUIRE(ask_for_clusters(*device).ok());
+  CHECK(device->prepared == 1);
+  PaperDevice blackwell(feature::tma | feature::mma | feature::tcgen05, 148);
+  REQUIRE(ask_for_clusters(blackwell).ok());
+  CHECK(blackwell.prepared == 0);
 }
 
 TEST_CASE("steps of m") {

@@ -68,7 +68,9 @@ class PaperKernel final : public Kernel {
   Status param(int32_t, size_t*, size_t*) override { return {}; }
   Status occupancy(const LaunchConfig& config, int32_t* blocks, int32_t* clusters) override {
     *blocks = 1;
-    *clusters = device()->info().sm_count / static_cast<int32_t>(config.cluster[0]);
+    // As measured on 132 SMs of an H200, which come in groups.
+    constexpr int32_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
+    *clusters = device()->info().sm_count * kOf132[config.cluster[0]] / 132;
     return {};
   }
 
@@ -134,7 +136,10 @@ inline Status PaperDevice::prepare(const KernelRow& row, uint32_t, std::unique_p
 inline constexpr FeatureMask kHopper = feature::tma | feature::mma | feature::wgmma;
 
 inline std::shared_ptr<PaperDevice> hopper(int32_t sms = 132, const char* name = "paper") {
-  return std::make_shared<PaperDevice>(kHopper, sms, name);
+  const auto device = std::make_shared<PaperDevice>(kHopper, sms, name);
+  REQUIRE(ask_for_clusters(*device).ok());  // as whoever makes a plan does
+  device->prepared = 0;
+  return device;
 }
 
 /// bf16, A row- and B column-major.
