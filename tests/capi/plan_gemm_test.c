@@ -196,6 +196,55 @@ static void odd_addresses(void) {
   close_setup(&s);
 }
 
+/* f16 of an integer of at most 11 bits. */
+static uint16_t f16_of(int value) {
+  uint32_t bits;
+  const float number = (float)value;
+  memcpy(&bits, &number, 4);
+  return value == 0 ? 0
+                    : (uint16_t)((bits >> 16 & 0x8000) |
+                                 ((((bits >> 23 & 0xff) - 112) << 10) | (bits >> 13 & 0x3ff)));
+}
+
+/* Sums in f16, which hold these integers, where the description asks for them. */
+static void half_sums(void) {
+  enum { kRows = 40, kColumns = 48, kDepth = 96 };
+  static uint16_t ha[kRows * kDepth], hb[kDepth * kColumns], hd[kRows * kColumns];
+  setup s = open_setup();
+  tw_gemm_desc desc;
+  tw_gemm_args args;
+  for (int i = 0; i < kRows * kDepth; ++i) ha[i] = f16_of((int)a_value(i / kDepth, i % kDepth));
+  for (int i = 0; i < kDepth * kColumns; ++i)
+    hb[i] = f16_of((int)b_value(i / kColumns, i % kColumns));
+  OK(tw_gemm_desc_init(&desc));
+  OK(tw_gemm_args_init(&args));
+  desc.ab_dtype = desc.d_dtype = TW_DTYPE_F16;
+  desc.m = kRows;
+  desc.n = kColumns;
+  desc.k = kDepth;
+  args.a = uploaded(&s, ha, sizeof ha);
+  args.b = uploaded(&s, hb, sizeof hb);
+  args.d = allocated(&s, sizeof hd);
+  for (int half = 0; half < 2; ++half) {
+    tw_plan *plan = NULL;
+    int wrong = 0;
+    desc.accumulator_dtype = half ? TW_DTYPE_F16 : TW_DTYPE_F32;
+    NEED(tw_gemm_plan(s.device, &desc, &plan));
+    OK(tw_memset(s.stream, args.d, 0xff, sizeof hd));
+    OK(tw_gemm_run(plan, s.stream, &args));
+    download(&s, hd, args.d, sizeof hd);
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kColumns; ++j) {
+        float sum = 0;
+        for (int k = 0; k < kDepth; ++k) sum += a_value(i, k) * b_value(k, j);
+        wrong += (hd[i * kColumns + j] & (sum == 0 ? 0x7fff : 0xffff)) != f16_of((int)sum);
+      }
+    EQUAL(wrong, 0);
+    tw_plan_destroy(plan);
+  }
+  close_setup(&s);
+}
+
 static void after_the_device(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -216,6 +265,7 @@ int main(int argc, char **argv) {
   RUN(runs);
   RUN(in_place);
   RUN(odd_addresses);
+  RUN(half_sums);
   RUN(after_the_device);
   return harness_end();
 }
