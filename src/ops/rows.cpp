@@ -8,10 +8,13 @@
 namespace tw {
 namespace {
 
-constexpr uint32_t kRingWarps = 8;
+// Policies of the L2 as createpolicy makes them, for all of what is accessed.
+constexpr uint64_t kEvictNormal = 0x1000000000000000;
+constexpr uint64_t kEvictFirst = 0x12f0000000000000;
 
 bool is_ring(uint32_t method) {
-  return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce;
+  return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce ||
+         method == kRowsStaged;
 }
 
 }  // namespace
@@ -34,10 +37,10 @@ Status RowsPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) 
 
 Status RowsPlan::prepare() {
   const RowsDesc& d = problem_.desc;
-  const bool notes = op() == Op::scatter || problem_.is_sum();
-  const uint32_t warps = d.warps == 0 ? kRingWarps : std::min(d.warps, kRowsMaxRingWarps);
-  ring_ = ring_size(*device(), warps, notes ? rows_note_bytes(kRowsMaxStagePieces) : 0, d.stages,
-                    d.stage_bytes, std::max(1u, d.blocks));
+  tuning_ = make_tuning();
+  ring_pieces_ = most_stage_pieces();
+  ring_ = ring_size(*device(), tuning_.warps, rows_note_bytes(ring_pieces_), tuning_.stages,
+                    tuning_.stage_bytes, tuning_.blocks);
   workspace_ = make_workspace();
   TW_TRY(prepare_steps());
   if (problem_.ordered()) return {};  // steps are all there is
@@ -136,6 +139,8 @@ RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
                    static_cast<u32>(problem_.packed_element_bytes);
   args.index_bytes = static_cast<u32>(problem_.index_bytes);
   args.group = static_cast<u32>(problem_.desc.group);
+  args.read_policy = (problem_.desc.policies & 1) != 0 ? kEvictFirst : kEvictNormal;
+  args.write_policy = (problem_.desc.policies & 2) != 0 ? kEvictFirst : kEvictNormal;
   args.op = static_cast<u32>(problem_.desc.reduction);
   args.element = problem_.element;
   args.packed_element = problem_.packed_element;

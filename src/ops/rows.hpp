@@ -51,9 +51,10 @@ struct RowsDesc {
   uint32_t methods = ~0u;
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
-  uint32_t warps = 0;         // of a block
-  uint32_t blocks = 0;        // of an SM
-  uint32_t stage_pieces = 0;  // at most
+  uint32_t warps = 0;       // of a block
+  uint32_t blocks = 0;      // of an SM
+  uint32_t warp_items = 0;  // stages of a warp, after which its block ends; 0: no end
+  uint32_t policies = 0;    // bits: 1 what is read is evicted first, 2 what is written
 };
 
 /// As tw_rows_args.
@@ -123,11 +124,21 @@ class RowsPlan final : public Plan {
 
  private:
   static constexpr uint32_t kVariants = 32;
-  static constexpr uint32_t kMaxMethods = 5;
+  static constexpr uint32_t kMaxMethods = 6;
 
   RowsPlan(std::shared_ptr<Device> device, Op op, const RowsProblem& problem)
       : Plan(std::move(device), op), problem_(problem) {}
   Status prepare();
+  /// How the rings are laid out, and how long blocks live.
+  struct Tuning {
+    uint32_t warps = 8;
+    uint32_t blocks = 2;  // of an SM
+    uint32_t stages = 4;
+    uint32_t stage_bytes = 2048;
+    uint32_t warp_items = 0;  // stages of a warp, after which its block ends; 0: no end
+  };
+  Tuning make_tuning() const;
+  uint32_t most_stage_pieces() const;
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status prepare_steps();
   /// Methods that suit the description, best first, 0 behind them.
@@ -143,7 +154,7 @@ class RowsPlan final : public Plan {
   uint64_t inner_packed(uint64_t packed) const;
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
   void fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch* launch) const;
-  void fill_bulk(RowsArgs* args) const;
+  void fill_bulk(uint32_t method, RowsArgs* args) const;
   void fill_narrow(RowsArgs* args) const;
   void fill_shift(RowsArgs* args) const;
   void fill_plain(RowsArgs* args, uint32_t unit) const;
@@ -179,7 +190,9 @@ class RowsPlan final : public Plan {
   std::string explain_steps() const;
 
   RowsProblem problem_;
+  Tuning tuning_;
   RingSize ring_;
+  uint32_t ring_pieces_ = 0;  // of a stage, at most
   Workspace workspace_;
   uint32_t methods_[kMaxMethods] = {};  // prepared ones, best first
   PreparedKernel kernels_[kVariants];   // by KernelRow::variant

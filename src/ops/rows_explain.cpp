@@ -27,6 +27,8 @@ const char* method_name(uint32_t method) {
       return "bulk copies through shared memory";
     case kRowsBulkReduce:
       return "bulk reductions out of shared memory";
+    case kRowsStaged:
+      return "threads on the table's side and bulk copies on the other";
     case kRowsNarrow:
       return "tiles of narrow rows by plain loads and stores";
     case kRowsShift:
@@ -67,13 +69,15 @@ PlanInfo RowsPlan::info() const {
   switch (method) {
     case kRowsBulk:
     case kRowsSum:
+    case kRowsStaged:
     case kRowsBulkReduce: {
       const uint64_t pieces = static_cast<uint64_t>(d.count) * args.parts * args.group;
       const uint64_t stored = pieces / args.group;
       const uint64_t items = (pieces + args.stage_pieces - 1) / args.stage_pieces;
       const bool gather = op() == Op::gather;
-      info.boxes_loaded = gather || !args.dense ? pieces : items;
-      info.boxes_stored = !gather || !args.dense ? stored : items;
+      const bool staged = method == kRowsStaged;  // threads move the table's side
+      info.boxes_loaded = gather ? (staged ? 0 : pieces) : args.dense ? items : pieces;
+      info.boxes_stored = !gather ? (staged ? 0 : stored) : args.dense ? items : stored;
       info.tile[0] = args.stage_pieces;
       info.tile[1] = args.part_bytes / element;
       info.stages = args.stages;

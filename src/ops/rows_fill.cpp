@@ -16,12 +16,30 @@ constexpr uint32_t kPlainItemsOfThread = 4;
 constexpr uint32_t kNarrowBlocks = 3;
 constexpr uint32_t kSortedBlocks = 3;
 constexpr uint32_t kStepBlocks = 8;
+constexpr int64_t kMinPart = 512;  // bytes of the least part of a row
 
 Divider divider(int64_t divisor) {
   return make_divider(static_cast<u32>(divisor));
 }
 
 }  // namespace
+
+RowsPlan::Tuning RowsPlan::make_tuning() const {
+  const RowsDesc& d = problem_.desc;
+  Tuning t;
+  if (d.warps != 0) t.warps = std::min(d.warps, kRowsMaxRingWarps);
+  if (d.blocks != 0) t.blocks = d.blocks;
+  if (d.stages != 0) t.stages = d.stages;
+  if (d.stage_bytes != 0) t.stage_bytes = d.stage_bytes;
+  if (d.warp_items != 0) t.warp_items = d.warp_items;
+  return t;
+}
+
+uint32_t RowsPlan::most_stage_pieces() const {
+  const int64_t part = std::clamp<int64_t>(problem_.inner_bytes, 16, kMinPart);
+  const int64_t pieces = std::max<int64_t>(tuning_.stage_bytes / part, problem_.desc.group);
+  return static_cast<uint32_t>(std::clamp<int64_t>(pieces, 1, kRowsMaxStagePieces));
+}
 
 // Where the packed operand's columns that the table has begin.
 uint64_t RowsPlan::inner_packed(uint64_t packed) const {
@@ -53,17 +71,17 @@ uint32_t RowsPlan::number_unit(uint64_t table, uint64_t packed) const {
   return unit == 16 ? 16 : element;
 }
 
-void RowsPlan::fill_bulk(RowsArgs* args) const {
+void RowsPlan::fill_bulk(uint32_t method, RowsArgs* args) const {
   const RowsDesc& d = problem_.desc;
   const int64_t row = problem_.inner_bytes;
   const int64_t group = d.group;
-  const int64_t warps =
-      int64_t{usable_sms(*device(), d.max_sms)} * std::max(1u, d.blocks) * ring_.warps;
+  const int64_t warps = int64_t{usable_sms(*device(), d.max_sms)} * tuning_.blocks * ring_.warps;
   const int64_t count = std::max<int64_t>(d.count, 1);
   // A row in even parts of which a stage holds a group; smaller ones where there would be fewer
   // than warps.
   int64_t part = std::min<int64_t>(row, ring_.stage_bytes / group / 16 * 16);
-  while (part >= 1024 && count < ceil_div(warps, ceil_div(row, part))) part /= 2;
+  while (method != kRowsStaged && part >= 1024 && count < ceil_div(warps, ceil_div(row, part)))
+    part /= 2;
   const int64_t parts = ceil_div(row, round_up(part, 16));
   args->part_bytes = static_cast<u32>(round_up(ceil_div(row, parts), 16));
   args->parts = static_cast<u32>(ceil_div(row, args->part_bytes));
@@ -72,15 +90,14 @@ void RowsPlan::fill_bulk(RowsArgs* args) const {
   args->group_divider = divider(group);
   args->unit_divider = divider(args->part_bytes / 16);
   // Whole groups of pieces; as many as fit, or as leave some for every warp.
-  const int64_t most =
-      d.stage_pieces == 0 ? kRowsMaxStagePieces : std::min(d.stage_pieces, kRowsMaxStagePieces);
-  const int64_t fit = std::min<int64_t>(ring_.stage_bytes / args->part_bytes, most) / group;
+  const int64_t fit = std::min<int64_t>(ring_.stage_bytes / args->part_bytes, ring_pieces_) / group;
   const int64_t items = count * args->parts;
   const int64_t fair = items >= warps * fit ? fit : ceil_div(items, warps);
   args->stage_pieces =
       static_cast<u32>(std::clamp<int64_t>(fair, 1, std::max<int64_t>(fit, 1)) * group);
   args->stage_bytes = ring_.stage_bytes;
   args->stages = ring_.stages;
+  args->block_items = tuning_.warp_items * ring_.warps;
   args->dense = args->parts == 1 && problem_.packed_pitch == row;
 }
 
@@ -136,8 +153,9 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
   switch (method) {
     case kRowsBulk:
     case kRowsSum:
+    case kRowsStaged:
     case kRowsBulkReduce:
-      return fill_bulk(&args);
+      return fill_bulk(method, &args);
     case kRowsShift:
       return fill_shift(&args);
     case kRowsNarrow:
@@ -169,7 +187,11 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
   if (ring) {
     items *= args.group;
     of_block = args.stage_pieces;
-    room = sms * std::max(1u, d.blocks);
+    room = sms * tuning_.blocks;
+    if (args.block_items != 0) {
+      of_block *= args.block_items;
+      room = UINT32_MAX;
+    }
   } else if (method == kRowsNarrow) {
     of_block = uint64_t{args.tile_rows} * (threads / 32);
     room = sms * kNarrowBlocks;

@@ -30,11 +30,15 @@ void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
   if (p.desc.reduction != kReduceNone) {
     const bool number =
         p.element == kElementF32 || p.element == kElementF16 || p.element == kElementBF16;
+    // Sums of equal rows first are as fast where rows are distinct, and many times faster where
+    // many name one: reductions of one address queue at the L2.
+    if (number && p.desc.reduction == kReduceAdd) *next++ = kRowsSorted;
     *next++ = kRowsBulkReduce;
-    *next++ = number && p.desc.reduction == kReduceAdd ? kRowsSorted : kRowsReduce;
+    if (!number || p.desc.reduction != kReduceAdd) *next++ = kRowsReduce;
     return;
   }
   if (p.inner_bytes >= kMinBulkRow) *next++ = kRowsBulk;
+  *next++ = kRowsStaged;
   *next++ = kRowsNarrow;
   if (p.inner_bytes < kMinBulkRow) *next++ = kRowsBulk;
   *next++ = kRowsShift;
@@ -59,8 +63,10 @@ const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t pac
   if ((parts > 1 || d.group > 1) &&
       d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
     return "the rows have 2^31 parts or more";
-  if (d.group > kRowsMaxStagePieces / 2 || d.group * 16 > ring_.stage_bytes)
+  if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
     return "a stage of the ring does not hold a group";
+  if (method == kRowsStaged && p.inner_bytes > std::min<int64_t>(kMaxNarrowRow, ring_.stage_bytes))
+    return "rows are longer than 512 bytes";
   if (method != kRowsBulkReduce) return nullptr;
   if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
   if (p.flag(kRowsAccumulateF32)) return "bulk reductions round every addend";
@@ -75,6 +81,7 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
   switch (method) {
     case kRowsBulk:
     case kRowsSum:
+    case kRowsStaged:
     case kRowsBulkReduce:
       return bulk_refusal(method, table, packed);
     case kRowsNarrow:

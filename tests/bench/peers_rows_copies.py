@@ -6,17 +6,20 @@ The L2 is flushed before each repetition by a pass that reads 256 MB. Cases have
 bench_copy and bench_rows print.
 """
 import json
+import sys
 
 import torch
+import triton
+import triton.language as tl
 
 REPEATS = 30
 flush_buffer = torch.empty(64 << 20, device="cuda", dtype=torch.int32).random_()
 
 
-def median_us(call):
+def median_us(call, repeats=REPEATS):
     call()
     times = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         flush_buffer.sum()
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         start.record()
@@ -27,10 +30,58 @@ def median_us(call):
     return sorted(times)[len(times) // 2]
 
 
-def report(case, peer, moved, call):
-    us = median_us(call)
+def graph_us(call, nodes=20):
+    """Of launches too short to be timed alone: a graph of many, as bench_rows does, L2 warm."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call()
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(nodes):
+            call()
+    return median_us(graph.replay) / nodes
+
+
+def report_graph(case, peer, moved, call):
+    us = graph_us(call)
     print(json.dumps({"case": case, "peer": peer, "bytes": moved, "us": round(us, 2),
                       "gbs": round(moved / us * 1e-3)}), flush=True)
+
+
+def report(case, peer, moved, call, repeats=REPEATS):
+    us = median_us(call, repeats)
+    print(json.dumps({"case": case, "peer": peer, "bytes": moved, "us": round(us, 2),
+                      "gbs": round(moved / us * 1e-3)}), flush=True)
+
+
+@triton.jit
+def gather_kernel(table, index, packed, columns, count, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    named = tl.load(index + row, row < count, 0)
+    for first in range(0, columns, COLUMNS):
+        column = first + tl.arange(0, COLUMNS)
+        mask = (row < count)[:, None] & (column < columns)[None, :]
+        values = tl.load(table + named[:, None] * columns + column[None, :], mask)
+        tl.store(packed + row.to(tl.int64)[:, None] * columns + column[None, :], values, mask)
+
+
+@triton.jit
+def scatter_kernel(table, index, packed, columns, count, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    named = tl.load(index + row, row < count, 0)
+    for first in range(0, columns, COLUMNS):
+        column = first + tl.arange(0, COLUMNS)
+        mask = (row < count)[:, None] & (column < columns)[None, :]
+        values = tl.load(packed + row.to(tl.int64)[:, None] * columns + column[None, :], mask)
+        tl.store(table + named[:, None] * columns + column[None, :], values, mask)
+
+
+def by_triton(kernel, table, index, packed):
+    count, columns = packed.shape
+    width = min(triton.next_power_of_2(columns), 1024)
+    rows = max(1, 2048 // width)
+    kernel[(triton.cdiv(count, rows),)](table, index, packed, columns, count, rows, width)
 
 
 def rows():
@@ -42,14 +93,44 @@ def rows():
         moved = 2 * count * width
         report(f"gather {count} x {width} B random", "index_select", moved,
                lambda: torch.index_select(table, 0, index, out=packed))
+        report(f"gather {count} x {width} B random", "triton", moved,
+               lambda: by_triton(gather_kernel, table, index, packed))
+        assert torch.equal(packed, table[index])
         report(f"scatter {count} x {width} B random", "index_copy_", moved,
                lambda: table.index_copy_(0, index, packed))
+        report(f"scatter {count} x {width} B random", "triton", moved,
+               lambda: by_triton(scatter_kernel, table, index, packed))
+        assert torch.equal(packed, table[index])
         del table, index, packed
     table = torch.empty(65536, 7168, device="cuda", dtype=torch.bfloat16).normal_()
     index = torch.randint(65536, (256,), device="cuda")
     packed = torch.empty(256, 7168, device="cuda", dtype=torch.bfloat16)
-    report("gather 256 x 14336 B random", "index_select", 2 * 256 * 14336,
-           lambda: torch.index_select(table, 0, index, out=packed))
+    report_graph("gather 256 x 14336 B random", "index_select", 2 * 256 * 14336,
+                 lambda: torch.index_select(table, 0, index, out=packed))
+    del table, index, packed
+
+
+def sums():
+    for dtype, name in ((torch.bfloat16, "bf16"), (torch.float32, "f32")):
+        for width in (256, 512, 1024, 2048, 14336):
+            count = (256 << 20) // width
+            columns = width // dtype.itemsize
+            table = torch.empty(8 * count, columns, device="cuda", dtype=dtype).normal_()
+            packed = torch.empty(count, columns, device="cuda", dtype=dtype).normal_()
+            index = torch.randperm(8 * count, device="cuda")[:count]
+            hot = torch.where(torch.arange(count, device="cuda") % 2 == 0, 12345, index)
+            case = f"add {name} scatter {count} x {width} B random"
+            moved = 3 * count * width
+            report(case, "index_add_", moved, lambda: table.index_add_(0, index, packed))
+            report(case + " half of them one row", "index_add_", moved,
+                   lambda: table.index_add_(0, hot, packed), 8)
+            del table, packed, index, hot
+    table = torch.empty(1 << 21, 256, device="cuda", dtype=torch.float32).normal_()
+    index = torch.randperm(1 << 21, device="cuda")[:1 << 19]
+    weights = torch.rand(1 << 19, device="cuda")
+    report(f"weighted gather {1 << 19} x 1024 B random", "index_select and multiply", 1 << 30,
+           lambda: table.index_select(0, index).mul_(weights[:, None]))
+    del table, index, weights
 
 
 def copies():
@@ -91,5 +172,6 @@ def copies():
 
 
 if __name__ == "__main__":
-    copies()
-    rows()
+    # Parts to run; all without a name.
+    for part in sys.argv[1:] or ["copies", "rows", "sums"]:
+        {"copies": copies, "rows": rows, "sums": sums}[part]()

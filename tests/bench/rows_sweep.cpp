@@ -2,6 +2,7 @@
 // Every ring that fits, and the other methods, on the same operands in the same rounds.
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "rows_bench.hpp"
 
@@ -9,26 +10,55 @@ namespace tw::bench {
 namespace {
 
 struct Tuning {
-  uint32_t methods, warps, blocks, stages, stage_bytes;
+  uint32_t method, warps, blocks, stages, stage_bytes, warp_items, policies;
 };
 
+const char* method_name(uint32_t method) {
+  switch (method) {
+    case kRowsBulk:
+    case kRowsBulkReduce:
+      return "bulk";
+    case kRowsStaged:
+      return "staged";
+    case kRowsNarrow:
+      return "narrow";
+    case kRowsSorted:
+      return "sorted";
+    default:
+      return "plain";
+  }
+}
+
 std::string tuning_name(const Tuning& t) {
-  if (t.warps == 0) return t.methods == 1u << kRowsNarrow ? "narrow" : "plain";
-  char text[80];
-  std::snprintf(text, sizeof text, "warps %u blocks %u stages %u x %u B", t.warps, t.blocks,
-                t.stages, t.stage_bytes);
-  return text;
+  char text[100];
+  std::snprintf(text, sizeof text, "%s %u warps x %u, %u stages of %u, items %u, policies %u",
+                method_name(t.method), t.warps, t.blocks, t.stages, t.stage_bytes, t.warp_items,
+                t.policies);
+  return t.warps == 0 ? method_name(t.method) : text;
+}
+
+void apply(const Tuning& t, RowsDesc* desc) {
+  desc->methods = 1u << t.method;
+  desc->warps = t.warps;
+  desc->blocks = t.blocks;
+  desc->stages = t.stages;
+  desc->stage_bytes = t.stage_bytes;
+  desc->warp_items = t.warp_items;
+  desc->policies = t.policies;
 }
 
 std::vector<Tuning> tunings() {
-  constexpr uint32_t kRoom = 232448;
-  std::vector<Tuning> out = {{1u << kRowsNarrow, 0, 0, 0, 0}, {1u << kRowsPlain, 0, 0, 0, 0}};
-  for (const uint32_t blocks : {1u, 2u})
-    for (const uint32_t warps : {4u, 8u, 12u, 16u})
-      for (const uint32_t bytes : {2048u, 4096u, 8192u, 16384u})
-        for (const uint32_t stages : {4u, 6u, 8u, 12u})
-          if (blocks * (warps * stages * (bytes + 1032) + 1024) <= kRoom)
-            out.push_back({1u << kRowsBulk, warps, blocks, stages, bytes});
+  struct Block {
+    uint32_t warps, blocks;
+  };
+  std::vector<Tuning> out = {{kRowsNarrow, 0, 0, 0, 0, 0, 0}, {kRowsPlain, 0, 0, 0, 0, 0, 0}};
+  for (const Block b : {Block{4, 2}, {8, 1}, {4, 4}, {8, 2}, {16, 1}, {8, 3}, {16, 2}})
+    for (const uint32_t method : {kRowsBulk, kRowsStaged})
+      for (const uint32_t bytes : {1024u, 2048u, 4096u, 8192u})
+        for (const uint32_t items : {0u, 8u, 32u, 128u})
+          for (const uint32_t policies : {0u, 1u, 2u, 3u})
+            if (b.warps * b.blocks * bytes <= 16 * 4096 && (items == 0 || policies == 0))
+              out.push_back({method, b.warps, b.blocks, 4, bytes, items, policies});
   return out;
 }
 
@@ -40,11 +70,7 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   std::vector<Variant> variants;
   for (const Tuning& t : tunings()) {
     RowsDesc desc = case_desc(c);
-    desc.methods = t.methods;
-    desc.warps = t.warps;
-    desc.blocks = t.blocks;
-    desc.stages = t.stages;
-    desc.stage_bytes = t.stage_bytes;
+    apply(t, &desc);
     std::unique_ptr<Plan> plan;
     if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
     const auto* rows = static_cast<const RowsPlan*>(plan.get());
@@ -62,9 +88,15 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
                   case_name(c).c_str(), variants[v].name.c_str(), us[v], us.back() / us[v]);
   }
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return us[a] < us[b]; });
+  std::set<std::string> seen;
   for (size_t k = 0; k < order.size() && !options.json; ++k) {
-    const bool other = variants[order[k]].name.rfind("warps", 0) != 0;
-    if (k < 4 || other)
+    const std::string& tuning = variants[order[k]].name;
+    // The best few, and the best of each way to differ from them.
+    const bool first_of_kind =
+        seen.insert(tuning.substr(0, tuning.find(' '))).second |
+        seen.insert(tuning.substr(tuning.rfind(',') + 1)).second |
+        seen.insert(tuning.substr(std::min(tuning.find("items"), tuning.size()), 8)).second;
+    if (k < 4 || first_of_kind)
       std::printf("%-36s %5.3f  %s\n", case_name(c).c_str(), us.back() / us[order[k]],
                   variants[order[k]].name.c_str());
   }
@@ -89,23 +121,22 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
   const RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
-  for (Tuning t : tunings()) {
-    if (t.methods == 1u << kRowsNarrow) t.methods = 1u << kRowsSorted;
-    if (t.methods == 1u << kRowsBulk) t.methods = 1u << kRowsBulkReduce;
+  const Tuning ways[] = {{kRowsSorted, 0, 0, 0, 0, 0, 0},
+                         {kRowsBulkReduce, 8, 2, 4, 2048, 0, 0},
+                         {kRowsBulkReduce, 8, 2, 4, 2048, 32, 0},
+                         {kRowsBulkReduce, 8, 2, 4, 2048, 0, 3},
+                         {kRowsBulkReduce, 4, 1, 4, 8192, 0, 0}};
+  for (const Tuning& t : ways) {
     RowsDesc desc = case_desc(c);
     desc.dtype = dtype;
     for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= dtype_bytes(dtype);
     desc.reduction = kReduceAdd;
-    desc.methods = t.methods;
-    desc.warps = t.warps;
-    desc.blocks = t.blocks;
-    desc.stages = t.stages;
-    desc.stage_bytes = t.stage_bytes;
+    apply(t, &desc);
     std::unique_ptr<Plan> plan;
     if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
     const auto* rows = static_cast<const RowsPlan*>(plan.get());
-    variants.push_back({t.methods == 1u << kRowsSorted ? "sorted" : tuning_name(t),
-                        [&bench, rows, run] { require(rows->run(bench.stream(), run)); }});
+    variants.push_back(
+        {tuning_name(t), [&bench, rows, run] { require(rows->run(bench.stream(), run)); }});
     plans.push_back(std::move(plan));
   }
   variants.push_back(contiguous_copy(bench, o));
@@ -114,9 +145,8 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
   for (size_t v = 0; v + 1 < us.size(); ++v) order.push_back(v);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return us[a] < us[b]; });
   for (size_t k = 0; k < order.size(); ++k)
-    if (k < 3 || k + 1 == order.size() || variants[order[k]].name == "sorted")
-      std::printf("%-60s %5.3f of limit %8.1f us %s\n", name.c_str(),
-                  1.5 * us.back() / us[order[k]], us[order[k]], variants[order[k]].name.c_str());
+    std::printf("%-60s %5.3f of limit %8.1f us %s\n", name.c_str(), 1.5 * us.back() / us[order[k]],
+                us[order[k]], variants[order[k]].name.c_str());
   std::fflush(stdout);
   bench.release_all();
 }
@@ -130,7 +160,7 @@ void sweep_rows(GpuBench& bench, const Options& options) {
   for (const Op op : {Op::gather, Op::scatter})
     for (const int64_t width : {64, 128, 256, 512, 1024, 2048, 8192, 14336})
       for (const Order order : {Order::random, Order::sorted, Order::identity}) {
-        const int64_t count = (256 << 20) / width;
+        const int64_t count = (512 << 20) / width;
         sweep_case(bench, options, {op, width, count, 8 * count, order});
       }
 }

@@ -7,6 +7,7 @@
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
+#include "kernels/parts/row_staged.cuh"
 
 #define TW_GATHER_BULK(feature, shard, symbol)                                    \
   TW_EMIT(                                                                        \
@@ -48,4 +49,11 @@
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
           symbol(const __grid_constant__ tw::OutsideArgs args) { tw::rows_outside(args); })
+#define TW_GATHER_STAGED(feature, shard, symbol)                                  \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::GatherArgs args) {                   \
+            tw::rows_staged<tw::StagedGather>(args);                              \
+          })
 #include "kernels/gather/kernels.inc"

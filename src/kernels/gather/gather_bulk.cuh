@@ -12,6 +12,7 @@ namespace tw {
 template <bool kSum>
 struct GatherMover : RowPieces {
   static constexpr bool kWeights = kSum;
+  static constexpr u32 kArrivals = 1;
   u64 step = 0;
   explicit __device__ __forceinline__ GatherMover(const GatherArgs& a) : RowPieces(a) {}
 
@@ -29,7 +30,8 @@ struct GatherMover : RowPieces {
       const RowPiece p = piece(item, k);
       const u32 to = stage + slot(k) * args.part_bytes;
       const bool named = next_row[k] != kNoRow;
-      if (named) ptx::load_bulk(to, table_address(next_row[k], p), p.bytes, barrier);
+      if (named)
+        ptx::load_bulk_hint(to, table_address(next_row[k], p), p.bytes, barrier, args.read_policy);
       if constexpr (kSum)
         if (p.bytes != 0)
           ptx::shared_store<4>(weight_note(stage, slot(k)), __float_as_uint(next_weight[k]));
@@ -61,12 +63,14 @@ struct GatherMover : RowPieces {
     ptx::fence_async_shared();
     __syncwarp();
     if (args.dense) {
-      if (ptx::lane_id() == 0) ptx::store_bulk(dense_address(item), stage, rows * args.part_bytes);
+      if (ptx::lane_id() == 0)
+        ptx::store_bulk_hint(dense_address(item), stage, rows * args.part_bytes, args.write_policy);
       return;
     }
     for (u32 at = ptx::lane_id(); at < rows; at += 32) {
       const RowPiece p = row_piece(args, item + at * args.group, total);
-      ptx::store_bulk(packed_address(p), stage + at * args.part_bytes, p.bytes);
+      ptx::store_bulk_hint(packed_address(p), stage + at * args.part_bytes, p.bytes,
+                           args.write_policy);
     }
   }
 };

@@ -68,6 +68,22 @@ void gather_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+void gather_staged_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const GatherArgs*>(arguments);
+  for_each_stage(args, [&](u64 first, u32 pieces) {
+    for (u32 slot = 0; slot < pieces; ++slot) {
+      const i64 row = named_row(args, static_cast<i64>(first + slot));
+      uint8_t* to = engine.shared() + slot * args.part_bytes;
+      if (row >= 0)
+        std::memcpy(to, reinterpret_cast<const uint8_t*>(table_row_address(args, row)),
+                    args.part_bytes);
+      else
+        std::memset(to, 0, args.part_bytes);
+    }
+    store_stage(engine, args, first, pieces);
+  });
+}
+
 void gather_sum_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {

@@ -66,18 +66,27 @@ struct RowPieces {
   }
 };
 
-/// The whole launch: every warp runs its ring over every so many-th item as the grid has warps.
+/// The whole launch: every warp runs its ring over every so many-th item as the grid has warps, or
+/// as its block has of the block's own neighbours. Items number pieces.
 template <class Mover>
 __device__ __forceinline__ void run_row_ring(const RowsArgs& args, u32 stage_bytes) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WarpRing ring = make_warp_ring(shared, args.stages, stage_bytes);
+  const WarpRing ring = make_warp_ring(shared, args.stages, stage_bytes, Mover::kArrivals);
   Mover mover(args);
-  const u64 warp = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
-  const u64 first = warp * args.stage_pieces;
-  const u64 step = static_cast<u64>(gridDim.x) * (blockDim.x / 32) * args.stage_pieces;
+  const u32 warps = blockDim.x / 32;
+  u64 first = blockIdx.x + static_cast<u64>(gridDim.x) * (threadIdx.x / 32);
+  u64 step = static_cast<u64>(gridDim.x) * warps * args.stage_pieces;
+  u64 end = mover.total;
+  if (args.block_items != 0) {
+    const u64 begin = static_cast<u64>(blockIdx.x) * args.block_items;
+    first = begin + threadIdx.x / 32;
+    step = static_cast<u64>(warps) * args.stage_pieces;
+    end = min(end, (begin + args.block_items) * args.stage_pieces);
+  }
+  first *= args.stage_pieces;
   mover.step = step;
   mover.template fetch<Mover::kWeights>(first);
-  run_warp_ring(ring, mover, first, mover.total, step);
+  run_warp_ring(ring, mover, first, end, step);
 }
 
 }  // namespace tw

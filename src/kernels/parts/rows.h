@@ -22,6 +22,7 @@ enum : u32 {
   kRowsBulkReduce = 8,  // scatter: reductions by bulk copies
   kRowsReduce = 9,      // scatter: a reduction an element
   kRowsSorted = 10,     // scatter: sums of equal rows of a tile, one reduction each
+  kRowsStaged = 11,     // short aligned rows: threads on the table's side, bulk copies on the other
   // Steps that come before or after.
   kRowsOutside = 16,  // counts indices that name no row
   kRowsMargin = 17,   // gather: zeros where the window hangs over the table
@@ -100,8 +101,12 @@ struct RowsArgs {
   u32 op;
   u32 element;         // of the table
   u32 packed_element;  // of the packed operand: f16 or bf16 beside an f32 table, or the same
+  u64 read_policy;     // of the L2, for what is read; and for what is written
+  u64 write_policy;
+  u32 block_items;  // stages that a block takes, neighbours; 0: all blocks take turns
+  u32 reserved;
 };
-static_assert(sizeof(RowsArgs) == 208, "the device sees the layout the host writes");
+static_assert(sizeof(RowsArgs) == 232, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(RowsArgs, index_bytes) == 88, "as above");
 static_assert(__builtin_offsetof(RowsArgs, row_units) == 128, "as above");
 static_assert(__builtin_offsetof(RowsArgs, group_divider) == 168, "as above");

@@ -25,8 +25,9 @@ struct WarpRing {
 };
 
 /// The calling warp's part of the block's dynamic shared memory: the stages of all warps, then the
-/// barriers of all warps. Initialises them; the block must be converged.
-__device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32 stage_bytes) {
+/// barriers of all warps. Initialises them, for `arrivals` a stage; the block must be converged.
+__device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32 stage_bytes,
+                                                   u32 arrivals = 1) {
   const u32 base = ptx::shared_address(shared);
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 warps = blockDim.x / 32;
@@ -36,7 +37,8 @@ __device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32
   ring.stages = stages;
   ring.stage_bytes = stage_bytes;
   if (ptx::lane_id() == 0) {
-    for (u32 stage = 0; stage < stages; ++stage) ptx::mbarrier_init(ring.barriers + stage * 8, 1);
+    for (u32 stage = 0; stage < stages; ++stage)
+      ptx::mbarrier_init(ring.barriers + stage * 8, arrivals);
     ptx::mbarrier_init_fence();
   }
   __syncwarp();

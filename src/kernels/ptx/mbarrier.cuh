@@ -40,6 +40,12 @@ __device__ __forceinline__ void mbarrier_arrive_expect(u32 barrier, u32 bytes) {
   delay_here();
 }
 
+/// Arrives once the thread's asynchronous copies (async_copy.cuh) so far have landed; counts as one
+/// of the arrivals that the barrier was made for.
+__device__ __forceinline__ void mbarrier_arrive_copies(u32 barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
   u32 done;
   asm volatile(

@@ -5,6 +5,7 @@
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
+#include "kernels/parts/row_staged.cuh"
 #include "kernels/scatter/scatter_bulk.cuh"
 #include "kernels/scatter/scatter_order.cuh"
 #include "kernels/scatter/scatter_reduce.cuh"
@@ -87,4 +88,11 @@
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
           symbol(const __grid_constant__ tw::OutsideArgs args) { tw::rows_outside(args); })
+#define TW_SCATTER_STAGED(feature, shard, symbol)                                 \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::ScatterArgs args) {                  \
+            tw::rows_staged<tw::StagedScatter>(args);                             \
+          })
 #include "kernels/scatter/kernels.inc"

@@ -13,6 +13,7 @@ namespace tw {
 template <bool kReduce>
 struct ScatterMover : RowPieces {
   static constexpr bool kWeights = kReduce;
+  static constexpr u32 kArrivals = 1;
   u64 step = 0;
   explicit __device__ __forceinline__ ScatterMover(const ScatterArgs& a) : RowPieces(a) {}
 
@@ -33,7 +34,8 @@ struct ScatterMover : RowPieces {
     if (args.dense && bytes != 0) bytes = pieces_of(item) * args.part_bytes;
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, bytes);
-      if (args.dense && bytes != 0) ptx::load_bulk(stage, dense_address(item), bytes, barrier);
+      if (args.dense && bytes != 0)
+        ptx::load_bulk_hint(stage, dense_address(item), bytes, barrier, args.read_policy);
     }
     __syncwarp();
     if (!args.dense) {
@@ -41,7 +43,8 @@ struct ScatterMover : RowPieces {
       for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
         if (next_row[k] == kNoRow) continue;
         const RowPiece p = piece(item, k);
-        ptx::load_bulk(stage + slot(k) * args.part_bytes, packed_address(p), p.bytes, barrier);
+        ptx::load_bulk_hint(stage + slot(k) * args.part_bytes, packed_address(p), p.bytes, barrier,
+                            args.read_policy);
       }
     }
     fetch<kWeights>(item + step);
@@ -67,7 +70,7 @@ struct ScatterMover : RowPieces {
       if constexpr (kReduce)
         reduce_bulk(args.op, args.element, table_address(row, p), from, p.bytes);
       else
-        ptx::store_bulk(table_address(row, p), from, p.bytes);
+        ptx::store_bulk_hint(table_address(row, p), from, p.bytes, args.write_policy);
     }
   }
 };

@@ -102,6 +102,21 @@ void scatter_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+void scatter_staged_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const ScatterArgs*>(arguments);
+  for_each_stage(args, [&](u64 first, u32 pieces) {
+    if (args.dense)
+      engine.load_bulk(args.packed + first * args.part_bytes, 0, pieces * args.part_bytes);
+    else
+      for (u32 slot = 0; slot < pieces; ++slot)
+        engine.load_bulk(packed_row_address(args, static_cast<i64>(first + slot)),
+                         slot * args.part_bytes, args.part_bytes);
+    store_stage(args, first, pieces, [&](u64 to, u32 from, u32 bytes) {
+      std::memcpy(reinterpret_cast<uint8_t*>(to), engine.shared() + from, bytes);
+    });
+  });
+}
+
 void scatter_bulk_reduce_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
