@@ -71,6 +71,32 @@ void HostEngine::store(const TensorMapBytes& map, const int32_t* coord, uint32_t
     ++counters_.boxes_stored;
 }
 
+namespace {
+
+TensorMapBytes bytes_of(const KernelMap& map) {
+  TensorMapBytes bytes;
+  std::memcpy(bytes.words, map.words, sizeof bytes.words);
+  return bytes;
+}
+
+}  // namespace
+
+void HostEngine::load_gather4(const KernelMap& map, int32_t column, const int32_t* rows,
+                              uint32_t shared_offset) {
+  const TensorMapDesc* desc = begin(bytes_of(map), shared_offset);
+  if (desc != nullptr && room(shared_offset, 4 * model::shared_span(*desc)) &&
+      finish(model::load_gather4(*desc, column, rows, shared_, shared_offset)))
+    ++counters_.boxes_loaded;
+}
+
+void HostEngine::store_scatter4(const KernelMap& map, int32_t column, const int32_t* rows,
+                                uint32_t shared_offset) {
+  const TensorMapDesc* desc = begin(bytes_of(map), shared_offset);
+  if (desc != nullptr && room(shared_offset, 4 * model::shared_span(*desc)) &&
+      finish(model::store_scatter4(*desc, column, rows, shared_, shared_offset)))
+    ++counters_.boxes_stored;
+}
+
 void HostEngine::prefetch(const TensorMapBytes& map, const int32_t* coord) {
   const TensorMapDesc* desc = begin(map, 0);
   if (desc != nullptr && finish(model::prefetch_tile(*desc, coord))) ++counters_.boxes_prefetched;

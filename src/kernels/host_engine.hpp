@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "kernels/arguments.h"
 #include "tensor_map/model/copy_engine.hpp"
 #include "tensor_map/tensor_map.hpp"
 
@@ -29,6 +30,11 @@ class HostEngine {
   /// One box through a tensor map, by the model. `shared_offset` is the box's place in shared().
   void load(const TensorMapBytes& map, const int32_t* coord, uint32_t shared_offset);
   void store(const TensorMapBytes& map, const int32_t* coord, uint32_t shared_offset);
+  /// Four rows by number; each counts as one box.
+  void load_gather4(const KernelMap& map, int32_t column, const int32_t* rows,
+                    uint32_t shared_offset);
+  void store_scatter4(const KernelMap& map, int32_t column, const int32_t* rows,
+                      uint32_t shared_offset);
   /// One-dimensional bulk copies; sizes and addresses are multiples of 16.
   void load_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);
   void store_bulk(uint64_t global, uint32_t shared_offset, uint32_t bytes);

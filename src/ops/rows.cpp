@@ -14,7 +14,7 @@ constexpr uint64_t kEvictFirst = 0x12f0000000000000;
 
 bool is_ring(uint32_t method) {
   return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce ||
-         method == kRowsStaged;
+         method == kRowsStaged || method == kRowsFour;
 }
 
 }  // namespace
@@ -54,6 +54,7 @@ Status RowsPlan::prepare() {
   for (const uint32_t method : wanted) {
     if (method == 0 || refusal(method, 0, 0)) continue;
     TW_TRY(prepare_variant(method, is_ring(method) ? ring_.dynamic_smem_bytes() : 0));
+    if (method == kRowsFour) TW_TRY(prepare_four());
     methods_[number++] = method;
     if (!refusal(method, table, packed)) break;
   }
@@ -174,7 +175,9 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
                 "the only method allowed needs rows whose ends are multiples of 16 bytes");
   const RowsArgs args = run_args(run, count);
   if (run.outside != 0) TW_TRY(count_outside(stream, run, args));
-  if (problem_.margin_bytes(op()) != 0) TW_TRY(fill_margins(stream, run, args));
+  // Loads of four rows fill what lies beside the table by themselves.
+  if (problem_.margin_bytes(op()) != 0 && (method != kRowsFour || problem_.inner_bytes == 0))
+    TW_TRY(fill_margins(stream, run, args));
   if (problem_.inner_bytes == 0) return {};
   if (problem_.ordered()) return add_in_order(stream, run, args);
   if (args.winners != 0) TW_TRY(find_winners(stream, args));

@@ -108,6 +108,7 @@ struct RowsLaunch {
     OrderArgs order;
     MarginArgs margin;
     OutsideArgs outside;
+    FourArgs four;
   };
   uint32_t bytes = sizeof(RowsArgs);
   RowsLaunch() : rows{} {}
@@ -124,7 +125,7 @@ class RowsPlan final : public Plan {
 
  private:
   static constexpr uint32_t kVariants = 32;
-  static constexpr uint32_t kMaxMethods = 6;
+  static constexpr uint32_t kMaxMethods = 7;
 
   RowsPlan(std::shared_ptr<Device> device, Op op, const RowsProblem& problem)
       : Plan(std::move(device), op), problem_(problem) {}
@@ -148,7 +149,19 @@ class RowsPlan final : public Plan {
   // Which method serves addresses of whole operands, and why others do not (rows_methods.cpp).
   const char* refusal(uint32_t method, uint64_t table, uint64_t packed) const;
   const char* bulk_refusal(uint32_t method, uint64_t table, uint64_t packed) const;
+  const char* four_refusal(uint64_t table, uint64_t packed) const;
   uint32_t choose(uint64_t table, uint64_t packed) const;
+
+  // Four rows an instruction (rows_four.cpp).
+  struct FourShape {
+    int64_t unit = 0;        // bytes of the map's elements
+    int64_t part_bytes = 0;  // of a box's row
+    int64_t end_bytes = 0;   // of a table row that the map covers
+    DType dtype = DType::U8;
+  };
+  FourShape four_shape() const;
+  Status prepare_four();
+  void fill_four(uint64_t table, RowsLaunch* launch) const;
 
   // Arguments and grids (rows_fill.cpp).
   uint64_t inner_packed(uint64_t packed) const;
@@ -187,6 +200,7 @@ class RowsPlan final : public Plan {
   Workspace make_workspace() const;
 
   std::string explain_methods() const;
+  std::string explain_four(uint64_t table, uint64_t packed) const;
   std::string explain_steps() const;
 
   RowsProblem problem_;
@@ -196,6 +210,7 @@ class RowsPlan final : public Plan {
   Workspace workspace_;
   uint32_t methods_[kMaxMethods] = {};  // prepared ones, best first
   PreparedKernel kernels_[kVariants];   // by KernelRow::variant
+  KernelMap four_map_{};                // of the table at address 0
 };
 
 }  // namespace tw

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/checked.hpp"
+#include "kernels/parts/row_schedule.h"
 #include "ops/rows.hpp"
 
 namespace tw {
@@ -22,6 +23,8 @@ namespace {
 
 const char* method_name(uint32_t method) {
   switch (method) {
+    case kRowsFour:
+      return "four rows an instruction";
     case kRowsBulk:
     case kRowsSum:
       return "bulk copies through shared memory";
@@ -67,6 +70,23 @@ PlanInfo RowsPlan::info() const {
   const auto element = static_cast<uint32_t>(problem_.element_bytes);
   const auto columns = static_cast<uint32_t>(std::min<int64_t>(problem_.inner_columns, INT32_MAX));
   switch (method) {
+    case kRowsFour: {
+      const uint64_t stages = four_stages(args, d.count);
+      // Groups of whole stages, and of the last one.
+      const uint64_t whole = static_cast<uint64_t>(d.count) / args.stage_pieces;
+      const uint64_t rest = static_cast<uint64_t>(d.count) % args.stage_pieces;
+      const uint64_t groups =
+          (whole * (args.stage_pieces / kFourRows) + (rest + kFourRows - 1) / kFourRows) *
+          args.parts;
+      const uint64_t packed_boxes =
+          args.dense ? stages : static_cast<uint64_t>(d.count) * args.parts;
+      info.boxes_loaded = op() == Op::gather ? groups : packed_boxes;
+      info.boxes_stored = op() == Op::gather ? packed_boxes : groups;
+      info.tile[0] = args.stage_pieces;
+      info.tile[1] = args.part_bytes / element;
+      info.stages = args.stages;
+      break;
+    }
     case kRowsBulk:
     case kRowsSum:
     case kRowsStaged:
@@ -138,12 +158,25 @@ std::string RowsPlan::explain_methods() const {
     const char* reason = refusal(method, table, packed);
     out += line("not %s: %s", method_name(method), reason ? reason : "it is not prepared");
   }
+  if (op() == Op::gather ? !problem_.is_sum() : problem_.desc.reduction == kReduceNone)
+    out += explain_four(table, packed);
   if (methods_[0] == chosen && methods_[1] != 0)
     out += line(
         "runs whose addresses do not suit take %s; promise table_alignment and "
         "packed_alignment 16 to leave it out",
         kernels_[methods_[1]].row->symbol);
   return out;
+}
+
+// Where the device's list leaves gather4 and scatter4 out: whether others would take them.
+std::string RowsPlan::explain_four(uint64_t table, uint64_t packed) const {
+  uint32_t wanted[kMaxMethods] = {};
+  list_methods(wanted);
+  if (wanted[0] == kRowsFour) return "";
+  const char* const name = op() == Op::gather ? "gather4" : "scatter4";
+  const char* const reason = four_refusal(table, packed);
+  if (!reason) return line("on compute capability 10.0 %s would serve these rows", name);
+  return line("on compute capability 10.0 %s would not serve these rows: %s", name, reason);
 }
 
 std::string RowsPlan::explain_steps() const {

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/parts/realign.h"
+#include "kernels/parts/row_schedule.h"
 #include "ops/rows.hpp"
 
 namespace tw {
@@ -151,6 +152,8 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
   RowsArgs& args = launch->rows;
   args.parts = 1;
   switch (method) {
+    case kRowsFour:
+      return fill_four(table, launch);
     case kRowsBulk:
     case kRowsSum:
     case kRowsStaged:
@@ -184,7 +187,10 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
   uint64_t items = count * args.parts;
   uint64_t of_block = 1;
   uint64_t room = sms * kPlainBlocks;
-  if (ring) {
+  if (method == kRowsFour) {
+    items = four_stages(args, args.count);
+    room = sms * tuning_.blocks;
+  } else if (ring) {
     items *= args.group;
     of_block = args.stage_pieces;
     room = sms * tuning_.blocks;

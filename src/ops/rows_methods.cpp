@@ -37,6 +37,9 @@ void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
     if (!number || p.desc.reduction != kReduceAdd) *next++ = kRowsReduce;
     return;
   }
+  // The host device has it for tests, which ask for it.
+  const bool host = device()->info().kind == DeviceKind::host;
+  if (!host || p.desc.methods == 1u << kRowsFour) *next++ = kRowsFour;
   if (p.inner_bytes >= kMinBulkRow) *next++ = kRowsBulk;
   *next++ = kRowsStaged;
   *next++ = kRowsNarrow;
@@ -79,6 +82,8 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
   const RowsProblem& p = problem_;
   if ((p.desc.methods & 1u << method) == 0) return "it is not among the methods allowed";
   switch (method) {
+    case kRowsFour:
+      return four_refusal(table, packed);
     case kRowsBulk:
     case kRowsSum:
     case kRowsStaged:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The embedded kernels against their tables: for each architecture exactly one function for each
-row whose feature it has, in the row's shard; each family rebuilt by its own files alone; and the
-archive holding the bytes that were built last."""
+row whose feature it has, in the row's shard; the instructions that a feature stands for in the
+machine code of its rows; each family rebuilt by its own files alone; and the archive holding the
+bytes that were built last."""
 import hashlib
 import importlib.util
 import pathlib
@@ -17,6 +18,12 @@ DEFINED = re.compile(r"^#define (TW_\w+)", re.MULTILINE)
 USED = re.compile(r"\b(TW_\w+)\(")
 ROW = re.compile(r"@\((\w+), ?(\d+), ?(\w+)")
 KERNELS = common.ROOT / "src" / "kernels"
+
+# Machine code of 10.0: an instruction's name, its opcode (the low 12 bits of the first of its two
+# words) and its mode (bits 19 and 20 of the second), as nvdisasm 13 reads them. Mode 0 is the plain
+# tile.
+INSTRUCTIONS = {"gather4": ("UTMALDG.2D.GATHER4", 0x5B4, 2),
+                "scatter4": ("UTMASTG.2D.SCATTER4", 0x3B5, 1)}
 
 
 def arch_features():
@@ -38,21 +45,48 @@ def wanted(table, shard, features):
                   if int(m.group(2)) == shard and m.group(1) in features)
 
 
+def sections(data):
+    """(name, type, link, offset, size) of an ELF file's sections."""
+    table, = struct.unpack_from("<Q", data, 0x28)
+    size, count, names = struct.unpack_from("<HHH", data, 0x3A)
+    found = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * size) for i in range(count)]
+    for section in found:
+        start = found[names][4] + section[0]
+        name = data[start:data.index(b"\0", start)].decode()
+        yield name, section[1], section[6], section[4], section[5]
+
+
+def instructions(data, function):
+    """(opcode, mode) of each instruction of a function."""
+    for name, _, _, offset, size in sections(data):
+        if name == ".text." + function:
+            for at in range(offset, offset + size, 16):
+                low, high = struct.unpack_from("<QQ", data, at)
+                yield low & 0xFFF, high >> 19 & 3
+
+
+def without_instructions(image, table, shard):
+    """Rows of an image that lack the instruction that their feature stands for."""
+    data = image.read_bytes()
+    for feature, (name, opcode, mode) in INSTRUCTIONS.items():
+        for row in wanted(table, shard, {feature}):
+            if (opcode, mode) not in instructions(data, row):
+                yield f"{image.name}: {row} has no {name}"
+
+
 def functions(image):
     """Global functions of a cubin, entries of a PTX text."""
     data = image.read_bytes()
     if data[:4] != b"\x7fELF":
         return sorted(re.findall(r"^\s*(?:\.visible\s+)?\.entry\s+(\w+)",
                                  data.decode("utf-8", "replace"), re.MULTILINE))
-    table, = struct.unpack_from("<Q", data, 0x28)
-    size, count = struct.unpack_from("<HH", data, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * size) for i in range(count)]
+    found = list(sections(data))
     names = []
-    for section in sections:
-        if section[1] != 2:  # SHT_SYMTAB
+    for _, kind, link, offset, length in found:
+        if kind != 2:  # SHT_SYMTAB
             continue
-        strings = sections[section[6]][4]
-        for at in range(section[4], section[4] + section[5], 24):
+        strings = found[link][3]
+        for at in range(offset, offset + length, 24):
             name, info, _, place = struct.unpack_from("<IBBH", data, at)
             if info == 0x12 and place != 0:  # global function, defined
                 start = strings + name
@@ -79,6 +113,8 @@ def contents(folder, tables, archs):
             yield f"{image.name}: {name} is a row of {family}/kernels.inc and missing"
         for name in sorted(set(has) - set(needs)):
             yield f"{image.name}: {name} is no row of {family}/kernels.inc for {arch}"
+        if archs[arch] & set(INSTRUCTIONS) and image.read_bytes()[:4] == b"\x7fELF":
+            yield from without_instructions(image, tables / family / "kernels.inc", shard)
 
 
 def dependencies(build, image):
@@ -137,6 +173,15 @@ def planted(folder):
                                 "int (*use)(void) = s;\nint other(void);\n")
     subprocess.run(["cc", "-c", "x.c", "-o", "f_1.sm_90a.bin"], cwd=folder, check=True)
     assert functions(folder / "f_1.sm_90a.bin") == ["c"]
+    # Two functions of one instruction each, in sections of their own: the second is a plain tile.
+    words = {"four": "0x08040075b4, 0x37ee0008108000", "plain": "0x08080075b4, 0x37f40008008000"}
+    (folder / "y.s").write_text("".join(
+        f".section .text.{name}, \"ax\"\n.quad {code}\n" for name, code in words.items()))
+    (tables / "g").mkdir()
+    (tables / "g" / "kernels.inc").write_text("TW_G(gather4, 0, four)\nTW_G(gather4, 0, plain)\n")
+    subprocess.run(["cc", "-c", "y.s", "-o", "y.o"], cwd=folder, check=True)
+    faults = list(without_instructions(folder / "y.o", tables / "g" / "kernels.inc", 0))
+    assert len(faults) == 1 and "plain has no UTMALDG.2D.GATHER4" in faults[0], faults
     common.expect(foreign(folder / "x.bin", "f", "x.bin: #deps 2\n    ../src/kernels/f/f.cu\n"
                           "    ../src/kernels/g/kernels.inc\n"),
                   "not rebuilt when f/kernels.inc", "g's kernels.inc")

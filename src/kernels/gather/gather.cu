@@ -3,6 +3,7 @@
 #include "kernels/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
 #include "kernels/gather/gather_plain.cuh"
+#include "kernels/parts/row_four.cuh"
 #include "kernels/parts/row_narrow.cuh"
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
@@ -56,4 +57,9 @@
           symbol(const __grid_constant__ tw::GatherArgs args) {                   \
             tw::rows_staged<tw::StagedGather>(args);                              \
           })
+#define TW_GATHER_FOUR(feature, shard, symbol)                                    \
+  TW_EMIT(                                                                        \
+      feature, shard,                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::FourArgs args) { tw::rows_four<false>(args); })
 #include "kernels/gather/kernels.inc"

@@ -11,6 +11,7 @@ namespace {
   TW_TABLE_ROW(gather, feature, shard, symbol, threads, variant)
 #define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
+#define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
 #define TW_GATHER_STAGED(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
 #define TW_GATHER_NARROW(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsNarrow)
 #define TW_GATHER_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsPlain)

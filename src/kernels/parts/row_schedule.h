@@ -51,31 +51,29 @@ TW_KERNEL_HD inline u64 packed_row_of(const RowsArgs& args, u64 first) {
   return args.group == 1 ? first : divide(static_cast<u32>(first), args.group_divider);
 }
 
-// Four rows an instruction. Coordinates are signed 32-bit numbers of rows; a gather's negative ones
-// fill zeros, a scatter's would fault, and the first row behind the table writes nothing.
-TW_KERNEL_HD inline i32 gather4_row(i64 row) {
-  return static_cast<i32>(row);
-}
-TW_KERNEL_HD inline i32 scatter4_row(i64 row, i64 rows) {
-  return static_cast<i32>(row < 0 ? rows : row);
-}
+// Four rows an instruction.
 
-/// Least rows and widths that hardware and its layouts of index registers take.
+/// What hardware and the layouts of its index registers ask for at least, and a box at most.
 inline constexpr u32 kFourRows = 4;
 inline constexpr i64 kFourMinRows = 8;
 inline constexpr i64 kFourMinBytes = 32;
 inline constexpr i64 kFourMaxBox = 256;  // elements
+inline constexpr u32 kFourUnit = 32;  // bytes: four rows of it keep the next four 128-byte aligned
 
-/// A stage of four-row boxes: `stage_pieces` index numbers from `first`, all of the column part
-/// `part`; groups of four behind one another, each row of a box part_bytes apart.
+/// A stage of four-row boxes: index numbers `first` to first + rows - 1, all of one part of the
+/// window; groups of four behind one another, the rows of a group part_bytes apart.
 struct FourStage {
-  u64 first;  // index number
-  u32 rows;   // real ones, stage_pieces at most
+  u64 first;
+  u32 rows;  // stage_pieces, a multiple of four, but for the last
   u32 part;
   u32 bytes;  // of a row that belong to the window
 };
 
-/// Stage `number` of a run of `count` rows; parts of one stage of rows follow one another.
+/// Stages of a run: the parts of as many rows as a stage holds follow one another. They are fewer
+/// than kDividerLimit where rows have parts.
+TW_KERNEL_HD inline u64 four_stages(const RowsArgs& args, i64 count) {
+  return (static_cast<u64>(count) + args.stage_pieces - 1) / args.stage_pieces * args.parts;
+}
 TW_KERNEL_HD inline FourStage four_stage(const RowsArgs& args, u64 number, i64 count) {
   const u64 tile = args.parts == 1 ? number : divide(static_cast<u32>(number), args.part_divider);
   const u32 part = static_cast<u32>(number - tile * args.parts);
@@ -84,8 +82,31 @@ TW_KERNEL_HD inline FourStage four_stage(const RowsArgs& args, u64 number, i64 c
   return {first, left < args.stage_pieces ? static_cast<u32>(left) : args.stage_pieces, part,
           part + 1 == args.parts ? args.last_bytes : args.part_bytes};
 }
-TW_KERNEL_HD inline u64 four_stages(const RowsArgs& args, i64 count) {
-  return (static_cast<u64>(count) + args.stage_pieces - 1) / args.stage_pieces * args.parts;
+TW_KERNEL_HD inline u32 four_groups(const FourStage& stage) {
+  return (stage.rows + kFourRows - 1) / kFourRows;
+}
+TW_KERNEL_HD inline u32 four_group_bytes(const RowsArgs& args) {
+  return args.part_bytes * kFourRows;
+}
+
+/// The rows of one instruction, as it takes them: signed 32-bit numbers. A gather's that name no
+/// row are negative, which fills zeros; a scatter's would fault then, and become the first row
+/// behind the table, which writes nothing.
+struct FourIndices {
+  i32 row[kFourRows];
+};
+
+/// Of group `group` of a stage; `named(i)` is the row that index number i names, or -1.
+template <class Named>
+TW_KERNEL_HD inline FourIndices four_indices(const RowsArgs& args, const FourStage& stage,
+                                             u32 group, bool scatter, Named named) {
+  FourIndices out;
+  for (u32 k = 0; k < kFourRows; ++k) {
+    const u32 slot = group * kFourRows + k;
+    const i64 row = slot < stage.rows ? named(stage.first + slot) : -1;
+    out.row[k] = static_cast<i32>(row < 0 && scatter ? args.table_rows : row);
+  }
+  return out;
 }
 
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arguments of the steps that both families have.
+// Arguments of the steps and methods that both families have.
 
 #include "kernels/parts/rows.h"
 
@@ -11,5 +11,17 @@ struct OutsideArgs {
   u64 counter;  // a 64-bit word, to which the number is added
 };
 static_assert(sizeof(OutsideArgs) == sizeof(RowsArgs) + 8, "the device sees the host's layout");
+
+/// Four rows an instruction: `map` is the table with boxes of one row, part_columns wide; `column`
+/// is the window's first. Both count the map's elements. rows.packed is column 0 of the packed
+/// operand.
+struct FourArgs {
+  RowsArgs rows;
+  i32 column;
+  i32 part_columns;
+  KernelMap map;
+};
+static_assert(sizeof(FourArgs) == 384, "the device sees the host's layout");
+static_assert(__builtin_offsetof(FourArgs, map) == 256, "as above");
 
 }  // namespace tw

@@ -87,6 +87,16 @@ void for_each_stage(const RowsArgs& args, Stage stage) {
           total - first < args.stage_pieces ? static_cast<u32>(total - first) : args.stage_pieces);
 }
 
+/// The packed side of a stage of four-row boxes: move(packed address, shared offset, bytes).
+template <class Move>
+void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
+  const u64 first = args.packed + s.first * static_cast<u64>(args.packed_pitch) +
+                    static_cast<u64>(s.part) * args.part_bytes;
+  if (args.dense) return move(first, 0u, s.rows * s.bytes);
+  for (u32 row = 0; row < s.rows; ++row)
+    move(first + row * static_cast<u64>(args.packed_pitch), row * args.part_bytes, s.bytes);
+}
+
 /// Counts the indices that name no row, for both families.
 inline void count_outside(const OutsideArgs& args) {
   const i64 indices = run_count(args.rows) * args.rows.group;

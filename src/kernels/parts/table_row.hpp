@@ -25,6 +25,8 @@ constexpr KernelRow table_row(Family family, FeatureMask feature, const char* sy
 
 /// The host body of a row: the function that its symbol names, and none for a device row.
 #define TW_HOST_BODY_tma(symbol) nullptr
+#define TW_HOST_BODY_gather4(symbol) nullptr
+#define TW_HOST_BODY_scatter4(symbol) nullptr
 #define TW_HOST_BODY_host(symbol) symbol
 #define TW_TABLE_ROW(family, feature_, shard, symbol, threads, variant)                         \
   table_row(Family::family, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \

@@ -102,6 +102,24 @@ void scatter_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+void scatter_four_host(HostEngine& engine, const void* arguments) {
+  const auto& four = *static_cast<const FourArgs*>(arguments);
+  const RowsArgs& args = four.rows;
+  const i64 count = run_count(args);
+  for (u64 number = 0; number < four_stages(args, count); ++number) {
+    const FourStage s = four_stage(args, number, count);
+    four_packed_rows(args, s, [&](u64 packed, u32 shared, u32 bytes) {
+      engine.load_bulk(packed, shared, bytes);
+    });
+    for (u32 group = 0; group < four_groups(s); ++group) {
+      const FourIndices four_rows = four_indices(
+          args, s, group, true, [&](u64 i) { return named_row(args, static_cast<i64>(i)); });
+      engine.store_scatter4(four.map, four.column + static_cast<i32>(s.part) * four.part_columns,
+                            four_rows.row, group * four_group_bytes(args));
+    }
+  }
+}
+
 void scatter_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {

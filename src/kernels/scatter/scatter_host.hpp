@@ -9,6 +9,8 @@ class HostEngine;
 
 /// Rows through shared memory by counted bulk copies.
 void scatter_bulk_host(HostEngine& engine, const void* arguments);
+/// Four rows at once through the tensor map, by the model of the copy engine; FourArgs.
+void scatter_four_host(HostEngine& engine, const void* arguments);
 /// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
 void scatter_staged_host(HostEngine& engine, const void* arguments);
 /// Row by row, these three: what differs on a GPU is how bytes get into registers.

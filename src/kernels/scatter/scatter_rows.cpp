@@ -11,6 +11,7 @@ namespace {
   TW_TABLE_ROW(scatter, feature, shard, symbol, threads, variant)
 #define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
+#define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
 #define TW_SCATTER_STAGED(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
 #define TW_SCATTER_NARROW(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsNarrow)
 #define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsPlain)
