@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "kernels/ptx/cache_policy.h"
+
 namespace tw {
 namespace {
-
-// Policies of the L2 as createpolicy makes them, for all of what is accessed.
-constexpr uint64_t kEvictNormal = 0x1000000000000000;
-constexpr uint64_t kEvictFirst = 0x12f0000000000000;
 
 bool is_ring(uint32_t method) {
   return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce ||
@@ -140,8 +138,8 @@ RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
                    static_cast<u32>(problem_.packed_element_bytes);
   args.index_bytes = static_cast<u32>(problem_.index_bytes);
   args.group = static_cast<u32>(problem_.desc.group);
-  args.read_policy = (problem_.desc.policies & 1) != 0 ? kEvictFirst : kEvictNormal;
-  args.write_policy = (problem_.desc.policies & 2) != 0 ? kEvictFirst : kEvictNormal;
+  args.read_policy = (problem_.desc.policies & 1) != 0 ? ptx::kEvictFirst : ptx::kEvictNormal;
+  args.write_policy = (problem_.desc.policies & 2) != 0 ? ptx::kEvictFirst : ptx::kEvictNormal;
   args.op = static_cast<u32>(problem_.desc.reduction);
   args.element = problem_.element;
   args.packed_element = problem_.packed_element;
