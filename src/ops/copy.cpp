@@ -14,8 +14,8 @@ constexpr uint64_t kAligned = static_cast<uint64_t>(kCopyAlignment);
 // Blocks of an SM, where max_sms bounds a kernel that otherwise has a block for each piece of work.
 constexpr uint32_t kBlocksOfSm = 8;
 constexpr uint32_t kStridedUnitsOfThread = 4;
-// Copies of fewer pieces than this have one a lane: more of them would leave SMs idle.
-constexpr uint64_t kFewPieces = uint64_t{1} << 16;
+// Smaller copies are cut finer: a lane's several pieces, or large tiles, would leave SMs idle.
+constexpr int64_t kSmallBytes = int64_t{1} << 20;
 
 uint32_t bit(uint32_t method) {
   return 1u << method;
@@ -93,46 +93,51 @@ uint32_t CopyPlan::reachable_methods() const {
   return reachable & ~bit(0);
 }
 
-// The row of the table, and the shared memory it runs with.
-Status CopyPlan::prepare_method(uint32_t method) {
-  uint32_t detail = 0;
-  uint32_t smem = 0;
+// What KernelRow::variant has above the method, and the shared memory of a block.
+CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
-      detail = box_args_.rank;
-      [[fallthrough]];
+      return {box_args_.rank, ring_.dynamic_smem_bytes()};
     case kCopyRows:
-      smem = ring_.dynamic_smem_bytes();
-      break;
+      return {0, ring_.dynamic_smem_bytes()};
     case kCopyPermute:
-      detail = permute_args_.element_bytes;
-      smem = permute_tables(permute_args_).total;
-      break;
-    case kCopyTranspose:
-      detail = transpose_args_.element_bytes;
-      break;
+      return {permute_args_.element_bytes, permute_tables(permute_args_).total};
+    case kCopyTranspose: {
+      const bool small = shape_.elements * shape_.element_bytes < kSmallBytes;
+      return {transpose_args_.element_bytes | (small ? 1u << 8 : 0), 0};
+    }
+    case kCopyTransposePlain:
+      return {plain_transpose_args_.element_bytes, 0};
     case kCopyInterleave:
-      detail = interleave_args_.element_bytes |
-               (interleave_args_.planes | (to_planes_ ? kToPlanes : 0)) << 8;
-      break;
+      return {interleave_args_.element_bytes | interleave_args_.planes << 8 |
+                  (to_planes_ ? kToPlanes << 8 : 0),
+              0};
     case kCopyPieces:
     case kCopyShift:
-      detail = piece_args(method, 0, 0).items < kFewPieces ? 1 : 4;
-      break;
+      return {shape_.elements * shape_.element_bytes < kSmallBytes ? 1u : 4u, 0};
     default:
-      break;
+      return {0, 0};
   }
+}
+
+Status CopyPlan::prepare_method(uint32_t method) {
+  RowChoice choice = row_choice(method);
   const KernelRow* row = find_row(*device(), Family::copy, [&](const KernelRow& r) {
-    const uint32_t serves = r.variant >> 8;
-    const bool any = (serves & ~(kToPlanes << 8)) == 0;  // a host row
-    return (r.variant & 0xff) == method &&
-           (serves == detail ||
-            (any && (method != kCopyInterleave || (serves != 0) == to_planes_)));
+    // A host row serves any element and any number of planes.
+    const uint32_t counts = r.feature != feature::host  ? ~0u
+                            : method == kCopyInterleave ? kToPlanes << 8
+                            : method == kCopyTranspose  ? 1u << 8
+                                                        : 0u;
+    return (r.variant & 0xff) == method && ((r.variant >> 8 ^ choice.detail) & counts) == 0;
   });
-  TW_TRY(prepare_row(*device(), Family::copy, row, smem, &kernels_[method]));
-  if (method == kCopyTranspose)
+  if (row != nullptr && (method == kCopyTranspose || method == kCopyTransposePlain)) {
+    CopyTransposeArgs& args = method == kCopyTranspose ? transpose_args_ : plain_transpose_args_;
     fill_transpose_tiles(static_cast<uint32_t>(row->tile[0]), static_cast<uint32_t>(row->tile[1]),
-                         &transpose_args_);
+                         &args);
+    if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile lies in shared memory
+      choice.smem = args.tile_a * args.tile_b * args.unit_elements * 16;
+  }
+  TW_TRY(prepare_row(*device(), Family::copy, row, choice.smem, &kernels_[method]));
   if (method != kCopyBoxes) return {};
   TensorMapDesc src, dst;
   describe_boxes(shape_, box_args_, &src, &dst);
@@ -177,8 +182,10 @@ LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) 
                 desc_.max_sms == 0 ? 0 : kBlocksOfSm);
 }
 
-LaunchConfig CopyPlan::transpose_config() const {
-  return config(kCopyTranspose, transpose_args_.tiles, 1, desc_.max_sms == 0 ? 0 : kBlocksOfSm);
+LaunchConfig CopyPlan::transpose_config(uint32_t method) const {
+  const uint64_t tiles =
+      method == kCopyTranspose ? transpose_args_.tiles : plain_transpose_args_.tiles;
+  return config(method, tiles, 1, desc_.max_sms == 0 ? 0 : kBlocksOfSm);
 }
 
 LaunchConfig CopyPlan::interleave_config() const {
@@ -247,7 +254,9 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
       return launch(permute_config(), args);
     }
     case kCopyTranspose:
-      return launch(transpose_config(), transpose_args_);
+      return launch(transpose_config(method), transpose_args_);
+    case kCopyTransposePlain:
+      return launch(transpose_config(method), plain_transpose_args_);
     case kCopyInterleave:
       return launch(interleave_config(), interleave_args_);
     case kCopyPieces:

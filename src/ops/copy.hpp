@@ -33,6 +33,11 @@ class CopyPlan final : public Plan {
   CopyPlan(std::shared_ptr<Device> device, const CopyDesc& desc, const CopyShape& shape)
       : Plan(std::move(device), Op::copy), desc_(desc), shape_(shape) {}
   Status prepare();
+  struct RowChoice {
+    uint32_t detail;  // KernelRow::variant above the method
+    uint32_t smem;
+  };
+  RowChoice row_choice(uint32_t method) const;
   Status prepare_method(uint32_t method);
   void find_methods();
   bool suits(uint32_t method, uint32_t src, uint32_t dst) const;
@@ -48,7 +53,7 @@ class CopyPlan final : public Plan {
   LaunchConfig permute_config() const;
   LaunchConfig row_config(const CopyRowArgs& args) const;
   LaunchConfig piece_config(uint32_t method, const CopyPieceArgs& args) const;
-  LaunchConfig transpose_config() const;
+  LaunchConfig transpose_config(uint32_t method) const;
   LaunchConfig interleave_config() const;
   LaunchConfig strided_config(const CopyStridedArgs& args) const;
   CopyPieceArgs piece_args(uint32_t method, uint64_t src, uint64_t dst) const;
@@ -65,6 +70,7 @@ class CopyPlan final : public Plan {
   CopyBoxArgs box_args_{};
   CopyPermuteArgs permute_args_{};
   CopyTransposeArgs transpose_args_{};
+  CopyTransposeArgs plain_transpose_args_{};
   CopyInterleaveArgs interleave_args_{};
   CopyStridedArgs strided_args_{};
   bool to_planes_ = false;

@@ -8,7 +8,7 @@ namespace tw {
 namespace {
 
 constexpr uint32_t kAligned = static_cast<uint32_t>(kCopyAlignment);
-// Shorter rows are too little for boxes or bulk copies of their own: pieces do better.
+// Shorter rows are too little for boxes or bulk copies of their own.
 constexpr int64_t kMinBulkRow = 512;
 // From here on a row is worth pieces of its own, whatever the order of the dimensions around.
 constexpr int64_t kMaxPermuteRow = 64;
@@ -16,9 +16,9 @@ constexpr int64_t kMaxPermuteRow = 64;
 constexpr int64_t kMinPieceRow = 32;
 
 // Best first, for a copy that several serve.
-constexpr uint32_t kOrder[] = {kCopyDriver,  kCopyInterleave, kCopyTranspose,
-                               kCopyPermute, kCopyBoxes,      kCopyRows,
-                               kCopyPieces,  kCopyShift,      kCopyStrided};
+constexpr uint32_t kOrder[] = {kCopyDriver,  kCopyInterleave, kCopyTranspose, kCopyTransposePlain,
+                               kCopyPermute, kCopyBoxes,      kCopyRows,      kCopyPieces,
+                               kCopyShift,   kCopyStrided};
 
 uint32_t bit(uint32_t method) {
   return 1u << method;
@@ -36,7 +36,8 @@ void CopyPlan::find_methods() {
                      desc_.dst_cache == CachePriority::normal && desc_.max_sms == 0;
   found(kCopyDriver, shape_.rank == 0 && plain, true);
   found(kCopyInterleave, fill_interleave(shape_, &interleave_args_, &to_planes_), true);
-  found(kCopyTranspose, fill_transpose(shape_, &transpose_args_), true);
+  found(kCopyTranspose, fill_transpose(shape_, false, &transpose_args_), true);
+  found(kCopyTransposePlain, fill_transpose(shape_, true, &plain_transpose_args_), true);
   if (fill_permute(shape_, &permute_args_)) {
     const uint64_t src = promised_address(desc_.src_alignment);
     const uint64_t dst = promised_address(desc_.dst_alignment);
@@ -47,7 +48,9 @@ void CopyPlan::find_methods() {
           shape_.row_bytes < kMaxPermuteRow);
   }
   const uint32_t warps = usable_sms(*device(), desc_.max_sms) * kCopyRingWarps;
-  const bool long_rows = shape_.row_bytes >= kMinBulkRow;
+  // Pieces on all SMs reach further than the copy engine does; a few SMs alone have more bytes in
+  // flight through the engine.
+  const bool long_rows = shape_.row_bytes >= kMinBulkRow && desc_.max_sms != 0;
   CopyRowArgs rows;
   CopyPieceArgs pieces;
   found(kCopyBoxes, fill_boxes(shape_, ring_, &box_args_), long_rows);
@@ -76,6 +79,8 @@ bool CopyPlan::suits(uint32_t method, uint32_t src, uint32_t dst) const {
       return src == dst;
     case kCopyPermute:
       return (src | dst) % permute_args_.element_bytes == 0;
+    case kCopyTransposePlain:
+      return (src | dst) % plain_transpose_args_.element_bytes == 0;
     default:
       return true;
   }

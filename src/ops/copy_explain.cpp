@@ -75,10 +75,14 @@ PlanInfo CopyPlan::info() const {
       info.stages = kPermuteStages;
       break;
     case kCopyTranspose:
-      take_config(transpose_config(), &info);
-      info.tile[0] = elements(transpose_args_.tile_b * 16);
-      info.tile[1] = elements(transpose_args_.tile_a * 16);
+    case kCopyTransposePlain: {
+      const CopyTransposeArgs& args =
+          method == kCopyTranspose ? transpose_args_ : plain_transpose_args_;
+      take_config(transpose_config(method), &info);
+      info.tile[0] = args.tile_b * args.unit_elements;
+      info.tile[1] = args.tile_a * args.unit_elements;
       break;
+    }
     case kCopyInterleave:
       take_config(interleave_config(), &info);
       info.tile[0] = interleave_args_.planes;
@@ -128,6 +132,10 @@ std::string CopyPlan::reason(uint32_t method) const {
                     "source by %u destination bytes\n",
                     transpose_args_.tile_a * 16, transpose_args_.tile_b * 16);
       return text;
+    case kCopyTransposePlain:
+      return "a transpose of which something is no multiple of 16 bytes: element by element "
+             "through "
+             "shared memory\n";
     case kCopyInterleave:
       std::snprintf(text, sizeof text, "%u planes are %s in registers, 16 bytes of each a thread\n",
                     interleave_args_.planes, to_planes_ ? "taken apart" : "interleaved");

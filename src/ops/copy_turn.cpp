@@ -10,8 +10,6 @@ namespace tw {
 namespace {
 
 constexpr int64_t kVector = 16;  // bytes
-// Tiles of b that are walked before the next of a.
-constexpr uint32_t kGroup = 8;
 
 // The dimension of that stride, or -1.
 int32_t find_dim(const CopyShape& shape, const int64_t* strides, int64_t stride) {
@@ -24,14 +22,14 @@ bool whole_vectors(int64_t bytes) {
   return bytes % kVector == 0;
 }
 
-// The dimensions besides two, whose strides must keep vectors aligned.
+// The dimensions besides two, whose strides must keep units aligned.
 template <class Args>
-bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, u32 most, int64_t* count,
-               Args* args) {
+bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, int64_t unit, u32 most,
+               int64_t* count, Args* args) {
   *count = 1;
   for (int32_t d = 0; d < shape.rank; ++d) {
     if (d == one || d == other) continue;
-    if (!whole_vectors(shape.src_stride[d]) || !whole_vectors(shape.dst_stride[d])) return false;
+    if (shape.src_stride[d] % unit != 0 || shape.dst_stride[d] % unit != 0) return false;
     if (args->rank == most || shape.extent[d] > INT32_MAX ||
         !checked_mul(*count, shape.extent[d], count))
       return false;
@@ -44,47 +42,48 @@ bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, u32 most, int
 
 }  // namespace
 
-bool fill_transpose(const CopyShape& shape, CopyTransposeArgs* args) {
+bool fill_transpose(const CopyShape& shape, bool plain, CopyTransposeArgs* args) {
   if (shape.empty) return false;
-  const int64_t unit = strided_unit(shape, kVector);
-  if (unit != shape.row_bytes || unit == kVector) return false;
-  const int32_t a = find_dim(shape, shape.src_stride, unit);
-  const int32_t b = find_dim(shape, shape.dst_stride, unit);
+  const int64_t element = plain ? shape.row_bytes : strided_unit(shape, kVector);
+  if (element != shape.row_bytes || element >= kVector || (element & (element - 1)) != 0)
+    return false;
+  const int32_t a = find_dim(shape, shape.src_stride, element);
+  const int32_t b = find_dim(shape, shape.dst_stride, element);
   if (a < 0 || b < 0 || a == b) return false;
-  const int64_t a_bytes = shape.extent[a] * unit;
-  const int64_t b_bytes = shape.extent[b] * unit;
-  if (!whole_vectors(a_bytes) || !whole_vectors(b_bytes)) return false;
-  if (!whole_vectors(shape.src_stride[b]) || !whole_vectors(shape.dst_stride[a])) return false;
-  if (std::min(a_bytes, b_bytes) < kMinTransposeVectors * kVector) return false;
+  const int64_t unit = plain ? element : kVector;
+  const int64_t a_bytes = shape.extent[a] * element;
+  const int64_t b_bytes = shape.extent[b] * element;
+  const int64_t least = plain ? kMinTransposeElements * element : kMinTransposeVectors * kVector;
+  if (std::min(a_bytes, b_bytes) < least || a_bytes % unit != 0 || b_bytes % unit != 0)
+    return false;
+  if (shape.src_stride[b] % unit != 0 || shape.dst_stride[a] % unit != 0) return false;
   if (std::max(shape.extent[a], shape.extent[b]) > INT32_MAX) return false;
   *args = CopyTransposeArgs{};
   int64_t planes = 0;
-  if (!fill_rest(shape, a, b, kTransposeRank, &planes, args)) return false;
+  if (!fill_rest(shape, a, b, unit, kTransposeRank, &planes, args)) return false;
   // So that tiles of any size are few enough.
-  int64_t vectors = planes;
-  if (!checked_mul(vectors, ceil_div(a_bytes, kVector), &vectors) ||
-      !checked_mul(vectors, ceil_div(b_bytes, kVector), &vectors) ||
-      vectors >= static_cast<int64_t>(kDividerLimit))
+  int64_t units = planes;
+  if (!checked_mul(units, a_bytes / unit, &units) || !checked_mul(units, b_bytes / unit, &units) ||
+      units >= static_cast<int64_t>(kDividerLimit) * (plain ? 256 : 1))
     return false;
   args->planes = static_cast<u32>(planes);
-  args->element_bytes = static_cast<u32>(unit);
+  args->element_bytes = static_cast<u32>(element);
+  args->unit_elements = static_cast<u32>(unit / element);
   args->src_pitch = shape.src_stride[b];
   args->dst_pitch = shape.dst_stride[a];
-  args->vectors_a = static_cast<u32>(a_bytes / kVector);
-  args->vectors_b = static_cast<u32>(b_bytes / kVector);
+  args->units_a = static_cast<u32>(a_bytes / unit);
+  args->units_b = static_cast<u32>(b_bytes / unit);
   return true;
 }
 
 void fill_transpose_tiles(uint32_t tile_a, uint32_t tile_b, CopyTransposeArgs* args) {
-  const auto tiles_a = static_cast<u32>(ceil_div(args->vectors_a, tile_a));
-  const auto tiles_b = static_cast<u32>(ceil_div(args->vectors_b, tile_b));
+  const auto tiles_a = static_cast<u32>(ceil_div(args->units_a, tile_a));
+  const auto tiles_b = static_cast<u32>(ceil_div(args->units_b, tile_b));
   args->tile_a = tile_a;
   args->tile_b = tile_b;
   args->tiles = u64{args->planes} * tiles_a * tiles_b;
-  args->tiles_b = tiles_b;
-  args->group = std::min(kGroup, tiles_b);
+  args->tiles_b = make_divider(tiles_b);
   args->plane_tiles = make_divider(tiles_a * tiles_b);
-  args->group_tiles = make_divider(tiles_a * args->group);
 }
 
 bool fill_interleave(const CopyShape& shape, CopyInterleaveArgs* args, bool* to_planes) {
@@ -103,7 +102,7 @@ bool fill_interleave(const CopyShape& shape, CopyInterleaveArgs* args, bool* to_
     if (!whole_vectors(bytes) || !whole_vectors(planar[p]) || bytes / kVector > INT32_MAX) continue;
     *args = CopyInterleaveArgs{};
     int64_t rows = 0;
-    if (!fill_rest(shape, p, n, kInterleaveRank, &rows, args)) continue;
+    if (!fill_rest(shape, p, n, kVector, kInterleaveRank, &rows, args)) continue;
     const int64_t row_warps = ceil_div(bytes / kVector, 32);
     if (!checked_mul(rows, row_warps, &rows) || rows >= static_cast<int64_t>(kDividerLimit))
       continue;

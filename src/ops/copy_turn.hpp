@@ -11,14 +11,16 @@
 
 namespace tw {
 
-/// Transposes: one dimension is contiguous in the source, another in the destination, both are
-/// whole numbers of 16-byte vectors and at least `kMinTransposeVectors` long, and every other
-/// stride is a multiple of 16 bytes. Fills all but the tiles, the addresses and the policies.
-bool fill_transpose(const CopyShape& shape, CopyTransposeArgs* args);
-/// The rest for tiles of tile_a x tile_b vectors.
+/// Transposes: one dimension is contiguous in the source, another in the destination. By vectors,
+/// both are whole numbers of 16-byte vectors, kMinTransposeVectors at least, and every other stride
+/// is a multiple of 16 bytes; `plain`, by elements, both have kMinTransposeElements at least. Fills
+/// all but the tiles, the addresses and the policies.
+bool fill_transpose(const CopyShape& shape, bool plain, CopyTransposeArgs* args);
+/// The rest for tiles of tile_a x tile_b units.
 void fill_transpose_tiles(uint32_t tile_a, uint32_t tile_b, CopyTransposeArgs* args);
 
 inline constexpr int64_t kMinTransposeVectors = 4;
+inline constexpr int64_t kMinTransposeElements = 32;
 
 /// Interleaving: two to four planes whose elements lie one after the other on the packed side. The
 /// planes are whole numbers of 16-byte vectors and every other stride is a multiple of 16 bytes.

@@ -27,6 +27,12 @@ struct Case {
   bool driver_peer = false;  // cuMemcpy2DAsync or cuMemcpy3DAsync does it too
 };
 
+// By kCopyBoxes and its neighbours.
+const char* const kMethodNames[] = {
+    "?",      "boxes",     "rows",       "strided", "permute",          "shift",
+    "pieces", "transpose", "interleave", "driver",  "transpose (plain)"};
+static_assert(sizeof kMethodNames / sizeof *kMethodNames == kCopyMethods);
+
 CopyDesc describe(const Case& c, const Options& options) {
   CopyDesc desc;
   desc.dtype = c.type;
@@ -39,6 +45,7 @@ CopyDesc describe(const Case& c, const Options& options) {
   desc.methods = options.methods;
   desc.stages = options.stages;
   desc.stage_bytes = options.stage_bytes;
+  desc.max_sms = options.max_sms;
   return desc;
 }
 
@@ -128,7 +135,7 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
                                          : bench.race(variants, options.repeats);
   Line line;
   line.name = c.name;
-  line.kernel = plan->info().kernel;
+  line.kernel = kMethodNames[copy.method_for_test(src, dst)];
   line.bytes = 2.0 * static_cast<double>(payload);
   line.us = us[0];
   line.copy_us = us[1];
@@ -273,6 +280,8 @@ std::vector<Case> strided_cases() {
     cases.push_back(permutation("transpose 16384^2 " + std::string(dtype_name(type)), type,
                                 {16384, 16384}, {1, 0}, target));
   cases.push_back(permutation("transpose 4097x4099 bf16", DType::BF16, {4097, 4099}, {1, 0}, 0));
+  cases.push_back(
+      Case{"transpose 4097x4099 bf16 pitched", DType::BF16, {{4099, 1, 4104}, {4097, 4104, 1}}});
   const std::vector<int64_t> cube = {256, 1024, 1024};
   cases.push_back(permutation("permute 102 bf16", DType::BF16, cube, {1, 0, 2}, 0.90));
   cases.push_back(permutation("permute 021 bf16", DType::BF16, cube, {0, 2, 1}, 0.80));
@@ -291,6 +300,8 @@ std::vector<Case> strided_cases() {
       permutation("NCHW to NHWC 3 bf16", DType::BF16, {256, 3, 512 * 512}, {0, 2, 1}, 0.70));
   cases.push_back(
       permutation("NHWC to NCHW 3 bf16", DType::BF16, {256, 512 * 512, 3}, {0, 2, 1}, 0.70));
+  cases.push_back(
+      permutation("NCHW to NHWC 12 bf16", DType::BF16, {64, 12, 512 * 512}, {0, 2, 1}, 0));
   cases.push_back(permutation("six dimensions of 16 bf16 reversed", DType::BF16,
                               {16, 16, 16, 16, 16, 64}, {5, 4, 3, 2, 1, 0}, 0));
   return cases;

@@ -305,6 +305,8 @@ Options parse_options(int argc, char** argv) {
       options.stages = number();
     else if (name == "--stage_bytes")
       options.stage_bytes = number();
+    else if (name == "--max_sms")
+      options.max_sms = number();
     else
       require(false, ("argument " + argument).c_str());
   }

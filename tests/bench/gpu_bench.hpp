@@ -88,6 +88,7 @@ struct Options {
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
   bool sweep = false;
+  uint32_t max_sms = 0;
 };
 Options parse_options(int argc, char** argv);
 inline bool wanted(const Options& options, const std::string& name) {

@@ -79,14 +79,41 @@ TEST_CASE("copy: transposes in registers, tiles cut on either side") {
       CHECK(method_of(bench, c) == kCopyTranspose);
       check_case(bench, c);
     }
-  // Not at addresses that cut vectors, nor with an edge that does.
-  CopyCase c = transpose(bench.random, DType::BF16, 64, 64, 1);
-  c.src_offset += 2;
-  CHECK(method_of(bench, c) == kCopyPermute);
-  check_case(bench, c);
-  c = transpose(bench.random, DType::BF16, 68, 64, 1);
-  CHECK(method_of(bench, c) == kCopyPermute);
-  check_case(bench, c);
+}
+
+TEST_CASE("copy: transposes of any extent, pitch and address") {
+  CopyBench bench(16);
+  if (!bench.device) return;
+  for (const DType type : kNarrow)
+    for (int done = 0; done < 40; ++done) {
+      const int64_t bytes = dtype_bytes(type);
+      const int64_t a = pick(bench.random, 32, pick(bench.random, 0, 1) ? 70 : 200);
+      const int64_t room = static_cast<int64_t>(kArena - 8192) / (a + 4) / bytes;
+      const int64_t planes = pick(bench.random, 1, 3);
+      const int64_t b = std::min(pick(bench.random, 32, 200), room / planes - 8);
+      if (b < 32) continue;
+      CopyCase c;
+      c.desc.dtype = type;
+      c.desc.rank = 3;
+      const int64_t src_pitch = a + pick(bench.random, 0, 3);
+      const int64_t dst_pitch = b + pick(bench.random, 0, 3);
+      const int64_t shape[] = {planes, a, b};
+      const int64_t src[] = {b * src_pitch, 1, src_pitch};
+      const int64_t dst[] = {a * dst_pitch, dst_pitch, 1};
+      for (int d = 0; d < 3; ++d) {
+        c.desc.shape[d] = shape[d];
+        c.desc.src_stride[d] = src[d];
+        c.desc.dst_stride[d] = dst[d];
+      }
+      c.src_offset = 128 + bytes * pick(bench.random, 0, 16 / bytes);
+      c.dst_offset = 256 + bytes * pick(bench.random, 0, 16 / bytes);
+      c.desc.methods = ~(1u << kCopyTranspose);
+      INFO(describe(c));
+      CHECK(method_of(bench, c) == kCopyTransposePlain);
+      check_case(bench, c);
+      c.desc.methods = ~0u;
+      check_case(bench, c);
+    }
 }
 
 TEST_CASE("copy: planes are interleaved and taken apart in registers") {

@@ -33,6 +33,20 @@
           symbol(const __grid_constant__ tw::CopyTransposeArgs args) {                       \
             tw::copy_transpose<bytes, lanes_a, warps_a, cells_a, cells_b>(args);             \
           })
+#define TW_COPY_TRANSPOSE_SMALL(feature, shard, symbol, bytes)                 \
+  TW_EMIT(                                                                     \
+      feature, shard,                                                          \
+      extern "C" __global__ void __launch_bounds__(tw::kSmallTransposeThreads) \
+          symbol(const __grid_constant__ tw::CopyTransposeArgs args) {         \
+            tw::copy_transpose_small<bytes>(args);                             \
+          })
+#define TW_COPY_TRANSPOSE_PLAIN(feature, shard, symbol, bytes)            \
+  TW_EMIT(                                                                \
+      feature, shard,                                                     \
+      extern "C" __global__ void __launch_bounds__(tw::kTransposeThreads) \
+          symbol(const __grid_constant__ tw::CopyTransposeArgs args) {    \
+            tw::copy_transpose_plain<bytes>(args);                        \
+          })
 #define TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, to_planes) \
   TW_EMIT(                                                                       \
       feature, shard,                                                            \

@@ -11,7 +11,7 @@
 namespace tw {
 
 /// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 to 15: for kCopyBoxes the maps' rank, for
-/// kCopyPermute, kCopyTranspose and kCopyInterleave the bytes of an element, for kCopyPieces and
+/// kCopyPermute, the transposes and kCopyInterleave the bytes of an element, for kCopyPieces and
 /// kCopyShift the pieces that a lane keeps in flight. Bits 16 and up: for kCopyInterleave the
 /// planes, with kToPlanes added where they are the destination's.
 enum : u32 {
@@ -24,7 +24,8 @@ enum : u32 {
   kCopyTranspose = 7,
   kCopyInterleave = 8,
   kCopyDriver = 9,  // no kernel: the device's own copy
-  kCopyMethods = 10
+  kCopyTransposePlain = 10,
+  kCopyMethods = 11
 };
 inline constexpr u32 kToPlanes = 0x80;
 

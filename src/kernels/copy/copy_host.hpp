@@ -16,8 +16,10 @@ void copy_permute_host(HostEngine& engine, const void* arguments);
 /// do.
 void copy_pieces_host(HostEngine& engine, const void* arguments);
 void copy_shift_host(HostEngine& engine, const void* arguments);
-/// CopyTransposeArgs: tile by tile.
+/// CopyTransposeArgs: tile by tile, in units of vectors (two of them) or of elements.
 void copy_transpose_host(HostEngine& engine, const void* arguments);
+void copy_transpose_small_host(HostEngine& engine, const void* arguments);
+void copy_transpose_plain_host(HostEngine& engine, const void* arguments);
 /// CopyInterleaveArgs: a warp's groups after the other's; from planes, and to planes.
 void copy_interleave_host(HostEngine& engine, const void* arguments);
 void copy_deinterleave_host(HostEngine& engine, const void* arguments);

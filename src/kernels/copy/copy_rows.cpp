@@ -29,6 +29,16 @@ constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
       table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
                 kTransposeThreads, kCopyTranspose | (bytes) << 8),                                \
       (lanes_a) * (warps_a) * (cells_a), kTransposeThreads / ((lanes_a) * (warps_a)) * (cells_b)),
+#define TW_COPY_TRANSPOSE_SMALL(feature_, shard, symbol, bytes)                                   \
+  with_tile(                                                                                      \
+      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+                kSmallTransposeThreads, kCopyTranspose | (bytes) << 8 | 1 << 16),                 \
+      8, 4),
+#define TW_COPY_TRANSPOSE_PLAIN(feature_, shard, symbol, bytes)                                   \
+  with_tile(                                                                                      \
+      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+                kTransposeThreads, kCopyTransposePlain | (bytes) << 8),                           \
+      transpose_edge(bytes), transpose_edge(bytes)),
 #define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes) \
   TW_TABLE_ROW(copy, feature, shard, symbol, kInterleaveThreads,  \
                kCopyInterleave | (bytes) << 8 | (planes) << 16)

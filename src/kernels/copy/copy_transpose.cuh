@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Transposes in registers: a thread loads a square of elements, a 16-byte vector long on either
-// side, turns it round and stores it.
+// Transposes by tiles.
 //
-// Four-byte elements and wider change places by naming registers alone; halves and bytes take one
-// and two byte permutations a word. Lanes lie side by side along both dimensions, so that every
-// access of a warp covers whole sectors of both tensors.
+// Where everything is aligned to 16 bytes, a thread loads a square of elements, a vector long on
+// either side, and turns it round in registers: four-byte elements and wider change places by the
+// naming of registers alone, halves take one byte permutation a word and bytes three. The turned
+// vectors go through shared memory, so that a warp stores runs of 256 bytes. Small tensors are
+// stored as they are, by blocks of one warp.
+//
+// Elsewhere a tile goes through shared memory element by element.
 
 #include "kernels/copy/transpose.h"
 #include "kernels/ptx/global.cuh"
@@ -54,108 +57,152 @@ struct Cell {
   }
 };
 
-template <int kElement, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
-struct Transposer {
+/// A block's share of a tile: kCellsA x kCellsB cells a thread, lanes and warps side by side along
+/// both dimensions.
+template <int kElement, int kThreads, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
+struct CellTile {
   static constexpr u32 kSide = 16 / kElement;
   static constexpr u32 kLanesB = 32 / kLanesA;
-  static constexpr u32 kWarpsB = kTransposeThreads / 32 / kWarpsA;
   static constexpr u32 kStepA = kLanesA * kWarpsA;
-  static constexpr u32 kStepB = kLanesB * kWarpsB;
+  static constexpr u32 kStepB = kLanesB * (kThreads / 32 / kWarpsA);
   static constexpr u32 kTileA = kStepA * kCellsA;
   static constexpr u32 kTileB = kStepB * kCellsB;
+  static constexpr u32 kCells = kCellsA * kCellsB;
 
-  __device__ __forceinline__ static void tile(const CopyTransposeArgs& args, u32 number) {
+  const CopyTransposeArgs& args;
+  TransposePlace at;
+  u32 a;  // of the thread's first cell within the tile
+  u32 b;
+  Cell<kElement> cell[kCells];
+
+  __device__ __forceinline__ CellTile(const CopyTransposeArgs& arguments, u32 number)
+      : args(arguments), at(transpose_place(arguments, number, kTileA, kTileB)) {
     const u32 lane = threadIdx.x % 32;
     const u32 warp = threadIdx.x / 32;
-    const TransposePlace at = transpose_place(args, number, kTileA, kTileB);
-    const u32 a = at.a + warp % kWarpsA * kLanesA + lane % kLanesA;
-    const u32 b = at.b + warp / kWarpsA * kLanesB + lane / kLanesA;
-    Cell<kElement> cell[kCellsA * kCellsB];
+    a = warp % kWarpsA * kLanesA + lane % kLanesA;
+    b = warp / kWarpsA * kLanesB + lane / kLanesA;
+  }
+
+  __device__ __forceinline__ u32 cell_a(u32 i) const { return a + i % kCellsA * kStepA; }
+  __device__ __forceinline__ u32 cell_b(u32 i) const { return b + i / kCellsA * kStepB; }
+  __device__ __forceinline__ bool inside(u32 va, u32 vb) const {
+    return at.a + va < args.units_a && at.b + vb < args.units_b;
+  }
+
+  __device__ __forceinline__ void load() {
 #pragma unroll
-    for (u32 i = 0; i < kCellsA * kCellsB; ++i) {
-      const u32 va = a + i % kCellsA * kStepA;
-      const u32 vb = b + i / kCellsA * kStepB;
-      if (va >= args.vectors_a || vb >= args.vectors_b) continue;
-      u64 from = at.src + va * 16ull +
-                 static_cast<u64>(static_cast<i64>(vb) * static_cast<i64>(kSide) * args.src_pitch);
+    for (u32 i = 0; i < kCells; ++i) {
+      if (!inside(cell_a(i), cell_b(i))) continue;
+      const i64 row = static_cast<i64>(at.b + cell_b(i)) * static_cast<i64>(kSide);
+      u64 from = at.src + (at.a + cell_a(i)) * 16ull + static_cast<u64>(row * args.src_pitch);
 #pragma unroll
       for (u32 r = 0; r < kSide; ++r) {
         cell[i].set(static_cast<int>(r), ptx::load_unit_hint<16>(from, args.src_policy));
         from += static_cast<u64>(args.src_pitch);
       }
     }
+  }
+
+  // Element line `line` of the tile, vector vb of it.
+  __device__ __forceinline__ void store(u32 line, u32 vb, const uint4& value) const {
+    const i64 row = static_cast<i64>(at.a) * static_cast<i64>(kSide) + line;
+    ptx::store_unit_hint<16>(at.dst + (at.b + vb) * 16ull + static_cast<u64>(row * args.dst_pitch),
+                             value, args.dst_policy);
+  }
+
+  __device__ __forceinline__ void store_cells() const {
 #pragma unroll
-    for (u32 i = 0; i < kCellsA * kCellsB; ++i) {
-      const u32 va = a + i % kCellsA * kStepA;
-      const u32 vb = b + i / kCellsA * kStepB;
-      if (va >= args.vectors_a || vb >= args.vectors_b) continue;
-      u64 to = at.dst + vb * 16ull +
-               static_cast<u64>(static_cast<i64>(va) * static_cast<i64>(kSide) * args.dst_pitch);
+    for (u32 i = 0; i < kCells; ++i)
+      if (inside(cell_a(i), cell_b(i)))
 #pragma unroll
-      for (u32 c = 0; c < kSide; ++c) {
-        ptx::store_unit_hint<16>(to, cell[i].column(static_cast<int>(c)), args.dst_policy);
-        to += static_cast<u64>(args.dst_pitch);
-      }
+        for (u32 c = 0; c < kSide; ++c)
+          store(cell_a(i) * kSide + c, cell_b(i), cell[i].column(static_cast<int>(c)));
+  }
+
+  // Vector vb of a line in shared memory: lanes that write neighbours along a, and lanes that read
+  // neighbours along b, both meet eight different 16-byte columns.
+  __device__ __forceinline__ static u32 place(u32 shared, u32 line, u32 vb) {
+    return shared + (line * kTileB + (vb ^ (line / kSide & 7))) * 16;
+  }
+
+  __device__ __forceinline__ void stage(u32 shared) const {
+#pragma unroll
+    for (u32 i = 0; i < kCells; ++i)
+#pragma unroll
+      for (u32 c = 0; c < kSide; ++c)
+        ptx::shared_store<16>(place(shared, cell_a(i) * kSide + c, cell_b(i)),
+                              cell[i].column(static_cast<int>(c)));
+  }
+
+  __device__ __forceinline__ void store_staged(u32 shared) const {
+#pragma unroll 8
+    for (u32 v = threadIdx.x; v < kTileA * kSide * kTileB; v += kThreads) {
+      const u32 line = v / kTileB;
+      const u32 vb = v % kTileB;
+      if (inside(line / kSide, vb)) store(line, vb, ptx::shared_load<16>(place(shared, line, vb)));
     }
   }
 };
 
 template <int kElement, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
 __device__ __forceinline__ void copy_transpose(const CopyTransposeArgs& args) {
-  for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x)
-    Transposer<kElement, kLanesA, kWarpsA, kCellsA, kCellsB>::tile(args, number);
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const u32 stage = ptx::shared_address(shared);
+  for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x) {
+    CellTile<kElement, kTransposeThreads, kLanesA, kWarpsA, kCellsA, kCellsB> tile(args, number);
+    tile.load();
+    __syncthreads();  // nobody reads the tile before any more
+    tile.stage(stage);
+    __syncthreads();
+    tile.store_staged(stage);
+  }
 }
 
-/// The same with the turned vectors going through shared memory, so that a warp stores longer runs.
-template <int kElement, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
-__device__ __forceinline__ void copy_transpose_staged(const CopyTransposeArgs& args) {
-  using T = Transposer<kElement, kLanesA, kWarpsA, kCellsA, kCellsB>;
-  extern __shared__ __align__(1024) unsigned char shared[];
-  const u32 base = ptx::shared_address(shared);
-  const u32 lane = threadIdx.x % 32;
-  const u32 warp = threadIdx.x / 32;
-  constexpr u32 kSide = T::kSide;
+template <int kElement>
+__device__ __forceinline__ void copy_transpose_small(const CopyTransposeArgs& args) {
   for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x) {
-    const TransposePlace at = transpose_place(args, number, T::kTileA, T::kTileB);
-    const u32 a = warp % kWarpsA * kLanesA + lane % kLanesA;
-    const u32 b = warp / kWarpsA * T::kLanesB + lane / kLanesA;
-    Cell<kElement> cell[kCellsA * kCellsB];
+    CellTile<kElement, kSmallTransposeThreads, 8, 1, 1, 1> tile(args, number);
+    tile.load();
+    tile.store_cells();
+  }
+}
+
+/// Any addresses, pitches and extents: units are elements.
+template <int kElement>
+__device__ __forceinline__ void copy_transpose_plain(const CopyTransposeArgs& args) {
+  constexpr u32 kEdge = transpose_edge(kElement);
+  constexpr u32 kPitch = transpose_pitch(kElement);
+  constexpr u32 kLines = kTransposeThreads / kEdge;  // at once
+  constexpr u32 kEach = kEdge / kLines;
+  __shared__ __align__(128) unsigned char shared[kEdge * kPitch];
+  const u32 base = ptx::shared_address(shared);
+  const u32 inner = threadIdx.x % kEdge;
+  const u32 outer = threadIdx.x / kEdge;
+  for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x) {
+    const TransposePlace at = transpose_place(args, number, kEdge, kEdge);
+    const u64 from = at.src + static_cast<u64>(at.a + inner) * kElement;
+    ptx::Unit<kElement> value[kEach];
 #pragma unroll
-    for (u32 i = 0; i < kCellsA * kCellsB; ++i) {
-      const u32 va = at.a + a + i % kCellsA * T::kStepA;
-      const u32 vb = at.b + b + i / kCellsA * T::kStepB;
-      if (va >= args.vectors_a || vb >= args.vectors_b) continue;
-      u64 from = at.src + va * 16ull +
-                 static_cast<u64>(static_cast<i64>(vb) * static_cast<i64>(kSide) * args.src_pitch);
-#pragma unroll
-      for (u32 r = 0; r < kSide; ++r) {
-        cell[i].set(static_cast<int>(r), ptx::load_unit_hint<16>(from, args.src_policy));
-        from += static_cast<u64>(args.src_pitch);
-      }
+    for (u32 k = 0; k < kEach; ++k) {
+      const u32 b = at.b + outer + k * kLines;
+      if (at.a + inner < args.units_a && b < args.units_b)
+        value[k] = ptx::load_unit_cached_hint<kElement>(
+            from + static_cast<u64>(static_cast<i64>(b) * args.src_pitch), args.src_policy);
     }
-    __syncthreads();  // of the tile before
+    __syncthreads();  // nobody reads the tile before any more
 #pragma unroll
-    for (u32 i = 0; i < kCellsA * kCellsB; ++i) {
-      const u32 va = a + i % kCellsA * T::kStepA;
-      const u32 vb = b + i / kCellsA * T::kStepB;
-#pragma unroll
-      for (u32 c = 0; c < kSide; ++c)
-        ptx::shared_store<16>(base + ((va * kSide + c) * T::kTileB + (vb ^ (va & 7))) * 16,
-                              cell[i].column(static_cast<int>(c)));
-    }
+    for (u32 k = 0; k < kEach; ++k)
+      ptx::shared_store<kElement>(base + (outer + k * kLines) * kPitch + inner * kElement,
+                                  value[k]);
     __syncthreads();
-    constexpr u32 kVectors = T::kTileA * kSide * T::kTileB;
-#pragma unroll 8
-    for (u32 v = threadIdx.x; v < kVectors; v += kTransposeThreads) {
-      const u32 row = v / T::kTileB;
-      const u32 vb = v % T::kTileB;
-      if (at.a + row / kSide >= args.vectors_a || at.b + vb >= args.vectors_b) continue;
-      const uint4 value =
-          ptx::shared_load<16>(base + (row * T::kTileB + (vb ^ (row / kSide & 7))) * 16);
-      ptx::store_unit<16>(
-          at.dst + (at.b + vb) * 16ull +
-              static_cast<u64>(static_cast<i64>(at.a * kSide + row) * args.dst_pitch),
-          value);
+    const u64 to = at.dst + static_cast<u64>(at.b + inner) * kElement;
+#pragma unroll
+    for (u32 k = 0; k < kEach; ++k) {
+      const u32 line = outer + k * kLines;
+      if (at.b + inner < args.units_b && at.a + line < args.units_a)
+        ptx::store_unit_hint<kElement>(
+            to + static_cast<u64>(static_cast<i64>(at.a + line) * args.dst_pitch),
+            ptx::shared_load<kElement>(base + inner * kPitch + line * kElement), args.dst_policy);
     }
   }
 }

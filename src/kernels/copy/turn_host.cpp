@@ -30,6 +30,21 @@ Words4 realigned(const CopyPieceArgs& args, const CopyPiece& p) {
   return shift_bytes(low, high, static_cast<u32>(p.from) & 15);
 }
 
+void transpose(const CopyTransposeArgs& args) {
+  const u32 element = args.element_bytes;
+  const i64 side = args.unit_elements;
+  for (u64 tile = 0; tile < args.tiles; ++tile) {
+    const TransposePlace at =
+        transpose_place(args, static_cast<u32>(tile), args.tile_a, args.tile_b);
+    const u32 a_end = at.a + args.tile_a < args.units_a ? at.a + args.tile_a : args.units_a;
+    const u32 b_end = at.b + args.tile_b < args.units_b ? at.b + args.tile_b : args.units_b;
+    for (i64 a = at.a * side; a < a_end * side; ++a)
+      for (i64 b = at.b * side; b < b_end * side; ++b)
+        std::memcpy(global(at.dst + static_cast<u64>(a * args.dst_pitch + b * element)),
+                    global(at.src + static_cast<u64>(b * args.src_pitch + a * element)), element);
+  }
+}
+
 void interleave(const CopyInterleaveArgs& args, bool to_planes) {
   const u32 element = args.element_bytes;
   const u32 side = 16 / element;
@@ -70,19 +85,15 @@ void copy_shift_host(HostEngine&, const void* arguments) {
 }
 
 void copy_transpose_host(HostEngine&, const void* arguments) {
-  const auto& args = *static_cast<const CopyTransposeArgs*>(arguments);
-  const u32 element = args.element_bytes;
-  const u32 side = 16 / element;
-  for (u64 tile = 0; tile < args.tiles; ++tile) {
-    const TransposePlace at =
-        transpose_place(args, static_cast<u32>(tile), args.tile_a, args.tile_b);
-    const u32 a_end = (at.a + args.tile_a < args.vectors_a ? at.a + args.tile_a : args.vectors_a);
-    const u32 b_end = (at.b + args.tile_b < args.vectors_b ? at.b + args.tile_b : args.vectors_b);
-    for (i64 a = i64{at.a} * side; a < i64{a_end} * side; ++a)
-      for (i64 b = i64{at.b} * side; b < i64{b_end} * side; ++b)
-        std::memcpy(global(at.dst + static_cast<u64>(a * args.dst_pitch + b * element)),
-                    global(at.src + static_cast<u64>(b * args.src_pitch + a * element)), element);
-  }
+  transpose(*static_cast<const CopyTransposeArgs*>(arguments));
+}
+
+void copy_transpose_small_host(HostEngine&, const void* arguments) {
+  transpose(*static_cast<const CopyTransposeArgs*>(arguments));
+}
+
+void copy_transpose_plain_host(HostEngine&, const void* arguments) {
+  transpose(*static_cast<const CopyTransposeArgs*>(arguments));
 }
 
 void copy_interleave_host(HostEngine&, const void* arguments) {
