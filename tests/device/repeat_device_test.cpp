@@ -94,20 +94,31 @@ std::unique_ptr<Plan> rows_plan(const Lab& lab, Op op, RowsDesc desc, uint32_t m
 TEST_CASE("copy: a thousand runs by each method") {
   Lab lab;
   if (!lab.open()) return;
-  CopyDesc transpose;
-  transpose.dtype = DType::BF16;
-  transpose.rank = 2;
-  transpose.shape[0] = 1031;
-  transpose.shape[1] = 1504;
-  transpose.src_stride[0] = 1;
-  transpose.src_stride[1] = 1031;
-  transpose.dst_stride[0] = 1504;
-  transpose.dst_stride[1] = 1;
+  // [a][b] of a packed destination from [b][a] of a packed source.
+  const auto turned = [](int64_t a, int64_t b) {
+    CopyDesc desc;
+    desc.dtype = DType::BF16;
+    desc.rank = 2;
+    desc.shape[0] = a;
+    desc.shape[1] = desc.dst_stride[0] = b;
+    desc.src_stride[0] = desc.dst_stride[1] = 1;
+    desc.src_stride[1] = a;
+    return desc;
+  };
+  CopyDesc bounded = turned(1032, 1504);
+  bounded.max_sms = 3;  // tiles go round
   const std::pair<uint32_t, CopyDesc> cases[] = {{kCopyBoxes, matrix(4097, 4112, 4128)},
                                                  {kCopyBoxes, matrix(272, 304, 272)},
                                                  {kCopyRows, matrix(4097, 4112, 4128)},
+                                                 {kCopyPieces, matrix(4097, 4112, 4128)},
                                                  {kCopyShift, matrix(4097, 4101, 4115)},
-                                                 {kCopyPermute, transpose}};
+                                                 {kCopyTranspose, turned(1032, 1504)},
+                                                 {kCopyTranspose, bounded},
+                                                 {kCopyTranspose, turned(120, 240)},
+                                                 {kCopyTransposePlain, turned(1031, 1501)},
+                                                 {kCopyInterleave, turned(3, 800000)},
+                                                 {kCopyInterleave, turned(800000, 3)},
+                                                 {kCopyPermute, turned(1031, 1504)}};
   for (const auto& [method, desc] : cases) {
     const auto plan = copy_plan(lab, desc, method);
     const auto plain = copy_plan(lab, desc, kCopyStrided);

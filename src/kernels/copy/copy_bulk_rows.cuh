@@ -36,7 +36,7 @@ struct RowMover {
     for (u32 slot = lane; slot < args.stage_chunks; slot += 32) bytes += chunk(item, slot).bytes;
     bytes = __reduce_add_sync(0xffffffffu, bytes);
     if (lane == 0) ptx::mbarrier_arrive_expect(barrier, bytes);
-    __syncwarp();
+    ptx::sync_warp();
     for (u32 slot = lane; slot < args.stage_chunks; slot += 32) {
       const Chunk c = chunk(item, slot);
       if (c.bytes)

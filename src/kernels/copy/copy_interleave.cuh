@@ -87,7 +87,7 @@ struct Interleaver {
         v[k] = ptx::load_unit_hint<16>(from + k * 512, args.src_policy);
 #pragma unroll
     for (u32 k = 0; k < kPlanes; ++k) ptx::shared_store<16>(place(k * 32 + lane), v[k]);
-    __syncwarp();
+    ptx::sync_warp();
     PlaneGroup<kElement, kPlanes> packed;
 #pragma unroll
     for (u32 k = 0; k < kPlanes; ++k)
@@ -115,7 +115,7 @@ struct Interleaver {
 #pragma unroll
     for (u32 k = 0; k < kPlanes; ++k)
       ptx::shared_store<16>(place(lane * kPlanes + k), packed.vector(static_cast<int>(k)));
-    __syncwarp();
+    ptx::sync_warp();
     const u64 to = at.dst + (static_cast<u64>(at.group) * kPlanes + lane) * 16;
 #pragma unroll
     for (u32 k = 0; k < kPlanes; ++k)
@@ -139,7 +139,7 @@ __device__ __forceinline__ void copy_interleave(const CopyInterleaveArgs& args) 
       mover.to_planes(at);
     else
       mover.from_planes(at);
-    __syncwarp();  // the stage is read before the next turn writes it
+    ptx::sync_warp();  // the stage is read before the next turn writes it
   }
 }
 

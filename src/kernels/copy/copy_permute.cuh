@@ -182,7 +182,7 @@ struct PermuteBlock {
   template <int kElement>
   __device__ __forceinline__ void run() const {
     fill_tables();
-    __syncthreads();
+    ptx::sync_block();
     const u64 step = gridDim.x;
     u64 number = blockIdx.x;
     const u32 first = shared + at.stages;
@@ -194,7 +194,7 @@ struct PermuteBlock {
     for (; number < args.tiles; number += step) {
       ptx::async_copy_wait<kPermuteStages - 2>();
       // Everybody's loads of this tile have landed, and nobody reads the stage before it any more.
-      __syncthreads();
+      ptx::sync_block();
       load_any(number + (kPermuteStages - 1) * step, loading);
       loading = loading == last ? first : loading + args.stage_bytes;
       const PermuteTile tile = permute_tile(args, number);

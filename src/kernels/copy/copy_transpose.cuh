@@ -151,9 +151,9 @@ __device__ __forceinline__ void copy_transpose(const CopyTransposeArgs& args) {
   for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x) {
     CellTile<kElement, kTransposeThreads, kLanesA, kWarpsA, kCellsA, kCellsB> tile(args, number);
     tile.load();
-    __syncthreads();  // nobody reads the tile before any more
+    ptx::sync_block();  // nobody reads the tile before any more
     tile.stage(stage);
-    __syncthreads();
+    ptx::sync_block();
     tile.store_staged(stage);
   }
 }
@@ -189,12 +189,12 @@ __device__ __forceinline__ void copy_transpose_plain(const CopyTransposeArgs& ar
         value[k] = ptx::load_unit_cached_hint<kElement>(
             from + static_cast<u64>(static_cast<i64>(b) * args.src_pitch), args.src_policy);
     }
-    __syncthreads();  // nobody reads the tile before any more
+    ptx::sync_block();  // nobody reads the tile before any more
 #pragma unroll
     for (u32 k = 0; k < kEach; ++k)
       ptx::shared_store<kElement>(base + (outer + k * kLines) * kPitch + inner * kElement,
                                   value[k]);
-    __syncthreads();
+    ptx::sync_block();
     const u64 to = at.dst + static_cast<u64>(at.b + inner) * kElement;
 #pragma unroll
     for (u32 k = 0; k < kEach; ++k) {

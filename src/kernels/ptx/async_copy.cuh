@@ -40,7 +40,9 @@ __device__ __forceinline__ void async_copy_commit() {
 /// Waits until all but the thread's last kPending groups have landed.
 template <int kPending>
 __device__ __forceinline__ void async_copy_wait() {
+  delay_here();
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+  delay_here();
 }
 
 }  // namespace tw::ptx

@@ -61,6 +61,19 @@ __device__ __forceinline__ void cluster_wait() {
   delay_here();
 }
 
+/// All threads of the block, and of a converged warp, with their accesses to shared memory.
+__device__ __forceinline__ void sync_block() {
+  delay_here();
+  __syncthreads();
+  delay_here();
+}
+
+__device__ __forceinline__ void sync_warp() {
+  delay_here();
+  __syncwarp();
+  delay_here();
+}
+
 /// Barrier `id` (1 to 15; 0 is __syncthreads) among `threads` threads of the block.
 __device__ __forceinline__ void named_barrier(u32 id, u32 threads) {
   delay_here();
