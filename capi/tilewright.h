@@ -1780,7 +1780,7 @@ enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, 
 typedef struct tw_plan_info {
   uint32_t struct_size;        /**< set by the caller */
   tw_op op;                    /**< the operation */
-  const char *kernel;          /**< symbol of the kernel; lives for ever */
+  const char *kernel;          /**< its symbol, or the driver's function; lives for ever */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
   uint32_t cluster[3];         /**< blocks */
@@ -2042,7 +2042,7 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
 
 /** Plans a copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent or alignment cannot work.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or cache priority cannot work.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
