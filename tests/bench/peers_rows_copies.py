@@ -150,7 +150,9 @@ def copies():
              ("NCHW to NHWC 64 bf16", (32, 64, 224 * 224), (0, 2, 1)),
              ("NHWC to NCHW 64 bf16", (32, 224 * 224, 64), (0, 2, 1)),
              ("NCHW to NHWC 3 bf16", (256, 3, 512 * 512), (0, 2, 1)),
-             ("NHWC to NCHW 3 bf16", (256, 512 * 512, 3), (0, 2, 1))]
+             ("NHWC to NCHW 3 bf16", (256, 512 * 512, 3), (0, 2, 1)),
+             ("NCHW to NHWC 12 bf16", (64, 12, 512 * 512), (0, 2, 1)),
+             ("transpose 4097x4099 bf16", (4097, 4099), (1, 0))]
     for name, shape, order in cases:
         a = torch.empty(shape, device="cuda", dtype=torch.bfloat16).normal_()
         view = a.permute(order)
@@ -167,6 +169,12 @@ def copies():
         a = torch.empty(count, pitch, device="cuda", dtype=torch.uint8).random_()
         b = torch.empty(count, pitch + 256, device="cuda", dtype=torch.uint8)
         report(f"pitched {width} B rows", "copy_", 2 * count * width,
+               lambda: b[:, :width].copy_(a[:, :width]))
+        del a, b
+    for width, count, src_pitch, dst_pitch in ((4097, 65536, 4352, 4608), (100, 1 << 21, 112, 128)):
+        a = torch.empty(count, src_pitch, device="cuda", dtype=torch.uint8).random_()
+        b = torch.empty(count, dst_pitch, device="cuda", dtype=torch.uint8)
+        report(f"rows of {width} B, aligned pitches", "copy_", 2 * count * width,
                lambda: b[:, :width].copy_(a[:, :width]))
         del a, b
 
