@@ -199,8 +199,10 @@ LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
 }
 
 CopyPieceArgs CopyPlan::piece_args(uint32_t method, uint64_t src, uint64_t dst) const {
-  CopyPieceArgs args;
-  fill_pieces(shape_, method == kCopyShift, static_cast<uint32_t>(dst % kAligned), &args);
+  CopyPieceArgs args = method == kCopyShift ? shift_args_ : piece_args_;
+  const auto misalignment = static_cast<uint32_t>(dst % kAligned);
+  if (misalignment != piece_misalignment_)
+    fill_pieces(shape_, method == kCopyShift, misalignment, &args);
   const uint64_t base = src - static_cast<uint64_t>(shape_.src_offset);
   args.src_low = base + static_cast<uint64_t>(shape_.src_range.low);
   args.src_high = base + static_cast<uint64_t>(shape_.src_range.high);

@@ -68,6 +68,9 @@ class CopyPlan final : public Plan {
   PreparedKernel kernels_[kCopyMethods];
   // Everything but addresses; those with widths in them for the promised alignment.
   CopyBoxArgs box_args_{};
+  CopyPieceArgs piece_args_{};
+  CopyPieceArgs shift_args_{};
+  uint32_t piece_misalignment_ = 0;  // of the destination, that these two are for
   CopyPermuteArgs permute_args_{};
   CopyTransposeArgs transpose_args_{};
   CopyTransposeArgs plain_transpose_args_{};

@@ -52,12 +52,19 @@ void CopyPlan::find_methods() {
   // flight through the engine.
   const bool long_rows = shape_.row_bytes >= kMinBulkRow && desc_.max_sms != 0;
   CopyRowArgs rows;
-  CopyPieceArgs pieces;
   found(kCopyBoxes, fill_boxes(shape_, ring_, &box_args_), long_rows);
   found(kCopyRows, fill_rows(shape_, ring_, 0, warps, &rows), long_rows);
   const bool worth_pieces = shape_.row_bytes >= kMinPieceRow;
-  found(kCopyPieces, fill_pieces(shape_, false, kAligned - 1, &pieces), worth_pieces);
-  found(kCopyShift, fill_pieces(shape_, true, kAligned - 1, &pieces), worth_pieces);
+  const uint32_t most = kAligned - 1;  // the misalignment that makes the most of them
+  const bool pieces = fill_pieces(shape_, false, most, &piece_args_);
+  const bool shift = fill_pieces(shape_, true, most, &shift_args_);
+  found(kCopyPieces, pieces, worth_pieces);
+  found(kCopyShift, shift, worth_pieces);
+  piece_misalignment_ = static_cast<uint32_t>(
+      (promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset)) %
+      kAligned);
+  if (pieces) fill_pieces(shape_, false, piece_misalignment_, &piece_args_);
+  if (shift) fill_pieces(shape_, true, piece_misalignment_, &shift_args_);
   found(kCopyStrided, true, true);
   fill_strided(shape_,
                std::min(alignment_of(promised_address(desc_.src_alignment) +
