@@ -126,8 +126,11 @@ def run(options):
                 **os.environ, "TW_TEST_DEVICE": "cuda", "TW_MUTANT_IMAGE": str(out / mutant["image"]),
                 "TW_MUTANT_ROWS": ",".join(listed["rows"])})
             wrong = re.search("WRONG: (.*)", done.stdout)
-            result = "wrong" if wrong else "right" if done.returncode == 0 else f"exit {done.returncode}"
-            detail = wrong.group(1)[:100] if wrong else ""
+            fault = re.search(r"logged: (.*)", done.stdout)
+            result = "wrong" if wrong else {0: "right", 1: "faults"}.get(done.returncode, f"exit {done.returncode}")
+            detail = (wrong or fault).group(1)[:100] if wrong or fault else ""
+            if done.returncode == 77:
+                sys.exit("there is no GPU")
         except subprocess.TimeoutExpired:
             result, detail = "hangs", ""
         fine = (result == "right") == (mutant["kind"] == "none")
