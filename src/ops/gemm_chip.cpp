@@ -24,6 +24,7 @@ Status ask_for_clusters(Device& device) {
   const u32 shared =
       gemm_shared(gemm_tile(*row, dtype_bytes(row->dtypes[0]), dtype_bytes(row->dtypes[1]))).total;
   TW_TRY(prepare_row(device, Family::gemm, row, shared, &kernel));
+  // The largest last: who sees it sees all.
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
     LaunchConfig config;
     config.grid[0] = config.cluster[0] = size;

@@ -140,10 +140,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// until somebody with a kernel in hand has asked the driver. SMs come in groups that a cluster
   /// cannot straddle, so that the number is not a quotient.
   int32_t clusters_at_once(uint32_t size) const {
-    return clusters_at_once_[size].load(std::memory_order_relaxed);
+    return clusters_at_once_[size].load(std::memory_order_acquire);
   }
   void set_clusters_at_once(uint32_t size, int32_t clusters) {
-    clusters_at_once_[size].store(clusters, std::memory_order_relaxed);
+    clusters_at_once_[size].store(clusters, std::memory_order_release);
   }
 
   /// OK while the device can be used: not closed, not lost, not in a forked child. Each entry
