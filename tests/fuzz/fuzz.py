@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a fuzzer for a while: fuzz.py FUZZER FOUND CORPUS. Inputs that it finds go to the folder FOUND,
+those that fail to FOUND/failed-...; TW_FUZZ_SECONDS is how long (20)."""
+import os
+import pathlib
+import subprocess
+import sys
+
+fuzzer, found, corpus = sys.argv[1:]
+pathlib.Path(found).mkdir(parents=True, exist_ok=True)
+seconds = os.environ.get("TW_FUZZ_SECONDS", "20")
+sys.exit(subprocess.run([fuzzer, found, corpus, f"-max_total_time={seconds}", "-timeout=10",
+                         "-rss_limit_mb=4096", f"-artifact_prefix={found}/failed-",
+                         "-print_final_stats=1"]).returncode)

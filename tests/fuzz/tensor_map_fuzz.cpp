@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any description of a tensor map, and any 128 bytes: checked, mended, encoded, decoded, explained
+// and drawn without a fault; what is accepted survives encoding and decoding, what is refused says
+// why, and what is proposed in its place is accepted.
+#include <cstdlib>
+
+#include "edits.hpp"
+#include "tilewright.h"
+
+using namespace tw::fuzz;
+
+namespace {
+
+void require(bool good) {
+  if (!good) std::abort();
+}
+
+tw_device* host() {
+  static tw_device* device = [] {
+    tw_device* opened = nullptr;
+    require(tw_device_create(TW_DEVICE_HOST, 0, &opened) == TW_OK);
+    return opened;
+  }();
+  return device;
+}
+
+constexpr tw_arch kArchs[] = {TW_ARCH_SM_90, TW_ARCH_SM_100, TW_ARCH_SM_103, TW_ARCH_SM_120};
+
+tw_tensor_map_desc blank() {
+  tw_tensor_map_desc desc;
+  require(tw_tensor_map_desc_init(&desc) == TW_OK);
+  return desc;
+}
+
+void use(const tw_tensor_map* map) {
+  char text[4096];
+  size_t length = 0;
+  (void)tw_tensor_map_explain(map, text, sizeof text, &length);
+  (void)tw_tensor_map_draw(map, text, sizeof text, &length);
+  tw_layout* layout = nullptr;
+  if (tw_tensor_map_coordinates(map, &layout) == TW_OK) tw_layout_destroy(layout);
+}
+
+void describe(Bytes* in) {
+  const tw_arch arch = kArchs[in->byte() % 4];
+  tw_tensor_map_desc desc = blank();
+  desc.global_address = 4096;
+  desc.global_dim[0] = desc.global_dim[1] = 64;
+  desc.global_strides[0] = 128;
+  desc.box_dim[0] = desc.box_dim[1] = 8;
+  edit(in, &desc, 12);
+  int32_t count = -1;
+  const tw_status checked = tw_tensor_map_check(&desc, arch, nullptr, 0, &count);
+  require(checked != TW_ERROR_INTERNAL);
+  if (checked == TW_ERROR_RULE) {
+    require(count > 0 && tw_last_error()[0] != '\0');
+    tw_tensor_map_desc proposed = blank();
+    if (tw_tensor_map_propose(&desc, arch, &proposed) == TW_OK)
+      require(tw_tensor_map_check(&proposed, arch, nullptr, 0, nullptr) == TW_OK);
+  }
+  unsigned char bytes[128], again[128];
+  const tw_status encoded = tw_tensor_map_encode(&desc, arch, bytes);
+  require((encoded == TW_OK) <= (checked == TW_OK));
+  if (encoded == TW_OK) {
+    tw_tensor_map_desc back = blank();
+    // What the library writes it can read, and it is the same map.
+    if (tw_tensor_map_decode(bytes, &back) == TW_OK &&
+        tw_tensor_map_encode(&back, arch, again) == TW_OK)
+      require(std::memcmp(bytes, again, sizeof bytes) == 0);
+  }
+  tw_tensor_map* map = nullptr;
+  if (tw_tensor_map_create(host(), &desc, &map) == TW_OK) {
+    use(map);
+    (void)tw_tensor_map_rebind(map, static_cast<uint64_t>(in->number()));
+    (void)tw_tensor_map_resize(map, in->byte() % 6 - 1, static_cast<uint64_t>(in->number()));
+  }
+  tw_tensor_map_destroy(map);
+}
+
+void decode(Bytes* in) {
+  unsigned char bytes[128] = {}, again[128];
+  std::memcpy(bytes, in->rest(), in->rest_size() < 128 ? in->rest_size() : 128);
+  tw_tensor_map_desc desc = blank();
+  if (tw_tensor_map_decode(bytes, &desc) == TW_OK &&
+      tw_tensor_map_encode(&desc, TW_ARCH_SM_90, again) == TW_OK) {
+    tw_tensor_map_desc back = blank();
+    require(tw_tensor_map_decode(again, &back) == TW_OK);
+  }
+}
+
+void tile(Bytes* in) {
+  tw_tile_desc desc;
+  require(tw_tile_desc_init(&desc) == TW_OK);
+  desc.global_address = 4096;
+  desc.rank = 2;
+  desc.shape[0] = desc.shape[1] = desc.stride[0] = 256;
+  desc.stride[1] = 1;
+  desc.tile[0] = desc.tile[1] = 64;
+  edit(in, &desc, 12);
+  tw_tensor_map* map = nullptr;
+  if (tw_tensor_map_create_tile(host(), &desc, nullptr, &map) != TW_OK) {
+    require(map == nullptr && tw_last_error()[0] != '\0');
+    return;
+  }
+  use(map);
+  int32_t boxes = 0, coord[5];
+  uint64_t offset = 0;
+  int64_t start[8];
+  for (int64_t& number : start) number = in->number();
+  require(tw_tensor_map_boxes(map, &boxes) == TW_OK && boxes > 0);
+  (void)tw_tensor_map_box(map, start, in->byte() % boxes, coord, &offset);
+  tw_tensor_map_destroy(map);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Bytes in(data, size);
+  switch (in.byte() % 4) {
+    case 0:
+      decode(&in);
+      break;
+    case 1:
+      tile(&in);
+      break;
+    default:
+      describe(&in);
+  }
+  return 0;
+}
