@@ -15,10 +15,75 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+ROW = re.compile(r'^TW_STATUS\((\w+), (\d+), "(.*)"\)', re.MULTILINE)
+RULE = re.compile(r'^TW_RULE\((\w+), "(\w+)", (\w+), (\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.MULTILINE)
+
+
+def returned(header):
+    """status: the functions whose comments name it as a result."""
+    found = {}
+    for comment, name in re.findall(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s[^;(]*?(tw_\w+)\(",
+                                    header.read_text(), re.DOTALL):
+        for status in re.findall(r"@retval\s+(TW_ERROR_\w+)", comment):
+            found.setdefault(status, []).append(name)
+    return found
+
+
+def catalogue(root):
+    """The page of errors, from the tables that the library itself is built from."""
+    by = returned(root / "capi" / "tilewright.h")
+    lines = ["# Errors {#errors}", "",
+             "tw_last_error() says what was wrong in one case; this is what each status means, and who "
+             "says so of it. Any function that takes a handle may also answer that its device is lost "
+             "or closed, or was opened before a fork, and any that allocates that memory is exhausted.",
+             "", "| Status | Number | Meaning | Named by |", "|---|---|---|---|"]
+    for name, number, text in ROW.findall((root / "src" / "base" / "status.inc").read_text()):
+        status = "TW_" + name
+        who = ", ".join(f"{f}()" for f in by.get(status, [])[:6])
+        more = len(by.get(status, [])) - 6
+        lines.append(f"| {status} | {number} | {text} | {who}{f' and {more} more' if more > 0 else ''} |")
+    lines += ["", "## Rules of tensor maps", "",
+              "@ref TW_ERROR_RULE comes with the id of the broken rule in tw_error_info::rule; the "
+              "message has the numbers in the places of {got}, {limit} and {i}.", "",
+              "| Rule | Field | Maps | Message |", "|---|---|---|---|"]
+    for rule, field, kinds, _, text in RULE.findall((root / "src" / "tensor_map" / "rules.inc").read_text()):
+        sentence = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace("|", "\\|")
+        lines.append(f"| `{rule}` | {field} | {kinds} | {sentence} |")
+    return "\n".join(lines) + "\n"
+
+
+def catalogue_faults(page, root):
+    """Rows of the tables that are not on the page."""
+    for table, macro in (("base/status.inc", "TW_STATUS"), ("tensor_map/rules.inc", "TW_RULE")):
+        for name in re.findall(rf"^{macro}\((\w+)", (root / "src" / table).read_text(), re.MULTILINE):
+            if not re.search(rf"^\| (TW_{name}|`{name}`) \|", page, re.MULTILINE):
+                yield f"the page of errors lacks {name} of {table}"
+
+
+def unbuilt_examples(root):
+    """Code on the pages that no test builds: they show files, which meson.build or run.sh name."""
+    built = "".join((root / path).read_text() for path in
+                    ("examples/c/guide/meson.build", "examples/run.sh", "tests/consumer/consume.py"))
+    for page in ("mainpage.md", "languages.md"):
+        text = (HERE / page).read_text()
+        for shown in re.findall(r"^@include (\S+)", text, re.MULTILINE):
+            name = pathlib.PurePath(shown)
+            if not (root / "examples" / shown).exists():
+                yield f"{page}: there is no examples/{shown}"
+            elif name.stem not in built and name.parent.as_posix().split("/")[0] not in ("rust", "go"):
+                yield f"{page}: no test builds examples/{shown}"
+        for fence in re.findall(r"^```(\w*)$", text, re.MULTILINE):
+            if fence and fence != "sh":
+                yield f"{page}: code in {fence} that no test builds: show a file of examples/"
+
+
 def doxygen(tool, root, output, version, undocumented, inputs=None):
     """Exit status and warnings of a run."""
     text = (HERE / "Doxyfile.in").read_text()
-    for name, value in (("VERSION", version), ("OUTPUT", output), ("ROOT", root),
+    errors = pathlib.Path(output) / "errors.md"
+    pathlib.Path(output).mkdir(parents=True, exist_ok=True)
+    errors.write_text(catalogue(root))
+    for name, value in (("VERSION", version), ("OUTPUT", output), ("ROOT", root), ("ERRORS", errors),
                         ("UNDOCUMENTED", "YES" if undocumented else "NO")):
         text = text.replace(f"@{name}@", str(value))
     if inputs:
@@ -50,6 +115,10 @@ def self_test(tool, root, version):
         status, report = doxygen(tool, root, folder / "out", version, True, [header])
         assert status != 0 and "'b'" in report.replace('"', "'"), report
         assert list(silent_functions(header)) == ["tw_f: its comment has no @threadsafety"]
+    page = catalogue(root)
+    assert not list(catalogue_faults(page, root))
+    short = "\n".join(line for line in page.split("\n") if "TW_ERROR_RULE |" not in line)
+    assert [*catalogue_faults(short, root)] == ["the page of errors lacks ERROR_RULE of base/status.inc"]
 
 
 def main():
@@ -58,7 +127,8 @@ def main():
     if rest:
         self_test(tool, root, version)
     header = root / "capi" / "tilewright.h"
-    faults = list(silent_functions(header))
+    faults = [*silent_functions(header), *catalogue_faults(catalogue(root), root),
+              *unbuilt_examples(root)]
     with tempfile.TemporaryDirectory() as name:
         status, report = doxygen(tool, root, name, version, True, [header])
     if status:

@@ -315,16 +315,29 @@ def _make_structs():
 def _load():
     beside = pathlib.Path(__file__).resolve().parent / "libtilewright.so"
     path = os.environ.get("TILEWRIGHT_LIBRARY") or (str(beside) if beside.exists() else None)
-    library = ctypes.CDLL(path or ctypes.util.find_library("tilewright") or "libtilewright.so")
-    for result, name, kinds in re.findall(r"(\S+):(tw_\w+)\((\S*)\)", _FUNCTIONS):
-        function = getattr(library, name)
+    return ctypes.CDLL(path or ctypes.util.find_library("tilewright") or "libtilewright.so")
+
+
+class _Functions:
+    """The library's functions with their types, each looked up when it is first wanted: an older
+    library lacks some of those that are known here, and is none the worse for the others."""
+
+    def __init__(self, library):
+        self._library = library
+        self._known = {name: (result, kinds) for result, name, kinds in
+                       re.findall(r"(\S+):(tw_\w+)\((\S*)\)", _FUNCTIONS)}
+
+    def __getattr__(self, name):
+        result, kinds = self._known[name]
+        function = getattr(self._library, name)
         function.restype = _type(result)
         function.argtypes = [_type(kind) for kind in kinds.split(",") if kind]
-    return library
+        setattr(self, name, function)
+        return function
 
 
 _make_structs()
-lib = _load()
+lib = _Functions(_load())
 
 
 def struct(name, **fields):

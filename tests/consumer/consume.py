@@ -140,6 +140,9 @@ def python(prefix, folder):
                  env={**os.environ, "TILEWRIGHT_LIBRARY": str(library)})
     if "\nOK" not in report:
         sys.exit("the tests were not run")
+    if "NumPy None" not in report:
+        run(interpreter, "-B", EXAMPLES / "python" / "gemm.py",
+            env={**os.environ, "TILEWRIGHT_LIBRARY": str(library)})
 
 
 def pkgconfig_cpp(prefix, folder):

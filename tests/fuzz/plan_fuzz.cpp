@@ -38,7 +38,8 @@ World& world() {
   return *kept;
 }
 
-void look_at(tw_status status, const tw_plan* plan) {
+void look_at(tw_status status, tw_plan* const* made) {
+  const tw_plan* plan = *made;
   require(status != TW_ERROR_INTERNAL);
   require((status == TW_OK) == (plan != nullptr));
   if (!plan) {
@@ -78,7 +79,7 @@ void copy(Bytes* in) {
   }
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
-  look_at(tw_copy_plan(world().device, &desc, &plan), plan);
+  look_at(tw_copy_plan(world().device, &desc, &plan), &plan);
   if (plan && small(desc.shape, 8, 8) && small(desc.src_stride, 8, 512) &&
       small(desc.dst_stride, 8, 512)) {
     tw_copy_args args;
@@ -98,7 +99,7 @@ void prefetch(Bytes* in) {
   desc.columns = 1 + in->byte();
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
-  look_at(tw_prefetch_plan(world().device, &desc, &plan), plan);
+  look_at(tw_prefetch_plan(world().device, &desc, &plan), &plan);
   tw_plan_destroy(plan);
 }
 
@@ -111,7 +112,7 @@ void rows(Bytes* in, bool scatter) {
   desc.count = 1 + in->byte() % 16;
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
-  look_at((scatter ? tw_scatter_plan : tw_gather_plan)(world().device, &desc, &plan), plan);
+  look_at((scatter ? tw_scatter_plan : tw_gather_plan)(world().device, &desc, &plan), &plan);
   const int64_t numbers[] = {desc.table_rows, desc.columns, desc.count, desc.column};
   const int64_t pitches[] = {desc.table_pitch, desc.packed_pitch};
   // Only what the first version knew has bounds here; anything newer is planned and not run.
@@ -144,7 +145,7 @@ void gemm(Bytes* in) {
   desc.d_order = in->byte() % 2;
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
-  look_at(tw_gemm_plan(world().device, &desc, &plan), plan);
+  look_at(tw_gemm_plan(world().device, &desc, &plan), &plan);
   const int64_t numbers[] = {desc.m, desc.n, desc.k, desc.lda, desc.ldb, desc.ldc, desc.ldd};
   if (plan && small(numbers, 7, 64)) {
     tw_gemm_args args;
