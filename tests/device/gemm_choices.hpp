@@ -37,7 +37,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
       take(choice);
       continue;
     }
-    for (choice.split = 2; choice.split <= kGemmMostSplit; ++choice.split) take(choice);
+    for (choice.split = 2; choice.split <= kMaxCluster; ++choice.split) take(choice);
   }
   return choices;
 }
