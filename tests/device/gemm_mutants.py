@@ -4,6 +4,7 @@
 
     gemm_mutants.py build NVCC OUT [--delays]   one image a mutant, in OUT (no GPU needed)
     gemm_mutants.py run OUT PROGRAM             PROGRAM is gemm_mutant_runner; needs a GPU
+    gemm_mutants.py list                        what build would remove, and the rows
 
 `build` copies the kernels, removes one statement from the copy and compiles a few rows of each
 schedule; image 0 is unchanged. `run` lets the runner multiply with each image: the unchanged one
@@ -71,18 +72,35 @@ def write_table(kernels, rows):
     (kernels / "gemm" / "kernels.inc").write_text("\n".join(lines) + "\n")
 
 
+def find_mutants(kernels, kinds):
+    mutants = [{"kind": "none", "file": "", "line": 0, "text": ""}]
+    for kind, names in kinds:
+        for file in sources(kernels):
+            text = (kernels / file).read_text()
+            for begin, end in statements(text, names):
+                mutants.append({"kind": kind, "file": file, "line": text.count("\n", 0, begin) + 1,
+                                "text": " ".join(text[begin:end].split()), "span": [begin, end]})
+    return mutants
+
+
+def show(_):
+    """Fails where there is nothing to remove or nothing to show it with: the names have changed."""
+    kernels = ROOT / "src" / "kernels"
+    mutants = find_mutants(kernels, [("needed", NEEDED), ("also", ALSO)])[1:]
+    rows = few_rows(table_rows(kernels))
+    for mutant in mutants:
+        print(f"{mutant['kind']:6} {mutant['file']}:{mutant['line']}: {mutant['text']}")
+    print(*(row[2] for row in rows))
+    texts = " ".join(m["text"] for m in mutants if m["kind"] == "needed")
+    sys.exit(0 if rows and all(name in texts for name in NEEDED) else 1)
+
+
 def build(options):
     out = pathlib.Path(options.out).resolve()
     out.mkdir(parents=True, exist_ok=True)
     original = ROOT / "src" / "kernels"
     rows = few_rows(table_rows(original))
-    mutants = [{"kind": "none", "file": "", "line": 0, "text": ""}]
-    for kind, names in (("needed", NEEDED), ("also", [] if options.needed else ALSO)):
-        for file in sources(original):
-            text = (original / file).read_text()
-            for begin, end in statements(text, names):
-                mutants.append({"kind": kind, "file": file, "line": text.count("\n", 0, begin) + 1,
-                                "text": " ".join(text[begin:end].split()), "span": [begin, end]})
+    mutants = find_mutants(original, [("needed", NEEDED), ("also", [] if options.needed else ALSO)])
     for number, mutant in enumerate(mutants):
         compile_mutant(options, out, original, rows, number, mutant)
     (out / "mutants.json").write_text(json.dumps({"rows": [row[2] for row in rows], "mutants": mutants}, indent=1))
@@ -153,8 +171,9 @@ def main():
     parts = commands.add_parser("run")
     parts.add_argument("out")
     parts.add_argument("program")
+    commands.add_parser("list")
     options = parser.parse_args()
-    build(options) if options.command == "build" else run(options)
+    {"build": build, "run": run, "list": show}[options.command](options)
 
 
 if __name__ == "__main__":
