@@ -8,14 +8,16 @@
 #                 asan   g++, AddressSanitizer and UndefinedBehaviorSanitizer, host device
 #                 clang  clang++, warnings are errors, host device
 #                 tsan   g++, ThreadSanitizer, host device: the tests with threads, and what they need
-# Environment:    TW_CONFIGS    which of them ("main asan clang tsan")
+#                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: the fuzzers,
+#                        TW_FUZZ_SECONDS (20) each
+# Environment:    TW_CONFIGS    which of them ("main asan clang tsan fuzz")
 #                 TW_BUILD_DIR  where to build (build/ of the repository)
 set -euo pipefail
 exec </dev/null
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TW_BUILD_DIR:-$root/build}
-configs=${TW_CONFIGS:-main asan clang tsan}
+configs=${TW_CONFIGS:-main asan clang tsan fuzz}
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 passed=0 failed=0 skipped=0
@@ -115,6 +117,20 @@ run() {
   count "$dir" "$name"
 }
 
+# $clang_c and $clang_cpp, or a skip.
+find_clang() {
+  local clang cache=''
+  clang=$(command -v clang || command -v clang-14 || true)
+  if [ -z "$clang" ]; then
+    say "$config: there is no clang, this configuration is not run"
+    skipped=$((skipped + 1))
+    return 1
+  fi
+  # Meson puts ccache before compilers that it finds by itself, not before named ones.
+  if have ccache; then cache='ccache '; fi
+  clang_c=$cache$clang clang_cpp=$cache${clang/clang/clang++}
+}
+
 # --- All ------------------------------------------------------------------------------------
 
 install_missing
@@ -138,16 +154,20 @@ for config in $configs; do
         -Dcpp_args=-fno-sanitize-recover=all
       ;;
     clang)
-      clang=$(command -v clang || command -v clang-14 || true)
-      if [ -z "$clang" ]; then
-        say 'clang: not found, this configuration is not run'
-        skipped=$((skipped + 1))
-        continue
+      if find_clang; then
+        CC=$clang_c CXX=$clang_cpp run clang -Dwerror=true -Dcuda=disabled -Dexamples=false
       fi
-      # Meson puts ccache before compilers that it finds by itself, not before named ones.
-      if have ccache; then cache='ccache '; else cache=''; fi
-      CC=$cache$clang CXX=$cache${clang/clang/clang++} \
-        run clang -Dwerror=true -Dcuda=disabled -Dexamples=false
+      ;;
+    fuzz)
+      for name in layout_parse layout_algebra tensor_map plan image; do
+        targets+=("tests/fuzz/fuzz_$name") tests+=("fuzz_$name")
+      done
+      if find_clang; then
+        CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized -Db_lundef=false \
+          -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
+          -Dcpp_args=-fno-sanitize-recover=all
+      fi
+      targets=() tests=()
       ;;
     tsan)
       # Of the tests those that have threads, and what they need of the library.
@@ -163,7 +183,7 @@ for config in $configs; do
       targets=() tests=()
       ;;
     *)
-      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang, tsan"
+      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang, tsan, fuzz"
       exit 1
       ;;
   esac
