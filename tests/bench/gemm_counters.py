@@ -13,8 +13,7 @@ import sys
 
 METRICS = {
     "us": "gpu__time_duration.sum",
-    "tensor %": "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "tensor inst %": "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active",
+    "tensor %": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "dram %": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "GB read": "dram__bytes_read.sum",
     "GB written": "dram__bytes_write.sum",
@@ -33,10 +32,10 @@ def profile(program):
                "--replay-mode", "kernel", "-k", KERNELS, "--metrics", ",".join(METRICS.values()), *program]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
-    shapes = [line for line in lines if "x" in line.split(" ")[-1] or line[:1].isupper()]
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
         sys.exit(done.stdout[-2000:] + done.stderr[-2000:])
+    shapes = [line for line in lines[:start] if not line.startswith("==")]
     kernels = {}
     for row in csv.DictReader(lines[start:]):
         kernel = kernels.setdefault(int(row["ID"]), {"name": row["Kernel Name"]})
@@ -55,11 +54,11 @@ def main():
     program = [sys.argv[1], "--profile", *sys.argv[2:]]
     shapes, kernels = profile(program)
     print("\n".join(shapes))
-    print("| kernel | us | tensor % | tensor instr. % | DRAM % | MB read | MB written | L2 % | L2 hit % | SMs busy % | blocks |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| kernel | us | tensor % | DRAM % | MB read | MB written | L2 % | L2 hit % | SMs busy % | blocks |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for k in kernels:
         busy = 100 * number(k, "SM busy") / number(k, "SM all")
-        print(f"| {k['name'][:60]} | {number(k, 'us', 1e-3):.1f} | {number(k, 'tensor %'):.0f} | {number(k, 'tensor inst %'):.0f} | "
+        print(f"| {k['name'][:60]} | {number(k, 'us', 1e-3):.1f} | {number(k, 'tensor %'):.0f} | "
               f"{number(k, 'dram %'):.0f} | {number(k, 'GB read', 1e-6):.0f} | {number(k, 'GB written', 1e-6):.0f} | "
               f"{number(k, 'L2 %'):.0f} | {number(k, 'L2 hit %'):.0f} | {busy:.0f} | {number(k, 'blocks'):.0f} |")
 

@@ -90,6 +90,27 @@ TEST_CASE("gemm: a thousand runs of one plan give equal bits") {
   }
 }
 
+TEST_CASE("gemm: small products of each kind, for tools that slow kernels down") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  uint64_t seed = 6000;
+  for (const GemmChoice& choice : one_of_each_kind(*lab->device())) {
+    GemmCase c = case_for(choice, ++seed);
+    const KernelRow& row = *choice.row;
+    const bool turned = choice.has(kGemmTransposed);
+    const int64_t rows = row.tile[0] * row.cluster[0] + 8;
+    const int64_t columns = row.tile[1] * row.cluster[1] + 8;
+    c.desc.m = turned ? columns : rows;
+    c.desc.n = turned ? rows : columns;
+    c.desc.k = choice.split * 64 + 72;
+    c.desc.max_sms = choice.has(kGemmSplit) ? 0 : 2;  // two tiles a block
+    set_pitches(choice, 0, &c.desc);
+    INFO(gemm_choice_text(choice) << ": " << describe(c));
+    std::unique_ptr<Plan> plan;
+    CHECK(lab->run(forced(*lab, c, choice, &plan), c).text == "");
+  }
+}
+
 TEST_CASE("gemm: ten thousand launches back to back on four streams at once") {
   const auto lab = GemmLab::open();
   if (!lab) return;

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # compute-sanitizer over the device tests, on a machine with a GPU:
 #   tests/device/sanitize.sh BUILD_DIR [OUTPUT_DIR]
-# memcheck and synccheck on whole tests, racecheck on fewer rows: it slows kernels a hundredfold.
-# TW_EVERY (see gemm_choices.hpp) of racecheck is 24 unless set. Exits with the number of tools and
-# tests that found something.
+# memcheck and synccheck on whole tests, racecheck on small shapes: it slows kernels a hundredfold.
+# Exits with the number of tools and tests that found something.
 set -uo pipefail
 tests=$(cd "$1/tests/device" && pwd)
 out=${2:-$tests/sanitize}
@@ -26,8 +25,7 @@ for tool in memcheck synccheck; do
     check "$tool" "$name" "$tests/${name}_device_test"
   done
 done
-export TW_EVERY=${TW_EVERY:-24}
-check racecheck gemm_rows "$tests/gemm_rows_device_test" -tc='*every row*'
+check racecheck gemm_stress "$tests/gemm_stress_device_test" -tc='*small products*'
 check racecheck copy "$tests/copy_device_test" -tc='*widths around*,*odd extents*'
 check racecheck rows "$tests/rows_device_test"
 exit "$found"
