@@ -314,7 +314,7 @@ TEST_CASE("captures in global mode while another thread calls everything") {
   std::string failed;
   std::vector<uint8_t> bytes;
   int captures = 0, wrong = 0;
-  while (failed.empty() && (captures < 200 || rounds < 50) && other_failed.empty()) {
+  while (failed.empty() && (captures < 1000 || rounds < 500) && other_failed.empty()) {
     void* exec = captured(cu, set, stream.raw, stream.wrapped.get(), &failed);
     ++captures;
     if (!exec) continue;
