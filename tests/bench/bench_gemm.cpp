@@ -240,9 +240,12 @@ int main(int argc, char** argv) {
   GemmRacer racer(bench, peer.get(), arguments.race);
   const std::vector<GemmShape> shapes = wanted_shapes(arguments);
   if (arguments.profile) {
-    for (const GemmShape& shape : shapes)
-      std::printf("%s %s %c%c %s\n", shape.set, extents(shape).c_str(), letter(shape.a_order),
-                  letter(shape.b_order), racer.launch_once(shape).c_str());
+    const Report names{arguments, 1, 1};
+    for (const GemmShape& shape : shapes) {
+      const std::string nothing = racer.launch_once(shape);
+      std::printf("%s %s %c%c %s %s\n", shape.set, extents(shape).c_str(), letter(shape.a_order),
+                  letter(shape.b_order), names.type_name(shape), nothing.c_str());
+    }
     return 0;
   }
   const Report report{arguments, racer.measured_peak() * 1e-6, bench.device()->info().sm_count};

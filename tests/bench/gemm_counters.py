@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gemm_counters.py BENCH_GEMM OPTION...: what the counters say of the plan's and the peer's kernels.
+"""gemm_counters.py [--json=FILE] BENCH_GEMM OPTION...: what the counters say of the plan's and the
+peer's kernels.
 
 Runs `bench_gemm --profile OPTION...` under ncu, clocks and caches left alone, and prints a table
 row a kernel: its time, how busy the tensor cores, the memory and the L2 were, the L2's hit rate,
-gigabytes read, and how long the average SM was busy, of the kernel's whole time: what is missing
-there is the last wave and the ends.
+megabytes read, and how long the average SM was busy, of the kernel's whole time: what is missing
+there is the last wave and the ends. gemm_table.py --counters=FILE puts them beside times.
 """
 import csv
+import json
+import re
 import subprocess
 import sys
 
@@ -50,17 +53,43 @@ def number(kernel, what, scale=1.0):
         return float("nan")
 
 
+def figures(kernel):
+    return {"name": kernel["name"][:60], "us": number(kernel, "us", 1e-3), "tensor": number(kernel, "tensor %"),
+            "dram": number(kernel, "dram %"), "mb_read": number(kernel, "GB read", 1e-6),
+            "mb_written": number(kernel, "GB written", 1e-6), "l2": number(kernel, "L2 %"),
+            "l2_hit": number(kernel, "L2 hit %"), "busy": 100 * number(kernel, "SM busy") / number(kernel, "SM all"),
+            "blocks": number(kernel, "blocks")}
+
+
+def by_shape(shapes, kernels):
+    """The plan's kernel comes first, then the peer's, of each shape that launched anything."""
+    groups = []
+    for kernel in map(figures, kernels):
+        if kernel["name"].startswith("gemm_"):
+            groups.append([])
+        groups[-1].append(kernel)
+    launched = [m for m in (re.match(r"(\S+) (\d+)x(\d+)x(\d+) (\w\w) (\S+) *$", line) for line in shapes) if m]
+    for match, group in zip(launched, groups):
+        name, m, n, k, orders, out = match.groups()
+        yield {"set": name, "m": int(m), "n": int(n), "k": int(k), "orders": orders, "out": out,
+               "ours": group[0], "peer": group[1:]}
+
+
 def main():
-    program = [sys.argv[1], "--profile", *sys.argv[2:]]
-    shapes, kernels = profile(program)
-    print("\n".join(shapes))
-    print("| kernel | us | tensor % | DRAM % | MB read | MB written | L2 % | L2 hit % | SMs busy % | blocks |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for k in kernels:
-        busy = 100 * number(k, "SM busy") / number(k, "SM all")
-        print(f"| {k['name'][:60]} | {number(k, 'us', 1e-3):.1f} | {number(k, 'tensor %'):.0f} | "
-              f"{number(k, 'dram %'):.0f} | {number(k, 'GB read', 1e-6):.0f} | {number(k, 'GB written', 1e-6):.0f} | "
-              f"{number(k, 'L2 %'):.0f} | {number(k, 'L2 hit %'):.0f} | {busy:.0f} | {number(k, 'blocks'):.0f} |")
+    arguments = sys.argv[1:]
+    file = arguments.pop(0)[len("--json="):] if arguments[0].startswith("--json=") else None
+    shapes, kernels = profile([arguments[0], "--profile", *arguments[1:]])
+    groups = list(by_shape(shapes, kernels))
+    if file:
+        with open(file, "a") as out:
+            out.writelines(json.dumps(group) + "\n" for group in groups)
+    print("| m, n, k | kernel | us | tensor % | DRAM % | MB read | MB written | L2 % | L2 hit % | SMs busy % | blocks |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for group in groups:
+        for k in [group["ours"], *group["peer"]]:
+            print(f"| {group['m']}, {group['n']}, {group['k']} | {k['name']} | {k['us']:.1f} | {k['tensor']:.0f} | "
+                  f"{k['dram']:.0f} | {k['mb_read']:.0f} | {k['mb_written']:.0f} | {k['l2']:.0f} | {k['l2_hit']:.0f} | "
+                  f"{k['busy']:.0f} | {k['blocks']:.0f} |")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 """gemm_table.py FILE...: joins JSON lines of bench_gemm into tables.
 
 Several measurements of one shape become their medians, each figure by itself. --below=1.0 lists
-what is slower than that, --candidates what the choice lost to the best candidate.
+what is slower than that, --candidates what the choice lost to the best candidate, --counters=FILE
+of gemm_counters.py adds a reason to what is slower than the peer.
 """
 import argparse
 import collections
@@ -42,15 +43,44 @@ def joined(lines):
     return one
 
 
-def print_plans(plans, below):
-    print("| set | m, n, k | A, B | D | us | TFLOP/s | GB/s | limit, us | cuBLASLt, us | ratio | kernel |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+def reason(ours, peer):
+    """What differs most between two kernels of one product, by their counters: ours, then the peer's."""
+    pair = lambda name: f"{ours[name]:.0f} and {peer[name]:.0f}"
+    if ours["busy"] < peer["busy"] - 3:
+        return f"SMs busy {pair('busy')} % of the time: last wave, ends"
+    if ours["mb_read"] > 1.15 * peer["mb_read"] and ours["dram"] > 20:
+        return f"reads {pair('mb_read')} MB"
+    if ours["l2"] > peer["l2"] + 8:
+        return f"L2 busy {pair('l2')} %"
+    if ours["dram"] > 75:
+        return f"memory busy {pair('dram')} %"
+    if ours["tensor"] < peer["tensor"] - 2:
+        return f"tensor cores busy {pair('tensor')} %, SMs as busy: waits inside tiles"
+    return f"tensor cores busy {pair('tensor')} %: the clock"
+
+
+def read_counters(file):
+    found = {}
+    for text in pathlib.Path(file).read_text().splitlines():
+        line = json.loads(text)
+        if line["peer"]:
+            peer = max(line["peer"], key=lambda kernel: kernel["us"])
+            found[tuple(line[name] for name in KEY[:5]) + (line["out"],)] = reason(line["ours"], peer)
+    return found
+
+
+def print_plans(plans, below, counters):
+    print("| set | m, n, k | A, B | D | us | TFLOP/s | GB/s | limit, us | cuBLASLt, us | ratio | kernel |"
+          + (" below 1, because |" if counters else ""))
+    print("|---|---|---|---|---|---|---|---|---|---|---|" + ("---|" if counters else ""))
     for p in plans:
         if p["ratio"] is None or p["ratio"] >= below:
             continue
+        why = counters.get(tuple(p[name] for name in KEY[:5]) + (p["out"],), "") if p["ratio"] < 1 else ""
+        why = f" {why} |"
         print(f"| {p['set']} | {p['m']}, {p['n']}, {p['k']} | {p['orders']} | {p['out']} | {p['us']:.1f} | "
               f"{p['tflops']:.0f} | {p['gbs']:.0f} | {p['limit_us']:.1f} | {p['peer_us']:.1f} | {p['ratio']:.2f} | "
-              f"{p['kernel']}{'' if p['right'] else ' WRONG'} |")
+              f"{p['kernel']}{'' if p['right'] else ' WRONG'} |{why if counters else ''}")
 
 
 def print_classes(classes, plans):
@@ -86,10 +116,11 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--below", type=float, default=math.inf)
     parser.add_argument("--candidates", action="store_true")
+    parser.add_argument("--counters")
     options = parser.parse_args()
     classes, plans, candidates = read(options.files)
     all_plans = [joined(lines) for lines in plans.values()]
-    print_plans(all_plans, options.below)
+    print_plans(all_plans, options.below, read_counters(options.counters) if options.counters else {})
     print_classes(classes, all_plans)
     if options.candidates:
         print_candidates(plans, candidates)
