@@ -46,7 +46,15 @@ GemmDesc convert(const tw_gemm_desc& from) {
   to.accumulator = static_cast<DType>(from.accumulator_dtype);
   to.d_padding_free = from.d_padding_free != 0;
   to.min_m = from.min_m;
+  to.realign = from.realign != 0;
   return to;
+}
+
+Status check_flag(const char* argument, uint32_t value) {
+  if (value <= 1) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = argument, .rule = "flag", .got = value, .limit = 1},
+              "%s is %u: 1 for yes, 0 for no", argument, value);
 }
 
 Status check_capacity(const void* candidates, int32_t capacity) {
@@ -78,11 +86,9 @@ Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
   tw_gemm_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));
   TW_TRY(check_reserved("desc", ours.reserved));
-  if (ours.d_padding_free > 1)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "d_padding_free", .rule = "flag", .got = ours.d_padding_free, .limit = 1},
-        "d_padding_free is %u: 1 for yes, 0 for no", ours.d_padding_free);
+  TW_TRY(check_reserved("desc", ours.reserved2));
+  TW_TRY(check_flag("d_padding_free", ours.d_padding_free));
+  TW_TRY(check_flag("realign", ours.realign));
   *out = convert(ours);
   return {};
 }
@@ -97,7 +103,9 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .b = ours.b,
           .c = ours.c,
           .d = ours.d,
-          .m = ours.m};
+          .m = ours.m,
+          .workspace = ours.workspace,
+          .workspace_bytes = ours.workspace_bytes};
   return {};
 }
 

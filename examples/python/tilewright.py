@@ -92,12 +92,13 @@ tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:cou
 tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order tw_order:b_order
   tw_order:d_order i64:m i64:n i64:k i64:lda i64:ldb i64:ldc i64:ldd u32:a_alignment
   u32:b_alignment u32:c_alignment u32:d_alignment u32:max_sms u32:reserved
-  tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m
+  tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m u32:realign u32:reserved2
 tw_gemm_candidate u32:struct_size u32:split char*:kernel i64:m_first i64:m_last f64:microseconds
   f64:waves char:text:104
 tw_gemm_tune_desc u32:struct_size i32:candidates i32:rounds u32:reserved u64:scratch_d u64:flush
   u64:flush_bytes
 tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
+  u64:workspace u64:workspace_bytes
 tw_kernel_entry u32:struct_size tw_op:op char*:name char*:target u32:feature u32:threads u32:tile:3
   u32:stages u32:cluster:2 tw_dtype:dtypes:2 u64:packed_bytes u64:image_bytes
 """

@@ -35,38 +35,47 @@ Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRan
   TW_TRY(gemm_problem(desc, &problem));
   TW_TRY(ask_for_clusters(device));
   const int64_t rows = problem.rows();
-  for (const GemmCandidate& candidate : GemmRanking(device, problem).at(rows))
+  for (const GemmCandidate& candidate : GemmRanking(device, gemm_served(problem)).at(rows))
     out->push_back({.first = rows, .last = rows, .candidate = candidate});
   return {};
 }
 
-Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
-                        const GemmTuning* tuning, std::unique_ptr<Plan>* out) {
+// What both kinds of plan begin with.
+Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                       std::unique_ptr<GemmPlan>* out) {
   GemmProblem problem;
   TW_TRY(gemm_problem(desc, &problem));
   TW_TRY(ask_for_clusters(*device));
-  std::unique_ptr<GemmPlan> plan(new GemmPlan(device, problem));
-  const GemmRanking ranking(*device, problem, tuning);
-  plan->keep_best(ranking.at(problem.rows()));
-  const GemmChoice plain = ranking.best_plain(problem.rows()).choice;
+  out->reset(new GemmPlan(device, problem));
+  return GemmRealign::create(device, problem, &(*out)->realign_);
+}
+
+Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                        const GemmTuning* tuning, std::unique_ptr<Plan>* out) {
+  std::unique_ptr<GemmPlan> plan;
+  TW_TRY(begin(device, desc, &plan));
+  const GemmProblem& served = plan->served_;
+  const GemmRanking ranking(*device, served, tuning);
+  plan->keep_best(ranking.at(served.rows()));
+  const GemmChoice plain = ranking.best_plain(served.rows()).choice;
   // Addresses that are not promised to suit maps may turn out not to.
-  const bool promised = desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment;
-  TW_TRY(plan->prepare(gemm_ranges(ranking, problem), promised ? nullptr : &plain));
+  const bool suits =
+      desc.realign || (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
+  TW_TRY(plan->prepare(gemm_ranges(ranking, served), suits ? nullptr : &plain));
   *out = std::move(plan);
   return {};
 }
 
 Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                                const GemmChoice& choice, std::unique_ptr<Plan>* out) {
-  GemmProblem problem;
-  TW_TRY(gemm_problem(desc, &problem));
-  TW_TRY(check_gemm_choice(*device, problem, choice));
-  TW_TRY(ask_for_clusters(*device));
-  std::unique_ptr<GemmPlan> plan(new GemmPlan(device, problem));
+  std::unique_ptr<GemmPlan> plan;
+  TW_TRY(begin(device, desc, &plan));
+  const GemmProblem& served = plan->served_;
+  TW_TRY(check_gemm_choice(*device, served, choice));
   plan->forced_ = true;
-  plan->keep_best(GemmRanking(*device, problem).at(problem.rows()));
-  const int64_t rows = std::max<int64_t>(problem.rows(), 1);
-  GemmProblem seen = problem;
+  plan->keep_best(GemmRanking(*device, served).at(served.rows()));
+  const int64_t rows = std::max<int64_t>(served.rows(), 1);
+  GemmProblem seen = served;
   seen.set_rows(gemm_rung(rows));
   seen = gemm_seen_by(choice, seen);
   const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
@@ -104,7 +113,7 @@ Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** 
       return kernel->check_rows(rows);
     }
   std::unique_ptr<GemmKernel> kernel;
-  TW_TRY(GemmKernel::create(*device(), problem_, choice, rows, &kernel));
+  TW_TRY(GemmKernel::create(*device(), served_, choice, rows, &kernel));
   *out = kernel.get();
   kernels_.push_back(std::move(kernel));
   return {};
@@ -144,6 +153,13 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
         matrix_bytes(b_rows ? d.k : columns, b_rows ? columns : d.k, d.ldb, problem_.in_bytes);
     TW_TRY(check_disjoint("d", run.d, d_bytes, a_name, own_a, a_bytes));
     TW_TRY(check_disjoint("d", run.d, d_bytes, b_name, own_b, b_bytes));
+    if (realign_) {
+      const uint64_t bytes = realign_->workspace_bytes();
+      TW_TRY(realign_->check(run));
+      TW_TRY(check_disjoint("workspace", run.workspace, bytes, "d", run.d, d_bytes));
+      TW_TRY(check_disjoint("workspace", run.workspace, bytes, a_name, own_a, a_bytes));
+      TW_TRY(check_disjoint("workspace", run.workspace, bytes, b_name, own_b, b_bytes));
+    }
   }
   if (run.beta == 0.0f) return {};
   TW_TRY(check_address("c", run.c, std::max(d.c_alignment, out)));
@@ -183,6 +199,11 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const GemmKernel* kernel = lookup_[range_of(m)];
   // Addresses that are not read may be anything.
   const bool reads = run.alpha != 0.0f && problem_.desc.k > 0;
+  if (reads && realign_) {
+    GemmRun moved = run;
+    TW_TRY(realign_->apply(stream, &moved));
+    return kernel->launch(stream, moved, m);
+  }
   if (reads && !kernel->takes(run)) {
     if (!fallback_) return no_kernel_for(run);
     kernel = fallback_;
@@ -212,6 +233,7 @@ PlanInfo GemmPlan::info() const {
   info.boxes_stored = kernel.boxes_stored(problem_.rows());
   info.bytes_read = static_cast<uint64_t>((d.m * d.k + d.k * d.n) * problem_.in_bytes);
   info.bytes_written = static_cast<uint64_t>(d.m * d.n * problem_.out_bytes);
+  info.workspace_bytes = realign_ ? realign_->workspace_bytes() : 0;
   info.flops =
       2 * static_cast<uint64_t>(d.m) * static_cast<uint64_t>(d.n) * static_cast<uint64_t>(d.k);
   return info;

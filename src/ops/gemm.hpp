@@ -14,6 +14,7 @@
 
 #include "ops/gemm_kernel.hpp"
 #include "ops/gemm_problem.hpp"
+#include "ops/gemm_realign.hpp"
 #include "ops/gemm_select.hpp"
 #include "ops/plan.hpp"
 
@@ -60,7 +61,9 @@ class GemmPlan final : public Plan {
 
  private:
   GemmPlan(std::shared_ptr<Device> device, const GemmProblem& problem)
-      : Plan(std::move(device), Op::gemm), problem_(problem) {}
+      : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_served(problem)) {}
+  static Status begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                      std::unique_ptr<GemmPlan>* out);
   void keep_best(std::vector<GemmCandidate> candidates);
   Status prepare(std::vector<GemmRange> ranges, const GemmChoice* fallback);
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
@@ -70,6 +73,8 @@ class GemmPlan final : public Plan {
   std::string explain_choice() const;
 
   GemmProblem problem_;
+  GemmProblem served_;                    // with the pitches of copies
+  std::unique_ptr<GemmRealign> realign_;  // nullptr: there are none
   bool forced_ = false;
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   std::vector<GemmRange> ranges_;

@@ -78,6 +78,11 @@ std::string GemmPlan::explain() const {
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
   out += explain_choice();
+  if (realign_)
+    add(&out,
+        "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
+        " bytes before each run\n",
+        realign_->workspace_bytes());
   if (!lookup_.back()->choice().through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes, which a tensor map needs, "

@@ -25,6 +25,7 @@ struct GemmDesc {
   DType accumulator = DType::F32;
   bool d_padding_free = false;
   int64_t min_m = 0;
+  bool realign = false;
 };
 
 /// As tw_gemm_args.
@@ -33,6 +34,7 @@ struct GemmRun {
   float beta = 0.0f;
   uint64_t a = 0, b = 0, c = 0, d = 0;
   int64_t m = -1;
+  uint64_t workspace = 0, workspace_bytes = 0;
 };
 
 /// Tiles are counted in 32 bits, and the last one may reach past the extent.

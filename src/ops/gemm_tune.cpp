@@ -123,9 +123,10 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   TW_TRY(gemm_problem(own, &problem));
   TW_TRY(ask_for_clusters(*device));
   std::vector<Contender> contenders;
-  for (const GemmCandidate& candidate : GemmRanking(*device, problem, tuning).at(own.m)) {
+  const GemmProblem served = gemm_served(problem);
+  for (const GemmCandidate& candidate : GemmRanking(*device, served, tuning).at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
-    if (candidate.choice.through_maps() && !addresses_suit_maps(mine)) continue;
+    if (candidate.choice.through_maps() && !own.realign && !addresses_suit_maps(mine)) continue;
     Contender contender{.candidate = candidate};
     TW_TRY(GemmPlan::create_forced(device, own, candidate.choice, &contender.plan));
     contenders.push_back(std::move(contender));

@@ -18,13 +18,13 @@ static void inits(void) {
   EQUAL(desc.lda | desc.ldb | desc.ldc | desc.ldd | desc.reserved, 0);
   EQUAL(desc.accumulator_dtype, TW_DTYPE_F32);
   EQUAL(desc.d_padding_free, 0);
-  EQUAL(desc.min_m, 0);
+  EQUAL(desc.min_m | desc.realign | desc.reserved2, 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_gemm_args_init(&args));
   EQUAL(args.struct_size, sizeof args);
   CHECK(args.alpha == 1 && args.beta == 0);
   EQUAL(args.m, -1);
-  EQUAL(args.a | args.b | args.c | args.d, 0);
+  EQUAL(args.a | args.b | args.c | args.d | args.workspace | args.workspace_bytes, 0);
 }
 
 static void descriptions(void) {
@@ -75,6 +75,8 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype",
       (desc.ab_dtype = TW_DTYPE_F16, desc.accumulator_dtype = TW_DTYPE_F16)); /* d_dtype is f32 */
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_padding_free", desc.d_padding_free = 2);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "realign", desc.realign = 2);
+  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved2 = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = kM + 1);
 #undef BAD
@@ -196,6 +198,84 @@ static void odd_addresses(void) {
   close_setup(&s);
 }
 
+/* Matrices of any pitch and address go through tensor maps after a copy into the workspace. */
+static void realigned(void) {
+  setup s = open_setup();
+  tw_gemm_args args = upload_all(&s), bad;
+  const uint64_t a_bytes = sizeof a + 64, b_bytes = sizeof b + 64;
+  const uint64_t a_room = allocated(&s, 2 * a_bytes), b_room = allocated(&s, 2 * b_bytes);
+  /* pitches of A and B more than kK and kN, and where they begin */
+  static const int cases[][4] = {
+      {1, 0, 0, 0}, {0, 1, 2, 0}, {1, 3, 6, 2}, {8, 8, 2, 4}, {8, 8, 0, 0}};
+  uint64_t workspace = 0;
+  for (size_t i = 0; i < COUNT(cases); ++i) {
+    tw_gemm_desc desc = gemm_desc();
+    tw_plan *plan = NULL;
+    tw_plan_info info;
+    static char text[4096];
+    const int lda = kK + cases[i][0], ldb = kN + cases[i][1];
+    uint16_t *const wide_a = calloc(1, (size_t)kM * (size_t)lda * 2);
+    uint16_t *const wide_b = calloc(1, (size_t)kK * (size_t)ldb * 2);
+    if (!CHECK(wide_a && wide_b)) return;
+    for (int r = 0; r < kM; ++r) memcpy(wide_a + r * lda, a + r * kLda, kK * 2);
+    for (int r = 0; r < kK; ++r) memcpy(wide_b + r * ldb, b + r * kLdb, kN * 2);
+    desc.lda = lda;
+    desc.ldb = ldb;
+    desc.realign = 1;
+    desc.min_m = kM;
+    args.a = a_room + (uint64_t)cases[i][2];
+    args.b = b_room + (uint64_t)cases[i][3];
+    OK(tw_memcpy_to_device(s.stream, args.a, wide_a,
+                           ((uint64_t)kM - 1) * (uint64_t)lda * 2 + kK * 2));
+    OK(tw_memcpy_to_device(s.stream, args.b, wide_b,
+                           ((uint64_t)kK - 1) * (uint64_t)ldb * 2 + kN * 2));
+    OK(tw_stream_synchronize(s.stream));
+    free(wide_a);
+    free(wide_b);
+    NEED(tw_gemm_plan(s.device, &desc, &plan));
+    info.struct_size = sizeof info;
+    OK(tw_plan_get_info(plan, &info));
+    CHECK(info.workspace_bytes >= (uint64_t)kM * kK * 2 + (uint64_t)kK * kN * 2);
+    CHECK(strstr(info.kernel, "plain") == NULL);
+    OK(tw_plan_explain(plan, text, sizeof text, NULL));
+    CHECK(strstr(text, "copied into a workspace") != NULL);
+    workspace = allocated(&s, info.workspace_bytes);
+    args.workspace = workspace;
+    args.workspace_bytes = info.workspace_bytes;
+    OK(tw_memset(s.stream, args.d, 0, sizeof d));
+    OK(tw_memset(s.stream, workspace, 0xff, info.workspace_bytes)); /* NaN, should it be read */
+    OK(tw_gemm_run(plan, s.stream, &args));
+    has_product(&s, &args, kM);
+#define BAD(status, argument, change)                               \
+  do {                                                              \
+    bad = args;                                                     \
+    change;                                                         \
+    FAILS((status), (argument), tw_gemm_run(plan, s.stream, &bad)); \
+  } while (0)
+    BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
+    BAD(TW_ERROR_MISALIGNED, "workspace", bad.workspace += 16);
+    BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", --bad.workspace_bytes);
+    BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes = 0);
+    BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.d / 256 * 256);
+    BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.b / 256 * 256);
+#undef BAD
+    tw_plan_destroy(plan);
+    desc.min_m = 0; /* fewer rows of A could be read than are there */
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "realign", tw_gemm_plan(s.device, &desc, &plan));
+    desc.lda = kLda;
+    desc.a_alignment = 16;
+    OK(tw_gemm_plan(s.device, &desc, &plan)); /* A needs no copy: any m */
+    tw_plan_destroy(plan);
+    desc.ldb = kLdb;
+    desc.b_alignment = 16;
+    NEED(tw_gemm_plan(s.device, &desc, &plan));
+    OK(tw_plan_get_info(plan, &info));
+    EQUAL(info.workspace_bytes, 0);
+    tw_plan_destroy(plan);
+  }
+  close_setup(&s);
+}
+
 /* f16 of an integer of at most 11 bits. */
 static uint16_t f16_of(int value) {
   uint32_t bits;
@@ -265,6 +345,7 @@ int main(int argc, char **argv) {
   RUN(runs);
   RUN(in_place);
   RUN(odd_addresses);
+  RUN(realigned);
   RUN(half_sums);
   RUN(after_the_device);
   return harness_end();

@@ -300,3 +300,46 @@ TEST_CASE("transposed rows see the product turned round") {
   }
   CHECK(seen > 8);
 }
+
+TEST_CASE("realigned operands are read from the workspace, others from where they are") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  for (const Order d_order : {Order::row, Order::column}) {
+    GemmDesc desc = gemm_desc(256, 512, 1024);
+    desc.d_order = d_order;
+    desc.lda = 1025;
+    desc.b_alignment = 16;
+    desc.realign = true;
+    desc.min_m = 256;
+    const auto plan = plan_of(device, desc);
+    const uint64_t bytes = plan->info().workspace_bytes;
+    CHECK(bytes == 256 * 1024 * 2);
+    constexpr uint64_t kWorkspace = 1ull << 52;
+    GemmRun run{.a = kA + 2, .b = kB, .c = kC, .d = kD};
+    run.workspace = kWorkspace;
+    run.workspace_bytes = bytes;
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, run).ok());
+    REQUIRE(device->launches.size() == 2);
+    CHECK(device->launches[0].kernel.find("copy") == 0);
+    const GemmArgs& args = device->launches[1].args;
+    CHECK(device->launches[1].kernel == std::string(plan->info().kernel));
+    // The same kernel as a plan whose A has that pitch.
+    GemmDesc own = desc;
+    own.realign = false;
+    own.lda = 1024;
+    own.a_alignment = 16;
+    CHECK(plan->info().kernel == std::string(plan_of(device, own)->info().kernel));
+    const bool turned_round = args.a == kB;
+    CHECK((turned_round ? args.b : args.a) == kWorkspace);
+    CHECK((turned_round ? args.a : args.b) == kB);
+    // Nothing is copied where nothing is read.
+    device->launches.clear();
+    run.alpha = 0;
+    run.beta = 1;
+    run.workspace = run.workspace_bytes = 0;
+    REQUIRE(plan->run(*stream, run).ok());
+    CHECK(device->launches.size() == 1);
+  }
+}

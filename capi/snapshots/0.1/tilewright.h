@@ -1780,7 +1780,7 @@ enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, 
 typedef struct tw_plan_info {
   uint32_t struct_size;        /**< set by the caller */
   tw_op op;                    /**< the operation */
-  const char *kernel;          /**< symbol of the kernel; lives for ever */
+  const char *kernel;          /**< its symbol, or the driver's function; lives for ever */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
   uint32_t cluster[3];         /**< blocks */
@@ -1961,6 +1961,11 @@ typedef struct tw_gemm_desc {
                                    be overwritten, of the last line too; 0: nobody touches them */
   int64_t min_m;              /**< at least, for a run that is not empty: a plan prepares no kernel
                                    for fewer rows */
+  uint32_t realign;   /**< 1: operands that no tensor map can read (a pitch or an address that
+                           is no multiple of 16 bytes) are copied into the run's workspace
+                           first, which is faster than reading them element by element. Where
+                           that may befall A, min_m must be m. 0: no workspace */
+  uint32_t reserved2; /**< 0 */
 } tw_gemm_desc;
 
 /** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
@@ -1993,15 +1998,17 @@ typedef struct tw_gemm_tune_desc {
 
 /** Addresses and scalars of a GEMM's run. */
 typedef struct tw_gemm_args {
-  uint32_t struct_size; /**< set by the init function */
-  float alpha;          /**< 1 by default; with 0 neither A nor B is read */
-  float beta;           /**< 0 by default, and then C is not read */
-  uint32_t reserved;    /**< 0 */
-  uint64_t a;           /**< device address of A */
-  uint64_t b;           /**< device address of B */
-  uint64_t c;           /**< may equal d */
-  uint64_t d;           /**< device address of D */
-  int64_t m;            /**< rows of this run; -1: the plan's */
+  uint32_t struct_size;     /**< set by the init function */
+  float alpha;              /**< 1 by default; with 0 neither A nor B is read */
+  float beta;               /**< 0 by default, and then C is not read */
+  uint32_t reserved;        /**< 0 */
+  uint64_t a;               /**< device address of A */
+  uint64_t b;               /**< device address of B */
+  uint64_t c;               /**< may equal d */
+  uint64_t d;               /**< device address of D */
+  int64_t m;                /**< rows of this run; -1: the plan's */
+  uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_gemm_args;
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.
@@ -2042,7 +2049,7 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
 
 /** Plans a copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent or alignment cannot work.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or cache priority cannot work.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
@@ -2187,7 +2194,8 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
- *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part.
+ *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part; the workspace overlaps an operand.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, or an address is 0.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);

@@ -425,6 +425,8 @@ pub struct tw_gemm_desc {
     pub accumulator_dtype: tw_dtype,
     pub d_padding_free: u32,
     pub min_m: i64,
+    pub realign: u32,
+    pub reserved2: u32,
 }
 
 #[repr(C)]
@@ -464,6 +466,8 @@ pub struct tw_gemm_args {
     pub c: u64,
     pub d: u64,
     pub m: i64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
 }
 
 #[repr(C)]
@@ -1342,10 +1346,10 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_desc, 120, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
+        tw_gemm_desc, 128, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
         d_order: 20, m: 24, n: 32, k: 40, lda: 48, ldb: 56, ldc: 64, ldd: 72, a_alignment: 80,
         b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100,
-        accumulator_dtype: 104, d_padding_free: 108, min_m: 112
+        accumulator_dtype: 104, d_padding_free: 108, min_m: 112, realign: 120, reserved2: 124
     );
 
     layout!(
@@ -1359,8 +1363,8 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_args, 56, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
-        32, d: 40, m: 48
+        tw_gemm_args, 72, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
+        32, d: 40, m: 48, workspace: 56, workspace_bytes: 64
     );
 
     layout!(

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Operands that no tensor map can read, copied to where one can: what a description's `realign`
+// asks for. The copies take a pass over the operands and a workspace of the run's; multiplying
+// elements read one by one takes many times longer.
+
+#include <memory>
+
+#include "ops/gemm_problem.hpp"
+#include "ops/plan.hpp"
+
+namespace tw {
+
+/// The problem as kernels get it: with `realign`, pitches that no map can have are those of copies.
+GemmProblem gemm_served(const GemmProblem& problem);
+
+/// Immutable after create().
+class GemmRealign {
+ public:
+  /// `out` stays empty where no operand can need a copy.
+  static Status create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
+                       std::unique_ptr<GemmRealign>* out);
+
+  uint64_t workspace_bytes() const { return bytes_; }
+  /// Whether a run's workspace is one.
+  Status check(const GemmRun& run) const;
+  /// Copies what maps cannot read, and points the run there.
+  Status apply(Stream& stream, GemmRun* run) const;
+
+ private:
+  struct Copy {
+    std::unique_ptr<Plan> plan;  // nullptr: the operand is certain to suit maps
+    bool always = false;         // its pitch does not, wherever it lies
+    uint64_t offset = 0;         // in the workspace
+  };
+  Copy a_, b_;  // of the caller's operands
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace tw
