@@ -25,6 +25,13 @@ for mode in cold hot; do
   measure --set=SQ,DS --dtype=f16 --mode="$mode" --json="$out/f16_$mode.jsonl" "${@}"
 done
 measure --set=TINY,SQ,DS --min_m=512 --self "${@}"
-if python3 -c 'import torch' 2>/dev/null; then python3 "$here/peers_gemm.py"; fi
-python3 "$here/gemm_table.py" "$out"/*.jsonl | tee "$out/table.md"
+options=()
+if python3 -c 'import torch' 2>/dev/null && python3 "$here/peers_gemm.py" >"$out/torch.txt"; then
+  options+=(--torch="$out/torch.txt")
+fi
+if command -v ncu >/dev/null; then
+  python3 "$here/gemm_counters.py" --json="$out/counters" "$build/tests/bench/bench_gemm" ${CUBLASLT:+--cublaslt="$CUBLASLT"} \
+    --set=TINY,ODD-M,ODD-8,SQ,KS,BWD,DS,LL --min_m=512 >"$out/counters.md" && options+=(--counters="$out/counters")
+fi
+python3 "$here/gemm_table.py" "$out"/*.jsonl "${options[@]}" | tee "$out/table.md"
 exit "$failed"

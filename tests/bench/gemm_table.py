@@ -4,7 +4,8 @@
 
 Several measurements of one shape become their medians, each figure by itself. --below=1.0 lists
 what is slower than that, --candidates what the choice lost to the best candidate, --counters=FILE
-of gemm_counters.py adds a reason to what is slower than the peer.
+of gemm_counters.py adds a reason to what is slower than the peer, --torch=FILE of peers_gemm.py says
+whether the peer was as fast as torch's own call on the same shapes, without which a run is void.
 """
 import argparse
 import collections
@@ -99,6 +100,21 @@ def print_classes(classes, plans):
                   f"{worst['ratio']:.3f} | {c['least'] * floor:.3f} | {worst['m']}, {worst['n']}, {worst['k']} |")
 
 
+def print_torch(plans, file):
+    times = {}
+    for text in pathlib.Path(file).read_text().splitlines():
+        words = text.split()
+        if words[:1] == ["torch.mm"]:
+            times[tuple(map(int, words[1].split("x")))] = float(words[2])
+    cold = {(p["m"], p["n"], p["k"]): p["peer_us"] for p in plans
+            if (p["orders"], p["dtype"], p["out"], p["mode"]) == ("rc", "bf16", "bf16", "cold")}
+    both = [times[shape] / cold[shape] for shape in times if cold.get(shape)]
+    if both:
+        mean = math.exp(statistics.fmean(map(math.log, both)))
+        print(f"\ntorch.mm takes {mean:.3f} of cuBLASLt's time on {len(both)} shapes"
+              f"{': the run is VOID' if mean < 0.95 else ''}")
+
+
 def print_candidates(plans, candidates):
     print("\n| m, n, k | A, B | D | choice, us | best, us | lost | best candidate |")
     print("|---|---|---|---|---|---|---|")
@@ -117,11 +133,14 @@ def main():
     parser.add_argument("--below", type=float, default=math.inf)
     parser.add_argument("--candidates", action="store_true")
     parser.add_argument("--counters")
+    parser.add_argument("--torch")
     options = parser.parse_args()
     classes, plans, candidates = read(options.files)
     all_plans = [joined(lines) for lines in plans.values()]
     print_plans(all_plans, options.below, read_counters(options.counters) if options.counters else {})
     print_classes(classes, all_plans)
+    if options.torch:
+        print_torch(all_plans, options.torch)
     if options.candidates:
         print_candidates(plans, candidates)
 
