@@ -2105,7 +2105,8 @@ TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
- *  takes first, then by predicted time. Kernels are not loaded.
+ *  takes first, then by predicted time. No kernel is loaded but, once a device, the one with which
+ *  the driver is asked how many clusters run at once.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array whose elements' struct_size the caller set; may be NULL where
  *  capacity is 0. @param capacity its elements.

@@ -153,6 +153,8 @@ void gemm(Bytes* in) {
     args.a = world().place(0, in);
     args.b = world().place(1, in);
     args.d = world().place(2, in);
+    args.workspace = world().place(3, in) / 256 * 256;
+    args.workspace_bytes = World::kEach / 2;
     run(tw_gemm_run(plan, world().stream, &args));
   }
   tw_plan_destroy(plan);
