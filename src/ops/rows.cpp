@@ -182,7 +182,13 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   RowsLaunch main;
   main.rows = args;
   fill(method, run.table, run.packed, &main);
-  return launch(stream, method, config(method, main), main);
+  if (method != kRowsPlain) return launch(stream, method, config(method, main), main);
+  // As many launches as the count of units asks for: one, where rows are not a terabyte.
+  for (i64 first = 0; first < count; first += main.rows.launch_rows) {
+    main.rows.first_row = first;
+    TW_TRY(launch(stream, method, config(method, main), main));
+  }
+  return {};
 }
 
 }  // namespace tw

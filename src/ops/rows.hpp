@@ -53,7 +53,9 @@ struct RowsDesc {
   uint32_t stage_bytes = 0;
   uint32_t warps = 0;       // of a block
   uint32_t blocks = 0;      // of an SM
-  uint32_t warp_items = 0;  // stages of a warp, after which its block ends; 0: no end
+  uint32_t warp_items = 0;  // stages of a warp, after which its block ends
+  uint32_t flight = 0;      // units of a thread of plain rows
+  int64_t launch_rows = 0;  // of plain rows, at most
   uint32_t policies = 0;    // bits: 1 what is read is evicted first, 2 what is written
 };
 
@@ -136,7 +138,8 @@ class RowsPlan final : public Plan {
     uint32_t blocks = 2;  // of an SM
     uint32_t stages = 4;
     uint32_t stage_bytes = 2048;
-    uint32_t warp_items = 0;  // stages of a warp, after which its block ends; 0: no end
+    uint32_t warp_items = 8;  // stages of a warp, after which its block ends
+    uint32_t flight = 4;      // units of a thread of plain rows
   };
   Tuning make_tuning() const;
   uint32_t most_stage_pieces() const;
@@ -171,6 +174,7 @@ class RowsPlan final : public Plan {
   void fill_narrow(RowsArgs* args) const;
   void fill_shift(RowsArgs* args) const;
   void fill_plain(RowsArgs* args, uint32_t unit) const;
+  void fill_lanes(RowsArgs* args, uint32_t unit) const;
   void fill_sorted(RowsLaunch* launch) const;
   uint32_t number_unit(uint64_t table, uint64_t packed) const;
   LaunchConfig config(uint32_t method, const RowsLaunch& launch) const;

@@ -120,6 +120,10 @@ PlanInfo RowsPlan::info() const {
       info.tile[0] = kSegmentItems;
       info.tile[1] = columns;
       break;
+    case kRowsPlain:
+      info.tile[0] = 1;
+      info.tile[1] = config.block[0] * args.flight * args.unit_bytes / element;
+      break;
     default:
       info.tile[0] = config.block[0] / args.lanes;
       info.tile[1] = args.lanes * args.unit_bytes / element;

@@ -17,7 +17,8 @@ constexpr uint32_t kPlainItemsOfThread = 4;
 constexpr uint32_t kNarrowBlocks = 3;
 constexpr uint32_t kSortedBlocks = 3;
 constexpr uint32_t kStepBlocks = 8;
-constexpr int64_t kMinPart = 512;  // bytes of the least part of a row
+constexpr uint64_t kMostBlocks = INT32_MAX;  // of a grid
+constexpr int64_t kMinPart = 512;            // bytes of the least part of a row
 
 Divider divider(int64_t divisor) {
   return make_divider(static_cast<u32>(divisor));
@@ -33,6 +34,7 @@ RowsPlan::Tuning RowsPlan::make_tuning() const {
   if (d.stages != 0) t.stages = d.stages;
   if (d.stage_bytes != 0) t.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) t.warp_items = d.warp_items;
+  if (d.flight != 0) t.flight = d.flight;
   return t;
 }
 
@@ -98,11 +100,14 @@ void RowsPlan::fill_bulk(uint32_t method, RowsArgs* args) const {
       static_cast<u32>(std::clamp<int64_t>(fair, 1, std::max<int64_t>(fit, 1)) * group);
   args->stage_bytes = ring_.stage_bytes;
   args->stages = ring_.stages;
-  args->block_items = tuning_.warp_items * ring_.warps;
+  // Short blocks, in the order of memory; shorter ones where there are not enough for all warps.
+  const int64_t all = ceil_div(count * args->parts * group, int64_t{args->stage_pieces});
+  const int64_t turns = std::clamp<int64_t>(ceil_div(all, warps), 1, tuning_.warp_items);
+  args->block_items = static_cast<u32>(turns) * ring_.warps;
   args->dense = args->parts == 1 && problem_.packed_pitch == row;
 }
 
-void RowsPlan::fill_plain(RowsArgs* args, uint32_t unit) const {
+void RowsPlan::fill_lanes(RowsArgs* args, uint32_t unit) const {
   args->unit_bytes = unit;
   args->row_units = args->row_bytes / unit;
   const uint64_t count = static_cast<uint64_t>(std::max<int64_t>(problem_.desc.count, 1));
@@ -113,6 +118,17 @@ void RowsPlan::fill_plain(RowsArgs* args, uint32_t unit) const {
     if (args->parts == 1 || count < kDividerLimit / args->parts) break;
   }
   args->part_divider = make_divider(args->parts);
+}
+
+void RowsPlan::fill_plain(RowsArgs* args, uint32_t unit) const {
+  args->unit_bytes = unit;
+  args->row_units = args->row_bytes / unit;
+  args->part_divider = make_divider(static_cast<u32>(args->row_units));
+  args->flight = tuning_.flight;
+  // Units of one launch are counted in 31 bits; of 16 bytes each that is all that memories hold.
+  const i64 most = static_cast<i64>(kDividerLimit / args->row_units);
+  args->launch_rows =
+      problem_.desc.launch_rows == 0 ? most : std::min<i64>(most, problem_.desc.launch_rows);
 }
 
 void RowsPlan::fill_narrow(RowsArgs* args) const {
@@ -142,7 +158,11 @@ void RowsPlan::fill_sorted(RowsLaunch* launch) const {
   const int64_t blocks = int64_t{usable_sms(*device(), problem_.desc.max_sms)} * kSortedBlocks;
   const int64_t most = ceil_div(static_cast<int64_t>(units), int64_t{sorted.lanes});
   const int64_t parts = std::clamp<int64_t>(blocks / tiles, 1, most);
-  sorted.part_units = static_cast<u32>(ceil_div(most, parts)) * sorted.lanes;
+  int64_t turns = ceil_div(most, parts);
+  if (problem_.desc.stage_bytes != 0)
+    turns = std::clamp<int64_t>(problem_.desc.stage_bytes / (sorted.lanes * sorted.rows.unit_bytes),
+                                1, turns);
+  sorted.part_units = static_cast<u32>(turns) * sorted.lanes;
   sorted.parts =
       static_cast<u32>(ceil_div(static_cast<int64_t>(units), int64_t{sorted.part_units}));
   sorted.part_divider = make_divider(sorted.parts);
@@ -165,9 +185,9 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
       args.unit_bytes = plain_unit(table, packed);
       return fill_narrow(&args);
     case kRowsSumPlain:
-      return fill_plain(&args, number_unit(table, packed));
+      return fill_lanes(&args, number_unit(table, packed));
     case kRowsReduce:
-      return fill_plain(&args, static_cast<uint32_t>(problem_.element_bytes));
+      return fill_lanes(&args, static_cast<uint32_t>(problem_.element_bytes));
     case kRowsSorted:
       args.unit_bytes = number_unit(table, packed);
       return fill_sorted(launch);
@@ -192,18 +212,21 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
     room = sms * tuning_.blocks;
   } else if (ring) {
     items *= args.group;
-    of_block = args.stage_pieces;
-    room = sms * tuning_.blocks;
-    if (args.block_items != 0) {
-      of_block *= args.block_items;
-      room = UINT32_MAX;
-    }
+    of_block = uint64_t{args.stage_pieces} * args.block_items;
+    room = kMostBlocks;
   } else if (method == kRowsNarrow) {
     of_block = uint64_t{args.tile_rows} * (threads / 32);
     room = sms * kNarrowBlocks;
   } else if (method == kRowsSorted) {
     items = (count + kRowsSortTile - 1) / kRowsSortTile * launch.sorted.parts;
-    room = sms * kSortedBlocks;
+    if (d.warp_items == 0)
+      room = sms * kSortedBlocks;
+    else
+      of_block = d.warp_items, room = kMostBlocks;
+  } else if (method == kRowsPlain) {
+    items = static_cast<uint64_t>(std::min<i64>(args.count, args.launch_rows)) * args.row_units;
+    of_block = uint64_t{threads} * args.flight;
+    room = kMostBlocks;
   } else {
     of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
   }

@@ -96,6 +96,10 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
           (p.desc.methods & 1u << kRowsShift) != 0)
         return "rows do not begin and end at multiples of 16 bytes";
       return nullptr;
+    case kRowsPlain:
+      if (p.inner_bytes / plain_unit(table, packed) >= static_cast<int64_t>(kDividerLimit))
+        return "a row has 2^31 units or more";
+      return nullptr;
     case kRowsShift:
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if (plain_unit(table, packed) == 16 && (p.desc.methods & 1u << kRowsPlain) != 0)

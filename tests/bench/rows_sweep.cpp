@@ -10,13 +10,14 @@ namespace tw::bench {
 namespace {
 
 struct Tuning {
-  uint32_t method, warps, blocks, stages, stage_bytes, warp_items, policies;
+  uint32_t method, warps, stage_bytes, warp_items, flight;
 };
 
 const char* method_name(uint32_t method) {
   switch (method) {
     case kRowsBulk:
     case kRowsBulkReduce:
+    case kRowsSum:
       return "bulk";
     case kRowsStaged:
       return "staged";
@@ -31,45 +32,62 @@ const char* method_name(uint32_t method) {
 
 std::string tuning_name(const Tuning& t) {
   char text[100];
-  std::snprintf(text, sizeof text, "%s %u warps x %u, %u stages of %u, items %u, policies %u",
-                method_name(t.method), t.warps, t.blocks, t.stages, t.stage_bytes, t.warp_items,
-                t.policies);
-  return t.warps == 0 ? method_name(t.method) : text;
+  std::snprintf(text, sizeof text, "%s, %u warps, stages of %u, items %u, flight %u",
+                method_name(t.method), t.warps, t.stage_bytes, t.warp_items, t.flight);
+  return text;
 }
 
 void apply(const Tuning& t, RowsDesc* desc) {
   desc->methods = 1u << t.method;
   desc->warps = t.warps;
-  desc->blocks = t.blocks;
-  desc->stages = t.stages;
   desc->stage_bytes = t.stage_bytes;
   desc->warp_items = t.warp_items;
-  desc->policies = t.policies;
+  desc->flight = t.flight;
+}
+
+void add_rings(uint32_t method, std::vector<Tuning>* out) {
+  for (const uint32_t warps : {1u, 2u, 4u, 8u})
+    for (const uint32_t bytes : {1024u, 2048u, 4096u})
+      for (const uint32_t items : {2u, 3u, 4u, 6u, 8u, 12u})
+        out->push_back({method, warps, bytes, items, 0});
 }
 
 std::vector<Tuning> tunings() {
-  struct Block {
-    uint32_t warps, blocks;
-  };
-  std::vector<Tuning> out = {{kRowsNarrow, 0, 0, 0, 0, 0, 0}, {kRowsPlain, 0, 0, 0, 0, 0, 0}};
-  for (const Block b : {Block{4, 2}, {8, 1}, {4, 4}, {8, 2}, {16, 1}, {8, 3}, {16, 2}})
-    for (const uint32_t method : {kRowsBulk, kRowsStaged})
-      for (const uint32_t bytes : {1024u, 2048u, 4096u, 8192u})
-        for (const uint32_t items : {0u, 8u, 32u, 128u})
-          for (const uint32_t policies : {0u, 1u, 2u, 3u})
-            if (b.warps * b.blocks * bytes <= 16 * 4096 && (items == 0 || policies == 0))
-              out.push_back({method, b.warps, b.blocks, 4, bytes, items, policies});
+  std::vector<Tuning> out = {{kRowsNarrow, 0, 0, 0, 0},
+                             {kRowsPlain, 0, 0, 0, 1},
+                             {kRowsPlain, 0, 0, 0, 2},
+                             {kRowsPlain, 0, 0, 0, 4}};
+  add_rings(kRowsBulk, &out);
+  add_rings(kRowsStaged, &out);
   return out;
 }
 
-void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
-  if (!wanted(options, case_name(c))) return;
+std::vector<Tuning> sum_tunings() {
+  std::vector<Tuning> out;
+  for (const uint32_t items : {0u, 1u, 2u, 4u})
+    for (const uint32_t bytes : {512u, 1024u, 4096u, 1u << 20})
+      out.push_back({kRowsSorted, 0, bytes, items, 0});
+  for (const uint32_t items : {4u, 8u}) out.push_back({kRowsBulkReduce, 4, 1024, items, 0});
+  return out;
+}
+
+void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c, bool weighted = false) {
+  const std::string name = (weighted ? "weighted " : "") + case_name(c);
+  if (!wanted(options, name)) return;
   const RowsOperands o = make_operands(bench, c);
-  const RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
+  RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
+  if (weighted) run.weights = bench.allocate(static_cast<uint64_t>(c.count) * 4);
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
-  for (const Tuning& t : tunings()) {
+  for (Tuning t : tunings()) {
     RowsDesc desc = case_desc(c);
+    if (weighted) {
+      if (t.method == kRowsStaged || t.flight > 1) continue;
+      desc.dtype = DType::BF16;
+      for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= 2;
+      desc.flags = kRowsWeighted;
+      t.method = t.method == kRowsBulk ? kRowsSum : kRowsSumPlain;
+    }
     apply(t, &desc);
     std::unique_ptr<Plan> plan;
     if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
@@ -79,7 +97,9 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
     plans.push_back(std::move(plan));
   }
   variants.push_back(contiguous_copy(bench, o));
-  const std::vector<double> us = bench.race(variants, options.repeats);
+  const std::vector<double> us = o.payload < (16 << 20)
+                                     ? bench.race_graphs(variants, 20, options.repeats)
+                                     : bench.race(variants, options.repeats);
   std::vector<size_t> order;
   for (size_t v = 0; v + 1 < us.size(); ++v) {
     order.push_back(v);
@@ -91,14 +111,12 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   std::set<std::string> seen;
   for (size_t k = 0; k < order.size() && !options.json; ++k) {
     const std::string& tuning = variants[order[k]].name;
-    // The best few, and the best of each way to differ from them.
-    const bool first_of_kind =
-        seen.insert(tuning.substr(0, tuning.find(' '))).second |
-        seen.insert(tuning.substr(tuning.rfind(',') + 1)).second |
-        seen.insert(tuning.substr(std::min(tuning.find("items"), tuning.size()), 8)).second;
+    // The best few, and the best of each method and item count.
+    const bool first_of_kind = seen.insert(tuning.substr(0, tuning.find(','))).second |
+                               seen.insert(tuning.substr(tuning.find("items"), 8)).second;
     if (k < 4 || first_of_kind)
-      std::printf("%-36s %5.3f  %s\n", case_name(c).c_str(), us.back() / us[order[k]],
-                  variants[order[k]].name.c_str());
+      std::printf("%-36s %5.3f %8.2f us  %s\n", name.c_str(), us.back() / us[order[k]],
+                  us[order[k]], variants[order[k]].name.c_str());
   }
   std::fflush(stdout);
   bench.release_all();
@@ -121,12 +139,7 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
   const RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
-  const Tuning ways[] = {{kRowsSorted, 0, 0, 0, 0, 0, 0},
-                         {kRowsBulkReduce, 8, 2, 4, 2048, 0, 0},
-                         {kRowsBulkReduce, 8, 2, 4, 2048, 32, 0},
-                         {kRowsBulkReduce, 8, 2, 4, 2048, 0, 3},
-                         {kRowsBulkReduce, 4, 1, 4, 8192, 0, 0}};
-  for (const Tuning& t : ways) {
+  for (const Tuning& t : sum_tunings()) {
     RowsDesc desc = case_desc(c);
     desc.dtype = dtype;
     for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= dtype_bytes(dtype);
@@ -145,8 +158,9 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
   for (size_t v = 0; v + 1 < us.size(); ++v) order.push_back(v);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return us[a] < us[b]; });
   for (size_t k = 0; k < order.size(); ++k)
-    std::printf("%-60s %5.3f of limit %8.1f us %s\n", name.c_str(), 1.5 * us.back() / us[order[k]],
-                us[order[k]], variants[order[k]].name.c_str());
+    if (k < 3 || k % 4 == 0)
+      std::printf("%-60s %5.3f of limit %8.1f us %s\n", name.c_str(),
+                  1.5 * us.back() / us[order[k]], us[order[k]], variants[order[k]].name.c_str());
   std::fflush(stdout);
   bench.release_all();
 }
@@ -154,6 +168,8 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
 }  // namespace
 
 void sweep_rows(GpuBench& bench, const Options& options) {
+  for (const Op op : {Op::gather, Op::scatter}) sweep_case(bench, options, {op, 14336, 256, 65536});
+  sweep_case(bench, options, {Op::gather, 1024, 1 << 19, 1 << 21}, true);
   for (const DType dtype : {DType::BF16, DType::F32})
     for (const int64_t width : {256, 512, 1024, 2048, 14336})
       for (const bool hot : {false, true}) sweep_sums(bench, options, dtype, width, hot);

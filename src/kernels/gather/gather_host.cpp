@@ -114,8 +114,8 @@ void gather_sum_host(HostEngine& engine, const void* arguments) {
 
 void gather_plain_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
-  const i64 count = run_count(args);
-  for (i64 i = 0; i < count; ++i) {
+  const i64 end = last_row(args);
+  for (i64 i = args.first_row; i < end; ++i) {
     auto* to = reinterpret_cast<uint8_t*>(packed_row_address(args, i));
     const i64 row = named_row(args, i);
     if (row >= 0)

@@ -5,7 +5,7 @@
 
 #include "kernels/gather/gather.h"
 #include "kernels/parts/row_arithmetic.cuh"
-#include "kernels/parts/row_plain.cuh"
+#include "kernels/parts/row_lanes.cuh"
 
 namespace tw {
 

@@ -2,83 +2,71 @@
 #pragma once
 // Rows by index through plain loads and stores: any width, pitch and alignment.
 //
-// A group of `lanes` threads takes a row, or a part of one, and every thread four such at once, so
-// that four loads are in flight before the first store.
+// The units of all rows are numbered along the packed operand. A block takes neighbours, each
+// thread a few that lie a block's width apart, all of whose loads are issued before the first
+// store, and ends: short blocks in the order of memory keep what is in flight together, which the
+// memory likes better than a persistent grid's spread.
 
 #include "kernels/parts/row_index.cuh"
 
 namespace tw {
 
-inline constexpr int kRowsPlainFlight = 4;
-
-/// Where a thread's unit goes; `row` is -1 where the index names no row, or where there are
-/// several, in sums.
-struct PlainPlace {
-  u64 i;  // of the packed row
-  u64 packed;
-  u64 offset;  // into a row
-  i64 row;
-  bool real;
-};
-
-__device__ __forceinline__ PlainPlace plain_place(const RowsArgs& args, u64 item, u64 items) {
-  if (item >= items) return {0, 0, 0, kNoRow, false};
-  u64 number = item;
-  u64 part = 0;
-  if (args.parts > 1) {
-    // The planner takes more lanes where there would be kDividerLimit parts.
-    number = divide(static_cast<u32>(item), args.part_divider);
-    part = item - number * args.parts;
-  }
-  const u64 unit = part * args.lanes + threadIdx.x % args.lanes;
-  if (unit >= args.row_units) return {0, 0, 0, kNoRow, false};
-  const i64 row = args.group == 1 ? named_row(args, number) : kNoRow;
-  const u64 offset = unit * args.unit_bytes;
-  return {number, args.packed + number * static_cast<u64>(args.packed_pitch) + offset, offset, row,
-          true};
-}
-
-template <int kBytes, bool kGather>
+template <int kBytes, bool kGather, u32 kFlight>
 __device__ __forceinline__ void plain_units(const RowsArgs& args) {
-  const u32 groups = kRowsPlainThreads / args.lanes;
-  const u64 step = static_cast<u64>(gridDim.x) * groups;
-  const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = static_cast<u64>(blockIdx.x) * groups + threadIdx.x / args.lanes; item < items;
-       item += kRowsPlainFlight * step) {
-    PlainPlace place[kRowsPlainFlight];
-    ptx::Unit<kBytes> value[kRowsPlainFlight];
+  const i64 left = run_count(args) - args.first_row;
+  if (left <= 0) return;
+  const u32 row_units = static_cast<u32>(args.row_units);
+  const u32 units = static_cast<u32>(min(left, args.launch_rows)) * row_units;
+  const u32 first = blockIdx.x * (kRowsLinearThreads * kFlight) + threadIdx.x;
+  u64 from[kFlight];  // 0: nothing is read
+  u64 to[kFlight];    // 0: nothing is written
 #pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
-      place[k] = plain_place(args, item + static_cast<u64>(k) * step, items);
-#pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k) {
-      value[k] = ptx::Unit<kBytes>{};
-      if (place[k].row < 0) continue;
-      const u64 table =
-          args.table + static_cast<u64>(place[k].row * args.table_pitch) + place[k].offset;
-      value[k] = ptx::load_unit<kBytes>(kGather ? table : place[k].packed);
-      if constexpr (!kGather) place[k].packed = table;
-    }
-#pragma unroll
-    for (int k = 0; k < kRowsPlainFlight; ++k)
-      if (kGather ? place[k].real : place[k].row >= 0)
-        ptx::store_unit<kBytes>(place[k].packed, value[k]);
+  for (u32 k = 0; k < kFlight; ++k) {
+    const u32 unit = first + k * kRowsLinearThreads;
+    from[k] = to[k] = 0;
+    if (unit >= units) continue;
+    const u32 r = divide(unit, args.part_divider);
+    const u64 i = static_cast<u64>(args.first_row) + r;
+    const u64 inside = static_cast<u64>(unit - r * row_units) * kBytes;
+    const i64 row = named_row(args, i);
+    const u64 packed = args.packed + i * static_cast<u64>(args.packed_pitch) + inside;
+    const u64 table =
+        row == kNoRow ? 0 : args.table + static_cast<u64>(row * args.table_pitch) + inside;
+    from[k] = kGather || row == kNoRow ? table : packed;
+    to[k] = kGather ? packed : table;
   }
+  ptx::Unit<kBytes> value[kFlight];
+#pragma unroll
+  for (u32 k = 0; k < kFlight; ++k) {
+    value[k] = ptx::Unit<kBytes>{};
+    if (from[k] != 0) value[k] = ptx::load_unit<kBytes>(from[k]);
+  }
+#pragma unroll
+  for (u32 k = 0; k < kFlight; ++k)
+    if (to[k] != 0) ptx::store_unit<kBytes>(to[k], value[k]);
 }
 
 template <bool kGather>
 __device__ __forceinline__ void rows_plain(const RowsArgs& args) {
   switch (args.unit_bytes) {
     case 1:
-      return plain_units<1, kGather>(args);
+      return plain_units<1, kGather, 4>(args);
     case 2:
-      return plain_units<2, kGather>(args);
+      return plain_units<2, kGather, 4>(args);
     case 4:
-      return plain_units<4, kGather>(args);
+      return plain_units<4, kGather, 4>(args);
     case 8:
-      return plain_units<8, kGather>(args);
+      return plain_units<8, kGather, 4>(args);
     default:
-      return plain_units<16, kGather>(args);
+      break;
+  }
+  switch (args.flight) {
+    case 2:
+      return plain_units<16, kGather, 2>(args);
+    case 1:
+      return plain_units<16, kGather, 1>(args);
+    default:
+      return plain_units<16, kGather, 4>(args);
   }
 }
 

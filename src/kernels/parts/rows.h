@@ -38,6 +38,7 @@ enum : u32 {
 inline constexpr u32 kRowsMaxRingWarps = 16;  // of a block; each has a ring of its own
 inline constexpr u32 kRowsPiecesOfLane = 4;   // of one stage, at most
 inline constexpr u32 kRowsPlainThreads = 256;
+inline constexpr u32 kRowsLinearThreads = 128;  // of plain rows
 inline constexpr u32 kRowsTile = 64;  // neighbouring rows that a warp takes at once, if narrow
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
 inline constexpr u32 kRowsSortTile = 128;  // indices that a block sorts in shared memory
@@ -104,9 +105,11 @@ struct RowsArgs {
   u64 read_policy;     // of the L2, for what is read; and for what is written
   u64 write_policy;
   u32 block_items;  // stages that a block takes, neighbours; 0: all blocks take turns
-  u32 reserved;
+  u32 flight;       // units that a thread of plain rows moves: 1, 2 or 4
+  i64 first_row;    // of the packed operand in this launch; plain rows have fewer units than
+  i64 launch_rows;  // kDividerLimit in one
 };
-static_assert(sizeof(RowsArgs) == 232, "the device sees the layout the host writes");
+static_assert(sizeof(RowsArgs) == 248, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(RowsArgs, index_bytes) == 88, "as above");
 static_assert(__builtin_offsetof(RowsArgs, row_units) == 128, "as above");
 static_assert(__builtin_offsetof(RowsArgs, group_divider) == 168, "as above");

@@ -48,6 +48,13 @@ inline u64 packed_row_address(const RowsArgs& args, i64 i) {
   return args.packed + static_cast<u64>(i * args.packed_pitch);
 }
 
+/// One past the last packed row of a launch that may be one of several.
+inline i64 last_row(const RowsArgs& args) {
+  const i64 count = run_count(args);
+  if (args.launch_rows == 0) return count;
+  return count - args.first_row < args.launch_rows ? count : args.first_row + args.launch_rows;
+}
+
 /// The type that arithmetic on an element is of.
 inline DType element_dtype(u32 element) {
   constexpr DType kTypes[] = {DType::U8,  DType::F32, DType::F16, DType::BF16, DType::F64,

@@ -148,8 +148,8 @@ void scatter_bulk_reduce_host(HostEngine& engine, const void* arguments) {
 
 void scatter_plain_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
-  const i64 count = run_count(args);
-  for (i64 i = 0; i < count; ++i) {
+  const i64 end = last_row(args);
+  for (i64 i = args.first_row; i < end; ++i) {
     const i64 row = named_row(args, i);
     if (row >= 0)
       std::memcpy(reinterpret_cast<uint8_t*>(table_row_address(args, row)),

@@ -3,7 +3,7 @@
 // Reductions element by element, for rows of any alignment: by instructions where there are any,
 // else by compare and swap with the result that the copy engine's reductions have.
 
-#include "kernels/parts/row_plain.cuh"
+#include "kernels/parts/row_lanes.cuh"
 #include "kernels/parts/types.cuh"
 #include "kernels/scatter/reduce_dispatch.cuh"
 #include "kernels/scatter/scatter.h"
