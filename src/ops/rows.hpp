@@ -138,8 +138,9 @@ class RowsPlan final : public Plan {
     uint32_t blocks = 2;  // of an SM
     uint32_t stages = 4;
     uint32_t stage_bytes = 2048;
-    uint32_t warp_items = 8;  // stages of a warp, after which its block ends
-    uint32_t flight = 4;      // units of a thread of plain rows
+    uint32_t warp_items = 8;   // stages of a warp, after which its block ends
+    uint32_t flight = 4;       // units of a thread of plain rows
+    uint32_t plain_warps = 4;  // of a block of them
   };
   Tuning make_tuning() const;
   uint32_t most_stage_pieces() const;

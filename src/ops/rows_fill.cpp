@@ -11,8 +11,7 @@
 namespace tw {
 namespace {
 
-// Blocks of plain loads and stores on one SM, and what a thread of them moves at once.
-constexpr uint32_t kPlainBlocks = 5;
+// What a thread of plain loads and stores moves at once.
 constexpr uint32_t kPlainItemsOfThread = 4;
 constexpr uint32_t kNarrowBlocks = 3;
 constexpr uint32_t kSortedBlocks = 3;
@@ -29,12 +28,14 @@ Divider divider(int64_t divisor) {
 RowsPlan::Tuning RowsPlan::make_tuning() const {
   const RowsDesc& d = problem_.desc;
   Tuning t;
+  if (d.max_sms != 0) t.warps = kRowsMaxRingWarps;  // one block an SM, which is all that runs
   if (d.warps != 0) t.warps = std::min(d.warps, kRowsMaxRingWarps);
   if (d.blocks != 0) t.blocks = d.blocks;
   if (d.stages != 0) t.stages = d.stages;
   if (d.stage_bytes != 0) t.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) t.warp_items = d.warp_items;
   if (d.flight != 0) t.flight = d.flight;
+  if (d.flight != 0 && d.warps != 0) t.plain_warps = std::min(d.warps, kRowsLinearThreads / 32);
   return t;
 }
 
@@ -103,7 +104,8 @@ void RowsPlan::fill_bulk(uint32_t method, RowsArgs* args) const {
   // Short blocks, in the order of memory; shorter ones where there are not enough for all warps.
   const int64_t all = ceil_div(count * args->parts * group, int64_t{args->stage_pieces});
   const int64_t turns = std::clamp<int64_t>(ceil_div(all, warps), 1, tuning_.warp_items);
-  args->block_items = static_cast<u32>(turns) * ring_.warps;
+  // A bounded grid takes turns over all of it.
+  args->block_items = d.max_sms == 0 ? static_cast<u32>(turns) * ring_.warps : 0;
   args->dense = args->parts == 1 && problem_.packed_pitch == row;
 }
 
@@ -203,16 +205,17 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
   const PreparedKernel& kernel = kernels_[method];
   const auto count = static_cast<uint64_t>(args.count);
   const bool ring = kernel.dynamic_smem_bytes != 0;
-  const uint32_t threads = ring ? ring_.warps * 32 : static_cast<uint32_t>(kernel.row->threads);
+  uint32_t threads = ring ? ring_.warps * 32 : static_cast<uint32_t>(kernel.row->threads);
+  if (method == kRowsPlain) threads = tuning_.plain_warps * 32;
   uint64_t items = count * args.parts;
   uint64_t of_block = 1;
-  uint64_t room = sms * kPlainBlocks;
+  uint64_t room = sms;
   if (method == kRowsFour) {
     items = four_stages(args, args.count);
     room = sms * tuning_.blocks;
   } else if (ring) {
     items *= args.group;
-    of_block = uint64_t{args.stage_pieces} * args.block_items;
+    of_block = uint64_t{args.stage_pieces} * std::max(1u, args.block_items);
     room = kMostBlocks;
   } else if (method == kRowsNarrow) {
     of_block = uint64_t{args.tile_rows} * (threads / 32);
@@ -229,7 +232,9 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
     room = kMostBlocks;
   } else {
     of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;
+    room = kMostBlocks;
   }
+  if (d.max_sms != 0) room = d.max_sms;
   LaunchConfig config;
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));
@@ -239,7 +244,8 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
 }
 
 LaunchConfig RowsPlan::step_config(uint32_t variant, uint64_t items, uint64_t of_block) const {
-  const uint64_t room = uint64_t{usable_sms(*device(), problem_.desc.max_sms)} * kStepBlocks;
+  const uint32_t max_sms = problem_.desc.max_sms;
+  const uint64_t room = max_sms != 0 ? max_sms : uint64_t{usable_sms(*device(), 0)} * kStepBlocks;
   LaunchConfig config;
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<uint64_t>((items + of_block - 1) / of_block, 1, room));

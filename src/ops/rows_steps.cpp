@@ -96,9 +96,7 @@ Status RowsPlan::add_in_order(Stream& stream, const RowsRun& run, const RowsArgs
   order.partials = run.workspace + workspace_.partials;
   order.blocks = workspace_.blocks;
   order.units = static_cast<u32>(args.row_bytes / order.rows.unit_bytes);
-  LaunchConfig blocks;
-  blocks.grid[0] = workspace_.blocks;
-  blocks.block[0] = kRowsPlainThreads;
+  const LaunchConfig blocks = step_config(kRowsCount, workspace_.blocks, 1);
   LaunchConfig one;
   one.block[0] = kRowsScanThreads;
   for (uint32_t pass = 0; pass < workspace_.passes; ++pass) {

@@ -53,10 +53,9 @@ void add_rings(uint32_t method, std::vector<Tuning>* out) {
 }
 
 std::vector<Tuning> tunings() {
-  std::vector<Tuning> out = {{kRowsNarrow, 0, 0, 0, 0},
-                             {kRowsPlain, 0, 0, 0, 1},
-                             {kRowsPlain, 0, 0, 0, 2},
-                             {kRowsPlain, 0, 0, 0, 4}};
+  std::vector<Tuning> out = {{kRowsNarrow, 0, 0, 0, 0}};
+  for (const uint32_t warps : {1u, 2u, 4u, 8u})
+    for (const uint32_t flight : {1u, 2u, 4u}) out.push_back({kRowsPlain, warps, 0, 0, flight});
   add_rings(kRowsBulk, &out);
   add_rings(kRowsStaged, &out);
   return out;
@@ -82,7 +81,7 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c, bool
   for (Tuning t : tunings()) {
     RowsDesc desc = case_desc(c);
     if (weighted) {
-      if (t.method == kRowsStaged || t.flight > 1) continue;
+      if (t.method == kRowsStaged || t.method == kRowsPlain) continue;
       desc.dtype = DType::BF16;
       for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= 2;
       desc.flags = kRowsWeighted;

@@ -25,10 +25,10 @@
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_narrow<true>(args); })
-#define TW_GATHER_PLAIN(feature, shard, symbol)                                \
-  TW_EMIT(                                                                     \
-      feature, shard,                                                          \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsLinearThreads, 12) \
+#define TW_GATHER_PLAIN(feature, shard, symbol)                               \
+  TW_EMIT(                                                                    \
+      feature, shard,                                                         \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsLinearThreads, 6) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_plain<true>(args); })
 #define TW_GATHER_SUM(feature, shard, symbol)                                     \
   TW_EMIT(                                                                        \

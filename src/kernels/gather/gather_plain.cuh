@@ -14,15 +14,15 @@ template <class T, u32 kCount>
 __device__ __forceinline__ void sum_units(const GatherArgs& args) {
   constexpr int kBytes = static_cast<int>(T::kBytes * kCount);
   const u32 groups = kRowsPlainThreads / args.lanes;
-  const u64 step = static_cast<u64>(gridDim.x) * groups;
+  const u64 of_block = static_cast<u64>(groups) * kRowsPlainFlight;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = static_cast<u64>(blockIdx.x) * groups + threadIdx.x / args.lanes; item < items;
-       item += kRowsPlainFlight * step) {
+  for (u64 item = blockIdx.x * of_block + threadIdx.x / args.lanes; item < items;
+       item += gridDim.x * of_block) {
     PlainPlace place[kRowsPlainFlight];
     float sum[kRowsPlainFlight][kCount] = {};
 #pragma unroll
     for (int k = 0; k < kRowsPlainFlight; ++k)
-      place[k] = plain_place(args, item + static_cast<u64>(k) * step, items);
+      place[k] = plain_place(args, item + static_cast<u64>(k) * groups, items);
     for (u32 j = 0; j < args.group; ++j) {
       ptx::Unit<kBytes> bits[kRowsPlainFlight];
       float weight[kRowsPlainFlight];

@@ -11,18 +11,15 @@
 
 namespace tw {
 
+/// The units from number `first` on that one block moves.
 template <int kBytes, bool kGather, u32 kFlight>
-__device__ __forceinline__ void plain_units(const RowsArgs& args) {
-  const i64 left = run_count(args) - args.first_row;
-  if (left <= 0) return;
+__device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32 first) {
   const u32 row_units = static_cast<u32>(args.row_units);
-  const u32 units = static_cast<u32>(min(left, args.launch_rows)) * row_units;
-  const u32 first = blockIdx.x * (kRowsLinearThreads * kFlight) + threadIdx.x;
   u64 from[kFlight];  // 0: nothing is read
   u64 to[kFlight];    // 0: nothing is written
 #pragma unroll
   for (u32 k = 0; k < kFlight; ++k) {
-    const u32 unit = first + k * kRowsLinearThreads;
+    const u32 unit = first + threadIdx.x + k * blockDim.x;
     from[k] = to[k] = 0;
     if (unit >= units) continue;
     const u32 r = divide(unit, args.part_divider);
@@ -44,6 +41,19 @@ __device__ __forceinline__ void plain_units(const RowsArgs& args) {
 #pragma unroll
   for (u32 k = 0; k < kFlight; ++k)
     if (to[k] != 0) ptx::store_unit<kBytes>(to[k], value[k]);
+}
+
+template <int kBytes, bool kGather, u32 kFlight>
+__device__ __forceinline__ void plain_units(const RowsArgs& args) {
+  const i64 left = run_count(args) - args.first_row;
+  if (left <= 0) return;
+  const u64 of_block = static_cast<u64>(blockDim.x) * kFlight;
+  const u32 units =
+      static_cast<u32>(min(left, args.launch_rows)) * static_cast<u32>(args.row_units);
+  // In 64 bits: the last step may pass 2^32. A grid is as large as the work, but where the caller
+  // bounds it.
+  for (u64 base = blockIdx.x; base * of_block < units; base += gridDim.x)
+    plain_block<kBytes, kGather, kFlight>(args, units, static_cast<u32>(base * of_block));
 }
 
 template <bool kGather>

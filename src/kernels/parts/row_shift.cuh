@@ -35,17 +35,17 @@ __device__ __forceinline__ ShiftPiece shift_piece(const RowsArgs& args, u64 item
 
 template <bool kGather>
 __device__ __forceinline__ void rows_shift(const RowsArgs& args) {
-  const u64 step = static_cast<u64>(gridDim.x) * kRowsPlainThreads;
-  const u64 first = static_cast<u64>(blockIdx.x) * kRowsPlainThreads + threadIdx.x;
+  constexpr u64 kOfBlock = static_cast<u64>(kRowsPlainThreads) * kRowsShiftFlight;
+  const u64 first = blockIdx.x * kOfBlock + threadIdx.x;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = first; item < items; item += kRowsShiftFlight * step) {
+  for (u64 item = first; item < items; item += gridDim.x * kOfBlock) {
     ShiftPiece row[kRowsShiftFlight];
     AlignedPair pair[kRowsShiftFlight];
     bool inside[kRowsShiftFlight];
     bool all_inside = true;
 #pragma unroll
     for (int k = 0; k < kRowsShiftFlight; ++k)
-      row[k] = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * step);
+      row[k] = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * kRowsPlainThreads);
 #pragma unroll
     for (int k = 0; k < kRowsShiftFlight; ++k) {
       inside[k] =
@@ -64,7 +64,8 @@ __device__ __forceinline__ void rows_shift(const RowsArgs& args) {
     if (all_inside) continue;
 #pragma unroll 1
     for (int k = 0; k < kRowsShiftFlight; ++k) {
-      const ShiftPiece edge = shift_piece<kGather>(args, items, item + static_cast<u64>(k) * step);
+      const ShiftPiece edge =
+          shift_piece<kGather>(args, items, item + static_cast<u64>(k) * kRowsPlainThreads);
       if (edge.piece.end != 0 && !edge.zeros &&
           !aligned_loads_inside(edge.piece.src, args.read_low, args.read_high))
         copy_bytes(edge.piece);

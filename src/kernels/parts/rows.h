@@ -38,7 +38,7 @@ enum : u32 {
 inline constexpr u32 kRowsMaxRingWarps = 16;  // of a block; each has a ring of its own
 inline constexpr u32 kRowsPiecesOfLane = 4;   // of one stage, at most
 inline constexpr u32 kRowsPlainThreads = 256;
-inline constexpr u32 kRowsLinearThreads = 128;  // of plain rows
+inline constexpr u32 kRowsLinearThreads = 256;  // of plain rows, at most
 inline constexpr u32 kRowsTile = 64;  // neighbouring rows that a warp takes at once, if narrow
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
 inline constexpr u32 kRowsSortTile = 128;  // indices that a block sorts in shared memory

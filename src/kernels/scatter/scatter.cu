@@ -29,10 +29,10 @@
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_narrow<false>(args); })
-#define TW_SCATTER_PLAIN(feature, shard, symbol)                               \
-  TW_EMIT(                                                                     \
-      feature, shard,                                                          \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsLinearThreads, 12) \
+#define TW_SCATTER_PLAIN(feature, shard, symbol)                              \
+  TW_EMIT(                                                                    \
+      feature, shard,                                                         \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsLinearThreads, 6) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_plain<false>(args); })
 #define TW_SCATTER_BULK_REDUCE(feature, shard, symbol)                            \
   TW_EMIT(                                                                        \

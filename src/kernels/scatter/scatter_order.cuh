@@ -37,12 +37,11 @@ __device__ __forceinline__ DigitPeers digit_peers(u32 digit) {
 }
 
 /// Counts the digits of the warp's share of the block's indices.
-__device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count,
+__device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count, u32 block,
                                            u32 (&counts)[kSortDigits]) {
   for (u32 digit = ptx::lane_id(); digit < kSortDigits; digit += 32) counts[digit] = 0;
   __syncwarp();
-  const u64 first =
-      static_cast<u64>(blockIdx.x) * kSortBlockItems + threadIdx.x / 32 * kSortWarpItems;
+  const u64 first = static_cast<u64>(block) * kSortBlockItems + threadIdx.x / 32 * kSortWarpItems;
   for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
     const SortedIndex index = sorted_index(args, count, first + k);
     const DigitPeers peers = digit_peers(index.digit);
@@ -51,15 +50,15 @@ __device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count,
   }
 }
 
-__device__ __forceinline__ void scatter_count(const OrderArgs& args) {
-  __shared__ u32 counts[kSortWarps][kSortDigits];
-  count_warp(args, run_count(args.rows), counts[threadIdx.x / 32]);
+using WarpCounts = u32[kSortWarps][kSortDigits];
+
+__device__ __forceinline__ void count_block(const OrderArgs& args, u32 block, WarpCounts& counts) {
+  count_warp(args, run_count(args.rows), block, counts[threadIdx.x / 32]);
   __syncthreads();
   u32 sum = 0;
 #pragma unroll
   for (u32 warp = 0; warp < kSortWarps; ++warp) sum += counts[warp][threadIdx.x];
-  ptx::store_unit<4>(args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + blockIdx.x) * 4,
-                     sum);
+  ptx::store_unit<4>(args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4, sum);
 }
 
 /// One block: counts to the number of indices before each, digit by digit.
@@ -93,15 +92,14 @@ __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
   }
 }
 
-__device__ __forceinline__ void scatter_place(const OrderArgs& args) {
-  __shared__ u32 counts[kSortWarps][kSortDigits];
+__device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, WarpCounts& counts) {
   const i64 count = run_count(args.rows);
   const u32 warp = threadIdx.x / 32;
-  count_warp(args, count, counts[warp]);
+  count_warp(args, count, block, counts[warp]);
   __syncthreads();
   // From counts to where each warp's first index of a digit goes.
-  u32 place = ptx::load_unit_cached<4>(
-      args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + blockIdx.x) * 4);
+  u32 place = ptx::load_unit_cached<4>(args.digits +
+                                       (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4);
 #pragma unroll
   for (u32 w = 0; w < kSortWarps; ++w) {
     const u32 own = counts[w][threadIdx.x];
@@ -109,7 +107,7 @@ __device__ __forceinline__ void scatter_place(const OrderArgs& args) {
     place += own;
   }
   __syncthreads();
-  const u64 first = static_cast<u64>(blockIdx.x) * kSortBlockItems + warp * kSortWarpItems;
+  const u64 first = static_cast<u64>(block) * kSortBlockItems + warp * kSortWarpItems;
   for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
     const SortedIndex index = sorted_index(args, count, first + k);
     const DigitPeers peers = digit_peers(index.digit);
@@ -120,6 +118,22 @@ __device__ __forceinline__ void scatter_place(const OrderArgs& args) {
     if (real && peers.before == 0) counts[warp][index.digit] += peers.all;
     __syncwarp();
     if (real) ptx::store_unit<4>(args.to + static_cast<u64>(to) * 4, index.number);
+  }
+}
+
+__device__ __forceinline__ void scatter_count(const OrderArgs& args) {
+  __shared__ WarpCounts counts;
+  for (u32 block = blockIdx.x; block < args.blocks; block += gridDim.x) {
+    count_block(args, block, counts);
+    __syncthreads();
+  }
+}
+
+__device__ __forceinline__ void scatter_place(const OrderArgs& args) {
+  __shared__ WarpCounts counts;
+  for (u32 block = blockIdx.x; block < args.blocks; block += gridDim.x) {
+    place_block(args, block, counts);
+    __syncthreads();
   }
 }
 

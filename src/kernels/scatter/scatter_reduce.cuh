@@ -114,15 +114,15 @@ __device__ __forceinline__ void reduce_element(u32 op, u32 element, u64 to,
 template <int kBytes>
 __device__ __forceinline__ void reduce_units(const ScatterArgs& args) {
   const u32 groups = kRowsPlainThreads / args.lanes;
-  const u64 step = static_cast<u64>(gridDim.x) * groups;
+  const u64 of_block = static_cast<u64>(groups) * kRowsPlainFlight;
   const u64 items = static_cast<u64>(run_count(args)) * args.parts;
-  for (u64 item = static_cast<u64>(blockIdx.x) * groups + threadIdx.x / args.lanes; item < items;
-       item += kRowsPlainFlight * step) {
+  for (u64 item = blockIdx.x * of_block + threadIdx.x / args.lanes; item < items;
+       item += gridDim.x * of_block) {
     PlainPlace place[kRowsPlainFlight];
     ptx::Unit<kBytes> value[kRowsPlainFlight];
 #pragma unroll
     for (int k = 0; k < kRowsPlainFlight; ++k)
-      place[k] = plain_place(args, item + static_cast<u64>(k) * step, items);
+      place[k] = plain_place(args, item + static_cast<u64>(k) * groups, items);
 #pragma unroll
     for (int k = 0; k < kRowsPlainFlight; ++k)
       if (place[k].row != kNoRow) value[k] = ptx::load_unit<kBytes>(place[k].packed);
