@@ -195,6 +195,8 @@ Case random_case(std::mt19937_64& random) {
     if (!rows_problem(c.op, d, &p).ok()) continue;
     if (p.table_bytes > 260000 || p.packed_bytes > 260000) continue;
     if (pick(random, 0, 5) == 0) c.run_count = pick(random, 0, d.count);
+    if (pick(random, 0, 4) == 0) d.max_sms = static_cast<uint32_t>(pick(random, 1, 5));
+    if (pick(random, 0, 4) == 0) d.launch_rows = pick(random, 1, 200);
     c.index = draw(random, static_cast<Indices>(pick(random, 0, 4)), d, c.op == Op::scatter);
     return c;
   }

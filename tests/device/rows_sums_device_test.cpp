@@ -333,6 +333,7 @@ bool draw_sizes(std::mt19937_64& random, Case* c) {
   if (pick(random, 0, 5) == 0) c->run_count = pick(random, 0, d.count);
   if (pick(random, 0, 4) == 0) c->device_count = pick(random, -3, d.count + 9);
   c->count_outside = pick(random, 0, 3) == 0;
+  if (pick(random, 0, 4) == 0) d.max_sms = static_cast<uint32_t>(pick(random, 1, 5));
   return p.table_bytes < 250000 && p.packed_bytes < 250000 && d.count * d.group < 8000;
 }
 
