@@ -37,7 +37,8 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
       take(choice);
       continue;
     }
-    for (choice.split = 2; choice.split <= kMaxCluster; ++choice.split) take(choice);
+    for (choice.split = 2; choice.split <= kMaxCluster; ++choice.split)
+      if (choice.cluster() <= kMaxCluster) take(choice);
   }
   return choices;
 }

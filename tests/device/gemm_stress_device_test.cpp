@@ -103,7 +103,8 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
     c.desc.m = turned ? columns : rows;
     c.desc.n = turned ? rows : columns;
     c.desc.k = choice.split * 64 + 72;
-    c.desc.max_sms = choice.has(kGemmSplit) ? 0 : 2;  // two tiles a block
+    c.desc.max_sms =
+        choice.has(kGemmSplit) ? 0 : std::max(2u, choice.cluster());  // several tiles a block
     set_pitches(choice, 0, &c.desc);
     INFO(gemm_choice_text(choice) << ": " << describe(c));
     std::unique_ptr<Plan> plan;
