@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function of the C API on a CUDA device whose driver is a fake, while its first, second, ...
-// driver call fails with one of several results. The call fails with a message or does without, the
-// context that was current is current again, every handle can still be destroyed, and nothing is
-// left in the driver.
+// driver call fails with one of several results, or its first, second, ... host allocation. The
+// call fails with a message or does without, the context that was current is current again, every
+// handle can still be destroyed, and nothing is left in the driver.
 #include "contract_calls.h"
+#include "failing_allocator.hpp"
 #include "fake_driver.hpp"
 
 using tw::test::fake;
@@ -70,6 +71,48 @@ bool fails_at(const contract_call &function, int k, CUresult result) {
   return failed;
 }
 
+/// The k-th host allocation of the function fails. Whether there was a k-th.
+bool lacks_memory(const contract_call &function, int k, tw_status wanted) {
+  const tw::test::FakeDriver driver;
+  samples s;
+  void *made[CONTRACT_OUTPUTS] = {};
+  open_on_fake(&s);
+  poison_();
+  g_failed = false;
+  g_fail_at = k;
+  const tw_status status = function.call(&s, made);
+  g_fail_at = 0;
+  const bool failed = g_failed;
+  if (status == TW_ERROR_OUT_OF_MEMORY) {
+    CHECK(tw_last_error()[0] != '\0' && !strstr(tw_last_error(), "4711"));
+    for (void *handle : made) CHECK(handle == nullptr);
+  } else {
+    EQUAL(status, wanted);  // an allocation that it can do without
+  }
+  CHECK(fake().stack == std::vector<CUcontext>{tw::test::fake_other_context()});
+  function.undo(&s, made);
+  destroy_samples(&s);
+  fake().stack.clear();
+  if (!CHECK(fake().clean())) {
+    printf("    allocation %d failed: %s\n", k, status == TW_OK ? "TW_OK" : tw_last_error());
+    for (const std::string &what : fake().misuse) printf("    %s\n", what.c_str());
+  }
+  return failed;
+}
+
+/// What the function answers when nothing fails.
+tw_status answer(const contract_call &function) {
+  const tw::test::FakeDriver driver;
+  samples s;
+  void *made[CONTRACT_OUTPUTS] = {};
+  open_on_fake(&s);
+  const tw_status status = function.call(&s, made);
+  function.undo(&s, made);
+  destroy_samples(&s);
+  fake().stack.clear();
+  return status;
+}
+
 /// The same call on a device that has been lost, which must answer at once and not ask the driver.
 void lost(const contract_call &function) {
   const tw::test::FakeDriver driver;
@@ -89,12 +132,23 @@ void lost(const contract_call &function) {
   CHECK(fake().clean());
 }
 
+/// Does it twice: the second time leaves as many allocations as there were.
+template <class Attempt>
+bool twice(Attempt attempt) {
+  if (!attempt()) return false;
+  const int64_t before = g_live;
+  (void)attempt();
+  EQUAL(g_live, before);
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   harness.kind = TW_DEVICE_CUDA;
-  int functions = 0;
+  int functions = 0, allocations = 0;
+  g_exempt = tw::test::inside_fake_driver;
   for (int i = 0; i < contract_call_count; ++i) {
     const contract_call &function = contract_calls[i];
     harness.test = function.name;
@@ -102,11 +156,15 @@ int main(int argc, char **argv) {
     if (!fails_at(function, 1, kResults[0])) continue;
     ++functions;
     for (const CUresult result : kResults)
-      for (int k = 1; fails_at(function, k, result) && k < 1000; ++k) {
+      for (int k = 1; k < 1000 && twice([&] { return fails_at(function, k, result); }); ++k) {
       }
     lost(function);
+    const tw_status wanted = answer(function);
+    for (int k = 1; k < 1000 && twice([&] { return lacks_memory(function, k, wanted); }); ++k)
+      ++allocations;
   }
-  printf("%d functions, %d driver calls failed\n", functions, g_failures);
-  CHECK(functions > 30 && g_failures > 500);
+  printf("%d functions, %d driver calls and %d allocations failed\n", functions, g_failures,
+         allocations);
+  CHECK(functions > 30 && g_failures > 1000 && allocations > 100);
   return harness_end();
 }

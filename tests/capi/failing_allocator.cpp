@@ -21,12 +21,15 @@ void __wrap_free(void *pointer);
 
 constinit std::atomic<int64_t> g_fail_at{0};
 constinit std::atomic<bool> g_failed{false};
+using Exempt = bool (*)();
+constinit Exempt g_exempt = nullptr;
 constinit std::atomic<int64_t> g_live{0};
 constinit thread_local int64_t t_allocations = 0;
 
 namespace {
 
 bool refused() {
+  if (g_exempt && g_exempt()) return false;
   ++t_allocations;
   int64_t left = g_fail_at.load();
   while (left > 0 && !g_fail_at.compare_exchange_weak(left, left - 1)) {

@@ -10,6 +10,8 @@
 extern std::atomic<int64_t> g_fail_at;
 /// Whether one has failed since this was last set to false.
 extern std::atomic<bool> g_failed;
+/// Where not nullptr: allocations of a thread for which it says so do not fail and do not count.
+extern bool (*g_exempt)();
 /// Allocations not yet freed.
 extern std::atomic<int64_t> g_live;
 /// Allocations of this thread.

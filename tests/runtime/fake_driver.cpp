@@ -308,12 +308,42 @@ FakeState& fake() {
   return g_state;
 }
 
+namespace {
+
+Driver g_inner;  // the functions above
+thread_local int t_depth = 0;
+
+/// One of them, with the depth counted around it.
+template <auto member>
+struct Counted;
+template <class R, class... Args, R (*Driver::*member)(Args...)>
+struct Counted<member> {
+  static R call(Args... args) {
+    struct Depth {
+      Depth() { ++t_depth; }
+      ~Depth() { --t_depth; }
+    } depth;
+    return (g_inner.*member)(args...);
+  }
+};
+
+}  // namespace
+
+bool inside_fake_driver() {
+  return t_depth > 0;
+}
+
 FakeDriver::FakeDriver() {
   g_state = FakeState{};
-  fill_device(&table_);
-  fill_streams(&table_);
-  fill_memory(&table_);
-  fill_kernels(&table_);
+  g_inner = Driver{};
+  fill_device(&g_inner);
+  fill_streams(&g_inner);
+  fill_memory(&g_inner);
+  fill_kernels(&g_inner);
+#define TW_DRIVER_SYMBOL(name, version, need) \
+  if (g_inner.name) table_.name = Counted<&Driver::name>::call;
+#include "driver/symbols.inc"
+#undef TW_DRIVER_SYMBOL
   table_.version = 13000;
   replace_driver(&table_);
 }

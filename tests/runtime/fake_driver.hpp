@@ -51,6 +51,10 @@ struct FakeState {
 /// The state of the fake driver that is installed.
 FakeState& fake();
 
+/// Whether the calling thread is inside the fake driver, whose own allocations must not be made to
+/// fail: no exception may come out of a driver.
+bool inside_fake_driver();
+
 /// Installs a fresh fake driver for a scope.
 class FakeDriver {
  public:

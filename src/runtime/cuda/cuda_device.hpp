@@ -14,6 +14,7 @@
 // is nothing process-wide to lock or to tear down, and the driver does not copy embedded images.
 
 #include <atomic>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -87,7 +88,7 @@ class CudaDevice final : public Device {
   std::set<CUstream> streams_;
   std::set<CUevent> events_;
   std::map<const void*, Library> shards_;  // by embedded image
-  std::vector<Library> modules_;           // of the caller's own
+  std::list<Library> modules_;             // of the caller's own
   std::set<std::string> names_;
 };
 

@@ -63,12 +63,13 @@ Status CudaDevice::load_module(const void* image, size_t size, std::unique_ptr<M
   copy[size] = 0;
   const Scope scope(*this, Scope::relaxed);
   TW_TRY(scope.status());
-  Library library;
-  TW_TRY(load_library(copy.get(), size, /*embedded=*/false, &library));
-  const CUlibrary handle = library.handle;
+  // Its place first: once it is loaded nothing may fail before the device knows of it.
+  std::list<Library> place(1);
+  TW_TRY(load_library(copy.get(), size, /*embedded=*/false, &place.front()));
+  const CUlibrary handle = place.front().handle;
   {
     const std::lock_guard lock(mutex_);
-    modules_.push_back(std::move(library));
+    modules_.splice(modules_.end(), place);
   }
   *out = std::make_unique<CudaModule>(shared_from_this(), handle);
   return Code::OK;
