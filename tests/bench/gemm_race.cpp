@@ -13,6 +13,7 @@ constexpr uint64_t kOutputBytes = 10ull << 30;
 constexpr double kColdBytes = 384e6;
 constexpr double kGraphUs = 100;       // what takes less is timed in graphs
 constexpr double kGraphTotalUs = 400;  // of a replay, so that its start counts little
+constexpr double kHotTotalUs = 1000;   // of a replay back to back
 constexpr uint64_t kAlign = 256;
 
 uint64_t align(uint64_t bytes) {
@@ -26,6 +27,10 @@ double guess_us(const GemmShape& shape) {
 
 int graph_nodes(const GemmShape& shape) {
   return static_cast<int>(std::clamp(kGraphTotalUs / guess_us(shape), 20.0, 100.0));
+}
+
+int hot_nodes(const GemmShape& shape) {
+  return static_cast<int>(std::clamp(kHotTotalUs / guess_us(shape), 2.0, 50.0));
 }
 
 // What two right results of this type may differ by.
@@ -98,7 +103,7 @@ std::vector<double> GemmRacer::time(const GemmShape& shape, const std::vector<Va
   bench_.flush_before_each(!options_.hot);
   std::vector<double> us;
   if (options_.hot)
-    us = bench_.race_graphs(variants, std::clamp(graph_nodes(shape) / 2, 4, 50), rounds);
+    us = bench_.race_graphs(variants, hot_nodes(shape), rounds);
   else if (guess_us(shape) < kGraphUs)
     us = bench_.race_graphs(variants, graph_nodes(shape), rounds);
   else
