@@ -24,6 +24,11 @@
  * Thread-safety is stated by function with these words. "any thread": any number of threads may
  * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
  * on different handles may.
+ *
+ * Blocking and stream capture are spoken of where there is something to say. A function that says
+ * nothing of blocking waits for no work. One that says nothing of capture enqueues nothing, and may
+ * be called while other threads capture, in global mode too; those that say "allowed" become part of
+ * the graph when their stream is captured.
  */
 
 #include <stddef.h>
