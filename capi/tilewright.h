@@ -27,8 +27,8 @@
  *
  * Blocking and stream capture are spoken of where there is something to say. A function that says
  * nothing of blocking waits for no work. One that says nothing of capture enqueues nothing, and may
- * be called while other threads capture, in global mode too; those that say "allowed" become part of
- * the graph when their stream is captured.
+ * be called while other threads capture, in global mode too; those that say "allowed" become part
+ * of the graph when their stream is captured.
  */
 
 #include <stddef.h>
