@@ -165,7 +165,7 @@ for config in $configs; do
       if find_clang; then
         CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized -Db_lundef=false \
           -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
-          -Dcpp_args=-fno-sanitize-recover=all,-fsanitize=fuzzer-no-link
+          "-Dcpp_args=-fno-sanitize-recover=all -fsanitize=fuzzer-no-link"
       fi
       targets=() tests=()
       ;;
