@@ -64,6 +64,10 @@ GPU_ONLY = {"tw_module": "s->module", "tw_kernel": "s->kernel", "CUctx_st": "s->
             "CUstream_st": "s->cuda_stream"}
 
 
+# Handles that die with their device.
+OF_DEVICE = {"tw_device", "tw_stream", "tw_event", "tw_tensor_map", "tw_module", "tw_kernel", "tw_plan"}
+
+
 def right(function, parameter):
     """A C expression that is right for this parameter, or None where the host device has none."""
     name, base = parameter.name, parameter.base
@@ -166,6 +170,7 @@ def calls(header):
             continue
         samples = [right(function, p) or GPU_ONLY[p.base] for p in function.parameters]
         gpu = any(right(function, p) is None for p in function.parameters)
+        of_device = any(p.base in OF_DEVICE and not p.out_handle() for p in function.parameters)
         undo, place = [], 0
         for i, parameter in enumerate(function.parameters):
             if parameter.out_handle():
@@ -181,7 +186,7 @@ def calls(header):
                   f"static void undo_{function.name}(samples *s, void **made) {{",
                   "  (void)s;", "  (void)made;", *undo, "}"]
         table.append(f'  {{"{function.name}", call_{function.name}, undo_{function.name}, '
-                     f'{int(gpu)}, {int(function.external)}}},')
+                     f'{int(gpu)}, {int(function.external)}, {int(of_device)}}},')
     return lines + ["", "const contract_call contract_calls[] = {", *table, "};",
                     "const int contract_call_count = sizeof contract_calls / sizeof *contract_calls;",
                     ""]

@@ -17,8 +17,9 @@ typedef struct {
   tw_status (*call)(samples *s, void **made);
   /* Gives back what a call has made; right after a failed one too, where there is nothing. */
   void (*undo)(samples *s, void **made);
-  int gpu_only; /* wants samples that the host device has none of */
-  int external; /* its @threadsafety: calls on one handle must not overlap */
+  int gpu_only;  /* wants samples that the host device has none of */
+  int external;  /* its @threadsafety: calls on one handle must not overlap */
+  int of_device; /* takes a handle that dies with its device */
 } contract_call;
 
 extern const contract_call contract_calls[];
