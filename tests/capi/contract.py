@@ -186,7 +186,8 @@ def calls(header):
                   f"static void undo_{function.name}(samples *s, void **made) {{",
                   "  (void)s;", "  (void)made;", *undo, "}"]
         table.append(f'  {{"{function.name}", call_{function.name}, undo_{function.name}, '
-                     f'{int(gpu)}, {int(function.external)}, {int(of_device)}}},')
+                     f'{int(gpu)}, {int(function.external)}, {int(of_device)}, '
+                     f'{int(any(p.base == "tw_device" for p in function.parameters))}}},')
     return lines + ["", "const contract_call contract_calls[] = {", *table, "};",
                     "const int contract_call_count = sizeof contract_calls / sizeof *contract_calls;",
                     ""]

@@ -20,6 +20,7 @@ typedef struct {
   int gpu_only;  /* wants samples that the host device has none of */
   int external;  /* its @threadsafety: calls on one handle must not overlap */
   int of_device; /* takes a handle that dies with its device */
+  int device;    /* takes the device itself, or makes one */
 } contract_call;
 
 extern const contract_call contract_calls[];

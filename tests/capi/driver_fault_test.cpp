@@ -132,6 +132,23 @@ void lost(const contract_call &function) {
   CHECK(fake().clean());
 }
 
+/// The same call on a device that has been destroyed.
+void closed(const contract_call &function) {
+  const tw::test::FakeDriver driver;
+  samples s;
+  void *made[CONTRACT_OUTPUTS] = {};
+  open_on_fake(&s);
+  tw_device_destroy(s.device);
+  s.device = nullptr;
+  fake().calls = 0;
+  EQUAL(function.call(&s, made), TW_ERROR_DEVICE_CLOSED);
+  EQUAL(fake().calls, 0);
+  function.undo(&s, made);
+  destroy_samples(&s);
+  fake().stack.clear();
+  CHECK(fake().clean());
+}
+
 /// Does it twice: the second time leaves as many allocations as there were.
 template <class Attempt>
 bool twice(Attempt attempt) {
@@ -153,6 +170,7 @@ int main(int argc, char **argv) {
     const contract_call &function = contract_calls[i];
     harness.test = function.name;
     if (function.of_device) lost(function);
+    if (function.of_device && !function.device) closed(function);
     // Without a driver call there is nothing to fail.
     if (!fails_at(function, 1, kResults[0])) continue;
     ++functions;
