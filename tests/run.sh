@@ -37,6 +37,16 @@ trap finish EXIT
 
 # --- What is needed -------------------------------------------------------------------------
 
+clang_version() { { clang --version || clang-14 --version || echo version 14; } 2>/dev/null |
+  sed -n 's/.*version \([0-9]*\).*/\1/p' | head -n 1; }
+
+# Whether clang has libFuzzer and the sanitizers' run time, which are packages of their own.
+fuzzer_links() {
+  printf 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }' |
+    "$(command -v clang++ || command -v clang++-14 || echo false)" -x c++ - -o "$build/fuzzer_links" \
+      -fsanitize=fuzzer,address,undefined >/dev/null 2>&1
+}
+
 # Packages of what is missing. "must" stops the run when it cannot be had, "may" skips tests.
 must=() may=()
 look() {
@@ -53,6 +63,7 @@ look() {
   meson_works || must+=(meson)
   have cmake || may+=(cmake)
   have clang++ || have clang++-14 || may+=(clang)
+  fuzzer_links || may+=("libclang-rt-$(clang_version)-dev")
   have clang-format-14 || may+=(clang-format-14)
   have ld.lld || have ld.lld-14 || may+=(lld)
   have doxygen || may+=(doxygen)
@@ -162,7 +173,10 @@ for config in $configs; do
       for name in layout_parse layout_algebra tensor_map plan image; do
         targets+=("tests/fuzz/fuzz_$name") tests+=("fuzz_$name")
       done
-      if find_clang; then
+      if ! fuzzer_links; then
+        say 'fuzz: there is no clang with libFuzzer, this configuration is not run'
+        skipped=$((skipped + 1))
+      elif find_clang; then
         CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized -Db_lundef=false \
           -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
           "-Dcpp_args=-fno-sanitize-recover=all -fsanitize=fuzzer-no-link"
