@@ -14,8 +14,6 @@ constexpr uint64_t kAligned = static_cast<uint64_t>(kCopyAlignment);
 // Blocks of an SM, where max_sms bounds a kernel that otherwise has a block for each piece of work.
 constexpr uint32_t kBlocksOfSm = 8;
 constexpr uint32_t kStridedUnitsOfThread = 4;
-// Smaller copies are cut finer: a lane's several pieces, or large tiles, would leave SMs idle.
-constexpr int64_t kSmallBytes = int64_t{1} << 20;
 
 uint32_t bit(uint32_t method) {
   return 1u << method;
@@ -102,10 +100,8 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
       return {0, ring_.dynamic_smem_bytes()};
     case kCopyPermute:
       return {permute_args_.element_bytes, permute_tables(permute_args_).total};
-    case kCopyTranspose: {
-      const bool small = shape_.elements * shape_.element_bytes < kSmallBytes;
-      return {transpose_args_.element_bytes | (small ? 1u << 8 : 0), 0};
-    }
+    case kCopyTranspose:
+      return {transpose_args_.element_bytes | (small() ? 1u << 8 : 0), 0};
     case kCopyTransposePlain:
       return {plain_transpose_args_.element_bytes, 0};
     case kCopyInterleave:
@@ -114,7 +110,7 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
               0};
     case kCopyPieces:
     case kCopyShift:
-      return {shape_.elements * shape_.element_bytes < kSmallBytes ? 1u : 4u, 0};
+      return {small() ? 1u : 4u, 0};
     default:
       return {0, 0};
   }
@@ -155,6 +151,9 @@ LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of
       std::clamp<uint64_t>((items + items_of_block - 1) / items_of_block, 1, most));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
+  // These wait for the grid in front themselves.
+  config.programmatic =
+      small() && (method == kCopyPieces || method == kCopyShift || method == kCopyTranspose);
   return config;
 }
 

@@ -40,6 +40,7 @@ class CopyPlan final : public Plan {
   RowChoice row_choice(uint32_t method) const;
   Status prepare_method(uint32_t method);
   void find_methods();
+  bool small() const { return shape_.elements * shape_.element_bytes < kSmallCopy; }
   bool suits(uint32_t method, uint32_t src, uint32_t dst) const;
   /// The method for first rows at these addresses; 0 where none serves. Only what the addresses are
   /// modulo 16 counts.

@@ -151,6 +151,11 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
   args->whole_ends = same && dst_misalignment == 0 && shape.padding_free ? 1 : 0;
+  // Where rows touch, each completes the sectors of its neighbours.
+  args->touch = shape.rank > 0 && shape.dst_stride[0] != shape.row_bytes &&
+                        shape.elements * shape.element_bytes >= kSmallCopy
+                    ? 1
+                    : 0;
   args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {
     args->src_stride[d] = shape.src_stride[d];

@@ -12,6 +12,9 @@
 
 namespace tw {
 
+/// Copies of fewer bytes than this are cut finer, and are for the cache to keep.
+inline constexpr int64_t kSmallCopy = int64_t{1} << 20;
+
 /// What tensor maps and bulk copies need of addresses and strides.
 inline constexpr int64_t kCopyAlignment = 16;
 

@@ -149,44 +149,59 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   bench.release_all();
 }
 
-// What a cache priority is for: a small tensor copied again after a large copy finds itself in the
-// L2 where the large one was told not to stay.
+// What cache priorities are for: a small copy, repeated after a large one, finds its operands in
+// the L2 where they were told to stay, or where the large one was told not to.
 void run_cache_case(GpuBench& bench, const Options& options) {
-  const std::string name = "16 MB, 128 MB, 16 MB again";
+  const std::string name = "8 MB again after 128 MB";
   if (!wanted(options, name)) return;
-  const int64_t small = 16 << 20, large = 128 << 20;
-  const uint64_t src = bench.allocate(large), dst = bench.allocate(large);
-  const uint64_t again_src = bench.allocate(small), again_dst = bench.allocate(small);
-  CopyDesc desc;
-  desc.methods = 1u << kCopyPieces;
-  desc.shape[0] = small;
-  desc.src_stride[0] = desc.dst_stride[0] = 1;
-  std::unique_ptr<Plan> again;
-  require(CopyPlan::create(bench.device(), desc, &again));
-  desc.shape[0] = large;
-  std::vector<std::unique_ptr<Plan>> plans(2);
+  const int64_t sizes[] = {8 << 20, 128 << 20};
+  const auto plan = [&](int64_t bytes, CachePriority priority) {
+    CopyDesc desc;
+    desc.methods = 1u << kCopyPieces;
+    desc.shape[0] = bytes;
+    desc.src_stride[0] = desc.dst_stride[0] = 1;
+    desc.src_cache = desc.dst_cache = priority;
+    std::unique_ptr<Plan> made;
+    require(CopyPlan::create(bench.device(), desc, &made));
+    return made;
+  };
+  uint64_t address[2][2];
+  for (int k = 0; k < 2; ++k)
+    for (uint64_t& operand : address[k]) operand = bench.allocate(static_cast<uint64_t>(sizes[k]));
+  const std::pair<CachePriority, CachePriority> priorities[] = {
+      {CachePriority::normal, CachePriority::normal},
+      {CachePriority::normal, CachePriority::evict_first},
+      {CachePriority::evict_last, CachePriority::normal},
+      {CachePriority::evict_last, CachePriority::evict_first}};
+  std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
-  for (const bool first : {false, true}) {
-    desc.src_cache = desc.dst_cache = first ? CachePriority::evict_first : CachePriority::normal;
-    require(CopyPlan::create(bench.device(), desc, &plans[first]));
-    const auto& copy = static_cast<const CopyPlan&>(*plans[first]);
-    const auto& repeat = static_cast<const CopyPlan&>(*again);
-    variants.push_back({first ? "evict_first" : "normal",
-                        [&bench, &copy, &repeat, src, dst, again_src, again_dst] {
-                          require(repeat.run(bench.stream(), again_src, again_dst));
-                          require(copy.run(bench.stream(), src, dst));
-                          require(repeat.run(bench.stream(), again_src, again_dst));
+  for (const auto& [small, large] : priorities) {
+    plans.push_back(plan(sizes[0], small));
+    plans.push_back(plan(sizes[1], large));
+    const auto run = [&bench, &address](const Plan& which, int k) {
+      require(
+          static_cast<const CopyPlan&>(which).run(bench.stream(), address[k][0], address[k][1]));
+    };
+    const Plan& first = *plans[plans.size() - 2];
+    const Plan& second = *plans.back();
+    variants.push_back({"", [run, &first] { run(first, 0); },
+                        [run, &first, &second] {
+                          run(first, 0);
+                          run(second, 1);
                         }});
   }
   const std::vector<double> us = bench.race(variants, options.repeats);
-  Line line;
-  line.name = name + ", evict_first";
-  line.kernel = plans[1]->info().kernel;
-  line.bytes = 2.0 * static_cast<double>(2 * small + large);
-  line.us = us[1];
-  line.peer = "normal priority";
-  line.peer_us = us[0];
-  print_line(options, line);
+  const char* const texts[] = {"", ", evict_first large", ", evict_last small", ", both"};
+  for (size_t v = 1; v < us.size(); ++v) {
+    Line line;
+    line.name = name + texts[v];
+    line.kernel = "pieces";
+    line.bytes = 2.0 * static_cast<double>(sizes[0]);
+    line.us = us[v];
+    line.peer = "no priorities";
+    line.peer_us = us[0];
+    print_line(options, line);
+  }
   bench.release_all();
 }
 

@@ -34,6 +34,7 @@ struct Driver {
 struct Variant {
   std::string name;
   std::function<void()> enqueue;
+  std::function<void()> before = nullptr;  ///< enqueued first, and not timed
 };
 
 class GpuBench {

@@ -6,6 +6,11 @@
 // Where the two sides are misaligned against each other, each lane loads the aligned 16 bytes that
 // its piece begins in and takes the rest from the next lane, which loaded them for its own piece.
 // So a warp's last lane only loads, and a row has one slot more than pieces.
+//
+// A sector of the L2 cache that is written in part is read from memory before it can leave the
+// cache. Left to the cache that happens one by one, in the order in which it runs out of room: rows
+// of 100 bytes then take twice the time. So such sectors are asked for beforehand, in the order of
+// memory.
 
 #include "kernels/copy/pieces.h"
 #include "kernels/parts/realign.cuh"
@@ -41,6 +46,15 @@ struct PieceMover {
       store_part(p.to, v, p.first, p.end);
   }
 
+  __device__ __forceinline__ void touch(u32 slot) const {
+    if (args.touch == 0) return;
+#pragma unroll 1
+    for (int k = 0; k < kFlight; ++k) {
+      const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
+      if (p.cuts && p.end != 0) ptx::prefetch_line(p.to + p.first);
+    }
+  }
+
   __device__ __forceinline__ bool stores(const CopyPiece& p) const {
     return p.end != 0 && (!kRealign || ptx::lane_id() != 31);
   }
@@ -60,6 +74,7 @@ struct PieceMover {
     u64 at = static_cast<u64>(blockIdx.x * kWarps + threadIdx.x / 32) * kWarpSlots;
     for (; at < args.items; at += step) {
       const u32 slot = static_cast<u32>(at) + ptx::lane_id();
+      touch(slot + args.touch_ahead);
       Pending pending[kFlight];
       uint4 v[kFlight];
       bool outside = false;
@@ -82,6 +97,7 @@ struct PieceMover {
 
 template <int kFlight, bool kRealign>
 __device__ __forceinline__ void copy_pieces(const CopyPieceArgs& args) {
+  if constexpr (kFlight == 1) ptx::grid_dependency_wait_and_launch();
   if (args.rank == 1)
     PieceMover<kFlight, kRealign, 1>{args}.run();
   else

@@ -160,6 +160,7 @@ __device__ __forceinline__ void copy_transpose(const CopyTransposeArgs& args) {
 
 template <int kElement>
 __device__ __forceinline__ void copy_transpose_small(const CopyTransposeArgs& args) {
+  ptx::grid_dependency_wait_and_launch();
   for (u32 number = blockIdx.x; number < args.tiles; number += gridDim.x) {
     CellTile<kElement, kSmallTransposeThreads, 8, 1, 1, 1> tile(args, number);
     tile.load();

@@ -119,4 +119,11 @@ __device__ __forceinline__ void grid_dependency_launch() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+/// At the top of a kernel that takes hardly longer than its launch: its blocks may be there before
+/// the grid in front has finished, and those of the next one before it has itself.
+__device__ __forceinline__ void grid_dependency_wait_and_launch() {
+  grid_dependency_wait();
+  grid_dependency_launch();
+}
+
 }  // namespace tw::ptx

@@ -7,7 +7,7 @@
 namespace tw::ptx {
 
 /// Fraction 1.0 of the named kind.
-inline constexpr u64 kEvictNormal = 0x1000000000000000ull;
+inline constexpr u64 kEvictNormal = 0x16f0000000000000ull;
 inline constexpr u64 kEvictFirst = 0x12f0000000000000ull;
 inline constexpr u64 kEvictLast = 0x14f0000000000000ull;
 
