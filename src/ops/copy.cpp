@@ -188,7 +188,8 @@ LaunchConfig CopyPlan::transpose_config(uint32_t method) const {
 }
 
 LaunchConfig CopyPlan::interleave_config() const {
-  return config(kCopyInterleave, interleave_args_.warps, kInterleaveThreads / 32,
+  return config(kCopyInterleave, interleave_args_.warps,
+                interleave_threads(interleave_args_.planes) / 32,
                 desc_.max_sms == 0 ? 0 : kBlocksOfSm);
 }
 

@@ -40,6 +40,8 @@ class CopyPlan final : public Plan {
   RowChoice row_choice(uint32_t method) const;
   Status prepare_method(uint32_t method);
   void find_methods();
+  void find_row_methods();
+  void found(uint32_t method, bool can, bool fast);
   bool small() const { return shape_.elements * shape_.element_bytes < kSmallCopy; }
   bool suits(uint32_t method, uint32_t src, uint32_t dst) const;
   /// The method for first rows at these addresses; 0 where none serves. Only what the addresses are

@@ -97,7 +97,7 @@ bool fill_interleave(const CopyShape& shape, CopyInterleaveArgs* args, bool* to_
     const int32_t n = find_dim(shape, planar, unit);
     if (p < 0 || n < 0 || p == n) continue;
     const int64_t planes = shape.extent[p];
-    if (planes > 4 || packed[n] != planes * unit) continue;
+    if (planes > interleave_planes(static_cast<u32>(unit)) || packed[n] != planes * unit) continue;
     const int64_t bytes = shape.extent[n] * unit;
     if (!whole_vectors(bytes) || !whole_vectors(planar[p]) || bytes / kVector > INT32_MAX) continue;
     *args = CopyInterleaveArgs{};

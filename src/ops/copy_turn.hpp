@@ -22,7 +22,7 @@ void fill_transpose_tiles(uint32_t tile_a, uint32_t tile_b, CopyTransposeArgs* a
 inline constexpr int64_t kMinTransposeVectors = 4;
 inline constexpr int64_t kMinTransposeElements = 32;
 
-/// Interleaving: two to four planes whose elements lie one after the other on the packed side. The
+/// Interleaving: a few planes whose elements lie one after the other on the packed side. The
 /// planes are whole numbers of 16-byte vectors and every other stride is a multiple of 16 bytes.
 /// Fills all but the addresses and the policies; `to_planes` says which side is packed.
 bool fill_interleave(const CopyShape& shape, CopyInterleaveArgs* args, bool* to_planes);

@@ -80,8 +80,9 @@ std::vector<Example> examples() {
       {kCopyTranspose, desc_of(DType::BF16, {{256, 1, 512}, {512, 256, 1}})},
       {kCopyInterleave, desc_of(DType::U8, {{1600, 1, 3}, {3, 1600, 1}})},
       {kCopyInterleave, desc_of(DType::U8, {{3, 1, 1600}, {1600, 3, 1}})},
+      {kCopyInterleave, desc_of(DType::BF16, {{12, 1, 1600}, {1600, 12, 1}})},
       {kCopyTransposePlain, desc_of(DType::BF16, {{255, 1, 511}, {511, 255, 1}})},
-      {kCopyPermute, desc_of(DType::BF16, {{7, 1, 40 * 9}, {40, 7 * 9, 9}, {9, 7, 1}})},
+      {kCopyPermute, desc_of(DType::BF16, {{20, 1, 40 * 9}, {40, 20 * 9, 9}, {9, 20, 1}})},
       {kCopyShift, desc_of(DType::U8, {{100, 4097, 4352}, {4097, 1, 1}})},
       {kCopyStrided, desc_of(DType::F32, {{100, 20, 30}, {7, 2, 1}})}};
   list.push_back({kCopyPieces, desc_of(DType::U8, {{100, 128, 256}, {100, 1, 1}})});

@@ -47,12 +47,12 @@
           symbol(const __grid_constant__ tw::CopyTransposeArgs args) {    \
             tw::copy_transpose_plain<bytes>(args);                        \
           })
-#define TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, to_planes) \
-  TW_EMIT(                                                                       \
-      feature, shard,                                                            \
-      extern "C" __global__ void __launch_bounds__(tw::kInterleaveThreads)       \
-          symbol(const __grid_constant__ tw::CopyInterleaveArgs args) {          \
-            tw::copy_interleave<bytes, planes, to_planes>(args);                 \
+#define TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, to_planes)      \
+  TW_EMIT(                                                                            \
+      feature, shard,                                                                 \
+      extern "C" __global__ void __launch_bounds__(tw::interleave_threads(planes), 2) \
+          symbol(const __grid_constant__ tw::CopyInterleaveArgs args) {               \
+            tw::copy_interleave<bytes, planes, to_planes>(args);                      \
           })
 #define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes) \
   TW_COPY_INTERLEAVE_ANY(feature, shard, symbol, bytes, planes, false)

@@ -74,7 +74,7 @@ struct Interleaver {
   // Where packed vector v lies: in different banks both for lanes that take neighbours and for
   // lanes that take every kPlanes-th.
   __device__ __forceinline__ u32 place(u32 v) const {
-    constexpr u32 kSwizzle = kPlanes % 4 == 0 ? 3 : kPlanes % 2 == 0 ? 1 : 0;
+    constexpr u32 kSwizzle = kPlanes % 8 == 0 ? 7 : kPlanes % 4 == 0 ? 3 : kPlanes % 2 == 0 ? 1 : 0;
     return stage + (v ^ ((v >> 3) & kSwizzle)) * 16;
   }
 
@@ -127,8 +127,9 @@ struct Interleaver {
 
 template <int kElement, int kPlanes, bool kPlanar>
 __device__ __forceinline__ void copy_interleave(const CopyInterleaveArgs& args) {
-  __shared__ __align__(128) unsigned char stages[kInterleaveThreads * kPlanes * 16];
-  constexpr u32 kWarps = kInterleaveThreads / 32;
+  constexpr u32 kThreads = interleave_threads(kPlanes);
+  constexpr u32 kWarps = kThreads / 32;
+  __shared__ __align__(128) unsigned char stages[kThreads * kPlanes * 16];
   const u32 warp = threadIdx.x / 32;
   const Interleaver<kElement, kPlanes> mover{
       args, ptx::shared_address(stages) + warp * (32 * kPlanes * 16), ptx::lane_id()};

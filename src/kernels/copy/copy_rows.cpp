@@ -39,11 +39,11 @@ constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
       table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
                 kTransposeThreads, kCopyTransposePlain | (bytes) << 8),                           \
       transpose_edge(bytes), transpose_edge(bytes)),
-#define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kInterleaveThreads,  \
+#define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes)        \
+  TW_TABLE_ROW(copy, feature, shard, symbol, interleave_threads(planes), \
                kCopyInterleave | (bytes) << 8 | (planes) << 16)
-#define TW_COPY_DEINTERLEAVE(feature, shard, symbol, bytes, planes) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kInterleaveThreads,    \
+#define TW_COPY_DEINTERLEAVE(feature, shard, symbol, bytes, planes)      \
+  TW_TABLE_ROW(copy, feature, shard, symbol, interleave_threads(planes), \
                kCopyInterleave | (bytes) << 8 | (kToPlanes | (planes)) << 16)
 #define TW_COPY_PIECES(feature, shard, symbol, flight) \
   TW_TABLE_ROW(copy, feature, shard, symbol, kPieceThreads, kCopyPieces | (flight) << 8)

@@ -11,7 +11,14 @@
 
 namespace tw {
 
-inline constexpr u32 kInterleaveThreads = 256;
+/// Threads of a block, each with 16 bytes of every plane in shared memory.
+TW_KERNEL_HD constexpr u32 interleave_threads(u32 planes) {
+  return planes <= 8 ? 256 : 128;
+}
+/// The most planes that there are kernels for.
+TW_KERNEL_HD constexpr u32 interleave_planes(u32 element_bytes) {
+  return element_bytes == 8 ? 4 : 16;
+}
 inline constexpr u32 kInterleaveRank = 6;  // dimensions of rows
 
 struct CopyInterleaveArgs {
