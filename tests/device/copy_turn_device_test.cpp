@@ -228,3 +228,41 @@ TEST_CASE("copy: free padding may be written, and nothing else") {
       CHECK(written > 0);
     }
 }
+
+TEST_CASE("copy: cache policies are those that createpolicy makes") {
+  CopyBench bench(17);
+  if (!bench.device) return;
+  if (bench.device->info().kind == DeviceKind::host) return;  // has no such instruction
+  const char text[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry policies(.param .u64 out)
+{
+  .reg .b64 to, normal, first, last;
+  ld.param.u64 to, [out];
+  createpolicy.fractional.L2::evict_normal.b64 normal, 1.0;
+  createpolicy.fractional.L2::evict_first.b64 first, 1.0;
+  createpolicy.fractional.L2::evict_last.b64 last, 1.0;
+  st.global.u64 [to], normal;
+  st.global.u64 [to+8], first;
+  st.global.u64 [to+16], last;
+  ret;
+}
+)";
+  std::unique_ptr<Module> module;
+  std::unique_ptr<Kernel> kernel;
+  TW_REQUIRE_OK(bench.device->load_module(text, sizeof text, &module));
+  TW_REQUIRE_OK(module->kernel("policies", &kernel));
+  uint64_t to = bench.dst->address();
+  void* params[] = {&to};
+  LaunchConfig config;
+  config.block[0] = 1;
+  TW_REQUIRE_OK(bench.stream->launch_params(*kernel, config, params));
+  uint64_t made[3] = {};
+  TW_REQUIRE_OK(bench.stream->copy_to_host(made, to, sizeof made));
+  TW_REQUIRE_OK(bench.stream->synchronize());
+  CHECK(made[0] == ptx::kEvictNormal);
+  CHECK(made[1] == ptx::kEvictFirst);
+  CHECK(made[2] == ptx::kEvictLast);
+}
