@@ -42,17 +42,10 @@ struct PieceMover {
     }
     if (p.first == 0 && p.end == 16)
       ptx::store_unit_hint<16>(p.to, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]), args.dst_policy);
+    else if (p.first == 0 || p.end == 16)
+      store_end(p.to, v, p.first, p.end);
     else if (p.end != 0)
       store_part(p.to, v, p.first, p.end);
-  }
-
-  __device__ __forceinline__ void touch(u32 slot) const {
-    if (args.touch == 0) return;
-#pragma unroll 1
-    for (int k = 0; k < kFlight; ++k) {
-      const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
-      if (p.cuts && p.end != 0) ptx::prefetch_line(p.to + p.first);
-    }
   }
 
   __device__ __forceinline__ bool stores(const CopyPiece& p) const {
@@ -74,13 +67,14 @@ struct PieceMover {
     u64 at = static_cast<u64>(blockIdx.x * kWarps + threadIdx.x / 32) * kWarpSlots;
     for (; at < args.items; at += step) {
       const u32 slot = static_cast<u32>(at) + ptx::lane_id();
-      touch(slot + args.touch_ahead);
       Pending pending[kFlight];
       uint4 v[kFlight];
       bool outside = false;
 #pragma unroll
       for (int k = 0; k < kFlight; ++k) {
         const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
+        if (args.touch != 0 && p.end != 0 && p.end - p.first != 16)
+          ptx::prefetch_line(p.to + p.first);
         v[k] = make_uint4(0, 0, 0, 0);
         if (piece_loads(args, p)) v[k] = ptx::load_unit_hint<16>(p.from & ~15ull, args.src_policy);
         const bool mine = stores(p);

@@ -30,9 +30,8 @@ struct CopyPieceArgs {
   // 1: rows begin at multiples of 16 bytes of the destination, and their last piece may be stored
   // whole.
   u32 whole_ends;
-  // 1: sectors that rows write in part are brought into the L2 cache `touch_ahead` slots ahead.
-  u32 touch;
-  u32 touch_ahead;
+  u32 touch;  // 1: sectors that rows write in part are asked for before they are written
+  u32 reserved;
 };
 static_assert(sizeof(CopyPieceArgs) == 288, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyPieceArgs, extent) == 176, "as above");
@@ -49,7 +48,6 @@ struct CopyPiece {
   u64 row_end;  // of the source
   u32 first;
   u32 end;
-  bool cuts;  // holds a beginning or end of the row that is no multiple of 32 bytes
 };
 
 /// The piece of a slot; `kRank` is args.rank, or 0 for any.
@@ -78,7 +76,6 @@ TW_KERNEL_HD constexpr CopyPiece copy_piece(const CopyPieceArgs& args, u32 slot)
   p.first = ahead < 0 ? static_cast<u32>(-ahead) : 0;
   p.end = left >= 16 ? 16 : left > 0 ? static_cast<u32>(left) : 0;
   if (args.whole_ends != 0 && left > 0 && ((p.from + 15) | 15) < args.src_high) p.end = 16;
-  p.cuts = (ahead <= 0 && (dst & 31) != 0) || (left <= 16 && ((dst + args.row_bytes) & 31) != 0);
   if (slot >= args.items) {
     p.end = 0;
     p.row_end = p.row_from;

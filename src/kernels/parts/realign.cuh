@@ -76,4 +76,32 @@ __device__ __forceinline__ void store_part(u64 address, const Words4& v, u32 fir
   if (at + 1 <= end) put(PartSize<1>{});
 }
 
+/// As store_part for a piece that begins a row (`end` is 16) or ends one (`first` is 0): one store
+/// of each size, at which the beginnings and the ends of a warp's rows meet, so that the cache sees
+/// fewer of them.
+__device__ __forceinline__ void store_end(u64 address, const Words4& v, u32 first, u32 end) {
+  const u32 bytes = end - first;
+  // What is larger lies closer to the row's inside.
+  const auto place = [&](u32 size) {
+    const u32 larger = bytes & ~(2 * size - 1);
+    return first != 0 ? 16 - larger - size : larger;
+  };
+  if ((bytes & 8) != 0) {
+    const u32 at = place(8);
+    ptx::store_unit<8>(address + at, word_of(v, at / 4) | static_cast<u64>(word_of(v, at / 4 + 1))
+                                                              << 32);
+  }
+  if ((bytes & 4) != 0) ptx::store_unit<4>(address + place(4), word_of(v, place(4) / 4));
+  if ((bytes & 2) != 0) {
+    const u32 at = place(2);
+    ptx::store_unit<2>(address + at,
+                       static_cast<unsigned short>(word_of(v, at / 4) >> (at % 4 * 8)));
+  }
+  if ((bytes & 1) != 0) {
+    const u32 at = place(1);
+    ptx::store_unit<1>(address + at,
+                       static_cast<unsigned short>(word_of(v, at / 4) >> (at % 4 * 8)));
+  }
+}
+
 }  // namespace tw
