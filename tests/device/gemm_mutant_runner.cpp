@@ -15,7 +15,7 @@ using namespace tw::test;
 
 namespace {
 
-constexpr int kRepeats = 500;
+constexpr int kRepeats = 1000;
 
 // Puts the image's kernel where the plan has the library's.
 void replace_kernel(const GemmPlan& plan, Module& module, const char* symbol) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows that every wait and every proxy fence of the gemm kernels is needed.
 
-    gemm_mutants.py build NVCC OUT [--delays]   one image a mutant, in OUT (no GPU needed)
+    gemm_mutants.py build NVCC OUT [--delays] [--needed | --unchanged]   one image a mutant, in OUT (no GPU needed)
     gemm_mutants.py run OUT PROGRAM             PROGRAM is gemm_mutant_runner; needs a GPU
     gemm_mutants.py list                        what build would remove, and the rows
 
@@ -100,7 +100,8 @@ def build(options):
     out.mkdir(parents=True, exist_ok=True)
     original = ROOT / "src" / "kernels"
     rows = few_rows(table_rows(original))
-    mutants = find_mutants(original, [("needed", NEEDED), ("also", [] if options.needed else ALSO)])
+    kinds = [] if options.unchanged else [("needed", NEEDED), ("also", [] if options.needed else ALSO)]
+    mutants = find_mutants(original, kinds)
     for number, mutant in enumerate(mutants):
         compile_mutant(options, out, original, rows, number, mutant)
     (out / "mutants.json").write_text(json.dumps({"rows": [row[2] for row in rows], "mutants": mutants}, indent=1))
@@ -167,6 +168,7 @@ def main():
     parts.add_argument("nvcc")
     parts.add_argument("out")
     parts.add_argument("--delays", action="store_true")
+    parts.add_argument("--unchanged", action="store_true", help="image 0 alone: with --delays, rows that wait at random")
     parts.add_argument("--needed", action="store_true", help="those alone that must be missed")
     parts = commands.add_parser("run")
     parts.add_argument("out")
