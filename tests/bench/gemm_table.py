@@ -47,6 +47,8 @@ def joined(lines):
 def reason(ours, peer):
     """What differs most between two kernels of one product, by their counters: ours, then the peer's."""
     pair = lambda name: f"{ours[name]:.0f} and {peer[name]:.0f}"
+    if ours["l2"] > max(75, peer["l2"] + 8):
+        return f"L2 busy {pair('l2')} %"
     if ours["busy"] < peer["busy"] - 3:
         return f"SMs busy {pair('busy')} % of the time: last wave, ends"
     if ours["mb_read"] > 1.15 * peer["mb_read"] and ours["dram"] > 20:
