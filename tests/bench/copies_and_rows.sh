@@ -21,31 +21,28 @@ step() {
   if [ "$status" -ne 0 ]; then printf '%s: exit status %d\n' "$name" "$status"; fi
 }
 
-for test in copy copy_turn rows prefetch; do
+for test in copy copy_turn rows rows_order rows_sums prefetch; do
   step "test_$test" "$build/tests/device/${test}_device_test"
   if command -v compute-sanitizer >/dev/null; then
     step "memcheck_$test" compute-sanitizer --error-exitcode 1 "$build/tests/device/${test}_device_test"
   fi
 done
 step copy "$build/tests/bench/bench_copy"
-step rows "$build/tests/bench/bench_rows"
+if python3 -c 'import torch, triton' 2>/dev/null; then
+  step torch python3 "$here/peers_rows_copies.py"
+fi
+step rows "$build/tests/bench/bench_rows" --peers="$out/torch.txt"
+step rows_sweep "$build/tests/bench/bench_rows" --sweep --repeats=7
 
 # Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift, 64 pieces, 128 transpose,
-# 256 interleave, 512 the driver's; rows 2 bulk, 4 plain.
+# 256 interleave, 512 the driver's.
 for methods in 2 4 8 32 64; do
   step "pitched_by_$methods" "$build/tests/bench/bench_copy" --filter=pitched --methods="$methods" --repeats=12
 done
 for methods in 4 32 64 512; do
   step "contiguous_by_$methods" "$build/tests/bench/bench_copy" --filter=contiguous --methods="$methods" --repeats=12
 done
-for methods in 2 4; do
-  step "rows_by_$methods" "$build/tests/bench/bench_rows" --filter=random --methods="$methods" --repeats=12
-done
 for ring in 4:4096 8:4096 12:4096 6:8192 4:12288; do
   size=(--stages="${ring%:*}" --stage_bytes="${ring#*:}" --repeats=12)
-  step "rows_ring_$ring" "$build/tests/bench/bench_rows" --filter=random "${size[@]}"
   step "copy_ring_$ring" "$build/tests/bench/bench_copy" --filter=pitched "${size[@]}"
 done
-if python3 -c 'import torch' 2>/dev/null; then
-  step torch python3 "$here/peers_rows_copies.py"
-fi

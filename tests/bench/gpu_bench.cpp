@@ -297,6 +297,8 @@ Options parse_options(int argc, char** argv) {
       options.repeats = static_cast<int>(number());
     else if (name == "--json")
       options.json = true;
+    else if (name == "--peers")
+      options.peers = value;
     else if (name == "--sweep")
       options.sweep = true;
     else if (name == "--methods")

@@ -89,6 +89,7 @@ struct Options {
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
   bool sweep = false;
+  std::string peers;  // a file of bench_rows
   uint32_t max_sms = 0;
 };
 Options parse_options(int argc, char** argv);

@@ -128,7 +128,7 @@ def sums():
     table = torch.empty(1 << 21, 256, device="cuda", dtype=torch.float32).normal_()
     index = torch.randperm(1 << 21, device="cuda")[:1 << 19]
     weights = torch.rand(1 << 19, device="cuda")
-    report(f"weighted gather {1 << 19} x 1024 B random", "index_select and multiply", 1 << 30,
+    report(f"weighted f32 gather {1 << 19} x 1024 B random", "index_select and multiply", 1 << 30,
            lambda: table.index_select(0, index).mul_(weights[:, None]))
     del table, index, weights
 

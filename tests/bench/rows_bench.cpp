@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <numeric>
 
 namespace tw::bench {
@@ -27,23 +29,35 @@ const char* order_name(Order order) {
 }
 
 std::string case_name(const RowsCase& c) {
-  return std::string(family_name(c.op)) + " " + std::to_string(c.count) + " x " +
-         std::to_string(c.row_bytes) + " B " + order_name(c.order) +
-         (c.extra_pitch ? " pitch +" + std::to_string(c.extra_pitch) : "");
+  std::string name;
+  if (c.weighted) name += "weighted ";
+  if (c.reduction == kReduceAdd || c.weighted)
+    name += std::string(c.reduction == kReduceAdd ? "add " : "") + dtype_name(c.dtype) + " ";
+  name += std::string(family_name(c.op)) + " " + std::to_string(c.count) + " x " +
+          std::to_string(c.row_bytes) + " B " + order_name(c.order);
+  if (c.extra_pitch) name += " pitch +" + std::to_string(c.extra_pitch);
+  if (c.group > 1) name += " sums of " + std::to_string(c.group);
+  if (c.hot) name += " half of them one row";
+  if ((c.flags & kRowsDeterministic) != 0) name += " deterministic";
+  if ((c.flags & kRowsLastWins) != 0) name += " last wins";
+  return name;
 }
 
 RowsDesc case_desc(const RowsCase& c) {
   RowsDesc desc;
-  desc.dtype = DType::U8;
-  desc.columns = c.row_bytes;
+  desc.dtype = c.dtype;
+  desc.columns = c.row_bytes / dtype_bytes(c.dtype);
   desc.table_rows = c.table_rows;
-  desc.table_pitch = c.row_bytes + c.extra_pitch;
+  desc.table_pitch = (c.row_bytes + c.extra_pitch) / dtype_bytes(c.dtype);
   desc.count = c.count;
+  desc.group = c.group;
+  desc.reduction = static_cast<int32_t>(c.reduction);
+  desc.flags = c.flags | (c.weighted ? kRowsWeighted : 0u);
   return desc;
 }
 
 std::vector<int32_t> distinct_rows(const RowsCase& c) {
-  std::vector<int32_t> rows(static_cast<size_t>(c.count));
+  std::vector<int32_t> rows(static_cast<size_t>(c.count * c.group));
   std::iota(rows.begin(), rows.end(), 0);
   if (c.order == Order::identity) return rows;
   const auto limit = static_cast<uint64_t>(c.table_rows);
@@ -56,6 +70,7 @@ std::vector<int32_t> distinct_rows(const RowsCase& c) {
     row = static_cast<int32_t>(value);
   }
   if (c.order == Order::sorted) std::sort(rows.begin(), rows.end());
+  for (size_t i = 0; c.hot && i < rows.size(); i += 2) rows[i] = 12345;
   return rows;
 }
 
@@ -68,7 +83,68 @@ RowsOperands make_operands(GpuBench& bench, const RowsCase& c) {
   const std::vector<int32_t> rows = distinct_rows(c);
   o.index = bench.allocate(rows.size() * 4);
   bench.upload(o.index, rows.data(), rows.size() * 4);
+  if (c.weighted) o.weights = bench.allocate(rows.size() * 4);
+  std::unique_ptr<Plan> plan;
+  require(RowsPlan::create(bench.device(), c.op, case_desc(c), &plan));
+  o.workspace_bytes = plan->info().workspace_bytes;
+  if (o.workspace_bytes != 0) o.workspace = bench.allocate(o.workspace_bytes);
   return o;
+}
+
+RowsRun run_of(const RowsOperands& o) {
+  return {.table = o.table,
+          .index = o.index,
+          .packed = o.packed,
+          .weights = o.weights,
+          .workspace = o.workspace,
+          .workspace_bytes = o.workspace_bytes};
+}
+
+void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, RowsOperands& o) {
+  if (c.weighted || c.hot || c.group > 1) return;
+  const std::vector<int32_t> rows = distinct_rows(c);
+  const auto bytes = static_cast<size_t>(c.row_bytes);
+  const auto pitch = static_cast<uint64_t>(c.row_bytes + c.extra_pitch);
+  const auto payload = o.payload;
+  // Sums of ones that meet zeros are ones.
+  if (c.reduction != kReduceNone) {
+    require(bench.stream().fill(o.table, 0, static_cast<uint64_t>(c.table_rows) * pitch));
+    require(bench.stream().fill(o.packed, 0x3c, payload));
+  }
+  require(plan.run(bench.stream(), run_of(o)));
+  std::vector<uint8_t> in_table(bytes);
+  std::vector<uint8_t> in_packed(bytes);
+  for (int64_t sample = 0; sample < 64; ++sample) {
+    const int64_t i = sample * (c.count - 1) / 63;
+    const auto row = static_cast<uint64_t>(rows[static_cast<size_t>(i)]);
+    require(bench.stream().copy_to_host(in_table.data(), o.table + row * pitch, bytes));
+    require(bench.stream().copy_to_host(in_packed.data(),
+                                        o.packed + static_cast<uint64_t>(i) * bytes, bytes));
+    require(bench.stream().synchronize());
+    require(in_table == in_packed, "the check of the case");
+  }
+  bench.release_all();
+  o = make_operands(bench, c);
+}
+
+Peers read_peers(const std::string& path) {
+  Peers peers;
+  if (path.empty()) return peers;
+  std::ifstream file(path);
+  std::string line;
+  const auto text = [&](const char* key) {
+    const std::string mark = std::string("\"") + key + "\": \"";
+    const size_t from = line.find(mark);
+    if (from == std::string::npos) return std::string();
+    const size_t begin = from + mark.size();
+    return line.substr(begin, line.find('"', begin) - begin);
+  };
+  while (std::getline(file, line)) {
+    const size_t us = line.find("\"us\": ");
+    if (us != std::string::npos)
+      peers.insert({text("case"), {text("peer"), std::strtod(&line[us + 6], nullptr)}});
+  }
+  return peers;
 }
 
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o) {

@@ -2,6 +2,7 @@
 #pragma once
 // What the row benchmarks share: cases, their indices, their operands.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,16 @@ const char* order_name(Order order);
 struct RowsCase {
   Op op;
   int64_t row_bytes;
-  int64_t count;
+  int64_t count;  // of packed rows
   int64_t table_rows;
   Order order = Order::random;
   int64_t extra_pitch = 0;  // bytes between the table's rows
+  DType dtype = DType::U8;
+  uint32_t reduction = kReduceNone;
+  bool hot = false;  // every second index names one row
+  bool weighted = false;
+  int64_t group = 1;
+  uint32_t flags = 0;
 };
 
 std::string case_name(const RowsCase& c);
@@ -30,9 +37,26 @@ std::vector<int32_t> distinct_rows(const RowsCase& c);
 
 struct RowsOperands {
   uint64_t table, packed, index, flat;
+  uint64_t weights = 0;
+  uint64_t workspace = 0;
+  uint64_t workspace_bytes = 0;
   uint64_t payload;
 };
 RowsOperands make_operands(GpuBench& bench, const RowsCase& c);
+RowsRun run_of(const RowsOperands& o);
+
+/// Runs the plan and holds a sample of rows against what they should be; ends the program where one
+/// differs. Operands are random again afterwards. Of weighted rows and rows that sums meet in only
+/// the shape is used: the device tests are about their values.
+void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, RowsOperands& o);
+
+/// What peers_rows_copies.py printed, by the name of the case.
+struct Peer {
+  std::string name;
+  double us;
+};
+using Peers = std::multimap<std::string, Peer>;
+Peers read_peers(const std::string& path);
 
 /// The contiguous copy of as many bytes, by the driver.
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o);

@@ -70,21 +70,17 @@ std::vector<Tuning> sum_tunings() {
   return out;
 }
 
-void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c, bool weighted = false) {
-  const std::string name = (weighted ? "weighted " : "") + case_name(c);
+void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
+  const std::string name = case_name(c);
   if (!wanted(options, name)) return;
   const RowsOperands o = make_operands(bench, c);
-  RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
-  if (weighted) run.weights = bench.allocate(static_cast<uint64_t>(c.count) * 4);
+  const RowsRun run = run_of(o);
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
   for (Tuning t : tunings()) {
     RowsDesc desc = case_desc(c);
-    if (weighted) {
+    if (c.weighted) {
       if (t.method == kRowsStaged || t.method == kRowsPlain) continue;
-      desc.dtype = DType::BF16;
-      for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= 2;
-      desc.flags = kRowsWeighted;
       t.method = t.method == kRowsBulk ? kRowsSum : kRowsSumPlain;
     }
     apply(t, &desc);
@@ -125,24 +121,21 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c, bool
 // and writes one: half as much again as a copy.
 void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t row_bytes, bool hot) {
   const int64_t count = (256 << 20) / row_bytes;
-  const RowsCase c{Op::scatter, row_bytes, count, 8 * count};
-  const std::string name = std::string("add ") + dtype_name(dtype) + " " + case_name(c) +
-                           (hot ? " half of them one row" : "");
+  const RowsCase c{.op = Op::scatter,
+                   .row_bytes = row_bytes,
+                   .count = count,
+                   .table_rows = 8 * count,
+                   .dtype = dtype,
+                   .reduction = kReduceAdd,
+                   .hot = hot};
+  const std::string name = case_name(c);
   if (!wanted(options, name)) return;
   const RowsOperands o = make_operands(bench, c);
-  if (hot) {
-    std::vector<int32_t> rows = distinct_rows(c);
-    for (size_t i = 0; i < rows.size(); i += 2) rows[i] = 12345;
-    bench.upload(o.index, rows.data(), rows.size() * 4);
-  }
-  const RowsRun run{.table = o.table, .index = o.index, .packed = o.packed, .count = -1};
+  const RowsRun run = run_of(o);
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
   for (const Tuning& t : sum_tunings()) {
     RowsDesc desc = case_desc(c);
-    desc.dtype = dtype;
-    for (int64_t* columns : {&desc.columns, &desc.table_pitch}) *columns /= dtype_bytes(dtype);
-    desc.reduction = kReduceAdd;
     apply(t, &desc);
     std::unique_ptr<Plan> plan;
     if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
@@ -167,8 +160,15 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
 }  // namespace
 
 void sweep_rows(GpuBench& bench, const Options& options) {
-  for (const Op op : {Op::gather, Op::scatter}) sweep_case(bench, options, {op, 14336, 256, 65536});
-  sweep_case(bench, options, {Op::gather, 1024, 1 << 19, 1 << 21}, true);
+  for (const Op op : {Op::gather, Op::scatter})
+    sweep_case(bench, options, {.op = op, .row_bytes = 14336, .count = 256, .table_rows = 65536});
+  sweep_case(bench, options,
+             {.op = Op::gather,
+              .row_bytes = 1024,
+              .count = 1 << 19,
+              .table_rows = 1 << 21,
+              .dtype = DType::BF16,
+              .weighted = true});
   for (const DType dtype : {DType::BF16, DType::F32})
     for (const int64_t width : {256, 512, 1024, 2048, 14336})
       for (const bool hot : {false, true}) sweep_sums(bench, options, dtype, width, hot);
