@@ -31,6 +31,9 @@ class PaperDevice final : public Device {
     info_.name = name;
   }
 
+  /// Shared memory of a block; none by default.
+  void set_shared_memory(int32_t bytes) { info_.max_dynamic_smem_bytes = bytes; }
+
   std::vector<PaperLaunch> launches;
   double now = 0;  // milliseconds
   // Milliseconds that a launch takes.

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel a plan of rows takes on which device, and what it says of those that it does not.
+#include "ops/rows.hpp"
+#include "paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+std::shared_ptr<PaperDevice> gpu(FeatureMask features) {
+  auto device = std::make_shared<PaperDevice>(features, 132);
+  device->set_shared_memory(232448);
+  return device;
+}
+
+constexpr FeatureMask kSm90 = feature::tma | feature::mma | feature::wgmma;
+constexpr FeatureMask kSm100 =
+    feature::tma | feature::mma | feature::gather4 | feature::scatter4 | feature::tcgen05;
+constexpr FeatureMask kSm120 = feature::tma | feature::mma | feature::gather4;
+
+RowsDesc rows_of(int64_t columns) {
+  RowsDesc desc;
+  desc.dtype = DType::BF16;
+  desc.table_rows = 100000;
+  desc.columns = columns;
+  desc.count = 4096;
+  desc.table_alignment = 16;
+  desc.packed_alignment = 16;
+  return desc;
+}
+
+std::unique_ptr<Plan> plan_on(FeatureMask features, Op op, const RowsDesc& desc) {
+  std::unique_ptr<Plan> plan;
+  INFO(last_error().message);
+  REQUIRE(RowsPlan::create(gpu(features), op, desc, &plan).ok());
+  return plan;
+}
+
+bool says(const Plan& plan, const std::string& text) {
+  INFO(plan.explain());
+  const bool found = plan.explain().find(text) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("rows: four rows an instruction where the device has it") {
+  const RowsDesc desc = rows_of(128);
+  CHECK(plan_on(kSm100, Op::gather, desc)->info().kernel == std::string("gather_four_gather4"));
+  CHECK(plan_on(kSm100, Op::scatter, desc)->info().kernel == std::string("scatter_four_scatter4"));
+  CHECK(plan_on(kSm120, Op::gather, desc)->info().kernel == std::string("gather_four_gather4"));
+  // 12.x has the load alone.
+  const auto scatter = plan_on(kSm120, Op::scatter, desc);
+  CHECK(scatter->info().kernel != std::string("scatter_four_scatter4"));
+  says(*scatter, "the device has no scatter4");
+  const auto hopper = plan_on(kSm90, Op::gather, desc);
+  CHECK(hopper->info().kernel != std::string("gather_four_gather4"));
+  says(*hopper, "the device has no gather4");
+}
+
+TEST_CASE("rows: what gather4 and scatter4 cannot do, and the plan says so") {
+  const auto refused = [](Op op, const RowsDesc& desc, const char* reason) {
+    const auto plan = plan_on(kSm100, op, desc);
+    CHECK(std::string(plan->info().kernel).find("four") == std::string::npos);
+    says(*plan, reason);
+  };
+  for (const Op op : {Op::gather, Op::scatter}) {
+    RowsDesc desc = rows_of(128);
+    desc.count = 7;
+    refused(op, desc, "fewer than 8 rows");
+    desc = rows_of(8);
+    refused(op, desc, "shorter than 32 bytes");
+    desc = rows_of(128);
+    desc.column = 4;
+    refused(op, desc, "first column does not lie at a multiple of 16 bytes");
+    desc = rows_of(132);
+    desc.table_pitch = desc.packed_pitch = 136;
+    refused(op, desc, "rows' bytes are no multiple of 16");
+    desc = rows_of(128);
+    desc.table_pitch = 132;
+    refused(op, desc, "table's pitch is no multiple of 16 bytes");
+    desc = rows_of(128);
+    desc.packed_pitch = 132;
+    refused(op, desc, "packed operand's pitch is no multiple of 16 bytes");
+    desc = rows_of(128);
+    desc.table_alignment = 8;
+    refused(op, desc, "table's address is no multiple of 16");
+    desc = rows_of(128);
+    desc.packed_alignment = 4;
+    refused(op, desc, "packed operand's address is no multiple of 16");
+    desc = rows_of(128);
+    desc.table_rows = int64_t{1} << 31;
+    refused(op, desc, "do not fit 31 bits");
+  }
+  // A store is clipped at 16 bytes: a window that hangs over must end at such a boundary.
+  RowsDesc hanging = rows_of(128);
+  hanging.table_columns = 100;
+  hanging.table_pitch = 104;
+  refused(Op::scatter, hanging, "rows' bytes are no multiple of 16");
+  CHECK(plan_on(kSm100, Op::gather, hanging)->info().kernel == std::string("gather_four_gather4"));
+  hanging.table_columns = 104;
+  CHECK(plan_on(kSm100, Op::scatter, hanging)->info().kernel ==
+        std::string("scatter_four_scatter4"));
+  // A negative column is a gather's, and gather4 fills zeros for it.
+  hanging.column = -16;
+  CHECK(plan_on(kSm100, Op::gather, hanging)->info().kernel == std::string("gather_four_gather4"));
+}
+
+TEST_CASE("rows: sums and reductions have methods of their own") {
+  RowsDesc desc = rows_of(512);
+  desc.reduction = kReduceAdd;
+  CHECK(plan_on(kSm100, Op::scatter, desc)->info().kernel == std::string("scatter_sorted_tma"));
+  desc.reduction = kReduceMax;
+  CHECK(plan_on(kSm90, Op::scatter, desc)->info().kernel == std::string("scatter_bulk_reduce_tma"));
+  desc.dtype = DType::F32;
+  const auto plan = plan_on(kSm90, Op::scatter, desc);
+  CHECK(plan->info().kernel == std::string("scatter_reduce_tma"));
+  says(*plan, "bulk reductions have no minimum and maximum of f32");
+  desc = rows_of(512);
+  desc.flags = kRowsWeighted;
+  CHECK(plan_on(kSm90, Op::gather, desc)->info().kernel == std::string("gather_sum_tma"));
+  desc.group = 4;
+  says(*plan_on(kSm90, Op::gather, desc), "each row is the sum of 4");
+  desc.group = 100000;
+  says(*plan_on(kSm90, Op::gather, desc), "a stage of the ring does not hold a group");
+}
+
+TEST_CASE("rows: the steps that an option costs, and its workspace") {
+  RowsDesc desc = rows_of(512);
+  CHECK(plan_on(kSm90, Op::scatter, desc)->info().workspace_bytes == 0);
+  desc.flags = kRowsLastWins;
+  const auto last = plan_on(kSm90, Op::scatter, desc);
+  CHECK(last->info().workspace_bytes >= 400000);
+  says(*last, "two passes over the indices");
+  desc.flags = kRowsDeterministic;
+  desc.reduction = kReduceAdd;
+  const auto ordered = plan_on(kSm90, Op::scatter, desc);
+  CHECK(ordered->info().workspace_bytes > 0);
+  says(*ordered, "in 3 passes of 3 kernels");  // 100,000 rows: 17 bits
+  desc.reduction = kReduceMin;
+  const auto least = plan_on(kSm90, Op::scatter, desc);
+  CHECK(least->info().workspace_bytes == 0);
+  says(*least, "costs nothing");
+}
+
+// A grid is never larger than max_sms, whatever the method.
+TEST_CASE("rows: max_sms bounds every launch") {
+  for (const Op op : {Op::gather, Op::scatter})
+    for (const int64_t columns : {20, 128, 7168, 7167})
+      for (const uint32_t flags : {0u, uint32_t{kRowsLastWins}, uint32_t{kRowsDeterministic}}) {
+        RowsDesc desc = rows_of(columns);
+        desc.table_alignment = desc.packed_alignment = 0;
+        desc.max_sms = 3;
+        desc.flags = op == Op::scatter ? flags : 0;
+        if (desc.flags == kRowsDeterministic) desc.reduction = kReduceAdd;
+        auto device = gpu(kSm90);
+        std::unique_ptr<Plan> plan;
+        REQUIRE(RowsPlan::create(device, op, desc, &plan).ok());
+        std::unique_ptr<Stream> stream;
+        REQUIRE(device->create_stream(&stream).ok());
+        RowsRun run{.table = 1ull << 32, .index = 1ull << 40, .packed = 1ull << 41};
+        run.outside = 1ull << 42;
+        run.workspace = 1ull << 43;
+        run.workspace_bytes = plan->info().workspace_bytes;
+        REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+        CHECK(!device->launches.empty());
+        for (const PaperLaunch& launch : device->launches) CHECK(launch.config.grid[0] <= 3);
+      }
+}
