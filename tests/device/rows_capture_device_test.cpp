@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that find the number of rows on the device: captured once, replayed with other counts and
+// other indices. On the host device the plan is run again instead.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "arena.hpp"
+#include "ops/rows.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+/// A graph of what a function enqueues, or the function itself where there are no graphs.
+class Replay {
+ public:
+  Replay(const std::shared_ptr<Device>& device, std::function<void(Stream&)> enqueue)
+      : enqueue_(std::move(enqueue)) {
+    if (device->info().kind == DeviceKind::host) {
+      TW_REQUIRE_OK(device->create_stream(&stream_));
+      return;
+    }
+    library_ = dlopen("libcuda.so.1", RTLD_NOW);
+    REQUIRE(library_ != nullptr);
+    find(&begin_, "cuStreamBeginCapture_v2");
+    find(&end_, "cuStreamEndCapture");
+    find(&instantiate_, "cuGraphInstantiateWithFlags");
+    find(&launch_, "cuGraphLaunch");
+    find(&create_, "cuStreamCreate");
+    find(&set_context_, "cuCtxSetCurrent");
+    find(&retain_, "cuDevicePrimaryCtxRetain");
+    void* context = nullptr;
+    REQUIRE(retain_(&context, 0) == 0);
+    REQUIRE(set_context_(context) == 0);
+    REQUIRE(create_(&raw_, 1) == 0);
+    TW_REQUIRE_OK(device->wrap_stream(static_cast<CUstream_st*>(raw_), &stream_));
+    void* graph = nullptr;
+    REQUIRE(begin_(raw_, 0) == 0);  // global: any call that may not be captured spoils it
+    enqueue_(*stream_);
+    REQUIRE(end_(raw_, &graph) == 0);
+    REQUIRE(instantiate_(&graph_, graph, 0) == 0);
+  }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  void operator()() {
+    if (graph_ == nullptr)
+      enqueue_(*stream_);
+    else
+      REQUIRE(launch_(graph_, raw_) == 0);
+    TW_REQUIRE_OK(stream_->synchronize());
+  }
+
+ private:
+  template <class Function>
+  void find(Function* function, const char* name) {
+    *reinterpret_cast<void**>(function) = dlsym(library_, name);
+    const bool found = *function != nullptr;
+    REQUIRE(found);
+  }
+
+  std::function<void(Stream&)> enqueue_;
+  std::unique_ptr<Stream> stream_;
+  void* library_ = nullptr;
+  void* raw_ = nullptr;
+  void* graph_ = nullptr;
+  int (*begin_)(void*, int) = nullptr;
+  int (*end_)(void*, void**) = nullptr;
+  int (*instantiate_)(void**, void*, unsigned long long) = nullptr;
+  int (*launch_)(void*, void*) = nullptr;
+  int (*create_)(void**, unsigned) = nullptr;
+  int (*set_context_)(void*) = nullptr;
+  int (*retain_)(void**, int) = nullptr;
+};
+
+struct Way {
+  const char* name;
+  Op op;
+  uint32_t reduction, flags;
+  int64_t columns;
+};
+
+}  // namespace
+
+TEST_CASE("rows: one captured run serves every count") {
+  const auto device = open_test_device();
+  if (!device) return;
+  std::unique_ptr<Stream> stream;
+  TW_REQUIRE_OK(device->create_stream(&stream));
+  constexpr int64_t kCount = 700;
+  constexpr int64_t kRows = 200;
+  Arena table(device, *stream, 1 << 19), packed(device, *stream, 1 << 19);
+  Arena index(device, *stream, 1 << 13), count(device, *stream, 256);
+  Arena workspace(device, *stream, 1 << 20);
+  std::mt19937_64 random(31);
+  const Way ways[] = {{"gather", Op::gather, kReduceNone, 0, 128},
+                      {"gather, misaligned", Op::gather, kReduceNone, 0, 129},
+                      {"scatter, last wins", Op::scatter, kReduceNone, kRowsLastWins, 128},
+                      {"scatter, adding", Op::scatter, kReduceAdd, 0, 128},
+                      {"scatter, adding in order", Op::scatter, kReduceAdd, kRowsDeterministic, 77},
+                      {"scatter, maxima", Op::scatter, kReduceMax, 0, 128}};
+  for (const Way& way : ways) {
+    RowsDesc desc;
+    desc.dtype = DType::F32;
+    desc.columns = way.columns;
+    desc.table_rows = kRows;
+    desc.count = kCount;
+    desc.reduction = static_cast<int32_t>(way.reduction);
+    desc.flags = way.flags;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(RowsPlan::create(device, way.op, desc, &plan));
+    RowsRun run{.table = table.address(), .index = index.address(), .packed = packed.address()};
+    run.device_count = count.address();
+    run.outside = count.address() + 64;
+    run.workspace = workspace.address();
+    run.workspace_bytes = workspace.bytes();
+    REQUIRE(plan->info().workspace_bytes <= workspace.bytes());
+    Replay replay(device, [&](Stream& on) {
+      TW_REQUIRE_OK(static_cast<const RowsPlan&>(*plan).run(on, run));
+    });
+    for (const int32_t wanted : {700, 0, 1, 350, 699, -3, 900, 64}) {
+      INFO(way.name, ", count ", wanted);
+      const int64_t rows = std::clamp<int64_t>(wanted, 0, kCount);
+      const auto columns = static_cast<size_t>(way.columns);
+      for (Arena* operand : {&table, &packed}) {
+        auto* values = reinterpret_cast<float*>(operand->image().data());
+        for (size_t i = 0; i < operand->image().size() / 4; ++i)
+          values[i] = static_cast<float>(pick(random, -4, 4));
+        operand->upload();
+      }
+      std::memset(count.image().data(), 0, count.image().size());
+      std::memcpy(count.image().data(), &wanted, 4);
+      count.upload();
+      int64_t outside = 0;
+      std::vector<int32_t> named(kCount);
+      for (int32_t& row : named) row = static_cast<int32_t>(pick(random, -5, kRows + 5));
+      std::memcpy(index.image().data(), named.data(), named.size() * 4);
+      index.upload();
+      TW_REQUIRE_OK(stream->synchronize());
+      replay();
+
+      Arena& written = way.op == Op::gather ? packed : table;
+      std::vector<uint8_t> want = written.image();
+      auto* out = reinterpret_cast<float*>(want.data());
+      const auto* from =
+          reinterpret_cast<const float*>((way.op == Op::gather ? table : packed).image().data());
+      for (int64_t i = 0; i < rows; ++i) {
+        const int32_t row = named[static_cast<size_t>(i)];
+        const bool inside = row >= 0 && row < kRows;
+        outside += !inside;
+        for (size_t x = 0; x < columns; ++x) {
+          const size_t in_packed = static_cast<size_t>(i) * columns + x;
+          const size_t in_table = static_cast<size_t>(inside ? row : 0) * columns + x;
+          if (way.op == Op::gather)
+            out[in_packed] = inside ? from[in_table] : 0.0f;
+          else if (inside)
+            out[in_table] = way.reduction == kReduceAdd   ? out[in_table] + from[in_packed]
+                            : way.reduction == kReduceMax ? std::max(out[in_table], from[in_packed])
+                                                          : from[in_packed];
+        }
+      }
+      CHECK(first_difference(written.read(), want) == -1);
+      int64_t counted = 0;
+      std::memcpy(&counted, &count.read()[64], 8);
+      CHECK(counted == outside);
+    }
+  }
+}
