@@ -136,7 +136,7 @@ RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
   args.row_bytes = static_cast<u64>(problem_.inner_bytes) /
                    static_cast<u32>(problem_.element_bytes) *
                    static_cast<u32>(problem_.packed_element_bytes);
-  args.index_bytes = static_cast<u32>(problem_.index_bytes);
+  args.index_bytes = static_cast<unsigned short>(problem_.index_bytes);
   args.group = static_cast<u32>(problem_.desc.group);
   args.read_policy = (problem_.desc.policies & 1) != 0 ? ptx::kEvictFirst : ptx::kEvictNormal;
   args.write_policy = (problem_.desc.policies & 2) != 0 ? ptx::kEvictFirst : ptx::kEvictNormal;

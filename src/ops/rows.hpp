@@ -54,7 +54,6 @@ struct RowsDesc {
   uint32_t warps = 0;       // of a block
   uint32_t blocks = 0;      // of an SM
   uint32_t warp_items = 0;  // stages of a warp, after which its block ends
-  uint32_t flight = 0;      // units of a thread of plain rows
   int64_t launch_rows = 0;  // of plain rows, at most
   uint32_t policies = 0;    // bits: 1 what is read is evicted first, 2 what is written
 };
@@ -134,16 +133,17 @@ class RowsPlan final : public Plan {
   Status prepare();
   /// How the rings are laid out, and how long blocks live.
   struct Tuning {
-    uint32_t warps = 8;
+    uint32_t warps = 2;
     uint32_t blocks = 2;  // of an SM
     uint32_t stages = 4;
     uint32_t stage_bytes = 2048;
-    uint32_t warp_items = 8;   // stages of a warp, after which its block ends
-    uint32_t flight = 4;       // units of a thread of plain rows
-    uint32_t plain_warps = 4;  // of a block of them
+    uint32_t warp_items = 2;   // stages of a warp, after which its block ends
+    uint32_t plain_warps = 1;  // of a block of plain rows
   };
   Tuning make_tuning() const;
   uint32_t most_stage_pieces() const;
+  /// Whether plain loads are done before bulk copies are under way.
+  bool is_small() const;
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   Status prepare_steps();
   /// Methods that suit the description, best first, 0 behind them.
@@ -172,7 +172,6 @@ class RowsPlan final : public Plan {
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
   void fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch* launch) const;
   void fill_bulk(uint32_t method, RowsArgs* args) const;
-  void fill_narrow(RowsArgs* args) const;
   void fill_shift(RowsArgs* args) const;
   void fill_plain(RowsArgs* args, uint32_t unit) const;
   void fill_lanes(RowsArgs* args, uint32_t unit) const;

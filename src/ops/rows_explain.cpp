@@ -32,8 +32,6 @@ const char* method_name(uint32_t method) {
       return "bulk reductions out of shared memory";
     case kRowsStaged:
       return "threads on the table's side and bulk copies on the other";
-    case kRowsNarrow:
-      return "tiles of narrow rows by plain loads and stores";
     case kRowsShift:
       return "realigned 16-byte pieces";
     case kRowsSorted:
@@ -107,10 +105,6 @@ PlanInfo RowsPlan::info() const {
       info.tile[0] = config.block[0];
       info.tile[1] = 16 / element;
       break;
-    case kRowsNarrow:
-      info.tile[0] = args.tile_rows;
-      info.tile[1] = columns;
-      break;
     case kRowsSorted:
       info.tile[0] = kRowsSortTile;
       info.tile[1] = std::min(columns, launch.sorted.part_units * args.unit_bytes /
@@ -122,7 +116,7 @@ PlanInfo RowsPlan::info() const {
       break;
     case kRowsPlain:
       info.tile[0] = 1;
-      info.tile[1] = config.block[0] * args.flight * args.unit_bytes / element;
+      info.tile[1] = config.block[0] * kRowsLinearFlight * args.unit_bytes / element;
       break;
     default:
       info.tile[0] = config.block[0] / args.lanes;

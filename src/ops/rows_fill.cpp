@@ -13,9 +13,8 @@ namespace {
 
 // What a thread of plain loads and stores moves at once.
 constexpr uint32_t kPlainItemsOfThread = 4;
-constexpr uint32_t kNarrowBlocks = 3;
-constexpr uint32_t kSortedBlocks = 3;
 constexpr uint32_t kStepBlocks = 8;
+constexpr int64_t kSmallBytes = 8 << 20;
 constexpr uint64_t kMostBlocks = INT32_MAX;  // of a grid
 constexpr int64_t kMinPart = 512;            // bytes of the least part of a row
 
@@ -25,23 +24,42 @@ Divider divider(int64_t divisor) {
 
 }  // namespace
 
+// What a sweep of rows of 64 bytes to 14 KB on an H200 found best, or within a percent of it:
+// blocks of a few kilobytes, in the order of memory (tests/README.md).
 RowsPlan::Tuning RowsPlan::make_tuning() const {
   const RowsDesc& d = problem_.desc;
+  const int64_t row = problem_.inner_bytes;
   Tuning t;
-  if (d.max_sms != 0) t.warps = kRowsMaxRingWarps;  // one block an SM, which is all that runs
-  if (d.warps != 0) t.warps = std::min(d.warps, kRowsMaxRingWarps);
-  if (d.blocks != 0) t.blocks = d.blocks;
+  t.blocks = d.blocks == 0 ? 2 : d.blocks;
+  if (d.max_sms != 0)
+    t.warps = kRowsMaxRingWarps;  // one block an SM, which is all that runs
+  else if (d.group > 1)
+    t.stage_bytes = 8192, t.blocks = 1;  // parts that a group of leaves room for
+  else if (problem_.is_sum())
+    t.warp_items = 3;
+  else if (d.reduction != kReduceNone)
+    t.warps = 4, t.stage_bytes = 1024, t.warp_items = 4;
+  else if (op() == Op::gather && row >= 128 && row < 256)
+    t.warps = 8, t.stage_bytes = 1024, t.warp_items = 3;
+  else if (op() == Op::scatter && row >= 128)
+    t.stage_bytes = row >= 256 && row < 1024 ? 1024 : 2048, t.warp_items = 3;
+  if (is_small()) t.plain_warps = 4;
+  if (d.warps != 0) t.warps = t.plain_warps = std::min(d.warps, kRowsMaxRingWarps);
+  t.plain_warps = std::min(t.plain_warps, kRowsLinearThreads / 32);
   if (d.stages != 0) t.stages = d.stages;
   if (d.stage_bytes != 0) t.stage_bytes = d.stage_bytes;
   if (d.warp_items != 0) t.warp_items = d.warp_items;
-  if (d.flight != 0) t.flight = d.flight;
-  if (d.flight != 0 && d.warps != 0) t.plain_warps = std::min(d.warps, kRowsLinearThreads / 32);
   return t;
+}
+
+bool RowsPlan::is_small() const {
+  return problem_.desc.count < kSmallBytes / std::max<int64_t>(problem_.inner_bytes, 1);
 }
 
 uint32_t RowsPlan::most_stage_pieces() const {
   const int64_t part = std::clamp<int64_t>(problem_.inner_bytes, 16, kMinPart);
-  const int64_t pieces = std::max<int64_t>(tuning_.stage_bytes / part, problem_.desc.group);
+  const int64_t pieces =
+      std::max({tuning_.stage_bytes / part, problem_.desc.group, int64_t{kFourRows}});
   return static_cast<uint32_t>(std::clamp<int64_t>(pieces, 1, kRowsMaxStagePieces));
 }
 
@@ -110,7 +128,7 @@ void RowsPlan::fill_bulk(uint32_t method, RowsArgs* args) const {
 }
 
 void RowsPlan::fill_lanes(RowsArgs* args, uint32_t unit) const {
-  args->unit_bytes = unit;
+  args->unit_bytes = static_cast<unsigned short>(unit);
   args->row_units = args->row_bytes / unit;
   const uint64_t count = static_cast<uint64_t>(std::max<int64_t>(problem_.desc.count, 1));
   // Parts are counted in 31 bits where a row has several: then a whole block serves one.
@@ -123,24 +141,13 @@ void RowsPlan::fill_lanes(RowsArgs* args, uint32_t unit) const {
 }
 
 void RowsPlan::fill_plain(RowsArgs* args, uint32_t unit) const {
-  args->unit_bytes = unit;
+  args->unit_bytes = static_cast<unsigned short>(unit);
   args->row_units = args->row_bytes / unit;
   args->part_divider = make_divider(static_cast<u32>(args->row_units));
-  args->flight = tuning_.flight;
   // Units of one launch are counted in 31 bits; of 16 bytes each that is all that memories hold.
   const i64 most = static_cast<i64>(kDividerLimit / args->row_units);
   args->launch_rows =
       problem_.desc.launch_rows == 0 ? most : std::min<i64>(most, problem_.desc.launch_rows);
-}
-
-void RowsPlan::fill_narrow(RowsArgs* args) const {
-  args->row_units = args->row_bytes / args->unit_bytes;
-  args->part_divider = make_divider(static_cast<u32>(args->row_units));
-  const int64_t sms = usable_sms(*device(), problem_.desc.max_sms);
-  const int64_t warps = sms * kNarrowBlocks * (kRowsPlainThreads / 32);
-  // Whole tiles where there are rows for all warps.
-  const int64_t count = std::max<int64_t>(problem_.desc.count, 1);
-  args->tile_rows = static_cast<u32>(std::clamp<int64_t>(ceil_div(count, warps), 1, kRowsTile));
 }
 
 void RowsPlan::fill_shift(RowsArgs* args) const {
@@ -155,16 +162,12 @@ void RowsPlan::fill_sorted(RowsLaunch* launch) const {
   const u64 units = sorted.rows.row_bytes / sorted.rows.unit_bytes;
   sorted.units = static_cast<u32>(units);
   sorted.lanes = static_cast<u32>(std::clamp<u64>(std::bit_ceil(units), 2, 32));
-  const int64_t tiles = ceil_div(std::max<int64_t>(problem_.desc.count, 1), int64_t{kRowsSortTile});
-  // Tiles are split along the rows where there are fewer than blocks.
-  const int64_t blocks = int64_t{usable_sms(*device(), problem_.desc.max_sms)} * kSortedBlocks;
-  const int64_t most = ceil_div(static_cast<int64_t>(units), int64_t{sorted.lanes});
-  const int64_t parts = std::clamp<int64_t>(blocks / tiles, 1, most);
-  int64_t turns = ceil_div(most, parts);
-  if (problem_.desc.stage_bytes != 0)
-    turns = std::clamp<int64_t>(problem_.desc.stage_bytes / (sorted.lanes * sorted.rows.unit_bytes),
-                                1, turns);
-  sorted.part_units = static_cast<u32>(turns) * sorted.lanes;
+  // A block an item: a tile's rows, half a kilobyte of each.
+  const auto lanes = int64_t{sorted.lanes};
+  const int64_t turns =
+      std::max<int64_t>(problem_.desc.stage_bytes / (lanes * sorted.rows.unit_bytes), 1);
+  sorted.part_units =
+      static_cast<u32>(std::min(turns, ceil_div(static_cast<int64_t>(units), lanes)) * lanes);
   sorted.parts =
       static_cast<u32>(ceil_div(static_cast<int64_t>(units), int64_t{sorted.part_units}));
   sorted.part_divider = make_divider(sorted.parts);
@@ -183,15 +186,12 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
       return fill_bulk(method, &args);
     case kRowsShift:
       return fill_shift(&args);
-    case kRowsNarrow:
-      args.unit_bytes = plain_unit(table, packed);
-      return fill_narrow(&args);
     case kRowsSumPlain:
       return fill_lanes(&args, number_unit(table, packed));
     case kRowsReduce:
       return fill_lanes(&args, static_cast<uint32_t>(problem_.element_bytes));
     case kRowsSorted:
-      args.unit_bytes = number_unit(table, packed);
+      args.unit_bytes = static_cast<unsigned short>(number_unit(table, packed));
       return fill_sorted(launch);
     default:
       return fill_plain(&args, plain_unit(table, packed));
@@ -217,18 +217,13 @@ LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
     items *= args.group;
     of_block = uint64_t{args.stage_pieces} * std::max(1u, args.block_items);
     room = kMostBlocks;
-  } else if (method == kRowsNarrow) {
-    of_block = uint64_t{args.tile_rows} * (threads / 32);
-    room = sms * kNarrowBlocks;
   } else if (method == kRowsSorted) {
     items = (count + kRowsSortTile - 1) / kRowsSortTile * launch.sorted.parts;
-    if (d.warp_items == 0)
-      room = sms * kSortedBlocks;
-    else
-      of_block = d.warp_items, room = kMostBlocks;
+    of_block = std::max(1u, d.warp_items);
+    room = kMostBlocks;
   } else if (method == kRowsPlain) {
     items = static_cast<uint64_t>(std::min<i64>(args.count, args.launch_rows)) * args.row_units;
-    of_block = uint64_t{threads} * args.flight;
+    of_block = uint64_t{threads} * kRowsLinearFlight;
     room = kMostBlocks;
   } else {
     of_block = uint64_t{threads} / args.lanes * kPlainItemsOfThread;

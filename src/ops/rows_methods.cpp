@@ -8,10 +8,11 @@
 namespace tw {
 namespace {
 
-constexpr int64_t kMinBulkRow = 96;     // below this plain loads do better than a bulk copy a row
-constexpr int64_t kMinShiftRow = 32;    // below this realigning in registers does not pay
-constexpr int64_t kMaxNarrowRow = 512;  // a warp's tile of longer rows is too much for one warp
-constexpr int64_t kMinPart = 512;       // bytes of the least part of a row
+constexpr int64_t kMinBulkGather = 256;
+constexpr int64_t kMinBulkScatter = 1024;
+constexpr int64_t kMinShiftRow = 32;  // below this realigning in registers does not pay
+constexpr int64_t kMaxStagedRow = 512;
+constexpr int64_t kMinPart = 512;  // bytes of the least part of a row
 
 bool is_multiple_of_16(int64_t value) {
   return value % 16 == 0;
@@ -40,10 +41,11 @@ void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
   // The host device has it for tests, which ask for it.
   const bool host = device()->info().kind == DeviceKind::host;
   if (!host || p.desc.methods == 1u << kRowsFour) *next++ = kRowsFour;
-  if (p.inner_bytes >= kMinBulkRow) *next++ = kRowsBulk;
-  *next++ = kRowsStaged;
-  *next++ = kRowsNarrow;
-  if (p.inner_bytes < kMinBulkRow) *next++ = kRowsBulk;
+  // Threads do better than a bulk copy a row up to a width; stores sooner than loads.
+  const bool staged = p.inner_bytes < (op() == Op::gather ? kMinBulkGather : kMinBulkScatter);
+  if (staged) *next++ = kRowsStaged;
+  *next++ = kRowsBulk;
+  if (!staged) *next++ = kRowsStaged;
   *next++ = kRowsShift;
   *next++ = kRowsPlain;
 }
@@ -68,7 +70,7 @@ const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t pac
     return "the rows have 2^31 parts or more";
   if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
     return "a stage of the ring does not hold a group";
-  if (method == kRowsStaged && p.inner_bytes > std::min<int64_t>(kMaxNarrowRow, ring_.stage_bytes))
+  if (method == kRowsStaged && p.inner_bytes > std::min<int64_t>(kMaxStagedRow, ring_.stage_bytes))
     return "rows are longer than 512 bytes";
   if (method != kRowsBulkReduce) return nullptr;
   if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
@@ -85,17 +87,13 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
     case kRowsFour:
       return four_refusal(table, packed);
     case kRowsBulk:
-    case kRowsSum:
     case kRowsStaged:
+      if (is_small() && (p.desc.methods & 1u << kRowsPlain) != 0 && plain_unit(table, packed) == 16)
+        return "so few bytes are sooner moved by plain loads and stores";
+      return bulk_refusal(method, table, packed);
+    case kRowsSum:
     case kRowsBulkReduce:
       return bulk_refusal(method, table, packed);
-    case kRowsNarrow:
-      if (p.inner_bytes > kMaxNarrowRow) return "rows are longer than 512 bytes";
-      // Units below 16 bytes are better put together from realigned loads.
-      if (p.inner_bytes >= kMinShiftRow && plain_unit(table, packed) < 16 &&
-          (p.desc.methods & 1u << kRowsShift) != 0)
-        return "rows do not begin and end at multiples of 16 bytes";
-      return nullptr;
     case kRowsPlain:
       if (p.inner_bytes / plain_unit(table, packed) >= static_cast<int64_t>(kDividerLimit))
         return "a row has 2^31 units or more";

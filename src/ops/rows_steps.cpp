@@ -70,7 +70,7 @@ Status RowsPlan::fill_margins(Stream& stream, const RowsRun& run, const RowsArgs
        {run.packed, static_cast<uint64_t>(problem_.packed_pitch), uint64_t{rows.row_bytes},
         static_cast<uint64_t>(problem_.lead_bytes), static_cast<uint64_t>(problem_.tail_bytes)})
     unit = std::min(unit, alignment_of(value));
-  rows.unit_bytes = unit == 16 ? 16 : unit >= 4 ? 4 : 1;
+  rows.unit_bytes = static_cast<unsigned short>(unit == 16 ? 16 : unit >= 4 ? 4 : 1);
   return launch(stream, kRowsMargin,
                 step_config(kRowsMargin, static_cast<uint64_t>(args.count), kRowsPlainThreads / 32),
                 step);
@@ -90,7 +90,7 @@ Status RowsPlan::add_in_order(Stream& stream, const RowsRun& run, const RowsArgs
   OrderArgs& order = step.order;
   order = OrderArgs{};
   order.rows = args;
-  order.rows.unit_bytes = number_unit(run.table, run.packed);
+  order.rows.unit_bytes = static_cast<unsigned short>(number_unit(run.table, run.packed));
   step.bytes = sizeof order;
   order.digits = run.workspace + workspace_.digits;
   order.partials = run.workspace + workspace_.partials;

@@ -10,7 +10,7 @@ namespace tw::bench {
 namespace {
 
 struct Tuning {
-  uint32_t method, warps, stage_bytes, warp_items, flight;
+  uint32_t method, warps, stage_bytes, warp_items;
 };
 
 const char* method_name(uint32_t method) {
@@ -21,8 +21,6 @@ const char* method_name(uint32_t method) {
       return "bulk";
     case kRowsStaged:
       return "staged";
-    case kRowsNarrow:
-      return "narrow";
     case kRowsSorted:
       return "sorted";
     default:
@@ -32,8 +30,8 @@ const char* method_name(uint32_t method) {
 
 std::string tuning_name(const Tuning& t) {
   char text[100];
-  std::snprintf(text, sizeof text, "%s, %u warps, stages of %u, items %u, flight %u",
-                method_name(t.method), t.warps, t.stage_bytes, t.warp_items, t.flight);
+  std::snprintf(text, sizeof text, "%s, %u warps, stages of %u, items %u", method_name(t.method),
+                t.warps, t.stage_bytes, t.warp_items);
   return text;
 }
 
@@ -42,20 +40,18 @@ void apply(const Tuning& t, RowsDesc* desc) {
   desc->warps = t.warps;
   desc->stage_bytes = t.stage_bytes;
   desc->warp_items = t.warp_items;
-  desc->flight = t.flight;
 }
 
 void add_rings(uint32_t method, std::vector<Tuning>* out) {
   for (const uint32_t warps : {1u, 2u, 4u, 8u})
     for (const uint32_t bytes : {1024u, 2048u, 4096u})
       for (const uint32_t items : {2u, 3u, 4u, 6u, 8u, 12u})
-        out->push_back({method, warps, bytes, items, 0});
+        out->push_back({method, warps, bytes, items});
 }
 
 std::vector<Tuning> tunings() {
-  std::vector<Tuning> out = {{kRowsNarrow, 0, 0, 0, 0}};
-  for (const uint32_t warps : {1u, 2u, 4u, 8u})
-    for (const uint32_t flight : {1u, 2u, 4u}) out.push_back({kRowsPlain, warps, 0, 0, flight});
+  std::vector<Tuning> out;
+  for (const uint32_t warps : {1u, 2u, 4u, 8u}) out.push_back({kRowsPlain, warps, 0, 0});
   add_rings(kRowsBulk, &out);
   add_rings(kRowsStaged, &out);
   return out;
@@ -63,10 +59,10 @@ std::vector<Tuning> tunings() {
 
 std::vector<Tuning> sum_tunings() {
   std::vector<Tuning> out;
-  for (const uint32_t items : {0u, 1u, 2u, 4u})
+  for (const uint32_t items : {1u, 2u, 4u})
     for (const uint32_t bytes : {512u, 1024u, 4096u, 1u << 20})
-      out.push_back({kRowsSorted, 0, bytes, items, 0});
-  for (const uint32_t items : {4u, 8u}) out.push_back({kRowsBulkReduce, 4, 1024, items, 0});
+      out.push_back({kRowsSorted, 0, bytes, items});
+  for (const uint32_t items : {4u, 8u}) out.push_back({kRowsBulkReduce, 4, 1024, items});
   return out;
 }
 

@@ -217,7 +217,7 @@ TEST_CASE("rows: every method on random rows") {
   const bool host = bench.device->info().kind == DeviceKind::host;
   const FeatureMask has = bench.device->info().features;
   for (const uint32_t method :
-       {kRowsFour, kRowsBulk, kRowsStaged, kRowsNarrow, kRowsShift, kRowsPlain}) {
+       {kRowsFour, kRowsBulk, kRowsStaged, kRowsShift, kRowsPlain}) {
     int done[2] = {};
     for (int i = 0; i < 2000 && done[0] + done[1] < 150; ++i) {
       Case c = random_case(bench.random);

@@ -4,7 +4,6 @@
 #include "kernels/gather/gather_bulk.cuh"
 #include "kernels/gather/gather_plain.cuh"
 #include "kernels/parts/row_four.cuh"
-#include "kernels/parts/row_narrow.cuh"
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
@@ -20,11 +19,6 @@
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_shift<true>(args); })
-#define TW_GATHER_NARROW(feature, shard, symbol)                             \
-  TW_EMIT(                                                                   \
-      feature, shard,                                                        \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
-          symbol(const __grid_constant__ tw::GatherArgs args) { tw::rows_narrow<true>(args); })
 #define TW_GATHER_PLAIN(feature, shard, symbol)                               \
   TW_EMIT(                                                                    \
       feature, shard,                                                         \

@@ -130,10 +130,6 @@ void gather_shift_host(HostEngine& engine, const void* arguments) {
   gather_plain_host(engine, arguments);
 }
 
-void gather_narrow_host(HostEngine& engine, const void* arguments) {
-  gather_plain_host(engine, arguments);
-}
-
 void gather_sum_plain_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   const i64 count = run_count(args);

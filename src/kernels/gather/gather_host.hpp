@@ -12,9 +12,8 @@ void gather_bulk_host(HostEngine& engine, const void* arguments);
 void gather_four_host(HostEngine& engine, const void* arguments);
 /// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
 void gather_staged_host(HostEngine& engine, const void* arguments);
-/// Row by row, these three: what differs on a GPU is how bytes get into registers.
+/// Row by row, these two: what differs on a GPU is how bytes get into registers.
 void gather_shift_host(HostEngine& engine, const void* arguments);
-void gather_narrow_host(HostEngine& engine, const void* arguments);
 void gather_plain_host(HostEngine& engine, const void* arguments);
 /// Weighted rows and sums of rows, through shared memory and by elements.
 void gather_sum_host(HostEngine& engine, const void* arguments);

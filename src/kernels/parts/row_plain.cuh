@@ -12,13 +12,13 @@
 namespace tw {
 
 /// The units from number `first` on that one block moves.
-template <int kBytes, bool kGather, u32 kFlight>
+template <int kBytes, bool kGather>
 __device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32 first) {
   const u32 row_units = static_cast<u32>(args.row_units);
-  u64 from[kFlight];  // 0: nothing is read
-  u64 to[kFlight];    // 0: nothing is written
+  u64 from[kRowsLinearFlight];  // 0: nothing is read
+  u64 to[kRowsLinearFlight];    // 0: nothing is written
 #pragma unroll
-  for (u32 k = 0; k < kFlight; ++k) {
+  for (u32 k = 0; k < kRowsLinearFlight; ++k) {
     const u32 unit = first + threadIdx.x + k * blockDim.x;
     from[k] = to[k] = 0;
     if (unit >= units) continue;
@@ -32,51 +32,43 @@ __device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32
     from[k] = kGather || row == kNoRow ? table : packed;
     to[k] = kGather ? packed : table;
   }
-  ptx::Unit<kBytes> value[kFlight];
+  ptx::Unit<kBytes> value[kRowsLinearFlight];
 #pragma unroll
-  for (u32 k = 0; k < kFlight; ++k) {
+  for (u32 k = 0; k < kRowsLinearFlight; ++k) {
     value[k] = ptx::Unit<kBytes>{};
     if (from[k] != 0) value[k] = ptx::load_unit<kBytes>(from[k]);
   }
 #pragma unroll
-  for (u32 k = 0; k < kFlight; ++k)
+  for (u32 k = 0; k < kRowsLinearFlight; ++k)
     if (to[k] != 0) ptx::store_unit<kBytes>(to[k], value[k]);
 }
 
-template <int kBytes, bool kGather, u32 kFlight>
+template <int kBytes, bool kGather>
 __device__ __forceinline__ void plain_units(const RowsArgs& args) {
   const i64 left = run_count(args) - args.first_row;
   if (left <= 0) return;
-  const u64 of_block = static_cast<u64>(blockDim.x) * kFlight;
+  const u64 of_block = static_cast<u64>(blockDim.x) * kRowsLinearFlight;
   const u32 units =
       static_cast<u32>(min(left, args.launch_rows)) * static_cast<u32>(args.row_units);
   // In 64 bits: the last step may pass 2^32. A grid is as large as the work, but where the caller
   // bounds it.
   for (u64 base = blockIdx.x; base * of_block < units; base += gridDim.x)
-    plain_block<kBytes, kGather, kFlight>(args, units, static_cast<u32>(base * of_block));
+    plain_block<kBytes, kGather>(args, units, static_cast<u32>(base * of_block));
 }
 
 template <bool kGather>
 __device__ __forceinline__ void rows_plain(const RowsArgs& args) {
   switch (args.unit_bytes) {
     case 1:
-      return plain_units<1, kGather, 4>(args);
+      return plain_units<1, kGather>(args);
     case 2:
-      return plain_units<2, kGather, 4>(args);
+      return plain_units<2, kGather>(args);
     case 4:
-      return plain_units<4, kGather, 4>(args);
+      return plain_units<4, kGather>(args);
     case 8:
-      return plain_units<8, kGather, 4>(args);
+      return plain_units<8, kGather>(args);
     default:
-      break;
-  }
-  switch (args.flight) {
-    case 2:
-      return plain_units<16, kGather, 2>(args);
-    case 1:
-      return plain_units<16, kGather, 1>(args);
-    default:
-      return plain_units<16, kGather, 4>(args);
+      return plain_units<16, kGather>(args);
   }
 }
 

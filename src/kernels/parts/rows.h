@@ -15,7 +15,6 @@ enum : u32 {
   kRowsBulk = 1,        // rows through rings of shared memory by bulk copies
   kRowsPlain = 2,       // any rows by plain loads and stores
   kRowsShift = 3,       // misaligned rows, realigned in registers
-  kRowsNarrow = 4,      // short rows, a tile of them by a warp
   kRowsFour = 5,        // four rows an instruction, by tensor map
   kRowsSum = 6,         // gather: weighted rows, or sums of `group` of them, through rings
   kRowsSumPlain = 7,    // the same by plain loads and stores
@@ -39,7 +38,7 @@ inline constexpr u32 kRowsMaxRingWarps = 16;  // of a block; each has a ring of 
 inline constexpr u32 kRowsPiecesOfLane = 4;   // of one stage, at most
 inline constexpr u32 kRowsPlainThreads = 256;
 inline constexpr u32 kRowsLinearThreads = 256;  // of plain rows, at most
-inline constexpr u32 kRowsTile = 64;  // neighbouring rows that a warp takes at once, if narrow
+inline constexpr u32 kRowsLinearFlight = 4;     // units that a thread of them moves
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
 inline constexpr u32 kRowsSortTile = 128;  // indices that a block sorts in shared memory
 inline constexpr u32 kRowsScanThreads = 1024;
@@ -68,19 +67,28 @@ enum : u32 { kReduceNone = 0, kReduceAdd = 1, kReduceMin = 2, kReduceMax = 3 };
 ///
 /// With `group` above 1 a gather sums rows index[i * group ...] into row i of the packed operand;
 /// pieces are then (row, part, member), the last fastest.
+///
+/// What plain rows read comes first: a launch reads its parameters through a cold cache, 64 bytes
+/// at a time.
 struct RowsArgs {
   u64 table;  // of the first column that is moved
   u64 index;
   u64 packed;
-  u64 weights;   // f32, one an index; 0: all are 1
-  u64 winners;   // u32, one a row of the table: the index number that writes it; 0: all do
   u64 count_at;  // where the number of packed rows is read, of the indices' type; 0: `count`
+  u64 winners;   // u32, one a row of the table: the index number that writes it; 0: all do
   i64 count;     // of packed rows, at most
   i64 table_rows;
   i64 table_pitch;   // bytes
   i64 packed_pitch;  // bytes
-  u64 row_bytes;     // of the packed operand
-  u32 index_bytes;   // 4 or 8
+  i64 first_row;     // of the packed operand in this launch; plain rows have fewer units than
+  i64 launch_rows;   // kDividerLimit in one
+  u64 row_units;
+  Divider part_divider;  // by parts * group, where pieces are fewer than kDividerLimit; rows by
+                         // lanes by parts, plain ones by row_units
+  unsigned short index_bytes;  // 4 or 8
+  unsigned short unit_bytes;   // 1, 2, 4, 8 or 16
+  u64 weights;                 // f32, one an index; 0: all are 1
+  u64 row_bytes;               // of the packed operand
   u32 parts;
   u32 part_bytes;
   u32 last_bytes;
@@ -88,13 +96,8 @@ struct RowsArgs {
   u32 stage_bytes;  // of the pieces; what a kernel keeps with them comes on top
   u32 stages;
   u32 dense;
-  u32 unit_bytes;  // 1, 2, 4, 8 or 16
   u32 lanes;
-  u64 row_units;
-  Divider part_divider;  // by parts * group, where pieces are fewer than kDividerLimit; plain rows
-                         // by parts, narrow ones by row_units
-  u32 tile_rows;         // of a warp, kRowsTile at most
-  u64 read_low;          // the operand that is read lies in [read_low, read_high)
+  u64 read_low;  // the operand that is read lies in [read_low, read_high)
   u64 read_high;
   Divider group_divider;
   u32 group;
@@ -105,14 +108,12 @@ struct RowsArgs {
   u64 read_policy;     // of the L2, for what is read; and for what is written
   u64 write_policy;
   u32 block_items;  // stages that a block takes, neighbours; 0: all blocks take turns
-  u32 flight;       // units that a thread of plain rows moves: 1, 2 or 4
-  i64 first_row;    // of the packed operand in this launch; plain rows have fewer units than
-  i64 launch_rows;  // kDividerLimit in one
+  u32 reserved;
 };
-static_assert(sizeof(RowsArgs) == 248, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(RowsArgs, index_bytes) == 88, "as above");
-static_assert(__builtin_offsetof(RowsArgs, row_units) == 128, "as above");
-static_assert(__builtin_offsetof(RowsArgs, group_divider) == 168, "as above");
+static_assert(sizeof(RowsArgs) == 240, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(RowsArgs, part_divider) == 96, "as above");
+static_assert(__builtin_offsetof(RowsArgs, weights) == 112, "as above");
+static_assert(__builtin_offsetof(RowsArgs, read_low) == 160, "as above");
 
 /// Bytes that the ring keeps beside a stage's pieces: the row number of each and its weight, for
 /// the stores.

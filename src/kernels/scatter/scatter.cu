@@ -2,7 +2,6 @@
 // Emits the scatter rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/parts/row_four.cuh"
-#include "kernels/parts/row_narrow.cuh"
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
 #include "kernels/parts/row_shift.cuh"
@@ -24,11 +23,6 @@
       feature, shard,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_shift<false>(args); })
-#define TW_SCATTER_NARROW(feature, shard, symbol)                            \
-  TW_EMIT(                                                                   \
-      feature, shard,                                                        \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
-          symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_narrow<false>(args); })
 #define TW_SCATTER_PLAIN(feature, shard, symbol)                              \
   TW_EMIT(                                                                    \
       feature, shard,                                                         \

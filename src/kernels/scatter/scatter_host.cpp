@@ -161,10 +161,6 @@ void scatter_shift_host(HostEngine& engine, const void* arguments) {
   scatter_plain_host(engine, arguments);
 }
 
-void scatter_narrow_host(HostEngine& engine, const void* arguments) {
-  scatter_plain_host(engine, arguments);
-}
-
 void scatter_reduce_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   const i64 count = run_count(args);

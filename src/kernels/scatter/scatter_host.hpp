@@ -13,9 +13,8 @@ void scatter_bulk_host(HostEngine& engine, const void* arguments);
 void scatter_four_host(HostEngine& engine, const void* arguments);
 /// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
 void scatter_staged_host(HostEngine& engine, const void* arguments);
-/// Row by row, these three: what differs on a GPU is how bytes get into registers.
+/// Row by row, these two: what differs on a GPU is how bytes get into registers.
 void scatter_shift_host(HostEngine& engine, const void* arguments);
-void scatter_narrow_host(HostEngine& engine, const void* arguments);
 void scatter_plain_host(HostEngine& engine, const void* arguments);
 /// Reductions: through shared memory, by the model of the copy engine, and by elements.
 void scatter_bulk_reduce_host(HostEngine& engine, const void* arguments);

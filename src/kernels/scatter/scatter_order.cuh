@@ -61,18 +61,30 @@ __device__ __forceinline__ void count_block(const OrderArgs& args, u32 block, Wa
   ptx::store_unit<4>(args.digits + (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4, sum);
 }
 
-/// One block: counts to the number of indices before each, digit by digit.
+/// One block: counts to the number of indices before each, digit by digit, kScanItems neighbours a
+/// thread at once. There are multiples of kSortDigits counts.
 __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
+  constexpr u32 kScanItems = 16;
   __shared__ u32 of_warp[kRowsScanThreads / 32];
-  auto* digits = reinterpret_cast<u32*>(args.digits);
   const u64 total = static_cast<u64>(args.blocks) * kSortDigits;
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32;
   u32 before = 0;
-  for (u64 base = 0; base < total; base += kRowsScanThreads) {
-    const u64 at = base + threadIdx.x;
-    const u32 own = at < total ? digits[at] : 0;
-    u32 sum = own;
+  for (u64 base = 0; base < total; base += kRowsScanThreads * kScanItems) {
+    const u64 at = base + threadIdx.x * kScanItems;
+    auto* const counts = reinterpret_cast<uint4*>(args.digits) + at / 4;
+    u32 own[kScanItems] = {};
+    u32 all = 0;
+#pragma unroll
+    for (u32 k = 0; k < kScanItems; k += 4) {
+      const uint4 four = at < total ? counts[k / 4] : uint4{};
+      own[k] = all;
+      own[k + 1] = own[k] + four.x;
+      own[k + 2] = own[k + 1] + four.y;
+      own[k + 3] = own[k + 2] + four.z;
+      all = own[k + 3] + four.w;
+    }
+    u32 sum = all;
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
       const u32 lower = __shfl_up_sync(0xffffffffu, sum, step);
@@ -81,14 +93,16 @@ __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
     __syncthreads();  // the round before has read of_warp
     if (lane == 31) of_warp[warp] = sum;
     __syncthreads();
-    u32 warps_before = 0;
-    u32 round = 0;
+    u32 first = before + sum - all;
     for (u32 w = 0; w < kRowsScanThreads / 32; ++w) {
-      if (w < warp) warps_before += of_warp[w];
-      round += of_warp[w];
+      if (w < warp) first += of_warp[w];
+      before += of_warp[w];
     }
-    if (at < total) digits[at] = before + warps_before + sum - own;
-    before += round;
+#pragma unroll
+    for (u32 k = 0; k < kScanItems; k += 4)
+      if (at < total)
+        counts[k / 4] =
+            make_uint4(first + own[k], first + own[k + 1], first + own[k + 2], first + own[k + 3]);
   }
 }
 

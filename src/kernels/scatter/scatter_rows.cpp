@@ -13,7 +13,6 @@ namespace {
 #define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
 #define TW_SCATTER_STAGED(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
-#define TW_SCATTER_NARROW(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsNarrow)
 #define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
 #define TW_SCATTER_BULK_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulkReduce)
 #define TW_SCATTER_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsReduce)

@@ -136,23 +136,32 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
   // It began before this segment: another warp's.
   if (first != 0 && row == ordered_row(args, count, first - 1).row) return;
   const u32 unit = chunk * 32 + ptx::lane_id();
-  if (unit >= args.units) return;
-  float sum[kCount];
+  const bool real = unit < args.units;
   const auto load = [&](u64 of, bool goes_on, float(&part)[kCount]) {
     const u64 from = partial_address<kCount>(args, of, goes_on, unit);
 #pragma unroll
     for (u32 e = 0; e < kCount; ++e)
       part[e] = __uint_as_float(ptx::load_unit_cached<4>(from + e * 4));
   };
-  load(segment, true, sum);
-  for (u64 next = segment + 1;; ++next) {
-    float part[kCount];
-    load(next, false, part);
+  float sum[kCount] = {};
+  if (real) load(segment, true, sum);
+  for (u64 next = segment + 1;; next += 32) {
+    // Up to 32 segments that the row goes on in: each lane asks for one whether it ends there.
+    const u64 behind_mine = (next + ptx::lane_id() + 1) * kSegmentItems;
+    const u32 ends = ~__ballot_sync(0xffffffffu, ordered_row(args, count, behind_mine).row == row);
+    const u32 parts = ends == 0 ? 32 : static_cast<u32>(__ffs(static_cast<int>(ends)));
+    if (real) {
+#pragma unroll 4
+      for (u32 k = 0; k < parts; ++k) {
+        float part[kCount];
+        load(next + k, false, part);
 #pragma unroll
-    for (u32 e = 0; e < kCount; ++e) sum[e] += part[e];
-    if (ordered_row(args, count, (next + 1) * kSegmentItems).row != row) break;
+        for (u32 e = 0; e < kCount; ++e) sum[e] += part[e];
+      }
+    }
+    if (ends != 0) break;
   }
-  add_alone<Src, Dst, kCount>(args, row, unit, sum);
+  if (real) add_alone<Src, Dst, kCount>(args, row, unit, sum);
 }
 
 template <bool kJoin, class Src, class Dst, u32 kCount>
