@@ -83,8 +83,8 @@ void CopyPlan::find_methods() {
 // `src` and `dst` are addresses modulo 16.
 bool CopyPlan::suits(uint32_t method, uint32_t src, uint32_t dst) const {
   switch (method) {
-    case kCopyDriver:  // which is slow where words are cut
-      return small() || (src - dst) % 4 == 0;
+    case kCopyDriver:  // which is slow where words are cut, and at odd numbers of bytes
+      return small() || ((src - dst) % 4 == 0 && shape_.row_bytes % kCopyAlignment == 0);
     case kCopyBoxes:
     case kCopyTranspose:
     case kCopyInterleave:

@@ -77,6 +77,9 @@ struct Example {
 std::vector<Example> examples() {
   std::vector<Example> list = {
       {kCopyDriver, desc_of(DType::F32, {{1000, 1, 1}})},
+      {kCopyDriver, desc_of(DType::F32, {{1 << 20, 1, 1}}), kSrc + 4, kDst + 8},
+      {kCopyShift, desc_of(DType::U8, {{1 << 22, 1, 1}}), kSrc + 3, kDst + 5},
+      {kCopyPieces, desc_of(DType::U8, {{(1 << 22) - 5, 1, 1}}), kSrc + 3, kDst + 3},
       {kCopyTranspose, desc_of(DType::BF16, {{256, 1, 512}, {512, 256, 1}})},
       {kCopyInterleave, desc_of(DType::U8, {{1600, 1, 3}, {3, 1600, 1}})},
       {kCopyInterleave, desc_of(DType::U8, {{3, 1, 1600}, {1600, 3, 1}})},
