@@ -266,3 +266,44 @@ TEST_CASE("copy: cache policies are those that createpolicy makes") {
   CHECK(made[1] == ptx::kEvictFirst);
   CHECK(made[2] == ptx::kEvictLast);
 }
+
+TEST_CASE("copy: small copies that overlap their launches see what the ones before them wrote") {
+  CopyBench bench(18);
+  if (!bench.device) return;
+  // A pair of copies turns a matrix round in its place: one that read too early would leave parts
+  // of it as they were.
+  const int64_t edge = 128, pitch = 136, pairs = 101;
+  CopyCase turn;
+  turn.desc.dtype = DType::U16;
+  turn.desc.rank = 2;
+  turn.desc.shape[0] = turn.desc.shape[1] = edge;
+  turn.desc.src_stride[0] = turn.desc.dst_stride[1] = 1;
+  turn.desc.src_stride[1] = turn.desc.dst_stride[0] = pitch;
+  CopyCase back = turn;
+  back.desc.src_stride[0] = back.desc.dst_stride[0] = pitch;
+  back.desc.src_stride[1] = back.desc.dst_stride[1] = 1;
+  CHECK(method_of(bench, turn) == kCopyTranspose);
+  CHECK(method_of(bench, back) == kCopyPieces);
+  std::unique_ptr<Plan> turning, copying;
+  TW_REQUIRE_OK(CopyPlan::create(bench.device, turn.desc, &turning));
+  TW_REQUIRE_OK(CopyPlan::create(bench.device, back.desc, &copying));
+  const auto run = [&](Plan& plan, uint64_t from, uint64_t to) {
+    TW_REQUIRE_OK(static_cast<CopyPlan&>(plan).run(*bench.stream, from, to));
+  };
+  const uint64_t a = bench.dst->address() + 1024;
+  const uint64_t b = a + kArena / 2;
+  for (int round = 0; round < 20; ++round) {
+    bench.dst->fill(0xa7);
+    run(*copying, bench.src->address() + 256 * static_cast<uint64_t>(round), a);
+    for (int pair = 0; pair < pairs; ++pair) {
+      run(*turning, a, b);
+      run(*copying, b, a);
+    }
+    turn.src_offset = 256 * round;
+    turn.dst_offset = 1024;
+    auto wanted = expected(turn, bench.src->image(), bench.dst->image());
+    turn.dst_offset += static_cast<int64_t>(kArena / 2);
+    wanted = expected(turn, bench.src->image(), wanted);
+    CHECK(first_difference(bench.dst->read(), wanted) == -1);
+  }
+}
