@@ -133,6 +133,7 @@ class GemmRanking {
     GemmChoice choice;
     double nanoseconds;
   };
+  void leave_long_sums();
   void add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
                     double nanoseconds);
   void add_known();

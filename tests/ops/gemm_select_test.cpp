@@ -124,6 +124,27 @@ TEST_CASE("texts that are no candidates") {
   }
 }
 
+TEST_CASE("long sums are shared among blocks where the output would show them") {
+  const auto device = hopper();
+  for (const DType out : {DType::BF16, DType::F32})
+    for (const int64_t k : {16384, 20000, 65536, 1 << 20}) {
+      GemmDesc desc = gemm_desc(4096, 4096, k);
+      desc.d_dtype = out;
+      uint32_t least = kMaxCluster, most = 1;
+      for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096)) {
+        if (!c.choice.through_maps()) continue;
+        least = std::min(least, c.choice.split);
+        most = std::max(most, c.choice.split);
+      }
+      INFO(k);
+      if (out == DType::BF16 || k <= 16384)
+        CHECK(least == 1);
+      else
+        CHECK(least == std::min<int64_t>((k + 16383) / 16384, most));
+      CHECK(most > 1);
+    }
+}
+
 TEST_CASE("how many clusters run at once is the driver's word, asked once") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   CHECK(GemmChip::of(*device, 0).clusters_at_once(4) == 33);  // 132 / 4, until somebody asked
