@@ -72,6 +72,8 @@ enum : u32 {
 inline constexpr u32 kSchedule_coop = 0;
 inline constexpr u32 kSchedule_ping = kGemmPingpong;
 inline constexpr u32 kSchedule_split = kGemmSplit;
+inline constexpr u32 kSchedule_half = kGemmHalfSum;
+inline constexpr u32 kSchedule_halfsplit = kGemmHalfSum | kGemmSplit;
 inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
 

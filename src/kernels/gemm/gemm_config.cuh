@@ -7,6 +7,15 @@
 
 namespace tw {
 
+template <bool kHalf>
+struct GemmSum {
+  using Type = float;
+};
+template <>
+struct GemmSum<true> {
+  using Type = u32;
+};
+
 template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK,
           int kAlongM, int kAlongN, u32 kSchedule>
 struct GemmConfig {
@@ -19,9 +28,13 @@ struct GemmConfig {
   static constexpr u32 kCluster = kClusterM * kClusterN;
   static constexpr bool kPingpong = (kSchedule & kGemmPingpong) != 0;
   static constexpr bool kSplit = (kSchedule & kGemmSplit) != 0;
+  static constexpr bool kHalfSum = (kSchedule & kGemmHalfSum) != 0;
   static constexpr bool kTransposed = (kSchedule & kGemmTransposed) != 0;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
+  // A thread's sums of one piece: floats, or pairs of f16.
+  using Sum = typename GemmSum<kHalfSum>::Type;
+  static constexpr int kSums = kHalfSum ? kN / 4 : kN / 2;
   // Pieces of 64 rows that a warpgroup multiplies at once, and warps that read a stage.
   static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
   static constexpr u32 kReaders = 4 * (kPingpong ? 1 : kConsumers);

@@ -109,16 +109,16 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 // All k blocks of one tile into the accumulators. The products of a block are still running when
 // the next block's are sent; a stage is given back one block later.
 template <class Config>
-__device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kPieces][Config::kTileN / 2],
-                                                GemmSpan span, GemmRing<Config>& ring,
-                                                u32 first_piece) {
+__device__ __forceinline__ void gemm_accumulate(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
+    GemmRing<Config>& ring, u32 first_piece) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   if (span.end <= span.begin) {
 #pragma unroll
     for (auto& piece : d)
 #pragma unroll
-      for (float& value : piece) value = 0.0f;
+      for (auto& value : piece) value = 0;
   }
   i32 previous = -1;
   u32 accumulate = 0;
@@ -141,6 +141,20 @@ __device__ __forceinline__ void gemm_accumulate(float (&d)[Config::kPieces][Conf
     if (previous >= 0) gemm_release<Config>(ring, previous);
     previous = ring.stage;
     ring.advance();
+  }
+}
+
+// Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
+// are passed as they are: a copy would be twice the registers.
+template <class Config, class Use>
+__device__ __forceinline__ void gemm_with_sums(typename Config::Sum (&d)[Config::kSums], Use use) {
+  if constexpr (Config::kHalfSum) {
+    float sums[Config::kTileN / 2];
+#pragma unroll
+    for (int i = 0; i < Config::kSums; ++i) ptx::unpack_f16(d[i], sums[2 * i], sums[2 * i + 1]);
+    use(sums);
+  } else {
+    use(d);
   }
 }
 
@@ -172,7 +186,7 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     unit_step *= 2;
   }
   u32 turn = 0;
-  float d[Config::kPieces][Config::kTileN / 2];
+  typename Config::Sum d[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     i32 unit_m, unit_n;
     gemm_unit(args, unit, &unit_m, &unit_n);
@@ -195,7 +209,8 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
       ptx::named_barrier(1, 128 * Config::kConsumers);
 #pragma unroll
       for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        split_put<Config>(d[piece], ring.base, first_piece + piece);
+        gemm_with_sums<Config>(
+            d[piece], [&](auto& sums) { split_put<Config>(sums, ring.base, first_piece + piece); });
       ptx::cluster_arrive();
       ptx::cluster_wait();
       split_sum<Config>(args, ring.base, ptx::cluster_rank(), ptx::cluster_size(),
@@ -203,7 +218,9 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     } else {
 #pragma unroll
       for (i32 piece = 0; piece < Config::kPieces; ++piece)
-        epilogue<Config>(d[piece], args, staging, turn, group, m0 + piece * 64, n0);
+        gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+          epilogue<Config>(sums, args, staging, turn, group, m0 + piece * 64, n0);
+        });
     }
   }
   epilogue_finish();

@@ -25,6 +25,12 @@ __device__ __forceinline__ float f16_to_float(unsigned short bits) {
   return value;
 }
 
+/// Both halves of a packed pair.
+__device__ __forceinline__ void unpack_f16(u32 pair, float& low, float& high) {
+  low = f16_to_float(static_cast<unsigned short>(pair));
+  high = f16_to_float(static_cast<unsigned short>(pair >> 16));
+}
+
 __device__ __forceinline__ float bf16_to_float(unsigned short bits) {
   return __uint_as_float(static_cast<u32>(bits) << 16);
 }

@@ -67,6 +67,7 @@ __device__ __forceinline__ void wgmma_wait() {
 #define TW_REGS_248 TW_REGS_240 ", %120, %121, %122, %123"
 #define TW_REGS_256 TW_REGS_248 ", %124, %125, %126, %127"
 #define TW_OUT4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define TW_PAIR4(d, i) "+r"(d[i]), "+r"(d[i + 1]), "+r"(d[i + 2]), "+r"(d[i + 3])
 #define TW_OUTS_8(d) TW_OUT4(d, 0)
 #define TW_OUTS_16(d) TW_OUTS_8(d), TW_OUT4(d, 4)
 #define TW_OUTS_24(d) TW_OUTS_16(d), TW_OUT4(d, 8)
@@ -151,6 +152,30 @@ __device__ __forceinline__ void wgmma_wait() {
 
 TW_WGMMA_SIZES(Bf16)
 TW_WGMMA_SIZES(F16)
+
+// Sums in f16: d holds pairs, d[2 j + h] the columns 8 j + 2 (l % 4) and one more of row half h. N
+// counts as above, so that a list is as long as that of half the columns.
+#define TW_WGMMA_HALF(n, half_n, outs, a, b, accumulates, column_a, column_b)                     \
+  template <int kColumnA, int kColumnB>                                                           \
+  __device__ __forceinline__ void wgmma(u32(&d)[n / 4], F16, u64 desc_a, u64 desc_b,              \
+                                        u32 accumulate) {                                         \
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #accumulates                            \
+                 ", 0;\n\twgmma.mma_async.sync.aligned.m64n" #n                                   \
+                 "k16.f16.f16.f16 {" TW_REGS_##half_n "}, %" #a ", %" #b ", p, 1, 1, %" #column_a \
+                                                      ", %" #column_b ";\n\t}"                    \
+                 : outs                                                                           \
+                 : "l"(desc_a), "l"(desc_b), "r"(accumulate), "n"(kColumnA), "n"(kColumnB));      \
+  }
+#define TW_PAIR16(d, i) TW_PAIR4(d, i), TW_PAIR4(d, i + 4), TW_PAIR4(d, i + 8), TW_PAIR4(d, i + 12)
+#define TW_PAIR32(d, i) TW_PAIR16(d, i), TW_PAIR16(d, i + 16)
+TW_WGMMA_HALF(64, 32, TW_PAIR16(d, 0), 16, 17, 18, 19, 20)
+TW_WGMMA_HALF(128, 64, TW_PAIR32(d, 0), 32, 33, 34, 35, 36)
+#define TW_PAIR64(d) TW_PAIR32(d, 0), TW_PAIR32(d, 32)
+TW_WGMMA_HALF(256, 128, TW_PAIR64(d), 64, 65, 66, 67, 68)
+#undef TW_PAIR64
+#undef TW_PAIR32
+#undef TW_PAIR16
+#undef TW_WGMMA_HALF
 
 #undef TW_WGMMA_SIZES
 #undef TW_TYPE_F16
