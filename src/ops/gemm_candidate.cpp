@@ -37,6 +37,10 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
         return refuse(Code::ERROR_PARSE,
                       "this kernel shares tiles along k: say by how many blocks, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
+      if (choice.cluster() > kMaxCluster)
+        return refuse(Code::ERROR_PARSE,
+                      "a cluster has eight blocks at most, and this kernel shares "
+                      "what it loads among several for each part of k");
     }
     *out = choice;
     return {};
@@ -95,9 +99,9 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
   }
   if (gemm_has_room(choice, seen)) return {};
   return fail(Code::ERROR_UNSUPPORTED,
-              refuse("candidate_room", gemm_units(choice, seen) * choice.split, d.max_sms),
+              refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),
               "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,
-              gemm_units(choice, seen) * choice.split, d.max_sms);
+              gemm_units(choice, seen) * choice.cluster(), d.max_sms);
 }
 
 }  // namespace tw

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 
 #include "base/checked.hpp"
 #include "kernels/gemm/gemm_row.hpp"
@@ -10,10 +11,6 @@
 
 namespace tw {
 namespace {
-
-// Units along m that are walked before the next along n. 66 clusters of 256 x 256 elements work at
-// once: about a square of 8 x 8, whose operands are what the L2 is asked for least.
-constexpr int32_t kBand = 8;
 
 // Of a box of A or B, contiguous: a swizzle span.
 constexpr u32 kLineBytes = 128;
@@ -72,7 +69,12 @@ Status GemmKernel::prepare(Device& device) {
   args_.b_stride_n = problem_.b_stride_n();
   args_.c_stride_m = d.ldc;
   args_.d_stride_m = d.ldd;
-  args_.band = kBand;
+  if (choice_.row) {
+    const KernelRow& row = *choice_.row;
+    const double rows = double(row.tile[0]) * row.cluster[0];
+    const double columns = double(row.tile[1]) * row.cluster[1];
+    band_ = static_cast<i32>(std::lround(std::sqrt(room_ * columns / rows)));
+  }
   args_.host_in = static_cast<unsigned char>(d.ab_dtype);
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
@@ -133,6 +135,7 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
   args->units_n = units(args->n, row.tile[1] * row.cluster[1]);
+  args->band = gemm_band(band_, args->units_m, args->units_n, static_cast<i32>(room_));
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
@@ -163,6 +166,14 @@ int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
   return static_cast<int32_t>(problem_.out_bytes == 2 ? bytes / 2 : bytes / 4);
 }
 
+// D += alpha A B in f32 is the copy engine's own reduction: C need not pass through the kernel.
+bool GemmKernel::adds(const GemmRun& run) const {
+  const GemmDesc& d = problem_.desc;
+  return choice_.row->feature != feature::host && choice_.through_maps() &&
+         !choice_.has(kGemmSplit) && d.d_dtype == DType::F32 && run.beta == 1.0f &&
+         run.c == run.d && d.ldc == d.ldd;
+}
+
 void GemmKernel::bind_maps(GemmArgs* args) const {
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
   rebind_map(&args->map_a, args->a, ak ? 1 : 0, args->m);
@@ -186,6 +197,7 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
   args.d = run.d;
   args.alpha = run.alpha;
   args.beta = run.beta;
+  args.adds = adds(run);
   args.k = run.alpha == 0.0f ? 0 : static_cast<i32>(problem_.desc.k);
   args.plain_from = plain_from(problem_.desc.d_order == Order::row ? args.n : args.m, args.d);
   if (choice_.through_maps()) bind_maps(&args);

@@ -57,6 +57,7 @@ class GemmKernel {
   static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
   void fill_sizes(int64_t m, GemmArgs* args) const;
+  bool adds(const GemmRun& run) const;
   void bind_maps(GemmArgs* args) const;
   LaunchConfig config(const GemmArgs& args) const;
 
@@ -64,6 +65,7 @@ class GemmKernel {
   GemmChoice choice_;
   uint32_t sms_;
   uint32_t room_ = 1;
+  i32 band_ = 1;  // units along m of a square of D
   PreparedKernel prepared_;
   GemmTile tile_{};  // of a row that goes through maps
   Share share_a_, share_b_;

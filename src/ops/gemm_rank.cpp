@@ -62,7 +62,7 @@ bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
 
 bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
   return !choice.has(kGemmSplit) || seen.desc.max_sms == 0 ||
-         gemm_units(choice, seen) * choice.split <= seen.desc.max_sms;
+         gemm_units(choice, seen) * choice.cluster() <= seen.desc.max_sms;
 }
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
@@ -98,7 +98,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     const bool splits = choice.has(kGemmSplit);
     if (splits) choice.split = 2;
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
-    while (choice.split <= (splits ? kMaxCluster : 1) &&
+    while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
            gemm_misfit(device, seen, choice) == GemmMisfit::none) {
       choices_.push_back(choice);
       ++choice.split;

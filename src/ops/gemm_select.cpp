@@ -13,7 +13,6 @@ struct RowCost {
 };
 
 constexpr double kBytesPerNs = 4000.0;  // of device memory: 4.0 TB/s
-constexpr double kOverhang = 1.4;
 
 // The measured row of gemm_costs.inc; what is not in it (plain and host rows) is the slowest.
 RowCost row_cost(const KernelRow& row) {
@@ -32,6 +31,17 @@ RowCost row_cost(const KernelRow& row) {
   return {5000, 5000, 5000};
 }
 
+// Nanoseconds that a block's own requests for one k block take: lines of 128 bytes, of which those
+// that start anywhere else than at a multiple of 128 bytes ask the L2 twice.
+double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes) {
+  constexpr double kAligned = 1.1, kStraddling = 2.4;
+  const auto line = [&](int64_t pitch) {
+    return pitch * in_bytes % 128 == 0 ? kAligned : kStraddling;
+  };
+  return static_cast<double>(row.tile[0]) / row.cluster[1] * line(d.lda) +
+         static_cast<double>(row.tile[1]) / row.cluster[0] * line(d.ldb);
+}
+
 }  // namespace
 
 double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
@@ -44,9 +54,7 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   const int64_t units =
       ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]);
   const auto tiles = static_cast<double>(ceil_div(units, chip.clusters_at_once(cluster)));
-  double k_block = cost.k_block_ns;
-  // A box that hangs over the edge of A loads slower.
-  if (row.tile[0] > round_up(m, 64)) k_block *= kOverhang;
+  const double k_block = std::max(cost.k_block_ns, asked_ns(row, d, problem.in_bytes));
   const int64_t k_blocks = ceil_div(ceil_div(d.k, row.tile[2]), choice.split);
   const double multiply = static_cast<double>(k_blocks) * k_block;
   // The output is written by the same SMs: f32 doubles what is not hidden.

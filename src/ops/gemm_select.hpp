@@ -30,7 +30,7 @@ struct GemmChoice {
   bool through_maps() const { return !has(kGemmPlain); }
   /// Blocks of a cluster.
   uint32_t cluster() const {
-    return has(kGemmSplit) ? split : static_cast<uint32_t>(row->cluster[0] * row->cluster[1]);
+    return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * split;
   }
   bool operator==(const GemmChoice& other) const {
     return row == other.row && split == other.split;

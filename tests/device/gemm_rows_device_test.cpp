@@ -43,7 +43,8 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   c.seed = static_cast<uint64_t>(number * 16 + i + 1);
   c.magnitude = i % 3 == 0 ? 3 : 0;
   c.alpha = i == 3 ? -1.5f : 1.0f;
-  c.beta = i % 2 ? 0.75f : 0.0f;
+  // In place with 1, the copy engine adds where it can.
+  c.beta = i == 5 && number % 2 ? 1.0f : i % 2 ? 0.75f : 0.0f;
   c.in_place = i == 5;
   if (i == 5) c.desc.ldc = c.desc.ldd;
   c.desc.d_padding_free = i == 2;
@@ -62,7 +63,7 @@ GemmCase many_tiles(const GemmChoice& choice, int number) {
   c.desc.m = 3 * int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] + 9;
   c.desc.n = 5 * int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 8;
   c.desc.k = 72 + 64 * (number % 5) + (choice.has(kGemmSplit) ? choice.split * 64 : 0);
-  if (!choice.has(kGemmSplit)) c.desc.max_sms = 4;
+  if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
   set_pitches(choice, number, &c.desc);
   c.seed = static_cast<uint64_t>(number + 70000);
   return c;

@@ -87,6 +87,26 @@ TEST_CASE("a plan for up to m rows runs each number of rows as a plan for exactl
   }
 }
 
+TEST_CASE("the copy engine adds where D is C, f32 and beta is 1") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 4096, 4096);
+  const GemmRun in_place = {.beta = 1.0f, .a = kA, .b = kB, .c = kD, .d = kD};
+  CHECK(launched(device, *plan_of(device, desc), 4096, in_place).args.adds == 0);
+  desc.d_dtype = DType::F32;
+  const auto plan = plan_of(device, desc);
+  CHECK(launched(device, *plan, 4096, in_place).args.adds == 1);
+  GemmRun run = in_place;
+  run.beta = 0.5f;
+  CHECK(launched(device, *plan, 4096, run).args.adds == 0);
+  run = in_place;
+  run.c = kC;
+  CHECK(launched(device, *plan, 4096, run).args.adds == 0);
+  desc.ldc = 4100;
+  run = in_place;
+  run.c = kC;
+  CHECK(launched(device, *plan_of(device, desc), 4096, run).args.adds == 0);
+}
+
 TEST_CASE("ranges follow one another and name the kernels of the runs") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(4096, 2112, 7168);

@@ -49,7 +49,7 @@ struct GemmArgs {
   unsigned char host_column_a;
   unsigned char host_column_b;
   u32 stage_bytes;  // of A and B together that land in one stage, see gemm_stage_bytes
-  u32 reserved;
+  u32 adds;         // 1: D is C and beta is 1: the copy engine adds to D, nobody reads C
 };
 
 static_assert(sizeof(GemmArgs) == 512, "the device sees the layout the host writes");
@@ -113,7 +113,7 @@ struct GemmShared {
   u32 b_bytes;  // one stage
   u32 d_offset;
   u32 slab_bytes;  // a multiple of 1024, as swizzled slabs want it
-  u32 slabs;       // of each consumer warpgroup: with two, one is written and one being read
+  u32 slabs;       // of each consumer warpgroup: one is written while others are being read
   u32 barriers;    // offset: full[stages], then empty[stages]
   u32 total;
 };
@@ -126,8 +126,17 @@ TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
   return tile_m == 64 ? 1 : 2;
 }
 
+/// Slabs of D that a consumer warpgroup writes for one tile.
+TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
+  const GemmSlab slab = gemm_slab(tile);
+  const u32 across = (tile.variant & kGemmTransposed ? 64 : tile.n) / slab.contiguous;
+  const u32 sharers = tile.variant & kGemmPingpong ? 1 : gemm_consumers(tile.m);
+  return across * (tile.m / 64 / sharers);
+}
+
 /// The one place that knows the arrangement: the kernel, the plan and the tests read it. As many
-/// stages as there is room for; the second slab goes before the fourth stage.
+/// stages as there is room for beside two slabs, or one where that makes a fourth; what is left is
+/// for more slabs, so that a tile's D leaves the registers without waiting for the copy engine.
 TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};
@@ -144,6 +153,10 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
     shared.slabs = 1;
     shared.stages = (kGemmSharedLimit - one_each) / stage;
   }
+  const u32 most = gemm_slabs_of_tile(tile) < 4 ? gemm_slabs_of_tile(tile) : 4;
+  while (shared.slabs < most &&
+         (kGemmSharedLimit - (shared.slabs + 1) * one_each) / stage == shared.stages)
+    ++shared.slabs;
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
   shared.barriers = shared.d_offset + shared.slabs * one_each;
@@ -177,6 +190,15 @@ TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u3
   const u32 a = a_part * gemm_boxes(a_along_k, tile.m, tile.k, sharers_a) * sharers_a;
   const u32 b = b_part * gemm_boxes(b_along_k, gemm_b_lines(tile), tile.k, sharers_b) * sharers_b;
   return (a + b) * 128;
+}
+
+/// The band for which `at_once` units, which work side by side, ask the L2 for the fewest lines of
+/// operands: `square` units where those make a square of D, more where D has too few columns for
+/// that.
+TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 at_once) {
+  const i32 needed = (at_once + units_n - 1) / units_n;
+  const i32 band = square > needed ? square : needed;
+  return band < units_m ? band : units_m;
 }
 
 /// Unit `index` of the walk: bands of `band` units along m, each walked along n.

@@ -35,9 +35,9 @@ struct GemmConfig {
   // A thread's sums of one piece: floats, or pairs of f16.
   using Sum = typename GemmSum<kHalfSum>::Type;
   static constexpr int kSums = kHalfSum ? kN / 4 : kN / 2;
-  // Pieces of 64 rows that a warpgroup multiplies at once, and warps that read a stage.
+  // Pieces of 64 rows that a warpgroup multiplies at once, and warpgroups that read a stage.
   static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
-  static constexpr u32 kReaders = 4 * (kPingpong ? 1 : kConsumers);
+  static constexpr u32 kReaders = kPingpong ? 1 : kConsumers;
   static constexpr GemmTile kTile = {
       kM,         kN,         kK, kOrderA* kGemmColumnA + kOrderB* kGemmColumnB + kSchedule,
       In::kBytes, Out::kBytes};
@@ -48,8 +48,9 @@ struct GemmConfig {
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
   static_assert(kN % 8 == 0 && kN <= 256, "what wgmma can do");
   static_assert(kShared.total <= kGemmSharedLimit, "more shared memory than a block can have");
-  static_assert(kClusterM <= 2 && kClusterN <= 2, "gemm_produce's masks");
-  static_assert(!kSplit || kCluster == 1, "a cluster shares k, or A and B");
+  // Blocks that a block's loads reach: those beside it along m and n.
+  static constexpr u32 kReached = kClusterM + kClusterN - 1;
+  static_assert(kCluster <= 8, "a portable cluster");
   static_assert(!kColumnA || kM % 64 == 0, "boxes of 64 along m");
   static_assert(kRowB || kN / kAlongM % 8 == 0, "a share of B is whole swizzle atoms");
   static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");

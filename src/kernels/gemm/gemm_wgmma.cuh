@@ -11,10 +11,10 @@
 //
 // Split rows: the blocks of a cluster multiply parts of k of one tile, see parts/split.cuh.
 //
-// A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every warp
-// that reads it, in every block of the cluster that the stage was sent to, is done). Blocks of a
-// cluster that share B (along m) or A (along n) load a part each and multicast it. While a tile is
-// written out, the producer already fills the ring for the next one.
+// A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every
+// warpgroup that reads it, in every block of the cluster that the stage was sent to, is done).
+// Blocks of a cluster that share B (along m) or A (along n) load a part each and multicast it.
+// While a tile is written out, the producer already fills the ring for the next one.
 
 #include "kernels/gemm/gemm_config.cuh"
 #include "kernels/parts/epilogue.cuh"
@@ -34,8 +34,8 @@ template <class Config>
 __device__ __forceinline__ GemmSpan gemm_span(const GemmArgs& args) {
   if (!Config::kSplit) return {0, args.k};
   const i32 blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
-  const auto rank = static_cast<i32>(ptx::cluster_rank());
-  const auto size = static_cast<i32>(ptx::cluster_size());
+  const auto rank = static_cast<i32>(ptx::cluster_rank() / Config::kCluster);
+  const auto size = static_cast<i32>(ptx::cluster_size() / Config::kCluster);
   const i32 end = (rank + 1) * blocks / size * Config::kTileK;
   return {rank * blocks / size * Config::kTileK, end < args.k ? end : args.k};
 }
@@ -72,9 +72,12 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   const GemmSpan span = gemm_span<Config>(args);
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m.
-  const u32 mask_a = (1u | 1u << Config::kClusterM) << rank_m;
-  const u32 mask_b = 3u << (rank_n * Config::kClusterM);
+  // Blocks that want the same A lie along n, those that want the same B along m; those before
+  // `first` have another part of k.
+  const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
+  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
+  const u32 mask_a = kAlongN << (first + rank_m);
+  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
   const i32 units = args.units_m * args.units_n;
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     i32 unit_m, unit_n;
@@ -96,13 +99,22 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   }
 }
 
+// Tells the blocks whose loads reach this one, itself and those beside it, that a stage is read.
+// One warp speaks for its warpgroup: products are the warpgroup's, and are done for all of it at
+// once.
 template <class Config>
 __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 stage) {
+  if (threadIdx.x / 32 % 4 != 0) return;
   const u32 lane = ptx::lane_id();
   if (Config::kCluster == 1) {
     if (lane == 0) ptx::mbarrier_arrive(ring.empty_barrier(stage));
   } else if (lane < Config::kCluster) {
-    ptx::mbarrier_arrive_remote(ring.empty_barrier(stage), lane);
+    constexpr bool kInLine = Config::kClusterM == 1 || Config::kClusterN == 1;
+    const u32 own = kInLine && !Config::kSplit ? 0 : ptx::cluster_rank();
+    const u32 rank = own % Config::kCluster;
+    if (kInLine || lane % Config::kClusterM == rank % Config::kClusterM ||
+        lane / Config::kClusterM == rank / Config::kClusterM)
+      ptx::mbarrier_arrive_remote(ring.empty_barrier(stage), own - rank + lane);
   }
 }
 
@@ -213,8 +225,8 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
             d[piece], [&](auto& sums) { split_put<Config>(sums, ring.base, first_piece + piece); });
       ptx::cluster_arrive();
       ptx::cluster_wait();
-      split_sum<Config>(args, ring.base, ptx::cluster_rank(), ptx::cluster_size(),
-                        threadIdx.x - 128, unit_m * Config::kTileM, unit_n * Config::kTileN);
+      split_sum<Config>(args, ring.base, rank, threadIdx.x - 128,
+                        m0 - static_cast<i32>(first_piece) * 64, n0);
     } else {
 #pragma unroll
       for (i32 piece = 0; piece < Config::kPieces; ++piece)
@@ -231,7 +243,8 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
+  // Among the blocks that share A and B; a split has several such groups in a cluster.
+  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&args.map_a);
@@ -239,7 +252,7 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
     if (args.plain_from > 0) ptx::prefetch_map(&args.map_d);
     for (i32 stage = 0; stage < Config::kStages; ++stage) {
       ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kCluster);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
     }
     ptx::mbarrier_init_fence();
   }

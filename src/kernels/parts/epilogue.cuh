@@ -30,7 +30,7 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
   using Out = typename Config::Out;
 #pragma unroll
   for (float& value : d) value *= args.alpha;
-  if (args.beta == 0.0f) return;
+  if (args.beta == 0.0f || args.adds) return;
   const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
   const i32 columns = args.n - column0;
 #pragma unroll
@@ -45,6 +45,11 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
       if (epilogue_half(i) == half && epilogue_column(i) < columns)
         d[i] += args.beta * Out::to_float(line[epilogue_column(i) * column_step]);
   }
+}
+
+template <class Out>
+__device__ __forceinline__ void epilogue_put(typename Out::Storage* to, float value, bool adds) {
+  *to = Out::from_float(adds ? value + Out::to_float(*to) : value);
 }
 
 template <class Config, int kCount>
@@ -65,7 +70,7 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
       if (epilogue_half(i) == half && epilogue_column(i) < columns && epilogue_column(i) >= first)
-        line[epilogue_column(i) * column_step] = Out::from_float(d[i]);
+        epilogue_put<Out>(&line[epilogue_column(i) * column_step], d[i], args.adds != 0);
   }
 }
 
@@ -174,7 +179,11 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
     ptx::fence_async_shared();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
-      ptx::store_2d(&args.map_d, buffer, at, kTransposed ? n0 : m0);
+      const i32 line = kTransposed ? n0 : m0;
+      if (args.adds)
+        ptx::store_add_2d(&args.map_d, buffer, at, line);
+      else
+        ptx::store_2d(&args.map_d, buffer, at, line);
       ptx::store_commit();
     }
   }

@@ -67,21 +67,24 @@ __device__ __forceinline__ void split_write(float (&sum)[8], const GemmArgs& arg
   }
 }
 
-/// Sums this block's share of the lines over the cluster and writes them. `thread` counts the
-/// consumers' threads, (m0, n0) is the tile's first element.
+/// Sums this block's share of the lines over the blocks that have parts of its tile, and writes
+/// them. `rank` is the block's among those that share A and B, `thread` counts the consumers'
+/// threads, (m0, n0) is the tile's first element.
 template <class Config>
-__device__ __forceinline__ void split_sum(const GemmArgs& args, u32 partial, u32 rank, u32 size,
-                                          u32 thread, i32 m0, i32 n0) {
+__device__ __forceinline__ void split_sum(const GemmArgs& args, u32 partial, u32 rank, u32 thread,
+                                          i32 m0, i32 n0) {
+  const u32 part = ptx::cluster_rank() / Config::kCluster;
+  const u32 parts = ptx::cluster_size() / Config::kCluster;
   using Tile = SplitTile<Config>;
   constexpr u32 kGroups = Tile::kExtent / 8;
   const i32 line0 = Config::kTransposed ? n0 : m0;
   const i32 at0 = Config::kTransposed ? m0 : n0;
   const i32 rest = (Config::kTransposed ? args.n : args.m) - line0;
   const i32 inside = (Config::kTransposed ? args.m : args.n) - at0;
-  // Only lines that D has are shared out.
-  const u32 lines = rest < static_cast<i32>(Tile::kLines) ? static_cast<u32>(rest) : Tile::kLines;
-  const u32 first = rank * lines / size;
-  const u32 last = (rank + 1) * lines / size;
+  // Only lines that D has are shared out; a block at the edge may have none.
+  const u32 lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
+  const u32 first = part * lines / parts;
+  const u32 last = (part + 1) * lines / parts;
   for (u32 item = first * kGroups + thread; item < last * kGroups;
        item += 128 * Config::kConsumers) {
     const u32 line = item / kGroups;
@@ -90,9 +93,9 @@ __device__ __forceinline__ void split_sum(const GemmArgs& args, u32 partial, u32
     const u32 from = partial + (line * Tile::kPitch + at) * 4;
     float sum[8] = {};
 #pragma unroll 4
-    for (u32 other = 0; other < size; ++other) {
+    for (u32 other = 0; other < parts; ++other) {
       float low[4], high[4];
-      const u32 remote = ptx::cluster_address(from, other);
+      const u32 remote = ptx::cluster_address(from, other * Config::kCluster + rank);
       ptx::load_cluster_v4(remote, low);
       ptx::load_cluster_v4(remote + 16, high);
 #pragma unroll

@@ -52,6 +52,15 @@ __device__ __forceinline__ void store_2d(const KernelMap* map, u32 shared, i32 x
       : "memory");
 }
 
+/// Adds the box to the tensor, in the map's type. f32 keeps subnormals here.
+__device__ __forceinline__ void store_add_2d(const KernelMap* map, u32 shared, i32 x, i32 y) {
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3}], "
+      "[%1];" ::"l"(map),
+      "r"(shared), "r"(x), "r"(y)
+      : "memory");
+}
+
 __device__ __forceinline__ void prefetch_2d(const KernelMap* map, i32 x, i32 y) {
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map), "r"(x),
                "r"(y)
