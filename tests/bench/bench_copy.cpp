@@ -152,9 +152,9 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
 // What cache priorities are for: a small copy, repeated after a large one, finds its operands in
 // the L2 where they were told to stay, or where the large one was told not to.
 void run_cache_case(GpuBench& bench, const Options& options) {
-  const std::string name = "8 MB again after 128 MB";
+  const std::string name = "16 MB again after 128 MB";
   if (!wanted(options, name)) return;
-  const int64_t sizes[] = {8 << 20, 128 << 20};
+  const int64_t sizes[] = {16 << 20, 128 << 20};
   const auto plan = [&](int64_t bytes, CachePriority priority) {
     CopyDesc desc;
     desc.methods = 1u << kCopyPieces;
@@ -190,8 +190,14 @@ void run_cache_case(GpuBench& bench, const Options& options) {
                           run(second, 1);
                         }});
   }
+  const Plan& alone = *plans.front();
+  const auto once = [&bench, &address, &alone] {
+    require(static_cast<const CopyPlan&>(alone).run(bench.stream(), address[0][0], address[0][1]));
+  };
+  variants.push_back({"", once, once});
   const std::vector<double> us = bench.race(variants, options.repeats);
-  const char* const texts[] = {"", ", evict_first large", ", evict_last small", ", both"};
+  const char* const texts[] = {"", ", evict_first large", ", evict_last small", ", both",
+                               ", without them"};
   for (size_t v = 1; v < us.size(); ++v) {
     Line line;
     line.name = name + texts[v];
