@@ -13,6 +13,10 @@ inline constexpr i32 kPlainTile = 64;
 inline constexpr i32 kPlainK = 32;
 inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements: rows start four banks apart
 inline constexpr u32 kPlainThreads = 128;
+// mma.sync truncates each sum it keeps, so that a long chain drifts by more than the inputs'
+// rounding: after this much of k a chain is added to a second sum, rounded to nearest, and begins
+// anew.
+inline constexpr i32 kPlainChain = 1024;
 
 // 64 lines of 32 elements along k; zeros outside. Threads run along whichever stride is 1.
 template <class Storage>
@@ -62,6 +66,18 @@ __device__ __forceinline__ void plain_multiply(float (&d)[2][4][4], const typena
   }
 }
 
+__device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2][4][4]) {
+#pragma unroll
+  for (i32 i = 0; i < 2; ++i)
+#pragma unroll
+    for (i32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (i32 e = 0; e < 4; ++e) {
+        d[i][j][e] += chain[i][j][e];
+        chain[i][j][e] = 0.0f;
+      }
+}
+
 template <class Out>
 __device__ __forceinline__ void plain_write(const float (&d)[2][4][4], const GemmArgs& args, i32 m0,
                                             i32 n0) {
@@ -97,14 +113,16 @@ __device__ void gemm_plain(const GemmArgs& args) {
     m0 *= kPlainTile;
     n0 *= kPlainTile;
     float d[2][4][4] = {};
+    float chain[2][4][4] = {};
     for (i32 k = 0; k < args.k; k += kPlainK) {
       plain_fetch(a, reinterpret_cast<const Storage*>(args.a), args.a_stride_m, args.a_stride_k, m0,
                   args.m, k, args.k);
       plain_fetch(b, reinterpret_cast<const Storage*>(args.b), args.b_stride_n, args.b_stride_k, n0,
                   args.n, k, args.k);
       __syncthreads();
-      plain_multiply<In>(d, a, b);
+      plain_multiply<In>(chain, a, b);
       __syncthreads();
+      if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= args.k) plain_add(d, chain);
     }
     plain_write<Out>(d, args, m0, n0);
   }
