@@ -4,11 +4,13 @@
 bench_gemm --all-candidates, for the shapes whose fastest candidate beats the plan's choice.
 
 --least=1.02 is how many times faster it must have been. Several measurements of one candidate
-become their median. Hot measurements and shapes that add to D are left out.
+become their median. Shapes that differ in m within one step (gemm_rung) get one row, by the
+geometric mean. Hot measurements and shapes that add to D are left out.
 """
 import argparse
 import collections
 import json
+import math
 import pathlib
 import statistics
 
@@ -31,15 +33,39 @@ def read(files):
     return plans, candidates
 
 
+def rung(m):
+    """As gemm_rung() of src/ops/gemm_rank.cpp."""
+    step = 8 if m <= 512 else 64 if m <= 8192 else 256
+    if m > 65536:
+        step = 4096
+        while step * 32 < m:
+            step *= 2
+    return -(-m // step) * step
+
+
 def rows(plans, candidates, least):
-    for key in sorted(candidates):
+    steps = collections.defaultdict(list)
+    for key in candidates:
         dtype, out, orders, m, n, k = key
-        us, kernel = min((statistics.median(times), kernel) for kernel, times in candidates[key].items())
-        if key not in plans or statistics.median(plans[key]) < us * least:
+        if key in plans:
+            steps[dtype, out, orders, rung(m), n, k].append(key)
+    for step, keys in sorted(steps.items()):
+        dtype, out, orders, _, n, k = step
+        gains = {}
+        for kernel in set.intersection(*(set(candidates[key]) for key in keys)):
+            gains[kernel] = math.exp(statistics.fmean(
+                math.log(statistics.median(plans[key]) / statistics.median(candidates[key][kernel]))
+                for key in keys))
+        if not gains:
             continue
+        kernel = max(gains, key=gains.get)
+        if gains[kernel] < least:
+            continue
+        last = max(keys, key=lambda key: key[3])
+        us = statistics.median(candidates[last][kernel])
         symbol, _, split = kernel.partition("/")
         yield (f"TW_GEMM_MEASURED({dtype.upper()}, {out.upper()}, {ORDERS[orders[0]]}, {ORDERS[orders[1]]}, "
-               f"{m}, {n}, {k}, {symbol}, {split or 1}, {us:.2f})")
+               f"{last[3]}, {n}, {k}, {symbol}, {split or 1}, {us:.2f})")
 
 
 def main():
