@@ -103,9 +103,9 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   for (size_t k = 0; k < order.size() && !options.json; ++k) {
     const std::string& tuning = variants[order[k]].name;
     // The best few, and the best of each method and item count.
-    const bool first_of_kind = seen.insert(tuning.substr(0, tuning.find(','))).second |
-                               seen.insert(tuning.substr(tuning.find("items"), 8)).second;
-    if (k < 4 || first_of_kind)
+    const bool first_of_method = seen.insert(tuning.substr(0, tuning.find(','))).second;
+    const bool first_of_items = seen.insert(tuning.substr(tuning.find("items"), 8)).second;
+    if (k < 4 || first_of_method || first_of_items)
       std::printf("%-36s %5.3f %8.2f us  %s\n", name.c_str(), us.back() / us[order[k]],
                   us[order[k]], variants[order[k]].name.c_str());
   }
