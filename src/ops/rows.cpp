@@ -54,8 +54,10 @@ Status RowsPlan::prepare() {
     TW_TRY(prepare_variant(method, is_ring(method) ? ring_.dynamic_smem_bytes() : 0));
     if (method == kRowsFour) TW_TRY(prepare_four());
     methods_[number++] = method;
-    if (!refusal(method, table, packed)) break;
+    if (method != kRowsFew && !refusal(method, table, packed)) break;
   }
+  if (methods_[0] == kRowsFew && !kernels_[kRowsPlain])
+    TW_TRY(prepare_variant(kRowsPlain, 0));  // for counts that the device reads
   if (number == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves these rows", d.methods);
@@ -167,7 +169,9 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   if (count == 0 || empty()) return {};
   TW_TRY(check_run(run, count));
   TW_TRY(check_extras(run, count));
-  const uint32_t method = problem_.ordered() ? 0 : choose(run.table, run.packed);
+  uint32_t method = problem_.ordered() ? 0 : choose(run.table, run.packed);
+  // Its grid is the count, which the host does not know then.
+  if (method == kRowsFew && run.device_count != 0) method = kRowsPlain;
   if (method == 0 && !problem_.ordered())
     return fail(Code::ERROR_MISALIGNED, {.argument = "table", .rule = "rows_methods"},
                 "the only method allowed needs rows whose ends are multiples of 16 bytes");

@@ -110,6 +110,7 @@ struct RowsLaunch {
     MarginArgs margin;
     OutsideArgs outside;
     FourArgs four;
+    FewArgs few;
   };
   uint32_t bytes = sizeof(RowsArgs);
   RowsLaunch() : rows{} {}
@@ -126,7 +127,7 @@ class RowsPlan final : public Plan {
 
  private:
   static constexpr uint32_t kVariants = 32;
-  static constexpr uint32_t kMaxMethods = 7;
+  static constexpr uint32_t kMaxMethods = 8;
 
   RowsPlan(std::shared_ptr<Device> device, Op op, const RowsProblem& problem)
       : Plan(std::move(device), op), problem_(problem) {}
@@ -176,6 +177,7 @@ class RowsPlan final : public Plan {
   void fill_plain(RowsArgs* args, uint32_t unit) const;
   void fill_lanes(RowsArgs* args, uint32_t unit) const;
   void fill_sorted(RowsLaunch* launch) const;
+  void fill_few(RowsLaunch* launch) const;
   uint32_t number_unit(uint64_t table, uint64_t packed) const;
   LaunchConfig config(uint32_t method, const RowsLaunch& launch) const;
   LaunchConfig step_config(uint32_t variant, uint64_t items, uint64_t of_block) const;

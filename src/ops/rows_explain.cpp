@@ -32,6 +32,8 @@ const char* method_name(uint32_t method) {
       return "bulk reductions out of shared memory";
     case kRowsStaged:
       return "threads on the table's side and bulk copies on the other";
+    case kRowsFew:
+      return "a thread a unit of few long rows";
     case kRowsShift:
       return "realigned 16-byte pieces";
     case kRowsSorted:
@@ -56,7 +58,8 @@ PlanInfo RowsPlan::info() const {
   if (method != 0) info.kernel = kernels_[method].row->symbol;
   if (empty() || method == 0 || problem_.inner_bytes == 0) return info;
   RowsLaunch launch;
-  launch.rows = run_args({.table = table, .packed = packed}, d.count);
+  const RowsArgs all = run_args({.table = table, .packed = packed}, d.count);
+  launch.rows = all;
   LaunchConfig config;
   if (method == kRowsSegment) {
     config = step_config(method, workspace_.segments, kRowsPlainThreads / 32);
@@ -64,7 +67,8 @@ PlanInfo RowsPlan::info() const {
     fill(method, table, packed, &launch);
     config = this->config(method, launch);
   }
-  const RowsArgs& args = launch.rows;
+  // Few rows have arguments of their own.
+  const RowsArgs& args = method == kRowsFew ? all : launch.rows;
   const auto element = static_cast<uint32_t>(problem_.element_bytes);
   const auto columns = static_cast<uint32_t>(std::min<int64_t>(problem_.inner_columns, INT32_MAX));
   switch (method) {
@@ -113,6 +117,10 @@ PlanInfo RowsPlan::info() const {
     case kRowsSegment:
       info.tile[0] = kSegmentItems;
       info.tile[1] = columns;
+      break;
+    case kRowsFew:
+      info.tile[0] = 1;
+      info.tile[1] = config.block[0] * 16 / element;
       break;
     case kRowsPlain:
       info.tile[0] = 1;

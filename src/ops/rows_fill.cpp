@@ -173,6 +173,20 @@ void RowsPlan::fill_sorted(RowsLaunch* launch) const {
   sorted.part_divider = make_divider(sorted.parts);
 }
 
+void RowsPlan::fill_few(RowsLaunch* launch) const {
+  const RowsArgs args = launch->rows;
+  launch->few = FewArgs{.table = args.table,
+                        .index = args.index,
+                        .packed = args.packed,
+                        .table_rows = args.table_rows,
+                        .table_pitch = args.table_pitch,
+                        .packed_pitch = args.packed_pitch,
+                        .row_units = static_cast<u32>(args.row_bytes / 16),
+                        .index_bytes = args.index_bytes,
+                        .count = static_cast<u64>(args.count)};
+  launch->bytes = sizeof launch->few;
+}
+
 void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch* launch) const {
   RowsArgs& args = launch->rows;
   args.parts = 1;
@@ -190,6 +204,8 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
       return fill_lanes(&args, number_unit(table, packed));
     case kRowsReduce:
       return fill_lanes(&args, static_cast<uint32_t>(problem_.element_bytes));
+    case kRowsFew:
+      return fill_few(launch);
     case kRowsSorted:
       args.unit_bytes = static_cast<unsigned short>(number_unit(table, packed));
       return fill_sorted(launch);
@@ -199,6 +215,14 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
 }
 
 LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
+  if (method == kRowsFew) {
+    const uint32_t threads = std::min((launch.few.row_units + 31) / 32 * 32, kRowsFewThreads);
+    LaunchConfig config;
+    config.grid[0] = static_cast<uint32_t>(launch.few.count);
+    config.grid[1] = (launch.few.row_units + threads - 1) / threads;
+    config.block[0] = threads;
+    return config;
+  }
   const RowsArgs& args = launch.rows;
   const RowsDesc& d = problem_.desc;
   const uint64_t sms = usable_sms(*device(), d.max_sms);

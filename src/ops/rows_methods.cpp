@@ -12,7 +12,9 @@ constexpr int64_t kMinBulkGather = 256;
 constexpr int64_t kMinBulkScatter = 1024;
 constexpr int64_t kMinShiftRow = 32;  // below this realigning in registers does not pay
 constexpr int64_t kMaxStagedRow = 512;
-constexpr int64_t kMinPart = 512;  // bytes of the least part of a row
+constexpr int64_t kMinFewRow = 2048;
+constexpr int64_t kMaxFewRow = 64 << 20;  // 2^14 blocks
+constexpr int64_t kMinPart = 512;         // bytes of the least part of a row
 
 bool is_multiple_of_16(int64_t value) {
   return value % 16 == 0;
@@ -41,6 +43,7 @@ void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
   // The host device has it for tests, which ask for it.
   const bool host = device()->info().kind == DeviceKind::host;
   if (!host || p.desc.methods == 1u << kRowsFour) *next++ = kRowsFour;
+  if (is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
   // Threads do better than a bulk copy a row up to a width; stores sooner than loads.
   const bool staged = p.inner_bytes < (op() == Op::gather ? kMinBulkGather : kMinBulkScatter);
   if (staged) *next++ = kRowsStaged;
@@ -86,6 +89,16 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
   switch (method) {
     case kRowsFour:
       return four_refusal(table, packed);
+    case kRowsFew:
+      if (p.desc.methods != 1u << kRowsFew) {  // alone it serves more, for tests
+        if (!is_small()) return "there are many bytes";
+        if (p.inner_bytes < kMinFewRow) return "rows are shorter than 2 KB";
+      }
+      if (p.flag(kRowsLastWins)) return "it does not look at winners";
+      if (p.desc.max_sms != 0) return "its grid has no bound";
+      if (plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
+      if (p.inner_bytes > kMaxFewRow) return "rows are longer than 64 MB";
+      return nullptr;
     case kRowsBulk:
     case kRowsStaged:
       if (is_small() && (p.desc.methods & 1u << kRowsPlain) != 0 && plain_unit(table, packed) == 16)

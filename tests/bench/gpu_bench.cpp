@@ -205,6 +205,10 @@ uint64_t GpuBench::differences(uint64_t one, uint64_t other, uint64_t bytes) {
   return found;
 }
 
+void GpuBench::scramble(uint64_t address, uint64_t bytes) {
+  launch_over(*stream_, *scramble_, address, bytes);
+}
+
 void GpuBench::upload(uint64_t to, const void* from, uint64_t bytes) {
   require(stream_->copy_to_device(to, from, bytes));
   require(stream_->synchronize());

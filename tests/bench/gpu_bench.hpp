@@ -52,6 +52,8 @@ class GpuBench {
   uint64_t allocate(uint64_t bytes);
   /// In how many 16-byte units two buffers differ; `bytes` is a multiple of 16.
   uint64_t differences(uint64_t one, uint64_t other, uint64_t bytes);
+  /// Fills memory with random bytes again.
+  void scramble(uint64_t address, uint64_t bytes);
   void upload(uint64_t to, const void* from, uint64_t bytes);
   void release_all();
 

@@ -100,7 +100,7 @@ RowsRun run_of(const RowsOperands& o) {
           .workspace_bytes = o.workspace_bytes};
 }
 
-void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, RowsOperands& o) {
+void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, const RowsOperands& o) {
   if (c.weighted || c.hot || c.group > 1) return;
   const std::vector<int32_t> rows = distinct_rows(c);
   const auto bytes = static_cast<size_t>(c.row_bytes);
@@ -123,8 +123,8 @@ void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, Rows
     require(bench.stream().synchronize());
     require(in_table == in_packed, "the check of the case");
   }
-  bench.release_all();
-  o = make_operands(bench, c);
+  bench.scramble(o.table, static_cast<uint64_t>(c.table_rows) * pitch);
+  bench.scramble(o.packed, payload);
 }
 
 Peers read_peers(const std::string& path) {

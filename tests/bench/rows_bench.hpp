@@ -48,7 +48,7 @@ RowsRun run_of(const RowsOperands& o);
 /// Runs the plan and holds a sample of rows against what they should be; ends the program where one
 /// differs. Operands are random again afterwards. Of weighted rows and rows that sums meet in only
 /// the shape is used: the device tests are about their values.
-void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, RowsOperands& o);
+void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, const RowsOperands& o);
 
 /// What peers_rows_copies.py printed, by the name of the case.
 struct Peer {

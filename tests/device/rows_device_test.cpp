@@ -216,7 +216,8 @@ TEST_CASE("rows: every method on random rows") {
   if (!bench.device) return;
   const bool host = bench.device->info().kind == DeviceKind::host;
   const FeatureMask has = bench.device->info().features;
-  for (const uint32_t method : {kRowsFour, kRowsBulk, kRowsStaged, kRowsShift, kRowsPlain}) {
+  for (const uint32_t method :
+       {kRowsFour, kRowsBulk, kRowsStaged, kRowsShift, kRowsPlain, kRowsFew}) {
     int done[2] = {};
     for (int i = 0; i < 2000 && done[0] + done[1] < 150; ++i) {
       Case c = random_case(bench.random);

@@ -3,6 +3,7 @@
 #include "kernels/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
 #include "kernels/gather/gather_plain.cuh"
+#include "kernels/parts/row_few.cuh"
 #include "kernels/parts/row_four.cuh"
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
@@ -56,4 +57,9 @@
       feature, shard,                                                             \
       extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::FourArgs args) { tw::rows_four<false>(args); })
+#define TW_GATHER_FEW(feature, shard, symbol)                              \
+  TW_EMIT(                                                                 \
+      feature, shard,                                                      \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 8) \
+          symbol(const __grid_constant__ tw::FewArgs args) { tw::rows_few<true>(args); })
 #include "kernels/gather/kernels.inc"

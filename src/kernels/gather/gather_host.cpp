@@ -160,6 +160,15 @@ void gather_margin_host(HostEngine&, const void* arguments) {
   }
 }
 
+void gather_few_host(HostEngine&, const void* arguments) {
+  few_rows(*static_cast<const FewArgs*>(arguments), [](uint8_t* table, uint8_t* packed, u64 bytes) {
+    if (table)
+      std::memcpy(packed, table, bytes);
+    else
+      std::memset(packed, 0, bytes);
+  });
+}
+
 void gather_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }

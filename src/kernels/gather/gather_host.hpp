@@ -20,6 +20,8 @@ void gather_sum_host(HostEngine& engine, const void* arguments);
 void gather_sum_plain_host(HostEngine& engine, const void* arguments);
 /// MarginArgs.
 void gather_margin_host(HostEngine& engine, const void* arguments);
+/// FewArgs.
+void gather_few_host(HostEngine& engine, const void* arguments);
 /// OutsideArgs.
 void gather_outside_host(HostEngine& engine, const void* arguments);
 

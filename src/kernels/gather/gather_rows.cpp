@@ -13,6 +13,7 @@ namespace {
 #define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
 #define TW_GATHER_STAGED(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
+#define TW_GATHER_FEW(...) TW_GATHER(__VA_ARGS__, kRowsFewThreads, kRowsFew)
 #define TW_GATHER_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
 #define TW_GATHER_SUM(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsSum)
 #define TW_GATHER_SUM_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsSumPlain)

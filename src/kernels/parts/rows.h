@@ -22,6 +22,7 @@ enum : u32 {
   kRowsReduce = 9,      // scatter: a reduction an element
   kRowsSorted = 10,     // scatter: sums of equal rows of a tile, one reduction each
   kRowsStaged = 11,     // short aligned rows: threads on the table's side, bulk copies on the other
+  kRowsFew = 12,        // few long rows: a block a piece, and as few parameters as it takes
   // Steps that come before or after.
   kRowsOutside = 16,  // counts indices that name no row
   kRowsMargin = 17,   // gather: zeros where the window hangs over the table
@@ -40,7 +41,8 @@ inline constexpr u32 kRowsPlainThreads = 256;
 inline constexpr u32 kRowsLinearThreads = 256;  // of plain rows, at most
 inline constexpr u32 kRowsLinearFlight = 4;     // units that a thread of them moves
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
-inline constexpr u32 kRowsSortTile = 128;  // indices that a block sorts in shared memory
+inline constexpr u32 kRowsFewThreads = 256;  // at most, each a unit of 16 bytes
+inline constexpr u32 kRowsSortTile = 128;    // indices that a block sorts in shared memory
 inline constexpr u32 kRowsScanThreads = 1024;
 
 /// What arithmetic takes a row's elements for.

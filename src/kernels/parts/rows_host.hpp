@@ -104,6 +104,19 @@ void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
     move(first + row * static_cast<u64>(args.packed_pitch), row * args.part_bytes, s.bytes);
 }
 
+/// Few rows: move(row of the table or nullptr, packed row, bytes) for each index.
+template <class Move>
+void few_rows(const FewArgs& args, Move move) {
+  for (u64 i = 0; i < args.count; ++i) {
+    const i64 index = host_index(args.index, args.index_bytes, static_cast<i64>(i));
+    const i64 row = checked_row(index, args.table_rows);
+    auto* table = reinterpret_cast<uint8_t*>(args.table);
+    move(row < 0 ? nullptr : table + row * args.table_pitch,
+         reinterpret_cast<uint8_t*>(args.packed) + static_cast<i64>(i) * args.packed_pitch,
+         u64{args.row_units} * 16);
+  }
+}
+
 /// Counts the indices that name no row, for both families.
 inline void count_outside(const OutsideArgs& args) {
   const i64 indices = run_count(args.rows) * args.rows.group;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the scatter rows that the target and the shard have.
 #include "kernels/emit.cuh"
+#include "kernels/parts/row_few.cuh"
 #include "kernels/parts/row_four.cuh"
 #include "kernels/parts/row_outside.cuh"
 #include "kernels/parts/row_plain.cuh"
@@ -95,4 +96,9 @@
       feature, shard,                                                             \
       extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::FourArgs args) { tw::rows_four<true>(args); })
+#define TW_SCATTER_FEW(feature, shard, symbol)                             \
+  TW_EMIT(                                                                 \
+      feature, shard,                                                      \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 8) \
+          symbol(const __grid_constant__ tw::FewArgs args) { tw::rows_few<false>(args); })
 #include "kernels/scatter/kernels.inc"

@@ -193,6 +193,12 @@ void scatter_mark_host(HostEngine&, const void* arguments) {
   }
 }
 
+void scatter_few_host(HostEngine&, const void* arguments) {
+  few_rows(*static_cast<const FewArgs*>(arguments), [](uint8_t* table, uint8_t* packed, u64 bytes) {
+    if (table) std::memcpy(table, packed, bytes);
+  });
+}
+
 void scatter_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }

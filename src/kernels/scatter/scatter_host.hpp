@@ -30,6 +30,8 @@ void scatter_scan_host(HostEngine& engine, const void* arguments);
 void scatter_place_host(HostEngine& engine, const void* arguments);
 void scatter_segment_host(HostEngine& engine, const void* arguments);
 void scatter_join_host(HostEngine& engine, const void* arguments);
+/// FewArgs.
+void scatter_few_host(HostEngine& engine, const void* arguments);
 /// OutsideArgs.
 void scatter_outside_host(HostEngine& engine, const void* arguments);
 

@@ -13,6 +13,7 @@ namespace {
 #define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
 #define TW_SCATTER_STAGED(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
+#define TW_SCATTER_FEW(...) TW_SCATTER(__VA_ARGS__, kRowsFewThreads, kRowsFew)
 #define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
 #define TW_SCATTER_BULK_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulkReduce)
 #define TW_SCATTER_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsReduce)
