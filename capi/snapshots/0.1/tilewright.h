@@ -24,6 +24,11 @@
  * Thread-safety is stated by function with these words. "any thread": any number of threads may
  * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
  * on different handles may.
+ *
+ * Blocking and stream capture are spoken of where there is something to say. A function that says
+ * nothing of blocking waits for no work. One that says nothing of capture enqueues nothing, and may
+ * be called while other threads capture, in global mode too; those that say "allowed" become part
+ * of the graph when their stream is captured.
  */
 
 #include <stddef.h>
@@ -2105,7 +2110,8 @@ TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
- *  takes first, then by predicted time. Kernels are not loaded.
+ *  takes first, then by predicted time. No kernel is loaded but, once a device, the one with which
+ *  the driver is asked how many clusters run at once.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array whose elements' struct_size the caller set; may be NULL where
  *  capacity is 0. @param capacity its elements.
