@@ -25,7 +25,7 @@ std::string comments_of(const std::string& path) {
   std::stringstream all;
   all << file.rdbuf();
   std::string text = all.str();
-  const size_t begin = text.find("@defgroup layout"), end = text.find("@defgroup tensor_map");
+  const size_t begin = text.find("@defgroup layout"), end = text.find("@defgroup", begin + 1);
   REQUIRE(begin < end);
   text = text.substr(begin, end - begin);
   for (size_t at; (at = text.find("\n *  ")) != std::string::npos;) text.replace(at, 5, " ");
