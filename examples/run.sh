@@ -105,8 +105,10 @@ build_rust() {
     CARGO_TARGET_DIR=$out/rust quietly build-rust cargo build --release --offline)
 }
 
+# With a cache of its own: Go does not build again when pkg-config's answer changes.
 build_go() {
-  (cd "$examples/go" && quietly build-go go build -o "$out/go/copythengemm" ./copythengemm)
+  (cd "$examples/go" &&
+    GOCACHE=$out/go-cache quietly build-go go build -o "$out/go/copythengemm" ./copythengemm)
 }
 
 # A shared library of the archive, beside a copy of the one file; the program is a shell script.

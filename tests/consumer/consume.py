@@ -121,7 +121,9 @@ def golang(prefix, folder):
     # cgo takes no word of pkg-config's with a space in it.
     plain = folder / "plain"
     prefix.rename(plain)
-    environment = with_pkgconfig(plain, GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
+    # A cache of its own: Go does not build again when pkg-config's answer changes.
+    environment = with_pkgconfig(plain, GOFLAGS="-mod=mod", GOTOOLCHAIN="local",
+                                 GOCACHE=str(folder / "go-cache"))
     where = {"cwd": EXAMPLES / "go", "env": environment}
     if shutil.which("gofmt") and run("gofmt", "-l", ".", **where).strip():
         sys.exit("not as gofmt has it")
