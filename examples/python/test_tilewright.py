@@ -14,6 +14,7 @@ import unittest
 import tilewright as tw
 
 DEVICE = sys.argv.pop() if sys.argv[-1] in ("host", "cuda") else "host"
+PLACE = "cuda" if DEVICE == "cuda" else "cpu"  # as torch names it
 try:
     import numpy
 except ImportError:
@@ -182,23 +183,23 @@ class Torch(unittest.TestCase):
         self.stream.synchronize()
 
     def test_bf16_gemm(self):
-        a = torch.randint(-4, 5, (256, 192), device=DEVICE).to(torch.bfloat16)
-        b = torch.randint(-4, 5, (192, 320), device=DEVICE).to(torch.bfloat16)
+        a = torch.randint(-4, 5, (256, 192), device=PLACE).to(torch.bfloat16)
+        b = torch.randint(-4, 5, (192, 320), device=PLACE).to(torch.bfloat16)
         for second in (b, b.t().contiguous().t()):
-            out = torch.zeros(256, 320, device=DEVICE)
+            out = torch.zeros(256, 320, device=PLACE)
             self.wait(self.device.gemm(a, second, out))
             self.assertTrue(torch.equal(out, a.float() @ b.float()))
 
     def test_copies_of_views(self):
-        x = torch.arange(64 * 96 * 8, dtype=torch.int32, device=DEVICE).view(64, 96, 8)
-        y = torch.zeros(96, 8, 64, dtype=torch.int32, device=DEVICE)
+        x = torch.arange(64 * 96 * 8, dtype=torch.int32, device=PLACE).view(64, 96, 8)
+        y = torch.zeros(96, 8, 64, dtype=torch.int32, device=PLACE)
         self.wait(self.device.copy(x.permute(1, 2, 0), y))
         self.assertTrue(torch.equal(y, x.permute(1, 2, 0)))
 
     def test_gather(self):
-        table = torch.randn(500, 128, device=DEVICE)
-        index = torch.randint(0, 500, (77,), device=DEVICE)
-        out = torch.empty(77, 128, device=DEVICE)
+        table = torch.randn(500, 128, device=PLACE)
+        index = torch.randint(0, 500, (77,), device=PLACE)
+        out = torch.empty(77, 128, device=PLACE)
         self.wait(self.device.gather(table, index, out))
         self.assertTrue(torch.equal(out, table[index]))
 
