@@ -87,6 +87,15 @@ TEST_CASE("a plan for up to m rows runs each number of rows as a plan for exactl
   }
 }
 
+TEST_CASE("plans of nothing can be asked what they will do") {
+  const auto device = hopper();
+  for (const auto& [m, n] : {std::pair{0, 64}, std::pair{64, 0}, std::pair{0, 0}}) {
+    const auto plan = plan_of(device, gemm_desc(m, n, 64));
+    CHECK(plan->info().boxes_stored == 0);
+    CHECK(plan->explain().find("gemm ") == 0);
+  }
+}
+
 TEST_CASE("the copy engine adds where D is C, f32 and beta is 1") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(4096, 4096, 4096);
