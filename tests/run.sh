@@ -77,10 +77,11 @@ look() {
 
 # --- One configuration ----------------------------------------------------------------------
 
-# Reads Meson's log and adds to the sums; a configuration without results is a failure.
+# Reads Meson's log and adds to the sums; a configuration without results is a failure. A wrapper's
+# name is part of the log's.
 count() {
   local numbers
-  numbers=$(python3 - "$1/meson-logs/testlog.json" <<'PYTHON'
+  numbers=$(python3 - "$1"/meson-logs/testlog*.json <<'PYTHON'
 import json, sys
 good = skip = bad = 0
 try:
@@ -109,7 +110,7 @@ run() {
   shift
   started=$SECONDS
   say "$name: configuring"
-  rm -f "$dir/meson-logs/testlog.json"
+  rm -f "$dir"/meson-logs/testlog*.json
   if ! configure "$dir" "$@"; then
     say "$name: configuring failed"
     failed=$((failed + 1))
