@@ -9,7 +9,7 @@
 #                 clang  clang++, warnings are errors, host device
 #                 tsan   g++, ThreadSanitizer, host device: the tests with threads, and what they need
 #                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: the fuzzers,
-#                        TW_FUZZ_SECONDS (20) each
+#                        TW_FUZZ_SECONDS (20) each, from seed TW_FUZZ_SEED (1)
 # Environment:    TW_CONFIGS    which of them ("main asan clang tsan fuzz")
 #                 TW_BUILD_DIR  where to build (build/ of the repository)
 set -euo pipefail
@@ -171,7 +171,7 @@ for config in $configs; do
       fi
       ;;
     fuzz)
-      for name in layout_parse layout_algebra tensor_map plan image; do
+      for name in layout_parse layout_algebra tensor_map plan gemm_tuning image; do
         targets+=("tests/fuzz/fuzz_$name") tests+=("fuzz_$name")
       done
       if ! fuzzer_links; then

@@ -13,6 +13,9 @@ namespace {
 
 using ll = long long;
 
+// Shared memory that a block can ask for on sm_90 and sm_100 (227 KiB).
+constexpr int64_t kMaxTileBytes = 232448;
+
 Status check_mode(const TileRequest& request, int32_t mode) {
   const int64_t shape = request.shape[mode];
   const int64_t tile = request.tile[mode];
@@ -59,7 +62,25 @@ Status check_request(const TileRequest& request) {
   if (swizzle < 0 || swizzle > 6)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "swizzle", .got = swizzle, .limit = 6},
                 "swizzle %d is no swizzle", swizzle);
-  for (int32_t mode = 0; mode < request.rank; ++mode) TW_TRY(check_mode(request, mode));
+  int64_t elements = 1;
+  int64_t tile_bytes = dtype_bytes(request.dtype);
+  for (int32_t mode = 0; mode < request.rank; ++mode) {
+    TW_TRY(check_mode(request, mode));
+    if (!checked_mul(elements, request.shape[mode], &elements))
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "shape", .index = mode, .got = request.shape[mode]},
+                  "shape[0] to shape[%d] multiply to more elements than 63 bits can count", mode);
+    if (!checked_mul(tile_bytes, request.tile[mode], &tile_bytes) || tile_bytes > kMaxTileBytes)
+      return fail(
+          Code::ERROR_INVALID_ARGUMENT,
+          {.argument = "tile",
+           .index = mode,
+           .got = request.tile[mode],
+           .limit = static_cast<int64_t>(kMaxTileBytes)},
+          "tile[0] to tile[%d] make a tile of more than %lld bytes, which is all the shared "
+          "memory that a block can have",
+          mode, static_cast<ll>(kMaxTileBytes));
+  }
   return {};
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs a fuzzer for a while: fuzz.py FUZZER FOUND CORPUS. Inputs that it finds go to the folder FOUND,
-those that fail to FOUND/failed-...; TW_FUZZ_SECONDS is how long (20)."""
+those that fail to FOUND/failed-...; TW_FUZZ_SECONDS is how long (20), TW_FUZZ_SEED which inputs are
+tried (1, so that a run repeats the one before it; 0: other ones each time)."""
 import os
 import pathlib
 import subprocess
@@ -10,6 +11,7 @@ import sys
 fuzzer, found, corpus = sys.argv[1:]
 pathlib.Path(found).mkdir(parents=True, exist_ok=True)
 seconds = os.environ.get("TW_FUZZ_SECONDS", "20")
-sys.exit(subprocess.run([fuzzer, found, corpus, f"-max_total_time={seconds}", "-timeout=10",
-                         "-rss_limit_mb=4096", f"-artifact_prefix={found}/failed-",
+seed = os.environ.get("TW_FUZZ_SEED", "1")
+sys.exit(subprocess.run([fuzzer, found, corpus, f"-max_total_time={seconds}", f"-seed={seed}",
+                         "-timeout=10", "-rss_limit_mb=4096", f"-artifact_prefix={found}/failed-",
                          "-print_final_stats=1"]).returncode)

@@ -346,6 +346,16 @@ TEST_CASE("requests that cannot be are refused by name") {
   refused([](TileRequest& r) { r.swizzle = static_cast<Swizzle>(7); }, "swizzle");
   refused([](TileRequest& r) { r.multicast = 17; }, "multicast");
   refused([](TileRequest& r) { r.tile[1] = 100; }, "tile");
+  // More than shared memory holds, by a little and by more than 64 bits count.
+  refused([](TileRequest& r) { r.tile[0] = 1817; }, "tile");
+  refused([](TileRequest& r) { r.tile[1] = INT64_MAX / 2 + 2; }, "tile");
+  refused([](TileRequest& r) { r.tile[0] = r.tile[1] = int64_t{1} << 40; }, "tile");
+  refused(
+      [](TileRequest& r) {
+        r.shape[0] = r.shape[1] = int64_t{1} << 32;
+        r.stride[0] = 0;
+      },
+      "shape");
   refused([](TileRequest& r) { r.stride[1] = 2; }, "rank");
   refused([](TileRequest& r) { r.stride[0] = 500; }, "global_strides");
   refused([](TileRequest& r) { r.address = 8; }, "global_address");

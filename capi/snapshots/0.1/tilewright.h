@@ -1596,7 +1596,7 @@ typedef struct tw_tile_desc {
   uint64_t global_address;      /**< device address of the tensor */
   int64_t shape[8];             /**< extents */
   int64_t stride[8];            /**< elements */
-  int64_t tile[8];              /**< extents of a tile */
+  int64_t tile[8];              /**< extents of a tile, which has 232448 bytes at most */
 } tw_tile_desc;
 
 /** Fills a description with defaults: bf16, no swizzle, no multicast, all sizes 0.
