@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.hpp"
+
 namespace tw::capi {
 namespace {
 
@@ -27,6 +29,17 @@ Status check_struct_size(uint32_t size, const char* argument, const StructSizes&
 }
 
 }  // namespace
+
+tw_status failed(Status status) {
+  // That work is not done yet is an answer; whoever polls does not want it told.
+  if (status.code() != Code::ERROR_NOT_READY && log_enabled(LogLevel::debug)) {
+    const ErrorInfo error = last_error();  // what fails inside the callback must not replace it
+    log(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),
+        error.message);
+    restore_error(error);
+  }
+  return static_cast<tw_status>(status.code());
+}
 
 Status require(const void* pointer, const char* argument) {
   if (pointer) return Code::OK;

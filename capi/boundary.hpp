@@ -68,25 +68,25 @@ struct tw_plan {
 
 namespace tw::capi {
 
+/// The number of a failure, which is told to the log first.
+tw_status failed(Status status);
+
 /// Runs a body: no exception leaves the library, and its Status becomes the number.
 template <class Body>
 tw_status guard(Body&& body) {
   try {
     const Status status = std::forward<Body>(body)();
-    return static_cast<tw_status>(status.code());
+    return status.ok() ? TW_OK : failed(status);
   } catch (const std::bad_alloc&) {
-    return static_cast<tw_status>(
-        fail(Code::ERROR_OUT_OF_MEMORY, {}, "host memory is exhausted").code());
+    return failed(fail(Code::ERROR_OUT_OF_MEMORY, {}, "host memory is exhausted"));
 #ifdef __GLIBCXX__
   } catch (const abi::__forced_unwind&) {
     throw;  // pthread_cancel and pthread_exit: swallowing their unwinding would abort the process
 #endif
   } catch (const std::exception& error) {
-    return static_cast<tw_status>(
-        fail(Code::ERROR_INTERNAL, {}, "unexpected exception: %s", error.what()).code());
+    return failed(fail(Code::ERROR_INTERNAL, {}, "unexpected exception: %s", error.what()));
   } catch (...) {
-    return static_cast<tw_status>(
-        fail(Code::ERROR_INTERNAL, {}, "unexpected exception of unknown type").code());
+    return failed(fail(Code::ERROR_INTERNAL, {}, "unexpected exception of unknown type"));
   }
 }
 

@@ -2,6 +2,7 @@
 // Devices.
 #include <cstring>
 
+#include "base/log.hpp"
 #include "boundary.hpp"
 
 using namespace tw;        // NOLINT
@@ -16,6 +17,15 @@ Status check_kind(tw_device_kind kind) {
   if (kind == TW_DEVICE_HOST || kind == TW_DEVICE_CUDA) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "kind", .got = kind},
               "kind %d is no device kind: TW_DEVICE_HOST (1) or TW_DEVICE_CUDA (2)", kind);
+}
+
+/// Gives an opened device away.
+Status opened(std::unique_ptr<tw_device> handle, tw_device** out) {
+  const DeviceInfo& info = handle->value->info();
+  log(LogLevel::info, "device %d: %s, compute capability %d.%d, driver %d", info.ordinal,
+      info.name.c_str(), info.compute_major, info.compute_minor, info.driver_version);
+  *out = handle.release();
+  return Code::OK;
 }
 
 }  // namespace
@@ -34,8 +44,7 @@ tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device** dev
     TW_TRY(check_kind(kind));
     auto handle = std::make_unique<tw_device>();
     TW_TRY(open_device(static_cast<DeviceKind>(kind), ordinal, &handle->value));
-    *device = handle.release();
-    return Code::OK;
+    return opened(std::move(handle), device);
   });
 }
 
@@ -45,8 +54,7 @@ tw_status tw_device_create_from_context(struct CUctx_st* context, tw_device** de
     TW_TRY(require(context, "context"));
     auto handle = std::make_unique<tw_device>();
     TW_TRY(open_cuda_context(context, &handle->value));
-    *device = handle.release();
-    return Code::OK;
+    return opened(std::move(handle), device);
   });
 }
 

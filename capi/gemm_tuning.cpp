@@ -102,7 +102,6 @@ tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
     TW_TRY(require(tuning, "tuning"));
     std::unique_ptr<Plan> made;
     TW_TRY(GemmPlan::create(device->value, ours, &tuning->value, &made));
-    *plan = new tw_plan{std::move(made)};
-    return {};
+    return keep_plan(std::move(made), plan);
   });
 }

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "boundary.hpp"
+#include "base/log.hpp"
+#include "plan_handle.hpp"
 
 tw::Device& tw_plan::device() const {
   return *value->device();
@@ -22,6 +23,15 @@ static_assert(TW_OP_COPY == static_cast<int32_t>(Op::copy) &&
               TW_OP_GATHER == static_cast<int32_t>(Op::gather) &&
               TW_OP_SCATTER == static_cast<int32_t>(Op::scatter) &&
               TW_OP_GEMM == static_cast<int32_t>(Op::gemm));
+
+Status tw::capi::keep_plan(std::unique_ptr<Plan> plan, tw_plan** out) {
+  if (log_enabled(LogLevel::debug)) {
+    const char* kernel = plan->info().kernel;
+    log(LogLevel::debug, "%s plan: kernel %s", family_name(plan->op()), kernel ? kernel : "none");
+  }
+  *out = new tw_plan{std::move(plan)};
+  return {};
+}
 
 void tw_plan_destroy(tw_plan* plan) {
   delete plan;

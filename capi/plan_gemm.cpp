@@ -170,8 +170,7 @@ tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, co
     TW_TRY(parse_gemm_choice("candidate", candidate, &choice));
     std::unique_ptr<Plan> made;
     TW_TRY(GemmPlan::create_forced(device->value, ours, choice, &made));
-    *plan = new tw_plan{std::move(made)};
-    return {};
+    return keep_plan(std::move(made), plan);
   });
 }
 

@@ -7,13 +7,15 @@
 
 namespace tw::capi {
 
+/// Gives a plan away as a handle.
+Status keep_plan(std::unique_ptr<Plan> plan, tw_plan** out);
+
 /// Makes a plan of class P from a description that read_struct() filled.
 template <class P, class Desc>
 Status make_plan(tw_device* device, const Desc& desc, tw_plan** out) {
   std::unique_ptr<Plan> plan;
   TW_TRY(P::create(device->value, desc, &plan));
-  *out = new tw_plan{std::move(plan)};
-  return {};
+  return keep_plan(std::move(plan), out);
 }
 
 /// A plan of the operation `op`.

@@ -51,8 +51,7 @@ tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan*
     TW_TRY(check_reserved("desc", ours.reserved));
     std::unique_ptr<Plan> made;
     TW_TRY(RowsPlan::create(device->value, op, convert(ours), &made));
-    *plan = new tw_plan{std::move(made)};
-    return {};
+    return keep_plan(std::move(made), plan);
   });
 }
 

@@ -146,8 +146,12 @@ TW_API const char *tw_last_error(void);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_last_error_info(tw_error_info *info);
 
-/** Installs the process's log callback; the only process-wide state the library has. A call from
- *  inside the callback does nothing.
+/** Installs the process's log callback; the only process-wide state the library has. At
+ *  TW_LOG_ERROR it is told of devices that are lost, at TW_LOG_WARNING of tensor maps that the
+ *  driver encodes otherwise than the library, at TW_LOG_INFO of devices that are opened, at
+ *  TW_LOG_DEBUG of plans with their kernels and of every call that fails, with its message.
+ *  The callback must return. It is called in the middle of other calls, so that it cannot install
+ *  another (that call does nothing); what fails inside it is not the caller's last failure.
  *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
  *  @param user passed on, may be NULL; must outlive the callback's installation.
  *  @param level messages up to this level are delivered.

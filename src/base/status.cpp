@@ -76,4 +76,8 @@ void clear_error() {
   t_last_error.message[0] = '\0';
 }
 
+void restore_error(const ErrorInfo& error) {
+  t_last_error = error;
+}
+
 }  // namespace tw

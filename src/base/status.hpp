@@ -57,6 +57,8 @@ struct ErrorInfo {
 
 const ErrorInfo& last_error();
 void clear_error();
+/// Makes it the calling thread's last failure again.
+void restore_error(const ErrorInfo& error);
 
 }  // namespace tw
 

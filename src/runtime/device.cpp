@@ -6,6 +6,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/log.hpp"
+
 namespace tw {
 
 Status Device::alive() const {
@@ -24,13 +26,16 @@ Status Device::alive() const {
 }
 
 void Device::mark_lost(int32_t result, const char* format, ...) {
-  const std::lock_guard lock(lost_mutex_);
-  if (lost_.load(std::memory_order_relaxed) != 0) return;
-  va_list args;
-  va_start(args, format);
-  std::vsnprintf(lost_message_, sizeof lost_message_, format, args);
-  va_end(args);
-  lost_.store(result, std::memory_order_release);
+  {
+    const std::lock_guard lock(lost_mutex_);
+    if (lost_.load(std::memory_order_relaxed) != 0) return;
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(lost_message_, sizeof lost_message_, format, args);
+    va_end(args);
+    lost_.store(result, std::memory_order_release);
+  }
+  log(LogLevel::error, "device %d is lost: %s", info().ordinal, lost_message_);
 }
 
 Status count_devices(DeviceKind kind, int32_t* count) {

@@ -113,6 +113,11 @@ tw_status answer(const contract_call &function) {
   return status;
 }
 
+void count_losses(void *user, tw_log_level level, const char *message) {
+  if (level == TW_LOG_ERROR && strstr(message, "CUDA_ERROR_ILLEGAL_ADDRESS"))
+    ++*static_cast<int *>(user);
+}
+
 /// The same call on a device that has been lost, which must answer at once and not ask the driver.
 void lost(const contract_call &function) {
   const tw::test::FakeDriver driver;
@@ -120,8 +125,13 @@ void lost(const contract_call &function) {
   void *made[CONTRACT_OUTPUTS] = {};
   open_on_fake(&s);
   fake().stream_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+  int told = 0;
+  OK(tw_log_set(count_losses, &told, TW_LOG_ERROR));
   EQUAL(tw_stream_synchronize(s.stream), TW_ERROR_DEVICE_LOST);
   fake().stream_result = CUDA_SUCCESS;
+  EQUAL(tw_stream_synchronize(s.stream), TW_ERROR_DEVICE_LOST);
+  EQUAL(told, 1);
+  OK(tw_log_set(nullptr, nullptr, TW_LOG_ERROR));
   fake().calls = 0;
   const tw_status status = function.call(&s, made);
   EQUAL(status, TW_ERROR_DEVICE_LOST);

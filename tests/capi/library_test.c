@@ -111,14 +111,62 @@ static void last_error(void) {
   CHECK(strstr(tw_last_error(), "99") != NULL);
 }
 
+static char last_line[1200];
+
 static void count_lines(void *user, tw_log_level level, const char *message) {
   int *lines = (int *)user;
+  tw_layout *layout = NULL;
   ++*lines;
   CHECK(level >= TW_LOG_ERROR && level <= TW_LOG_DEBUG);
   CHECK(message != NULL && message[0] != '\0');
-  /* Neither of these may deadlock or change anything. */
+  snprintf(last_line, sizeof last_line, "%s", message);
+  /* None of these may deadlock or change anything, not even what failed last. */
   OK(tw_log_set(NULL, NULL, TW_LOG_ERROR));
   (void)tw_version();
+  EQUAL(tw_layout_parse("(inside", &layout), TW_ERROR_PARSE);
+}
+
+static void what_is_told(void) {
+  tw_device *device = NULL;
+  tw_plan *plan = NULL;
+  tw_plan_info info;
+  tw_copy_desc desc;
+  tw_error_info error;
+  tw_layout *layout = NULL;
+  int lines = 0;
+  error.struct_size = sizeof error;
+  info.struct_size = sizeof info;
+  OK(tw_copy_desc_init(&desc));
+  desc.dtype = TW_DTYPE_U8;
+  desc.rank = 1;
+  desc.shape[0] = desc.src_stride[0] = desc.dst_stride[0] = 1;
+  /* A device at TW_LOG_INFO, and nothing of plans and failures there. */
+  OK(tw_log_set(count_lines, &lines, TW_LOG_INFO));
+  OK(tw_device_create(TW_DEVICE_HOST, 0, &device));
+  EQUAL(lines, 1);
+  CHECK(strstr(last_line, "host") != NULL);
+  NEED(tw_copy_plan(device, &desc, &plan));
+  tw_plan_destroy(plan);
+  EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
+  EQUAL(lines, 1);
+  /* Those at TW_LOG_DEBUG. The callback is still there, though it tried to remove itself. */
+  OK(tw_log_set(count_lines, &lines, TW_LOG_DEBUG));
+  NEED(tw_copy_plan(device, &desc, &plan));
+  EQUAL(lines, 2);
+  OK(tw_plan_get_info(plan, &info));
+  CHECK(strstr(last_line, info.kernel) != NULL);
+  EQUAL(tw_layout_parse("(outside", &layout), TW_ERROR_PARSE);
+  EQUAL(lines, 3);
+  CHECK(strstr(last_line, "TW_ERROR_PARSE: ") != NULL &&
+        strstr(last_line, tw_last_error()) != NULL);
+  CHECK(strstr(tw_last_error(), "outside") != NULL);
+  OK(tw_last_error_info(&error));
+  EQUAL(error.status, TW_ERROR_PARSE);
+  OK(tw_log_set(NULL, NULL, TW_LOG_DEBUG));
+  EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
+  EQUAL(lines, 3);
+  tw_plan_destroy(plan);
+  tw_device_destroy(device);
 }
 
 static void log_callback(void) {
@@ -188,6 +236,7 @@ int main(int argc, char **argv) {
   RUN(pinned_numbers);
   RUN(last_error);
   RUN(log_callback);
+  RUN(what_is_told);
   RUN(dtypes);
   return harness_end();
 }

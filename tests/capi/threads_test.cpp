@@ -74,24 +74,30 @@ void work(int thread, const samples *shared, const std::vector<tw_status> *wante
   if (harness.failures) wrong("a check of a thread's own");
 }
 
-/// One user of the log: what it points to is gone as soon as the next callback is installed.
+/// One user of the log: it is gone as soon as another callback is installed, of which two kinds
+/// take turns. The library tells of each failure and each plan, so of all threads at once.
 struct Listener {
-  std::atomic<bool> *stopped;
-  int messages = 0;
+  std::atomic<int64_t> messages = 0;
+  bool installed = true;
 };
 
+template <int kind>
 void listen(void *user, tw_log_level, const char *message) {
   auto *listener = static_cast<Listener *>(user);
-  if (!message) wrong("no message");
+  if (!message || !message[0]) wrong("no message");
+  if (!listener->installed) wrong("a message after another callback was installed");
   ++listener->messages;
 }
 
-void swap_callbacks(std::atomic<bool> *stop) {
-  while (!*stop) {
-    const auto listener = std::make_unique<Listener>(Listener{stop});
-    if (tw_log_set(listen, listener.get(), TW_LOG_DEBUG) != TW_OK) wrong("tw_log_set");
+void swap_callbacks(std::atomic<bool> *stop, int64_t *messages) {
+  for (int kind = 0; !*stop; kind = 1 - kind) {
+    const auto listener = std::make_unique<Listener>();
+    if (tw_log_set(kind ? listen<1> : listen<0>, listener.get(), TW_LOG_DEBUG) != TW_OK)
+      wrong("tw_log_set");
     std::this_thread::yield();
     if (tw_log_set(nullptr, nullptr, TW_LOG_ERROR) != TW_OK) wrong("tw_log_set");
+    listener->installed = false;
+    *messages += listener->messages;
   }
 }
 
@@ -127,7 +133,8 @@ int main(int argc, char **argv) {
   open_samples(&shared);
   const std::vector<tw_status> wanted = answers(&shared);
   std::atomic<bool> stop = false;
-  std::thread swapper(swap_callbacks, &stop), opener(open_and_close, &stop);
+  int64_t messages = 0;
+  std::thread swapper(swap_callbacks, &stop, &messages), opener(open_and_close, &stop);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) threads.emplace_back(work, t, &shared, &wanted);
   for (std::thread &thread : threads) thread.join();
@@ -138,5 +145,7 @@ int main(int argc, char **argv) {
   for (const std::string &what : g_wrong) printf("%s\n", what.c_str());
   CHECK(g_wrong.empty());
   CHECK(contract_call_count > 150);
+  printf("%lld messages to the log\n", static_cast<long long>(messages));
+  CHECK(messages > 1000);
   return harness_end();
 }
