@@ -114,7 +114,7 @@ tw_status answer(const contract_call &function) {
 }
 
 void count_losses(void *user, tw_log_level level, const char *message) {
-  if (level == TW_LOG_ERROR && strstr(message, "CUDA_ERROR_ILLEGAL_ADDRESS"))
+  if (level == TW_LOG_ERROR && strstr(message, "lost: cuStreamSynchronize failed"))
     ++*static_cast<int *>(user);
 }
 
