@@ -3,6 +3,7 @@
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
 /// RAII classes over tilewright.h for C++20: one class a handle, nothing compiled behind them.
+/// dlpack.hpp and kernels.hpp beside it have DLPack's tensors and the table of embedded kernels.
 ///
 /// - Classes own their handle, can be moved and not copied; get() gives the handle for calls of the
 ///   C API, which may be mixed in freely. A moved-from object holds NULL and may only be destroyed

@@ -10,6 +10,8 @@
 #include <shared_mutex>
 #include <string>
 #include <thread>
+#include <tilewright/dlpack.hpp>
+#include <tilewright/kernels.hpp>
 #include <tilewright/tilewright.hpp>
 #include <vector>
 

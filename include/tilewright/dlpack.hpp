@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_DLPACK_HPP
+#define TILEWRIGHT_DLPACK_HPP
+/// @file dlpack.hpp
+/// Tensors of other libraries, and tensors for them: DLPack without its header, over
+/// tilewright.hpp.
+///
+/// - from_dlpack() reads somebody's DLTensor, DLManagedTensor or DLManagedTensorVersioned; nothing
+///   of it is owned afterwards.
+/// - to_dlpack() makes a managed tensor. What keeps its memory alive goes with it and is destroyed
+///   when the consumer calls the deleter, on whichever thread that is.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <tilewright/tilewright.hpp>
+
+namespace tilewright {
+
+/// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
+inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
+                        std::span<const int64_t> shape, std::span<const int64_t> stride = {}) {
+  tw_tensor out = detail::result<tw_tensor>(tw_tensor_init);
+  if (shape.size() > std::size(out.shape) || (!stride.empty() && stride.size() != shape.size()))
+    throw std::invalid_argument("tilewright::tensor: at most 8 extents, as many strides or none");
+  const tw_device_info info = device.info();
+  out.dtype = dtype;
+  out.device_kind = info.kind;
+  out.ordinal = info.ordinal;
+  out.rank = static_cast<int32_t>(shape.size());
+  out.address = address;
+  int64_t packed = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    out.shape[i] = shape[i];
+    out.stride[i] = stride.empty() ? packed : stride[i];
+    packed *= shape[i];
+  }
+  return out;
+}
+
+/// Reads a DLPack tensor of the form; whoever has the managed one still calls its deleter.
+inline tw_tensor from_dlpack(const void* dlpack, tw_dlpack_form form) {
+  return detail::sized_result<tw_tensor>(tw_tensor_from_dlpack, dlpack, form);
+}
+
+/// A managed DLPack tensor that nobody has consumed yet: freed by its own deleter at the end of its
+/// scope, unless release() has given it away.
+class DlpackTensor {
+ public:
+  /// The DLManagedTensor or DLManagedTensorVersioned, still owned here.
+  void* get() const noexcept { return managed_.get(); }
+  tw_dlpack_form form() const noexcept { return managed_.get_deleter().form; }
+  /// The same, to be freed by the consumer's call of its deleter.
+  void* release() noexcept { return managed_.release(); }
+
+ private:
+  template <typename Owner>
+  friend DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner);
+
+  /// Where DLPack has the deleters of its two forms.
+  struct Unversioned {
+    unsigned char tensor[48];
+    void* context;
+    void (*deleter)(Unversioned*);
+  };
+  struct Versioned {
+    uint32_t version[2];
+    void* context;
+    void (*deleter)(Versioned*);
+  };
+  struct Free {
+    tw_dlpack_form form;
+    template <typename Form>
+    static void call(void* managed) {
+      auto* self = static_cast<Form*>(managed);
+      if (self->deleter) self->deleter(self);
+    }
+    void operator()(void* managed) const {
+      form == TW_DLPACK_VERSIONED ? call<Versioned>(managed) : call<Unversioned>(managed);
+    }
+  };
+
+  DlpackTensor(void* managed, tw_dlpack_form form) noexcept : managed_(managed, Free{form}) {}
+  std::unique_ptr<void, Free> managed_;
+};
+
+/// Makes a managed tensor for another library. `owner` (a Memory, a shared_ptr, ...) is moved into
+/// it and destroyed with it; its destructor must not throw.
+template <typename Owner>
+DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner) {
+  auto kept = std::make_unique<Owner>(std::move(owner));
+  void* managed = nullptr;
+  check(tw_tensor_to_dlpack(
+      &tensor, form, [](void* user) { delete static_cast<Owner*>(user); }, kept.get(), &managed));
+  (void)kept.release();  // the managed tensor's from here on
+  return DlpackTensor(managed, form);
+}
+
+}  // namespace tilewright
+
+#endif  // TILEWRIGHT_DLPACK_HPP

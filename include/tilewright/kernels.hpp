@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_KERNELS_HPP
+#define TILEWRIGHT_KERNELS_HPP
+/// @file kernels.hpp
+/// The kernels that this build of the library carries: their list, what they take, their machine
+/// code or PTX. All of it can be asked without a GPU.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <tilewright/tilewright.hpp>
+
+namespace tilewright {
+
+/// A precompiled kernel for one target. Two words, since a kernel is embedded for several.
+struct KernelName {
+  std::string name;    ///< the kernel's symbol
+  std::string target;  ///< "sm_90a" for machine code, "compute_90" for PTX
+};
+
+/// Every kernel times target; the texts inside live for ever.
+inline std::vector<tw_kernel_entry> precompiled_kernels() {
+  int32_t count = 0;
+  check(tw_kernels_list(0, nullptr, &count));
+  std::vector<tw_kernel_entry> out(static_cast<size_t>(count));
+  for (int32_t i = 0; i < count; ++i) {
+    out[static_cast<size_t>(i)].struct_size = sizeof(tw_kernel_entry);
+    check(tw_kernels_list(i, &out[static_cast<size_t>(i)], nullptr));
+  }
+  return out;
+}
+
+/// Registers, shared and local memory, parameters of machine code; PTX has none yet and throws.
+inline tw_kernel_info precompiled_info(const KernelName& kernel) {
+  return detail::sized_result<tw_kernel_info>(tw_kernels_info, kernel.name.c_str(),
+                                              kernel.target.c_str());
+}
+
+/// The cubin or PTX text that holds it, for a disassembler.
+inline std::vector<std::byte> precompiled_image(const KernelName& kernel) {
+  size_t size = 0;
+  check(tw_kernel_image(kernel.name.c_str(), kernel.target.c_str(), nullptr, 0, &size));
+  std::vector<std::byte> out(size);
+  check(tw_kernel_image(kernel.name.c_str(), kernel.target.c_str(), out.data(), out.size(), &size));
+  return out;
+}
+
+}  // namespace tilewright
+
+#endif  // TILEWRIGHT_KERNELS_HPP
