@@ -15,13 +15,17 @@
 
 pub use tilewright_sys as sys;
 
+mod dlpack;
 mod error;
 mod objects;
 mod plans;
+mod precompiled;
 
+pub use dlpack::{tensor, tensor_from_dlpack, DlpackTensor};
 pub use error::{Error, Result};
 pub use objects::{Device, Element, Event, Layout, Memory, Stream, TensorMap};
 pub use plans::{op, Operation, Plan};
+pub use precompiled::{precompiled, Precompiled};
 
 use std::ffi::CStr;
 use std::mem::{size_of, MaybeUninit};

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+/*
+#include <stdlib.h>
+#include <tilewright/tilewright.h>
+
+// Where DLPack has the deleters of its two forms.
+typedef struct unversioned {
+	unsigned char tensor[48];
+	void *context;
+	void (*deleter)(struct unversioned *);
+} unversioned;
+typedef struct versioned {
+	uint32_t version[2];
+	void *context;
+	void (*deleter)(struct versioned *);
+} versioned;
+
+static void delete_managed(void *managed, tw_dlpack_form form) {
+	unversioned *plain = managed;
+	versioned *newer = managed;
+	if (form == TW_DLPACK_VERSIONED && newer->deleter) newer->deleter(newer);
+	if (form == TW_DLPACK_TENSOR && plain->deleter) plain->deleter(plain);
+}
+
+static tw_status to_dlpack(const tw_tensor *tensor, tw_dlpack_form form, void *user, void **managed) {
+	void tilewrightRelease(void *); // release.go
+	return tw_tensor_to_dlpack(tensor, form, tilewrightRelease, user, managed);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/cgo"
+	"unsafe"
+)
+
+// DLPackForm is one of DLPack's two.
+type DLPackForm int32
+
+// The forms.
+const (
+	DLPackTensor    DLPackForm = C.TW_DLPACK_TENSOR    // DLTensor, DLManagedTensor
+	DLPackVersioned DLPackForm = C.TW_DLPACK_VERSIONED // DLManagedTensorVersioned 1.x
+)
+
+// Tensor is a tensor in memory of either kind of device; it owns nothing.
+type Tensor struct {
+	DType         DType
+	OnGPU         bool
+	Ordinal       int // the GPU's number
+	ReadOnly      bool
+	Address       uint64
+	Shape, Stride []int64 // elements, outermost first; no strides: row-major
+}
+
+// FromDLPack reads a DLPack tensor of C's memory. Whoever has the managed one still calls its
+// deleter, when the work on its memory is done.
+func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
+	var from C.tw_tensor
+	from.struct_size = C.uint32_t(unsafe.Sizeof(from))
+	err := check(func() C.tw_status {
+		return C.tw_tensor_from_dlpack(dlpack, C.tw_dlpack_form(form), &from)
+	})
+	if err != nil {
+		return Tensor{}, err
+	}
+	out := Tensor{DType: DType(from.dtype), OnGPU: from.device_kind == C.TW_DEVICE_CUDA,
+		Ordinal: int(from.ordinal), ReadOnly: from.flags&C.TW_TENSOR_READ_ONLY != 0,
+		Address: uint64(from.address)}
+	for i := 0; i < int(from.rank); i++ {
+		out.Shape = append(out.Shape, int64(from.shape[i]))
+		out.Stride = append(out.Stride, int64(from.stride[i]))
+	}
+	return out, nil
+}
+
+func (t Tensor) c() (C.tw_tensor, error) {
+	var out C.tw_tensor
+	if len(t.Shape) > len(out.shape) || t.Stride != nil && len(t.Stride) != len(t.Shape) {
+		return out, fmt.Errorf("a tensor has at most %d extents, and as many strides or none",
+			len(out.shape))
+	}
+	if err := check(func() C.tw_status { return C.tw_tensor_init(&out) }); err != nil {
+		return out, err
+	}
+	out.dtype, out.rank = C.tw_dtype(t.DType), C.int32_t(len(t.Shape))
+	out.ordinal, out.address = C.int32_t(t.Ordinal), C.uint64_t(t.Address)
+	if t.OnGPU {
+		out.device_kind = C.TW_DEVICE_CUDA
+	}
+	if t.ReadOnly {
+		out.flags = C.TW_TENSOR_READ_ONLY
+	}
+	packed := int64(1)
+	for i := len(t.Shape) - 1; i >= 0; i-- {
+		out.shape[i], out.stride[i] = C.int64_t(t.Shape[i]), C.int64_t(packed)
+		if t.Stride != nil {
+			out.stride[i] = C.int64_t(t.Stride[i])
+		}
+		packed *= t.Shape[i]
+	}
+	return out, nil
+}
+
+// Managed is a managed DLPack tensor that no consumer has taken yet.
+type Managed struct {
+	pointer unsafe.Pointer
+	form    DLPackForm
+}
+
+// ToDLPack makes a managed tensor for another library. Until release is called, by the consumer's
+// call of the deleter on whichever thread that is, the memory must live; what release refers to
+// does. It may be nil.
+func ToDLPack(tensor Tensor, form DLPackForm, release func()) (*Managed, error) {
+	from, err := tensor.c()
+	if err != nil {
+		return nil, err
+	}
+	if release == nil {
+		release = func() {}
+	}
+	// C may hold no Go pointer: it holds a cell of its own with the number of one.
+	cell := (*cgo.Handle)(C.malloc(C.size_t(unsafe.Sizeof(cgo.Handle(0)))))
+	*cell = cgo.NewHandle(release)
+	var pointer unsafe.Pointer
+	err = check(func() C.tw_status {
+		return C.to_dlpack(&from, C.tw_dlpack_form(form), unsafe.Pointer(cell), &pointer)
+	})
+	if err != nil {
+		cell.Delete()
+		C.free(unsafe.Pointer(cell))
+		return nil, err
+	}
+	m := &Managed{pointer, form}
+	runtime.SetFinalizer(m, (*Managed).Close)
+	return m, nil
+}
+
+// Pointer is the DLManagedTensor or DLManagedTensorVersioned, still owned here.
+func (m *Managed) Pointer() unsafe.Pointer { return m.pointer }
+
+// Release gives it away: the consumer calls its deleter.
+func (m *Managed) Release() unsafe.Pointer {
+	pointer := m.pointer
+	m.pointer = nil
+	runtime.SetFinalizer(m, nil)
+	return pointer
+}
+
+// Close calls the deleter, where nobody has taken the tensor.
+func (m *Managed) Close() {
+	if pointer := m.Release(); pointer != nil {
+		C.delete_managed(pointer, C.tw_dlpack_form(m.form))
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+/*
+#include <stdlib.h>
+#include <tilewright/tilewright.h>
+*/
+import "C"
+
+import "unsafe"
+
+// Op is a tw_op: whose plans a kernel serves.
+type Op int32
+
+// Operations.
+const (
+	OpCopy     Op = C.TW_OP_COPY
+	OpPrefetch Op = C.TW_OP_PREFETCH
+	OpGather   Op = C.TW_OP_GATHER
+	OpScatter  Op = C.TW_OP_SCATTER
+	OpGemm     Op = C.TW_OP_GEMM
+)
+
+// Kernel is a precompiled kernel for one target.
+type Kernel struct {
+	Op           Op
+	Name, Target string // target: "sm_90a" is machine code, "compute_90" PTX
+	Feature      uint32 // the TW_FEATURE_ bit that a device must have
+	Threads      int
+	Tile         [3]int // rows, columns, k of a tile, elements; 0 where it has none
+	Stages       int    // 0: chosen by the plan
+	Cluster      [2]int // 0: chosen by the plan
+	PackedBytes  uint64 // that its image, shared with other kernels, takes of the library
+	ImageBytes   uint64
+}
+
+// KernelInfo is what ptxas gave a kernel.
+type KernelInfo struct {
+	Registers, StaticSmemBytes, LocalBytes, MaxThreads, ParamCount, ParamBytes int
+}
+
+// Kernels lists every precompiled kernel times target; it needs no GPU.
+func Kernels() ([]Kernel, error) {
+	var count C.int32_t
+	if err := check(func() C.tw_status { return C.tw_kernels_list(0, nil, &count) }); err != nil {
+		return nil, err
+	}
+	out := make([]Kernel, count)
+	for i := range out {
+		var e C.tw_kernel_entry
+		e.struct_size = C.uint32_t(unsafe.Sizeof(e))
+		err := check(func() C.tw_status { return C.tw_kernels_list(C.int32_t(i), &e, nil) })
+		if err != nil {
+			return nil, err
+		}
+		out[i] = Kernel{Op: Op(e.op), Name: C.GoString(e.name), Target: C.GoString(e.target),
+			Feature: uint32(e.feature), Threads: int(e.threads), Stages: int(e.stages),
+			Tile:        [3]int{int(e.tile[0]), int(e.tile[1]), int(e.tile[2])},
+			Cluster:     [2]int{int(e.cluster[0]), int(e.cluster[1])},
+			PackedBytes: uint64(e.packed_bytes), ImageBytes: uint64(e.image_bytes)}
+	}
+	return out, nil
+}
+
+// named lends the kernel's two names to a call.
+func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
+	name, target := C.CString(k.Name), C.CString(k.Target)
+	defer C.free(unsafe.Pointer(name))
+	defer C.free(unsafe.Pointer(target))
+	return check(func() C.tw_status { return call(name, target) })
+}
+
+// Info says what machine code takes; PTX has none of it before a driver compiles it, an error.
+func (k Kernel) Info() (KernelInfo, error) {
+	var info C.tw_kernel_info
+	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	err := k.named(func(name, target *C.char) C.tw_status {
+		return C.tw_kernels_info(name, target, &info)
+	})
+	return KernelInfo{int(info.registers), int(info.static_smem_bytes), int(info.local_bytes),
+		int(info.max_threads), int(info.param_count), int(info.param_bytes)}, err
+}
+
+// Image is the cubin or PTX text that holds the kernel, for a disassembler.
+func (k Kernel) Image() ([]byte, error) {
+	var size C.size_t
+	err := k.named(func(name, target *C.char) C.tw_status {
+		return C.tw_kernel_image(name, target, nil, 0, &size)
+	})
+	if err != nil || size == 0 {
+		return nil, err
+	}
+	image := make([]byte, size)
+	err = k.named(func(name, target *C.char) C.tw_status {
+		return C.tw_kernel_image(name, target, unsafe.Pointer(&image[0]), size, &size)
+	})
+	return image, err
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestDLPackOutAndBack(t *testing.T) {
+	device := host(t)
+	defer device.Close()
+	memory, err := device.Alloc(24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []DLPackForm{DLPackTensor, DLPackVersioned} {
+		released := 0
+		managed, err := ToDLPack(Tensor{DType: F32, Address: memory.Address, Shape: []int64{2, 3}}, form,
+			func() { released++; runtime.KeepAlive(memory) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := FromDLPack(managed.Pointer(), form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back.DType != F32 || back.OnGPU || back.Address != memory.Address || len(back.Shape) != 2 ||
+			back.Shape[1] != 3 || back.Stride[0] != 3 || back.Stride[1] != 1 {
+			t.Fatalf("%+v", back)
+		}
+		if released != 0 {
+			t.Fatal("released before anybody was done with it")
+		}
+		managed.Close()
+		managed.Close()
+		if released != 1 {
+			t.Fatalf("released %d times", released)
+		}
+	}
+}
+
+func TestDLPackGivenAway(t *testing.T) {
+	done := make(chan bool, 1)
+	managed, err := ToDLPack(Tensor{DType: I32, Address: 4096, Shape: []int64{4}, Stride: []int64{2}},
+		DLPackVersioned, func() { done <- true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumer := &Managed{managed.Release(), DLPackVersioned}
+	managed.Close() // given away: nothing to do
+	if len(done) != 0 {
+		t.Fatal("the giver freed it")
+	}
+	if back, err := FromDLPack(consumer.Pointer(), DLPackVersioned); err != nil || back.Stride[0] != 2 {
+		t.Fatal(back, err)
+	}
+	go consumer.Close()
+	<-done
+}
+
+func TestDLPackRefusals(t *testing.T) {
+	var failure *Error
+	_, err := ToDLPack(Tensor{DType: 9999, Shape: []int64{1}}, DLPackTensor, nil)
+	if !errors.As(err, &failure) || failure.Argument != "dtype" || failure.Got != 9999 {
+		t.Fatal(err)
+	}
+	if _, err = ToDLPack(Tensor{DType: F32, Shape: make([]int64, 9)}, DLPackTensor, nil); err == nil {
+		t.Fatal("nine dimensions")
+	}
+	if _, err = FromDLPack(nil, DLPackTensor); !errors.As(err, &failure) || failure.Argument != "dlpack" {
+		t.Fatal(err)
+	}
+}
+
+// A library without kernels has an empty list.
+func TestKernels(t *testing.T) {
+	kernels, err := Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, kernel := range kernels {
+		if seen[kernel.Target] {
+			continue
+		}
+		seen[kernel.Target] = true
+		image, err := kernel.Image()
+		if err != nil || uint64(len(image)) != kernel.ImageBytes {
+			t.Fatal(kernel, len(image), err)
+		}
+		info, err := kernel.Info()
+		if strings.HasPrefix(kernel.Target, "compute_") {
+			if err == nil || !bytes.Contains(image, []byte(".entry "+kernel.Name)) {
+				t.Fatal(kernel, info)
+			}
+		} else if err != nil || info.Registers <= 0 || !bytes.HasPrefix(image, []byte("\x7fELF")) {
+			t.Fatal(kernel, info, err)
+		}
+	}
+	var failure *Error
+	if _, err := (Kernel{Name: "none", Target: "sm_90a"}).Image(); !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+use crate::error::check;
+use crate::{initialised, sized, sys, Device, Result};
+use std::os::raw::c_void;
+
+/// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
+///
+/// # Panics
+/// For more than 8 extents, or another number of strides than of extents.
+pub fn tensor(
+    device: &Device,
+    address: u64,
+    dtype: sys::tw_dtype,
+    shape: &[i64],
+    stride: Option<&[i64]>,
+) -> Result<sys::tw_tensor> {
+    let mut out = initialised(sys::tw_tensor_init);
+    let info = device.info()?;
+    out.dtype = dtype;
+    out.device_kind = info.kind;
+    out.ordinal = info.ordinal;
+    out.rank = shape.len() as i32;
+    out.address = address;
+    out.shape[..shape.len()].copy_from_slice(shape);
+    let mut packed = 1i64;
+    for i in (0..shape.len()).rev() {
+        out.stride[i] = packed;
+        packed = packed.wrapping_mul(shape[i]);
+    }
+    if let Some(stride) = stride {
+        out.stride[..shape.len()].copy_from_slice(stride);
+    }
+    Ok(out)
+}
+
+/// Reads a DLPack tensor. Nothing of it is owned: whoever has the managed one still calls its
+/// deleter, when the work on its memory is done.
+///
+/// # Safety
+/// `dlpack` must be NULL or point to a tensor of this form.
+pub unsafe fn tensor_from_dlpack(
+    dlpack: *const c_void,
+    form: sys::tw_dlpack_form,
+) -> Result<sys::tw_tensor> {
+    let mut out: sys::tw_tensor = sized();
+    check(sys::tw_tensor_from_dlpack(dlpack, form, &mut out))?;
+    Ok(out)
+}
+
+/// Where DLPack has the deleters of its two forms.
+#[repr(C)]
+struct Unversioned {
+    tensor: [u64; 6],
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Unversioned)>,
+}
+#[repr(C)]
+struct Versioned {
+    version: [u32; 2],
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+}
+
+/// A managed DLPack tensor that nobody has consumed yet: dropped, it calls its own deleter.
+pub struct DlpackTensor {
+    managed: *mut c_void,
+    form: sys::tw_dlpack_form,
+}
+// The deleter may be called on any thread, and what it frees is Send.
+unsafe impl Send for DlpackTensor {}
+
+unsafe extern "C" fn release<Owner>(user: *mut c_void) {
+    drop(Box::from_raw(user.cast::<Owner>()));
+}
+
+impl DlpackTensor {
+    /// Makes one for another library. `owner` keeps the memory alive; it is dropped when the consumer
+    /// calls the deleter, on whichever thread that is, and its `drop` must not panic.
+    pub fn new<Owner: Send + 'static>(
+        tensor: &sys::tw_tensor,
+        form: sys::tw_dlpack_form,
+        owner: Owner,
+    ) -> Result<DlpackTensor> {
+        let user = Box::into_raw(Box::new(owner));
+        let mut managed = std::ptr::null_mut();
+        let status = unsafe {
+            sys::tw_tensor_to_dlpack(tensor, form, Some(release::<Owner>), user.cast(), &mut managed)
+        };
+        if let Err(error) = check(status) {
+            drop(unsafe { Box::from_raw(user) });
+            return Err(error);
+        }
+        Ok(DlpackTensor { managed, form })
+    }
+
+    /// The DLManagedTensor or DLManagedTensorVersioned, still owned here.
+    pub fn as_ptr(&self) -> *mut c_void {
+        self.managed
+    }
+
+    /// The same, to be freed by the consumer's call of its deleter.
+    pub fn into_raw(self) -> *mut c_void {
+        let managed = self.managed;
+        std::mem::forget(self);
+        managed
+    }
+
+    /// Takes over what somebody else's `into_raw` gave.
+    ///
+    /// # Safety
+    /// `managed` must be a managed tensor of this form that nobody else will free.
+    pub unsafe fn from_raw(managed: *mut c_void, form: sys::tw_dlpack_form) -> DlpackTensor {
+        DlpackTensor { managed, form }
+    }
+}
+
+impl Drop for DlpackTensor {
+    fn drop(&mut self) {
+        unsafe {
+            if self.form == sys::TW_DLPACK_VERSIONED {
+                let managed = self.managed.cast::<Versioned>();
+                if let Some(deleter) = (*managed).deleter {
+                    deleter(managed);
+                }
+            } else {
+                let managed = self.managed.cast::<Unversioned>();
+                if let Some(deleter) = (*managed).deleter {
+                    deleter(managed);
+                }
+            }
+        }
+    }
+}

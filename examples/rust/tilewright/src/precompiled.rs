@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+use crate::error::check;
+use crate::{sized, sys, Result};
+use std::ffi::CStr;
+
+/// A precompiled kernel for one target. All of it can be asked without a GPU.
+#[derive(Clone, Copy)]
+pub struct Precompiled {
+    entry: sys::tw_kernel_entry,
+}
+// Its pointers are to texts that live for ever.
+unsafe impl Send for Precompiled {}
+unsafe impl Sync for Precompiled {}
+
+/// Every precompiled kernel times target.
+pub fn precompiled() -> Result<Vec<Precompiled>> {
+    let mut count = 0;
+    check(unsafe { sys::tw_kernels_list(0, std::ptr::null_mut(), &mut count) })?;
+    (0..count)
+        .map(|index| {
+            let mut entry: sys::tw_kernel_entry = unsafe { sized() };
+            check(unsafe { sys::tw_kernels_list(index, &mut entry, std::ptr::null_mut()) })?;
+            Ok(Precompiled { entry })
+        })
+        .collect()
+}
+
+impl Precompiled {
+    /// Family, tile, stages, sizes.
+    pub fn entry(&self) -> &sys::tw_kernel_entry {
+        &self.entry
+    }
+
+    /// Its symbol.
+    pub fn name(&self) -> &'static str {
+        unsafe { CStr::from_ptr(self.entry.name) }.to_str().unwrap_or("")
+    }
+
+    /// "sm_90a" for machine code, "compute_90" for PTX.
+    pub fn target(&self) -> &'static str {
+        unsafe { CStr::from_ptr(self.entry.target) }.to_str().unwrap_or("")
+    }
+
+    /// What ptxas gave it; PTX has none of that before a driver compiles it, an error.
+    pub fn info(&self) -> Result<sys::tw_kernel_info> {
+        let mut info: sys::tw_kernel_info = unsafe { sized() };
+        check(unsafe { sys::tw_kernels_info(self.entry.name, self.entry.target, &mut info) })?;
+        Ok(info)
+    }
+
+    /// The cubin or PTX text that holds it, for a disassembler.
+    pub fn image(&self) -> Result<Vec<u8>> {
+        let (name, target, mut size) = (self.entry.name, self.entry.target, 0);
+        check(unsafe { sys::tw_kernel_image(name, target, std::ptr::null_mut(), 0, &mut size) })?;
+        let mut image = vec![0u8; size];
+        check(unsafe {
+            sys::tw_kernel_image(name, target, image.as_mut_ptr().cast(), image.len(), &mut size)
+        })?;
+        Ok(image)
+    }
+}

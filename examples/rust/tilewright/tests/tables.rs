@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! DLPack and the table of precompiled kernels by the safe crate.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use tilewright::{precompiled, sys, tensor, tensor_from_dlpack, Device, DlpackTensor, Memory};
+
+#[test]
+fn a_tensor_goes_out_and_comes_back() {
+    let device = Device::host().unwrap();
+    for form in [sys::TW_DLPACK_TENSOR, sys::TW_DLPACK_VERSIONED] {
+        let memory = Memory::new(&device, 24).unwrap();
+        let address = memory.address();
+        let out = tensor(&device, address, sys::TW_DTYPE_F32, &[2, 3], None).unwrap();
+        let managed = DlpackTensor::new(&out, form, memory).unwrap();
+        let back = unsafe { tensor_from_dlpack(managed.as_ptr(), form) }.unwrap();
+        assert_eq!((back.address, back.dtype, back.rank), (address, sys::TW_DTYPE_F32, 2));
+        assert_eq!((back.shape[1], back.stride[0], back.stride[1]), (3, 3, 1));
+    }
+}
+
+#[test]
+fn the_owner_lives_until_the_deleter_is_called() {
+    let device = Device::host().unwrap();
+    let owner = Arc::new(vec![7.0f32; 6]);
+    let address = owner.as_ptr() as u64;
+    let strides: &[i64] = &[1, 2];
+    let out = tensor(&device, address, sys::TW_DTYPE_F32, &[2, 3], Some(strides)).unwrap();
+    let form = sys::TW_DLPACK_VERSIONED;
+    drop(DlpackTensor::new(&out, form, owner.clone()).unwrap());
+    assert_eq!(Arc::strong_count(&owner), 1);
+    let raw = DlpackTensor::new(&out, form, owner.clone()).unwrap().into_raw();
+    assert_eq!(Arc::strong_count(&owner), 2);
+    let consumer = unsafe { DlpackTensor::from_raw(raw, form) };
+    let back = unsafe { tensor_from_dlpack(consumer.as_ptr(), form) }.unwrap();
+    assert_eq!(back.stride[1], 2);
+    std::thread::spawn(move || drop(consumer)).join().unwrap();
+    assert_eq!(Arc::strong_count(&owner), 1);
+}
+
+#[test]
+fn what_cannot_be_made_takes_its_owner_along() {
+    let device = Device::host().unwrap();
+    let owner = Arc::new(0);
+    let out = tensor(&device, 4096, 9999, &[1], None).unwrap();
+    let error = DlpackTensor::new(&out, sys::TW_DLPACK_TENSOR, owner.clone()).err().unwrap();
+    assert_eq!((error.argument.as_deref(), error.got), (Some("dtype"), 9999));
+    assert_eq!(Arc::strong_count(&owner), 1);
+    let none = unsafe { tensor_from_dlpack(std::ptr::null(), sys::TW_DLPACK_TENSOR) };
+    assert_eq!(none.err().unwrap().argument.as_deref(), Some("dlpack"));
+}
+
+/// A library without kernels has an empty list.
+#[test]
+fn every_target_has_its_images() {
+    let mut seen = HashSet::new();
+    for kernel in precompiled().unwrap() {
+        if !seen.insert(kernel.target()) {
+            continue;
+        }
+        let image = kernel.image().unwrap();
+        assert_eq!(image.len() as u64, kernel.entry().image_bytes);
+        if kernel.target().starts_with("compute_") {
+            let text = String::from_utf8_lossy(&image);
+            assert!(text.contains(&format!(".entry {}", kernel.name())));
+            assert_eq!(kernel.info().err().unwrap().status, sys::TW_ERROR_UNSUPPORTED);
+        } else {
+            assert!(image.starts_with(b"\x7fELF"));
+            assert!(kernel.info().unwrap().registers > 0);
+        }
+    }
+}
