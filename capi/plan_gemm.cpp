@@ -7,6 +7,12 @@
 using namespace tw;
 using namespace tw::capi;
 
+static_assert(TW_GEMM_BATCH_POINTERS == kGemmPointers &&
+              TW_GEMM_BATCH_INVARIANT == kGemmInvariant &&
+              TW_GEMM_PROGRAMMATIC == kGemmProgrammatic && TW_GEMM_A_CONSTANT == kGemmConstantA &&
+              TW_GEMM_B_CONSTANT == kGemmConstantB && TW_GEMM_DEVICE_M == kGemmDeviceM &&
+              TW_GEMM_DEVICE_SCALARS == kGemmDeviceScalars);
+
 namespace {
 
 tw_gemm_desc default_desc() {
@@ -14,6 +20,9 @@ tw_gemm_desc default_desc() {
   desc.ab_dtype = TW_DTYPE_BF16;
   desc.d_dtype = TW_DTYPE_BF16;
   desc.accumulator_dtype = TW_DTYPE_F32;
+  desc.batch_count = 1;
+  desc.a_batch_stride = desc.b_batch_stride = kGemmPackedBatch;
+  desc.c_batch_stride = desc.d_batch_stride = kGemmPackedBatch;
   return desc;
 }
 
@@ -47,6 +56,12 @@ GemmDesc convert(const tw_gemm_desc& from) {
   to.d_padding_free = from.d_padding_free != 0;
   to.min_m = from.min_m;
   to.realign = from.realign != 0;
+  to.batch = from.batch_count;
+  to.a_batch = from.a_batch_stride;
+  to.b_batch = from.b_batch_stride;
+  to.c_batch = from.c_batch_stride;
+  to.d_batch = from.d_batch_stride;
+  to.flags = from.gemm_flags;
   return to;
 }
 
@@ -87,6 +102,7 @@ Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
   TW_TRY(read_struct(desc, "desc", &ours));
   TW_TRY(check_reserved("desc", ours.reserved));
   TW_TRY(check_reserved("desc", ours.reserved2));
+  TW_TRY(check_reserved("desc", ours.reserved3));
   TW_TRY(check_flag("d_padding_free", ours.d_padding_free));
   TW_TRY(check_flag("realign", ours.realign));
   *out = convert(ours);
@@ -105,7 +121,11 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .d = ours.d,
           .m = ours.m,
           .workspace = ours.workspace,
-          .workspace_bytes = ours.workspace_bytes};
+          .workspace_bytes = ours.workspace_bytes,
+          .device_m = ours.device_m,
+          .device_alpha = ours.device_alpha,
+          .device_beta = ours.device_beta,
+          .skipped = ours.skipped};
   return {};
 }
 

@@ -44,7 +44,8 @@ OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 MAX_RANK=8
 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2
 REDUCE_MAX=3 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8
-ROW_MAJOR=0 COLUMN_MAJOR=1
+ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4
+GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
@@ -92,13 +93,15 @@ tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:cou
 tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order tw_order:b_order
   tw_order:d_order i64:m i64:n i64:k i64:lda i64:ldb i64:ldc i64:ldd u32:a_alignment
   u32:b_alignment u32:c_alignment u32:d_alignment u32:max_sms u32:reserved
-  tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m u32:realign u32:reserved2
+  tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m u32:realign u32:reserved2 i64:batch_count
+  i64:a_batch_stride i64:b_batch_stride i64:c_batch_stride i64:d_batch_stride u32:gemm_flags
+  u32:reserved3
 tw_gemm_candidate u32:struct_size u32:split char*:kernel i64:m_first i64:m_last f64:microseconds
   f64:waves char:text:104
 tw_gemm_tune_desc u32:struct_size i32:candidates i32:rounds u32:reserved u64:scratch_d u64:flush
   u64:flush_bytes
 tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
-  u64:workspace u64:workspace_bytes
+  u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha u64:device_beta u64:skipped
 tw_kernel_entry u32:struct_size tw_op:op char*:name char*:target u32:feature u32:threads u32:tile:3
   u32:stages u32:cluster:2 tw_dtype:dtypes:2 u64:packed_bytes u64:image_bytes
 """

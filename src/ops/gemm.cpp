@@ -5,15 +5,6 @@
 #include <cinttypes>
 
 namespace tw {
-namespace {
-
-// Bytes from the first to one past the last element.
-uint64_t matrix_bytes(int64_t lines, int64_t contiguous, int64_t leading, int32_t bytes) {
-  if (lines == 0 || contiguous == 0) return 0;
-  return static_cast<uint64_t>(((lines - 1) * leading + contiguous) * bytes);
-}
-
-}  // namespace
 
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem) {
   const int64_t rows = std::max<int64_t>(problem.rows(), 1);
@@ -72,8 +63,14 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   TW_TRY(begin(device, desc, &plan));
   const GemmProblem& served = plan->served_;
   TW_TRY(check_gemm_choice(*device, served, choice));
+  const GemmRanking ranking(*device, served);
+  if (desc.has(kGemmInvariant) && !ranking.has(choice))
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "candidate", .rule = "candidate_invariant"},
+                "candidate %s adds in another order than the kernels that TW_GEMM_BATCH_INVARIANT "
+                "has for this n and k: take one of tw_gemm_candidates()",
+                gemm_choice_text(choice).c_str());
   plan->forced_ = true;
-  plan->keep_best(GemmRanking(*device, served).at(served.rows()));
+  plan->keep_best(ranking.at(served.rows()));
   const int64_t rows = std::max<int64_t>(served.rows(), 1);
   GemmProblem seen = served;
   seen.set_rows(gemm_rung(rows));
@@ -126,48 +123,6 @@ size_t GemmPlan::range_of(int64_t m) const {
       std::min<int64_t>(at - ranges_.begin(), static_cast<int64_t>(ranges_.size()) - 1));
 }
 
-Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
-  const GemmDesc& d = problem_.desc;
-  const int64_t rows = problem_.swapped ? d.m : m;
-  const int64_t columns = problem_.swapped ? m : d.n;
-  const bool reads = d.k > 0 && run.alpha != 0.0f;
-  // The caller's names: a swapped problem's A is the caller's B.
-  const uint64_t own_a = problem_.swapped ? run.b : run.a;
-  const uint64_t own_b = problem_.swapped ? run.a : run.b;
-  const char* a_name = problem_.swapped ? "b" : "a";
-  const char* b_name = problem_.swapped ? "a" : "b";
-  const auto in = static_cast<uint32_t>(problem_.in_bytes);
-  const auto out = static_cast<uint32_t>(problem_.out_bytes);
-  TW_TRY(check_address("d", run.d, std::max(d.d_alignment, out)));
-  // Where the padding may be written, it is D's.
-  const uint64_t d_bytes =
-      matrix_bytes(rows, d.d_padding_free ? d.ldd : columns, d.ldd, problem_.out_bytes);
-  if (reads) {
-    TW_TRY(check_address(a_name, own_a, std::max(d.a_alignment, in)));
-    TW_TRY(check_address(b_name, own_b, std::max(d.b_alignment, in)));
-    const bool a_rows = d.a_order == Order::row;
-    const bool b_rows = d.b_order == Order::row;
-    const uint64_t a_bytes =
-        matrix_bytes(a_rows ? rows : d.k, a_rows ? d.k : rows, d.lda, problem_.in_bytes);
-    const uint64_t b_bytes =
-        matrix_bytes(b_rows ? d.k : columns, b_rows ? columns : d.k, d.ldb, problem_.in_bytes);
-    TW_TRY(check_disjoint("d", run.d, d_bytes, a_name, own_a, a_bytes));
-    TW_TRY(check_disjoint("d", run.d, d_bytes, b_name, own_b, b_bytes));
-    if (realign_) {
-      const uint64_t bytes = realign_->workspace_bytes();
-      TW_TRY(realign_->check(run));
-      TW_TRY(check_disjoint("workspace", run.workspace, bytes, "d", run.d, d_bytes));
-      TW_TRY(check_disjoint("workspace", run.workspace, bytes, a_name, own_a, a_bytes));
-      TW_TRY(check_disjoint("workspace", run.workspace, bytes, b_name, own_b, b_bytes));
-    }
-  }
-  if (run.beta == 0.0f) return {};
-  TW_TRY(check_address("c", run.c, std::max(d.c_alignment, out)));
-  if (run.c == run.d && d.ldc == d.ldd) return {};
-  return check_disjoint("d", run.d, d_bytes, "c", run.c,
-                        matrix_bytes(rows, columns, d.ldc, problem_.out_bytes));
-}
-
 Status GemmPlan::no_kernel_for(const GemmRun& run) const {
   const bool a = run.a % kMapAlignment != 0;
   return fail(Code::ERROR_MISALIGNED,
@@ -194,11 +149,12 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
                 "m is %" PRId64 ": the plan was made for %" PRId64 " to %" PRId64
                 " (-1 means all, 0 does nothing)",
                 m, min_m, planned_m);
-  if (m == 0 || (problem_.swapped ? problem_.desc.m : problem_.desc.n) == 0) return {};
+  const GemmDesc& d = problem_.desc;
+  if (m == 0 || d.batch == 0 || (problem_.swapped ? d.m : d.n) == 0) return {};
   TW_TRY(check_run(run, m));
   const GemmKernel* kernel = lookup_[range_of(m)];
   // Addresses that are not read may be anything.
-  const bool reads = run.alpha != 0.0f && problem_.desc.k > 0;
+  const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_) {
     GemmRun moved = run;
     TW_TRY(realign_->apply(stream, &moved));
@@ -233,7 +189,7 @@ PlanInfo GemmPlan::info() const {
   info.boxes_stored = kernel.boxes_stored(problem_.rows());
   info.bytes_read = static_cast<uint64_t>((d.m * d.k + d.k * d.n) * problem_.in_bytes);
   info.bytes_written = static_cast<uint64_t>(d.m * d.n * problem_.out_bytes);
-  info.workspace_bytes = realign_ ? realign_->workspace_bytes() : 0;
+  info.workspace_bytes = workspace_bytes();
   info.flops =
       2 * static_cast<uint64_t>(d.m) * static_cast<uint64_t>(d.n) * static_cast<uint64_t>(d.k);
   return info;

@@ -69,6 +69,9 @@ class GemmPlan final : public Plan {
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   size_t range_of(int64_t m) const;
   Status check_run(const GemmRun& run, int64_t m) const;
+  Status check_arrays(const GemmRun& run) const;
+  Status check_workspace(const GemmRun& run) const;
+  uint64_t workspace_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
   std::string explain_choice() const;
 

@@ -78,6 +78,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "%s-major",
                   who, seen.swapped ? "with the operands swapped" : "with this description",
                   order(d.a_order), order(d.b_order));
+    case GemmMisfit::options:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_options", d.flags, 0),
+                  "candidate %s takes neither batches nor what the device reads when it runs, and "
+                  "batch_count is %" PRId64 ", gemm_flags 0x%x",
+                  who, d.batch, d.flags);
     case GemmMisfit::pitches:
       return fail(
           Code::ERROR_UNSUPPORTED,

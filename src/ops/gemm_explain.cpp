@@ -78,6 +78,8 @@ std::string GemmPlan::explain() const {
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
   out += explain_choice();
+  if (d.has(kGemmInvariant))
+    out += "a row's bits do not depend on m: every kernel for this n and k takes the same steps\n";
   if (realign_)
     add(&out,
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64

@@ -116,6 +116,7 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   TW_TRY(check_alignment("c_alignment", d.c_alignment, result));
   TW_TRY(check_alignment("d_alignment", d.d_alignment, result));
   out->swapped = false;
+  TW_TRY(gemm_batch(out));
   if (d.d_order == Order::column) *out = turned(*out);
   return {};
 }
@@ -131,6 +132,10 @@ GemmProblem turned(const GemmProblem& problem) {
   d.d_order = flipped(d.d_order);
   std::swap(d.lda, d.ldb);
   std::swap(d.a_alignment, d.b_alignment);
+  std::swap(d.a_batch, d.b_batch);
+  const uint32_t constant = d.flags & (kGemmConstantA | kGemmConstantB);
+  if (constant == kGemmConstantA || constant == kGemmConstantB)
+    d.flags ^= kGemmConstantA | kGemmConstantB;
   out.swapped = !problem.swapped;
   return out;
 }

@@ -11,6 +11,21 @@ namespace tw {
 
 enum class Order : int32_t { row = 0, column = 1 };
 
+/// Bits of GemmDesc::flags, as the C API's TW_GEMM_.
+inline constexpr uint32_t kGemmPointers = 1;
+inline constexpr uint32_t kGemmInvariant = 2;
+inline constexpr uint32_t kGemmProgrammatic = 4;
+inline constexpr uint32_t kGemmConstantA = 8;
+inline constexpr uint32_t kGemmConstantB = 16;
+inline constexpr uint32_t kGemmDeviceM = 32;
+inline constexpr uint32_t kGemmDeviceScalars = 64;
+inline constexpr uint32_t kGemmFlagsEnd = 128;
+
+/// A batch stride that follows from the leading dimension.
+inline constexpr int64_t kGemmPackedBatch = -1;
+/// Of matrices in a batch.
+inline constexpr int64_t kGemmMaxBatch = int64_t{1} << 20;
+
 /// As tw_gemm_desc: extents and leading dimensions in elements, 0 for packed.
 struct GemmDesc {
   DType ab_dtype = DType::BF16;
@@ -26,6 +41,13 @@ struct GemmDesc {
   bool d_padding_free = false;
   int64_t min_m = 0;
   bool realign = false;
+  int64_t batch = 1;
+  // Elements between matrices; 0: all products share one.
+  int64_t a_batch = kGemmPackedBatch, b_batch = kGemmPackedBatch;
+  int64_t c_batch = kGemmPackedBatch, d_batch = kGemmPackedBatch;
+  uint32_t flags = 0;
+
+  bool has(uint32_t flag) const { return (flags & flag) != 0; }
 };
 
 /// As tw_gemm_args.
@@ -35,6 +57,11 @@ struct GemmRun {
   uint64_t a = 0, b = 0, c = 0, d = 0;
   int64_t m = -1;
   uint64_t workspace = 0, workspace_bytes = 0;
+  uint64_t device_m = 0, device_alpha = 0, device_beta = 0;
+  uint64_t skipped = 0;
+
+  bool reads_ab() const { return alpha != 0.0f || device_alpha != 0; }
+  bool reads_c() const { return beta != 0.0f || device_beta != 0; }
 };
 
 /// Tiles are counted in 32 bits, and the last one may reach past the extent.
@@ -42,6 +69,12 @@ inline constexpr int64_t kGemmMaxExtent = (int64_t{1} << 31) - 1024;
 
 /// What a tensor map needs of an address and a pitch without interleave.
 inline constexpr int64_t kMapAlignment = 16;
+
+/// Of a run's workspace and what lies in it.
+inline constexpr uint32_t kGemmWorkspaceAlignment = 256;
+
+/// And of a pitch alone, exclusive.
+inline constexpr int64_t kMapMaxStride = int64_t{1} << 40;
 
 inline bool addresses_suit_maps(const GemmRun& run) {
   return run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
@@ -68,13 +101,31 @@ struct GemmProblem {
   int64_t d_contiguous() const { return desc.d_order == Order::row ? desc.n : desc.m; }
   int64_t d_lines() const { return desc.d_order == Order::row ? desc.m : desc.n; }
 
+  /// Whether maps can have an operand's matrices: of the addresses, see addresses_suit_maps().
   bool pitches_suit_maps() const {
-    return desc.lda * in_bytes % kMapAlignment == 0 && desc.ldb * in_bytes % kMapAlignment == 0;
+    return desc.lda * in_bytes % kMapAlignment == 0 && desc.ldb * in_bytes % kMapAlignment == 0 &&
+           batch_suits_maps(desc.a_batch, in_bytes) && batch_suits_maps(desc.b_batch, in_bytes);
+  }
+  bool batch_suits_maps(int64_t stride, int32_t bytes) const {
+    if (desc.has(kGemmPointers) || desc.batch <= 1) return true;
+    return stride * bytes % kMapAlignment == 0 && stride * bytes < kMapMaxStride;
+  }
+  /// Matrices of an operand that its map counts as a third dimension; the others are one matrix.
+  int64_t map_batch(int64_t stride) const {
+    return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;
+  }
+  /// Whether it takes the rows with every option, which cost a little more than those without.
+  bool wants_batch() const {
+    return desc.batch > 1 || (desc.flags & ~uint32_t{kGemmInvariant}) != 0;
   }
 };
 
 /// Checks every field of the description by name and brings it into the kernels' form, D row-major.
 Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
+
+/// Checks the description's batch and options, and fills in packed batch strides: a part of
+/// gemm_problem().
+Status gemm_batch(GemmProblem* problem);
 
 /// The same product by D^T = B^T A^T: operands swapped, each the same memory in the other order.
 GemmProblem turned(const GemmProblem& problem);

@@ -71,6 +71,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (!types_fit(row, seen.desc)) return GemmMisfit::types;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
+  if (seen.wants_batch()) return GemmMisfit::options;
   if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
   if (choice.has(kGemmSplit) && choice.split > ceil_div(seen.desc.k, row.tile[2]))
@@ -112,6 +113,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
                        [&](const GemmChoice& c) { return c.through_maps() && !half(c); }),
         choices_.end());
   leave_long_sums();
+  if (problem.desc.has(kGemmInvariant)) leave_other_orders();
   if (tuning)
     for (const GemmTuned& entry : tuning->find(gemm_tuning_key(device, problem)))
       add_measured(&tuned_, entry.m, entry.candidate.choice, entry.candidate.nanoseconds);
@@ -133,11 +135,34 @@ void GemmRanking::leave_long_sums() {
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), too_long), choices_.end());
 }
 
+// What adds the products of a row in another order than others do: how many blocks share k, and
+// whether D is made the other way round. Neither may depend on m, nor may the step from rows that
+// go through maps to those that do not, so that one kind of row is left. It is made of (n, k),
+// types, pitches and promises alone.
+void GemmRanking::leave_other_orders() {
+  const GemmDesc& d = problem_.desc;
+  const bool suits =
+      d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
+  const auto possible = [&](const GemmChoice& c) {
+    return suits && c.through_maps() && !c.has(kGemmTransposed);
+  };
+  uint32_t split = 0;  // the least; none: rows that take anything
+  for (const GemmChoice& c : choices_)
+    if (possible(c) && (split == 0 || c.split < split)) split = c.split;
+  const auto other = [&](const GemmChoice& c) {
+    return split == 0 ? c.through_maps() : !possible(c) || c.split != split;
+  };
+  choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
+}
+
+bool GemmRanking::has(const GemmChoice& choice) const {
+  return std::find(choices_.begin(), choices_.end(), choice) != choices_.end();
+}
+
 // A choice that cannot serve the problem is left out.
 void GemmRanking::add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
                                double nanoseconds) {
-  if (std::find(choices_.begin(), choices_.end(), choice) != choices_.end())
-    list->push_back({gemm_rung(m), list == &known_, choice, nanoseconds});
+  if (has(choice)) list->push_back({gemm_rung(m), list == &known_, choice, nanoseconds});
 }
 
 void GemmRanking::add_known() {

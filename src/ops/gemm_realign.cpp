@@ -10,9 +10,7 @@
 namespace tw {
 namespace {
 
-// A workspace's address and the copies in it; lines of copies begin at multiples of what the L2
-// moves at once.
-constexpr uint32_t kWorkspaceAlignment = 256;
+// Lines of copies begin at multiples of what the L2 moves at once.
 constexpr int64_t kLineAlignment = 128;
 
 // One of the two operands, by the caller's names.
@@ -20,26 +18,41 @@ struct Operand {
   const char* name;
   int64_t contiguous, lines, leading;
   uint32_t alignment;
-  bool by_rows;  // has as many rows as the run
+  bool by_rows;              // has as many rows as the run
+  int64_t matrices, stride;  // of a batch, or 1 that all products share
 
-  bool pitch_suits(int32_t bytes) const { return leading * bytes % kMapAlignment == 0; }
+  bool pitch_suits(int32_t bytes) const {
+    return leading * bytes % kMapAlignment == 0 &&
+           (matrices <= 1 ||
+            (stride * bytes % kMapAlignment == 0 && stride * bytes < kMapMaxStride));
+  }
   bool certain(int32_t bytes) const { return pitch_suits(bytes) && alignment >= kMapAlignment; }
   // Of the copy: as it is where a map can have it.
   int64_t pitch(int32_t bytes) const {
     if (pitch_suits(bytes)) return leading;
     return round_up(std::max<int64_t>(contiguous, 1) * bytes, kLineAlignment) / bytes;
   }
+  int64_t copied(int32_t bytes) const {  // elements of a matrix's copy
+    return pitch(bytes) * std::max<int64_t>(lines, 1);
+  }
+  int64_t batch_stride(int32_t bytes) const { return pitch_suits(bytes) ? stride : copied(bytes); }
 };
+
+int64_t matrices_of(const GemmDesc& own, int64_t stride) {
+  return stride == 0 ? 1 : own.batch;
+}
 
 // `own` has D in the caller's order.
 Operand operand_a(const GemmDesc& own) {
   const bool row = own.a_order == Order::row;
-  return {"a", row ? own.k : own.m, row ? own.m : own.k, own.lda, own.a_alignment, true};
+  return {"a",  row ? own.k : own.m,           row ? own.m : own.k, own.lda, own.a_alignment,
+          true, matrices_of(own, own.a_batch), own.a_batch};
 }
 
 Operand operand_b(const GemmDesc& own) {
   const bool row = own.b_order == Order::row;
-  return {"b", row ? own.n : own.k, row ? own.k : own.n, own.ldb, own.b_alignment, false};
+  return {"b",   row ? own.n : own.k,           row ? own.k : own.n, own.ldb, own.b_alignment,
+          false, matrices_of(own, own.b_batch), own.b_batch};
 }
 
 GemmDesc own_desc(const GemmProblem& problem) {
@@ -48,18 +61,23 @@ GemmDesc own_desc(const GemmProblem& problem) {
 
 Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, const Operand& from,
                  std::unique_ptr<Plan>* out) {
+  const int32_t bytes = dtype_bytes(own.ab_dtype);
   CopyDesc copy;
   copy.dtype = own.ab_dtype;
-  copy.rank = 2;
   copy.src_alignment = from.alignment;
-  copy.dst_alignment = kWorkspaceAlignment;
+  copy.dst_alignment = kGemmWorkspaceAlignment;
   copy.max_sms = own.max_sms;
-  copy.shape[0] = from.lines;
-  copy.shape[1] = from.contiguous;
-  copy.src_stride[0] = from.leading;
-  copy.dst_stride[0] = from.pitch(dtype_bytes(own.ab_dtype));
-  copy.src_stride[1] = copy.dst_stride[1] = 1;
-  copy.padding_free = true;
+  copy.rank = 0;
+  const auto dimension = [&](int64_t extent, int64_t src_stride, int64_t dst_stride) {
+    copy.shape[copy.rank] = extent;
+    copy.src_stride[copy.rank] = src_stride;
+    copy.dst_stride[copy.rank++] = dst_stride;
+  };
+  if (from.matrices != 1) dimension(from.matrices, from.stride, from.batch_stride(bytes));
+  dimension(from.lines, from.leading, from.pitch(bytes));
+  dimension(from.contiguous, 1, 1);
+  // Matrices that lie between each other's lines are copied as they lie.
+  copy.padding_free = from.matrices <= 1 || from.batch_stride(bytes) >= from.copied(bytes);
   return CopyPlan::create(device, copy, out);
 }
 
@@ -68,8 +86,11 @@ Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, con
 GemmProblem gemm_served(const GemmProblem& problem) {
   if (!problem.desc.realign) return problem;
   GemmProblem own = problem.swapped ? turned(problem) : problem;
-  own.desc.lda = operand_a(own.desc).pitch(own.in_bytes);
-  own.desc.ldb = operand_b(own.desc).pitch(own.in_bytes);
+  const Operand a = operand_a(own.desc), b = operand_b(own.desc);
+  own.desc.lda = a.pitch(own.in_bytes);
+  own.desc.ldb = b.pitch(own.in_bytes);
+  if (a.matrices > 1) own.desc.a_batch = a.batch_stride(own.in_bytes);
+  if (b.matrices > 1) own.desc.b_batch = b.batch_stride(own.in_bytes);
   return problem.swapped ? turned(own) : own;
 }
 
@@ -94,25 +115,14 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
     TW_TRY(plan_copy(device, own, from, &copy->plan));
     copy->always = !from.pitch_suits(problem.in_bytes);
     copy->offset = made->bytes_;
-    const int64_t elements = from.pitch(problem.in_bytes) * std::max<int64_t>(from.lines, 1);
-    made->bytes_ +=
-        static_cast<uint64_t>(round_up(elements * problem.in_bytes, int64_t{kWorkspaceAlignment}));
+    const int64_t elements =
+        from.copied(problem.in_bytes) +
+        std::max<int64_t>(from.matrices - 1, 0) * from.batch_stride(problem.in_bytes);
+    made->bytes_ += static_cast<uint64_t>(
+        round_up(elements * problem.in_bytes, int64_t{kGemmWorkspaceAlignment}));
   }
   if (made->bytes_ > 0) *out = std::move(made);
   return {};
-}
-
-Status GemmRealign::check(const GemmRun& run) const {
-  TW_TRY(check_address("workspace", run.workspace, kWorkspaceAlignment));
-  if (run.workspace_bytes >= bytes_) return {};
-  return fail(Code::ERROR_BUFFER_TOO_SMALL,
-              {.argument = "workspace_bytes",
-               .rule = "workspace_size",
-               .got = static_cast<int64_t>(run.workspace_bytes),
-               .limit = static_cast<int64_t>(bytes_)},
-              "workspace_bytes is %" PRIu64 ": the plan needs %" PRIu64
-              " (workspace_bytes of tw_plan_get_info)",
-              run.workspace_bytes, bytes_);
 }
 
 Status GemmRealign::apply(Stream& stream, GemmRun* run) const {

@@ -22,8 +22,6 @@ class GemmRealign {
                        std::unique_ptr<GemmRealign>* out);
 
   uint64_t workspace_bytes() const { return bytes_; }
-  /// Whether a run's workspace is one.
-  Status check(const GemmRun& run) const;
   /// Copies what maps cannot read, and points the run there.
   Status apply(Stream& stream, GemmRun* run) const;
 

@@ -80,7 +80,7 @@ GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
 GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem);
 
 /// Why a choice cannot serve a problem.
-enum class GemmMisfit { none, feature, types, sums, orders, pitches, blocks, depth };
+enum class GemmMisfit { none, feature, types, sums, orders, pitches, blocks, depth, options };
 
 /// The same answer for every m; `seen` is the problem as the row sees it.
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);
@@ -117,6 +117,8 @@ class GemmRanking {
   GemmCandidate best(int64_t m) const { return best(m, true); }
   /// The best that takes any address and pitch.
   GemmCandidate best_plain(int64_t m) const { return best(m, false); }
+  /// Whether it is among those for some m.
+  bool has(const GemmChoice& choice) const;
 
  private:
   GemmCandidate best(int64_t m, bool maps_too) const;
@@ -134,6 +136,7 @@ class GemmRanking {
     double nanoseconds;
   };
   void leave_long_sums();
+  void leave_other_orders();
   void add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
                     double nanoseconds);
   void add_known();

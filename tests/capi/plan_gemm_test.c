@@ -19,12 +19,17 @@ static void inits(void) {
   EQUAL(desc.accumulator_dtype, TW_DTYPE_F32);
   EQUAL(desc.d_padding_free, 0);
   EQUAL(desc.min_m | desc.realign | desc.reserved2, 0);
+  EQUAL(desc.batch_count, 1);
+  CHECK(desc.a_batch_stride == -1 && desc.b_batch_stride == -1);
+  CHECK(desc.c_batch_stride == -1 && desc.d_batch_stride == -1);
+  EQUAL(desc.gemm_flags | desc.reserved3, 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_gemm_args_init(&args));
   EQUAL(args.struct_size, sizeof args);
   CHECK(args.alpha == 1 && args.beta == 0);
   EQUAL(args.m, -1);
   EQUAL(args.a | args.b | args.c | args.d | args.workspace | args.workspace_bytes, 0);
+  EQUAL(args.device_m | args.device_alpha | args.device_beta | args.skipped, 0);
 }
 
 static void descriptions(void) {
@@ -77,6 +82,21 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_padding_free", desc.d_padding_free = 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "realign", desc.realign = 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved2 = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved3 = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = (1 << 20) + 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_batch_stride", desc.a_batch_stride = -2);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "b_batch_stride", desc.b_batch_stride = INT64_MIN);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "c_batch_stride", desc.c_batch_stride = -3);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "d_batch_stride", desc.d_batch_stride = -kLdd);
+  BAD(TW_ERROR_OVERFLOW, "a_batch_stride",
+      (desc.batch_count = 1 << 20, desc.a_batch_stride = INT64_MAX / 8));
+  BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = 0));
+  BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = kN - 1));
+  BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = kLdd));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "gemm_flags", desc.gemm_flags = 128);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "realign",
+      (desc.realign = 1, desc.gemm_flags = TW_GEMM_BATCH_POINTERS));
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = kM + 1);
 #undef BAD
@@ -132,6 +152,10 @@ static void runs(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad.m = kM + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad.m = INT64_MAX);
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad.reserved = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_m", bad.device_m = bad.a);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_alpha", bad.device_alpha = bad.a);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = bad.a);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "skipped", bad.skipped = bad.a);
   BAD(TW_ERROR_MISALIGNED, "a", bad.a += 8);
   BAD(TW_ERROR_MISALIGNED, "b", bad.b += 1);
   BAD(TW_ERROR_MISALIGNED, "d", bad.d += 2);

@@ -1941,6 +1941,30 @@ enum {
   TW_COLUMN_MAJOR = 1 /**< Fortran order */
 };
 
+/** Options of a matrix product. */
+enum {
+  /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses, a
+   *  matrix each, which are read when the run executes; batch strides are not looked at. A product
+   *  with an address that is 0 or breaks the description's promise (an element's own alignment is
+   *  always needed) is left out whole: see tw_gemm_args's skipped. Needs a workspace. */
+  TW_GEMM_BATCH_POINTERS = 1,
+  /** The bits of a row of D do not depend on m, nor on the plan's m: the kernels of all m take the
+   *  same steps over k and share k among the same number of blocks. Costs speed for few rows. */
+  TW_GEMM_BATCH_INVARIANT = 2,
+  /** The run's kernels may be launched while the kernel before them in the stream still runs; they
+   *  wait for its end before they read an operand that is not declared constant and before they
+   *  write. Works in captured streams too. */
+  TW_GEMM_PROGRAMMATIC = 4,
+  /** A does not change while kernels of the stream that come shortly before the run execute: with
+   *  TW_GEMM_PROGRAMMATIC it may be read before they have ended. */
+  TW_GEMM_A_CONSTANT = 8,
+  TW_GEMM_B_CONSTANT = 16, /**< likewise B, weights for example */
+  /** Runs may give the address of their m: see tw_gemm_args's device_m. */
+  TW_GEMM_DEVICE_M = 32,
+  /** Runs may give the addresses of alpha and beta. */
+  TW_GEMM_DEVICE_SCALARS = 64
+};
+
 /** D = alpha * A B + beta * C; A is m x k, B is k x n, C and D are m x n. Runs may have any m from
  *  min_m to m: a plan prepares the kernel of each range of m, and which kernel serves an m does not
  *  depend on the plan's range. */
@@ -1975,6 +1999,15 @@ typedef struct tw_gemm_desc {
                            first, which is faster than reading them element by element. Where
                            that may befall A, min_m must be m. 0: no workspace */
   uint32_t reserved2; /**< 0 */
+  int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
+  int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
+                               -1, the default: packed, the leading dimension times its lines */
+  int64_t b_batch_stride; /**< likewise of B */
+  int64_t c_batch_stride; /**< likewise of C */
+  int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share no
+                               element */
+  uint32_t gemm_flags;    /**< TW_GEMM_ bits */
+  uint32_t reserved3;     /**< 0 */
 } tw_gemm_desc;
 
 /** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
@@ -2018,6 +2051,16 @@ typedef struct tw_gemm_args {
   int64_t m;                /**< rows of this run; -1: the plan's */
   uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+  /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
+   *  executes. What lies outside 0 to m counts as the nearer of the two; with 0 rows nothing is
+   *  written. A, C and D must have m rows all the same, and rows of D past the number are left as
+   *  they are. 0: the number is m. */
+  uint64_t device_m;
+  uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: address of an aligned float that is read
+                              when the run executes, in alpha's place; 0: alpha */
+  uint64_t device_beta;  /**< likewise of beta: c must be an address */
+  uint64_t skipped;      /**< with TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number
+                              of products that were left out is added; 0: none */
 } tw_gemm_args;
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.
@@ -2109,8 +2152,9 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size or leading
- *  dimension cannot work. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
+ *  dimension, batch stride or option cannot work. @retval TW_ERROR_OVERLAP matrices of D in a batch
+ *  share elements. @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
@@ -2204,9 +2248,11 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
- *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part; the workspace overlaps an operand.
+ *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part; the workspace overlaps an operand. Not
+ *  looked at where operands are given by arrays of addresses.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, or an address is 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
+ *  description has no flag for.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
 

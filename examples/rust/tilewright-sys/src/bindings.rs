@@ -139,6 +139,13 @@ pub const TW_ROWS_WEIGHTS: tw_reduction = 4;
 pub const TW_ROWS_ACCUMULATE_F32: tw_reduction = 8;
 pub const TW_ROW_MAJOR: tw_order = 0;
 pub const TW_COLUMN_MAJOR: tw_order = 1;
+pub const TW_GEMM_BATCH_POINTERS: tw_order = 1;
+pub const TW_GEMM_BATCH_INVARIANT: tw_order = 2;
+pub const TW_GEMM_PROGRAMMATIC: tw_order = 4;
+pub const TW_GEMM_A_CONSTANT: tw_order = 8;
+pub const TW_GEMM_B_CONSTANT: tw_order = 16;
+pub const TW_GEMM_DEVICE_M: tw_order = 32;
+pub const TW_GEMM_DEVICE_SCALARS: tw_order = 64;
 
 /// A type of which only pointers exist, neither Send nor Sync by itself.
 macro_rules! opaque {
@@ -427,6 +434,13 @@ pub struct tw_gemm_desc {
     pub min_m: i64,
     pub realign: u32,
     pub reserved2: u32,
+    pub batch_count: i64,
+    pub a_batch_stride: i64,
+    pub b_batch_stride: i64,
+    pub c_batch_stride: i64,
+    pub d_batch_stride: i64,
+    pub gemm_flags: u32,
+    pub reserved3: u32,
 }
 
 #[repr(C)]
@@ -468,6 +482,10 @@ pub struct tw_gemm_args {
     pub m: i64,
     pub workspace: u64,
     pub workspace_bytes: u64,
+    pub device_m: u64,
+    pub device_alpha: u64,
+    pub device_beta: u64,
+    pub skipped: u64,
 }
 
 #[repr(C)]
@@ -1346,10 +1364,12 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_desc, 128, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
+        tw_gemm_desc, 176, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
         d_order: 20, m: 24, n: 32, k: 40, lda: 48, ldb: 56, ldc: 64, ldd: 72, a_alignment: 80,
         b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100,
-        accumulator_dtype: 104, d_padding_free: 108, min_m: 112, realign: 120, reserved2: 124
+        accumulator_dtype: 104, d_padding_free: 108, min_m: 112, realign: 120, reserved2: 124,
+        batch_count: 128, a_batch_stride: 136, b_batch_stride: 144, c_batch_stride: 152,
+        d_batch_stride: 160, gemm_flags: 168, reserved3: 172
     );
 
     layout!(
@@ -1363,8 +1383,9 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_args, 72, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
-        32, d: 40, m: 48, workspace: 56, workspace_bytes: 64
+        tw_gemm_args, 104, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
+        32, d: 40, m: 48, workspace: 56, workspace_bytes: 64, device_m: 72, device_alpha: 80,
+        device_beta: 88, skipped: 96
     );
 
     layout!(

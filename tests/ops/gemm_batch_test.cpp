@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches and options of a matrix product, decided without a GPU.
+#include <set>
+#include <vector>
+
+#include "paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+// Whether matrices of D share elements, by marking every one of them.
+bool shares_elements(const GemmDesc& d, int64_t leading, int64_t stride) {
+  const bool row = d.d_order == Order::row;
+  const int64_t lines = row ? d.m : d.n, contiguous = row ? d.n : d.m;
+  std::set<int64_t> seen;
+  for (int64_t i = 0; i < d.batch; ++i)
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t at = 0; at < (d.d_padding_free ? leading : contiguous); ++at)
+        if (!seen.insert(i * stride + line * leading + at).second) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("matrices of D are refused exactly where they share elements") {
+  int refused = 0, taken = 0;
+  for (const Order order : {Order::row, Order::column})
+    for (const bool padding : {false, true})
+      for (int64_t m = 0; m <= 4; ++m)
+        for (int64_t n = 1; n <= 4; ++n)
+          for (int64_t leading = 4; leading <= 9; ++leading)
+            for (int64_t stride = 0; stride <= 40; ++stride) {
+              GemmDesc desc;
+              desc.m = m;
+              desc.n = n;
+              desc.k = 8;
+              desc.d_order = order;
+              desc.ldd = leading;
+              desc.batch = 5;
+              desc.d_batch = stride;
+              desc.d_padding_free = padding;
+              GemmProblem problem;
+              const Status status = gemm_problem(desc, &problem);
+              const bool shares = shares_elements(desc, leading, stride);
+              if (status.ok() == shares)
+                FAIL_CHECK("m " << m << " n " << n << " ldd " << leading << " stride " << stride);
+              if (shares) CHECK(status.code() == Code::ERROR_OVERLAP);
+              ++(shares ? refused : taken);
+            }
+  CHECK(refused > 1000);
+  CHECK(taken > 1000);
+}
+
+TEST_CASE(
+    "packed strides follow from leading dimensions, and turning swaps what belongs together") {
+  GemmDesc desc;
+  desc.m = 10;
+  desc.n = 24;
+  desc.k = 40;
+  desc.lda = 48;
+  desc.b_order = Order::column;
+  desc.d_order = Order::column;
+  desc.batch = 3;
+  desc.b_batch = 0;
+  desc.flags = kGemmConstantA | kGemmProgrammatic;
+  const GemmProblem seen = gemm_problem_of(desc);
+  REQUIRE(seen.swapped);
+  CHECK(seen.desc.b_batch == 480);
+  CHECK(seen.desc.a_batch == 0);
+  CHECK(seen.desc.d_batch == 240);
+  CHECK(seen.desc.flags == (kGemmConstantB | kGemmProgrammatic));
+  CHECK(turned(seen).desc.flags == desc.flags);
+  CHECK(turned(seen).desc.a_batch == 480);
+  desc.flags = kGemmConstantA | kGemmConstantB;
+  CHECK(gemm_problem_of(desc).desc.flags == desc.flags);
+}
+
+TEST_CASE("an invariant plan adds in one order, whatever m is") {
+  const auto device = hopper();
+  int varied = 0;
+  for (const DType out : {DType::BF16, DType::F32})
+    for (const auto& [n, k] : {std::pair{576, 7168}, {7168, 2048}, {4096, 4096}, {64, 40000}}) {
+      GemmDesc desc = gemm_desc(8192, n, k);
+      desc.d_dtype = out;
+      const bool free_choice_varies = [&] {
+        std::set<uint32_t> orders;
+        const GemmRanking ranking(*device, gemm_problem_of(desc));
+        for (const int64_t m : {1, 16, 64, 128, 1024, 8192})
+          orders.insert(ranking.best(m).choice.split * 2 +
+                        ranking.best(m).choice.has(kGemmTransposed));
+        return orders.size() > 1;
+      }();
+      varied += free_choice_varies;
+      desc.flags = kGemmInvariant;
+      for (const bool promised : {false, true}) {
+        desc.a_alignment = desc.b_alignment = promised ? 16 : 0;
+        std::set<std::pair<uint32_t, uint32_t>> orders;
+        for (int64_t largest : {1, 16, 8192}) {  // nor on the plan's m
+          desc.m = largest;
+          const GemmRanking ranking(*device, gemm_problem_of(desc));
+          for (int64_t m = 1; m <= largest; m += m < 64 ? 1 : m / 7)
+            for (const GemmCandidate& one : ranking.at(m)) {
+              orders.insert(
+                  {one.choice.split, one.choice.row->variant & (kGemmPlain | kGemmTransposed)});
+              CHECK(one.choice.through_maps() == promised);
+            }
+        }
+        CHECK(orders.size() == 1);
+        // A sum that is too long for one block is shared all the same.
+        if (promised) CHECK(orders.begin()->first == (out == DType::F32 && k > 16384 ? 3 : 1));
+      }
+    }
+  CHECK(varied >= 6);  // or there is nothing to see here
+}
+
+TEST_CASE(
+    "an invariant plan has no second kernel for other addresses, and takes no other candidate") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 576, 7168);
+  desc.flags = kGemmInvariant;
+  desc.a_alignment = desc.b_alignment = 16;
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &plan).ok());
+  for (const GemmRange& range : static_cast<GemmPlan&>(*plan).ranges())
+    CHECK(range.candidate.choice.split == 1);
+  CHECK(plan->explain().find("do not depend on m") != std::string::npos);
+  GemmChoice choice;
+  REQUIRE(
+      parse_gemm_choice("candidate", (gemm_symbol(64, 64, 1, kGemmSplit) + "/4").c_str(), &choice)
+          .ok());
+  CHECK(GemmPlan::create_forced(device, desc, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") != std::string::npos);
+  desc.flags = 0;
+  CHECK(GemmPlan::create_forced(device, desc, choice, &plan).ok());
+}
