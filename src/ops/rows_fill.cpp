@@ -84,9 +84,11 @@ uint32_t RowsPlan::plain_unit(uint64_t table, uint64_t packed) const {
 uint32_t RowsPlan::number_unit(uint64_t table, uint64_t packed) const {
   const RowsProblem& p = problem_;
   const auto element = static_cast<uint32_t>(p.packed_element_bytes);
-  uint32_t unit = std::min({alignment_of(table), alignment_of(inner_packed(packed)),
-                            alignment_of(static_cast<uint64_t>(p.column_bytes)),
-                            alignment_of(static_cast<uint64_t>(p.row_bytes))});
+  // What a run moves of a row: the columns that the table has.
+  const auto moved = static_cast<uint64_t>(p.inner_bytes / p.element_bytes * element);
+  uint32_t unit =
+      std::min({alignment_of(table), alignment_of(inner_packed(packed)),
+                alignment_of(static_cast<uint64_t>(p.column_bytes)), alignment_of(moved)});
   if (p.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.table_pitch)));
   if (p.desc.count > 1) unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.packed_pitch)));

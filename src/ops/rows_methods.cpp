@@ -107,10 +107,6 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
     case kRowsSum:
     case kRowsBulkReduce:
       return bulk_refusal(method, table, packed);
-    case kRowsPlain:
-      if (p.inner_bytes / plain_unit(table, packed) >= static_cast<int64_t>(kDividerLimit))
-        return "a row has 2^31 units or more";
-      return nullptr;
     case kRowsShift:
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if (plain_unit(table, packed) == 16 && (p.desc.methods & 1u << kRowsPlain) != 0)

@@ -13,7 +13,7 @@ namespace {
 // Spans stay below this, so that sums of a few never overflow.
 constexpr int64_t kMaxSpan = int64_t{1} << 60;
 // Pieces of one row are counted in 31 bits.
-constexpr int64_t kMaxRow = int64_t{1} << 34;
+constexpr int64_t kMaxRow = int64_t{1} << 30;
 constexpr int64_t kMaxGroup = 1 << 20;
 
 Status not_negative(const char* argument, int64_t value) {
@@ -234,7 +234,7 @@ Status rows_problem(Op op, const RowsDesc& desc, RowsProblem* out) {
     return fail(
         Code::ERROR_UNSUPPORTED,
         {.argument = "columns", .rule = "rows_row_limit", .got = out->row_bytes, .limit = kMaxRow},
-        "columns make rows of %" PRId64 " bytes: 2^34 at most, move longer ones in parts",
+        "columns make rows of %" PRId64 " bytes: 2^30 at most, move longer ones in parts",
         out->row_bytes);
   TW_TRY(to_bytes("column", out->column_bytes, element, &out->column_bytes));
   TW_TRY(to_bytes("column", out->lead_bytes, packed, &out->lead_bytes));

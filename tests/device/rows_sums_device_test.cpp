@@ -320,11 +320,14 @@ bool draw_sizes(std::mt19937_64& random, Case* c) {
   d.table_rows = pick(random, pick(random, 0, 9) ? 1 : 0, 300);
   d.count = pick(random, 1, 500);
   if (pick(random, 0, 2) == 0) {
+    // The table may end inside of a piece of 16 bytes, all else being aligned.
     d.table_columns = pick(random, 1, 1 + (d.column + d.columns) / unit) * unit;
+    if (pick(random, 0, 1)) d.table_columns -= pick(random, 0, unit - 1);
     if (c->op == Op::gather && pick(random, 0, 1)) d.column = -pick(random, 0, 30) * unit;
   }
   const int64_t width = d.table_columns ? d.table_columns : d.column + d.columns;
-  if (pick(random, 0, 1)) d.table_pitch = width + pick(random, 0, 9) * unit;
+  if (pick(random, 0, 1))
+    d.table_pitch = (width + unit - 1) / unit * unit + pick(random, 0, 9) * unit;
   if (pick(random, 0, 1)) d.packed_pitch = d.columns + pick(random, 0, 9) * unit;
   c->table_offset = 64 + (aligned ? 16 * pick(random, 0, 2) : bytes * pick(random, 0, 8));
   c->packed_offset = 64 + (aligned ? 16 * pick(random, 0, 2) : packed_bytes * pick(random, 0, 8));

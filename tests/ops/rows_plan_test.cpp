@@ -145,6 +145,28 @@ TEST_CASE("rows: the steps that an option costs, and its workspace") {
   says(*least, "costs nothing");
 }
 
+TEST_CASE("rows: the longest row, and one that is longer") {
+  // Alignment 0 promises one byte: the longest row has as many units as bytes.
+  for (const DType dtype : {DType::U8, DType::BF16, DType::F32, DType::F64})
+    for (const Op op : {Op::gather, Op::scatter})
+      for (const uint32_t reduction : {kReduceNone, kReduceAdd, kReduceMax}) {
+        if (op == Op::gather && reduction != kReduceNone) continue;
+        if (dtype == DType::U8 && reduction != kReduceNone) continue;
+        RowsDesc desc = rows_of((1 << 30) / dtype_bytes(dtype));
+        desc.dtype = dtype;
+        desc.reduction = reduction;
+        desc.table_alignment = desc.packed_alignment = 0;
+        desc.table_rows = 2;
+        CAPTURE(dtype_name(dtype));
+        CAPTURE(reduction);
+        CHECK(plan_on(kSm90, op, desc)->info().grid[0] > 0);
+        ++desc.columns;
+        std::unique_ptr<Plan> plan;
+        CHECK(!RowsPlan::create(gpu(kSm90), op, desc, &plan).ok());
+        CHECK(std::string(last_error().fault.rule) == "rows_row_limit");
+      }
+}
+
 // A grid is never larger than max_sms, whatever the method.
 TEST_CASE("rows: max_sms bounds every launch") {
   for (const Op op : {Op::gather, Op::scatter})
