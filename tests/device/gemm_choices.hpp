@@ -18,9 +18,8 @@ inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF
                                                          {DType::F16, DType::F16},
                                                          {DType::F16, DType::F32}};
 
-/// Every row that the device has, each split row once for every number of blocks. Where the driver
-/// must compile PTX, the rows that have PTX. TW_EVERY=n takes each n-th alone, for tools under
-/// which a kernel takes a hundred times as long.
+/// Every row that the device has, each split row once for every number of blocks. TW_EVERY=n takes
+/// each n-th alone, for tools under which a kernel takes a hundred times as long.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
   std::vector<GemmChoice> choices;
   const char* every = std::getenv("TW_EVERY");
@@ -31,7 +30,6 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   };
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (!(row.feature & device.info().features)) continue;
-    if (ptx_forced() && row.feature == feature::wgmma) continue;
     GemmChoice choice{&row, 1};
     if (!choice.has(kGemmSplit)) {
       take(choice);

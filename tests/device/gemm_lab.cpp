@@ -40,11 +40,6 @@ double distance_limit(const GemmDesc& desc) {
   return desc.d_dtype == DType::BF16 ? 2e-6 : desc.d_dtype == DType::F16 ? 4e-8 : 1e-9;
 }
 
-bool ptx_forced() {
-  const char* text = std::getenv("CUDA_FORCE_PTX_JIT");
-  return text && std::string(text) == "1";
-}
-
 std::string describe(const GemmCase& c) {
   const GemmDesc& d = c.desc;
   char text[320];

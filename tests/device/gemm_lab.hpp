@@ -78,7 +78,4 @@ class GemmLab {
 /// Largest distance 1 - 2 <x, y> / (<x, x> + <y, y>) from float64 that results may have.
 double distance_limit(const GemmDesc& desc);
 
-/// Whether the driver was told to compile PTX: rows without PTX cannot run then.
-bool ptx_forced();
-
 }  // namespace tw::test

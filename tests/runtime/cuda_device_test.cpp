@@ -40,6 +40,19 @@ TEST_CASE("what the device says of itself") {
   CHECK(fake().clean());
 }
 
+TEST_CASE("where the driver is told to compile PTX, no kernel that has none is offered") {
+  const FakeDriver driver;
+  setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+  const auto forced = open_fake();
+  setenv("CUDA_FORCE_PTX_JIT", "0", 1);
+  const auto free = open_fake();
+  unsetenv("CUDA_FORCE_PTX_JIT");
+  CHECK(forced->info().features == (feature::tma | feature::mma));
+  CHECK((free->info().features & feature::wgmma) != 0);
+  forced->close();
+  free->close();
+}
+
 TEST_CASE("devices that cannot be opened") {
   const FakeDriver driver;
   std::shared_ptr<Device> device;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding GPUs and opening one.
+#include <cstdlib>
+#include <cstring>
+
 #include "runtime/cuda/cuda_device.hpp"
 
 namespace tw {
@@ -65,6 +68,9 @@ Status check_capability(const Driver& cu, CUdevice number, int32_t ordinal, Devi
   info->ordinal = ordinal;
   info->driver_version = cu.version;
   info->features = features_of(info->compute_major, info->compute_minor);
+  // Told to compile PTX, the driver takes no machine code: such kernels would not load.
+  const char* ptx_alone = std::getenv("CUDA_FORCE_PTX_JIT");
+  if (ptx_alone && std::strcmp(ptx_alone, "1") == 0) info->features &= ptx_features();
   if (info->compute_major >= 9) return Code::OK;
   return fail(
       Code::ERROR_UNSUPPORTED_DEVICE,
