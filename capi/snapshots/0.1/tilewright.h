@@ -2003,8 +2003,8 @@ enum {
 
 /** Options of a matrix product. */
 enum {
-  /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses, a
-   *  matrix each, which are read when the run executes; batch strides are not looked at. A product
+  /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses,
+   * a matrix each, which are read when the run executes; batch strides are not looked at. A product
    *  with an address that is 0 or breaks the description's promise (an element's own alignment is
    *  always needed) is left out whole: see tw_gemm_args's skipped. Needs a workspace. */
   TW_GEMM_BATCH_POINTERS = 1,
@@ -2054,11 +2054,11 @@ typedef struct tw_gemm_desc {
                                    be overwritten, of the last line too; 0: nobody touches them */
   int64_t min_m;              /**< at least, for a run that is not empty: a plan prepares no kernel
                                    for fewer rows */
-  uint32_t realign;   /**< 1: operands that no tensor map can read (a pitch or an address that
-                           is no multiple of 16 bytes) are copied into the run's workspace
-                           first, which is faster than reading them element by element. Where
-                           that may befall A, min_m must be m. 0: no workspace */
-  uint32_t reserved2; /**< 0 */
+  uint32_t realign;       /**< 1: operands that no tensor map can read (a pitch or an address that
+                               is no multiple of 16 bytes) are copied into the run's workspace
+                               first, which is faster than reading them element by element. Where
+                               that may befall A, min_m must be m. 0: no workspace */
+  uint32_t reserved2;     /**< 0 */
   int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
   int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
                                -1, the default: packed, the leading dimension times its lines */
