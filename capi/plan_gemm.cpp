@@ -12,6 +12,12 @@ static_assert(TW_GEMM_BATCH_POINTERS == kGemmPointers &&
               TW_GEMM_PROGRAMMATIC == kGemmProgrammatic && TW_GEMM_A_CONSTANT == kGemmConstantA &&
               TW_GEMM_B_CONSTANT == kGemmConstantB && TW_GEMM_DEVICE_M == kGemmDeviceM &&
               TW_GEMM_DEVICE_SCALARS == kGemmDeviceScalars);
+static_assert(TW_PER_TENSOR == static_cast<int>(Per::tensor) &&
+              TW_PER_COLUMN == static_cast<int>(Per::column) &&
+              TW_ACTIVATION_GELU == static_cast<int>(Activation::gelu) &&
+              TW_ACTIVATION_SILU == static_cast<int>(Activation::silu) &&
+              TW_GATE_HALVES == static_cast<int>(Gate::halves) &&
+              TW_GATE_INTERLEAVED == static_cast<int>(Gate::interleaved));
 
 namespace {
 
@@ -30,6 +36,7 @@ tw_gemm_args default_args() {
   tw_gemm_args args{};
   args.alpha = 1.0f;
   args.m = -1;
+  args.scale_value = 1.0f;
   return args;
 }
 
@@ -62,6 +69,12 @@ GemmDesc convert(const tw_gemm_desc& from) {
   to.c_batch = from.c_batch_stride;
   to.d_batch = from.d_batch_stride;
   to.flags = from.gemm_flags;
+  to.epilogue = {.bias = static_cast<Per>(from.bias),
+                 .bias_dtype = static_cast<DType>(from.bias_dtype),
+                 .activation = static_cast<Activation>(from.activation),
+                 .gate = static_cast<Gate>(from.gate),
+                 .scale = static_cast<Per>(from.scale),
+                 .amax = from.amax != 0};
   return to;
 }
 
@@ -105,6 +118,7 @@ Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
   TW_TRY(check_reserved("desc", ours.reserved3));
   TW_TRY(check_flag("d_padding_free", ours.d_padding_free));
   TW_TRY(check_flag("realign", ours.realign));
+  TW_TRY(check_flag("amax", ours.amax));
   *out = convert(ours);
   return {};
 }
@@ -113,6 +127,7 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
   tw_gemm_args ours = default_args();
   TW_TRY(read_struct(args, "args", &ours));
   TW_TRY(check_reserved("args", ours.reserved));
+  TW_TRY(check_reserved("args", ours.reserved2));
   *out = {.alpha = ours.alpha,
           .beta = ours.beta,
           .a = ours.a,
@@ -125,7 +140,11 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .device_m = ours.device_m,
           .device_alpha = ours.device_alpha,
           .device_beta = ours.device_beta,
-          .skipped = ours.skipped};
+          .skipped = ours.skipped,
+          .bias = ours.bias,
+          .scale = ours.scale,
+          .amax = ours.amax,
+          .scale_value = ours.scale_value};
   return {};
 }
 

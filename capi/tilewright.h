@@ -1782,14 +1782,7 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
-enum {
-  TW_OP_COPY = 1,
-  TW_OP_PREFETCH = 2,
-  TW_OP_GATHER = 3,
-  TW_OP_SCATTER = 4,
-  TW_OP_GEMM = 5,
-  TW_OP_RAGGED = 20
-};
+enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, TW_OP_GEMM = 5 };
 
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
  *  promised, for addresses that are multiples of 16, as every allocator gives. */
@@ -1941,59 +1934,6 @@ typedef struct tw_rows_args {
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
 
-/** Which way a ragged copy goes. */
-typedef int32_t tw_ragged_direction;
-enum {
-  TW_RAGGED_PAD = 0,  /**< from the packed operand to the padded one */
-  TW_RAGGED_UNPAD = 1 /**< from the padded operand to the packed one */
-};
-
-/** Sequences of different lengths: packed [tokens, packed_columns] behind one another, and padded
- *  [batch, rows, columns]. Sequence b is the packed rows offsets[b] to offsets[b + 1] - 1, as
- *  cu_seqlens say it. Row r of padded sequence b is row `row` + r of the sequence, columns `column`
- *  to column + columns - 1 of it, with the run's `row` and `column`. Padding fills rows that the
- *  sequence does not have; unpadding neither reads nor writes for them. Either pitch of the padded
- *  operand may be the larger: [rows, batch, columns] is as good.
- *
- *  Offsets are read when the run executes. A sequence whose own two offsets are negative, decrease
- *  or run past the tokens of the run has no rows; nothing outside the operands is read or written
- *  whatever they hold. */
-typedef struct tw_ragged_desc {
-  uint32_t struct_size;          /**< set by the init function */
-  tw_dtype dtype;                /**< any type; alone its size matters, unless NaN is asked for */
-  tw_dtype offset_dtype;         /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
-  tw_ragged_direction direction; /**< TW_RAGGED_ */
-  int64_t batch;                 /**< sequences of a run, at most */
-  int64_t tokens;                /**< rows of the packed operand in a run, at most */
-  int64_t rows;                  /**< of each sequence in the padded operand */
-  int64_t columns;               /**< elements of a row that are moved */
-  int64_t packed_columns;        /**< elements of a packed row; 0: columns */
-  int64_t packed_pitch;          /**< elements between packed rows; 0: packed_columns */
-  int64_t padded_pitch;          /**< elements between padded rows of a sequence; 0: columns */
-  int64_t padded_batch_pitch;    /**< elements between padded sequences; 0: rows * padded_pitch */
-  uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
-  uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
-  uint32_t max_sms;              /**< upper bound of SMs to use; 0: all */
-  tw_oob_fill fill; /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16, f32, tf32
-                         and f64 */
-} tw_ragged_desc;
-
-/** Addresses and window of a ragged copy's run. */
-typedef struct tw_ragged_args {
-  uint32_t struct_size; /**< set by the init function */
-  uint32_t reserved;    /**< 0 */
-  uint64_t packed;      /**< device address of row 0, column 0 */
-  uint64_t offsets;     /**< batch + 1 numbers in device memory, aligned to their type */
-  uint64_t padded;      /**< device address of sequence 0, row 0 */
-  int64_t batch;        /**< sequences of this run; -1: the plan's */
-  int64_t tokens;       /**< rows of the packed operand in this run; -1: the plan's */
-  int64_t row;          /**< of each sequence, that is padded row 0; may be negative */
-  int64_t column;       /**< first column, 0 to packed_columns - columns */
-  /** A 64-bit device word to which the number of sequences with wrong offsets is added; 0: none.
-   *  Without it the host device waits for the stream, looks at the offsets and refuses the run. */
-  uint64_t faults;
-} tw_ragged_args;
-
 /** Order of a matrix in memory. */
 typedef int32_t tw_order;
 enum {
@@ -2025,9 +1965,38 @@ enum {
   TW_GEMM_DEVICE_SCALARS = 64
 };
 
-/** D = alpha * A B + beta * C; A is m x k, B is k x n, C and D are m x n. Runs may have any m from
- *  min_m to m: a plan prepares the kernel of each range of m, and which kernel serves an m does not
- *  depend on the plan's range. */
+/** Where a vector has an element. */
+typedef int32_t tw_per;
+enum {
+  TW_PER_NONE = 0,   /**< there is no vector */
+  TW_PER_TENSOR = 1, /**< one element for all */
+  TW_PER_ROW = 2,    /**< one for each row */
+  TW_PER_COLUMN = 3  /**< one for each column */
+};
+
+/** A function applied to each element, in f32. Minus infinity gives -0 by all but the first. */
+typedef int32_t tw_activation;
+enum {
+  TW_ACTIVATION_NONE = 0,      /**< x */
+  TW_ACTIVATION_RELU = 1,      /**< max(x, 0); NaN stays NaN */
+  TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-22 |x| */
+  TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-21
+                                    of its value times 1 + |the tangent's argument| */
+  TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-21 of its value */
+};
+
+/** Which columns of V = alpha * A B + beta * C + bias make one of D: act(first) * second. */
+typedef int32_t tw_gate;
+enum {
+  TW_GATE_NONE = 0,       /**< each its own: act(v) */
+  TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 make column j of D */
+  TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
+};
+
+/** D = act(alpha * A B + beta * C + bias) * scale; A is m x k, B is k x n, C and D are m x n, where
+ *  columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once. Runs
+ * may have any m from min_m to m: a plan prepares the kernel of each range of m, and which kernel
+ * serves an m does not depend on the plan's range. */
 typedef struct tw_gemm_desc {
   uint32_t struct_size;       /**< set by the init function */
   tw_dtype ab_dtype;          /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
@@ -2036,7 +2005,7 @@ typedef struct tw_gemm_desc {
   tw_order b_order;           /**< of B */
   tw_order d_order;           /**< of C and D */
   int64_t m;                  /**< at most, for a run */
-  int64_t n;                  /**< columns of B and D */
+  int64_t n;                  /**< columns of B and C, and of D unless they are gated */
   int64_t k;                  /**< columns of A, rows of B */
   int64_t lda;                /**< leading dimensions, elements; 0: packed */
   int64_t ldb;                /**< of B */
@@ -2068,6 +2037,13 @@ typedef struct tw_gemm_desc {
                                element */
   uint32_t gemm_flags;    /**< TW_GEMM_ bits */
   uint32_t reserved3;     /**< 0 */
+  tw_per bias;         /**< TW_PER_NONE, TW_PER_ROW (m elements) or TW_PER_COLUMN (n); of a batch,
+                            all products have the same */
+  tw_dtype bias_dtype; /**< ab_dtype or TW_DTYPE_F32; 0: d_dtype */
+  tw_activation activation; /**< none by default */
+  tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
+  tw_per scale;             /**< of D's elements, f32: rows as D's, columns as D's */
+  uint32_t amax;            /**< 1: runs find the largest |D|, see tw_gemm_args; 0: they do not */
 } tw_gemm_desc;
 
 /** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
@@ -2121,6 +2097,15 @@ typedef struct tw_gemm_args {
   uint64_t device_beta;  /**< likewise of beta: c must be an address */
   uint64_t skipped;      /**< with TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number
                               of products that were left out is added; 0: none */
+  uint64_t bias;         /**< device address, where the description has a bias; else ignored */
+  uint64_t scale; /**< device address of f32, where the description has a scale: likewise. With
+                       TW_PER_TENSOR it may be 0, and scale_value counts */
+  /** Where the description asks for amax: device address of an f32 word that is raised to the
+   *  largest |D| of the run, as D is rounded, if it is less. Nobody resets it: set it to 0 before
+   *  the first run that counts. NaN in D makes it NaN. */
+  uint64_t amax;
+  float scale_value;  /**< 1 by default */
+  uint32_t reserved2; /**< 0 */
 } tw_gemm_args;
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.
@@ -2146,14 +2131,6 @@ TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args);
-/** As tw_copy_desc_init(): i32 offsets, padding with zeros. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc);
-/** As tw_copy_desc_init(): batch and tokens -1. @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_ragged_args_init(tw_ragged_args *args);
 /** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
@@ -2219,26 +2196,10 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
-/** Plans a ragged copy. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
- *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
-
-/** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
- *  @param plan from tw_ragged_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a number of the run is outside what was
- *  planned; on the host device also offsets that decrease, are negative or run past the tokens,
- *  where args have no faults. @retval TW_ERROR_MISALIGNED an address breaks the description's
- *  promise. @retval TW_ERROR_OVERLAP operands overlap.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
-
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
- *  dimension, batch stride or option cannot work. @retval TW_ERROR_OVERLAP matrices of D in a batch
- *  share elements. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  dimension, batch stride, epilogue or option cannot work. @retval TW_ERROR_OVERLAP matrices of D
+ * in a batch share elements. @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()

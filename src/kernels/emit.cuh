@@ -16,7 +16,7 @@
 #define TW_EMIT_CAT2(a, b) a##b
 #define TW_EMIT_CAT(a, b) TW_EMIT_CAT2(a, b)
 
-// Whether the row's shard is the one being built; a family has eight at most.
+// Whether the row's shard is the one being built; a family has twelve at most.
 #define TW_EMIT_SHARD_0 0
 #define TW_EMIT_SHARD_1 0
 #define TW_EMIT_SHARD_2 0
@@ -25,6 +25,10 @@
 #define TW_EMIT_SHARD_5 0
 #define TW_EMIT_SHARD_6 0
 #define TW_EMIT_SHARD_7 0
+#define TW_EMIT_SHARD_8 0
+#define TW_EMIT_SHARD_9 0
+#define TW_EMIT_SHARD_10 0
+#define TW_EMIT_SHARD_11 0
 #if TW_SHARD == 0
 #undef TW_EMIT_SHARD_0
 #define TW_EMIT_SHARD_0 1
@@ -49,8 +53,20 @@
 #elif TW_SHARD == 7
 #undef TW_EMIT_SHARD_7
 #define TW_EMIT_SHARD_7 1
+#elif TW_SHARD == 8
+#undef TW_EMIT_SHARD_8
+#define TW_EMIT_SHARD_8 1
+#elif TW_SHARD == 9
+#undef TW_EMIT_SHARD_9
+#define TW_EMIT_SHARD_9 1
+#elif TW_SHARD == 10
+#undef TW_EMIT_SHARD_10
+#define TW_EMIT_SHARD_10 1
+#elif TW_SHARD == 11
+#undef TW_EMIT_SHARD_11
+#define TW_EMIT_SHARD_11 1
 #else
-#error "TW_SHARD must be 0 to 7"
+#error "TW_SHARD must be 0 to 11"
 #endif
 
 #define TW_EMIT(feature, shard, ...)         \

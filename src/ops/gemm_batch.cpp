@@ -107,7 +107,7 @@ Status gemm_batch(GemmProblem* problem) {
       check_stride(operand("b_batch_stride", d.k, d.n, d.b_order, d.ldb, in), d.batch, &d.b_batch));
   TW_TRY(check_stride(operand("c_batch_stride", d.m, d.n, d.d_order, d.ldc, result), d.batch,
                       &d.c_batch));
-  Operand of_d = operand("d_batch_stride", d.m, d.n, d.d_order, d.ldd, result);
+  Operand of_d = operand("d_batch_stride", d.m, problem->d_columns(), d.d_order, d.ldd, result);
   TW_TRY(check_stride(of_d, d.batch, &d.d_batch));
   if (d.d_padding_free) of_d.contiguous = d.ldd;
   return check_disjoint_d(of_d, d.batch, d.d_batch, d.d_padding_free);

@@ -32,10 +32,13 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
     } else {
-      if (slash == whole.npos || whole.size() != slash + 2 || whole[slash + 1] < '2' ||
+      if (slash == whole.npos || whole.size() != slash + 2 ||
+          whole[slash + 1] < static_cast<char>('0' + choice.least_split()) ||
           whole[slash + 1] > '0' + static_cast<int>(kMaxCluster))
         return refuse(Code::ERROR_PARSE,
-                      "this kernel shares tiles along k: say by how many blocks, /2 to /8");
+                      choice.least_split() == 1
+                          ? "this kernel shares tiles along k: say by how many blocks, /1 to /8"
+                          : "this kernel shares tiles along k: say by how many blocks, /2 to /8");
       choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
       if (choice.cluster() > kMaxCluster)
         return refuse(Code::ERROR_PARSE,
@@ -101,6 +104,19 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s shares k among %u blocks, and k %" PRId64 " has %" PRId64
                   " pieces of %d",
                   who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
+    case GemmMisfit::epilogue:
+      if (!choice.has(kGemmFull))
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+                    "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
+                    "scale and amax take a full kernel",
+                    who);
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
+          "candidate %s does not gate this description's columns: D is row-major where it "
+          "does, and where they lie apart and B is row-major its tile has a multiple of 128 "
+          "of them and n / 2 is one of 8",
+          who);
   }
   if (gemm_has_room(choice, seen)) return {};
   return fail(Code::ERROR_UNSUPPORTED,

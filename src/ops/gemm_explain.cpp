@@ -22,6 +22,25 @@ const char* name_of(Order order) {
   return order == Order::row ? "row" : "column";
 }
 
+const char* name_of(Per per) {
+  return per == Per::row ? "per row" : per == Per::column ? "per column" : "one";
+}
+
+// What happens to the sums, in its order.
+std::string epilogue_text(const GemmEpilogue& e) {
+  constexpr const char* kActivations[] = {"", "relu", "gelu", "gelu by tanh", "silu"};
+  std::string text;
+  const auto next = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (e.bias != Per::none)
+    next(std::string("bias ") + name_of(e.bias) + " in " + dtype_name(e.bias_dtype));
+  if (e.activation != Activation::identity) next(kActivations[static_cast<int32_t>(e.activation)]);
+  if (e.gate == Gate::halves) next("gating the other half of the columns");
+  if (e.gate == Gate::interleaved) next("gating every other column");
+  if (e.scale != Per::none) next(std::string("scale ") + name_of(e.scale));
+  if (e.amax) next("largest |D|");
+  return text;
+}
+
 // Where a candidate's time comes from.
 const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
@@ -71,6 +90,7 @@ std::string GemmPlan::explain() const {
       "major\n",
       d.m, d.n, d.k, dtype_name(d.ab_dtype), dtype_name(d.d_dtype), name_of(d.a_order),
       name_of(d.b_order), name_of(d.d_order));
+  if (d.epilogue.any()) out += "epilogue: " + epilogue_text(d.epilogue) + "\n";
   add(&out,
       "kernel %s: tile %ux%ux%u, %u stages, cluster of %u, %u blocks of %u threads, %u bytes "
       "of shared memory\n",

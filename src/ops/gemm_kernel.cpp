@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/gemm/gemm_row.hpp"
+#include "ops/gemm_epilogue.hpp"
 #include "ops/maps.hpp"
 
 namespace tw {
@@ -15,13 +16,14 @@ namespace {
 // Of a box of A or B, contiguous: a swizzle span.
 constexpr u32 kLineBytes = 128;
 
-// One 2-D map of boxes as a slab has them.
+// One map of boxes as a slab has them: of two dimensions, or of three, the last of which counts
+// the matrices of a batch.
 Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
-                      int64_t leading, const GemmSlab& box, KernelMap* out) {
+                      int64_t leading, const GemmSlab& box, int32_t rank, KernelMap* out) {
   const int32_t bytes = dtype_bytes(type);
   TensorMapDesc desc;
   desc.dtype = type;
-  desc.rank = 2;
+  desc.rank = rank;
   desc.swizzle = box.swizzled ? Swizzle::b128 : Swizzle::none;
   // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
   desc.l2_promotion = L2Promotion::b128;
@@ -30,8 +32,11 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
   desc.global_strides[0] =
       static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
+  desc.global_dim[2] = 1;
+  desc.global_strides[1] = desc.global_strides[0];
   desc.box_dim[0] = box.contiguous;
   desc.box_dim[1] = box.lines;
+  desc.box_dim[2] = 1;
   return encode_map(device, desc, out);
 }
 
@@ -79,6 +84,7 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
   args_.host_column_b = d.b_order == Order::column;
+  fill_epilogue(problem_, &full_);
   return maps ? encode_maps(device) : Status{};
 }
 
@@ -94,22 +100,30 @@ Status GemmKernel::check_rows(int64_t rows) const {
 Status GemmKernel::encode_maps(Device& device) {
   const GemmDesc& d = problem_.desc;
   const KernelRow& row = *choice_.row;
-  const auto share = [&](bool along_k, u32 lines, int cluster) {
+  const bool full = choice_.has(kGemmFull);
+  const bool halves = full && problem_.gate_along() && d.epilogue.gate == Gate::halves;
+  const auto share = [&](bool along_k, u32 lines, int cluster, bool gated) {
     const auto sharers = static_cast<u32>(row.cluster[cluster]);
-    return Share{gemm_part(along_k, lines, tile_.k, sharers),
-                 gemm_boxes(along_k, lines, tile_.k, sharers), sharers, along_k};
+    Share out{gemm_part(along_k, lines, tile_.k, sharers),
+              gemm_boxes(along_k, lines, tile_.k, sharers), sharers, along_k, gated};
+    if (gated && along_k && sharers == 1) {
+      out.part /= 2;
+      out.boxes *= 2;
+    }
+    return out;
   };
-  share_a_ = share(d.a_order == Order::row, tile_.m, 1);
-  share_b_ = share(d.b_order == Order::column, gemm_b_lines(tile_), 0);
+  share_a_ = share(d.a_order == Order::row, tile_.m, 1, halves && problem_.swapped);
+  share_b_ = share(d.b_order == Order::column, gemm_b_lines(tile_), 0, halves && !problem_.swapped);
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
+  const int32_t rank = full ? 3 : 2;
   TW_TRY(encode_operand(device, d.ab_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
-                        {line, share_a_.part, true}, &args_.map_a));
+                        {line, share_a_.part, true}, rank, &args_.map_a));
   TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
-                        {line, share_b_.part, true}, &args_.map_b));
-  if (d.ldd * problem_.out_bytes % kMapAlignment == 0)
+                        {line, share_b_.part, true}, rank, &args_.map_b));
+  if (!full && d.ldd * problem_.out_bytes % kMapAlignment == 0)
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
-                          gemm_slab(tile_), &args_.map_d));
+                          gemm_slab(tile_), rank, &args_.map_d));
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
   one.grid[0] = one.cluster[0] = choice_.cluster();
@@ -153,7 +167,7 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
 // Lines that a box brings: where the operand has fewer than a whole tile's, a box that hangs over
 // the edge would load slower.
 u32 GemmKernel::clipped(const Share& share, int64_t lines) {
-  if (!share.along_k || share.sharers > 1 || lines >= share.part) return share.part;
+  if (!share.along_k || share.sharers > 1 || share.halves || lines >= share.part) return share.part;
   return static_cast<u32>(round_up(lines, 8));
 }
 
@@ -181,27 +195,48 @@ void GemmKernel::bind_maps(GemmArgs* args) const {
   const u32 a_lines = clipped(share_a_, args->m), b_lines = clipped(share_b_, args->n);
   if (a_lines < share_a_.part) rebind_box_lines(&args->map_a, a_lines, kLineBytes);
   if (b_lines < share_b_.part) rebind_box_lines(&args->map_b, b_lines, kLineBytes);
-  args->stage_bytes = gemm_stage_bytes(tile_, a_lines, b_lines, share_a_.sharers, share_b_.sharers);
+  const auto landed = [](const Share& share, u32 lines) {
+    return share.halves && share.along_k && share.sharers == 1 ? 2 * lines : lines;
+  };
+  args->stage_bytes = gemm_stage_bytes(tile_, landed(share_a_, a_lines), landed(share_b_, b_lines),
+                                       share_a_.sharers, share_b_.sharers);
   if (args->plain_from == 0) return;
   const bool row = problem_.desc.d_order == Order::row;
   rebind_map(&args->map_d, args->d, 0, args->plain_from);
   rebind_map(&args->map_d, args->d, 1, row ? args->m : args->n);
 }
 
+void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
+  fill_sizes(m, args);
+  args->a = problem_.swapped ? run.b : run.a;
+  args->b = problem_.swapped ? run.a : run.b;
+  args->c = run.c;
+  args->d = run.d;
+  args->alpha = run.alpha;
+  args->beta = run.beta;
+  args->k = run.alpha == 0.0f ? 0 : static_cast<i32>(problem_.desc.k);
+  if (!choice_.has(kGemmFull)) {
+    args->adds = adds(run);
+    args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
+  }
+  if (choice_.through_maps()) bind_maps(args);
+}
+
 Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
+  if (choice_.has(kGemmFull)) return launch_full(stream, run, m);
   GemmArgs args = args_;
-  fill_sizes(m, &args);
-  args.a = problem_.swapped ? run.b : run.a;
-  args.b = problem_.swapped ? run.a : run.b;
-  args.c = run.c;
-  args.d = run.d;
-  args.alpha = run.alpha;
-  args.beta = run.beta;
-  args.adds = adds(run);
-  args.k = run.alpha == 0.0f ? 0 : static_cast<i32>(problem_.desc.k);
-  args.plain_from = plain_from(problem_.desc.d_order == Order::row ? args.n : args.m, args.d);
-  if (choice_.through_maps()) bind_maps(&args);
+  bind(run, m, &args);
   return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
+}
+
+Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) const {
+  GemmFullArgs args = full_;
+  bind(run, m, &args.base);
+  args.bias = run.bias;
+  args.scale = run.scale;
+  args.scale_value = run.scale_value;
+  args.amax = problem_.desc.epilogue.amax ? run.amax : 0;
+  return stream.launch(*prepared_.kernel, config(args.base), &args, sizeof args);
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {
@@ -223,7 +258,7 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 }
 
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
-  if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
+  if (!choice_.through_maps() || choice_.has(kGemmSplit) || choice_.has(kGemmFull)) return 0;
   const GemmProblem at = problem_at(m);
   const GemmSlab slab = gemm_slab(tile_);
   return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *

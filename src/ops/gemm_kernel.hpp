@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_full.h"
 #include "ops/gemm_select.hpp"
 #include "ops/plan.hpp"
 
@@ -47,6 +47,7 @@ class GemmKernel {
     uint32_t boxes = 0;    // of this block
     uint32_t sharers = 1;  // blocks of the cluster that load a part each for all
     bool along_k = false;  // lines are rows of A or columns of B, so that few of them clip the box
+    bool halves = false;   // gated, and columns lie apart: boxes are of one half
   };
 
   GemmKernel(const GemmProblem& seen, const GemmChoice& choice, uint32_t sms)
@@ -59,6 +60,8 @@ class GemmKernel {
   void fill_sizes(int64_t m, GemmArgs* args) const;
   bool adds(const GemmRun& run) const;
   void bind_maps(GemmArgs* args) const;
+  void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
+  Status launch_full(Stream& stream, const GemmRun& run, int64_t m) const;
   LaunchConfig config(const GemmArgs& args) const;
 
   GemmProblem problem_;  // as the row sees it
@@ -69,7 +72,8 @@ class GemmKernel {
   PreparedKernel prepared_;
   GemmTile tile_{};  // of a row that goes through maps
   Share share_a_, share_b_;
-  GemmArgs args_{};  // everything but addresses and the run's sizes
+  GemmFullArgs full_{};  // everything but addresses and the run's sizes
+  GemmArgs& args_ = full_.base;
 };
 
 }  // namespace tw

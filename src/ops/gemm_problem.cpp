@@ -104,18 +104,19 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   out->desc = desc;
   out->in_bytes = dtype_bytes(desc.ab_dtype);
   out->out_bytes = dtype_bytes(desc.d_dtype);
+  out->swapped = false;
   GemmDesc& d = out->desc;
+  TW_TRY(gemm_epilogue(&d));
   TW_TRY(check_leading("lda", d.m, d.k, d.a_order, out->in_bytes, &d.lda));
   TW_TRY(check_leading("ldb", d.k, d.n, d.b_order, out->in_bytes, &d.ldb));
   TW_TRY(check_leading("ldc", d.m, d.n, d.d_order, out->out_bytes, &d.ldc));
-  TW_TRY(check_leading("ldd", d.m, d.n, d.d_order, out->out_bytes, &d.ldd));
+  TW_TRY(check_leading("ldd", d.m, out->d_columns(), d.d_order, out->out_bytes, &d.ldd));
   const auto in = static_cast<uint32_t>(out->in_bytes);
   const auto result = static_cast<uint32_t>(out->out_bytes);
   TW_TRY(check_alignment("a_alignment", d.a_alignment, in));
   TW_TRY(check_alignment("b_alignment", d.b_alignment, in));
   TW_TRY(check_alignment("c_alignment", d.c_alignment, result));
   TW_TRY(check_alignment("d_alignment", d.d_alignment, result));
-  out->swapped = false;
   TW_TRY(gemm_batch(out));
   if (d.d_order == Order::column) *out = turned(*out);
   return {};
@@ -136,6 +137,11 @@ GemmProblem turned(const GemmProblem& problem) {
   const uint32_t constant = d.flags & (kGemmConstantA | kGemmConstantB);
   if (constant == kGemmConstantA || constant == kGemmConstantB)
     d.flags ^= kGemmConstantA | kGemmConstantB;
+  const auto turned_per = [](Per per) {
+    return per == Per::row ? Per::column : per == Per::column ? Per::row : per;
+  };
+  d.epilogue.bias = turned_per(d.epilogue.bias);
+  d.epilogue.scale = turned_per(d.epilogue.scale);
   out.swapped = !problem.swapped;
   return out;
 }

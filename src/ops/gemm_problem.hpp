@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha * A B + beta * C: the caller's description, and the problem that kernels see.
+// D = act(alpha * A B + beta * C + bias) * scale: the caller's description, and the problem that
+// kernels see.
 
 #include <cstdint>
 
@@ -26,6 +27,26 @@ inline constexpr int64_t kGemmPackedBatch = -1;
 /// Of matrices in a batch.
 inline constexpr int64_t kGemmMaxBatch = int64_t{1} << 20;
 
+/// Where a vector has an element each.
+enum class Per : int32_t { none = 0, tensor = 1, row = 2, column = 3 };
+enum class Activation : int32_t { identity = 0, relu = 1, gelu = 2, gelu_tanh = 3, silu = 4 };
+enum class Gate : int32_t { none = 0, halves = 1, interleaved = 2 };
+
+/// What happens to alpha * A B + beta * C, as tw_gemm_desc says.
+struct GemmEpilogue {
+  Per bias = Per::none;
+  DType bias_dtype{};  // D's where the caller left it 0
+  Activation activation = Activation::identity;
+  Gate gate = Gate::none;
+  Per scale = Per::none;
+  bool amax = false;
+
+  bool any() const {
+    return bias != Per::none || activation != Activation::identity || gate != Gate::none ||
+           scale != Per::none || amax;
+  }
+};
+
 /// As tw_gemm_desc: extents and leading dimensions in elements, 0 for packed.
 struct GemmDesc {
   DType ab_dtype = DType::BF16;
@@ -48,6 +69,7 @@ struct GemmDesc {
   uint32_t flags = 0;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
+  GemmEpilogue epilogue;
 };
 
 /// As tw_gemm_args.
@@ -62,6 +84,8 @@ struct GemmRun {
 
   bool reads_ab() const { return alpha != 0.0f || device_alpha != 0; }
   bool reads_c() const { return beta != 0.0f || device_beta != 0; }
+  uint64_t bias = 0, scale = 0, amax = 0;
+  float scale_value = 1.0f;
 };
 
 /// Tiles are counted in 32 bits, and the last one may reach past the extent.
@@ -97,9 +121,15 @@ struct GemmProblem {
   /// The extent that runs may have less of: the caller's m.
   int64_t rows() const { return swapped ? desc.n : desc.m; }
   void set_rows(int64_t m) { (swapped ? desc.n : desc.m) = m; }
+  /// Rows and columns of D: gated, the caller's n has two of A B's columns for each of D's.
+  bool gated() const { return desc.epilogue.gate != Gate::none; }
+  int64_t d_rows() const { return gated() && swapped ? desc.m / 2 : desc.m; }
+  int64_t d_columns() const { return gated() && !swapped ? desc.n / 2 : desc.n; }
   /// Elements along D's contiguous dimension.
-  int64_t d_contiguous() const { return desc.d_order == Order::row ? desc.n : desc.m; }
-  int64_t d_lines() const { return desc.d_order == Order::row ? desc.m : desc.n; }
+  int64_t d_contiguous() const { return desc.d_order == Order::row ? d_columns() : d_rows(); }
+  int64_t d_lines() const { return desc.d_order == Order::row ? d_rows() : d_columns(); }
+  /// Whether what is gated lies along D's lines.
+  bool gate_along() const { return swapped == (desc.d_order == Order::column); }
 
   /// Whether maps can have an operand's matrices: of the addresses, see addresses_suit_maps().
   bool pitches_suit_maps() const {
@@ -114,7 +144,8 @@ struct GemmProblem {
   int64_t map_batch(int64_t stride) const {
     return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;
   }
-  /// Whether it takes the rows with every option, which cost a little more than those without.
+  /// Whether it takes the rows with every option (kGemmFull).
+  bool wants_full() const { return desc.epilogue.any() || wants_batch(); }
   bool wants_batch() const {
     return desc.batch > 1 || (desc.flags & ~uint32_t{kGemmInvariant}) != 0;
   }
@@ -126,6 +157,9 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 /// Checks the description's batch and options, and fills in packed batch strides: a part of
 /// gemm_problem().
 Status gemm_batch(GemmProblem* problem);
+
+/// Checks the epilogue of a description whose types and extents are, and fills in its bias's type.
+Status gemm_epilogue(GemmDesc* desc);
 
 /// The same product by D^T = B^T A^T: operands swapped, each the same memory in the other order.
 GemmProblem turned(const GemmProblem& problem);

@@ -58,6 +58,21 @@ bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
   return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
 }
 
+// Of a gate whose columns lie apart, a tile loads half from each: boxes across k are 64 wide, and
+// begin at multiples of 16 bytes.
+bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
+  if (!seen.wants_full()) return true;
+  if (!choice.has(kGemmFull)) return false;
+  if (!seen.gated() || !choice.through_maps()) return true;
+  if (!seen.gate_along()) return false;
+  if (seen.desc.epilogue.gate != Gate::halves) return true;
+  const bool by_m = seen.swapped;  // what is gated is the row's m
+  const bool along_k = by_m ? seen.desc.a_order == Order::row : seen.desc.b_order == Order::column;
+  const int64_t half = (by_m ? seen.desc.m : seen.desc.n) / 2;
+  return along_k ||
+         (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
+}
+
 }  // namespace
 
 bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
@@ -74,8 +89,9 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (seen.wants_batch()) return GemmMisfit::options;
   if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
-  if (choice.has(kGemmSplit) && choice.split > ceil_div(seen.desc.k, row.tile[2]))
+  if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
     return GemmMisfit::depth;
+  if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
   return GemmMisfit::none;
 }
 
@@ -96,8 +112,10 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   const GemmProblem other = turned(problem);
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     GemmChoice choice{&row, 1};
+    // Plain rows do all that is plain.
+    if (choice.has(kGemmFull) != problem.wants_full()) continue;
     const bool splits = choice.has(kGemmSplit);
-    if (splits) choice.split = 2;
+    choice.split = choice.least_split();
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
     while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
            gemm_misfit(device, seen, choice) == GemmMisfit::none) {

@@ -4,6 +4,7 @@
 #include <cinttypes>
 
 #include "ops/gemm.hpp"
+#include "ops/gemm_epilogue.hpp"
 
 namespace tw {
 namespace {
@@ -73,8 +74,12 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const auto out = static_cast<uint32_t>(problem_.out_bytes);
   TW_TRY(check_address("d", run.d, std::max(d.d_alignment, out)));
   // Where the padding may be written, it is D's.
-  const uint64_t d_bytes = operand_bytes(rows, d.d_padding_free ? d.ldd : columns, d.ldd, d.batch,
-                                         d.d_batch, problem_.out_bytes);
+  const bool rows_gated = problem_.gated() && problem_.swapped;
+  const int64_t d_rows = rows_gated ? rows / 2 : rows;
+  const int64_t d_columns = problem_.gated() && !rows_gated ? columns / 2 : columns;
+  const uint64_t d_bytes = operand_bytes(d_rows, d.d_padding_free ? d.ldd : d_columns, d.ldd,
+                                         d.batch, d.d_batch, problem_.out_bytes);
+  TW_TRY(check_epilogue(problem_.swapped ? turned(problem_).desc : d, run, m, d_bytes));
   TW_TRY(check_disjoint("d", run.d, d_bytes, "device_m", run.device_m, run.device_m ? 8 : 0));
   TW_TRY(check_disjoint("d", run.d, d_bytes, "device_alpha", run.device_alpha,
                         run.device_alpha ? 4 : 0));
@@ -100,7 +105,7 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   }
   if (!run.reads_c()) return {};
   TW_TRY(check_address("c", run.c, std::max(d.c_alignment, out)));
-  if (run.c == run.d && d.ldc == d.ldd && d.c_batch == d.d_batch) return {};
+  if (run.c == run.d && d.ldc == d.ldd && d.c_batch == d.d_batch && !problem_.gated()) return {};
   return check_disjoint(
       "d", run.d, d_bytes, "c", run.c,
       operand_bytes(rows, columns, d.ldc, d.batch, d.c_batch, problem_.out_bytes));

@@ -28,6 +28,8 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
   bool through_maps() const { return !has(kGemmPlain); }
+  /// The fewest blocks that share a tile along k: a full row's split may be of one part.
+  uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull) ? 2 : 1; }
   /// Blocks of a cluster.
   uint32_t cluster() const {
     return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * split;
@@ -80,7 +82,18 @@ GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
 GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem);
 
 /// Why a choice cannot serve a problem.
-enum class GemmMisfit { none, feature, types, sums, orders, pitches, blocks, depth, options };
+enum class GemmMisfit {
+  none,
+  feature,
+  types,
+  sums,
+  orders,
+  pitches,
+  blocks,
+  depth,
+  options,   // of batches, which no row has yet
+  epilogue,  // the row has none, or not this gate
+};
 
 /// The same answer for every m; `seen` is the problem as the row sees it.
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);

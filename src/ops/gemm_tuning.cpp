@@ -86,6 +86,7 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
   if (!parse_gemm_choice("text", choice.c_str(), &out->candidate.choice).ok())
     return refuse(number, choice,
                   "is no candidate of this library: measure anew, or leave the line out");
+  key.full = out->candidate.choice.has(kGemmFull);
   double microseconds = 0;
   if (const auto field = fields.next();
       !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMostMicroseconds)
@@ -115,7 +116,8 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
           .d_order = d.d_order,
           .sms = usable_sms(device, d.max_sms),
           .n = d.n,
-          .k = d.k};
+          .k = d.k,
+          .full = problem.wants_full()};
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {

@@ -28,6 +28,7 @@ struct GemmTuningKey {
   Order a_order{}, b_order{}, d_order{};
   uint32_t sms = 0;
   int64_t n = 0, k = 0;
+  bool full = false;  // with an epilogue: the choice's kernel says so, of whichever it is
   bool operator==(const GemmTuningKey&) const = default;
 };
 

@@ -128,7 +128,7 @@ TEST_CASE(
   CHECK(plan->explain().find("do not depend on m") != std::string::npos);
   GemmChoice choice;
   REQUIRE(
-      parse_gemm_choice("candidate", (gemm_symbol(64, 64, 1, kGemmSplit) + "/4").c_str(), &choice)
+      parse_gemm_choice("candidate", (gemm_symbol(128, 128, 1, kGemmSplit) + "/4").c_str(), &choice)
           .ok());
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).code() == Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") != std::string::npos);

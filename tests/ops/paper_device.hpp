@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "doctest_main.hpp"
+#include "kernels/gemm/gemm_full.h"
 #include "ops/gemm.hpp"
 #include "runtime/device.hpp"
 #include "tensor_map/tensor_map.hpp"
@@ -18,7 +19,8 @@ namespace tw::test {
 struct PaperLaunch {
   std::string kernel;
   LaunchConfig config;
-  GemmArgs args;  // where the arguments are a GEMM's
+  GemmArgs args;      // where the arguments are a GEMM's
+  GemmFullArgs full;  // where they are a full row's, whose base is args too
 };
 
 class PaperDevice final : public Device {
@@ -113,6 +115,10 @@ class PaperStream final : public Stream {
                 size_t bytes) override {
     PaperLaunch launch{.kernel = static_cast<PaperKernel&>(kernel).row().symbol, .config = config};
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
+    if (bytes == sizeof launch.full) {
+      std::memcpy(&launch.full, arguments, bytes);
+      launch.args = launch.full.base;
+    }
     paper(*this).now += paper(*this).time_of(launch);
     paper(*this).launches.push_back(launch);
     return {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the gemm rows that the target and the shard have.
 #include "kernels/emit.cuh"
-#include "kernels/gemm/gemm_plain.cuh"
+#include "kernels/gemm/gemm_full_plain.cuh"
 #if TW_HAS_wgmma
-#include "kernels/gemm/gemm_wgmma.cuh"
+#include "kernels/gemm/gemm_full.cuh"
 #endif
 
 namespace tw {
@@ -16,7 +16,8 @@ inline constexpr int kOrderCOLUMN = 1;
   TW_EMIT(                                                                                        \
       feature, shard,                                                                             \
       extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol( \
-          const __grid_constant__ tw::GemmArgs args) {                                            \
+          const __grid_constant__                                                                 \
+              tw::GemmArgsOf<(tw::kSchedule_##schedule & tw::kGemmFull) != 0>::Type args) {       \
         tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order,  \
                                       tm, tn, tk, cm, cn, tw::kSchedule_##schedule>>(args);       \
       })
@@ -25,5 +26,12 @@ inline constexpr int kOrderCOLUMN = 1;
       feature, shard,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kPlainThreads) symbol( \
           const __grid_constant__ tw::GemmArgs args) { tw::gemm_plain<tw::in, tw::out>(args); })
+#define TW_GEMM_PLAIN_FULL(feature, shard, symbol, in, out, tm, tn, tk) \
+  TW_EMIT(                                                              \
+      feature, shard,                                                   \
+      extern "C" __global__ void __launch_bounds__(tw::kPlainThreads)   \
+          symbol(const __grid_constant__ tw::GemmFullArgs args) {       \
+            tw::gemm_plain<tw::in, tw::out>(args);                      \
+          })
 #define TW_GEMM_HOST(symbol, body, variant)
 #include "kernels/gemm/kernels.inc"

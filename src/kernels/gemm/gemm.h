@@ -65,7 +65,8 @@ enum : u32 {
   kGemmPingpong = 8,     // whole tiles in turn: one warpgroup writes while the other multiplies
   kGemmSplit = 16,       // a cluster of 2 to 8 blocks shares each tile along k
   kGemmTransposed = 32,  // D is written column-major: planned with the operands swapped
-  kGemmHalfSum = 64      // sums in f16
+  kGemmHalfSum = 64,     // sums in f16
+  kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 
 /// The schedules as kernels.inc names them.
@@ -76,6 +77,10 @@ inline constexpr u32 kSchedule_half = kGemmHalfSum;
 inline constexpr u32 kSchedule_halfsplit = kGemmHalfSum | kGemmSplit;
 inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
+inline constexpr u32 kSchedule_full = kGemmFull;
+inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
+inline constexpr u32 kSchedule_fullsplit = kGemmFull | kGemmSplit;
+inline constexpr u32 kSchedule_fullswapsplit = kGemmFull | kGemmTransposed | kGemmSplit;
 
 /// What a wgmma row's arrangement follows from.
 struct GemmTile {
@@ -93,6 +98,8 @@ struct GemmSlab {
 };
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
+  // A full row's holds sums, 16 lines for each warp, see parts/full_epilogue.cuh.
+  if (tile.variant & kGemmFull) return {256 / tile.out_bytes, 64, true};
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmTransposed) return {line, tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
@@ -128,6 +135,7 @@ TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
 
 /// Slabs of D that a consumer warpgroup writes for one tile.
 TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
+  if (tile.variant & kGemmFull) return 1;  // each warp's is its own
   const GemmSlab slab = gemm_slab(tile);
   const u32 across = (tile.variant & kGemmTransposed ? 64 : tile.n) / slab.contiguous;
   const u32 sharers = tile.variant & kGemmPingpong ? 1 : gemm_consumers(tile.m);
@@ -147,8 +155,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   const u32 stage = shared.a_bytes + shared.b_bytes + 16;  // with its two barriers
-  shared.slabs = 2;
-  shared.stages = (kGemmSharedLimit - 2 * one_each) / stage;
+  const u32 least = tile.variant & kGemmFull ? 1 : 2;
+  shared.slabs = least;
+  shared.stages = (kGemmSharedLimit - least * one_each) / stage;
   if (shared.stages < 4 && (kGemmSharedLimit - one_each) / stage > shared.stages) {
     shared.slabs = 1;
     shared.stages = (kGemmSharedLimit - one_each) / stage;

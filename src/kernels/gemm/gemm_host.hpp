@@ -15,5 +15,8 @@ inline constexpr int32_t kHostTileK = 64;  // one swizzle span of 16-bit element
 void gemm_host_boxes(HostEngine& engine, const void* arguments);
 /// Elements one by one, for what has no maps.
 void gemm_host_plain(HostEngine& engine, const void* arguments);
+/// The same for full rows, with every epilogue.
+void gemm_host_full_boxes(HostEngine& engine, const void* arguments);
+void gemm_host_full_plain(HostEngine& engine, const void* arguments);
 
 }  // namespace tw

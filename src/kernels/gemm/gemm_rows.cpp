@@ -30,6 +30,21 @@ constexpr KernelRow wgmma_row(const char* symbol, int shard, DType in, DType out
   return row;
 }
 
+constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, int shard, DType in, DType out,
+                              int tm, int tn, int tk, uint32_t variant) {
+  return {.family = Family::gemm,
+          .feature = needs,
+          .symbol = symbol,
+          .shard = shard,
+          .host = nullptr,
+          .threads = 128,
+          .tile = {tm, tn, tk},
+          .stages = 1,
+          .cluster = {1, 1},
+          .dtypes = {in, out},
+          .variant = variant};
+}
+
 constexpr KernelRow kRows[] = {
 #define TW_GEMM(feature_, shard_, symbol_, in, out, a_order, b_order, tm, tn, tk, cm, cn, \
                 schedule)                                                                 \
@@ -37,17 +52,10 @@ constexpr KernelRow kRows[] = {
       #symbol_, shard_, DType::in, DType::out, tm, tn, tk, cm, cn,                        \
       kOrder##a_order* kGemmColumnA + kOrder##b_order * kGemmColumnB + kSchedule_##schedule),
 #define TW_GEMM_PLAIN(feature_, shard_, symbol_, in, out, tm, tn, tk) \
-  {.family = Family::gemm,                                            \
-   .feature = feature::feature_,                                      \
-   .symbol = #symbol_,                                                \
-   .shard = shard_,                                                   \
-   .host = nullptr,                                                   \
-   .threads = 128,                                                    \
-   .tile = {tm, tn, tk},                                              \
-   .stages = 1,                                                       \
-   .cluster = {1, 1},                                                 \
-   .dtypes = {DType::in, DType::out},                                 \
-   .variant = kGemmPlain},
+  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, kGemmPlain),
+#define TW_GEMM_PLAIN_FULL(feature_, shard_, symbol_, in, out, tm, tn, tk)          \
+  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
+            kGemmPlain | kGemmFull),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \

@@ -72,6 +72,13 @@ __device__ __forceinline__ void store_shared_v2(u32 shared, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(x), "f"(y) : "memory");
 }
 
+__device__ __forceinline__ void load_shared_v4(u32 shared, float (&v)[4]) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+               : "r"(shared)
+               : "memory");
+}
+
 /// d (16 x 8, f32) += a (16 x 16, row) b (16 x 8, column).
 __device__ __forceinline__ void mma_bf16(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
   asm volatile(

@@ -45,6 +45,24 @@ __device__ __forceinline__ void load_2d_multicast(u32 shared, const KernelMap* m
       : "memory");
 }
 
+__device__ __forceinline__ void load_3d(u32 shared, const KernelMap* map, u32 barrier, i32 x, i32 y,
+                                        i32 z) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+__device__ __forceinline__ void load_3d_multicast(u32 shared, const KernelMap* map, u32 barrier,
+                                                  i32 x, i32 y, i32 z, u32 mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(shared),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(static_cast<unsigned short>(mask))
+      : "memory");
+}
+
 __device__ __forceinline__ void store_2d(const KernelMap* map, u32 shared, i32 x, i32 y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),

@@ -17,8 +17,10 @@ pub type tw_tensor_map_kind = i32;
 pub type tw_op = i32;
 pub type tw_cache_priority = i32;
 pub type tw_reduction = i32;
-pub type tw_ragged_direction = i32;
 pub type tw_order = i32;
+pub type tw_per = i32;
+pub type tw_activation = i32;
+pub type tw_gate = i32;
 
 pub const TW_VERSION_MAJOR: u32 = 0;
 pub const TW_VERSION_MINOR: u32 = 1;
@@ -126,7 +128,6 @@ pub const TW_OP_PREFETCH: tw_op = 2;
 pub const TW_OP_GATHER: tw_op = 3;
 pub const TW_OP_SCATTER: tw_op = 4;
 pub const TW_OP_GEMM: tw_op = 5;
-pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -139,8 +140,6 @@ pub const TW_SCATTER_LAST_WINS: tw_reduction = 1;
 pub const TW_SCATTER_DETERMINISTIC: tw_reduction = 2;
 pub const TW_ROWS_WEIGHTS: tw_reduction = 4;
 pub const TW_ROWS_ACCUMULATE_F32: tw_reduction = 8;
-pub const TW_RAGGED_PAD: tw_ragged_direction = 0;
-pub const TW_RAGGED_UNPAD: tw_ragged_direction = 1;
 pub const TW_ROW_MAJOR: tw_order = 0;
 pub const TW_COLUMN_MAJOR: tw_order = 1;
 pub const TW_GEMM_BATCH_POINTERS: tw_order = 1;
@@ -150,6 +149,18 @@ pub const TW_GEMM_A_CONSTANT: tw_order = 8;
 pub const TW_GEMM_B_CONSTANT: tw_order = 16;
 pub const TW_GEMM_DEVICE_M: tw_order = 32;
 pub const TW_GEMM_DEVICE_SCALARS: tw_order = 64;
+pub const TW_PER_NONE: tw_per = 0;
+pub const TW_PER_TENSOR: tw_per = 1;
+pub const TW_PER_ROW: tw_per = 2;
+pub const TW_PER_COLUMN: tw_per = 3;
+pub const TW_ACTIVATION_NONE: tw_activation = 0;
+pub const TW_ACTIVATION_RELU: tw_activation = 1;
+pub const TW_ACTIVATION_GELU: tw_activation = 2;
+pub const TW_ACTIVATION_GELU_TANH: tw_activation = 3;
+pub const TW_ACTIVATION_SILU: tw_activation = 4;
+pub const TW_GATE_NONE: tw_gate = 0;
+pub const TW_GATE_HALVES: tw_gate = 1;
+pub const TW_GATE_INTERLEAVED: tw_gate = 2;
 
 /// A type of which only pointers exist, neither Send nor Sync by itself.
 macro_rules! opaque {
@@ -413,42 +424,6 @@ pub struct tw_rows_args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct tw_ragged_desc {
-    pub struct_size: u32,
-    pub dtype: tw_dtype,
-    pub offset_dtype: tw_dtype,
-    pub direction: tw_ragged_direction,
-    pub batch: i64,
-    pub tokens: i64,
-    pub rows: i64,
-    pub columns: i64,
-    pub packed_columns: i64,
-    pub packed_pitch: i64,
-    pub padded_pitch: i64,
-    pub padded_batch_pitch: i64,
-    pub packed_alignment: u32,
-    pub padded_alignment: u32,
-    pub max_sms: u32,
-    pub fill: tw_oob_fill,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tw_ragged_args {
-    pub struct_size: u32,
-    pub reserved: u32,
-    pub packed: u64,
-    pub offsets: u64,
-    pub padded: u64,
-    pub batch: i64,
-    pub tokens: i64,
-    pub row: i64,
-    pub column: i64,
-    pub faults: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
 pub struct tw_gemm_desc {
     pub struct_size: u32,
     pub ab_dtype: tw_dtype,
@@ -481,6 +456,12 @@ pub struct tw_gemm_desc {
     pub d_batch_stride: i64,
     pub gemm_flags: u32,
     pub reserved3: u32,
+    pub bias: tw_per,
+    pub bias_dtype: tw_dtype,
+    pub activation: tw_activation,
+    pub gate: tw_gate,
+    pub scale: tw_per,
+    pub amax: u32,
 }
 
 #[repr(C)]
@@ -526,6 +507,11 @@ pub struct tw_gemm_args {
     pub device_alpha: u64,
     pub device_beta: u64,
     pub skipped: u64,
+    pub bias: u64,
+    pub scale: u64,
+    pub amax: u64,
+    pub scale_value: f32,
+    pub reserved2: u32,
 }
 
 #[repr(C)]
@@ -1178,8 +1164,6 @@ extern "C" {
     pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
     pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
     pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
-    pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc) -> tw_status;
-    pub fn tw_ragged_args_init(args: *mut tw_ragged_args) -> tw_status;
     pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
     pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc) -> tw_status;
     pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
@@ -1222,16 +1206,6 @@ extern "C" {
         plan: *mut tw_plan,
         stream: *mut tw_stream,
         args: *const tw_rows_args,
-    ) -> tw_status;
-    pub fn tw_ragged_plan(
-        device: *mut tw_device,
-        desc: *const tw_ragged_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_ragged_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_ragged_args,
     ) -> tw_status;
     pub fn tw_gemm_plan(
         device: *mut tw_device,
@@ -1416,24 +1390,13 @@ mod layouts {
     );
 
     layout!(
-        tw_ragged_desc, 96, 8, struct_size: 0, dtype: 4, offset_dtype: 8, direction: 12, batch:
-        16, tokens: 24, rows: 32, columns: 40, packed_columns: 48, packed_pitch: 56,
-        padded_pitch: 64, padded_batch_pitch: 72, packed_alignment: 80, padded_alignment: 84,
-        max_sms: 88, fill: 92
-    );
-
-    layout!(
-        tw_ragged_args, 72, 8, struct_size: 0, reserved: 4, packed: 8, offsets: 16, padded: 24,
-        batch: 32, tokens: 40, row: 48, column: 56, faults: 64
-    );
-
-    layout!(
-        tw_gemm_desc, 176, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
+        tw_gemm_desc, 200, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
         d_order: 20, m: 24, n: 32, k: 40, lda: 48, ldb: 56, ldc: 64, ldd: 72, a_alignment: 80,
         b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100,
         accumulator_dtype: 104, d_padding_free: 108, min_m: 112, realign: 120, reserved2: 124,
         batch_count: 128, a_batch_stride: 136, b_batch_stride: 144, c_batch_stride: 152,
-        d_batch_stride: 160, gemm_flags: 168, reserved3: 172
+        d_batch_stride: 160, gemm_flags: 168, reserved3: 172, bias: 176, bias_dtype: 180,
+        activation: 184, gate: 188, scale: 192, amax: 196
     );
 
     layout!(
@@ -1447,9 +1410,10 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_args, 104, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
+        tw_gemm_args, 136, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
         32, d: 40, m: 48, workspace: 56, workspace_bytes: 64, device_m: 72, device_alpha: 80,
-        device_beta: 88, skipped: 96
+        device_beta: 88, skipped: 96, bias: 104, scale: 112, amax: 120, scale_value: 128,
+        reserved2: 132
     );
 
     layout!(

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The full rows on Hopper: the plain rows' pipeline (gemm_wgmma.cuh) over the matrices of a batch,
+// with operands through maps of three dimensions and the full epilogue behind it.
+//
+// Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of sums, so that
+// writing D needs no barrier between warps; the blocks of a split sum through the ring.
+
+#include "kernels/gemm/gemm_wgmma.cuh"
+#include "kernels/parts/full_epilogue.cuh"
+
+namespace tw {
+
+/// Where a unit's tile of this block lies.
+struct FullTile {
+  i32 z, m0, n0;
+};
+
+template <class Config>
+__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, i32 unit, u32 rank) {
+  const i32 units = args.base.units_m * args.base.units_n;
+  FullTile tile;
+  tile.z = args.batch == 1 ? 0 : unit / units;
+  i32 unit_m, unit_n;
+  gemm_unit(args.base, unit - tile.z * units, &unit_m, &unit_n);
+  tile.m0 =
+      (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
+      Config::kTileM;
+  tile.n0 =
+      (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank / Config::kClusterM)) *
+      Config::kTileN;
+  return tile;
+}
+
+// As gemm_load_share, of matrix z. A gated operand whose columns lie apart comes in boxes of half a
+// tile's lines at most.
+template <bool kAlongK, bool kGated, u32 kLines, u32 kTileK, u32 kSharers>
+__device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 shared,
+                                                const KernelMap* map, u32 barrier, i32 first, i32 k,
+                                                i32 z, u32 share, u32 mask) {
+  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes = gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
+  constexpr bool kHalved = kAlongK && kGated && kSharers == 1;
+  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
+  const u32 k0 = kSplitK ? share * kPart : 0;
+  const u32 boxes = kHalved && args.gate == kGateHalves ? 2 : kBoxes;
+#pragma unroll
+  for (u32 box = 0; box < (kHalved ? 2 : kBoxes); ++box) {
+    if (kHalved && box == boxes) break;
+    const u32 line = line0 + box * (kAlongK ? kLines / 2 : 64);
+    const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
+    const i32 across = kGated ? full_line(args, first, static_cast<i32>(line), kLines)
+                              : first + static_cast<i32>(line);
+    const i32 along = k + static_cast<i32>(k0);
+    const i32 x = kAlongK ? along : across;
+    const i32 y = kAlongK ? across : along;
+    if (kSharers == 1)
+      ptx::load_3d(to, map, barrier, x, y, z);
+    else
+      ptx::load_3d_multicast(to, map, barrier, x, y, z, mask);
+  }
+}
+
+template <class Config>
+__device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
+                             i32 first_unit, i32 unit_step) {
+  const GemmSpan span = gemm_span<Config>(args.base);
+  const u32 rank_m = rank % Config::kClusterM;
+  const u32 rank_n = rank / Config::kClusterM;
+  const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
+  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
+  const u32 mask_a = kAlongN << (first + rank_m);
+  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
+  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  for (i32 unit = first_unit; unit < units; unit += unit_step) {
+    const FullTile tile = full_tile<Config>(args, unit, rank);
+    for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
+      const u32 barrier = ring.full_barrier(ring.stage);
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_arrive_expect(barrier, args.base.stage_bytes);
+      full_load_share<!Config::kColumnA, Config::kTransposed, Config::kTileM, Config::kTileK,
+                      Config::kClusterN>(args, ring.a(), &args.base.map_a, barrier, tile.m0, k,
+                                         tile.z, rank_n, mask_a);
+      full_load_share<!Config::kRowB, !Config::kTransposed, Config::kLinesB, Config::kTileK,
+                      Config::kClusterM>(args, ring.b(), &args.base.map_b, barrier, tile.n0, k,
+                                         tile.z, rank_m, mask_b);
+      ring.advance();
+    }
+  }
+}
+
+// The accumulators of a tile, slab by slab through the warp's staging memory.
+template <class Config>
+__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
+                                              const GemmFullArgs& args, const FullRun& run,
+                                              u32 staging, i32 m0, i32 n0, u32& largest) {
+  static_assert(Config::kTileN % 64 == 0, "whole slabs");
+  constexpr int kSlabs = Config::kTileN / 64;
+  const bool halves = args.gate == kGateHalves;
+  const i32 columns = args.gate == kGateNone ? 64 : 32;  // of D, in a slab
+  const i32 column0 = args.gate == kGateNone ? n0 : n0 / 2;
+  const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4) * 16;
+#pragma unroll 1
+  for (int step = 0; step < Config::kPieces * kSlabs; ++step) {
+    __syncwarp();  // the slab before is read
+#pragma unroll
+    for (int s = 0; s < Config::kPieces * kSlabs; ++s)
+      if (s == step) full_put(d[s / kSlabs], staging, s % kSlabs, halves);
+    __syncwarp();
+    full_slab<typename Config::In, typename Config::Out>(
+        args, run, staging, row0 + step / kSlabs * 64, column0 + step % kSlabs * columns, largest);
+  }
+}
+
+// As split_sum: this block's share of the lines of D, summed over the parts of k in the order of
+// ranks.
+template <class Config>
+__device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const FullRun& run,
+                                               u32 partial, u32 rank, u32 thread, i32 m0, i32 n0,
+                                               u32& largest) {
+  using Tile = SplitTile<Config>;
+  const u32 part = ptx::cluster_rank() / Config::kCluster;
+  const u32 parts = ptx::cluster_size() / Config::kCluster;
+  const bool gated = args.gate != kGateNone;
+  const u32 groups = Tile::kExtent / (gated ? 16 : 8);
+  const i32 line0 = Config::kTransposed ? n0 : m0;
+  const i32 at0 = (Config::kTransposed ? m0 : n0) / (gated ? 2 : 1);
+  const i32 rest = run.lines - line0;
+  const u32 lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
+  const u32 first = part * lines / parts;
+  const u32 last = (part + 1) * lines / parts;
+  const auto take = [&](u32 line, u32 column, float(&sum)[8]) {
+    const u32 from = partial + (line * Tile::kPitch + column) * 4;
+#pragma unroll
+    for (float& value : sum) value = 0.0f;
+#pragma unroll 4
+    for (u32 other = 0; other < parts; ++other) {
+      float low[4], high[4];
+      const u32 remote = ptx::cluster_address(from, other * Config::kCluster + rank);
+      ptx::load_cluster_v4(remote, low);
+      ptx::load_cluster_v4(remote + 16, high);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sum[i] += low[i];
+        sum[i + 4] += high[i];
+      }
+    }
+  };
+#pragma unroll 1
+  for (u32 item = first * groups + thread; item < last * groups; item += 128 * Config::kConsumers) {
+    const u32 line = item / groups;
+    const u32 column = item % groups * 8;
+    const i32 at = at0 + static_cast<i32>(column);
+    if (at >= run.extent) continue;
+    full_write<typename Config::In, typename Config::Out>(
+        args, run, line0 + static_cast<i32>(line), at, run.extent - at, largest,
+        [&](bool second, float(&v)[8]) {
+          if (args.gate == kGateNeighbours) {
+            float low[8], high[8];
+            take(line, column * 2, low);
+            take(line, column * 2 + 8, high);
+            full_every_other(low, high, second, v);
+          } else {
+            take(line, column + (second ? Tile::kExtent / 2 : 0), v);
+          }
+        });
+  }
+}
+
+template <class Config>
+__device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
+                             i32 first_unit, i32 unit_step) {
+  const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.slab_bytes +
+                      threadIdx.x / 32 % 4 * kFullWarpBytes;
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  const GemmSpan span = gemm_span<Config>(args.base);
+  const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
+  const i32 rows = Config::kTransposed ? args.base.n : args.base.m;
+  const i32 columns = Config::kTransposed ? args.base.m : args.base.n;
+  FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
+  u32 largest = 0;
+  if (Config::kPingpong) {
+    if (group == 1) {
+      ring.skip(k_blocks);
+      gemm_pass_turn<Config>(1);
+      first_unit += unit_step;
+    }
+    unit_step *= 2;
+  }
+  typename Config::Sum d[Config::kPieces][Config::kSums];
+  for (i32 unit = first_unit; unit < units; unit += unit_step) {
+    gemm_take_turn<Config>(group);
+    gemm_accumulate<Config>(d, span, ring, first_piece);
+    gemm_pass_turn<Config>(group);
+    ptx::wgmma_wait<0>();
+    if (k_blocks > 0)
+      gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+    if (Config::kPingpong) ring.skip(k_blocks);
+    const FullTile tile = full_tile<Config>(args, unit, rank);
+    full_matrix<typename Config::Out>(args, tile.z, &run);
+    if constexpr (Config::kSplit) {
+      // One unit a cluster, so that the ring is done with: the partial tile takes its place.
+      ptx::named_barrier(1, 128 * Config::kConsumers);
+#pragma unroll
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        split_put<Config>(d[piece], ring.base, first_piece + piece);
+      ptx::cluster_arrive();
+      ptx::cluster_wait();
+      full_split_sum<Config>(args, run, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0,
+                             largest);
+    } else {
+      full_epilogue<Config>(d, args, run, staging, tile.m0 + static_cast<i32>(first_piece) * 64,
+                            tile.n0, largest);
+    }
+  }
+  __syncwarp();
+  full_amax<typename Config::Out>(args, largest);
+}
+
+template <class Config>
+__device__ void gemm_wgmma(const GemmFullArgs& args) {
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
+
+  if (warp == 0 && ptx::elect_one()) {
+    ptx::prefetch_map(&args.base.map_a);
+    ptx::prefetch_map(&args.base.map_b);
+    for (i32 stage = 0; stage < Config::kStages; ++stage) {
+      ptx::mbarrier_init(ring.full_barrier(stage), 1);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+    }
+    ptx::mbarrier_init_fence();
+  }
+  __syncthreads();
+  if (Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+
+  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
+  const auto first_unit = static_cast<i32>(blockIdx.x / size);
+  const auto unit_step = static_cast<i32>(gridDim.x / size);
+  if (warp < 4) {
+    ptx::set_max_registers_down<Config::kConsumers == 2 ? 24 : 56>();
+    if (warp == 0 && ptx::elect_one())
+      full_produce<Config>(args, ring, rank, first_unit, unit_step);
+    __syncwarp();
+    if (Config::kSplit) {  // the consumers' barrier before they sum
+      ptx::cluster_arrive();
+      ptx::cluster_wait();
+    }
+  } else {
+    ptx::set_max_registers_up<Config::kConsumers == 2 ? 240 : 224>();
+    full_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
+  }
+  // No block leaves while another may still write into it, read it or arrive on its barriers.
+  if (Config::kSplit || Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+}
+
+}  // namespace tw

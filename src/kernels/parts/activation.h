@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The functions that an epilogue applies, in f32: nvcc and the host's compiler read the same lines
+// and get the same bits, so what the host device computes is what a GPU does.
+//
+// Built from exactly rounded operations alone. Each a * b + c is written as the fused operation,
+// and no product is an operand of a plain sum, so that no compiler has a choice left. Where an
+// error is stated, it is against float64 and was measured over every float; a test repeats it.
+
+#include "kernels/arguments.h"
+
+namespace tw {
+
+/// What act() applies; the values of tw_activation.
+enum : u32 { kActIdentity = 0, kActRelu = 1, kActGelu = 2, kActGeluTanh = 3, kActSilu = 4 };
+
+namespace act {
+
+TW_KERNEL_HD inline float fused(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fmaf_rn(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+
+TW_KERNEL_HD inline u32 bits(float value) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(value);
+#else
+  u32 out;
+  __builtin_memcpy(&out, &value, 4);
+  return out;
+#endif
+}
+
+TW_KERNEL_HD inline float from_bits(u32 value) {
+#ifdef __CUDA_ARCH__
+  return __uint_as_float(value);
+#else
+  float out;
+  __builtin_memcpy(&out, &value, 4);
+  return out;
+#endif
+}
+
+// Adding it leaves a number below 2^22 rounded to an integer in the lowest bits.
+inline constexpr float kRounder = 0x1.8p23f;
+
+/// 2^(part + n) for part in [-0.5, 0.5], where n is what the lowest bits of `rounded` hold:
+/// relative error below 2^-22.
+TW_KERNEL_HD inline float exp2_scaled(float part, float rounded) {
+  float p = 0x1.41d332p-13f;
+  p = fused(p, part, 0x1.5f456ap-10f);
+  p = fused(p, part, 0x1.3b2dbcp-7f);
+  p = fused(p, part, 0x1.c6aed4p-5f);
+  p = fused(p, part, 0x1.ebfbdap-3f);
+  p = fused(p, part, 0x1.62e430p-1f);
+  p = fused(p, part, 1.0f);
+  return from_bits(bits(p) + (bits(rounded) << 23));
+}
+
+/// 1 / value for 1 <= value < 2^122. A guess from the exponent, within an eighth, and two steps
+/// that each take the error to its third power.
+TW_KERNEL_HD inline float reciprocal(float value) {
+  float r = from_bits(0x7ef311c7u - bits(value));
+  float error = fused(-value, r, 1.0f);
+  r = fused(r, fused(error, error, error), r);
+  error = fused(-value, r, 1.0f);
+  return fused(r, fused(error, error, error), r);
+}
+
+// Past it exp() leaves the range that reciprocal() takes, and x / (1 + exp(-x)) is below 2^-113.
+inline constexpr float kSigmoidEnd = 83.0f;
+
+/// 1 / (1 + exp(-x)), x held within +-kSigmoidEnd.
+TW_KERNEL_HD inline float sigmoid(float x) {
+  constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
+  const float held = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
+  const float rounded = fused(held, -kLog2E, kRounder);
+  const float whole = rounded - kRounder;
+  const float part = fused(held, -kLog2ERest, fused(held, -kLog2E, -whole));
+  return reciprocal(1.0f + exp2_scaled(part, rounded));
+}
+
+TW_KERNEL_HD inline float relu(float x) {
+  return x < 0.0f ? 0.0f : x;  // NaN passes
+}
+
+/// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110. Minus infinity gives -0.
+TW_KERNEL_HD inline float silu(float x) {
+  return x < -kSigmoidEnd ? -0.0f : x * sigmoid(x);
+}
+
+/// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is x sigmoid(2 u) of that u: error
+/// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110. Minus infinity gives -0.
+TW_KERNEL_HD inline float gelu_tanh(float x) {
+  const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
+  return twice_u < -kSigmoidEnd ? -0.0f : x * sigmoid(twice_u);
+}
+
+/// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, and below -5.6, where the value is within
+/// 2^-23 of 0, it is -0.
+TW_KERNEL_HD inline float gelu(float x) {
+  const float a = x < 0.0f ? -x : x;
+  if (a > 5.6f) return x < 0.0f ? -0.0f : x;
+  // -log2 of the normal distribution's tail past a.
+  float tail = 0x1.1c08bcp-26f;
+  tail = fused(tail, a, -0x1.1c4aa2p-21f);
+  tail = fused(tail, a, 0x1.e779d2p-18f);
+  tail = fused(tail, a, -0x1.c289d6p-15f);
+  tail = fused(tail, a, 0x1.9c2b28p-13f);
+  tail = fused(tail, a, 0x1.83285ep-13f);
+  tail = fused(tail, a, -0x1.d74ca6p-8f);
+  tail = fused(tail, a, 0x1.af1750p-5f);
+  tail = fused(tail, a, 0x1.d62c4ep-2f);
+  tail = fused(tail, a, 0x1.26af62p+0f);
+  tail = fused(tail, a, 0x1.fffff8p-1f);
+  const float rounded = kRounder - tail;
+  const float outside = exp2_scaled(-tail - (rounded - kRounder), rounded);
+  return x < 0.0f ? x * outside : fused(-x, outside, x);
+}
+
+}  // namespace act
+
+TW_KERNEL_HD inline float activate(u32 which, float x) {
+  if (which == kActRelu) return act::relu(x);
+  if (which == kActGelu) return act::gelu(x);
+  if (which == kActGeluTanh) return act::gelu_tanh(x);
+  if (which == kActSilu) return act::silu(x);
+  return x;
+}
+
+/// alpha * sum + (beta * c + bias); what there is none of is -0, which changes no sum.
+TW_KERNEL_HD inline float before_activation(float alpha, float sum, float beta, float c,
+                                            float bias) {
+  return act::fused(alpha, sum, act::fused(beta, c, bias));
+}
+
+}  // namespace tw

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The full epilogue: eight neighbours of a line of D at a time, from sums in shared memory to plain
+// stores, so that bias, C, scale and D are read and written 16 bytes at once where they are aligned
+// to that. One body for all options and all rows; what differs is where the sums are taken from.
+
+#include "kernels/gemm/gemm_full.h"
+#include "kernels/parts/types.cuh"
+
+namespace tw {
+
+/// What the epilogue needs of one matrix of a batch.
+struct FullRun {
+  i32 lines, extent;  // of D that are written
+  u64 c, d;
+  float alpha, beta, scale;
+};
+
+/// `lines` and `extent` are D's; scalars from device memory where they lie there.
+__device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines, i32 extent) {
+  FullRun run;
+  run.lines = lines;
+  run.extent = extent;
+  run.c = args.base.c;
+  run.d = args.base.d;
+  run.alpha = args.base.alpha;
+  run.beta = args.base.beta;
+  run.scale = args.scale_value;
+  if (args.scale_by == kFullOne && args.scale)
+    run.scale = *reinterpret_cast<const float*>(args.scale);
+  return run;
+}
+
+/// C and D of matrix `z`.
+template <class Out>
+__device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, FullRun* run) {
+  run->c = args.base.c + static_cast<u64>(z * args.c_batch * Out::kBytes);
+  run->d = args.base.d + static_cast<u64>(z * args.d_batch * Out::kBytes);
+}
+
+/// Eight neighbours, of which `count` are there; the rest are not touched.
+template <class Type>
+__device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, float (&v)[8]) {
+  const auto* from = reinterpret_cast<const typename Type::Storage*>(address);
+  if (step == 1 && count >= 8 && address % 16 == 0) {
+    if constexpr (Type::kBytes == 2) {
+      const uint4 raw = *reinterpret_cast<const uint4*>(from);
+      const u32 words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        v[i] =
+            Type::to_float(static_cast<typename Type::Storage>(words[i / 2] >> (i % 2 ? 16 : 0)));
+    } else {
+      const float4 low = *reinterpret_cast<const float4*>(from);
+      const float4 high = *reinterpret_cast<const float4*>(from + 4);
+      v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
+      v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    if (i < count) v[i] = Type::to_float(from[i * step]);
+}
+
+template <class Out>
+__device__ __forceinline__ void full_store(u64 address, i32 count, const float (&v)[8]) {
+  auto* to = reinterpret_cast<typename Out::Storage*>(address);
+  if (count >= 8 && address % 16 == 0) {
+    if constexpr (Out::kBytes == 2) {
+      *reinterpret_cast<uint4*>(to) = make_uint4(Out::pack(v[0], v[1]), Out::pack(v[2], v[3]),
+                                                 Out::pack(v[4], v[5]), Out::pack(v[6], v[7]));
+    } else {
+      *reinterpret_cast<float4*>(to) = make_float4(v[0], v[1], v[2], v[3]);
+      *reinterpret_cast<float4*>(to + 4) = make_float4(v[4], v[5], v[6], v[7]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    if (i < count) to[i] = Out::from_float(v[i]);
+}
+
+/// One element of a vector of f32 or of the type of A and B.
+template <class In>
+__device__ __forceinline__ float full_element(u64 address, bool f32, i32 at) {
+  if (f32) return reinterpret_cast<const float*>(address)[at];
+  return In::to_float(reinterpret_cast<const typename In::Storage*>(address)[at]);
+}
+
+/// alpha * sums + beta * C + bias, of the eight from `place` on.
+template <class In, class Out>
+__device__ __forceinline__ void full_before(float (&v)[8], const GemmFullArgs& args,
+                                            const FullRun& run, FullPlace place, i32 count) {
+  float addend[8];
+#pragma unroll
+  for (float& value : addend) value = -0.0f;
+  if (args.bias_by == kFullAlong) {
+    if (args.bias_f32)
+      full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, addend);
+    else
+      full_load<In>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, addend);
+  } else if (args.bias_by == kFullAcross) {
+    const float bias = full_element<In>(args.bias, args.bias_f32 != 0, place.line);
+#pragma unroll
+    for (float& value : addend) value = bias;
+  }
+  if (run.beta != 0.0f) {
+    float c[8] = {};
+    const i64 element = place.line * args.base.c_stride_m + place.at;
+    full_load<Out>(run.c + static_cast<u64>(element * Out::kBytes), place.step, count, c);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) addend[i] = act::fused(run.beta, c[i], addend[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = act::fused(run.alpha, v[i], addend[i]);
+}
+
+template <u32 kWhich>
+__device__ __forceinline__ void full_activate(float (&v)[8]) {
+#pragma unroll
+  for (float& value : v) value = activate(kWhich, value);
+}
+
+/// Writes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums.
+/// `largest` keeps the bits of the largest |value|; NaN is larger than all.
+template <class In, class Out, class Take>
+__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run, i32 line,
+                                           i32 at, i32 count, u32& largest, Take take) {
+  float v[8];
+  take(false, v);
+  full_before<In, Out>(v, args, run, full_place(args, line, at, false), count);
+  if (args.activation == kActRelu) full_activate<kActRelu>(v);
+  if (args.activation == kActGelu) full_activate<kActGelu>(v);
+  if (args.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
+  if (args.activation == kActSilu) full_activate<kActSilu>(v);
+  if (args.gate != kGateNone) {
+    float through[8];
+    take(true, through);
+    full_before<In, Out>(through, args, run, full_place(args, line, at, true), count);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= through[i];
+  }
+  if (args.scale_by != kFullNone) {
+    const float one =
+        args.scale_by == kFullAcross ? reinterpret_cast<const float*>(args.scale)[line] : run.scale;
+    float scale[8];
+#pragma unroll
+    for (float& value : scale) value = one;
+    if (args.scale_by == kFullAlong)
+      full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, scale);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= scale[i];
+  }
+  if (args.amax) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+  }
+  const i64 element = line * args.base.d_stride_m + at;
+  full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+}
+
+/// At the end, by whole warps: the largest |D| as it stands in D. Rounding keeps the order.
+template <class Out>
+__device__ __forceinline__ void full_amax(const GemmFullArgs& args, u32 largest) {
+  if (!args.amax) return;
+  const u32 all = __reduce_max_sync(0xffffffffu, largest);
+  if (ptx::lane_id() != 0) return;
+  const float rounded = Out::to_float(Out::from_float(act::from_bits(all)));
+  atomicMax(reinterpret_cast<u32*>(args.amax), act::bits(rounded) & 0x7fffffffu);
+}
+
+// A warp's 16 lines of 64 sums in shared memory, 256 bytes a line: piece p of 16 bytes of line r
+// lies at p ^ (2 (r % 4)), so that neither fragments nor neighbours meet in a bank.
+inline constexpr u32 kFullWarpBytes = 16 * 256;
+
+__device__ __forceinline__ u32 full_piece(u32 staging, u32 line, u32 piece) {
+  return staging + line * 256 + ((piece ^ (line % 4 * 2)) << 4);
+}
+
+/// 64 columns of the warp's fragment: slab `slab` of it, or with halves its 32 columns of each.
+template <int kCount>
+__device__ __forceinline__ void full_put(const float (&d)[kCount], u32 staging, int slab,
+                                         bool halves) {
+  const u32 lane = ptx::lane_id();
+  const u32 side = lane % 2 * 8;
+#pragma unroll
+  for (int group = 0; group < 8; ++group) {
+    const int together = (slab * 8 + group) * 4;
+    const int apart = (slab * 4 + group % 4) * 4 + group / 4 * (kCount / 2);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 to = full_piece(staging, lane / 4 + static_cast<u32>(8 * half),
+                                static_cast<u32>(2 * group) + lane % 4 / 2) +
+                     side;
+      const int i = together + 2 * half, j = apart + 2 * half;
+      ptx::store_shared_v2(to, halves ? d[j] : d[i], halves ? d[j + 1] : d[i + 1]);
+    }
+  }
+}
+
+/// The eight neighbours in pieces `piece` and `piece` + 1.
+__device__ __forceinline__ void full_take(u32 staging, u32 line, u32 piece, float (&v)[8]) {
+  float low[4], high[4];
+  ptx::load_shared_v4(full_piece(staging, line, piece), low);
+  ptx::load_shared_v4(full_piece(staging, line, piece + 1), high);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    v[i] = low[i];
+    v[i + 4] = high[i];
+  }
+}
+
+/// Every other one of sixteen neighbours.
+__device__ __forceinline__ void full_every_other(const float (&low)[8], const float (&high)[8],
+                                                 bool second, float (&v)[8]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    v[i] = second ? low[2 * i + 1] : low[2 * i];
+    v[i + 4] = second ? high[2 * i + 1] : high[2 * i];
+  }
+}
+
+/// Writes the warp's 16 lines of a slab, from line0 of D on; `at0` is the slab's first place in D.
+template <class In, class Out>
+__device__ __forceinline__ void full_slab(const GemmFullArgs& args, const FullRun& run, u32 staging,
+                                          i32 line0, i32 at0, u32& largest) {
+  const u32 lane = ptx::lane_id();
+  const u32 groups = args.gate == kGateNone ? 8 : 4;  // of eight of D, in a line
+#pragma unroll 1
+  for (u32 item = lane; item < 16 * groups; item += 32) {
+    const u32 row = item / groups, group = item % groups;
+    const i32 line = line0 + static_cast<i32>(row);
+    const i32 at = at0 + static_cast<i32>(group * 8);
+    if (line >= run.lines || at >= run.extent) continue;
+    full_write<In, Out>(args, run, line, at, run.extent - at, largest,
+                        [&](bool second, float(&v)[8]) {
+                          if (args.gate == kGateNeighbours) {
+                            float low[8], high[8];
+                            full_take(staging, row, group * 4, low);
+                            full_take(staging, row, group * 4 + 2, high);
+                            full_every_other(low, high, second, v);
+                          } else {
+                            full_take(staging, row, group * 2 + (second ? 8 : 0), v);
+                          }
+                        });
+  }
+}
+
+}  // namespace tw

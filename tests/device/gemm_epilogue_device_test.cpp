@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every epilogue against float64: bias, C, functions, gates, scales and the largest |D|, of all
+// types and orders, at odd sizes and pitches, with guard bytes round D; and on a GPU each full row,
+// forced.
+//
+// The reference takes the sums in float64 and carries an error for each element: of f32 sums, then
+// as far as the function can stretch it, then half a unit in D's last place.
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_formats.hpp"
+#include "fixture.hpp"
+#include "kernels/gemm/gemm_row.hpp"
+#include "ops/gemm.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+double decode_element(const uint8_t* at, DType type) {
+  if (type == DType::F32) {
+    float value;
+    std::memcpy(&value, at, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, 2);
+  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
+}
+
+void encode_element(uint8_t* at, DType type, float value) {
+  if (type == DType::F32) {
+    std::memcpy(at, &value, 4);
+    return;
+  }
+  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
+  std::memcpy(at, &bits, 2);
+}
+
+// A matrix in guarded device memory; a vector is one of a row.
+struct Matrix {
+  int64_t rows, columns, leading;
+  Order order;
+  DType type;
+  Guarded memory;
+
+  Matrix(const std::shared_ptr<Device>& device, Stream& stream, int64_t r, int64_t c, Order o,
+         DType t, int64_t ld, uint64_t offset)
+      : rows(r),
+        columns(c),
+        leading(std::max<int64_t>(ld, o == Order::row ? c : r)),
+        order(o),
+        type(t),
+        memory(device, stream, bytes(), offset) {}
+
+  uint64_t bytes() const {
+    const int64_t lines = order == Order::row ? rows : columns;
+    const int64_t along = order == Order::row ? columns : rows;
+    return lines && along
+               ? static_cast<uint64_t>(((lines - 1) * leading + along) * dtype_bytes(type))
+               : 0;
+  }
+  uint8_t* at(int64_t r, int64_t c) {
+    return memory.data() +
+           (order == Order::row ? r * leading + c : c * leading + r) * dtype_bytes(type);
+  }
+  double value(int64_t r, int64_t c) { return decode_element(at(r, c), type); }
+  void fill(std::mt19937_64& random, float spread = 1.0f) {
+    std::normal_distribution<float> normal(0.0f, spread);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) encode_element(at(r, c), type, normal(random));
+    memory.upload();
+  }
+  bool padding_intact() {
+    const int64_t lines = order == Order::row ? rows : columns;
+    const int64_t along = order == Order::row ? columns : rows;
+    const int32_t size = dtype_bytes(type);
+    for (int64_t line = 0; line + 1 < lines; ++line)
+      for (int64_t byte = (line * leading + along) * size; byte < (line + 1) * leading * size;
+           ++byte)
+        if (memory.data()[byte] != Guarded::kPoison) return false;
+    return true;
+  }
+};
+
+struct Case {
+  GemmDesc desc;
+  float alpha = 1.0f, beta = 0.0f, scale_value = 1.0f;
+  uint64_t offset = 0;         // elements by which A, B, C and D begin off a multiple of 16 bytes
+  uint64_t vector_offset = 0;  // likewise bias and scale
+  int64_t run_m = -1;
+};
+
+std::string describe(const Case& c) {
+  const GemmDesc& d = c.desc;
+  const GemmEpilogue& e = d.epilogue;
+  char text[320];
+  std::snprintf(text, sizeof text,
+                "m %d n %d k %d, %s to %s, orders %d%d%d, ld %d %d %d %d, bias %d %s, act %d, gate "
+                "%d, scale %d (%g), amax %d, alpha %g beta %g, offsets %d %d, run m %d",
+                int(d.m), int(d.n), int(d.k), dtype_name(d.ab_dtype), dtype_name(d.d_dtype),
+                int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldc),
+                int(d.ldd), int(e.bias), dtype_name(e.bias_dtype), int(e.activation), int(e.gate),
+                int(e.scale), double(c.scale_value), int(e.amax), double(c.alpha), double(c.beta),
+                int(c.offset), int(c.vector_offset), int(c.run_m));
+  return text;
+}
+
+// A number and how far the computed one may be from it.
+struct Near {
+  double value, error;
+};
+
+double exact(Activation which, double x) {
+  switch (which) {
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::gelu:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    default:
+      return x;
+  }
+}
+
+// No function's slope exceeds 1.13; their own errors are those of activation.h.
+Near activated(Activation which, const Near& x) {
+  const double own = which == Activation::identity || which == Activation::relu
+                         ? 0.0
+                         : 0x1p-20 * std::fabs(x.value) + 0x1p-23;
+  return {exact(which, x.value), 1.13 * x.error + own};
+}
+
+Near product(const Near& a, const Near& b) {
+  const double value = a.value * b.value;
+  return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
+                     std::fabs(value) * 0x1p-24};
+}
+
+// All of one case's operands and its result.
+struct Bench {
+  Case c;
+  int64_t m;
+  Matrix a, b, cc, d, bias, scale, amax;
+  std::vector<double> rows_of_a, columns_of_b;
+
+  static Matrix vector(const std::shared_ptr<Device>& device, Stream& stream, Per per, int64_t rows,
+                       int64_t columns, DType type, uint64_t offset) {
+    const int64_t count = per == Per::row ? rows : per == Per::column ? columns : 1;
+    return {device,     stream, 1,     count,
+            Order::row, type,   count, offset * static_cast<uint64_t>(dtype_bytes(type))};
+  }
+  Bench(const std::shared_ptr<Device>& device, Stream& stream, const Case& of)
+      : c(of),
+        m(of.run_m < 0 ? of.desc.m : of.run_m),
+        a(device, stream, c.desc.m, c.desc.k, c.desc.a_order, c.desc.ab_dtype, c.desc.lda,
+          c.offset * 2),
+        b(device, stream, c.desc.k, c.desc.n, c.desc.b_order, c.desc.ab_dtype, c.desc.ldb,
+          c.offset * 2),
+        cc(device, stream, c.desc.m, c.desc.n, c.desc.d_order, c.desc.d_dtype, c.desc.ldc,
+           c.offset * 4),
+        d(device, stream, c.desc.m, d_columns(), c.desc.d_order, c.desc.d_dtype, c.desc.ldd,
+          c.offset * 4),
+        bias(vector(device, stream, c.desc.epilogue.bias, c.desc.m, c.desc.n, bias_type(),
+                    c.vector_offset)),
+        scale(vector(device, stream, c.desc.epilogue.scale, c.desc.m, d_columns(), DType::F32,
+                     c.vector_offset)),
+        amax(device, stream, 1, 1, Order::row, DType::F32, 1, 0) {}
+
+  int64_t d_columns() const { return c.desc.epilogue.gate == Gate::none ? c.desc.n : c.desc.n / 2; }
+  DType bias_type() const {
+    return c.desc.epilogue.bias_dtype == DType{} ? c.desc.d_dtype : c.desc.epilogue.bias_dtype;
+  }
+  void fill(std::mt19937_64& random) {
+    a.fill(random);
+    b.fill(random, 1.0f / std::sqrt(static_cast<float>(std::max<int64_t>(c.desc.k, 1))));
+    cc.fill(random);
+    bias.fill(random);
+    scale.fill(random);
+    encode_element(amax.at(0, 0), DType::F32, 0.0f);
+    amax.memory.upload();
+  }
+  GemmRun run() const {
+    return {.alpha = c.alpha,
+            .beta = c.beta,
+            .a = a.memory.address(),
+            .b = b.memory.address(),
+            .c = c.beta == 0.0f ? 0 : cc.memory.address(),
+            .d = d.memory.address(),
+            .m = c.run_m,
+            .bias = c.desc.epilogue.bias == Per::none ? 0 : bias.memory.address(),
+            .scale = c.scale_value == 1.0f ? scale.memory.address() : 0,
+            .amax = c.desc.epilogue.amax ? amax.memory.address() : 0,
+            .scale_value = c.scale_value};
+  }
+  // A and B as numbers, rows of A and columns of B in a row each.
+  void decode() {
+    rows_of_a.clear();
+    columns_of_b.clear();
+    for (int64_t i = 0; i < c.desc.m; ++i)
+      for (int64_t k = 0; k < c.desc.k; ++k) rows_of_a.push_back(a.value(i, k));
+    for (int64_t j = 0; j < c.desc.n; ++j)
+      for (int64_t k = 0; k < c.desc.k; ++k) columns_of_b.push_back(b.value(k, j));
+  }
+  Near before(int64_t i, int64_t j) {
+    double sum = 0, magnitude = 0;
+    const double* row = rows_of_a.data() + i * c.desc.k;
+    const double* column = columns_of_b.data() + j * c.desc.k;
+    for (int64_t k = 0; k < c.desc.k; ++k) {
+      const double one = row[k] * column[k];
+      sum += one;
+      magnitude += std::fabs(one);
+    }
+    if (c.alpha == 0.0f) sum = magnitude = 0;
+    double value = double(c.alpha) * sum;
+    double size = std::fabs(double(c.alpha)) * magnitude;
+    const auto add = [&](double term) {
+      value += term;
+      size += std::fabs(term);
+    };
+    if (c.beta != 0.0f) add(double(c.beta) * cc.value(i, j));
+    if (c.desc.epilogue.bias == Per::row) add(bias.value(0, i));
+    if (c.desc.epilogue.bias == Per::column) add(bias.value(0, j));
+    return {value, size * 0x1p-20};
+  }
+  Near wanted(int64_t i, int64_t j) {
+    const GemmEpilogue& e = c.desc.epilogue;
+    const int64_t first = e.gate == Gate::interleaved ? 2 * j : j;
+    const int64_t second = e.gate == Gate::interleaved ? 2 * j + 1 : j + c.desc.n / 2;
+    Near out = activated(e.activation, before(i, first));
+    if (e.gate != Gate::none) out = product(out, before(i, second));
+    if (e.scale == Per::none) return out;
+    const double factor = e.scale == Per::row      ? scale.value(0, i)
+                          : e.scale == Per::column ? scale.value(0, j)
+                          : c.scale_value != 1.0f  ? double(c.scale_value)
+                                                   : scale.value(0, 0);
+    return product(out, {factor, 0});
+  }
+  // After a run: D within the errors, what is round it untouched, and amax exactly D's largest.
+  void look() {
+    decode();
+    d.memory.read();
+    amax.memory.read();
+    CHECK(d.memory.guards_intact());
+    CHECK(d.padding_intact());
+    const double unit = c.desc.d_dtype == DType::BF16  ? 0x1p-8
+                        : c.desc.d_dtype == DType::F16 ? 0x1p-11
+                                                       : 0x1p-24;
+    const double least = c.desc.d_dtype == DType::F16 ? 0x1p-25 : 0.0;
+    int64_t wrong = 0;
+    double largest = 0;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < d_columns(); ++j) {
+        const Near near = wanted(i, j);
+        const double got = d.value(i, j);
+        largest = std::max(largest, std::fabs(got));
+        const double bound = near.error + (std::fabs(near.value) + near.error) * unit + least;
+        if (!(std::fabs(got - near.value) <= bound) && wrong++ == 0) {
+          INFO("first wrong element " << i << ", " << j << ": " << got << ", wanted " << near.value
+                                      << " within " << bound);
+          CHECK(std::fabs(got - near.value) <= bound);
+        }
+      }
+    CHECK(wrong == 0);
+    for (int64_t i = m; i < c.desc.m; ++i)
+      for (int64_t j = 0; j < d_columns(); ++j)
+        for (int32_t byte = 0; byte < dtype_bytes(c.desc.d_dtype); ++byte)
+          wrong += d.at(i, j)[byte] != Guarded::kPoison;
+    CHECK(wrong == 0);
+    if (c.desc.epilogue.amax) CHECK(amax.value(0, 0) == largest);
+  }
+};
+
+void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19937_64& random,
+                const Case& c, const GemmChoice* forced = nullptr) {
+  INFO(describe(c));
+  Bench bench(device, stream, c);
+  bench.fill(random);
+  std::unique_ptr<Plan> plan;
+  if (forced)
+    TW_REQUIRE_OK(GemmPlan::create_forced(device, c.desc, *forced, &plan));
+  else
+    TW_REQUIRE_OK(GemmPlan::create(device, c.desc, &plan));
+  TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, bench.run()));
+  TW_REQUIRE_OK(stream.synchronize());
+  bench.look();
+}
+
+std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
+  std::unique_ptr<Stream> stream;
+  TW_REQUIRE_OK(device->create_stream(&stream));
+  return stream;
+}
+
+constexpr std::pair<DType, DType> kTypes[] = {{DType::BF16, DType::BF16},
+                                              {DType::BF16, DType::F32},
+                                              {DType::F16, DType::F16},
+                                              {DType::F16, DType::F32}};
+
+// Each option's values in turn, at steps that have no common divisor, so that pairs meet.
+void options(int number, Case* c) {
+  GemmEpilogue& e = c->desc.epilogue;
+  constexpr Per kBias[] = {Per::column, Per::none, Per::row};
+  constexpr Per kScale[] = {Per::none, Per::tensor, Per::row, Per::column};
+  e.bias = kBias[number % 3];
+  if (e.bias != Per::none && number % 2) e.bias_dtype = DType::F32;
+  e.activation = static_cast<Activation>(number % 5);
+  e.gate = static_cast<Gate>(number / 5 % 3);
+  e.scale = kScale[number % 4];
+  e.amax = number % 7 < 4;
+  c->scale_value = e.scale == Per::tensor && number % 8 == 1 ? 0.375f : 1.0f;
+  c->alpha = number % 6 == 5 ? -1.5f : 1.0f;
+  c->beta = number % 4 == 2 ? 0.75f : 0.0f;
+  if (!e.any()) e.amax = true;
+  if (e.gate != Gate::none) c->desc.n += c->desc.n % 2;
+}
+
+void orders(int number, Case* c) {
+  c->desc.a_order = static_cast<Order>(number & 1);
+  c->desc.b_order = static_cast<Order>(number >> 1 & 1);
+  c->desc.d_order = static_cast<Order>(number >> 2 & 1);
+}
+
+// Pitches as asked: multiples of `step` elements past what is contiguous.
+void pitches(int64_t step, int more, Case* c) {
+  GemmDesc& d = c->desc;
+  const auto pitch = [&](int64_t least) { return (least + step - 1) / step * step + more * step; };
+  const int64_t d_columns = d.epilogue.gate == Gate::none ? d.n : d.n / 2;
+  d.lda = pitch(d.a_order == Order::row ? d.k : d.m);
+  d.ldb = pitch(d.b_order == Order::row ? d.n : d.k);
+  d.ldc = pitch(d.d_order == Order::row ? d.n : d.m);
+  d.ldd = pitch(d.d_order == Order::row ? d_columns : d.m);
+}
+
+}  // namespace
+
+TEST_CASE("gemm epilogue: every option, type and order") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(11);
+  int number = 0;
+  for (const auto& [in, out] : kTypes)
+    for (int order = 0; order < 8; ++order)
+      for (int i = 0; i < 15; ++i, ++number) {
+        Case c;
+        c.desc.ab_dtype = in;
+        c.desc.d_dtype = out;
+        orders(order, &c);
+        c.desc.m = 1 + number * 7 % 45;
+        c.desc.n = 2 + number * 29 % 151;
+        c.desc.k = number % 9 * 16;
+        options(number, &c);
+        pitches(number % 4 == 3 ? 1 : 8, number % 3, &c);
+        check_case(device, *stream, random, c);
+      }
+}
+
+TEST_CASE("gemm epilogue: sizes past a tile, addresses of any alignment, runs of fewer rows") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 48; ++i) {
+    Case c;
+    const auto& types = kTypes[pick(random, 0, 3)];
+    c.desc.ab_dtype = types.first;
+    c.desc.d_dtype = types.second;
+    orders(static_cast<int>(pick(random, 0, 7)), &c);
+    c.desc.m = pick(random, 1, 200);
+    c.desc.n = pick(random, 2, 300);
+    c.desc.k = pick(random, 1, 130);
+    options(static_cast<int>(pick(random, 0, 419)), &c);
+    pitches(pick(random, 0, 2) ? 8 : 1, static_cast<int>(pick(random, 0, 2)), &c);
+    c.offset = pick(random, 0, 2) ? 0 : 1;
+    c.vector_offset = pick(random, 0, 1) ? 0 : 1;
+    if (pick(random, 0, 3) == 0) c.run_m = pick(random, 0, c.desc.m);
+    check_case(device, *stream, random, c);
+  }
+}
+
+TEST_CASE("gemm epilogue: the plan's own choices around large tiles") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(13);
+  for (int gate = 0; gate < 3; ++gate) {
+    Case c;
+    c.desc.m = 264;
+    c.desc.n = 520;
+    c.desc.k = 72;
+    c.desc.b_order = Order::column;
+    c.desc.epilogue.activation = Activation::silu;
+    c.desc.epilogue.gate = static_cast<Gate>(gate);
+    c.desc.epilogue.bias = Per::column;
+    c.desc.epilogue.amax = true;
+    check_case(device, *stream, random, c);
+  }
+}
+
+TEST_CASE("gemm epilogue: every full row, forced") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(14);
+  int number = 0, served = 0;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if (!(row.variant & kGemmFull) || !(row.feature & device->info().features)) continue;
+    for (uint32_t split = 1; split <= ((row.variant & kGemmSplit) ? 8u : 1u);
+         split += split == 1 ? 2 : 5) {
+      const GemmChoice choice{&row, split};
+      INFO(gemm_choice_text(choice));
+      const bool host = row.feature == feature::host;
+      for (int i = 0; i < (host ? 60 : 5); ++i, ++number) {
+        Case c;
+        const auto& types = kTypes[number % 4];
+        c.desc.ab_dtype = host ? types.first : row.dtypes[0];
+        c.desc.d_dtype = host ? types.second : row.dtypes[1];
+        const bool turned = (row.variant & kGemmTransposed) != 0;
+        bool a_column = (row.variant & kGemmColumnA) != 0;
+        bool b_column = (row.variant & kGemmColumnB) != 0;
+        if (turned) {
+          std::swap(a_column, b_column);
+          a_column = !a_column;
+          b_column = !b_column;
+        }
+        orders(host || (row.variant & kGemmPlain) ? number : a_column + 2 * b_column, &c);
+        // Around a tile, or a cluster's tiles side by side.
+        const int64_t rows = int64_t{row.tile[0]} * row.cluster[0];
+        const int64_t columns = int64_t{row.tile[1]} * row.cluster[1];
+        c.desc.m = 1 + number * 37 % ((turned ? columns : rows) * 5 / 4);
+        c.desc.n = 2 + number * 59 % ((turned ? rows : columns) * 5 / 4);
+        c.desc.k = 64 * static_cast<int64_t>(split) + 8 * (number % 17);
+        options(number * 11 + i, &c);
+        pitches(row.variant & kGemmPlain ? 1 : 8, number % 3, &c);
+        if (number % 3 == 0) c.desc.ldd += 1;
+        c.vector_offset = number % 2;
+        GemmProblem problem;
+        TW_REQUIRE_OK(gemm_problem(c.desc, &problem));
+        if (!check_gemm_choice(*device, problem, choice).ok()) {
+          CHECK(c.desc.epilogue.gate != Gate::none);  // the one thing that not all rows do
+          continue;
+        }
+        check_case(device, *stream, random, c, &choice);
+        ++served;
+      }
+    }
+  }
+  MESSAGE(served << " of " << number << " cases");
+  CHECK(served > number / 2);
+}
+
+TEST_CASE("gemm epilogue: the largest |D| is kept over runs, and NaN is larger than all") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(15);
+  Case c;
+  c.desc.m = 20;
+  c.desc.n = 24;
+  c.desc.k = 16;
+  c.desc.epilogue.amax = true;
+  Bench bench(device, *stream, c);
+  bench.fill(random);
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create(device, c.desc, &plan));
+  const auto after_run = [&] {
+    TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, bench.run()));
+    TW_REQUIRE_OK(stream->synchronize());
+    bench.amax.memory.read();
+    return bench.amax.value(0, 0);
+  };
+  encode_element(bench.amax.at(0, 0), DType::F32, 1000.0f);
+  bench.amax.memory.upload();
+  CHECK(after_run() == 1000.0);
+  encode_element(bench.amax.at(0, 0), DType::F32, 0.0f);
+  bench.amax.memory.upload();
+  const double largest = after_run();
+  CHECK(largest > 0);
+  CHECK(largest < 100);
+  encode_element(bench.a.at(3, 5), DType::BF16, NAN);
+  bench.a.memory.upload();
+  CHECK(std::isnan(after_run()));
+}
