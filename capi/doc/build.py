@@ -60,12 +60,25 @@ def catalogue_faults(page, root):
                 yield f"the page of errors lacks {name} of {table}"
 
 
-def unbuilt_examples(root):
+TIERS = ["library", "device", "memory", "layout", "tensor", "tensor_map", "kernel", "plan", "table"]
+TEACHES = ["A first program", "Tensors and layouts", "Tensor maps and their rules", "Plans and streams",
+           "Embedding", "Languages", "Errors"]
+
+
+def out_of_order(header, page):
+    """Groups of the header that are not in the order of the tiers, the main page's sections likewise."""
+    for path, pattern, wanted in ((header, r"@defgroup (\w+)", TIERS), (page, r"^## (.*)$", TEACHES)):
+        found = re.findall(pattern, path.read_text(), re.MULTILINE)
+        if found != wanted:
+            yield f"{path.name} has {found}, in an order or with a part other than {wanted}"
+
+
+def unbuilt_examples(root, pages=HERE):
     """Code on the pages that no test builds: they show files, which meson.build or run.sh name."""
     built = "".join((root / path).read_text() for path in
                     ("examples/c/guide/meson.build", "examples/run.sh", "tests/consumer/consume.py"))
     for page in ("mainpage.md", "languages.md"):
-        text = (HERE / page).read_text()
+        text = (pages / page).read_text()
         for shown in re.findall(r"^@include (\S+)", text, re.MULTILINE):
             name = pathlib.PurePath(shown)
             if not (root / "examples" / shown).exists():
@@ -115,6 +128,15 @@ def self_test(tool, root, version):
         status, report = doxygen(tool, root, folder / "out", version, True, [header])
         assert status != 0 and "'b'" in report.replace('"', "'"), report
         assert list(silent_functions(header)) == ["tw_f: its comment has no @threadsafety"]
+        (folder / "mainpage.md").write_text("@include c/none.c\n@include check/npy_check.c\n"
+                                            "```c\nint main(void);\n```\n")
+        (folder / "languages.md").write_text("@include python/tilewright.py\n```sh\nls\n```\n")
+        found = [*unbuilt_examples(root, folder)]
+        assert [word in fault for word, fault in zip(("there is no examples/c/none.c", "code in c that"),
+                                                     found)] == [True, True] and len(found) == 2, found
+        header.write_text(" ".join(f"@defgroup {tier}\n" for tier in ["device", *TIERS[:1], *TIERS[2:]]))
+        (folder / "mainpage.md").write_text("## Errors\n")
+        assert len([*out_of_order(header, folder / "mainpage.md")]) == 2
     page = catalogue(root)
     assert not list(catalogue_faults(page, root))
     short = "\n".join(line for line in page.split("\n") if "TW_ERROR_RULE |" not in line)
@@ -128,7 +150,7 @@ def main():
         self_test(tool, root, version)
     header = root / "capi" / "tilewright.h"
     faults = [*silent_functions(header), *catalogue_faults(catalogue(root), root),
-              *unbuilt_examples(root)]
+              *unbuilt_examples(root), *out_of_order(header, HERE / "mainpage.md")]
     with tempfile.TemporaryDirectory() as name:
         status, report = doxygen(tool, root, name, version, True, [header])
     if status:

@@ -112,39 +112,24 @@ inline bool done(tw_status status) {
 
 /// @name Descriptions and arguments with their defaults
 /// @{
-inline tw_copy_desc copy_desc() {
-  return detail::result<tw_copy_desc>(tw_copy_desc_init);
-}
-inline tw_copy_args copy_args() {
-  return detail::result<tw_copy_args>(tw_copy_args_init);
-}
-inline tw_prefetch_desc prefetch_desc() {
-  return detail::result<tw_prefetch_desc>(tw_prefetch_desc_init);
-}
-inline tw_prefetch_args prefetch_args() {
-  return detail::result<tw_prefetch_args>(tw_prefetch_args_init);
-}
-inline tw_rows_desc rows_desc() {
-  return detail::result<tw_rows_desc>(tw_rows_desc_init);
-}
-inline tw_rows_args rows_args() {
-  return detail::result<tw_rows_args>(tw_rows_args_init);
-}
-inline tw_gemm_desc gemm_desc() {
-  return detail::result<tw_gemm_desc>(tw_gemm_desc_init);
-}
-inline tw_gemm_args gemm_args() {
-  return detail::result<tw_gemm_args>(tw_gemm_args_init);
-}
-inline tw_gemm_tune_desc gemm_tune_desc() {
-  return detail::result<tw_gemm_tune_desc>(tw_gemm_tune_desc_init);
-}
-inline tw_launch_desc launch_desc() {
-  return detail::result<tw_launch_desc>(tw_launch_desc_init);
-}
-inline tw_tensor_map_desc tensor_map_desc() {
-  return detail::result<tw_tensor_map_desc>(tw_tensor_map_desc_init);
-}
+#define TILEWRIGHT_DEFAULTS(name)                       \
+  inline tw_##name name() {                             \
+    return detail::result<tw_##name>(tw_##name##_init); \
+  }
+TILEWRIGHT_DEFAULTS(copy_desc)
+TILEWRIGHT_DEFAULTS(copy_args)
+TILEWRIGHT_DEFAULTS(prefetch_desc)
+TILEWRIGHT_DEFAULTS(prefetch_args)
+TILEWRIGHT_DEFAULTS(ragged_desc)
+TILEWRIGHT_DEFAULTS(ragged_args)
+TILEWRIGHT_DEFAULTS(rows_desc)
+TILEWRIGHT_DEFAULTS(rows_args)
+TILEWRIGHT_DEFAULTS(gemm_desc)
+TILEWRIGHT_DEFAULTS(gemm_args)
+TILEWRIGHT_DEFAULTS(gemm_tune_desc)
+TILEWRIGHT_DEFAULTS(launch_desc)
+TILEWRIGHT_DEFAULTS(tensor_map_desc)
+#undef TILEWRIGHT_DEFAULTS
 /// @}
 
 /// A device. Destroying it closes it: whatever was made from it then answers
@@ -458,6 +443,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   static Plan scatter(const Device& device, const tw_rows_desc& desc) {
     return Plan(TW_OP_SCATTER, detail::result<tw_plan*>(tw_scatter_plan, device.get(), &desc));
   }
+  static Plan ragged(const Device& device, const tw_ragged_desc& desc) {
+    return Plan(TW_OP_RAGGED, detail::result<tw_plan*>(tw_ragged_plan, device.get(), &desc));
+  }
   static Plan gemm(const Device& device, const tw_gemm_desc& desc) {
     return Plan(TW_OP_GEMM, detail::result<tw_plan*>(tw_gemm_plan, device.get(), &desc));
   }
@@ -474,6 +462,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   }
   void run(const Stream& stream, const tw_rows_args& args) const {
     check((op_ == TW_OP_SCATTER ? tw_scatter_run : tw_gather_run)(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_ragged_args& args) const {
+    check(tw_ragged_run(get(), stream.get(), &args));
   }
   void run(const Stream& stream, const tw_gemm_args& args) const {
     check(tw_gemm_run(get(), stream.get(), &args));

@@ -17,7 +17,7 @@ typedef struct {
   tw_tiler *tiler;
   const tw_tiler *tilers[16];
   tw_tensor_map *tensor_map;
-  tw_plan *copy, *prefetch, *gather, *scatter, *gemm;
+  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *ragged;
   uint64_t memory;
   const char *text;
   /* What the host device has none of; the image is PTX, and outlives the samples. */
@@ -53,6 +53,8 @@ typedef struct {
   tw_prefetch_args prefetch_args;
   tw_rows_desc rows_desc;
   tw_rows_args rows_args;
+  tw_ragged_desc ragged_desc;
+  tw_ragged_args ragged_args;
   tw_gemm_desc gemm_desc;
   tw_gemm_args gemm_args;
   tw_gemm_candidate gemm_candidate[8];
@@ -102,6 +104,13 @@ static inline void refresh_descriptions(samples *s) {
   s->rows_args.table = s->memory;
   s->rows_args.index = s->memory + 2048;
   s->rows_args.packed = s->memory + 1024;
+  OK(tw_ragged_desc_init(&s->ragged_desc));
+  s->ragged_desc.dtype = TW_DTYPE_F32;
+  s->ragged_desc.batch = s->ragged_desc.rows = s->ragged_desc.tokens = s->ragged_desc.columns = 4;
+  OK(tw_ragged_args_init(&s->ragged_args));
+  s->ragged_args.packed = s->memory;
+  s->ragged_args.offsets = s->memory + 2048;
+  s->ragged_args.padded = s->memory + 1024;
   OK(tw_gemm_desc_init(&s->gemm_desc));
   s->gemm_desc.m = s->gemm_desc.n = s->gemm_desc.k = 8;
   OK(tw_gemm_args_init(&s->gemm_args));
@@ -176,6 +185,7 @@ static inline void open_samples(samples *s) {
   OK(tw_gather_plan(s->device, &s->rows_desc, &s->gather));
   OK(tw_scatter_plan(s->device, &s->rows_desc, &s->scatter));
   OK(tw_gemm_plan(s->device, &s->gemm_desc, &s->gemm));
+  OK(tw_ragged_plan(s->device, &s->ragged_desc, &s->ragged));
   if (harness.failures != failures) exit(1);
 }
 
@@ -189,6 +199,7 @@ static inline void destroy_samples(samples *s) {
   tw_plan_destroy(s->gather);
   tw_plan_destroy(s->scatter);
   tw_plan_destroy(s->gemm);
+  tw_plan_destroy(s->ragged);
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);
   tw_tuple_destroy(s->tuple);

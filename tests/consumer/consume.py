@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Outside projects against an installed copy of the library that was moved after installing.
+"""Outside projects against an installed copy of the library that was moved after installing; then
+each once more with a fault planted in a copy of prefix and sources (planted.py), which must fail.
 Usage: consume.py KIND BUILD MESON..., with a KIND of the functions below."""
 import os
 import pathlib
@@ -9,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import planted
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -21,6 +24,14 @@ def skip(why):
     sys.exit(77)
 
 
+class Failed(SystemExit):
+    """A command that failed, with what it said."""
+
+    def __init__(self, status, said):
+        super().__init__(f"exit status {status}")
+        self.said = said
+
+
 def run(*command, **keywords):
     command = [str(c) for c in command]
     print("$", *command, flush=True)
@@ -28,7 +39,7 @@ def run(*command, **keywords):
                           stdin=subprocess.DEVNULL, **keywords)
     print(done.stdout, end="", flush=True)
     if done.returncode:
-        sys.exit(f"exit status {done.returncode}")
+        raise Failed(done.returncode, done.stdout)
     return done.stdout
 
 
@@ -129,7 +140,7 @@ def golang(prefix, folder):
     if shutil.which("gofmt") and run("gofmt", "-l", ".", **where).strip():
         sys.exit("not as gofmt has it")
     run("go", "vet", "./...", **where)
-    run("go", "test", "-count=1", "./...", **where)
+    run("go", "test", "-count=1", "-timeout=120s", "./...", **where)
     run("go", "build", "-o", folder / "program", "./copythengemm", **where)
     run(folder / "program", "host")
 
@@ -227,6 +238,42 @@ def subproject(meson, folder):
     run(*meson, "test", "-C", folder / "build", "--no-rebuild", "--print-errorlogs")
     if "outside_tw_gather_plan" not in run("nm", folder / "build" / "consumer_c"):
         sys.exit("the option symbol_prefix did nothing")
+    planted.wrong_rows(None, outside)
+    must_fail("wrong rows", lambda: run(*meson, "test", "-C", folder / "build", "--print-errorlogs"))
+
+
+def must_fail(words, attempt):
+    """The attempt fails and says these words; a skip stays one."""
+    try:
+        attempt()
+    except SystemExit as failure:
+        if failure.code == 77:
+            raise
+        said = f"{failure.code}\n{getattr(failure, 'said', '')}"
+        if words not in said:
+            sys.exit(f'a planted fault did not make it say "{words}"')
+    else:
+        sys.exit(f'a planted fault passed; "{words}" was expected')
+
+
+def with_fault(kind, prefix, folder, words, plant):
+    """The kind on copies of prefix and sources in which plant() has made a fault."""
+    global HERE, EXAMPLES
+    kept = HERE, EXAMPLES
+    bad = folder / "prefix with a fault"
+    shutil.copytree(prefix, bad, symlinks=True)
+    HERE, EXAMPLES = folder / "consumer", folder / "examples"
+    for source, copy in zip(kept, (HERE, EXAMPLES)):
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("target", "__pycache__"))
+    plant(bad, HERE.parent)
+    print(f"--- with a fault: {plant.__doc__}", flush=True)
+    must_fail(words, lambda: kind(bad, folder))
+    HERE, EXAMPLES = kept
+
+
+KINDS = {"pkgconfig_c": pkgconfig_c, "pkgconfig_shared": pkgconfig_shared,
+         "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "two_copies": two_copies,
+         "cmake": cmake, "cargo": cargo, "go": golang, "python": python}
 
 
 def main():
@@ -234,13 +281,15 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if kind == "subproject":
-            subproject(meson, folder)
-        else:
-            prefix = installed(meson, build, folder)
-            (folder / "work").mkdir()
-            {"pkgconfig_c": pkgconfig_c, "pkgconfig_shared": pkgconfig_shared,
-             "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "two_copies": two_copies, "cmake": cmake,
-             "cargo": cargo, "go": golang, "python": python}[kind](prefix, folder / "work")
+            return subproject(meson, folder)
+        prefix = installed(meson, build, folder)
+        untouched = folder / "untouched"  # a kind takes away what it does not link
+        shutil.copytree(prefix, untouched, symlinks=True)
+        (folder / "work").mkdir()
+        KINDS[kind](prefix, folder / "work")
+        for words, plant in planted.FAULTS[kind]:
+            (folder / plant.__name__).mkdir()
+            with_fault(KINDS[kind], untouched, folder / plant.__name__, words, plant)
 
 
 if __name__ == "__main__":

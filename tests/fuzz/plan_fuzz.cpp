@@ -134,6 +134,36 @@ void rows(Bytes* in, bool scatter) {
   tw_plan_destroy(plan);
 }
 
+void ragged(Bytes* in) {
+  tw_ragged_desc desc;
+  require(tw_ragged_desc_init(&desc) == TW_OK);
+  desc.dtype = TW_DTYPE_F32;
+  desc.direction = in->byte() % 2;
+  desc.batch = 1 + in->byte() % 8;
+  desc.tokens = in->byte() % 32;
+  desc.rows = 1 + in->byte() % 16;
+  desc.columns = 1 + in->byte() % 32;
+  edit(in, &desc, 6);
+  tw_plan* plan = nullptr;
+  look_at(tw_ragged_plan(world().device, &desc, &plan), &plan);
+  const int64_t numbers[] = {desc.batch, desc.tokens, desc.rows, desc.columns, desc.packed_columns};
+  const int64_t pitches[] = {desc.packed_pitch, desc.padded_pitch, desc.padded_batch_pitch};
+  if (plan && small(numbers, 5, 32) && small(pitches, 3, 64)) {
+    tw_ragged_args args;
+    require(tw_ragged_args_init(&args) == TW_OK);
+    args.packed = world().place(2, in);
+    args.offsets = world().place(3, in) & ~uint64_t{7};
+    args.padded = world().place(4, in);
+    args.row = in->number();
+    args.column = in->byte() % 4;
+    if (in->byte() % 2) args.faults = args.offsets + 4096;
+    for (int i = 0; i < 80; ++i)
+      reinterpret_cast<int64_t*>(args.offsets)[i] = in->empty() ? i * 4 : in->number();
+    run(tw_ragged_run(plan, world().stream, &args));
+  }
+  tw_plan_destroy(plan);
+}
+
 void gemm(Bytes* in) {
   tw_gemm_desc desc;
   require(tw_gemm_desc_init(&desc) == TW_OK);
@@ -164,7 +194,8 @@ void gemm(Bytes* in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
-  switch (in.byte() % 5) {
+  const uint8_t which = in.byte();
+  switch (which < 0xe0 ? which % 5 : 5) {
     case 0:
       copy(&in);
       break;
@@ -177,8 +208,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 3:
       rows(&in, true);
       break;
-    default:
+    case 4:
       gemm(&in);
+      break;
+    default:
+      ragged(&in);
   }
   return 0;
 }

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CAPI = HERE.parent.parent / "capi"
@@ -31,11 +32,48 @@ def source(order):
     return text + (HERE / "uses.inc").read_text()
 
 
-def compiles(compiler, language, standard, order, flags, extra=""):
-    done = subprocess.run([compiler, "-x", language, f"-std={standard}", *flags, "-I", str(CAPI),
-                           "-fsyntax-only", "-"], input=source(order) + extra, capture_output=True,
-                          text=True)
+def compiles(compiler, language, standard, order, flags, folder=CAPI):
+    done = subprocess.run([compiler, "-x", language, f"-std={standard}", *flags, "-I", str(folder),
+                           "-fsyntax-only", "-"], input=source(order), capture_output=True, text=True)
     return done.returncode == 0, done.stderr
+
+
+# What a header could do to its users: a text of tilewright.h and what replaces it; where that must be
+# seen, as language, standard and includes.
+ALONE, TWICE, CUDA = ["tw"], ["tw", "tw"], ["cuda", "tw"]
+INCLUDED = "#include <stdint.h>\n"
+FAULTS = [
+    ("a missing include", INCLUDED, "", [("c", "c99", ALONE), ("c++", "c++98", ALONE)]),
+    ("no guard", "#ifndef TILEWRIGHT_H\n#define TILEWRIGHT_H\n", "#if 1\n",
+     [("c", "c99", TWICE), ("c", "c2x", TWICE), ("c++", "c++20", TWICE)]),
+    ("NVIDIA's stream by another type", INCLUDED, INCLUDED + "typedef void *CUstream;\n",
+     [("c", "c99", CUDA), ("c++", "c++17", CUDA)]),
+    ("a hole in a struct", INCLUDED, INCLUDED + "struct tw_hole { int8_t a; int32_t b; };\n"
+     "typedef char tw_laid_out[sizeof(struct tw_hole)];\n",
+     [("c", "gnu99", ALONE), ("c++", "c++11", ALONE)]),
+    ("a word of C11", INCLUDED, INCLUDED + "extern _Alignas(8) int tw_a;\n", [("c", "c99", ALONE)]),
+    ("a word of C++11", INCLUDED, INCLUDED + "enum class tw_kind { a };\n",
+     [("c", "c17", ALONE), ("c++", "c++98", ALONE)]),
+    ("a keyword of C++ as a name", INCLUDED, INCLUDED + "int tw_f(int class);\n",
+     [("c++", "c++14", ALONE)]),
+    ("a function without a prototype", INCLUDED, INCLUDED + "int tw_f();\n", [("c", "c11", ALONE)]),
+    ("an undefined macro", INCLUDED, INCLUDED + "#if TW_NOBODY_DEFINES_THIS\n#endif\n",
+     [("c", "c99", ALONE), ("c++", "c++20", ALONE)])]
+
+
+def planted(compiler, language, flags, with_cuda):
+    """The check can fail: each fault in a copy of the header is seen by this compiler."""
+    text, count = (CAPI / "tilewright.h").read_text(), 0
+    with tempfile.TemporaryDirectory() as name:
+        for fault, before, after, places in FAULTS:
+            assert before in text, before
+            (pathlib.Path(name) / "tilewright.h").write_text(text.replace(before, after, 1))
+            for where, standard, order in places:
+                if where == language and (with_cuda or "cuda" not in order):
+                    count += 1
+                    assert not compiles(compiler, language, standard, order, flags, name)[0], \
+                        f"{fault} is not seen by {compiler} -std={standard}"
+    assert count >= 5, "no fault was planted"
 
 
 def main():
@@ -54,11 +92,7 @@ def main():
         flags = [*flags, "-isystem", cuda]
         orders += [["tw", "cuda"], ["cuda", "tw"]]
 
-    # The check can fail: a sign conversion and a missing prototype are seen.
-    planted, _ = compiles(compiler, language, STANDARDS[language][1], ["tw"], flags,
-                          "\nint f(long long x);\nint f(long long x) { return x; }\n")
-    assert not planted, "a planted warning passed"
-
+    planted(compiler, language, flags, cuda is not None)
     failures = count = 0
     for standard in STANDARDS[language]:
         for order in orders:

@@ -1782,7 +1782,14 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
-enum { TW_OP_COPY = 1, TW_OP_PREFETCH = 2, TW_OP_GATHER = 3, TW_OP_SCATTER = 4, TW_OP_GEMM = 5 };
+enum {
+  TW_OP_COPY = 1,
+  TW_OP_PREFETCH = 2,
+  TW_OP_GATHER = 3,
+  TW_OP_SCATTER = 4,
+  TW_OP_GEMM = 5,
+  TW_OP_RAGGED = 20
+};
 
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
  *  promised, for addresses that are multiples of 16, as every allocator gives. */
@@ -1933,6 +1940,59 @@ typedef struct tw_rows_args {
   uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
+
+/** Which way a ragged copy goes. */
+typedef int32_t tw_ragged_direction;
+enum {
+  TW_RAGGED_PAD = 0,  /**< from the packed operand to the padded one */
+  TW_RAGGED_UNPAD = 1 /**< from the padded operand to the packed one */
+};
+
+/** Sequences of different lengths: packed [tokens, packed_columns] behind one another, and padded
+ *  [batch, rows, columns]. Sequence b is the packed rows offsets[b] to offsets[b + 1] - 1, as
+ *  cu_seqlens say it. Row r of padded sequence b is row `row` + r of the sequence, columns `column`
+ *  to column + columns - 1 of it, with the run's `row` and `column`. Padding fills rows that the
+ *  sequence does not have; unpadding neither reads nor writes for them. Either pitch of the padded
+ *  operand may be the larger: [rows, batch, columns] is as good.
+ *
+ *  Offsets are read when the run executes. A sequence whose own two offsets are negative, decrease
+ *  or run past the tokens of the run has no rows; nothing outside the operands is read or written
+ *  whatever they hold. */
+typedef struct tw_ragged_desc {
+  uint32_t struct_size;          /**< set by the init function */
+  tw_dtype dtype;                /**< any type; alone its size matters, unless NaN is asked for */
+  tw_dtype offset_dtype;         /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_ragged_direction direction; /**< TW_RAGGED_ */
+  int64_t batch;                 /**< sequences of a run, at most */
+  int64_t tokens;                /**< rows of the packed operand in a run, at most */
+  int64_t rows;                  /**< of each sequence in the padded operand */
+  int64_t columns;               /**< elements of a row that are moved */
+  int64_t packed_columns;        /**< elements of a packed row; 0: columns */
+  int64_t packed_pitch;          /**< elements between packed rows; 0: packed_columns */
+  int64_t padded_pitch;          /**< elements between padded rows of a sequence; 0: columns */
+  int64_t padded_batch_pitch;    /**< elements between padded sequences; 0: rows * padded_pitch */
+  uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
+  uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
+  uint32_t max_sms;              /**< upper bound of SMs to use; 0: all */
+  tw_oob_fill fill; /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16, f32, tf32
+                         and f64 */
+} tw_ragged_desc;
+
+/** Addresses and window of a ragged copy's run. */
+typedef struct tw_ragged_args {
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t packed;      /**< device address of row 0, column 0 */
+  uint64_t offsets;     /**< batch + 1 numbers in device memory, aligned to their type */
+  uint64_t padded;      /**< device address of sequence 0, row 0 */
+  int64_t batch;        /**< sequences of this run; -1: the plan's */
+  int64_t tokens;       /**< rows of the packed operand in this run; -1: the plan's */
+  int64_t row;          /**< of each sequence, that is padded row 0; may be negative */
+  int64_t column;       /**< first column, 0 to packed_columns - columns */
+  /** A 64-bit device word to which the number of sequences with wrong offsets is added; 0: none.
+   *  Without it the host device waits for the stream, looks at the offsets and refuses the run. */
+  uint64_t faults;
+} tw_ragged_args;
 
 /** Order of a matrix in memory. */
 typedef int32_t tw_order;
@@ -2131,6 +2191,14 @@ TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args);
+/** As tw_copy_desc_init(): i32 offsets, padding with zeros. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc);
+/** As tw_copy_desc_init(): batch and tokens -1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_ragged_args_init(tw_ragged_args *args);
 /** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
@@ -2195,6 +2263,22 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  *  @retval TW_ERROR_OVERLAP operands overlap.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans a ragged copy. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
+ *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
+
+/** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
+ *  @param plan from tw_ragged_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a number of the run is outside what was
+ *  planned; on the host device also offsets that decrease, are negative or run past the tokens,
+ *  where args have no faults. @retval TW_ERROR_MISALIGNED an address breaks the description's
+ *  promise. @retval TW_ERROR_OVERLAP operands overlap.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading

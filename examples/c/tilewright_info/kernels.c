@@ -6,8 +6,22 @@
 #include "info.h"
 
 static const char* family_name(tw_op op) {
-  static const char* const names[] = {"?", "copy", "prefetch", "gather", "scatter", "gemm"};
-  return op >= 1 && op < (int)(sizeof names / sizeof *names) ? names[op] : "?";
+  switch (op) {
+    case TW_OP_COPY:
+      return "copy";
+    case TW_OP_PREFETCH:
+      return "prefetch";
+    case TW_OP_GATHER:
+      return "gather";
+    case TW_OP_SCATTER:
+      return "scatter";
+    case TW_OP_GEMM:
+      return "gemm";
+    case TW_OP_RAGGED:
+      return "ragged";
+    default:
+      return "?";
+  }
 }
 
 /* Sums over the kernels of a family for a target. Kernels that follow one another in an image share

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestDLPackOutAndBack(t *testing.T) {
@@ -59,7 +60,11 @@ func TestDLPackGivenAway(t *testing.T) {
 		t.Fatal(back, err)
 	}
 	go consumer.Close()
-	<-done
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody was told")
+	}
 }
 
 func TestDLPackRefusals(t *testing.T) {

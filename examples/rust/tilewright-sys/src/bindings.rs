@@ -17,6 +17,7 @@ pub type tw_tensor_map_kind = i32;
 pub type tw_op = i32;
 pub type tw_cache_priority = i32;
 pub type tw_reduction = i32;
+pub type tw_ragged_direction = i32;
 pub type tw_order = i32;
 pub type tw_per = i32;
 pub type tw_activation = i32;
@@ -128,6 +129,7 @@ pub const TW_OP_PREFETCH: tw_op = 2;
 pub const TW_OP_GATHER: tw_op = 3;
 pub const TW_OP_SCATTER: tw_op = 4;
 pub const TW_OP_GEMM: tw_op = 5;
+pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -140,6 +142,8 @@ pub const TW_SCATTER_LAST_WINS: tw_reduction = 1;
 pub const TW_SCATTER_DETERMINISTIC: tw_reduction = 2;
 pub const TW_ROWS_WEIGHTS: tw_reduction = 4;
 pub const TW_ROWS_ACCUMULATE_F32: tw_reduction = 8;
+pub const TW_RAGGED_PAD: tw_ragged_direction = 0;
+pub const TW_RAGGED_UNPAD: tw_ragged_direction = 1;
 pub const TW_ROW_MAJOR: tw_order = 0;
 pub const TW_COLUMN_MAJOR: tw_order = 1;
 pub const TW_GEMM_BATCH_POINTERS: tw_order = 1;
@@ -420,6 +424,42 @@ pub struct tw_rows_args {
     pub outside: u64,
     pub workspace: u64,
     pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_ragged_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub offset_dtype: tw_dtype,
+    pub direction: tw_ragged_direction,
+    pub batch: i64,
+    pub tokens: i64,
+    pub rows: i64,
+    pub columns: i64,
+    pub packed_columns: i64,
+    pub packed_pitch: i64,
+    pub padded_pitch: i64,
+    pub padded_batch_pitch: i64,
+    pub packed_alignment: u32,
+    pub padded_alignment: u32,
+    pub max_sms: u32,
+    pub fill: tw_oob_fill,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_ragged_args {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub packed: u64,
+    pub offsets: u64,
+    pub padded: u64,
+    pub batch: i64,
+    pub tokens: i64,
+    pub row: i64,
+    pub column: i64,
+    pub faults: u64,
 }
 
 #[repr(C)]
@@ -1164,6 +1204,8 @@ extern "C" {
     pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
     pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
     pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
+    pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc) -> tw_status;
+    pub fn tw_ragged_args_init(args: *mut tw_ragged_args) -> tw_status;
     pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
     pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc) -> tw_status;
     pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
@@ -1206,6 +1248,16 @@ extern "C" {
         plan: *mut tw_plan,
         stream: *mut tw_stream,
         args: *const tw_rows_args,
+    ) -> tw_status;
+    pub fn tw_ragged_plan(
+        device: *mut tw_device,
+        desc: *const tw_ragged_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_ragged_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_ragged_args,
     ) -> tw_status;
     pub fn tw_gemm_plan(
         device: *mut tw_device,
@@ -1387,6 +1439,18 @@ mod layouts {
         tw_rows_args, 80, 8, struct_size: 0, reserved: 4, table: 8, index: 16, packed: 24,
         count: 32, weights: 40, device_count: 48, outside: 56, workspace: 64, workspace_bytes:
         72
+    );
+
+    layout!(
+        tw_ragged_desc, 96, 8, struct_size: 0, dtype: 4, offset_dtype: 8, direction: 12, batch:
+        16, tokens: 24, rows: 32, columns: 40, packed_columns: 48, packed_pitch: 56,
+        padded_pitch: 64, padded_batch_pitch: 72, packed_alignment: 80, padded_alignment: 84,
+        max_sms: 88, fill: 92
+    );
+
+    layout!(
+        tw_ragged_args, 72, 8, struct_size: 0, reserved: 4, packed: 8, offsets: 16, padded: 24,
+        batch: 32, tokens: 40, row: 48, column: 56, faults: 64
     );
 
     layout!(

@@ -57,6 +57,8 @@ operations! {
     Gather: tw_rows_desc, tw_rows_args, tw_gather_plan, tw_gather_run;
     /// table[index[i]] = packed[i].
     Scatter: tw_rows_desc, tw_rows_args, tw_scatter_plan, tw_scatter_run;
+    /// Packed sequences to padded ones and back.
+    Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_run;
     /// D = alpha A B + beta C.
     Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_run;
 }

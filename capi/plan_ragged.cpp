@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ragged.hpp"
+#include "plan_handle.hpp"
+
+using namespace tw;
+using namespace tw::capi;
+
+static_assert(TW_RAGGED_PAD == static_cast<int32_t>(RaggedDirection::pad) &&
+              TW_RAGGED_UNPAD == static_cast<int32_t>(RaggedDirection::unpad));
+
+namespace {
+
+tw_ragged_desc default_desc() {
+  tw_ragged_desc desc{};
+  desc.offset_dtype = TW_DTYPE_I32;
+  return desc;
+}
+
+tw_ragged_args default_args() {
+  tw_ragged_args args{};
+  args.batch = -1;
+  args.tokens = -1;
+  return args;
+}
+
+RaggedDesc convert(const tw_ragged_desc& from) {
+  RaggedDesc to;
+  to.dtype = static_cast<DType>(from.dtype);
+  to.offset_dtype = static_cast<DType>(from.offset_dtype);
+  to.direction = static_cast<RaggedDirection>(from.direction);
+  to.fill = static_cast<OobFill>(from.fill);
+  to.batch = from.batch;
+  to.tokens = from.tokens;
+  to.rows = from.rows;
+  to.columns = from.columns;
+  to.packed_columns = from.packed_columns;
+  to.packed_pitch = from.packed_pitch;
+  to.padded_pitch = from.padded_pitch;
+  to.padded_batch_pitch = from.padded_batch_pitch;
+  to.packed_alignment = from.packed_alignment;
+  to.padded_alignment = from.padded_alignment;
+  to.max_sms = from.max_sms;
+  return to;
+}
+
+}  // namespace
+
+tw_status tw_ragged_desc_init(tw_ragged_desc* desc) {
+  return guard([&] { return init_struct(desc, "desc", default_desc()); });
+}
+
+tw_status tw_ragged_args_init(tw_ragged_args* args) {
+  return guard([&] { return init_struct(args, "args", default_args()); });
+}
+
+tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan** plan) {
+  return guard([&]() -> Status {
+    TW_TRY(output(plan, "plan"));
+    TW_TRY(usable(device, "device"));
+    tw_ragged_desc ours = default_desc();
+    TW_TRY(read_struct(desc, "desc", &ours));
+    return make_plan<RaggedPlan>(device, convert(ours), plan);
+  });
+}
+
+tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* args) {
+  return guard([&]() -> Status {
+    TW_TRY(check_run_handles(plan, stream, Op::ragged));
+    tw_ragged_args ours = default_args();
+    TW_TRY(read_struct(args, "args", &ours));
+    TW_TRY(check_reserved("args", ours.reserved));
+    const RaggedRun run{.packed = ours.packed,
+                        .offsets = ours.offsets,
+                        .padded = ours.padded,
+                        .batch = ours.batch,
+                        .tokens = ours.tokens,
+                        .row = ours.row,
+                        .column = ours.column,
+                        .faults = ours.faults};
+    return static_cast<const RaggedPlan&>(*plan->value).run(*stream->value, run);
+  });
+}

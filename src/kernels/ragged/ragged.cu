@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ragged copies, and the emission of the ragged rows that the target and the shard have.
+#include "kernels/emit.cuh"
+#include "kernels/parts/row_index.cuh"
+#include "kernels/parts/row_tiles.cuh"
+#include "kernels/ptx/reduce.cuh"
+#include "kernels/ragged/ragged.h"
+
+namespace tw {
+
+__device__ __forceinline__ RowTile ragged_tile(const RaggedArgs& args, u64 number) {
+  return ragged_tile(args, number,
+                     [&](u64 i) { return load_index(args.offsets, args.offset_bytes, i); });
+}
+
+struct RaggedMover {
+  const RaggedArgs& args;
+
+  __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) const {
+    const RowTile tile = ragged_tile(args, item);
+    load_tile(tile, stage, barrier, ptx::kEvictNormal);
+    if (args.unpad != 0) return;
+    fill_stage(stage, stage + tile.begin * tile.bytes);
+    fill_stage(stage + tile.end * tile.bytes, stage + tile.rows * tile.bytes);
+  }
+
+  __device__ __forceinline__ void fill_stage(u32 from, u32 to) const {
+    const uint4 words = make_uint4(args.fill, args.fill, args.fill, args.fill);
+    for (u32 at = from + ptx::lane_id() * 16; at < to; at += 32 * 16)
+      ptx::shared_store<16>(at, words);
+  }
+
+  __device__ __forceinline__ void store(u64 item, u32 stage) const {
+    const RowTile tile = ragged_tile(args, item);
+    // The fill was written by plain stores, which the copy engine does not see by itself.
+    ptx::fence_async_shared();
+    ptx::sync_warp();
+    if (args.unpad != 0)
+      store_tile(tile, tile.begin, tile.end, stage, ptx::kEvictNormal);
+    else
+      store_tile(tile, 0, tile.rows, stage, ptx::kEvictNormal);
+  }
+};
+
+__device__ __forceinline__ void ragged_bulk(const RaggedArgs& args) {
+  RaggedMover mover{args};
+  run_tile_ring(mover, args.cut, args.block_items, args.stages, args.stage_bytes);
+}
+
+__device__ __forceinline__ void ragged_plain(const RaggedArgs& args) {
+  const TileTurns turns = tile_turns(args.cut, args.block_items);
+  for (u64 item = turns.first; item < turns.end; item += turns.step) {
+    const RowTile tile = ragged_tile(args, item);
+    if (tile.begin != tile.end) copy_tile_pieces(moved_rows(tile), args.read_low, args.read_high);
+    if (args.unpad != 0) continue;
+    if (tile.begin != 0) fill_tile_pieces(other_rows(tile, 0, tile.begin), args.fill);
+    if (tile.end != tile.rows) fill_tile_pieces(other_rows(tile, tile.end, tile.rows), args.fill);
+  }
+}
+
+__device__ __forceinline__ void ragged_faults(const RaggedArgs& args) {
+  const u64 step = static_cast<u64>(gridDim.x) * kTilePlainThreads;
+  u32 faults = 0;
+  for (u64 i = static_cast<u64>(blockIdx.x) * kTilePlainThreads + threadIdx.x; i < args.batch;
+       i += step) {
+    const i64 begin = load_index(args.offsets, args.offset_bytes, i);
+    const i64 end = load_index(args.offsets, args.offset_bytes, i + 1);
+    faults += checked_sequence(begin, end, args.tokens).fault ? 1 : 0;
+  }
+  faults = __reduce_add_sync(0xffffffffu, faults);
+  if (ptx::lane_id() == 0 && faults != 0)
+    ptx::reduce_add_u64(args.faults, static_cast<u64>(faults));
+}
+
+}  // namespace tw
+
+#define TW_RAGGED_BULK(feature, shard, symbol)                                 \
+  TW_EMIT(                                                                     \
+      feature, shard,                                                          \
+      extern "C" __global__ void __launch_bounds__(tw::kTileRingWarps * 32, 1) \
+          symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_bulk(args); })
+#define TW_RAGGED_PLAIN(feature, shard, symbol)                              \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 2) \
+          symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_plain(args); })
+#define TW_RAGGED_FAULTS(feature, shard, symbol)                             \
+  TW_EMIT(                                                                   \
+      feature, shard,                                                        \
+      extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 4) \
+          symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_faults(args); })
+#include "kernels/ragged/kernels.inc"

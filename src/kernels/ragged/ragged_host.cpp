@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ragged copies on the CPU, tile by tile, in the order of their numbers.
+#include "kernels/ragged/ragged_host.hpp"
+
+#include "kernels/parts/row_tiles_host.hpp"
+
+namespace tw {
+namespace {
+
+RowTile tile_of(const RaggedArgs& args, u64 number) {
+  return ragged_tile(args, number, [&](u64 i) { return ragged_offset_host(args, i); });
+}
+
+void fill_shared(HostEngine& engine, const RaggedArgs& args, u32 from, u32 to) {
+  fill_host(engine.shared() + from, to - from, args.fill, 0);
+}
+
+}  // namespace
+
+i64 ragged_offset_host(const RaggedArgs& args, u64 i) {
+  const auto* from = reinterpret_cast<const uint8_t*>(args.offsets) + i * args.offset_bytes;
+  int32_t narrow = 0;
+  i64 wide = 0;
+  if (args.offset_bytes == 8) {
+    std::memcpy(&wide, from, 8);
+    return wide;
+  }
+  std::memcpy(&narrow, from, 4);
+  return narrow;
+}
+
+void ragged_bulk_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const RaggedArgs*>(arguments);
+  for (u64 number = 0; number < args.cut.items; ++number) {
+    const RowTile tile = tile_of(args, number);
+    load_tile_host(engine, tile);
+    if (args.unpad != 0) {
+      store_tile_host(engine, tile, tile.begin, tile.end);
+      continue;
+    }
+    fill_shared(engine, args, 0, tile.begin * tile.bytes);
+    fill_shared(engine, args, tile.end * tile.bytes, tile.rows * tile.bytes);
+    store_tile_host(engine, tile, 0, tile.rows);
+  }
+}
+
+void ragged_plain_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const RaggedArgs*>(arguments);
+  for (u64 number = 0; number < args.cut.items; ++number) {
+    const RowTile tile = tile_of(args, number);
+    if (tile.begin != tile.end) copy_tile_pieces_host(moved_rows(tile));
+    if (args.unpad != 0) continue;
+    if (tile.begin != 0) fill_tile_pieces_host(other_rows(tile, 0, tile.begin), args.fill);
+    if (tile.end != tile.rows)
+      fill_tile_pieces_host(other_rows(tile, tile.end, tile.rows), args.fill);
+  }
+}
+
+void ragged_faults_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const RaggedArgs*>(arguments);
+  u64 faults = 0;
+  for (u64 i = 0; i < args.batch; ++i)
+    faults +=
+        checked_sequence(ragged_offset_host(args, i), ragged_offset_host(args, i + 1), args.tokens)
+                .fault
+            ? 1
+            : 0;
+  *reinterpret_cast<u64*>(args.faults) += faults;
+}
+
+}  // namespace tw

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that a consumer must notice, and what it then says. Each is planted in copies: `prefix` is an
+install prefix, `sources` a folder that holds the folders consumer and examples."""
+import re
+import subprocess
+
+
+def edit(path, before, after):
+    text = path.read_text()
+    changed = re.sub(before, after, text)
+    if changed == text:
+        raise AssertionError(f"{path} has no {before}: the fault cannot be planted")
+    path.write_text(changed)
+
+
+def archive(prefix):
+    return next(prefix.rglob("libtilewright.a"))
+
+
+def compiled(folder, text):
+    """An object of this C."""
+    (folder / "planted.c").write_text(text)
+    subprocess.run(["cc", "-c", "-fPIC", "planted.c", "-o", "planted.o"], cwd=folder, check=True)
+    return folder / "planted.o"
+
+
+def fixed_prefix(prefix, _):
+    """pkg-config names the place of installing, from which it was moved"""
+    edit(next(prefix.rglob("tilewright.pc")), r"prefix=.*", "prefix=/nowhere")
+
+
+def wrong_rows(_, sources):
+    """the rows come out in another order"""
+    folder = sources / "consumer" if (sources / "consumer").is_dir() else sources
+    edit(folder / "main.c", r"index\[2\] = \{1, 0\}", "index[2] = {0, 1}")
+
+
+def foreign_export(prefix, sources):
+    """the shared library exports a function of nobody's"""
+    library = next(path for path in prefix.rglob("libtilewright.so*") if not path.is_symlink())
+    subprocess.run(["c++", "-shared", "-o", library, "-Wl,--whole-archive", archive(prefix),
+                    "-Wl,--no-whole-archive", compiled(sources, "int foreign(void) { return 1; }"),
+                    "-pthread", "-ldl"], check=True)
+
+
+def foreign_template(prefix, sources):
+    """the archive defines for everybody a template's function that the program instantiates too"""
+    subprocess.run(["c++", "-std=c++20", "-I", prefix / "include", "-c",
+                    sources / "consumer" / "main.cpp", "-o", sources / "main.o"], check=True)
+    listed = subprocess.run(["nm", "--format=posix", sources / "main.o"], check=True,
+                            capture_output=True, text=True).stdout
+    name = re.search(r"^(_ZNSt6vectorIfSaIfEE\S*) W ", listed, re.MULTILINE).group(1)
+    member = compiled(sources, f'void f(void) __asm__("{name}");\n'
+                               "void f(void) { __builtin_trap(); }\n")
+    subprocess.run(["ar", "rs", archive(prefix), member], check=True, capture_output=True)
+
+
+def no_archive(prefix, sources):
+    """the library's symbols are beyond the reach of --exclude-libs"""
+    subprocess.run(["ar", "x", archive(prefix)], cwd=sources, check=True)
+    archive(prefix).write_text("INPUT(" + " ".join(f'"{o}"' for o in sources.glob("*.o")) + ")\n")
+
+
+def without_prefix(prefix, sources):
+    """the archive has a function that symbols.txt does not know of"""
+    member = compiled(sources, "int tw_unlisted(void) { return 1; }")
+    subprocess.run(["ar", "rs", archive(prefix), member], check=True, capture_output=True)
+
+
+def fixed_place(prefix, _):
+    """the CMake package names the place of installing"""
+    edit(next(prefix.rglob("tilewrightConfig.cmake")), r"\$\{CMAKE_CURRENT_LIST_DIR\}", "/nowhere")
+
+
+def swapped_fields(_, sources):
+    """the Rust bindings have two fields of a struct in another order"""
+    edit(sources / "examples" / "rust" / "tilewright-sys" / "src" / "bindings.rs",
+         r"(pub struct tw_gemm_args \{\n(?:.*\n)*?)(    pub a: u64,\n)(    pub b: u64,\n)", r"\1\3\2")
+
+
+def swapped_operands(_, sources):
+    """the Go package has the source and the destination of a copy the wrong way round"""
+    edit(sources / "examples" / "go" / "tilewright" / "plan.go", "args.src, args.dst = ",
+         "args.dst, args.src = ")
+
+
+def no_release(_, sources):
+    """the Go package forgets to tell who lent a tensor"""
+    edit(sources / "examples" / "go" / "tilewright" / "release.go", r"\n\trelease\(\)", "\n\t_ = release")
+
+
+def swapped_numbers(_, sources):
+    """the Python file has an error's two numbers the wrong way round"""
+    edit(sources / "examples" / "python" / "tilewright.py", "= info.index, info.got, info.limit",
+         "= info.index, info.limit, info.got")
+
+
+# kind: what it says, and the fault
+FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit status 1", wrong_rows)],
+          "pkgconfig_shared": [("other names than symbols.txt", foreign_export)],
+          "pkgconfig_cpp": [("exit status -", foreign_template)],
+          "two_objects": [("shows the library's symbols", no_archive)],
+          "two_copies": [("a function has no prefix", without_prefix)],
+          "cmake": [("exit status", fixed_place)],
+          "cargo": [("tw_gemm_args ... FAILED", swapped_fields)],
+          "go": [("--- FAIL: TestGoroutinesShareAPlan", swapped_operands),
+                 ("--- FAIL: TestDLPack", no_release)],
+          "python": [("FAILED (", swapped_numbers)]}
