@@ -188,7 +188,7 @@ for config in $configs; do
       # Of the tests those that have threads, and what they need of the library.
       targets=(tests/capi/capi_threads_test tests/device/embedding_device_test
         tests/base/base_test tests/runtime/runtime_test)
-      tests=(threads embedding base runtime --no-suite device)
+      tests=(threads embedding base runtime mutants --no-suite device)
       # Some kernels place memory where older versions of its run time do not expect any.
       if setarch "$(uname -m)" -R true >/dev/null 2>&1; then
         tests+=(--wrapper "setarch $(uname -m) -R")

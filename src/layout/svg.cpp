@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/decimal.hpp"
+
 namespace tw {
 namespace {
 
@@ -15,9 +17,7 @@ constexpr double kMargin = 14;
 constexpr double kWide = 900;  // from here on panels go below one another
 
 std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", std::round(value * 10) / 10);
-  return text;
+  return Decimal::shortest(std::round(value * 10) / 10, 10).text();
 }
 
 std::string escaped(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/decimal.hpp"
 #include "ops/gemm.hpp"
 
 namespace tw {
@@ -54,16 +55,18 @@ std::string GemmPlan::explain_choice() const {
   const GemmCandidate& chosen = ranges_.back().candidate;
   const uint64_t units = kernel.units(problem_.rows());
   const uint32_t room = kernel.room();
-  add(&out, "chosen %s, %s: %s %.2f us, %" PRIu64 " units of work in %.2f waves of %u\n",
+  add(&out, "chosen %s, %s: %s %s us, %" PRIu64 " units of work in %s waves of %u\n",
       gemm_choice_text(chosen.choice).c_str(),
       forced_           ? "forced by the caller"
       : chosen.measured ? "the fastest when it was measured"
                         : "the cheapest by the cost model",
-      source(chosen), chosen.nanoseconds / 1e3, units, static_cast<double>(units) / room, room);
+      source(chosen), Decimal(chosen.nanoseconds / 1e3, 2).text(), units,
+      Decimal(static_cast<double>(units) / room, 2).text(), room);
   for (const GemmCandidate& other : best_) {
     if (other.choice == chosen.choice) continue;
-    add(&out, "%s %s: %s %.2f us\n", forced_ ? "unforced it would be" : "runner-up",
-        gemm_choice_text(other.choice).c_str(), source(other), other.nanoseconds / 1e3);
+    add(&out, "%s %s: %s %s us\n", forced_ ? "unforced it would be" : "runner-up",
+        gemm_choice_text(other.choice).c_str(), source(other),
+        Decimal(other.nanoseconds / 1e3, 2).text());
     break;
   }
   if (ranges_.size() > 1)

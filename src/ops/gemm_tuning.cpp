@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/decimal.hpp"
 #include "ops/plan.hpp"
 
 namespace tw {
@@ -186,11 +187,11 @@ std::string GemmTuning::format() const {
     const auto order = [](Order o) { return o == Order::row ? 'r' : 'c'; };
     char line[256];
     std::snprintf(line, sizeof line,
-                  "%s %s %s %c%c%c %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %s %.3f\n",
+                  "%s %s %s %c%c%c %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s\n",
                   dtype_name(key.ab_dtype), dtype_name(key.d_dtype), dtype_name(key.accumulator),
                   order(key.a_order), order(key.b_order), order(key.d_order), key.sms, e.m, key.n,
                   key.k, gemm_choice_text(e.candidate.choice).c_str(),
-                  std::max(e.candidate.nanoseconds / 1e3, 0.001));
+                  Decimal(std::max(e.candidate.nanoseconds / 1e3, 0.001), 3).text());
     out += line;
   }
   return out;

@@ -136,7 +136,7 @@ def body(function):
             # An init function sets struct_size; all others read it.
             if sample.startswith("&s->") and parameter.base != "void" and \
                     not function.name.endswith("_init"):
-                for size in ("0", "4", "UINT32_MAX"):
+                for size in ("0", "4", "UINT32_MAX", "UINT32_MAX - 7"):
                     lines += ["  refresh(s);", f"  {sample[1:]}.struct_size = {size};",
                               f"  FAILS(TW_ERROR_STRUCT_SIZE, NULL, {call(function, samples)});"]
         for i, parameter in enumerate(function.parameters):

@@ -38,6 +38,16 @@ void fail_apart(int thread) {
   if (tw_last_error_info(&info) != TW_OK || info.status != TW_ERROR_PARSE) wrong("info of " + text);
 }
 
+/// All threads have failed before any of them asks what its failure was.
+void fail_together(int thread) {
+  static std::atomic<int> failed = 0;
+  const std::string text = "(" + std::to_string(thread + 100);
+  tw_layout *layout = nullptr;
+  if (tw_layout_parse(text.c_str(), &layout) != TW_ERROR_PARSE) wrong("parsed " + text);
+  for (++failed; failed < kThreads;) std::this_thread::yield();
+  if (!strstr(tw_last_error(), text.c_str())) wrong(text + " gave " + tw_last_error());
+}
+
 /// Every function once: its answer with these arguments is the one of a single thread.
 void call_all(int thread, samples *shared_copy, samples *own,
               const std::vector<tw_status> &wanted) {
@@ -61,6 +71,7 @@ void call_all(int thread, samples *shared_copy, samples *own,
 void work(int thread, const samples *shared, const std::vector<tw_status> *wanted) {
   harness.kind = TW_DEVICE_HOST;
   harness.test = "work";
+  fail_together(thread);
   samples copy = *shared, own;
   copy.managed = nullptr;
   open_samples(&own);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's global symbols are capi/symbols.txt, which are the header's functions; and the
-archive runs nothing before main()."""
+"""The archive's global symbols are capi/symbols.txt, which are the header's functions; the archive
+runs nothing before main(); and it calls nothing that prints, ends the process or changes it."""
 import re
 import subprocess
 
@@ -42,11 +42,32 @@ def initialisers(archive):
         yield f"the library runs code at load or exit: section {section}"
 
 
+# Of the C library; the C++ library's own come by a name of their own, std::cerr say.
+FORBIDDEN = re.compile(
+    r"^(abort|exit|_exit|_Exit|quick_exit|at_quick_exit|atexit|__cxa_atexit|raise|kill|v?printf|v?fprintf"
+    r"|v?dprintf|puts|fputs|putchar|putc|fputc|fwrite|write|perror|psignal|signal|sigaction|sigprocmask"
+    r"|setenv|putenv|unsetenv|setlocale|srand|srandom|chdir|umask|setrlimit|mallopt|pthread_atfork|fork"
+    r"|system|popen|fesetround|fesetenv|_ZSt[34]c(out|err|log)|_ZSt9terminatev)(_chk)?(@.*)?$")
+
+
+def called(archive):
+    """Functions of others that the archive calls, fortified ones by their plain name."""
+    lines = common.output("nm", "-u", "--format=posix", archive).splitlines()
+    names = {line.split()[0] for line in lines if line.split()[1:2] == ["U"]}
+    return {re.sub(r"^__(\w+)_chk$", r"\1", name) for name in names}
+
+
+def intrusions(archive):
+    for name in sorted(filter(FORBIDDEN.match, called(archive))):
+        yield f"the library calls {name}, which is its user's to call"
+
+
 def check(options):
     archive = options.archive
     capi = common.ROOT / "capi"
     yield from differences(capi / "tilewright.h", capi / "symbols.txt", archive)
     yield from initialisers(archive)
+    yield from intrusions(archive)
 
 
 def planted(folder):
@@ -61,6 +82,11 @@ def planted(folder):
     common.expect(differences(folder / "h.h", folder / "s.txt", folder / "x.a"),
                   "declares tw_b", "has tw_c", "lacks tw_c", "defines foreign", "defines use")
     common.expect(initialisers(folder / "x.a"), ".init_array")
+    (folder / "loud.c").write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+        "int tw_a(int x) { if (x) abort(); fprintf(stderr, \"%d\", x); return (int)strlen(\"x\"); }\n")
+    subprocess.run(["cc", "-O2", "-D_FORTIFY_SOURCE=2", "-c", "loud.c"], cwd=folder, check=True)
+    common.expect(intrusions(folder / "loud.o"), "calls abort", "calls fprintf")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ WORDS = re.compile("|".join([r"\bTO" r"DO\b", r"\bFIX" r"ME\b", r"\bXX" r"X\b", 
                              r"(?i:cla" r"ude|anthro" r"pic|chat" r"gpt|copi" r"lot\b)",
                              r"(?i:\bAI[- ]assist)", r"(?i:language mod" r"el)",
                              r"(?i:\bissue #?\d)"]))
+# printf writes these with the point of the caller's locale; base/decimal.hpp does not.
+DECIMAL = re.compile(r'"[^"]*%[-+ #0-9.*]*[aefgAEFG][^"]*"')
 TOP = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "src", "include", "capi",
        "tests", "examples"}
 
@@ -42,6 +44,8 @@ def faults_of(root, files):
             if not any(licensed in line for line in lines[:2]):
                 yield f"{path}: no SPDX line at its beginning"
         for number, line in enumerate(lines, 1):
+            if re.match(r"(src|capi)/.*\.[ch]pp$", path) and DECIMAL.search(line):
+                yield f"{path}:{number}: a number in the caller's locale: use base/decimal.hpp"
             word = WORDS.search(line)
             if word:
                 yield f'{path}:{number}: "{word.group(0)}"'
@@ -65,6 +69,8 @@ def planted(folder):
         "src/word.cpp": spdx + "// TO" "DO later\n",
         "src/path.py": "#" + spdx + "open('/wo" "rk/x')\n",
         "src/space.hpp": spdx + "int a; \n",
+        "src/point.cpp": spdx + 'auto f = "%d of %.2f";\n// 100 % free\n',
+        "tests/point.cpp": spdx + 'auto f = "%.2f";\n',
         "src/end.hpp": spdx + "int a;",
         "src/README.md": "fine\n",
         ".clang-format": "fine\n",
@@ -74,7 +80,7 @@ def planted(folder):
         (folder / name).write_text(text)
     common.expect(faults_of(folder, [folder / name for name in texts]),
                   "notes does not belong", "501 lines", "no SPDX", "src/word.cpp:2", "src/path.py:2",
-                  "src/space.hpp:2", "src/end.hpp: no newline")
+                  "src/space.hpp:2", "src/point.cpp:2", "src/end.hpp: no newline")
 
 
 if __name__ == "__main__":

@@ -160,23 +160,31 @@ def python(prefix, folder):
 
 
 def pkgconfig_cpp(prefix, folder):
-    """Every linker there is, the library first and last."""
+    """Every compiler and linker there is, the library first and last."""
     leave(prefix, "static")
     libs = flags(prefix, "--libs", "--static")
-    run("c++", "-std=c++20", *WARNINGS, "-c", HERE / "main.cpp", *flags(prefix, "--cflags"), "-o",
-        folder / "main.o")
+    for compiler in ("g++", "clang++"):
+        if not shutil.which(compiler):
+            print(f"there is no {compiler}")
+            continue
+        run(compiler, "-std=c++20", *WARNINGS, "-c", HERE / "main.cpp", *flags(prefix, "--cflags"), "-o",
+            folder / "main.o")
+        by_every_linker(compiler, prefix, folder, libs)
+
+
+def by_every_linker(compiler, prefix, folder, libs):
     for linker in ("bfd", "gold", "lld"):
         if not shutil.which(f"ld.{linker}"):
             print(f"there is no ld.{linker}")
             continue
         whole = [f"-fuse-ld={linker}", "-o", folder / f"main_{linker}"]
-        run("c++", folder / "main.o", *libs, *whole)
+        run(compiler, folder / "main.o", *libs, *whole)
         run(folder / f"main_{linker}")
         # First on the line an archive is wanted by nobody yet, so all of it is taken in.
         first = ["-Wl,--whole-archive", next(prefix.rglob("libtilewright.a")),
                  "-Wl,--no-whole-archive"]
         rest = [lib for lib in libs if lib != "-ltilewright"]
-        run("c++", *first, folder / "main.o", *rest, *whole)
+        run(compiler, *first, folder / "main.o", *rest, *whole)
         run(folder / f"main_{linker}")
 
 

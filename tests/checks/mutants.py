@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the library that must fail when the library is wrong: mutants.py BUILD SANITIZERS [WORDS].
+
+Each mutant is a source with one fault. It is compiled as the build compiles that source, linked in front
+of the libraries into a copy of a test's program, and that test must then fail. What a sanitizer finds
+is planted where the build has it. The unchanged programs pass in the suite beside this one.
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import common
+
+ROOT = common.ROOT
+BOUNDARY, HEADER = "capi/boundary.cpp", "capi/boundary.hpp"
+CUDA, DEVICE = "src/runtime/cuda/cuda_device.cpp", "src/runtime/device.cpp"
+SCOPE, STATUS, LOG = "src/runtime/cuda/scope.cpp", "src/base/status.cpp", "src/base/log.cpp"
+ALLOCATES = ("static void* volatile kept; kept = ::operator new(1); ::operator delete(kept); "
+             "TW_TRY(check_run_handles(plan, stream, Op::copy));")
+
+# What is wrong; the file, a text in it, what replaces it; the test's program and its arguments; the
+# source to be compiled where the file is a header.
+PLAIN = [
+    ("a longer struct's unknown tail is not looked at", BOUNDARY, "if (bytes[i] != 0)",
+     "if (bytes[i] != 0 && size == 0)", "runtime/boundary_test"),
+    ("of a shorter struct more is read than it has", BOUNDARY,
+     "std::memcpy(out, in, std::min<size_t>(size, sizes.ours));", "std::memcpy(out, in, sizes.ours);",
+     "runtime/boundary_test"),
+    ("to a shorter struct more is written than it has", BOUNDARY,
+     "std::min<size_t>(size, sizes.ours) - sizeof size);", "sizes.ours - sizeof size);",
+     "runtime/boundary_test"),
+    ("a struct_size of 4 GB is believed", BOUNDARY, "size > kMaxStructSize || ", "",
+     "capi/capi_contract_test host"),
+    ("a failure leaves its output as it was", HEADER, "*pointer = T{};", "",
+     "capi/capi_contract_test host", "capi/device.cpp"),
+    ("exhausted memory is called an unexpected exception", HEADER, "catch (const std::bad_alloc&)",
+     "catch (const std::bad_exception&)", "capi/capi_allocation_contract_test host",
+     "capi/memory.cpp"),
+    ("a failure has no message", STATUS, "std::vsnprintf(info.message, sizeof info.message, format, args);",
+     "", "capi/capi_contract_test host"),
+    ("threads share the last error", STATUS, "constinit thread_local ErrorInfo", "constinit ErrorInfo",
+     "capi/capi_threads_test host"),
+    ("a run allocates", "capi/plan_copy.cpp", "TW_TRY(check_run_handles(plan, stream, Op::copy));",
+     ALLOCATES, "capi/capi_allocation_test host"),
+    ("a driver call's failure is ignored", CUDA, "TW_TRY(check(cu_.StreamCreate(",
+     "(void)(check(cu_.StreamCreate(", "capi/capi_driver_fault_test"),
+    ("what was made is not given back where a list cannot grow", CUDA, "    undo();\n", "",
+     "capi/capi_driver_fault_test"),
+    ("a call leaves its context current", SCOPE, "cu.CtxPopCurrent(&popped);", "",
+     "capi/capi_driver_fault_test"),
+    ("a call allocates in the caller's capture mode", SCOPE, "if (mode == relaxed) exchanged_",
+     "if (mode != relaxed) exchanged_", "capi/capi_driver_fault_test"),
+    ("a lost device is asked again", DEVICE, "acquire); result != 0)", "acquire); result == -1)",
+     "capi/capi_driver_fault_test"),
+    ("a closed device is asked again", DEVICE, "if (closed_.load(std::memory_order_acquire))",
+     "if (false)", "capi/capi_driver_fault_test"),
+    ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
+]
+ADDRESS = [
+    ("a plan is not freed", "capi/plan.cpp", "delete plan;", "(void)plan;", "capi/capi_plan_copy_test host"),
+    ("an image is read past its end", "src/runtime/cuda/image.cpp",
+     "return offset <= size_ && length <= size_ - offset;", "return offset <= size_;",
+     "fuzz/replay_image {corpus}/image_corpus --random 20000"),
+]
+THREAD = [
+    ("threads share the last error", STATUS, "constinit thread_local ErrorInfo", "constinit ErrorInfo",
+     "capi/capi_threads_test host"),
+    ("the log's callback is read unlocked", LOG, "std::shared_lock lock(sink_mutex());", "",
+     "capi/capi_threads_test host"),
+    ("a stream's progress is read unlocked", "src/runtime/host/worker.cpp",
+     "const std::lock_guard lock(mutex_);\n  return done_;", "return done_;",
+     "capi/capi_threads_test host"),
+]
+
+
+def read(path, before, after):
+    text = (ROOT / path).read_text()
+    assert text.count(before) >= 1, f"{path} has no {before}: the fault cannot be planted"
+    return text.replace(before, after, 1)
+
+
+def compiled(build, commands, mutant, folder):
+    """The object of the mutant's source, compiled as in the build."""
+    _, path, before, after, _, *source = mutant
+    source = source[0] if source else path
+    changed = folder / pathlib.Path(path).name
+    changed.write_text(read(path, before, after))
+    file = folder / pathlib.Path(source).name
+    if source != path:
+        file.write_text((ROOT / source).read_text())
+    words = shlex.split(commands[os.path.realpath(ROOT / source)])
+    words[words.index("-o") + 1] = str(folder / "mutant.o")
+    words[words.index("-c") + 1] = str(file)
+    # What is unused without the text is no concern here.
+    common.output(*words, f"-iquote{(ROOT / source).parent}", "-w", cwd=build)
+    return folder / "mutant.o"
+
+
+def linked(build, program, mutant, folder):
+    """A copy of the test's program with this object in the place of the library's own."""
+    words = shlex.split(common.output("ninja", "-C", build, "-t", "commands", "-s", program))
+    words[words.index("-o") + 1] = str(folder / "program")
+    for archive in ("capi/libtilewright.a", "capi/libtw_capi.a", "src/libtw_core.a"):
+        if archive in words:
+            parts = [archive] if archive != "capi/libtilewright.a" else ["capi/libtw_capi.a", "src/libtw_core.a"]
+            words[words.index(archive):words.index(archive) + 1] = [str(mutant), *parts]
+            break
+    common.output(*words, cwd=build)
+    return folder / "program"
+
+
+def survives(build, commands, mutant):
+    """Whether the test passes with the fault, or what kept it from being run."""
+    program, *arguments = mutant[4].split()
+    arguments = [word.format(corpus=ROOT / "tests" / "fuzz") for word in arguments]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        changed = linked(build, f"tests/{program}", compiled(build, commands, mutant, folder), folder)
+        try:
+            done = subprocess.run([changed, *arguments], capture_output=True, text=True,
+                                  errors="replace", timeout=300)
+        except subprocess.TimeoutExpired:
+            return None
+    last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+    print(f"{mutant[0]}: {program} exits {done.returncode}, {last}", flush=True)
+    return f"{mutant[0]}: {program} passes" if done.returncode in (0, 77) else None
+
+
+def main():
+    build, sanitizers = pathlib.Path(sys.argv[1]), sys.argv[2]
+    mutants = {"none": PLAIN, "thread": THREAD}.get(sanitizers, ADDRESS)
+    commands = {os.path.realpath(build / entry["file"]): entry["command"]
+                for entry in json.loads((build / "compile_commands.json").read_text())}
+    wanted = sys.argv[3] if sys.argv[3:] else ""
+    mutants = [m for m in mutants if wanted in m[0] and (build / "tests" / m[4].split()[0]).exists()]
+    survivors = [fault for mutant in mutants if (fault := survives(build, commands, mutant))]
+    print("\n".join(survivors))
+    print(f"{len(mutants)} mutants, {len(survivors)} not noticed")
+    sys.exit(1 if survivors or not mutants else 0)
+
+
+if __name__ == "__main__":
+    main()
