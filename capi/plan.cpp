@@ -23,6 +23,7 @@ static_assert(TW_OP_COPY == static_cast<int32_t>(Op::copy) &&
               TW_OP_GATHER == static_cast<int32_t>(Op::gather) &&
               TW_OP_SCATTER == static_cast<int32_t>(Op::scatter) &&
               TW_OP_GEMM == static_cast<int32_t>(Op::gemm) &&
+              TW_OP_ELEMENTWISE == static_cast<int32_t>(Op::elementwise) &&
               TW_OP_RAGGED == static_cast<int32_t>(Op::ragged));
 
 Status tw::capi::keep_plan(std::unique_ptr<Plan> plan, tw_plan** out) {

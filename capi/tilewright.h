@@ -1788,6 +1788,7 @@ enum {
   TW_OP_GATHER = 3,
   TW_OP_SCATTER = 4,
   TW_OP_GEMM = 5,
+  TW_OP_ELEMENTWISE = 6,
   TW_OP_RAGGED = 20
 };
 
@@ -1869,13 +1870,19 @@ typedef struct tw_prefetch_args {
   uint64_t src;         /**< device address */
 } tw_prefetch_args;
 
-/** What a scatter does with an element of the table that it names. */
+/** What an operation does with an element of the destination: a scatter of the table that it names,
+ *  which has the first four, or an elementwise operation. */
 typedef int32_t tw_reduction;
 enum {
   TW_REDUCE_NONE = 0, /**< it is replaced */
-  TW_REDUCE_ADD = 1,  /**< the packed element is added, rounded to nearest even */
+  TW_REDUCE_ADD = 1,  /**< the new element is added, rounded to nearest even; integers wrap */
   TW_REDUCE_MIN = 2,  /**< the lesser stays; of a NaN and a number the number */
-  TW_REDUCE_MAX = 3   /**< the greater stays; likewise */
+  TW_REDUCE_MAX = 3,  /**< the greater stays; likewise */
+  TW_REDUCE_AND = 4,  /**< bits that both have; integers */
+  TW_REDUCE_OR = 5,   /**< bits that either has */
+  TW_REDUCE_XOR = 6,  /**< bits that one has */
+  TW_REDUCE_INC = 7,  /**< u32: one more, or 0 where that would pass the new element */
+  TW_REDUCE_DEC = 8   /**< u32: one less; the new element where it was 0 or above that */
 };
 
 /** Options of gather and scatter: bits of tw_rows_desc.flags. */
@@ -2236,6 +2243,86 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
+
+/** Options of an elementwise operation: bits of tw_elementwise_desc.flags. */
+enum {
+  /** Floating results beyond the largest finite number of dst_dtype, infinities included, become
+   *  that number of their sign. Without it they become infinity, and NaN in f8e4m3, which has none.
+   */
+  TW_ELEMENTWISE_SATURATE = 1
+};
+
+/** dst[i...] = alpha * a[i...] + beta * b[i...], or alpha * a[i...] alone, converted to dst_dtype.
+ *  f32, f16, bf16, f8e4m3 and f8e5m2 are converted to one another: computed in f32 as
+ *  fma(alpha, a, beta * b) and rounded to nearest even. Every NaN that is written is the one with
+ *  all bits but the sign set. Integers of 8 to 64 bits and f64 are of one type in all operands;
+ *  integers wrap. With a reduction the result, in dst_dtype, is then reduced into what the
+ *  destination holds, where it may round and saturate once more: add, min and max of f32, f16,
+ * bf16, f64 and integers, and, or and xor of integers, inc and dec of u32. Of min and max -0 is
+ * below +0. A reduction uses no atomics: nobody else may write the destination meanwhile. */
+typedef struct tw_elementwise_desc {
+  uint32_t struct_size;        /**< set by the init function */
+  tw_dtype a_dtype;            /**< of a */
+  tw_dtype b_dtype;            /**< of b; 0: there is no b */
+  tw_dtype dst_dtype;          /**< of the destination */
+  int32_t rank;                /**< 1 to 8 */
+  uint32_t a_alignment;        /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t b_alignment;        /**< likewise for b */
+  uint32_t dst_alignment;      /**< likewise for the destination */
+  int64_t shape[8];            /**< elements, outermost first; 0 is an empty operation */
+  int64_t a_stride[8];         /**< elements; 0 repeats */
+  int64_t b_stride[8];         /**< likewise */
+  int64_t dst_stride[8];       /**< elements; no two coordinates may share an element */
+  tw_reduction reduction;      /**< of the result into the destination */
+  uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
+  uint32_t max_sms;            /**< upper bound of SMs to use; 0: all */
+  tw_cache_priority src_cache; /**< for what is read of a and b */
+  tw_cache_priority dst_cache; /**< for the destination */
+  uint32_t reserved;           /**< 0 */
+} tw_elementwise_desc;
+
+/** Addresses, of the elements with coordinate 0, and factors of an elementwise run. */
+typedef struct tw_elementwise_args {
+  uint32_t struct_size; /**< set by the init function */
+  float alpha;          /**< 1 by default; for integers a whole number below 2^63 */
+  float beta;           /**< 1 by default; likewise; ignored without b */
+  uint32_t reserved;    /**< 0 */
+  uint64_t a;           /**< device address */
+  uint64_t b;           /**< device address; ignored without b */
+  uint64_t dst;         /**< device address; may be a's or b's where strides and the size of an
+                             element are the same, else it shares no byte with them */
+} tw_elementwise_args;
+
+/** As tw_copy_desc_init(): f32 of one source, rank 1. @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc);
+/** As tw_copy_desc_init(): alpha 1, beta 1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args);
+
+/** Plans an elementwise operation: a conversion, a sum of two tensors, or a reduction into a third.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, reduction or flag cannot
+ * work.
+ *  @retval TW_ERROR_UNSUPPORTED types that are not converted to one another, or a reduction that
+ *  dst_dtype has not; the message names them.
+ *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+ *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
+                                     tw_plan **plan);
+
+/** Enqueues an elementwise operation. @param plan from tw_elementwise_plan(). @param stream of the
+ *  same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, or a factor of integers no whole number.
+ *  @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP the destination shares bytes with a source without being it.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
+                                    const tw_elementwise_args *args);
 
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.

@@ -41,14 +41,15 @@ INTERLEAVE_NONE=0 INTERLEAVE_16B=1 INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1
 SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6
 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0
 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
-LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_RAGGED=20
-MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1
-REDUCE_MIN=2 REDUCE_MAX=3 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
-ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1
-GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32
-GEMM_DEVICE_SCALARS=64 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 ACTIVATION_NONE=0
-ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 GATE_NONE=0
-GATE_HALVES=1 GATE_INTERLEAVED=2
+LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6
+OP_RAGGED=20 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0
+REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7
+REDUCE_DEC=8 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8
+RAGGED_PAD=0 RAGGED_UNPAD=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2
+GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64
+PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 ACTIVATION_NONE=0 ACTIVATION_RELU=1
+ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 GATE_NONE=0 GATE_HALVES=1
+GATE_INTERLEAVED=2 ELEMENTWISE_SATURATE=1
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
@@ -112,6 +113,11 @@ tw_gemm_tune_desc u32:struct_size i32:candidates i32:rounds u32:reserved u64:scr
 tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
   u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha u64:device_beta u64:skipped
   u64:bias u64:scale u64:amax f32:scale_value u32:reserved2
+tw_elementwise_desc u32:struct_size tw_dtype:a_dtype tw_dtype:b_dtype tw_dtype:dst_dtype i32:rank
+  u32:a_alignment u32:b_alignment u32:dst_alignment i64:shape:8 i64:a_stride:8 i64:b_stride:8
+  i64:dst_stride:8 tw_reduction:reduction u32:flags u32:max_sms tw_cache_priority:src_cache
+  tw_cache_priority:dst_cache u32:reserved
+tw_elementwise_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:dst
 tw_kernel_entry u32:struct_size tw_op:op char*:name char*:target u32:feature u32:threads u32:tile:3
   u32:stages u32:cluster:2 tw_dtype:dtypes:2 u64:packed_bytes u64:image_bytes
 """
@@ -267,6 +273,10 @@ tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
 tw_status:tw_copy_run(tw_plan*,tw_stream*,tw_copy_args*)
 tw_status:tw_prefetch_plan(tw_device*,tw_prefetch_desc*,tw_plan**)
 tw_status:tw_prefetch_run(tw_plan*,tw_stream*,tw_prefetch_args*)
+tw_status:tw_elementwise_desc_init(tw_elementwise_desc*)
+tw_status:tw_elementwise_args_init(tw_elementwise_args*)
+tw_status:tw_elementwise_plan(tw_device*,tw_elementwise_desc*,tw_plan**)
+tw_status:tw_elementwise_run(tw_plan*,tw_stream*,tw_elementwise_args*)
 tw_status:tw_gather_plan(tw_device*,tw_rows_desc*,tw_plan**)
 tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
 tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)

@@ -120,6 +120,8 @@ TILEWRIGHT_DEFAULTS(copy_desc)
 TILEWRIGHT_DEFAULTS(copy_args)
 TILEWRIGHT_DEFAULTS(prefetch_desc)
 TILEWRIGHT_DEFAULTS(prefetch_args)
+TILEWRIGHT_DEFAULTS(elementwise_desc)
+TILEWRIGHT_DEFAULTS(elementwise_args)
 TILEWRIGHT_DEFAULTS(ragged_desc)
 TILEWRIGHT_DEFAULTS(ragged_args)
 TILEWRIGHT_DEFAULTS(rows_desc)
@@ -437,6 +439,10 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   static Plan prefetch(const Device& device, const tw_prefetch_desc& desc) {
     return Plan(TW_OP_PREFETCH, detail::result<tw_plan*>(tw_prefetch_plan, device.get(), &desc));
   }
+  static Plan elementwise(const Device& device, const tw_elementwise_desc& desc) {
+    return Plan(TW_OP_ELEMENTWISE,
+                detail::result<tw_plan*>(tw_elementwise_plan, device.get(), &desc));
+  }
   static Plan gather(const Device& device, const tw_rows_desc& desc) {
     return Plan(TW_OP_GATHER, detail::result<tw_plan*>(tw_gather_plan, device.get(), &desc));
   }
@@ -459,6 +465,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   }
   void run(const Stream& stream, const tw_prefetch_args& args) const {
     check(tw_prefetch_run(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_elementwise_args& args) const {
+    check(tw_elementwise_run(get(), stream.get(), &args));
   }
   void run(const Stream& stream, const tw_rows_args& args) const {
     check((op_ == TW_OP_SCATTER ? tw_scatter_run : tw_gather_run)(get(), stream.get(), &args));

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "kernels/ptx/cache_policy.h"
 #include "ops/maps.hpp"
 
 namespace tw {
@@ -19,34 +18,14 @@ uint32_t bit(uint32_t method) {
   return 1u << method;
 }
 
-uint64_t policy_of(CachePriority priority) {
-  switch (priority) {
-    case CachePriority::evict_first:
-      return ptx::kEvictFirst;
-    case CachePriority::evict_last:
-      return ptx::kEvictLast;
-    default:
-      return ptx::kEvictNormal;
-  }
-}
-
 // Fills what every method's arguments have.
 template <class Args>
 Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst) {
   args.src = src;
   args.dst = dst;
-  args.src_policy = policy_of(desc.src_cache);
-  args.dst_policy = policy_of(desc.dst_cache);
+  args.src_policy = cache_policy(desc.src_cache);
+  args.dst_policy = cache_policy(desc.dst_cache);
   return args;
-}
-
-Status check_cache(const char* argument, CachePriority priority) {
-  if (priority >= CachePriority::normal && priority <= CachePriority::evict_last) return {};
-  return fail(
-      Code::ERROR_INVALID_ARGUMENT,
-      {.argument = argument, .rule = "cache_priority", .got = static_cast<int64_t>(priority)},
-      "%s is %d: 0 (normal), 1 (evict first) or 2 (evict last)", argument,
-      static_cast<int>(priority));
 }
 
 }  // namespace

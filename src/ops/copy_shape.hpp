@@ -7,13 +7,11 @@
 
 #include "base/dtype.hpp"
 #include "base/status.hpp"
+#include "ops/cache_priority.hpp"
 
 namespace tw {
 
 inline constexpr int32_t kMaxCopyRank = 8;
-
-/// As tw_cache_priority: what the second-level cache keeps of an operand.
-enum class CachePriority : int32_t { normal = 0, evict_first = 1, evict_last = 2 };
 
 /// As tw_copy_desc: extents and strides in elements, outermost first.
 struct CopyDesc {

@@ -81,7 +81,8 @@ def right(function, parameter):
         return f"(tw_{base[3:]} **)&made"
     if base == "tw_plan":
         family = function.name.split("_")[1]
-        return f"s->{family if family in ('copy', 'prefetch', 'gather', 'scatter', 'gemm', 'ragged') else 'copy'}"
+        families = ('copy', 'prefetch', 'gather', 'scatter', 'gemm', 'elementwise', 'ragged')
+        return f"s->{family if family in families else 'copy'}"
     if base in ("tw_device", "tw_stream", "tw_event", "tw_layout", "tw_linear", "tw_tuple", "tw_tiler",
                 "tw_tensor_map", "tw_gemm_tuning"):
         return f"(const tw_{base[3:]} *const *)s->{base[3:]}s" if parameter.type.count("*") > 1 \

@@ -17,7 +17,7 @@ typedef struct {
   tw_tiler *tiler;
   const tw_tiler *tilers[16];
   tw_tensor_map *tensor_map;
-  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *ragged;
+  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged;
   uint64_t memory;
   const char *text;
   /* What the host device has none of; the image is PTX, and outlives the samples. */
@@ -51,6 +51,8 @@ typedef struct {
   tw_copy_args copy_args;
   tw_prefetch_desc prefetch_desc;
   tw_prefetch_args prefetch_args;
+  tw_elementwise_desc elementwise_desc;
+  tw_elementwise_args elementwise_args;
   tw_rows_desc rows_desc;
   tw_rows_args rows_args;
   tw_ragged_desc ragged_desc;
@@ -97,6 +99,12 @@ static inline void refresh_descriptions(samples *s) {
   s->prefetch_desc.columns = 64;
   OK(tw_prefetch_args_init(&s->prefetch_args));
   s->prefetch_args.src = s->memory;
+  OK(tw_elementwise_desc_init(&s->elementwise_desc));
+  s->elementwise_desc.shape[0] = 64;
+  s->elementwise_desc.a_stride[0] = s->elementwise_desc.dst_stride[0] = 1;
+  OK(tw_elementwise_args_init(&s->elementwise_args));
+  s->elementwise_args.a = s->memory;
+  s->elementwise_args.dst = s->memory + 1024;
   OK(tw_rows_desc_init(&s->rows_desc));
   s->rows_desc.dtype = TW_DTYPE_F32;
   s->rows_desc.table_rows = s->rows_desc.columns = s->rows_desc.count = 4;
@@ -182,6 +190,7 @@ static inline void open_samples(samples *s) {
   OK(tw_tensor_map_create(s->device, &s->tensor_map_desc, &s->tensor_map));
   OK(tw_copy_plan(s->device, &s->copy_desc, &s->copy));
   OK(tw_prefetch_plan(s->device, &s->prefetch_desc, &s->prefetch));
+  OK(tw_elementwise_plan(s->device, &s->elementwise_desc, &s->elementwise));
   OK(tw_gather_plan(s->device, &s->rows_desc, &s->gather));
   OK(tw_scatter_plan(s->device, &s->rows_desc, &s->scatter));
   OK(tw_gemm_plan(s->device, &s->gemm_desc, &s->gemm));
@@ -196,6 +205,7 @@ static inline void destroy_samples(samples *s) {
   tw_module_destroy(s->module);
   tw_plan_destroy(s->copy);
   tw_plan_destroy(s->prefetch);
+  tw_plan_destroy(s->elementwise);
   tw_plan_destroy(s->gather);
   tw_plan_destroy(s->scatter);
   tw_plan_destroy(s->gemm);

@@ -190,12 +190,45 @@ void gemm(Bytes* in) {
   tw_plan_destroy(plan);
 }
 
+void elementwise(Bytes* in) {
+  const tw_dtype types[] = {TW_DTYPE_F32,    TW_DTYPE_F16,    TW_DTYPE_BF16,
+                            TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I16};
+  tw_elementwise_desc desc;
+  require(tw_elementwise_desc_init(&desc) == TW_OK);
+  desc.a_dtype = types[in->byte() % 6];
+  desc.b_dtype = in->byte() % 2 ? types[in->byte() % 6] : 0;
+  desc.dst_dtype = types[in->byte() % 6];
+  desc.reduction = in->byte() % 4;
+  desc.rank = 1 + in->byte() % 4;
+  for (int i = 0; i < 8; ++i) {
+    desc.shape[i] = 1 + in->byte() % 8;
+    desc.a_stride[i] = in->byte() % 64;
+    desc.b_stride[i] = in->byte() % 64;
+    desc.dst_stride[i] = in->byte() % 64;
+  }
+  edit(in, &desc, 6);
+  tw_plan* plan = nullptr;
+  look_at(tw_elementwise_plan(world().device, &desc, &plan), &plan);
+  if (plan && small(desc.shape, 8, 8) && small(desc.a_stride, 8, 512) &&
+      small(desc.b_stride, 8, 512) && small(desc.dst_stride, 8, 512)) {
+    tw_elementwise_args args;
+    require(tw_elementwise_args_init(&args) == TW_OK);
+    args.a = world().place(0, in);
+    args.b = world().place(1, in);
+    args.dst = in->byte() % 4 ? world().place(2, in) : args.a;
+    args.alpha = static_cast<float>(in->number());
+    args.beta = 0.25f * static_cast<float>(in->number());
+    run(tw_elementwise_run(plan, world().stream, &args));
+  }
+  tw_plan_destroy(plan);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
   const uint8_t which = in.byte();
-  switch (which < 0xe0 ? which % 5 : 5) {
+  switch (which / 16 == 0xd ? 6 : which < 0xe0 ? which % 5 : 5) {
     case 0:
       copy(&in);
       break;
@@ -211,8 +244,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 4:
       gemm(&in);
       break;
-    default:
+    case 5:
       ragged(&in);
+      break;
+    default:
+      elementwise(&in);
   }
   return 0;
 }

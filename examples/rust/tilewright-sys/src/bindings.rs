@@ -129,6 +129,7 @@ pub const TW_OP_PREFETCH: tw_op = 2;
 pub const TW_OP_GATHER: tw_op = 3;
 pub const TW_OP_SCATTER: tw_op = 4;
 pub const TW_OP_GEMM: tw_op = 5;
+pub const TW_OP_ELEMENTWISE: tw_op = 6;
 pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
@@ -138,6 +139,11 @@ pub const TW_REDUCE_NONE: tw_reduction = 0;
 pub const TW_REDUCE_ADD: tw_reduction = 1;
 pub const TW_REDUCE_MIN: tw_reduction = 2;
 pub const TW_REDUCE_MAX: tw_reduction = 3;
+pub const TW_REDUCE_AND: tw_reduction = 4;
+pub const TW_REDUCE_OR: tw_reduction = 5;
+pub const TW_REDUCE_XOR: tw_reduction = 6;
+pub const TW_REDUCE_INC: tw_reduction = 7;
+pub const TW_REDUCE_DEC: tw_reduction = 8;
 pub const TW_SCATTER_LAST_WINS: tw_reduction = 1;
 pub const TW_SCATTER_DETERMINISTIC: tw_reduction = 2;
 pub const TW_ROWS_WEIGHTS: tw_reduction = 4;
@@ -165,6 +171,7 @@ pub const TW_ACTIVATION_SILU: tw_activation = 4;
 pub const TW_GATE_NONE: tw_gate = 0;
 pub const TW_GATE_HALVES: tw_gate = 1;
 pub const TW_GATE_INTERLEAVED: tw_gate = 2;
+pub const TW_ELEMENTWISE_SATURATE: i32 = 1;
 
 /// A type of which only pointers exist, neither Send nor Sync by itself.
 macro_rules! opaque {
@@ -552,6 +559,41 @@ pub struct tw_gemm_args {
     pub amax: u64,
     pub scale_value: f32,
     pub reserved2: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_elementwise_desc {
+    pub struct_size: u32,
+    pub a_dtype: tw_dtype,
+    pub b_dtype: tw_dtype,
+    pub dst_dtype: tw_dtype,
+    pub rank: i32,
+    pub a_alignment: u32,
+    pub b_alignment: u32,
+    pub dst_alignment: u32,
+    pub shape: [i64; 8],
+    pub a_stride: [i64; 8],
+    pub b_stride: [i64; 8],
+    pub dst_stride: [i64; 8],
+    pub reduction: tw_reduction,
+    pub flags: u32,
+    pub max_sms: u32,
+    pub src_cache: tw_cache_priority,
+    pub dst_cache: tw_cache_priority,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_elementwise_args {
+    pub struct_size: u32,
+    pub alpha: f32,
+    pub beta: f32,
+    pub reserved: u32,
+    pub a: u64,
+    pub b: u64,
+    pub dst: u64,
 }
 
 #[repr(C)]
@@ -1229,6 +1271,18 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_prefetch_args,
     ) -> tw_status;
+    pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc) -> tw_status;
+    pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args) -> tw_status;
+    pub fn tw_elementwise_plan(
+        device: *mut tw_device,
+        desc: *const tw_elementwise_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_elementwise_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_elementwise_args,
+    ) -> tw_status;
     pub fn tw_gather_plan(
         device: *mut tw_device,
         desc: *const tw_rows_desc,
@@ -1478,6 +1532,18 @@ mod layouts {
         32, d: 40, m: 48, workspace: 56, workspace_bytes: 64, device_m: 72, device_alpha: 80,
         device_beta: 88, skipped: 96, bias: 104, scale: 112, amax: 120, scale_value: 128,
         reserved2: 132
+    );
+
+    layout!(
+        tw_elementwise_desc, 312, 8, struct_size: 0, a_dtype: 4, b_dtype: 8, dst_dtype: 12,
+        rank: 16, a_alignment: 20, b_alignment: 24, dst_alignment: 28, shape: 32, a_stride: 96,
+        b_stride: 160, dst_stride: 224, reduction: 288, flags: 292, max_sms: 296, src_cache:
+        300, dst_cache: 304, reserved: 308
+    );
+
+    layout!(
+        tw_elementwise_args, 40, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b:
+        24, dst: 32
     );
 
     layout!(

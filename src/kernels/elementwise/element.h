@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One element: from the bits of its operands to the bits that the destination gets. Both devices
+// take this, the GPU for what is no whole vector.
+
+#include "kernels/elementwise/elementwise.h"
+
+namespace tw {
+
+// Products that no compiler fuses with a sum, and a fused one where it is meant.
+TW_KERNEL_HD inline float product(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fmul_rn(a, b);
+#elif defined(__FP_FAST_FMAF)
+  volatile float rounded = a * b;
+  return rounded;
+#else
+  return a * b;
+#endif
+}
+TW_KERNEL_HD inline double product(double a, double b) {
+#if defined(__CUDA_ARCH__)
+  return __dmul_rn(a, b);
+#elif defined(__FP_FAST_FMA)
+  volatile double rounded = a * b;
+  return rounded;
+#else
+  return a * b;
+#endif
+}
+TW_KERNEL_HD inline float fused(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fmaf_rn(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+TW_KERNEL_HD inline double fused(double a, double b, double c) {
+#ifdef __CUDA_ARCH__
+  return __fma_rn(a, b, c);
+#else
+  return __builtin_fma(a, b, c);
+#endif
+}
+
+/// Floating numbers as integers that are in the same order, -0 below +0.
+TW_KERNEL_HD constexpr i32 ordered(float value) {
+  const auto bits = static_cast<i32>(bits_of(value));
+  return bits ^ (bits >> 31 & 0x7fffffff);
+}
+TW_KERNEL_HD constexpr i64 ordered(double value) {
+  const auto bits = __builtin_bit_cast(i64, value);
+  return bits ^ (bits >> 63 & 0x7fffffffffffffffll);
+}
+
+/// Add, min or max of numbers: of a NaN and a number min and max have the number.
+template <class Number>
+TW_KERNEL_HD constexpr Number reduce_number(u32 op, Number before, Number value) {
+  if (op == kCombineAdd) return before + value;
+  if (value != value) return before;
+  if (before != before) return value;
+  const bool less = ordered(value) < ordered(before);
+  return less == (op == kCombineMin) ? value : before;
+}
+
+/// The destination's bits from a result in f32. `limit` is ElementwiseArgs::saturate_at. What is
+/// reduced has been rounded to the destination's format, as if it had been stored and then reduced:
+/// the sum of two such numbers in f32 is rounded again without harm, f32 having more than twice
+/// their bits.
+TW_KERNEL_HD constexpr u32 finish_float(u32 format, float value, u32 reduction, u32 before,
+                                        float limit) {
+  u32 bits = encode(format, saturate(value, limit));
+  if (reduction == kCombineNone) return bits;
+  const float sum = reduce_number(reduction, decode(format, before), decode(format, bits));
+  return encode(format, saturate(sum, limit));
+}
+
+TW_KERNEL_HD inline u32 float_element(const ElementwiseArgs& args, u32 a, u32 b, u32 before) {
+  const float alpha = float_of(static_cast<u32>(args.alpha));
+  const float x = decode(args.kind[kOperandA], a);
+  float value = 0;
+  if (args.sources == 2) {
+    const float y = decode(args.kind[kOperandB], b);
+    const float beta = float_of(static_cast<u32>(args.beta));
+    value = fused(alpha, x, product(beta, y));
+  } else {
+    value = product(alpha, x);
+  }
+  return finish_float(args.kind[kOperandDst], value, args.reduction, before, args.saturate_at);
+}
+
+/// A reduction of integers; Word is u32 for up to four bytes, and holds an element zero-extended in
+/// its `bits` lowest.
+template <class Word>
+TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word before, Word value) {
+  switch (op) {
+    case kCombineAdd:
+      return before + value;
+    case kCombineMin:
+    case kCombineMax: {
+      // The sign bit turned round puts signed numbers in the order of unsigned ones.
+      const Word flip = is_signed ? Word{1} << (bits - 1) : Word{0};
+      const bool less = (value ^ flip) < (before ^ flip);
+      return less == (op == kCombineMin) ? value : before;
+    }
+    case kCombineAnd:
+      return before & value;
+    case kCombineOr:
+      return before | value;
+    case kCombineXor:
+      return before ^ value;
+    case kCombineInc:
+      return before >= value ? Word{0} : before + 1;
+    case kCombineDec:
+      return before == 0 || before > value ? value : before - 1;
+    default:
+      return value;
+  }
+}
+
+/// Integers of `bytes` bytes, wrapping. With one source beta is 0.
+template <bool kReduce, class Word>
+TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
+                                         Word before) {
+  const Word mask = static_cast<Word>(~Word{0}) >> (8 * (sizeof(Word) - bytes));
+  Word value = static_cast<Word>(args.alpha) * a + static_cast<Word>(args.beta) * b;
+  if constexpr (kReduce)
+    value = reduce_word<Word>(args.reduction, args.kind[kOperandDst] == kWordSigned, 8 * bytes,
+                              before, value & mask);
+  return value & mask;
+}
+
+/// f64, with one NaN too.
+TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
+  const double alpha = __builtin_bit_cast(double, args.alpha);
+  const double x = __builtin_bit_cast(double, a);
+  double value = product(alpha, x);
+  if (args.sources == 2)
+    value = fused(alpha, x,
+                  product(__builtin_bit_cast(double, args.beta), __builtin_bit_cast(double, b)));
+  if (args.reduction != kCombineNone)
+    value = reduce_number(args.reduction, __builtin_bit_cast(double, before), value);
+  return value != value ? 0x7fffffffffffffffull : __builtin_bit_cast(u64, value);
+}
+
+/// Any element: bits of the operands' bytes, zero-extended.
+TW_KERNEL_HD inline u64 any_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
+  if (args.kind[kOperandDst] < kWordUnsigned)
+    return float_element(args, static_cast<u32>(a), static_cast<u32>(b), static_cast<u32>(before));
+  if (args.kind[kOperandDst] == kWordF64) return double_element(args, a, b, before);
+  return word_element<true, u64>(args, args.bytes[kOperandDst], a, b, before);
+}
+
+}  // namespace tw

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// dst = alpha * a + beta * b, element by element: what the rows of the elementwise family are
+// launched with, and which elements a thread's turn is for.
+//
+// An element of the destination belongs to one thread, which alone reads and writes it: so a result
+// may be reduced into the destination, and a source may be the destination, without atomics.
+
+#include "kernels/arguments.h"
+#include "kernels/parts/convert.h"
+#include "kernels/parts/divide.h"
+
+namespace tw {
+
+/// Bits 0 to 7 of KernelRow::variant: the method. Bits 8 to 15: elements of a vector, bits 16 to
+/// 23: what they are (kElementwiseFloats and so on); 0 in a host row stands for any.
+enum : u32 {
+  kElementwiseVectors = 1,  // rows that are contiguous in every operand, by vectors
+  kElementwiseStrided = 2,  // anything, an element a thread
+  kElementwiseMethods = 3
+};
+enum : u32 {
+  kElementwiseConvert = 1,  // one source of a floating format
+  kElementwiseFloats = 2,   // floating formats, two sources or a reduction
+  kElementwiseWords = 3     // integers, or f64: every operand of one type
+};
+
+/// What the elements of the operands are: formats of convert.h, or one of these for all three.
+enum : u32 {
+  kWordUnsigned = 16,
+  kWordSigned = 17,
+  kWordF64 = 18,
+};
+
+/// What becomes of the destination's element: the same numbers as tw_reduction.
+enum : u32 {
+  kCombineNone = 0,
+  kCombineAdd = 1,
+  kCombineMin = 2,
+  kCombineMax = 3,
+  kCombineAnd = 4,
+  kCombineOr = 5,
+  kCombineXor = 6,
+  kCombineInc = 7,
+  kCombineDec = 8
+};
+
+inline constexpr u32 kElementwiseThreads = 256;
+inline constexpr u32 kElementwiseRank = 8;
+inline constexpr u32 kElementwiseConvertFlight = 4;  // vectors that a thread has in flight
+inline constexpr u32 kElementwiseFlight = 2;         // of each operand, with two sources or more
+inline constexpr u32 kElementwiseStridedFlight = 4;
+
+/// The operands by number.
+enum : u32 { kOperandA = 0, kOperandB = 1, kOperandDst = 2, kElementwiseOperands = 3 };
+
+/// Dimensions are innermost first, strides count bytes; the destination's are positive. Of vectors
+/// the dimensions are those outside a row of `row_elements`, each of `slots` turns.
+struct ElementwiseArgs {
+  u64 address[kElementwiseOperands];
+  u64 src_policy;
+  u64 dst_policy;
+  u64 items;  // vectors: rows times slots, below kElementwiseLimit; strided: elements
+  u64 row_elements;
+  u64 alpha;  // the bits of an f32; for words a number that wraps, or the bits of an f64
+  u64 beta;
+  u64 extent[kElementwiseRank];
+  i64 stride[kElementwiseOperands][kElementwiseRank];
+  Divider divider[kElementwiseRank];  // by extent, where `items` is below kDividerLimit
+  Divider slots;
+  u32 rank;                         // 1 at least
+  u32 sources;                      // 1 or 2
+  u32 kind[kElementwiseOperands];   // formats or words
+  u32 bytes[kElementwiseOperands];  // of an element; 0 without a second source
+  u32 reduction;
+  float saturate_at;  // largest magnitude of a floating result: infinity where nothing saturates
+};
+static_assert(sizeof(ElementwiseArgs) == 480, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(ElementwiseArgs, extent) == 72, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, divider) == 328, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, rank) == 436, "as above");
+
+/// Items end early enough for a block's step past the last one to be a number that divide() takes.
+inline constexpr u64 kElementwiseLimit = kDividerLimit - (1 << 20);
+
+/// Elements of a vector: 16 bytes of the widest operand. With one source bytes[kOperandB] is 0.
+TW_KERNEL_HD constexpr u32 elementwise_vector(const u32 (&bytes)[kElementwiseOperands]) {
+  u32 widest = 1;
+  for (u32 o = 0; o < kElementwiseOperands; ++o) widest = bytes[o] > widest ? bytes[o] : widest;
+  return 16 / widest;
+}
+
+/// Elements [first, end) of a vector whose element 0 would lie at these addresses; `end` is 0 where
+/// there is nothing. The destination's is a multiple of the vector's bytes.
+struct ElementwiseSlot {
+  u64 address[kElementwiseOperands];
+  u32 first;
+  u32 end;
+};
+
+/// `kVector` is the vector's elements, a power of two.
+template <u32 kVector>
+TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& args, u32 slot) {
+  const u32 row = divide(slot, args.slots);
+  const u32 number = slot - row * args.slots.divisor;
+  ElementwiseSlot s{};
+  for (u32 o = 0; o < kElementwiseOperands; ++o) s.address[o] = args.address[o];
+  u32 rest = row;
+  for (u32 d = 0; d < args.rank; ++d) {
+    const u32 next = d + 1 < args.rank ? divide(rest, args.divider[d]) : 0;
+    const i64 index = rest - next * args.divider[d].divisor;
+    for (u32 o = 0; o < kElementwiseOperands; ++o)
+      s.address[o] += static_cast<u64>(index * args.stride[o][d]);
+    rest = next;
+  }
+  // Of the row's first element within its vector of the destination.
+  const u64 dst_bytes = args.bytes[kOperandDst];
+  const u64 vector_bytes = kVector * dst_bytes;
+  const i64 before = static_cast<i64>((s.address[kOperandDst] & (vector_bytes - 1)) / dst_bytes);
+  const i64 start = static_cast<i64>(number) * kVector - before;
+  for (u32 o = 0; o < kElementwiseOperands; ++o)
+    s.address[o] += static_cast<u64>(start * static_cast<i64>(args.bytes[o]));
+  const i64 left = static_cast<i64>(args.row_elements) - start;
+  s.first = start < 0 ? static_cast<u32>(-start) : 0;
+  s.end = left >= static_cast<i64>(kVector) ? kVector : left > 0 ? static_cast<u32>(left) : 0;
+  if (slot >= args.items) s.end = 0;
+  return s;
+}
+
+/// Where element `unit` of the strided method lies; `kSmall` where divide() takes its number.
+template <bool kSmall>
+TW_KERNEL_HD constexpr void elementwise_place(const ElementwiseArgs& args, u64 unit,
+                                              u64 (&address)[kElementwiseOperands]) {
+  for (u32 o = 0; o < kElementwiseOperands; ++o) address[o] = args.address[o];
+  u64 rest = unit;
+  for (u32 d = 0; d < args.rank; ++d) {
+    u64 next = 0;
+    if (d + 1 < args.rank) {
+      if constexpr (kSmall)
+        next = divide(static_cast<u32>(rest), args.divider[d]);
+      else
+        next = rest / args.extent[d];
+    }
+    const auto index = static_cast<i64>(rest - next * args.extent[d]);
+    for (u32 o = 0; o < kElementwiseOperands; ++o)
+      address[o] += static_cast<u64>(index * args.stride[o][d]);
+    rest = next;
+  }
+}
+
+}  // namespace tw

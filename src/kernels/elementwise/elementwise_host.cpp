@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operations on the CPU: the kernels' places and the formulas that their instructions
+// are held to.
+#include "kernels/elementwise/elementwise_host.hpp"
+
+#include <cstring>
+
+#include "kernels/elementwise/element.h"
+
+namespace tw {
+namespace {
+
+u64 load(u64 address, u32 bytes) {
+  u64 value = 0;
+  std::memcpy(&value, reinterpret_cast<const void*>(address), bytes);
+  return value;
+}
+
+void one(const ElementwiseArgs& args, u64 a, u64 b, u64 dst) {
+  const u64 x = load(a, args.bytes[kOperandA]);
+  const u64 y = args.sources == 2 ? load(b, args.bytes[kOperandB]) : 0;
+  const u32 bytes = args.bytes[kOperandDst];
+  const u64 before = args.reduction != kCombineNone ? load(dst, bytes) : 0;
+  const u64 value = any_element(args, x, y, before);
+  std::memcpy(reinterpret_cast<void*>(dst), &value, bytes);
+}
+
+template <u32 kVector>
+void vectors(const ElementwiseArgs& args) {
+  for (u64 item = 0; item < args.items; ++item) {
+    const ElementwiseSlot s = elementwise_slot<kVector>(args, static_cast<u32>(item));
+    for (u32 e = s.first; e < s.end; ++e)
+      one(args, s.address[kOperandA] + e * args.bytes[kOperandA],
+          s.address[kOperandB] + e * args.bytes[kOperandB],
+          s.address[kOperandDst] + e * args.bytes[kOperandDst]);
+  }
+}
+
+}  // namespace
+
+void elementwise_vectors_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
+  switch (elementwise_vector(args.bytes)) {
+    case 2:
+      return vectors<2>(args);
+    case 4:
+      return vectors<4>(args);
+    case 8:
+      return vectors<8>(args);
+    default:
+      return vectors<16>(args);
+  }
+}
+
+void elementwise_strided_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
+  const bool small = args.items < kDividerLimit;
+  for (u64 item = 0; item < args.items; ++item) {
+    u64 at[kElementwiseOperands];
+    if (small)
+      elementwise_place<true>(args, item, at);
+    else
+      elementwise_place<false>(args, item, at);
+    one(args, at[kOperandA], at[kOperandB], at[kOperandDst]);
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows that are contiguous in every operand: a thread takes kFlight vectors of kVector elements, 16
+// bytes of the widest operand, loads them all and then computes. Lanes take neighbouring vectors,
+// so that narrower operands are as coalesced as the widest.
+//
+// What the operands hold is the launch's: a uniform branch for some vectors at once costs less than
+// the tenfold of kernels would.
+
+#include "kernels/elementwise/element.h"
+#include "kernels/parts/convert.cuh"
+#include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/global_own.cuh"
+
+namespace tw {
+
+/// A thread's vectors of one turn.
+template <u32 kVector, u32 kFlight>
+struct VectorTurn {
+  u64 address[kElementwiseOperands][kFlight];
+  bool whole[kFlight];
+  bool parts;  // a vector is there of which only a part is the row's
+
+  __device__ __forceinline__ VectorTurn(const ElementwiseArgs& args, u32 at) : parts(false) {
+#pragma unroll
+    for (u32 k = 0; k < kFlight; ++k) {
+      const ElementwiseSlot s = elementwise_slot<kVector>(args, at + 32 * k);
+#pragma unroll
+      for (u32 o = 0; o < kElementwiseOperands; ++o) address[o][k] = s.address[o];
+      whole[k] = s.end - s.first == kVector;
+      parts = parts || (s.end != 0 && !whole[k]);
+    }
+  }
+
+  template <u32 kBytes>
+  __device__ __forceinline__ void load_as(u32 operand, u64 policy, u32 (&raw)[kFlight][4]) const {
+#pragma unroll
+    for (u32 k = 0; k < kFlight; ++k)
+      if (whole[k]) ptx::load_own<kBytes>(address[operand][k], policy, raw[k]);
+  }
+
+  /// The whole vectors of an operand whose elements have `bytes` bytes.
+  __device__ __forceinline__ void load(u32 operand, u32 bytes, u64 policy,
+                                       u32 (&raw)[kFlight][4]) const {
+    if (bytes * kVector == 16)
+      load_as<16>(operand, policy, raw);
+    else if (bytes * kVector == 8)
+      load_as<8>(operand, policy, raw);
+    else if constexpr (kVector == 4)
+      load_as<4>(operand, policy, raw);
+  }
+};
+
+/// The parts of vectors at the ends of rows, element by element.
+template <u32 kVector, u32 kFlight>
+__device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u32 at) {
+#pragma unroll 1
+  for (u32 k = 0; k < kFlight; ++k) {
+    const ElementwiseSlot s = elementwise_slot<kVector>(args, at + 32 * k);
+    if (s.end - s.first == kVector) continue;
+#pragma unroll 1
+    for (u32 e = s.first; e < s.end; ++e) {
+      const auto load = [&](u32 o, u64 policy) {
+        return ptx::load_own_element(s.address[o] + e * args.bytes[o], args.bytes[o], policy);
+      };
+      const u64 a = load(kOperandA, args.src_policy);
+      const u64 b = args.sources == 2 ? load(kOperandB, args.src_policy) : 0;
+      const u64 before = args.reduction != kCombineNone ? load(kOperandDst, args.dst_policy) : 0;
+      const u32 bytes = args.bytes[kOperandDst];
+      ptx::store_element(s.address[kOperandDst] + e * bytes, bytes, any_element(args, a, b, before),
+                         args.dst_policy);
+    }
+  }
+}
+
+/// Results to the destination's format, and into what is there.
+template <u32 kFormat, u32 kVector>
+__device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float (&value)[kVector],
+                                              const u32 (&before)[4], u32 (&words)[4]) {
+  encode_vector<kFormat, kVector>(value, args.saturate_at, words);
+  if (args.reduction == kCombineNone) return;
+  float old[kVector];
+  decode_vector<kFormat, kVector>(before, old);
+  decode_vector<kFormat, kVector>(words, value);
+  if (args.reduction == kCombineAdd) {
+#pragma unroll
+    for (u32 e = 0; e < kVector; ++e) value[e] = old[e] + value[e];
+  } else {
+#pragma unroll
+    for (u32 e = 0; e < kVector; ++e) value[e] = reduce_number(args.reduction, old[e], value[e]);
+  }
+  encode_vector<kFormat, kVector>(value, args.saturate_at, words);
+}
+
+/// Floating formats. With kConvert there is one source and no reduction.
+template <u32 kVector, bool kConvert>
+__device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) {
+  constexpr u32 kFlight = kConvert ? kElementwiseConvertFlight : kElementwiseFlight;
+  constexpr u32 kTurn = kElementwiseThreads * kFlight;
+  const float alpha = __uint_as_float(static_cast<u32>(args.alpha));
+  const u64 step = static_cast<u64>(gridDim.x) * kTurn;
+  u64 at =
+      static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
+  for (; at < args.items; at += step) {
+    const VectorTurn<kVector, kFlight> turn(args, static_cast<u32>(at));
+    u32 raw[kElementwiseOperands][kFlight][4] = {};
+    turn.load(kOperandA, args.bytes[kOperandA], args.src_policy, raw[kOperandA]);
+    if constexpr (!kConvert) {
+      if (args.sources == 2)
+        turn.load(kOperandB, args.bytes[kOperandB], args.src_policy, raw[kOperandB]);
+      if (args.reduction != kCombineNone)
+        turn.load(kOperandDst, args.bytes[kOperandDst], args.dst_policy, raw[kOperandDst]);
+    }
+    float value[kFlight][kVector] = {};
+    with_format<kVector>(args.kind[kOperandA], [&](auto format) {
+#pragma unroll
+      for (u32 k = 0; k < kFlight; ++k)
+        decode_vector<format.kNumber, kVector>(raw[kOperandA][k], value[k]);
+    });
+    if (!kConvert && args.sources == 2) {
+      const float beta = __uint_as_float(static_cast<u32>(args.beta));
+      with_format<kVector>(args.kind[kOperandB], [&](auto format) {
+#pragma unroll
+        for (u32 k = 0; k < kFlight; ++k) {
+          float other[kVector];
+          decode_vector<format.kNumber, kVector>(raw[kOperandB][k], other);
+#pragma unroll
+          for (u32 e = 0; e < kVector; ++e)
+            value[k][e] = fused(alpha, value[k][e], product(beta, other[e]));
+        }
+      });
+    } else {
+#pragma unroll
+      for (u32 k = 0; k < kFlight; ++k)
+#pragma unroll
+        for (u32 e = 0; e < kVector; ++e) value[k][e] = product(alpha, value[k][e]);
+    }
+    with_format<kVector>(args.kind[kOperandDst], [&](auto format) {
+      constexpr u32 kFormat = decltype(format)::kNumber;
+#pragma unroll
+      for (u32 k = 0; k < kFlight; ++k) {
+        u32 words[4];
+        if constexpr (kConvert || decltype(format)::kBytes == 1)
+          encode_vector<kFormat, kVector>(value[k], args.saturate_at, words);
+        else
+          finish_vector<kFormat, kVector>(args, value[k], raw[kOperandDst][k], words);
+        if (turn.whole[k])
+          ptx::store_words<kVector* decltype(format)::kBytes>(turn.address[kOperandDst][k], words,
+                                                              args.dst_policy);
+      }
+    });
+    if (turn.parts) elementwise_parts<kVector, kFlight>(args, static_cast<u32>(at));
+  }
+}
+
+template <u32 kBytes>
+struct WordOf {
+  using Type = u32;
+};
+template <>
+struct WordOf<8> {
+  using Type = u64;
+};
+
+/// Element e of a vector of integers of kBytes bytes.
+template <u32 kBytes, class Word>
+__device__ __forceinline__ Word word_at(const u32 (&words)[4], u32 e) {
+  if constexpr (kBytes == 8)
+    return static_cast<Word>(words[2 * e + 1]) << 32 | words[2 * e];
+  else if constexpr (kBytes == 4)
+    return words[e];
+  else
+    return words[e * kBytes / 4] >> (e * kBytes % 4 * 8) & ((1u << (8 * kBytes)) - 1);
+}
+
+template <u32 kBytes, class Word>
+__device__ __forceinline__ void put_word(u32 (&words)[4], u32 e, Word value) {
+  if constexpr (kBytes == 8) {
+    words[2 * e] = static_cast<u32>(value);
+    words[2 * e + 1] = static_cast<u32>(value >> 32);
+  } else if constexpr (kBytes == 4) {
+    words[e] = value;
+  } else {
+    words[e * kBytes / 4] |= value << (e * kBytes % 4 * 8);
+  }
+}
+
+/// A vector of integers, or of f64 where kDouble is set.
+template <u32 kBytes, bool kDouble, bool kReduce>
+__device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u32 (&a)[4],
+                                            const u32 (&b)[4], const u32 (&before)[4],
+                                            u32 (&words)[4]) {
+  using Word = typename WordOf<kBytes>::Type;
+#pragma unroll
+  for (u32 e = 0; e < 16 / kBytes; ++e) {
+    const Word x = word_at<kBytes, Word>(a, e);
+    const Word y = word_at<kBytes, Word>(b, e);
+    const Word old = kReduce ? word_at<kBytes, Word>(before, e) : Word{0};
+    if constexpr (kDouble)
+      put_word<kBytes>(words, e, static_cast<Word>(double_element(args, x, y, old)));
+    else
+      put_word<kBytes>(words, e, word_element<kReduce, Word>(args, kBytes, x, y, old));
+  }
+}
+
+/// Integers and f64: every operand of the same type, 16 bytes a vector.
+template <u32 kVector>
+__device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
+  constexpr u32 kBytes = 16 / kVector;
+  constexpr u32 kFlight = kElementwiseFlight;
+  constexpr u32 kTurn = kElementwiseThreads * kFlight;
+  const u64 step = static_cast<u64>(gridDim.x) * kTurn;
+  u64 at =
+      static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
+  for (; at < args.items; at += step) {
+    const VectorTurn<kVector, kFlight> turn(args, static_cast<u32>(at));
+    u32 raw[kElementwiseOperands][kFlight][4] = {};
+    turn.load(kOperandA, kBytes, args.src_policy, raw[kOperandA]);
+    if (args.sources == 2) turn.load(kOperandB, kBytes, args.src_policy, raw[kOperandB]);
+    const bool reduces = args.reduction != kCombineNone;
+    if (reduces) turn.load(kOperandDst, kBytes, args.dst_policy, raw[kOperandDst]);
+    const bool doubles = args.kind[kOperandDst] == kWordF64;
+#pragma unroll
+    for (u32 k = 0; k < kFlight; ++k) {
+      u32 words[4] = {};
+      const auto& a = raw[kOperandA][k];
+      const auto& b = raw[kOperandB][k];
+      const auto& before = raw[kOperandDst][k];
+      if (kBytes == 8 && doubles)
+        word_vector<kBytes, kBytes == 8, true>(args, a, b, before, words);
+      else if (reduces)
+        word_vector<kBytes, false, true>(args, a, b, before, words);
+      else
+        word_vector<kBytes, false, false>(args, a, b, before, words);
+      if (turn.whole[k]) ptx::store_words<16>(turn.address[kOperandDst][k], words, args.dst_policy);
+    }
+    if (turn.parts) elementwise_parts<kVector, kFlight>(args, static_cast<u32>(at));
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Vectors of floating numbers between their formats and f32, by the instructions that there are.
+//
+// Each has the bits of convert.h's formula. The instructions for 8-bit formats saturate and say
+// nothing of what a NaN becomes, so that overflow and NaN are put in behind them.
+
+#include "kernels/parts/convert.h"
+#include "kernels/ptx/convert.cuh"
+#include "kernels/ptx/matrix.cuh"
+
+namespace tw {
+
+template <u32 kFormat>
+struct FormatTag {
+  static constexpr u32 kNumber = kFormat;
+  static constexpr u32 kBytes = format_bytes(kFormat);
+};
+
+/// Calls body with the tag of a format of which kVector elements are no more than 16 bytes.
+template <u32 kVector, class Body>
+__device__ __forceinline__ void with_format(u32 format, Body body) {
+  switch (format) {
+    case kFormatF32:
+      if constexpr (kVector <= 4) body(FormatTag<kFormatF32>{});
+      return;
+    case kFormatF16:
+      if constexpr (kVector <= 8) body(FormatTag<kFormatF16>{});
+      return;
+    case kFormatBF16:
+      if constexpr (kVector <= 8) body(FormatTag<kFormatBF16>{});
+      return;
+    case kFormatE4M3:
+      return body(FormatTag<kFormatE4M3>{});
+    default:
+      return body(FormatTag<kFormatE5M2>{});
+  }
+}
+
+template <u32 kFormat, u32 kVector>
+__device__ __forceinline__ void decode_vector(const u32 (&words)[4], float (&value)[kVector]) {
+  constexpr u32 kBytes = format_bytes(kFormat);
+#pragma unroll
+  for (u32 w = 0; w < kVector * kBytes / 4; ++w) {
+    const u32 word = words[w];
+    if constexpr (kFormat == kFormatF32) {
+      value[w] = __uint_as_float(word);
+    } else if constexpr (kFormat == kFormatF16) {
+      ptx::unpack_f16(word, value[2 * w], value[2 * w + 1]);
+    } else if constexpr (kFormat == kFormatBF16) {
+      value[2 * w] = __uint_as_float(word << 16);
+      value[2 * w + 1] = __uint_as_float(word & 0xffff0000u);
+    } else if constexpr (kFormat == kFormatE4M3) {
+      ptx::unpack_f16(ptx::e4m3_to_f16(static_cast<unsigned short>(word)), value[4 * w],
+                      value[4 * w + 1]);
+      ptx::unpack_f16(ptx::e4m3_to_f16(static_cast<unsigned short>(word >> 16)), value[4 * w + 2],
+                      value[4 * w + 3]);
+    } else {
+      // e5m2 is the upper byte of an f16.
+      ptx::unpack_f16(__byte_perm(word, 0, 0x1404), value[4 * w], value[4 * w + 1]);
+      ptx::unpack_f16(__byte_perm(word, 0, 0x3424), value[4 * w + 2], value[4 * w + 3]);
+    }
+  }
+}
+
+/// What e4m3 makes of a number beside its range, and of NaN. `bound` is the largest magnitude that
+/// the instruction's result is right for.
+__device__ __forceinline__ u32 mend_e4m3(u32 byte, float value, float bound) {
+  return fabsf(value) <= bound ? byte : format_nan(kFormatE4M3);
+}
+
+__device__ __forceinline__ u32 pair_e4m3(float low, float high, float bound) {
+  const u32 pair = ptx::pack_e4m3(low, high);
+  return mend_e4m3(pair & 0xffu, low, bound) | mend_e4m3(pair >> 8, high, bound) << 8;
+}
+
+__device__ __forceinline__ u32 mend_e5m2(u32 byte, float value, bool saturates) {
+  const bool over = !saturates && fabsf(value) >= __uint_as_float(kOverflowE5M2);
+  const u32 kept = over ? (byte & 0x80u) | 0x7cu : byte;
+  return value != value ? format_nan(kFormatE5M2) : kept;
+}
+
+__device__ __forceinline__ u32 pair_e5m2(float low, float high, bool saturates) {
+  const u32 pair = ptx::pack_e5m2(low, high);
+  return mend_e5m2(pair & 0xffu, low, saturates) | mend_e5m2(pair >> 8, high, saturates) << 8;
+}
+
+/// `limit` is the largest magnitude that may be written: infinity, or the format's largest finite
+/// number where it saturates.
+template <u32 kFormat, u32 kVector>
+__device__ __forceinline__ void encode_vector(float (&value)[kVector], float limit,
+                                              u32 (&words)[4]) {
+  constexpr u32 kBytes = format_bytes(kFormat);
+  const bool saturates = limit < __uint_as_float(kInfinityF32);
+  if (kBytes > 1 && saturates) {
+#pragma unroll
+    for (u32 e = 0; e < kVector; ++e) value[e] = saturate(value[e], limit);
+  }
+  const float bound = __uint_as_float(saturates ? kInfinityF32 : kOverflowE4M3 - 1);
+#pragma unroll
+  for (u32 w = 0; w < kVector * kBytes / 4; ++w) {
+    if constexpr (kFormat == kFormatF32) {
+      words[w] = value[w] != value[w] ? format_nan(kFormatF32) : __float_as_uint(value[w]);
+    } else if constexpr (kFormat == kFormatF16) {
+      words[w] = ptx::pack_f16(value[2 * w], value[2 * w + 1]);
+    } else if constexpr (kFormat == kFormatBF16) {
+      words[w] = ptx::pack_bf16(value[2 * w], value[2 * w + 1]);
+    } else if constexpr (kFormat == kFormatE4M3) {
+      words[w] = pair_e4m3(value[4 * w], value[4 * w + 1], bound) |
+                 pair_e4m3(value[4 * w + 2], value[4 * w + 3], bound) << 16;
+    } else {
+      words[w] = pair_e5m2(value[4 * w], value[4 * w + 1], saturates) |
+                 pair_e5m2(value[4 * w + 2], value[4 * w + 3], saturates) << 16;
+    }
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Pairs of 8-bit floating numbers. One instruction a function.
+
+#include "kernels/arguments.h"
+
+namespace tw::ptx {
+
+/// Two e4m3 numbers as two f16 ones, which hold them exactly.
+__device__ __forceinline__ u32 e4m3_to_f16(unsigned short pair) {
+  u32 halves;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(pair));
+  return halves;
+}
+
+/// Rounded to nearest even; beyond the largest finite number, infinities included, that number.
+__device__ __forceinline__ u32 pack_e4m3(float low, float high) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+__device__ __forceinline__ u32 pack_e5m2(float low, float high) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+}  // namespace tw::ptx

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/cache_priority.hpp"
+
+#include "kernels/ptx/cache_policy.h"
+
+namespace tw {
+
+Status check_cache(const char* argument, CachePriority priority) {
+  if (priority >= CachePriority::normal && priority <= CachePriority::evict_last) return {};
+  return fail(
+      Code::ERROR_INVALID_ARGUMENT,
+      {.argument = argument, .rule = "cache_priority", .got = static_cast<int64_t>(priority)},
+      "%s is %d: 0 (normal), 1 (evict first) or 2 (evict last)", argument,
+      static_cast<int>(priority));
+}
+
+uint64_t cache_policy(CachePriority priority) {
+  switch (priority) {
+    case CachePriority::evict_first:
+      return ptx::kEvictFirst;
+    case CachePriority::evict_last:
+      return ptx::kEvictLast;
+    default:
+      return ptx::kEvictNormal;
+  }
+}
+
+}  // namespace tw
