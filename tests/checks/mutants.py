@@ -61,6 +61,12 @@ PLAIN = [
      "if (false)", "capi/capi_driver_fault_test"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
+ON_A_GPU = [
+    ("a call of another thread breaks a capture in global mode", SCOPE, "if (mode == relaxed) exchanged_",
+     "if (mode != relaxed) exchanged_", "device/embedding_device_test"),
+    ("a call leaves its context current on a GPU", SCOPE, "cu.CtxPopCurrent(&popped);", "",
+     "device/embedding_device_test"),
+]
 ADDRESS = [
     ("a plan is not freed", "capi/plan.cpp", "delete plan;", "(void)plan;", "capi/capi_plan_copy_test host"),
     ("an image is read past its end", "src/runtime/cuda/image.cpp",
@@ -134,6 +140,9 @@ def survives(build, commands, mutant):
 def main():
     build, sanitizers = pathlib.Path(sys.argv[1]), sys.argv[2]
     mutants = {"none": PLAIN, "thread": THREAD}.get(sanitizers, ADDRESS)
+    if sanitizers == "none" and os.path.exists("/dev/nvidiactl"):
+        mutants = mutants + ON_A_GPU
+    os.environ["TW_TEST_DEVICE"] = "cuda"  # of programs that are not told by an argument
     commands = {os.path.realpath(build / entry["file"]): entry["command"]
                 for entry in json.loads((build / "compile_commands.json").read_text())}
     wanted = sys.argv[3] if sys.argv[3:] else ""
