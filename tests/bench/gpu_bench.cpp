@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 namespace tw::bench {
 namespace {
@@ -352,6 +353,26 @@ void print_line(const Options& options, const Line& line) {
     std::printf("\n");
   }
   std::fflush(stdout);
+}
+
+Peers read_peers(const std::string& path) {
+  Peers peers;
+  if (path.empty()) return peers;
+  std::ifstream file(path);
+  std::string line;
+  const auto text = [&](const char* key) {
+    const std::string mark = std::string("\"") + key + "\": \"";
+    const size_t from = line.find(mark);
+    if (from == std::string::npos) return std::string();
+    const size_t begin = from + mark.size();
+    return line.substr(begin, line.find('"', begin) - begin);
+  };
+  while (std::getline(file, line)) {
+    const size_t us = line.find("\"us\": ");
+    if (us != std::string::npos)
+      peers.insert({text("case"), {text("peer"), std::strtod(&line[us + 6], nullptr)}});
+  }
+  return peers;
 }
 
 }  // namespace tw::bench

@@ -11,6 +11,7 @@
 #include <cuda.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,7 +92,7 @@ struct Options {
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
   bool sweep = false;
-  std::string peers;  // a file of bench_rows
+  std::string peers;  // a file of what a script of peers printed
   uint32_t max_sms = 0;
 };
 Options parse_options(int argc, char** argv);
@@ -100,6 +101,14 @@ inline bool wanted(const Options& options, const std::string& name) {
 }
 
 inline constexpr double kSmallSlack = 0.2;  // us
+
+/// What a script of peers printed, by the name of the case.
+struct Peer {
+  std::string name;
+  double us;
+};
+using Peers = std::multimap<std::string, Peer>;
+Peers read_peers(const std::string& path);
 
 /// One line of a table: what ran, how fast, against the contiguous copy and against a peer.
 struct Line {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
 
 namespace tw::bench {
@@ -125,26 +124,6 @@ void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, cons
   }
   bench.scramble(o.table, static_cast<uint64_t>(c.table_rows) * pitch);
   bench.scramble(o.packed, payload);
-}
-
-Peers read_peers(const std::string& path) {
-  Peers peers;
-  if (path.empty()) return peers;
-  std::ifstream file(path);
-  std::string line;
-  const auto text = [&](const char* key) {
-    const std::string mark = std::string("\"") + key + "\": \"";
-    const size_t from = line.find(mark);
-    if (from == std::string::npos) return std::string();
-    const size_t begin = from + mark.size();
-    return line.substr(begin, line.find('"', begin) - begin);
-  };
-  while (std::getline(file, line)) {
-    const size_t us = line.find("\"us\": ");
-    if (us != std::string::npos)
-      peers.insert({text("case"), {text("peer"), std::strtod(&line[us + 6], nullptr)}});
-  }
-  return peers;
 }
 
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o) {

@@ -2,7 +2,6 @@
 #pragma once
 // What the row benchmarks share: cases, their indices, their operands.
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -49,14 +48,6 @@ RowsRun run_of(const RowsOperands& o);
 /// differs. Operands are random again afterwards. Of weighted rows and rows that sums meet in only
 /// the shape is used: the device tests are about their values.
 void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, const RowsOperands& o);
-
-/// What peers_rows_copies.py printed, by the name of the case.
-struct Peer {
-  std::string name;
-  double us;
-};
-using Peers = std::multimap<std::string, Peer>;
-Peers read_peers(const std::string& path);
 
 /// The contiguous copy of as many bytes, by the driver.
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o);
