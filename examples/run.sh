@@ -276,7 +276,11 @@ check_info() {
     kernel=$(python3 - "$data/info.json" "$data/kernels.json" <<'PYTHON'
 import json, sys
 about, kernels = (json.load(open(name)) for name in sys.argv[1:])
-assert about["devices"][0]["kind"] == "host", about
+host, *gpus = about["devices"]
+assert host["kind"] == "host" and host["features"] == ["host"], host
+assert gpus, "neither a GPU nor a reason why there is none"
+for gpu in gpus:  # a GPU says what it can do, or what is wrong
+    assert gpu["kind"] == "cuda" and ("tma" in gpu["features"]) != ("error" in gpu), gpu
 assert sum(f["kernels"] for f in about["families"]) == len(kernels)
 print(kernels[0]["name"] if kernels else "")
 PYTHON

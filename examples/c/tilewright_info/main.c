@@ -69,19 +69,36 @@ static void print_device(const tw_device_info* info, int json) {
   printf("\n");
 }
 
+/* A GPU that cannot be used, or (-1) why there is none. */
+static void print_unusable(int32_t ordinal, const char* why, int json, const char** separator) {
+  if (json) {
+    printf("%s{\"kind\": \"cuda\", ", *separator);
+    if (ordinal >= 0) printf("\"ordinal\": %d, ", ordinal);
+    printf("\"features\": [], \"error\": ");
+    print_quoted(why);
+    printf("}");
+    *separator = ", ";
+  } else if (ordinal >= 0) {
+    printf("cuda %d: %s\n", ordinal, why);
+  } else {
+    printf("no GPU: %s\n", why);
+  }
+}
+
 /* All devices of a kind. One that does not open is named with the reason. */
 static int print_devices(tw_device_kind kind, int json, const char** separator) {
   int32_t count = 0;
   if (tw_device_count(kind, &count) != TW_OK) {
-    if (!json) printf("no GPU: %s\n", tw_last_error());
+    print_unusable(-1, tw_last_error(), json, separator);
     return 0;
   }
+  if (count == 0) print_unusable(-1, "the driver finds none", json, separator);
   for (int32_t i = 0; i < count; ++i) {
     tw_device* device = NULL;
     tw_device_info info;
     info.struct_size = sizeof info;
     if (tw_device_create(kind, i, &device) != TW_OK) {
-      if (!json) printf("GPU %d: %s\n", i, tw_last_error());
+      print_unusable(i, tw_last_error(), json, separator);
       continue;
     }
     if (tw_device_get_info(device, &info) != TW_OK) return complain("a device");

@@ -15,11 +15,13 @@ type Op int32
 
 // Operations.
 const (
-	OpCopy     Op = C.TW_OP_COPY
-	OpPrefetch Op = C.TW_OP_PREFETCH
-	OpGather   Op = C.TW_OP_GATHER
-	OpScatter  Op = C.TW_OP_SCATTER
-	OpGemm     Op = C.TW_OP_GEMM
+	OpCopy        Op = C.TW_OP_COPY
+	OpPrefetch    Op = C.TW_OP_PREFETCH
+	OpGather      Op = C.TW_OP_GATHER
+	OpScatter     Op = C.TW_OP_SCATTER
+	OpGemm        Op = C.TW_OP_GEMM
+	OpElementwise Op = C.TW_OP_ELEMENTWISE
+	OpRagged      Op = C.TW_OP_RAGGED
 )
 
 // Kernel is a precompiled kernel for one target.

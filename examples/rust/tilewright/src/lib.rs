@@ -90,6 +90,8 @@ defaults! {
     prefetch_args: tw_prefetch_args = tw_prefetch_args_init;
     rows_desc: tw_rows_desc = tw_rows_desc_init;
     rows_args: tw_rows_args = tw_rows_args_init;
+    elementwise_desc: tw_elementwise_desc = tw_elementwise_desc_init;
+    elementwise_args: tw_elementwise_args = tw_elementwise_args_init;
     ragged_desc: tw_ragged_desc = tw_ragged_desc_init;
     ragged_args: tw_ragged_args = tw_ragged_args_init;
     gemm_desc: tw_gemm_desc = tw_gemm_desc_init;

@@ -53,6 +53,8 @@ operations! {
     Copy: tw_copy_desc, tw_copy_args, tw_copy_plan, tw_copy_run;
     /// Brings memory into the L2 cache.
     Prefetch: tw_prefetch_desc, tw_prefetch_args, tw_prefetch_plan, tw_prefetch_run;
+    /// dst[i...] = alpha a[i...] + beta b[i...], converted, and reduced into dst where asked.
+    Elementwise: tw_elementwise_desc, tw_elementwise_args, tw_elementwise_plan, tw_elementwise_run;
     /// packed[i] = table[index[i]].
     Gather: tw_rows_desc, tw_rows_args, tw_gather_plan, tw_gather_run;
     /// table[index[i]] = packed[i].

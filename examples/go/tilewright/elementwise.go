@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+/*
+#include <tilewright/tilewright.h>
+*/
+import "C"
+
+import "fmt"
+
+// ElementwiseDesc describes dst[i...] = alpha a[i...] + beta b[i...], converted to DstDType: extents and
+// strides in elements, outermost first.
+type ElementwiseDesc struct {
+	ADType, BDType, DstDType           DType // BDType 0: there is no b
+	Shape, AStride, BStride, DstStride []int64
+	Saturate                           bool // to the largest finite number
+}
+
+// PlanElementwise plans a conversion or a sum of two tensors.
+func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
+	rank := len(from.Shape)
+	if rank > C.TW_MAX_RANK || len(from.AStride) != rank || len(from.DstStride) != rank ||
+		from.BDType != 0 && len(from.BStride) != rank {
+		return nil, fmt.Errorf("an operation has one to %d extents and as many strides of each operand",
+			C.TW_MAX_RANK)
+	}
+	return d.newPlan(func(out **C.tw_plan) C.tw_status {
+		var desc C.tw_elementwise_desc
+		if status := C.tw_elementwise_desc_init(&desc); status != C.TW_OK {
+			return status
+		}
+		desc.a_dtype, desc.b_dtype = C.tw_dtype(from.ADType), C.tw_dtype(from.BDType)
+		desc.dst_dtype, desc.rank = C.tw_dtype(from.DstDType), C.int32_t(rank)
+		if from.Saturate {
+			desc.flags = C.TW_ELEMENTWISE_SATURATE
+		}
+		for i := range from.Shape {
+			desc.shape[i] = C.int64_t(from.Shape[i])
+			desc.a_stride[i] = C.int64_t(from.AStride[i])
+			desc.dst_stride[i] = C.int64_t(from.DstStride[i])
+			if from.BDType != 0 {
+				desc.b_stride[i] = C.int64_t(from.BStride[i])
+			}
+		}
+		return C.tw_elementwise_plan(d.handle, &desc, out)
+	})
+}
+
+// RunElementwise enqueues a run; b is ignored where the plan has none.
+func (p *Plan) RunElementwise(s *Stream, dst, a, b uint64, alpha, beta float32) error {
+	var args C.tw_elementwise_args
+	return p.enqueue(s, func() C.tw_status {
+		if status := C.tw_elementwise_args_init(&args); status != C.TW_OK {
+			return status
+		}
+		args.a, args.b, args.dst = C.uint64_t(a), C.uint64_t(b), C.uint64_t(dst)
+		args.alpha, args.beta = C.float(alpha), C.float(beta)
+		return C.tw_elementwise_run(p.handle, s.handle, &args)
+	})
+}
+
+// RaggedDesc describes a copy between sequences packed behind one another and padded ones.
+type RaggedDesc struct {
+	DType, OffsetDType           DType // I32 or I64; 0 is I32
+	Unpad                        bool  // from the padded operand to the packed one
+	Batch, Tokens, Rows, Columns int64
+}
+
+// PlanRagged plans a ragged copy.
+func (d *Device) PlanRagged(from RaggedDesc) (*Plan, error) {
+	return d.newPlan(func(out **C.tw_plan) C.tw_status {
+		var desc C.tw_ragged_desc
+		if status := C.tw_ragged_desc_init(&desc); status != C.TW_OK {
+			return status
+		}
+		desc.dtype = C.tw_dtype(from.DType)
+		if from.OffsetDType != 0 {
+			desc.offset_dtype = C.tw_dtype(from.OffsetDType)
+		}
+		if from.Unpad {
+			desc.direction = C.TW_RAGGED_UNPAD
+		}
+		desc.batch, desc.tokens = C.int64_t(from.Batch), C.int64_t(from.Tokens)
+		desc.rows, desc.columns = C.int64_t(from.Rows), C.int64_t(from.Columns)
+		return C.tw_ragged_plan(d.handle, &desc, out)
+	})
+}
+
+// RunRagged enqueues a run.
+func (p *Plan) RunRagged(s *Stream, packed, offsets, padded uint64) error {
+	var args C.tw_ragged_args
+	return p.enqueue(s, func() C.tw_status {
+		if status := C.tw_ragged_args_init(&args); status != C.TW_OK {
+			return status
+		}
+		args.packed, args.offsets = C.uint64_t(packed), C.uint64_t(offsets)
+		args.padded = C.uint64_t(padded)
+		return C.tw_ragged_run(p.handle, s.handle, &args)
+	})
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tilewright
+
+import (
+	"reflect"
+	"testing"
+)
+
+// filled gives memory with these numbers.
+func filled[T Number](t *testing.T, s *Stream, numbers []T, bytes int) *Memory {
+	memory, err := s.device.Alloc(bytes)
+	if err == nil {
+		err = Upload(s, memory, numbers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return memory
+}
+
+func TestElementwise(t *testing.T) {
+	device := host(t)
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := filled(t, stream, []float32{1, 2, 3, 4}, 16)
+	b := filled(t, stream, []float32{10, 20, 30, 40}, 16)
+	dst := filled(t, stream, []float32{0, 0, 0, 0}, 16)
+	one := []int64{1}
+	plan, err := device.PlanElementwise(ElementwiseDesc{ADType: F32, BDType: F32, DstDType: F32,
+		Shape: []int64{4}, AStride: one, BStride: one, DstStride: one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.RunElementwise(stream, dst.Address, a.Address, b.Address, 2, 0.5); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float32, 4)
+	if err := Download(stream, out, dst); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(out, []float32{7, 14, 21, 28}) {
+		t.Fatal(out)
+	}
+}
+
+func TestRagged(t *testing.T) {
+	device := host(t)
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := filled(t, stream, []int32{1, 2, 3, 4, 5, 6}, 24)
+	offsets := filled(t, stream, []int32{0, 1, 3}, 12)
+	padded := filled(t, stream, make([]int32, 8), 32)
+	plan, err := device.PlanRagged(RaggedDesc{DType: I32, Batch: 2, Tokens: 3, Rows: 2, Columns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.RunRagged(stream, packed.Address, offsets.Address, padded.Address); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]int32, 8)
+	if err := Download(stream, out, padded); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(out, []int32{1, 2, 0, 0, 3, 4, 5, 6}) {
+		t.Fatal(out)
+	}
+}
