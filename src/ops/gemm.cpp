@@ -38,7 +38,10 @@ Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& de
   TW_TRY(gemm_problem(desc, &problem));
   TW_TRY(ask_for_clusters(*device));
   out->reset(new GemmPlan(device, problem));
-  return GemmRealign::create(device, problem, &(*out)->realign_);
+  TW_TRY(GemmRealign::create(device, problem, &(*out)->realign_));
+  // A copy is made anew for each run.
+  if ((*out)->realign_) (*out)->served_.desc.flags &= ~(kGemmConstantA | kGemmConstantB);
+  return {};
 }
 
 Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
@@ -50,8 +53,8 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   plan->keep_best(ranking.at(served.rows()));
   const GemmChoice plain = ranking.best_plain(served.rows()).choice;
   // Addresses that are not promised to suit maps may turn out not to.
-  const bool suits =
-      desc.realign || (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
+  const bool suits = desc.realign || desc.has(kGemmPointers) ||
+                     (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
   TW_TRY(plan->prepare(gemm_ranges(ranking, served), suits ? nullptr : &plain));
   *out = std::move(plan);
   return {};
@@ -171,7 +174,7 @@ PlanInfo GemmPlan::info() const {
   const GemmDesc& d = problem_.desc;
   const GemmKernel& kernel = *lookup_.back();
   const KernelRow& row = *kernel.choice().row;
-  const bool empty = d.m == 0 || d.n == 0;
+  const bool empty = d.m == 0 || d.n == 0 || d.batch == 0;
   const LaunchConfig launch = kernel.config(empty ? 0 : problem_.rows());
 
   PlanInfo info;
@@ -185,13 +188,17 @@ PlanInfo GemmPlan::info() const {
   }
   info.stages = static_cast<uint32_t>(row.stages);
   info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
-  info.boxes_loaded = kernel.boxes_loaded(problem_.rows());
-  info.boxes_stored = kernel.boxes_stored(problem_.rows());
-  info.bytes_read = static_cast<uint64_t>((d.m * d.k + d.k * d.n) * problem_.in_bytes);
-  info.bytes_written = static_cast<uint64_t>(d.m * d.n * problem_.out_bytes);
+  info.boxes_loaded = empty ? 0 : kernel.boxes_loaded(problem_.rows());
+  info.boxes_stored = empty ? 0 : kernel.boxes_stored(problem_.rows());
+  // What products share counts once.
+  const int64_t a_matrices = d.a_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
+  const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
+  info.bytes_read =
+      static_cast<uint64_t>((d.m * d.k * a_matrices + d.k * d.n * b_matrices) * problem_.in_bytes);
+  info.bytes_written = static_cast<uint64_t>(d.m * d.n * d.batch * problem_.out_bytes);
   info.workspace_bytes = workspace_bytes();
-  info.flops =
-      2 * static_cast<uint64_t>(d.m) * static_cast<uint64_t>(d.n) * static_cast<uint64_t>(d.k);
+  info.flops = 2 * static_cast<uint64_t>(d.m) * static_cast<uint64_t>(d.n) *
+               static_cast<uint64_t>(d.k) * static_cast<uint64_t>(d.batch);
   return info;
 }
 

@@ -74,6 +74,7 @@ class GemmPlan final : public Plan {
   uint64_t workspace_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
   std::string explain_choice() const;
+  std::string explain_options(const GemmDesc& d) const;
 
   GemmProblem problem_;
   GemmProblem served_;                    // with the pitches of copies

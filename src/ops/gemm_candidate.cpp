@@ -26,7 +26,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
                 argument, text, why);
   };
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (symbol != row.symbol) continue;
+    if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
     GemmChoice choice{&row, 1};
     if (!choice.has(kGemmSplit)) {
       if (slash != whole.npos)
@@ -81,11 +81,14 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "%s-major",
                   who, seen.swapped ? "with the operands swapped" : "with this description",
                   order(d.a_order), order(d.b_order));
-    case GemmMisfit::options:
-      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_options", d.flags, 0),
-                  "candidate %s takes neither batches nor what the device reads when it runs, and "
-                  "batch_count is %" PRId64 ", gemm_flags 0x%x",
-                  who, d.batch, d.flags);
+    case GemmMisfit::promises:
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_promises", d.a_alignment, kMapAlignment),
+                  "candidate %s reads through tensor maps, and addresses that come from arrays are "
+                  "not promised to suit them: a_alignment and b_alignment are %u and %u, at least "
+                  "16 would do",
+                  who, seen.swapped ? d.b_alignment : d.a_alignment,
+                  seen.swapped ? d.a_alignment : d.b_alignment);
     case GemmMisfit::pitches:
       return fail(
           Code::ERROR_UNSUPPORTED,

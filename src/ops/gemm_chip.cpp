@@ -10,7 +10,7 @@ namespace {
 // Any row will do: each takes so much shared memory that a block has an SM to itself.
 const KernelRow* row_to_ask_with(const Device& device) {
   return find_row(device, Family::gemm, [](const KernelRow& row) {
-    return row.feature != feature::host && (row.variant & kGemmPlain) == 0;
+    return row.feature != feature::host && (row.variant & (kGemmPlain | kGemmPrologue)) == 0;
   });
 }
 

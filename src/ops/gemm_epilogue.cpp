@@ -103,7 +103,6 @@ void fill_epilogue(const GemmProblem& seen, GemmFullArgs* args) {
   args->gate = static_cast<unsigned char>(e.gate);
   args->gate_across = seen.gated() && !seen.gate_along();
   args->half = static_cast<i32>((seen.swapped ? seen.desc.m : seen.desc.n) / 2);
-  args->batch = 1;
 }
 
 }  // namespace tw

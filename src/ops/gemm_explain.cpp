@@ -81,6 +81,40 @@ std::string GemmPlan::explain_choice() const {
   return out;
 }
 
+// What the description asks for beside one product; `d` has the caller's names.
+std::string GemmPlan::explain_options(const GemmDesc& d) const {
+  std::string out;
+  if (d.has(kGemmPointers))
+    add(&out,
+        "%" PRId64
+        " products whose addresses the device reads: a kernel in front leaves them%s in "
+        "a workspace of %" PRIu64 " bytes, without those with an address that cannot be\n",
+        d.batch, lookup_.back()->choice().through_maps() ? " and tensor maps made of them" : "",
+        workspace_bytes());
+  else if (d.batch != 1)
+    add(&out,
+        "%" PRId64 " products, %" PRId64 ", %" PRId64 " and %" PRId64
+        " elements between matrices of A, B and D\n",
+        d.batch, d.a_batch, d.b_batch, d.d_batch);
+  if (d.has(kGemmInvariant))
+    out += "a row's bits do not depend on m: every kernel for this n and k takes the same steps\n";
+  if (d.has(kGemmDeviceM | kGemmDeviceScalars))
+    add(&out, "a run may leave %s%s%s to the device\n", d.has(kGemmDeviceM) ? "m" : "",
+        d.has(kGemmDeviceM) && d.has(kGemmDeviceScalars) ? ", " : "",
+        d.has(kGemmDeviceScalars) ? "alpha and beta" : "");
+  if (!d.has(kGemmProgrammatic)) return out;
+  // Copies of a run's own, and what only the device knows where to find, are not read early.
+  const bool early = !realign_ && !d.has(kGemmPointers);
+  const bool a = early && d.has(kGemmConstantA), b = early && d.has(kGemmConstantB);
+  add(&out,
+      "launched before the kernel in front has ended, for which it waits before it reads %s\n",
+      a && b ? "C"
+      : a    ? "B or C"
+      : b    ? "A or C"
+             : "an operand");
+  return out;
+}
+
 std::string GemmPlan::explain() const {
   // The caller's names: where D is column-major the problem is turned.
   const GemmProblem own = problem_.swapped ? turned(problem_) : problem_;
@@ -101,8 +135,7 @@ std::string GemmPlan::explain() const {
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
   out += explain_choice();
-  if (d.has(kGemmInvariant))
-    out += "a row's bits do not depend on m: every kernel for this n and k takes the same steps\n";
+  out += explain_options(d);
   if (realign_)
     add(&out,
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64

@@ -16,10 +16,16 @@ namespace {
 // Of a box of A or B, contiguous: a swizzle span.
 constexpr u32 kLineBytes = 128;
 
+// Matrices that a map counts, and elements between them.
+struct Batch {
+  int64_t matrices = 1, stride = 0;
+};
+
 // One map of boxes as a slab has them: of two dimensions, or of three, the last of which counts
 // the matrices of a batch.
 Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
-                      int64_t leading, const GemmSlab& box, int32_t rank, KernelMap* out) {
+                      int64_t leading, const GemmSlab& box, int32_t rank, Batch batch,
+                      KernelMap* out) {
   const int32_t bytes = dtype_bytes(type);
   TensorMapDesc desc;
   desc.dtype = type;
@@ -32,8 +38,9 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
   desc.global_strides[0] =
       static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
-  desc.global_dim[2] = 1;
-  desc.global_strides[1] = desc.global_strides[0];
+  desc.global_dim[2] = static_cast<uint64_t>(std::max<int64_t>(batch.matrices, 1));
+  desc.global_strides[1] =
+      batch.matrices > 1 ? static_cast<uint64_t>(batch.stride * bytes) : desc.global_strides[0];
   desc.box_dim[0] = box.contiguous;
   desc.box_dim[1] = box.lines;
   desc.box_dim[2] = 1;
@@ -85,7 +92,20 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_column_a = d.a_order == Order::column;
   args_.host_column_b = d.b_order == Order::column;
   fill_epilogue(problem_, &full_);
+  fill_batch();
+  if (d.has(kGemmPointers)) TW_TRY(GemmPointers::create(device, problem_, maps, &pointers_));
   return maps ? encode_maps(device) : Status{};
+}
+
+void GemmKernel::fill_batch() {
+  const GemmDesc& d = problem_.desc;
+  full_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
+  full_.flags = problem_.swapped ? u32{kFullRowsAreN} : 0u;
+  if (d.batch <= 1 || d.has(kGemmPointers)) return;
+  full_.a_batch = d.a_batch;
+  full_.b_batch = d.b_batch;
+  full_.c_batch = d.c_batch;
+  full_.d_batch = d.d_batch;
 }
 
 Status GemmKernel::check_rows(int64_t rows) const {
@@ -118,12 +138,14 @@ Status GemmKernel::encode_maps(Device& device) {
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = full ? 3 : 2;
   TW_TRY(encode_operand(device, d.ab_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
-                        {line, share_a_.part, true}, rank, &args_.map_a));
+                        {line, share_a_.part, true}, rank,
+                        {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
   TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
-                        {line, share_b_.part, true}, rank, &args_.map_b));
+                        {line, share_b_.part, true}, rank,
+                        {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
   if (!full && d.ldd * problem_.out_bytes % kMapAlignment == 0)
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
-                          gemm_slab(tile_), rank, &args_.map_d));
+                          gemm_slab(tile_), rank, {}, &args_.map_d));
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
   one.grid[0] = one.cluster[0] = choice_.cluster();
@@ -153,7 +175,8 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
-  const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n);
+  const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
+                         static_cast<uint32_t>(full_.batch);
   LaunchConfig config;
   // The clusters of a split have one tile each; everything else is persistent.
   const uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
@@ -161,6 +184,7 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.cluster[0] = choice_.cluster();
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
+  config.programmatic = problem_.desc.has(kGemmProgrammatic);
   return config;
 }
 
@@ -214,7 +238,7 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   args->d = run.d;
   args->alpha = run.alpha;
   args->beta = run.beta;
-  args->k = run.alpha == 0.0f ? 0 : static_cast<i32>(problem_.desc.k);
+  args->k = run.reads_ab() ? static_cast<i32>(problem_.desc.k) : 0;
   if (!choice_.has(kGemmFull)) {
     args->adds = adds(run);
     args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
@@ -229,6 +253,14 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
   return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
 }
 
+// Operands that may be read while the kernels in front still run.
+u32 GemmKernel::early() const {
+  const GemmDesc& d = problem_.desc;
+  if (!d.has(kGemmProgrammatic)) return 0;
+  return (d.has(kGemmConstantA) ? u32{kFullEarlyA} : 0u) |
+         (d.has(kGemmConstantB) ? u32{kFullEarlyB} : 0u);
+}
+
 Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) const {
   GemmFullArgs args = full_;
   bind(run, m, &args.base);
@@ -236,6 +268,13 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) co
   args.scale = run.scale;
   args.scale_value = run.scale_value;
   args.amax = problem_.desc.epilogue.amax ? run.amax : 0;
+  args.device_m = run.device_m;
+  args.device_alpha = run.device_alpha;
+  args.device_beta = run.device_beta;
+  if (pointers_)
+    TW_TRY(pointers_->launch(stream, run, &args));
+  else if (run.device_m == 0 && run.device_alpha == 0)  // or only the device knows what is read
+    args.flags |= early();
   return stream.launch(*prepared_.kernel, config(args.base), &args, sizeof args);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/gemm/gemm_full.h"
+#include "ops/gemm_pointers.hpp"
 #include "ops/gemm_select.hpp"
 #include "ops/plan.hpp"
 
@@ -24,7 +25,8 @@ class GemmKernel {
   Status check_rows(int64_t rows) const;
   /// Whether a run's addresses suit it.
   bool takes(const GemmRun& run) const {
-    return !choice_.through_maps() || (run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0);
+    return !choice_.through_maps() || problem_.desc.has(kGemmPointers) ||
+           (run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0);
   }
   /// A checked run of m rows, neither m nor n 0.
   Status launch(Stream& stream, const GemmRun& run, int64_t m) const;
@@ -54,6 +56,8 @@ class GemmKernel {
       : problem_(seen), choice_(choice), sms_(sms) {}
   Status prepare(Device& device);
   Status encode_maps(Device& device);
+  void fill_batch();
+  u32 early() const;
   GemmProblem problem_at(int64_t m) const;
   static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
@@ -70,7 +74,8 @@ class GemmKernel {
   uint32_t room_ = 1;
   i32 band_ = 1;  // units along m of a square of D
   PreparedKernel prepared_;
-  GemmTile tile_{};  // of a row that goes through maps
+  std::unique_ptr<GemmPointers> pointers_;  // nullptr: addresses are the run's
+  GemmTile tile_{};                         // of a row that goes through maps
   Share share_a_, share_b_;
   GemmFullArgs full_{};  // everything but addresses and the run's sizes
   GemmArgs& args_ = full_.base;

@@ -82,11 +82,15 @@ bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
   const KernelRow& row = *choice.row;
-  if (!(row.feature & device.info().features)) return GemmMisfit::feature;
+  if (!(row.feature & device.info().features) || choice.has(kGemmPrologue))
+    return GemmMisfit::feature;
   if (!types_fit(row, seen.desc)) return GemmMisfit::types;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
-  if (seen.wants_batch()) return GemmMisfit::options;
+  // Addresses that only the device sees can be promised, and not looked at.
+  if (choice.through_maps() && seen.desc.has(kGemmPointers) &&
+      (seen.desc.a_alignment < kMapAlignment || seen.desc.b_alignment < kMapAlignment))
+    return GemmMisfit::promises;
   if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))

@@ -112,7 +112,7 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
 }
 
 uint64_t GemmPlan::workspace_bytes() const {
-  return realign_ ? realign_->workspace_bytes() : 0;
+  return realign_ ? realign_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
 }
 
 // Only a run that reads A and B copies them.

@@ -53,23 +53,31 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   const int64_t m = std::max<int64_t>(d.m, 1);
   const int64_t n = std::max<int64_t>(d.n, 1);
   const int64_t cluster = row.cluster[0] * row.cluster[1] * choice.split;
+  const int64_t batch = std::max<int64_t>(d.batch, 1);
   const int64_t units =
-      ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]);
+      ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]) * batch;
   const auto tiles = static_cast<double>(ceil_div(units, chip.clusters_at_once(cluster)));
   const double k_block = std::max(cost.k_block_ns, asked_ns(row, d, problem.in_bytes));
   const int64_t k_blocks = ceil_div(ceil_div(d.k, row.tile[2]), choice.split);
   const double multiply = static_cast<double>(k_blocks) * k_block;
   // The output is written by the same SMs: f32 doubles what is not hidden.
   const double write = cost.tile_ns * (problem.out_bytes / 2.0);
-  const double bytes = static_cast<double>(m * d.k + d.k * n) * problem.in_bytes +
-                       static_cast<double>(m * n) * problem.out_bytes;
+  // What products share is read once.
+  const auto matrices = [&](int64_t stride) {
+    return static_cast<double>(stride == 0 ? 1 : batch);
+  };
+  const double bytes = (static_cast<double>(m * d.k) * matrices(d.a_batch) +
+                        static_cast<double>(d.k * n) * matrices(d.b_batch)) *
+                           problem.in_bytes +
+                       static_cast<double>(m * n) * matrices(d.d_batch) * problem.out_bytes;
   return cost.launch_ns + std::max(tiles * (multiply + write), bytes / kBytesPerNs);
 }
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
   const KernelRow& row = *choice.row;
   return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
-         ceil_div(problem.desc.n, row.tile[1] * row.cluster[1]);
+         ceil_div(problem.desc.n, row.tile[1] * row.cluster[1]) *
+         std::max<int64_t>(problem.desc.batch, 1);
 }
 
 }  // namespace tw

@@ -91,7 +91,7 @@ enum class GemmMisfit {
   pitches,
   blocks,
   depth,
-  options,   // of batches, which no row has yet
+  promises,  // of addresses that a map needs
   epilogue,  // the row has none, or not this gate
 };
 

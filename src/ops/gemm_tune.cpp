@@ -126,7 +126,9 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   const GemmProblem served = gemm_served(problem);
   for (const GemmCandidate& candidate : GemmRanking(*device, served, tuning).at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
-    if (candidate.choice.through_maps() && !own.realign && !addresses_suit_maps(mine)) continue;
+    if (candidate.choice.through_maps() && !own.realign && !own.has(kGemmPointers) &&
+        !addresses_suit_maps(mine))
+      continue;
     Contender contender{.candidate = candidate};
     TW_TRY(GemmPlan::create_forced(device, own, candidate.choice, &contender.plan));
     contenders.push_back(std::move(contender));

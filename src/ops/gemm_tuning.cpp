@@ -87,15 +87,20 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
   if (!parse_gemm_choice("text", choice.c_str(), &out->candidate.choice).ok())
     return refuse(number, choice,
                   "is no candidate of this library: measure anew, or leave the line out");
-  key.full = out->candidate.choice.has(kGemmFull);
   double microseconds = 0;
   if (const auto field = fields.next();
       !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMostMicroseconds)
     return refuse(number, field, "is no number of microseconds above 0 and at most 1e9");
   out->candidate.nanoseconds = microseconds * 1e3;
   out->candidate.measured = true;
-  if (const auto field = fields.next(); !field.empty())
-    return refuse(number, field, "is one field too many");
+  key.full = out->candidate.choice.has(kGemmFull);
+  auto field = fields.next();
+  if (field.size() > 1 && field[0] == 'x') {
+    if (!read_number(field.substr(1), &key.batch) || key.batch < 1 || key.batch > kGemmMaxBatch)
+      return refuse(number, field, "is no number of products: x1 to x1048576");
+    field = fields.next();
+  }
+  if (!field.empty()) return refuse(number, field, "is one field too many");
   return {};
 }
 
@@ -118,6 +123,7 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
           .sms = usable_sms(device, d.max_sms),
           .n = d.n,
           .k = d.k,
+          .batch = std::max<int64_t>(d.batch, 1),
           .full = problem.wants_full()};
 }
 
@@ -187,12 +193,14 @@ std::string GemmTuning::format() const {
     const auto order = [](Order o) { return o == Order::row ? 'r' : 'c'; };
     char line[256];
     std::snprintf(line, sizeof line,
-                  "%s %s %s %c%c%c %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s\n",
+                  "%s %s %s %c%c%c %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s",
                   dtype_name(key.ab_dtype), dtype_name(key.d_dtype), dtype_name(key.accumulator),
                   order(key.a_order), order(key.b_order), order(key.d_order), key.sms, e.m, key.n,
                   key.k, gemm_choice_text(e.candidate.choice).c_str(),
                   Decimal(std::max(e.candidate.nanoseconds / 1e3, 0.001), 3).text());
     out += line;
+    if (key.batch > 1) out += " x" + std::to_string(key.batch);
+    out += '\n';
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // Emits the gemm rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/gemm/gemm_full_plain.cuh"
+#include "kernels/gemm/gemm_pointers.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/gemm_full.cuh"
 #endif
@@ -32,6 +33,13 @@ inline constexpr int kOrderCOLUMN = 1;
       extern "C" __global__ void __launch_bounds__(tw::kPlainThreads)   \
           symbol(const __grid_constant__ tw::GemmFullArgs args) {       \
             tw::gemm_plain<tw::in, tw::out>(args);                      \
+          })
+#define TW_GEMM_POINTERS(feature, shard, symbol, maps, variant)                 \
+  TW_EMIT(                                                                      \
+      feature, shard,                                                           \
+      extern "C" __global__ void __launch_bounds__(32 * tw::kGemmPointersWarps) \
+          symbol(const __grid_constant__ tw::GemmPointersArgs args) {           \
+            tw::gemm_read_pointers<maps>(args);                                 \
           })
 #define TW_GEMM_HOST(symbol, body, variant)
 #include "kernels/gemm/kernels.inc"

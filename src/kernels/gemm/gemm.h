@@ -66,6 +66,7 @@ enum : u32 {
   kGemmSplit = 16,       // a cluster of 2 to 8 blocks shares each tile along k
   kGemmTransposed = 32,  // D is written column-major: planned with the operands swapped
   kGemmHalfSum = 64,     // sums in f16
+  kGemmPrologue = 256,   // no product, but the kernel in front of one, see gemm_pointers.h
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 
@@ -210,8 +211,10 @@ TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 a
   return band < units_m ? band : units_m;
 }
 
-/// Unit `index` of the walk: bands of `band` units along m, each walked along n.
-TW_KERNEL_HD constexpr void gemm_unit(const GemmArgs& args, i32 index, i32* unit_m, i32* unit_n) {
+/// Unit `index` of the walk that band, units_m and units_n of `args` describe: bands of `band`
+/// units along m, each walked along n.
+template <class Walk>
+TW_KERNEL_HD constexpr void gemm_unit(const Walk& args, i32 index, i32* unit_m, i32* unit_n) {
   const i32 per_band = args.band * args.units_n;
   const i32 first = index / per_band * args.band;
   const i32 rest = args.units_m - first;

@@ -8,6 +8,7 @@
 
 #include "kernels/gemm/gemm_wgmma.cuh"
 #include "kernels/parts/full_epilogue.cuh"
+#include "kernels/ptx/tensormap.cuh"
 
 namespace tw {
 
@@ -16,13 +17,15 @@ struct FullTile {
   i32 z, m0, n0;
 };
 
-template <class Config>
-__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, i32 unit, u32 rank) {
-  const i32 units = args.base.units_m * args.base.units_n;
+// `walk` is the run's GemmLive, or the arguments where those are all there is to it.
+template <class Config, class Walk>
+__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, const Walk& walk, i32 unit,
+                                              u32 rank) {
+  const i32 units = walk.units_m * walk.units_n;
   FullTile tile;
   tile.z = args.batch == 1 ? 0 : unit / units;
   i32 unit_m, unit_n;
-  gemm_unit(args.base, unit - tile.z * units, &unit_m, &unit_n);
+  gemm_unit(walk, unit - tile.z * units, &unit_m, &unit_n);
   tile.m0 =
       (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
       Config::kTileM;
@@ -63,28 +66,83 @@ __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 sh
 }
 
 template <class Config>
-__device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
-                             i32 first_unit, i32 unit_step) {
-  const GemmSpan span = gemm_span<Config>(args.base);
+__device__ __forceinline__ GemmLive full_live(const GemmFullArgs& args) {
+  return gemm_live(args, Config::kTileM * static_cast<i32>(Config::kClusterM),
+                   Config::kTileN * static_cast<i32>(Config::kClusterN));
+}
+
+// This block's share of the operands `which` (kFullEarly bits) of one k block.
+template <class Config>
+__device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
+                                                const GemmRing<Config>& ring,
+                                                const GemmMapsAt& maps, const FullTile& tile, i32 k,
+                                                u32 rank, u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
+  // Blocks that want the same A lie along n, those that want the same B along m; those before
+  // `first` have another part of k.
   const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << (first + rank_m);
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
-  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  const u32 barrier = ring.full_barrier(ring.stage);
+  if (which & kFullEarlyA)
+    full_load_share<!Config::kColumnA, Config::kTransposed, Config::kTileM, Config::kTileK,
+                    Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index,
+                                       rank_n, mask_a);
+  if (which & kFullEarlyB)
+    full_load_share<!Config::kRowB, !Config::kTransposed, Config::kLinesB, Config::kTileK,
+                    Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index,
+                                       rank_m, mask_b);
+}
+
+// Before the kernels in front have ended: the constant operands of the first stages. The plan asks
+// for it where nothing that says which those are lies in device memory. Returns how many k blocks.
+template <class Config>
+__device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRing<Config> ring,
+                                               u32 rank, i32 unit) {
+  if ((args.flags & kFullEarly) == 0 || unit >= args.base.units_m * args.base.units_n * args.batch)
+    return 0;
+  const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+  const GemmMapsAt maps = gemm_maps_at(args, tile.z);
+  const GemmSpan span = gemm_span<Config>(args.base.k);
+  i32 blocks = 0;
+#pragma unroll 1
+  for (i32 k = span.begin; k < span.end && blocks < Config::kStages; k += Config::kTileK) {
+    ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+    full_load_block<Config>(args, ring, maps, tile, k, rank, args.flags & kFullEarly);
+    ring.advance();
+    ++blocks;
+  }
+  return blocks;
+}
+
+template <class Config>
+__device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
+                             i32 first_unit, i32 unit_step) {
+  i32 early = full_load_early<Config>(args, ring, rank, first_unit);
+  ptx::grid_dependency_wait_and_launch();
+  const GemmLive live = full_live<Config>(args);
+  const GemmSpan span = gemm_span<Config>(live.k);
+  const i32 units = gemm_units(args, live);
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
-    const FullTile tile = full_tile<Config>(args, unit, rank);
+    const FullTile tile = full_tile<Config>(args, live, unit, rank);
+    const GemmMapsAt maps = gemm_maps_at(args, tile.z);
+    if (args.maps != 0) {
+      ptx::tensormap_acquire(maps.a);
+      ptx::tensormap_acquire(maps.b);
+    }
+#pragma unroll 1
     for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
-      const u32 barrier = ring.full_barrier(ring.stage);
-      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      ptx::mbarrier_arrive_expect(barrier, args.base.stage_bytes);
-      full_load_share<!Config::kColumnA, Config::kTransposed, Config::kTileM, Config::kTileK,
-                      Config::kClusterN>(args, ring.a(), &args.base.map_a, barrier, tile.m0, k,
-                                         tile.z, rank_n, mask_a);
-      full_load_share<!Config::kRowB, !Config::kTransposed, Config::kLinesB, Config::kTileK,
-                      Config::kClusterM>(args, ring.b(), &args.base.map_b, barrier, tile.n0, k,
-                                         tile.z, rank_m, mask_b);
+      u32 which = kFullEarlyA | kFullEarlyB;
+      if (early > 0) {
+        --early;
+        which ^= args.flags & kFullEarly;
+      } else {
+        ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+        ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+      }
+      full_load_block<Config>(args, ring, maps, tile, k, rank, which);
       ring.advance();
     }
   }
@@ -174,11 +232,13 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
   const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.slab_bytes +
                       threadIdx.x / 32 % 4 * kFullWarpBytes;
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  const i32 units = args.base.units_m * args.base.units_n * args.batch;
-  const GemmSpan span = gemm_span<Config>(args.base);
+  ptx::grid_dependency_wait_and_launch();
+  const GemmLive live = full_live<Config>(args);
+  const i32 units = gemm_units(args, live);
+  const GemmSpan span = gemm_span<Config>(live.k);
   const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
-  const i32 rows = Config::kTransposed ? args.base.n : args.base.m;
-  const i32 columns = Config::kTransposed ? args.base.m : args.base.n;
+  const i32 rows = Config::kTransposed ? live.n : live.m;
+  const i32 columns = Config::kTransposed ? live.m : live.n;
   FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
   u32 largest = 0;
   if (Config::kPingpong) {
@@ -198,8 +258,8 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
     if (k_blocks > 0)
       gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
     if (Config::kPingpong) ring.skip(k_blocks);
-    const FullTile tile = full_tile<Config>(args, unit, rank);
-    full_matrix<typename Config::Out>(args, tile.z, &run);
+    const FullTile tile = full_tile<Config>(args, live, unit, rank);
+    full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
     if constexpr (Config::kSplit) {
       // One unit a cluster, so that the ring is done with: the partial tile takes its place.
       ptx::named_barrier(1, 128 * Config::kConsumers);
@@ -245,16 +305,19 @@ __device__ void gemm_wgmma(const GemmFullArgs& args) {
   const auto first_unit = static_cast<i32>(blockIdx.x / size);
   const auto unit_step = static_cast<i32>(gridDim.x / size);
   if (warp < 4) {
-    ptx::set_max_registers_down<Config::kConsumers == 2 ? 24 : 56>();
+    ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
     if (warp == 0 && ptx::elect_one())
       full_produce<Config>(args, ring, rank, first_unit, unit_step);
     __syncwarp();
-    if (Config::kSplit) {  // the consumers' barrier before they sum
+    if (Config::kSplit) ptx::grid_dependency_wait();
+    // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
+    // has fewer rows than the grid was made for.
+    if (Config::kSplit && first_unit < gemm_units(args, full_live<Config>(args))) {
       ptx::cluster_arrive();
       ptx::cluster_wait();
     }
   } else {
-    ptx::set_max_registers_up<Config::kConsumers == 2 ? 240 : 224>();
+    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
     full_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.

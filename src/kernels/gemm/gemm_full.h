@@ -50,7 +50,7 @@ struct GemmFullArgs {
   i32 batch;  // matrices
   i32 half;   // D's extent in the gated dimension
   float scale_value;
-  u32 flags;
+  u32 flags;  // kFull bits below
   unsigned char bias_by;
   unsigned char bias_f32;  // 0: the type of A and B
   unsigned char scale_by;
@@ -63,6 +63,10 @@ struct GemmFullArgs {
 static_assert(sizeof(GemmFullArgs) == 640, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GemmFullArgs, bias) == 512, "as above");
 static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
+
+/// Bits of GemmFullArgs::flags: operands that may be loaded before griddepcontrol.wait; and that
+/// device_m stands for n, where operands are swapped.
+enum : u32 { kFullEarlyA = 1, kFullEarlyB = 2, kFullEarly = 3, kFullRowsAreN = 4 };
 
 /// What the host bodies and kernels are launched with, by schedule.
 template <bool kFull>

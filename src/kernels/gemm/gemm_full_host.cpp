@@ -3,8 +3,8 @@
 // element.
 #include <algorithm>
 
-#include "kernels/gemm/gemm_full.h"
 #include "kernels/gemm/gemm_host_tile.hpp"
+#include "kernels/gemm/gemm_live.h"
 #include "kernels/host_engine.hpp"
 
 namespace tw {
@@ -22,9 +22,10 @@ struct FullJob {
   const GemmArgs& base;
   DType in, out;
   int32_t in_bytes, out_bytes;
-  i32 lines, extent;  // of D
-  float scale;
-  u64 c = 0, d = 0;
+  GemmLive live;
+  i32 lines, extent;  // of D, and of the product at hand: none where it is left out
+  float alpha, beta, scale;
+  GemmMatrix at{};
   u32 largest = 0;
 
   explicit FullJob(const GemmFullArgs& a)
@@ -34,43 +35,47 @@ struct FullJob {
         out(static_cast<DType>(a.base.host_out)),
         in_bytes(dtype_bytes(in)),
         out_bytes(dtype_bytes(out)),
-        lines(a.base.m),
-        extent(a.base.n),
-        scale(a.scale_by == kFullOne && a.scale ? f32_at(a.scale) : a.scale_value) {
-    if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
-  }
+        live(gemm_live(a, kHostTile, kHostTile)),
+        lines(live.m),
+        extent(live.n),
+        alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
+        beta(gemm_scalar(a.device_beta, a.base.beta)),
+        scale(gemm_scalar(a.scale_by == kFullOne ? a.scale : 0, a.scale_value)) {}
   void matrix(i32 z) {
-    c = base.c + static_cast<u64>(z * args.c_batch * out_bytes);
-    d = base.d + static_cast<u64>(z * args.d_batch * out_bytes);
+    at = gemm_matrix(args, z, in_bytes, out_bytes);
+    lines = live.m;
+    extent = live.n;
+    if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
+    if (at.d == 0) lines = 0;
   }
   // alpha * sum + beta * C + bias at a place of v.
-  float before(float sum, FullPlace at) const {
+  float before(float sum, FullPlace place) const {
     float bias = -0.0f;
     if (args.bias_by != kFullNone) {
-      const i32 element = args.bias_by == kFullAlong ? at.at : at.line;
+      const i32 element = args.bias_by == kFullAlong ? place.at : place.line;
       bias = read_element(global(args.bias, element, args.bias_f32 ? 4 : 2),
                           args.bias_f32 ? DType::F32 : in);
     }
     float added = 0.0f;
-    if (base.beta != 0.0f)
-      added = read_element(global(c, at.line * base.c_stride_m + at.at, out_bytes), out);
-    return base.beta != 0.0f ? before_activation(base.alpha, sum, base.beta, added, bias)
-                             : act::fused(base.alpha, sum, bias);
+    if (beta != 0.0f)
+      added = read_element(global(at.c, place.line * base.c_stride_m + place.at, out_bytes), out);
+    return beta != 0.0f ? before_activation(alpha, sum, beta, added, bias)
+                        : act::fused(alpha, sum, bias);
   }
-  // D's element (line, at) from v's sums: sum_at gives the one at a place, the
+  // D's element (line, place) from v's sums: sum_at gives the one at a place, the
   // second of a pair or not.
   template <class SumAt>
-  void write(i32 line, i32 at, SumAt sum_at) {
-    const FullPlace first = full_place(args, line, at, false);
+  void write(i32 line, i32 place, SumAt sum_at) {
+    const FullPlace first = full_place(args, line, place, false);
     float value = activate(args.activation, before(sum_at(first, false), first));
     if (args.gate != kGateNone) {
-      const FullPlace second = full_place(args, line, at, true);
+      const FullPlace second = full_place(args, line, place, true);
       value *= before(sum_at(second, true), second);
     }
     if (args.scale_by == kFullOne) value *= scale;
-    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, at);
+    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, place);
     if (args.scale_by == kFullAcross) value *= f32_at(args.scale, line);
-    auto* to = const_cast<uint8_t*>(global(d, line * base.d_stride_m + at, out_bytes));
+    auto* to = const_cast<uint8_t*>(global(at.d, line * base.d_stride_m + place, out_bytes));
     write_element(to, out, value);
     if (args.amax) largest = std::max(largest, act::bits(read_element(to, out)) & 0x7fffffffu);
   }
@@ -118,18 +123,19 @@ void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
   const bool a_along_k = base.host_column_a == 0;
   const bool b_along_k = base.host_column_b != 0;
   Tile tile;  // 128 KB: the worker's stack has 8 MB
-  const i32 units = base.units_m * base.units_n;
+  const i32 units = job.live.units_m * job.live.units_n;
   for (i32 unit = 0; unit < units * job.args.batch; ++unit) {
     const i32 z = unit / units;
     i32 m0, n0;
-    gemm_unit(base, unit % units, &m0, &n0);
+    gemm_unit(job.live, unit % units, &m0, &n0);
     m0 *= kHostTile;
     n0 *= kHostTile;
     job.matrix(z);
+    const GemmMapsAt maps = gemm_maps_at(job.args, z);
     std::memset(tile.d, 0, sizeof tile.d);
-    for (i32 k = 0; k < base.k; k += kHostTileK) {
-      load_gated(engine, job, base.map_a, a_along_k, false, m0, k, z, 0);
-      load_gated(engine, job, base.map_b, b_along_k, true, n0, k, z, kShared.a_bytes);
+    for (i32 k = 0; k < job.live.k; k += kHostTileK) {
+      load_gated(engine, job, *maps.a, a_along_k, false, m0, k, maps.a_index, 0);
+      load_gated(engine, job, *maps.b, b_along_k, true, n0, k, maps.b_index, kShared.a_bytes);
       unpack(engine.shared(), a_along_k, job.in,
              [&](uint32_t m, uint32_t kk, float value) { tile.a[m][kk] = value; });
       unpack(engine.shared() + kShared.a_bytes, b_along_k, job.in,
@@ -146,13 +152,13 @@ void gemm_host_full_plain(HostEngine&, const void* arguments) {
   const GemmArgs& base = job.base;
   for (i32 z = 0; z < job.args.batch; ++z) {
     job.matrix(z);
-    const auto sum_at = [&](FullPlace at, bool) {
+    const auto sum_at = [&](FullPlace place, bool) {
       float sum = 0.0f;
-      const i64 a0 = z * job.args.a_batch + at.line * base.a_stride_m;
-      const i64 b0 = z * job.args.b_batch + at.at * base.b_stride_n;
-      for (i32 k = 0; k < base.k; ++k)
-        sum += read_element(global(base.a, a0 + k * base.a_stride_k, job.in_bytes), job.in) *
-               read_element(global(base.b, b0 + k * base.b_stride_k, job.in_bytes), job.in);
+      const i64 a0 = place.line * base.a_stride_m;
+      const i64 b0 = place.at * base.b_stride_n;
+      for (i32 k = 0; k < job.live.k; ++k)
+        sum += read_element(global(job.at.a, a0 + k * base.a_stride_k, job.in_bytes), job.in) *
+               read_element(global(job.at.b, b0 + k * base.b_stride_k, job.in_bytes), job.in);
       return sum;
     };
     for (i32 line = 0; line < job.lines; ++line)

@@ -77,33 +77,38 @@ __device__ void gemm_plain(const GemmFullArgs& args) {
   __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
   __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];
   __shared__ __align__(16) float sums[kPlainTile * kFullPlainPitch];
+  ptx::grid_dependency_wait_and_launch();
   const GemmArgs& base = args.base;
+  const GemmLive live = gemm_live(args, kPlainTile, kPlainTile);
   const bool gated = args.gate != kGateNone;
   const bool across = gated && args.gate_across, along = gated && !across;
-  FullRun run = full_run(args, across ? args.half : base.m, along ? args.half : base.n);
+  const i32 lines = across ? args.half : live.m;
+  FullRun run = full_run(args, lines, along ? args.half : live.n);
   u32 largest = 0;
-  const i32 units = base.units_m * base.units_n;
+  const i32 units = live.units_m * live.units_n;
   for (i32 unit = static_cast<i32>(blockIdx.x); unit < units * args.batch;
        unit += static_cast<i32>(gridDim.x)) {
     const i32 z = unit / units;
+    const GemmMatrix matrix = gemm_matrix(args, z, In::kBytes, Out::kBytes);
+    if (matrix.d == 0) continue;
     i32 m0, n0;
-    gemm_unit(base, unit - z * units, &m0, &n0);
+    gemm_unit(live, unit - z * units, &m0, &n0);
     m0 *= kPlainTile;
     n0 *= kPlainTile;
-    full_matrix<Out>(args, z, &run);
+    full_matrix<In, Out>(args, z, lines, &run);
     const auto row = [&](i32 i) { return across ? full_line(args, m0, i, kPlainTile) : m0 + i; };
     const auto column = [&](i32 i) { return along ? full_line(args, n0, i, kPlainTile) : n0 + i; };
     float d[2][4][4] = {};
     float chain[2][4][4] = {};
-    for (i32 k = 0; k < base.k; k += kPlainK) {
-      full_fetch(a, reinterpret_cast<const Storage*>(base.a) + z * args.a_batch, base.a_stride_m,
-                 base.a_stride_k, row, base.m, k, base.k);
-      full_fetch(b, reinterpret_cast<const Storage*>(base.b) + z * args.b_batch, base.b_stride_n,
-                 base.b_stride_k, column, base.n, k, base.k);
+    for (i32 k = 0; k < live.k; k += kPlainK) {
+      full_fetch(a, reinterpret_cast<const Storage*>(matrix.a), base.a_stride_m, base.a_stride_k,
+                 row, base.m, k, live.k);
+      full_fetch(b, reinterpret_cast<const Storage*>(matrix.b), base.b_stride_n, base.b_stride_k,
+                 column, base.n, k, live.k);
       __syncthreads();
       plain_multiply<In>(chain, a, b);
       __syncthreads();
-      if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= base.k) plain_add(d, chain);
+      if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= live.k) plain_add(d, chain);
     }
     full_plain_put(d, sums);
     __syncthreads();

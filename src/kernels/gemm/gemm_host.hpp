@@ -18,5 +18,7 @@ void gemm_host_plain(HostEngine& engine, const void* arguments);
 /// The same for full rows, with every epilogue.
 void gemm_host_full_boxes(HostEngine& engine, const void* arguments);
 void gemm_host_full_plain(HostEngine& engine, const void* arguments);
+/// Addresses of a batch, and its maps.
+void gemm_host_pointers(HostEngine& engine, const void* arguments);
 
 }  // namespace tw

@@ -56,6 +56,8 @@ constexpr KernelRow kRows[] = {
 #define TW_GEMM_PLAIN_FULL(feature_, shard_, symbol_, in, out, tm, tn, tk)          \
   plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
             kGemmPlain | kGemmFull),
+#define TW_GEMM_POINTERS(feature_, shard_, symbol_, maps, variant_) \
+  plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \

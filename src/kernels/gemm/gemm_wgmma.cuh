@@ -31,13 +31,13 @@ struct GemmSpan {
 };
 
 template <class Config>
-__device__ __forceinline__ GemmSpan gemm_span(const GemmArgs& args) {
-  if (!Config::kSplit) return {0, args.k};
-  const i32 blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+__device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
+  if (!Config::kSplit) return {0, depth};
+  const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
   const auto rank = static_cast<i32>(ptx::cluster_rank() / Config::kCluster);
   const auto size = static_cast<i32>(ptx::cluster_size() / Config::kCluster);
   const i32 end = (rank + 1) * blocks / size * Config::kTileK;
-  return {rank * blocks / size * Config::kTileK, end < args.k ? end : args.k};
+  return {rank * blocks / size * Config::kTileK, end < depth ? end : depth};
 }
 
 // This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
@@ -69,7 +69,7 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
 template <class Config>
 __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
                              i32 unit_step) {
-  const GemmSpan span = gemm_span<Config>(args);
+  const GemmSpan span = gemm_span<Config>(args.k);
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
   // Blocks that want the same A lie along n, those that want the same B along m; those before
@@ -187,7 +187,7 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
-  const GemmSpan span = gemm_span<Config>(args);
+  const GemmSpan span = gemm_span<Config>(args.k);
   const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
   if (Config::kPingpong) {
     if (group == 1) {

@@ -4,7 +4,7 @@
 // stores, so that bias, C, scale and D are read and written 16 bytes at once where they are aligned
 // to that. One body for all options and all rows; what differs is where the sums are taken from.
 
-#include "kernels/gemm/gemm_full.h"
+#include "kernels/gemm/gemm_live.h"
 #include "kernels/parts/types.cuh"
 
 namespace tw {
@@ -23,19 +23,20 @@ __device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines,
   run.extent = extent;
   run.c = args.base.c;
   run.d = args.base.d;
-  run.alpha = args.base.alpha;
-  run.beta = args.base.beta;
-  run.scale = args.scale_value;
-  if (args.scale_by == kFullOne && args.scale)
-    run.scale = *reinterpret_cast<const float*>(args.scale);
+  run.alpha = gemm_scalar(args.device_alpha, args.base.alpha);
+  run.beta = gemm_scalar(args.device_beta, args.base.beta);
+  run.scale = gemm_scalar(args.scale_by == kFullOne ? args.scale : 0, args.scale_value);
   return run;
 }
 
-/// C and D of matrix `z`.
-template <class Out>
-__device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, FullRun* run) {
-  run->c = args.base.c + static_cast<u64>(z * args.c_batch * Out::kBytes);
-  run->d = args.base.d + static_cast<u64>(z * args.d_batch * Out::kBytes);
+/// C and D of product `z`, and the lines of D that are written: none where it is left out.
+template <class In, class Out>
+__device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, i32 lines,
+                                            FullRun* run) {
+  const GemmMatrix matrix = gemm_matrix(args, z, In::kBytes, Out::kBytes);
+  run->c = matrix.c;
+  run->d = matrix.d;
+  run->lines = matrix.d == 0 ? 0 : lines;
 }
 
 /// Eight neighbours, of which `count` are there; the rest are not touched.

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products behind one another: programmatic launches with memory that is used again, plain and
+// captured; rows whose bits do not depend on m; a decode step in a graph.
+#include <array>
+
+#include "gemm_batch.hpp"
+#include "ops/rows.hpp"
+#include "replay.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
+  std::unique_ptr<Stream> stream;
+  TW_REQUIRE_OK(device->create_stream(&stream));
+  return stream;
+}
+
+const GemmPlan& gemm(const std::unique_ptr<Plan>& plan) {
+  return static_cast<const GemmPlan&>(*plan);
+}
+
+using Numbers = std::vector<int>;
+
+// bf16 numbers in device memory.
+struct Values {
+  Guarded memory;
+  Values(const std::shared_ptr<Device>& device, Stream& stream, int64_t count)
+      : memory(device, stream, static_cast<uint64_t>(count) * 2) {}
+  void set(const Numbers& numbers) {
+    for (size_t i = 0; i < numbers.size(); ++i)
+      put_number(memory.data() + 2 * i, DType::BF16, static_cast<float>(numbers[i]));
+    memory.upload();
+  }
+  Numbers get() {
+    memory.read();
+    Numbers out(memory.bytes() / 2);
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<int>(get_number(memory.data() + 2 * i, DType::BF16));
+    return out;
+  }
+  uint64_t address() const { return memory.address(); }
+};
+
+// A permutation with signs: as a matrix it moves columns, and no product of them ever grows.
+struct Shuffle {
+  std::vector<size_t> to;
+  Numbers sign;
+  Shuffle(std::mt19937_64& random, size_t size) : to(size), sign(size) {
+    for (size_t i = 0; i < size; ++i) to[i] = i;
+    std::shuffle(to.begin(), to.end(), random);
+    for (int& s : sign) s = pick(random, 0, 1) ? 1 : -1;
+  }
+  Numbers matrix() const {
+    Numbers out(to.size() * to.size());
+    for (size_t i = 0; i < to.size(); ++i) out[i * to.size() + to[i]] = sign[i];
+    return out;
+  }
+  // The first `rows` rows of x times the matrix, times `factor`, into y.
+  void apply(const Numbers& x, size_t rows, int factor, Numbers* y) const {
+    const size_t size = to.size();
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t i = 0; i < size; ++i) (*y)[r * size + to[i]] = x[r * size + i] * sign[i] * factor;
+  }
+};
+
+GemmDesc square_desc(int64_t m, int64_t size, uint32_t flags) {
+  GemmDesc desc;
+  desc.m = m;
+  desc.n = desc.k = size;
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  desc.flags = flags;
+  return desc;
+}
+
+// What X0 becomes by three products through X1 and X2 and back, times over; `middle` rows of the
+// second one. With none the third reads X1 and the second only keeps its place in the chain.
+struct Chain {
+  static constexpr size_t kSize = 512;
+  size_t m;
+  std::vector<Shuffle> shuffles;
+  std::array<Numbers, 3> x;
+
+  Chain(std::mt19937_64& random, size_t rows) : m(rows) {
+    for (int i = 0; i < 3; ++i) shuffles.emplace_back(random, kSize);
+    for (Numbers& one : x) one.assign(m * kSize, 0);
+    for (int& value : x[0]) value = static_cast<int>(pick(random, -100, 100));
+  }
+  void step(size_t middle) {
+    shuffles[0].apply(x[0], m, 1, &x[1]);
+    shuffles[1].apply(x[1], middle, 1, &x[2]);
+    shuffles[2].apply(middle == 0 ? x[1] : x[2], m, 1, &x[0]);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("gemm chain: three programmatic products write what the one before the last reads") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(21);
+  const bool host = device->info().kind == DeviceKind::host;
+  constexpr auto kSize = static_cast<int64_t>(Chain::kSize);
+  for (const int64_t m : {16, 200})
+    for (const bool captured : {false, true})
+      for (const bool empty : {false, true}) {
+        INFO("m " << m << (captured ? ", captured" : "") << (empty ? ", an empty middle" : ""));
+        Chain chain(random, static_cast<size_t>(m));
+        std::vector<std::unique_ptr<Values>> x, w;
+        for (int i = 0; i < 3; ++i) {
+          x.push_back(std::make_unique<Values>(device, *stream, m * kSize));
+          w.push_back(std::make_unique<Values>(device, *stream, kSize * kSize));
+          x.back()->set(chain.x[static_cast<size_t>(i)]);
+          w.back()->set(chain.shuffles[static_cast<size_t>(i)].matrix());
+        }
+        Guarded rows(device, *stream, 8);
+        const int64_t middle = empty ? 0 : m;
+        std::memcpy(rows.data(), &middle, 8);
+        rows.upload();
+        std::unique_ptr<Plan> plan, second;
+        TW_REQUIRE_OK(GemmPlan::create(
+            device, square_desc(m, kSize, kGemmProgrammatic | kGemmConstantB), &plan));
+        TW_REQUIRE_OK(GemmPlan::create(
+            device, square_desc(m, kSize, kGemmProgrammatic | kGemmConstantB | kGemmDeviceM),
+            &second));
+        const auto enqueue = [&](Stream& on) {
+          for (int i = 0; i < 3; ++i) {
+            const int from = i == 2 && empty ? 1 : i;
+            GemmRun run{.a = x[static_cast<size_t>(from)]->address(),
+                        .b = w[static_cast<size_t>(i)]->address(),
+                        .d = x[static_cast<size_t>((i + 1) % 3)]->address()};
+            if (i == 1) run.device_m = rows.address();
+            TW_REQUIRE_OK(gemm(i == 1 ? second : plan).run(on, run));
+          }
+        };
+        const int rounds = host ? 2 : 40;
+        if (captured) {
+          Replay replay(device, [&](Stream& on) {
+            for (int i = 0; i < rounds; ++i) enqueue(on);
+          });
+          replay();
+        } else {
+          for (int i = 0; i < rounds; ++i) enqueue(*stream);
+        }
+        for (int i = 0; i < rounds; ++i) chain.step(static_cast<size_t>(middle));
+        CHECK(x[0]->get() == chain.x[0]);
+        CHECK(x[1]->get() == chain.x[1]);
+        if (!empty) CHECK(x[2]->get() == chain.x[2]);
+        for (const auto& one : x) CHECK(one->memory.guards_intact());
+      }
+}
+
+TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(22);
+  std::normal_distribution<float> normal;
+  const bool host = device->info().kind == DeviceKind::host;
+  constexpr int64_t kMost = 300;
+  for (const auto& [n, k] : {std::pair{576, 1536}, {264, 520}})
+    for (const uint32_t flags : {kGemmInvariant, kGemmInvariant | kGemmProgrammatic})
+      for (const DType out : {DType::BF16, DType::F32}) {
+        GemmDesc desc = square_desc(kMost, 8, flags);
+        desc.n = n;
+        desc.k = k;
+        desc.d_dtype = out;
+        desc.b_order = Order::column;
+        Guarded a(device, *stream, static_cast<uint64_t>(kMost * k) * 2);
+        Guarded b(device, *stream, static_cast<uint64_t>(n * k) * 2);
+        Guarded d(device, *stream, static_cast<uint64_t>(kMost * n) * 4);
+        for (Guarded* operand : {&a, &b}) {
+          for (uint64_t i = 0; i < operand->bytes(); i += 2)
+            put_number(operand->data() + i, DType::BF16, normal(random));
+          operand->upload();
+        }
+        std::vector<uint8_t> all;
+        const uint64_t row = static_cast<uint64_t>(n * dtype_bytes(out));
+        for (int64_t m :
+             {kMost, int64_t{1}, int64_t{5}, int64_t{64}, int64_t{65}, int64_t{130}, int64_t{257}})
+          for (const bool own_plan : {true, false}) {
+            if (host && m > 5 && !own_plan) continue;
+            INFO("n " << n << " k " << k << " m " << m << (own_plan ? ", a plan of its own" : ""));
+            GemmDesc own = desc;
+            own.m = own_plan ? m : kMost;
+            std::unique_ptr<Plan> plan;
+            TW_REQUIRE_OK(GemmPlan::create(device, own, &plan));
+            const GemmRun run{.a = a.address(), .b = b.address(), .d = d.address(), .m = m};
+            TW_REQUIRE_OK(gemm(plan).run(*stream, run));
+            d.read();
+            if (all.empty()) all.assign(d.data(), d.data() + row * kMost);
+            CHECK(std::memcmp(all.data(), d.data(), row * static_cast<uint64_t>(m)) == 0);
+          }
+      }
+}
+
+// Tokens' embeddings are gathered, go through six products and are scattered to their places; the
+// number of tokens, the tokens, a product's weights (by address) and a factor change from replay to
+// replay of one graph.
+TEST_CASE("gemm chain: a decode step, captured once") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(23);
+  const bool host = device->info().kind == DeviceKind::host;
+  constexpr int64_t kSize = 256, kWords = 1000, kMost = 16, kPlaces = 64;
+  constexpr int kProducts = 6, kByAddress = 3, kWeights = 3;
+  constexpr auto kWidth = static_cast<size_t>(kSize);
+
+  Numbers words(kWords * kSize);
+  for (int& value : words) value = static_cast<int>(pick(random, -3, 3));
+  Values table(device, *stream, kWords * kSize), places(device, *stream, kPlaces * kSize);
+  table.set(words);
+  std::vector<std::unique_ptr<Values>> x, w;
+  std::vector<Shuffle> shuffles;
+  for (int i = 0; i <= kProducts; ++i)
+    x.push_back(std::make_unique<Values>(device, *stream, kMost * kSize));
+  for (int i = 0; i < kProducts + kWeights;
+       ++i) {  // the last ones are the third product's to choose
+    shuffles.emplace_back(random, kWidth);
+    w.push_back(std::make_unique<Values>(device, *stream, kSize * kSize));
+    w.back()->set(shuffles.back().matrix());
+  }
+  Guarded token(device, *stream, kMost * 8), place(device, *stream, kMost * 8);
+  Guarded rows(device, *stream, 8), factor(device, *stream, 4), pointers(device, *stream, 3 * 8);
+
+  RowsDesc lookup;
+  lookup.dtype = DType::BF16;
+  lookup.index_dtype = DType::I64;
+  lookup.table_rows = kWords;
+  lookup.columns = kSize;
+  lookup.count = kMost;
+  RowsDesc spread = lookup;
+  spread.table_rows = kPlaces;
+  std::unique_ptr<Plan> gather, scatter;
+  TW_REQUIRE_OK(RowsPlan::create(device, Op::gather, lookup, &gather));
+  TW_REQUIRE_OK(RowsPlan::create(device, Op::scatter, spread, &scatter));
+  REQUIRE(scatter->info().workspace_bytes == 0);
+  const uint32_t common = kGemmProgrammatic | kGemmDeviceM | kGemmDeviceScalars;
+  std::unique_ptr<Plan> plain, by_address;
+  TW_REQUIRE_OK(
+      GemmPlan::create(device, square_desc(kMost, kSize, common | kGemmConstantB), &plain));
+  TW_REQUIRE_OK(
+      GemmPlan::create(device, square_desc(kMost, kSize, common | kGemmPointers), &by_address));
+  Guarded workspace(device, *stream, by_address->info().workspace_bytes);
+
+  Replay replay(device, [&](Stream& on) {
+    RowsRun in{.table = table.address(), .index = token.address(), .packed = x[0]->address()};
+    in.device_count = rows.address();
+    TW_REQUIRE_OK(static_cast<const RowsPlan&>(*gather).run(on, in));
+    for (int i = 0; i < kProducts; ++i) {
+      GemmRun run{.a = x[static_cast<size_t>(i)]->address(),
+                  .b = w[static_cast<size_t>(i)]->address(),
+                  .d = x[static_cast<size_t>(i) + 1]->address(),
+                  .device_m = rows.address()};
+      if (i == 1) run.device_alpha = factor.address();
+      if (i == kByAddress) {
+        run.a = pointers.address();
+        run.b = pointers.address() + 8;
+        run.d = pointers.address() + 16;
+        run.workspace = workspace.address();
+        run.workspace_bytes = workspace.bytes();
+      }
+      TW_REQUIRE_OK(gemm(i == kByAddress ? by_address : plain).run(on, run));
+    }
+    RowsRun out{
+        .table = places.address(), .index = place.address(), .packed = x[kProducts]->address()};
+    out.device_count = rows.address();
+    TW_REQUIRE_OK(static_cast<const RowsPlan&>(*scatter).run(on, out));
+  });
+
+  Numbers expected(kPlaces * kSize);
+  places.set(expected);
+  for (int step = 0; step < (host ? 6 : 200); ++step) {
+    const int64_t m = step == 0 ? kMost : step == 1 ? 0 : pick(random, 0, kMost);
+    const float scale = static_cast<float>(pick(random, 0, 1) ? 2 : -1);
+    const auto chosen = static_cast<size_t>(kProducts + pick(random, 0, kWeights - 1));
+    std::vector<int64_t> tokens(kMost), where(kPlaces);
+    for (int64_t& one : tokens) one = pick(random, 0, kWords - 1);
+    for (size_t i = 0; i < where.size(); ++i) where[i] = static_cast<int64_t>(i);
+    std::shuffle(where.begin(), where.end(), random);
+    const uint64_t named[] = {x[kByAddress]->address(), w[chosen]->address(),
+                              x[kByAddress + 1]->address()};
+    std::memcpy(token.data(), tokens.data(), kMost * 8);
+    std::memcpy(place.data(), where.data(), kMost * 8);
+    std::memcpy(rows.data(), &m, 8);
+    std::memcpy(factor.data(), &scale, 4);
+    std::memcpy(pointers.data(), named, sizeof named);
+    for (Guarded* one : {&token, &place, &rows, &factor, &pointers}) one->upload();
+    replay();
+
+    const auto count = static_cast<size_t>(m);
+    Numbers now(kMost * kSize), next(kMost * kSize);
+    for (size_t i = 0; i < count; ++i)
+      std::copy_n(&words[static_cast<size_t>(tokens[i]) * kWidth], kWidth, &now[i * kWidth]);
+    for (size_t i = 0; i < kProducts; ++i) {
+      shuffles[i == kByAddress ? chosen : i].apply(now, count, i == 1 ? static_cast<int>(scale) : 1,
+                                                   &next);
+      std::swap(now, next);
+    }
+    for (size_t i = 0; i < count; ++i)
+      std::copy_n(&now[i * kWidth], kWidth, &expected[static_cast<size_t>(where[i]) * kWidth]);
+    REQUIRE(places.get() == expected);
+  }
+}
