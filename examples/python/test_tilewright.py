@@ -38,6 +38,30 @@ class Plain(unittest.TestCase):
         self.assertEqual(tw.lib.tw_status_name(tw.ERROR_RULE), b"TW_ERROR_RULE")
         self.assertEqual(tw.struct("gemm_args").alpha, 1.0)
 
+    def test_what_is_embedded(self):
+        seen = {}
+        for name, target, entry in tw.kernels():
+            seen.setdefault(target, (name, entry.image_bytes))
+        for target, (name, size) in seen.items():  # none in a build without the CUDA device
+            image = tw.kernel_image(name, target)
+            self.assertEqual(len(image), size)
+            self.assertIn(b".entry " + name.encode() if target.startswith("compute_") else b"\x7fELF", image)
+        with self.assertRaises(tw.Error) as caught:
+            tw.kernel_image("none", "sm_90a")
+        self.assertEqual(caught.exception.status, tw.ERROR_NOT_FOUND)
+
+    def test_a_sum_of_arrays(self):
+        a, b = array.array("f", range(8)), array.array("f", [10] * 8)
+        out = array.array("f", [0] * 8)
+        self.device.elementwise(a, out, b, alpha=2, beta=0.5).run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(out.tolist(), [2 * x + 5 for x in range(8)])
+        self.device.elementwise(a, out, alpha=3).run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(out.tolist(), [3 * x for x in range(8)])
+        with self.assertRaises(ValueError):
+            self.device.elementwise(a, array.array("f", [0] * 7))
+
     def test_a_copy_of_arrays(self):
         src, dst = array.array("i", range(100)), array.array("i", [0] * 100)
         self.device.copy(src, dst).run(self.stream)

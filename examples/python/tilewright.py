@@ -482,6 +482,25 @@ def tensor(source, writable=False):
     return out, (source, capsule)  # the capsule's own destructor calls the deleter
 
 
+def kernels():
+    """What is embedded: (name, target, tw_kernel_entry) of every precompiled kernel for each target."""
+    count = ctypes.c_int32()
+    check(lib.tw_kernels_list(0, None, count))
+    for index in range(count.value):
+        entry = struct("kernel_entry")
+        check(lib.tw_kernels_list(index, entry, None))
+        yield entry.name.decode(), entry.target.decode(), entry
+
+
+def kernel_image(name, target):
+    """The cubin or PTX text that holds a precompiled kernel, as bytes."""
+    size = ctypes.c_size_t()
+    check(lib.tw_kernel_image(name.encode(), target.encode(), None, 0, size))
+    buffer = ctypes.create_string_buffer(size.value)
+    check(lib.tw_kernel_image(name.encode(), target.encode(), buffer, size, size))
+    return buffer.raw
+
+
 # --- Objects --------------------------------------------------------------------------------
 
 
@@ -519,6 +538,20 @@ class Device(Handle):
         desc = struct("copy_desc", dtype=s.dtype, rank=rank, shape=(s.shape[:s.rank] or [1]),
                       src_stride=(s.stride[:s.rank] or [1]), dst_stride=(d.stride[:d.rank] or [1]))
         return Plan(self, "copy", desc, (keep, kept), src=s.address, dst=d.address)
+
+    def elementwise(self, a, out, b=None, alpha=1.0, beta=1.0, saturate=False):
+        """out = alpha a + beta b (without b: alpha a), converted to the element type of out."""
+        (ta, k0), (td, k2) = self._here(a), self._here(out, True)
+        (tb, k1) = self._here(b) if b is not None else (None, None)
+        if any(list(t.shape) != list(td.shape) or t.rank != td.rank for t in (ta, tb) if t):
+            raise ValueError("the operands differ in shape")
+        desc = struct("elementwise_desc", a_dtype=ta.dtype, b_dtype=tb.dtype if tb else 0,
+                      dst_dtype=td.dtype, rank=max(td.rank, 1), flags=ELEMENTWISE_SATURATE * saturate,
+                      shape=(td.shape[:td.rank] or [1]), a_stride=(ta.stride[:td.rank] or [1]),
+                      b_stride=(tb.stride[:td.rank] if tb else []) or [1],
+                      dst_stride=(td.stride[:td.rank] or [1]))
+        return Plan(self, "elementwise", desc, (k0, k1, k2), alpha=alpha, beta=beta, a=ta.address,
+                    b=tb.address if tb else 0, dst=td.address)
 
     def _rows(self, op, table, index, packed):
         (t, k0), (i, k1) = self._here(table, op == "scatter"), self._here(index)

@@ -72,6 +72,13 @@ ADDRESS = [
     ("an image is read past its end", "src/runtime/cuda/image.cpp",
      "return offset <= size_ && length <= size_ - offset;", "return offset <= size_;",
      "fuzz/replay_image {corpus}/image_corpus --random 20000"),
+    ("a tile's bytes overflow", "src/tensor_map/tile_map.cpp", "|| tile_bytes > kMaxTileBytes)",
+     "&& tile_bytes > kMaxTileBytes)", "fuzz/replay_tensor_map {corpus}/tensor_map_corpus --random 1000"),
+    ("a plan of no columns divides by zero", "src/ops/gemm_kernel.cpp", "std::max(args->units_n, 1)",
+     "args->units_n", "fuzz/replay_plan {corpus}/plan_corpus --random 2000"),
+    ("a basis element of a text may lie at any depth", "src/layout/parse.cpp",
+     "if (depth == kMaxBasisDepth)", "if (false)",
+     "fuzz/replay_layout_parse {corpus}/layout_corpus --random 20000"),
 ]
 THREAD = [
     ("threads share the last error", STATUS, "constinit thread_local ErrorInfo", "constinit ErrorInfo",
