@@ -67,6 +67,15 @@ cublasLtMatrixLayout_t GemmPeer::layout(cudaDataType_t type, int64_t rows, int64
   const auto c = static_cast<uint64_t>(columns);
   if (cublasLtMatrixLayoutCreate_(&layout, type, r, c, rows) != CUBLAS_STATUS_SUCCESS)
     return nullptr;
+  const int64_t apart = rows * columns;
+  if (batch_ > 1 &&
+      (cublasLtMatrixLayoutSetAttribute_(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch_,
+                                         sizeof batch_) != CUBLAS_STATUS_SUCCESS ||
+       cublasLtMatrixLayoutSetAttribute_(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                         &apart, sizeof apart) != CUBLAS_STATUS_SUCCESS)) {
+    cublasLtMatrixLayoutDestroy_(layout);
+    return nullptr;
+  }
   return layout;
 }
 

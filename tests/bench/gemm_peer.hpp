@@ -23,6 +23,8 @@ class GemmPeer {
                                         std::string* why);
   ~GemmPeer();
 
+  /// Products, packed one behind the other, of the shapes prepared from here on; 1 at first.
+  void set_batch(int32_t count) { batch_ = count; }
   /// Forgets the last shape; how many algorithms the heuristic offers for this one (0: none).
   /// `alignment` is the least of the operands' addresses.
   int prepare(const GemmShape& shape, DType dtype, uint32_t alignment);
@@ -40,6 +42,7 @@ class GemmPeer {
 
   void* library_ = nullptr;
   uint64_t workspace_ = 0;
+  int32_t batch_ = 1;
 #define TW_PEER_SYMBOL(name) decltype(&::name) name##_ = nullptr;
 #include "cublaslt.inc"
 #undef TW_PEER_SYMBOL
