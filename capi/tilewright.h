@@ -2163,7 +2163,8 @@ typedef struct tw_gemm_args {
                               when the run executes, in alpha's place; 0: alpha */
   uint64_t device_beta;  /**< likewise of beta: c must be an address */
   uint64_t skipped;      /**< with TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number
-                              of products that were left out is added; 0: none */
+                              of products that were left out is added; 0: none, and the host device
+                              waits for the arrays and refuses a run with such a product */
   uint64_t bias;         /**< device address, where the description has a bias; else ignored */
   uint64_t scale; /**< device address of f32, where the description has a scale: likewise. With
                        TW_PER_TENSOR it may be 0, and scale_value counts */

@@ -36,6 +36,32 @@ Status GemmPointers::create(Device& device, const GemmProblem& seen, bool throug
   return {};
 }
 
+// What the host device does for a caller who counts no products that are left out: it waits for the
+// arrays and looks at them, so that the run is refused before anything is written.
+Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
+  if (prepared_.row->feature != feature::host || args.skipped != 0) return {};
+  TW_TRY(stream.synchronize());
+  const char* const names[] = {problem_.swapped ? "b" : "a", problem_.swapped ? "a" : "b", "c",
+                               "d"};
+  for (u32 operand = 0; operand < kGemmOperands; ++operand) {
+    if (args.arrays[operand] == 0) continue;
+    for (i32 i = 0; i < args.count; ++i) {
+      const u64 address = reinterpret_cast<const u64*>(args.arrays[operand])[i];
+      if (!gemm_bad_address(address, args.alignment[operand])) continue;
+      return fail(address == 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_MISALIGNED,
+                  {.argument = names[operand],
+                   .index = i,
+                   .rule = address == 0 ? "address_not_null" : "promised_alignment",
+                   .got = static_cast<int64_t>(address & (args.alignment[operand] - 1)),
+                   .limit = static_cast<int64_t>(args.alignment[operand])},
+                  "address %d of array %s is 0x%llx: it must be a multiple of %llu and not 0 (with "
+                  "skipped given such products are counted and left out)",
+                  i, names[operand], address, args.alignment[operand]);
+    }
+  }
+  return {};
+}
+
 Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmFullArgs* args) const {
   const GemmDesc& d = problem_.desc;
   const auto in = static_cast<uint32_t>(problem_.in_bytes);
@@ -56,6 +82,7 @@ Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmFullArgs* ar
   own.product_maps = through_maps_ ? run.workspace + matrices_bytes(d) : 0;
   own.skipped = run.skipped;
   own.count = static_cast<i32>(d.batch);
+  TW_TRY(check_arrays(stream, own));
   args->matrices = own.matrices;
   args->maps = own.product_maps;
   LaunchConfig config;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernels/gemm/gemm_full.h"
+#include "kernels/gemm/gemm_pointers.h"
 #include "ops/gemm_problem.hpp"
 #include "ops/plan.hpp"
 
@@ -28,6 +29,8 @@ class GemmPointers {
  private:
   GemmPointers(const GemmProblem& seen, bool through_maps)
       : problem_(seen), through_maps_(through_maps) {}
+
+  Status check_arrays(Stream& stream, const GemmPointersArgs& args) const;
 
   GemmProblem problem_;
   bool through_maps_;

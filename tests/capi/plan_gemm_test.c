@@ -433,6 +433,16 @@ static void batches(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", --bad.workspace_bytes);
   BAD(TW_ERROR_INVALID_ARGUMENT, "c", (bad.beta = 1, bad.c = 0));
+  if (harness.kind == TW_DEVICE_HOST) { /* nobody counts: the third product has no A */
+    tw_error_info fault;
+    OK(tw_memset(s.stream, d_both, 0, 2 * sizeof d));
+    BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.skipped = 0);
+    fault.struct_size = sizeof fault;
+    OK(tw_last_error_info(&fault));
+    EQUAL(fault.index, 2);
+    one.d = d_both;
+    has_product(&s, &one, 0);
+  }
 #undef BAD
   /* No rows, says the device: nothing is written. */
   zero = 0;
