@@ -42,14 +42,14 @@ SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_1
 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0
 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6
-OP_RAGGED=20 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0
-REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7
-REDUCE_DEC=8 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8
-RAGGED_PAD=0 RAGGED_UNPAD=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2
-GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64
-PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 ACTIVATION_NONE=0 ACTIVATION_RELU=1
-ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 GATE_NONE=0 GATE_HALVES=1
-GATE_INTERLEAVED=2 ELEMENTWISE_SATURATE=1
+OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2
+REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6
+REDUCE_INC=7 REDUCE_DEC=8 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
+ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1
+GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32
+GEMM_DEVICE_SCALARS=64 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 ACTIVATION_NONE=0
+ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 GATE_NONE=0
+GATE_HALVES=1 GATE_INTERLEAVED=2 ELEMENTWISE_SATURATE=1
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
@@ -94,6 +94,9 @@ tw_rows_desc u32:struct_size tw_dtype:dtype tw_dtype:index_dtype u32:table_align
   i64:group
 tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:count u64:weights
   u64:device_count u64:outside u64:workspace u64:workspace_bytes
+tw_copies_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_alignment
+  u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8 i64:count
+tw_copies_args u32:struct_size u32:reserved u64:src u64:dst i64:count u64:skipped
 tw_ragged_desc u32:struct_size tw_dtype:dtype tw_dtype:offset_dtype tw_ragged_direction:direction
   i64:batch i64:tokens i64:rows i64:columns i64:packed_columns i64:packed_pitch i64:padded_pitch
   i64:padded_batch_pitch u32:packed_alignment u32:padded_alignment u32:max_sms tw_oob_fill:fill
@@ -266,7 +269,8 @@ tw_status:tw_launch(tw_stream*,tw_kernel*,tw_launch_desc*,u32,u32*,void*)
 tw_status:tw_copy_desc_init(tw_copy_desc*) tw_status:tw_copy_args_init(tw_copy_args*)
 tw_status:tw_prefetch_desc_init(tw_prefetch_desc*)
 tw_status:tw_prefetch_args_init(tw_prefetch_args*) tw_status:tw_rows_desc_init(tw_rows_desc*)
-tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_ragged_desc_init(tw_ragged_desc*)
+tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_copies_desc_init(tw_copies_desc*)
+tw_status:tw_copies_args_init(tw_copies_args*) tw_status:tw_ragged_desc_init(tw_ragged_desc*)
 tw_status:tw_ragged_args_init(tw_ragged_args*) tw_status:tw_gemm_desc_init(tw_gemm_desc*)
 tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*) tw_status:tw_gemm_args_init(tw_gemm_args*)
 tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
@@ -281,6 +285,8 @@ tw_status:tw_gather_plan(tw_device*,tw_rows_desc*,tw_plan**)
 tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
 tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)
 tw_status:tw_scatter_run(tw_plan*,tw_stream*,tw_rows_args*)
+tw_status:tw_copies_plan(tw_device*,tw_copies_desc*,tw_plan**)
+tw_status:tw_copies_run(tw_plan*,tw_stream*,tw_copies_args*)
 tw_status:tw_ragged_plan(tw_device*,tw_ragged_desc*,tw_plan**)
 tw_status:tw_ragged_run(tw_plan*,tw_stream*,tw_ragged_args*)
 tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)

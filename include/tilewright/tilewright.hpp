@@ -122,6 +122,8 @@ TILEWRIGHT_DEFAULTS(prefetch_desc)
 TILEWRIGHT_DEFAULTS(prefetch_args)
 TILEWRIGHT_DEFAULTS(elementwise_desc)
 TILEWRIGHT_DEFAULTS(elementwise_args)
+TILEWRIGHT_DEFAULTS(copies_desc)
+TILEWRIGHT_DEFAULTS(copies_args)
 TILEWRIGHT_DEFAULTS(ragged_desc)
 TILEWRIGHT_DEFAULTS(ragged_args)
 TILEWRIGHT_DEFAULTS(rows_desc)
@@ -449,6 +451,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   static Plan scatter(const Device& device, const tw_rows_desc& desc) {
     return Plan(TW_OP_SCATTER, detail::result<tw_plan*>(tw_scatter_plan, device.get(), &desc));
   }
+  static Plan copies(const Device& device, const tw_copies_desc& desc) {
+    return Plan(TW_OP_COPIES, detail::result<tw_plan*>(tw_copies_plan, device.get(), &desc));
+  }
   static Plan ragged(const Device& device, const tw_ragged_desc& desc) {
     return Plan(TW_OP_RAGGED, detail::result<tw_plan*>(tw_ragged_plan, device.get(), &desc));
   }
@@ -471,6 +476,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   }
   void run(const Stream& stream, const tw_rows_args& args) const {
     check((op_ == TW_OP_SCATTER ? tw_scatter_run : tw_gather_run)(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_copies_args& args) const {
+    check(tw_copies_run(get(), stream.get(), &args));
   }
   void run(const Stream& stream, const tw_ragged_args& args) const {
     check(tw_ragged_run(get(), stream.get(), &args));

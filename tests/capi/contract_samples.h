@@ -17,7 +17,7 @@ typedef struct {
   tw_tiler *tiler;
   const tw_tiler *tilers[16];
   tw_tensor_map *tensor_map;
-  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged;
+  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies;
   uint64_t memory;
   const char *text;
   /* What the host device has none of; the image is PTX, and outlives the samples. */
@@ -55,6 +55,8 @@ typedef struct {
   tw_elementwise_args elementwise_args;
   tw_rows_desc rows_desc;
   tw_rows_args rows_args;
+  tw_copies_desc copies_desc;
+  tw_copies_args copies_args;
   tw_ragged_desc ragged_desc;
   tw_ragged_args ragged_args;
   tw_gemm_desc gemm_desc;
@@ -112,6 +114,16 @@ static inline void refresh_descriptions(samples *s) {
   s->rows_args.table = s->memory;
   s->rows_args.index = s->memory + 2048;
   s->rows_args.packed = s->memory + 1024;
+  OK(tw_copies_desc_init(&s->copies_desc));
+  s->copies_desc.dtype = TW_DTYPE_U8;
+  s->copies_desc.rank = 1;
+  s->copies_desc.shape[0] = 64;
+  s->copies_desc.src_stride[0] = s->copies_desc.dst_stride[0] = 1;
+  s->copies_desc.count = 2;
+  OK(tw_copies_args_init(&s->copies_args));
+  s->copies_args.src = s->memory + 3072; /* zeros, which nothing else here writes */
+  s->copies_args.dst = s->memory + 3088;
+  s->copies_args.skipped = s->memory + 3104;
   OK(tw_ragged_desc_init(&s->ragged_desc));
   s->ragged_desc.dtype = TW_DTYPE_F32;
   s->ragged_desc.batch = s->ragged_desc.rows = s->ragged_desc.tokens = s->ragged_desc.columns = 4;
@@ -194,6 +206,7 @@ static inline void open_samples(samples *s) {
   OK(tw_gather_plan(s->device, &s->rows_desc, &s->gather));
   OK(tw_scatter_plan(s->device, &s->rows_desc, &s->scatter));
   OK(tw_gemm_plan(s->device, &s->gemm_desc, &s->gemm));
+  OK(tw_copies_plan(s->device, &s->copies_desc, &s->copies));
   OK(tw_ragged_plan(s->device, &s->ragged_desc, &s->ragged));
   if (harness.failures != failures) exit(1);
 }
@@ -210,6 +223,7 @@ static inline void destroy_samples(samples *s) {
   tw_plan_destroy(s->scatter);
   tw_plan_destroy(s->gemm);
   tw_plan_destroy(s->ragged);
+  tw_plan_destroy(s->copies);
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);
   tw_tuple_destroy(s->tuple);

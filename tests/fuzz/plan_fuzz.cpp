@@ -134,6 +134,37 @@ void rows(Bytes* in, bool scatter) {
   tw_plan_destroy(plan);
 }
 
+void copies(Bytes* in) {
+  tw_copies_desc desc;
+  require(tw_copies_desc_init(&desc) == TW_OK);
+  desc.dtype = TW_DTYPE_U16;
+  desc.rank = 1 + in->byte() % 4;
+  desc.count = in->byte() % 4;
+  for (int i = 0; i < 8; ++i) {
+    desc.shape[i] = 1 + in->byte() % 8;
+    desc.src_stride[i] = in->byte() % 64;
+    desc.dst_stride[i] = in->byte() % 64;
+  }
+  edit(in, &desc, 6);
+  tw_plan* plan = nullptr;
+  look_at(tw_copies_plan(world().device, &desc, &plan), &plan);
+  if (plan && small(desc.shape, 8, 8) && small(desc.src_stride, 8, 512) &&
+      small(desc.dst_stride, 8, 512) && desc.count <= 4) {
+    tw_copies_args args;
+    require(tw_copies_args_init(&args) == TW_OK);
+    args.src = world().place(3, in) & ~uint64_t{7};
+    args.dst = args.src + 64;
+    if (in->byte() % 2) args.skipped = args.src + 128;
+    auto* const lists = reinterpret_cast<uint64_t*>(args.src);
+    for (int i = 0; i < 4; ++i) {
+      lists[i] = in->byte() % 8 == 0 ? 0 : world().place(0, in);
+      lists[8 + i] = in->byte() % 8 == 0 ? 0 : world().place(1, in);
+    }
+    run(tw_copies_run(plan, world().stream, &args));
+  }
+  tw_plan_destroy(plan);
+}
+
 void ragged(Bytes* in) {
   tw_ragged_desc desc;
   require(tw_ragged_desc_init(&desc) == TW_OK);
@@ -228,7 +259,7 @@ void elementwise(Bytes* in) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
   const uint8_t which = in.byte();
-  switch (which / 16 == 0xd ? 6 : which < 0xe0 ? which % 5 : 5) {
+  switch (which / 16 == 0xd ? 7 : which < 0xe0 ? which % 5 : 5 + which % 2) {
     case 0:
       copy(&in);
       break;
@@ -246,6 +277,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 5:
       ragged(&in);
+      break;
+    case 6:
+      copies(&in);
       break;
     default:
       elementwise(&in);

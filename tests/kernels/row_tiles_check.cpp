@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "kernels/copies/copies.h"
 #include "kernels/ragged/ragged.h"
 
 using namespace tw;
@@ -136,6 +137,65 @@ void ragged_tiles() {
       }
 }
 
+// Which bytes of which pair each tile moves, against the definition.
+void copies_tiles() {
+  constexpr i64 kOuter[2] = {3, 2};
+  const std::vector<u64> src = {4096, 0, 12288, 16384, 20481, 24576};
+  const std::vector<u64> dst = {1 << 20, 1 << 21, 0, 1 << 22, 1 << 23, (1 << 24) + 3};
+  for (const Size& s : kSizes)
+    for (const bool large : {false, true})
+      for (const bool slices : {false, true}) {
+        CopiesArgs args{};
+        args.src_list = 1;
+        args.dst_list = 2;
+        args.pairs = src.size();
+        args.src_offset = 5;
+        args.dst_offset = 7;
+        args.src_low = -64;
+        args.src_high = 4000;
+        args.dst_mask = 1;
+        args.src_mask = 0;
+        args.rank = slices ? 3 : 1;
+        args.outer = slices ? static_cast<u64>(kOuter[0] * kOuter[1]) : 1;
+        args.src_stride[0] = -static_cast<i64>(s.row_bytes) - 3;
+        args.dst_stride[0] = static_cast<i64>(s.row_bytes) + 9;
+        for (int d = 0; d < 2; ++d) {
+          args.extent[d + 1] = static_cast<u64>(kOuter[d]);
+          args.src_stride[d + 1] = 100000 + d;
+          args.dst_stride[d + 1] = 10000000 * (d + 1);
+        }
+        args.cut =
+            cut_of(args.pairs * args.outer, s.rows, s.row_bytes, s.tile_rows, s.part_bytes, large);
+        args.outer_divider = make_divider(static_cast<u32>(args.outer));
+        for (u64 number = 0; number < args.pairs * args.outer * args.cut.of_each; ++number) {
+          const TilePlace at = tile_place(args.cut, number);
+          const u64 pair = at.each / args.outer;
+          const i64 slice = static_cast<i64>(at.each % args.outer);
+          const CopiesTile tile = copies_tile(args, number, [&](u64 list, u64 i) {
+            return (list == 1 ? src : dst)[static_cast<size_t>(i)];
+          });
+          const bool moved = src[pair] != 0 && dst[pair] != 0 && dst[pair] % 2 == 0;
+          check(tile.rows.end == tile.rows.rows && tile.rows.begin == 0, "all rows are moved");
+          check((tile.rows.rows != 0) == moved, "pairs without both addresses are left out");
+          if (!moved) continue;
+          const u64 inside =
+              static_cast<u64>(slice % kOuter[0] * 100000 + slice / kOuter[0] * 100001);
+          check(tile_src(tile.rows, 0) == src[pair] + 5 + inside + at.offset +
+                                              at.row * static_cast<u64>(args.src_stride[0]),
+                "a tile is read where it lies");
+          check(
+              tile_dst(tile.rows, 0) ==
+                  dst[pair] + 7 + at.offset + at.row * static_cast<u64>(args.dst_stride[0]) +
+                      static_cast<u64>(slice % kOuter[0] * 10000000 + slice / kOuter[0] * 20000000),
+              "a tile is written where it belongs");
+          check(tile.rows.rows == at.rows && tile.rows.bytes == at.bytes,
+                "it is as large as it is");
+          check(tile.read_low == src[pair] - 64 && tile.read_high == src[pair] + 4000,
+                "aligned loads stay inside the pair's source");
+        }
+      }
+}
+
 // Bytes that the pieces of a tile's moved rows write, and from where.
 void pieces() {
   for (const u32 bytes : {1u, 7u, 16u, 33u, 64u})
@@ -210,6 +270,7 @@ int main() {
   places();
   sequences();
   ragged_tiles();
+  copies_tiles();
   pieces();
   bulk();
   std::printf("%d failures\n", failures);

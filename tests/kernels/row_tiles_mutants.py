@@ -12,6 +12,7 @@ import tempfile
 
 TILES = pathlib.Path("kernels/parts/row_tiles.h")
 RAGGED = pathlib.Path("kernels/ragged/ragged.h")
+COPIES = pathlib.Path("kernels/copies/copies.h")
 # What each fault would do to a kernel, where, the text, and what stands there instead.
 FAULTS = [
     ("the last group is whole", TILES, "left < cut.tile_rows ? static_cast<u32>(left) : cut.tile_rows",
@@ -55,6 +56,17 @@ FAULTS = [
     ("parts all begin at the row's first byte", RAGGED,
      "at.row * static_cast<u64>(args.padded_pitch) + at.offset",
      "at.row * static_cast<u64>(args.padded_pitch)"),
+    ("a null source is read", COPIES, "src != 0 && ", ""),
+    ("a null destination is written", COPIES, "dst != 0 && ", ""),
+    ("a broken promise is taken", COPIES, " && (dst & args.dst_mask) == 0", ""),
+    ("pairs that are left out are moved", COPIES, "good ? at.rows : 0", "at.rows"),
+    ("few pairs are all the first", COPIES, "divide(static_cast<u32>(at.each), args.outer_divider)",
+     "divide(0, args.outer_divider)"),
+    ("many pairs are each a slice", COPIES, ": at.each / args.outer", ": at.each"),
+    ("slices are not told apart", COPIES, "rest - next * args.extent[d]", "next"),
+    ("sources do not go backwards", COPIES, "static_cast<u64>(args.src_offset) + ", ""),
+    ("lists change places", COPIES, "address(args.dst_list, pair)", "address(args.src_list, pair)"),
+    ("loads reach beside the source", COPIES, "src + static_cast<u64>(args.src_low)", "src"),
 ]
 
 
@@ -71,7 +83,7 @@ def passes(compiler, root, first):
 
 def main():
     compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
-    texts = {header: (root / "src" / header).read_text() for header in (TILES, RAGGED)}
+    texts = {header: (root / "src" / header).read_text() for header in (TILES, RAGGED, COPIES)}
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
         first = pathlib.Path(folder)

@@ -1789,7 +1789,8 @@ enum {
   TW_OP_SCATTER = 4,
   TW_OP_GEMM = 5,
   TW_OP_ELEMENTWISE = 6,
-  TW_OP_RAGGED = 20
+  TW_OP_RAGGED = 20,
+  TW_OP_COPIES = 21
 };
 
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
@@ -1947,6 +1948,37 @@ typedef struct tw_rows_args {
   uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
+
+/** Many copies of one description in one launch, from src[i] to dst[i] for each pair i: sub-boxes,
+ *  slices and permutations by the addresses and the strides here, as in tw_copy_desc. The addresses
+ *  lie in device memory and are read when the run executes. A pair with an address that is 0 or
+ *  breaks the promise (an element's own alignment is always needed) is left out whole. No pair may
+ *  write what another reads or writes. */
+typedef struct tw_copies_desc {
+  uint32_t struct_size;   /**< set by the init function */
+  tw_dtype dtype;         /**< any type; alone its size matters */
+  int32_t rank;           /**< 1 to 8 */
+  uint32_t src_alignment; /**< bytes that all sources are promised to be multiples of; 0: none */
+  uint32_t dst_alignment; /**< likewise for the destinations */
+  uint32_t max_sms;       /**< upper bound of SMs to use; 0: all */
+  int64_t shape[8];       /**< elements of each copy, outermost first; 0 is an empty copy */
+  int64_t src_stride[8];  /**< elements */
+  int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
+  int64_t count;          /**< pairs of a run, at most */
+} tw_copies_desc;
+
+/** Lists of a run of many copies. */
+typedef struct tw_copies_args {
+  uint32_t struct_size; /**< set by the init function */
+  uint32_t reserved;    /**< 0 */
+  uint64_t src;         /**< device address of count 64-bit device addresses, one a source */
+  uint64_t dst;         /**< likewise of the destinations */
+  int64_t count;        /**< pairs of this run; -1: the plan's */
+  /** A 64-bit device word to which the number of pairs that were left out is added; 0: none.
+   *  Without it the host device waits for the stream, looks at the lists and refuses the run, for
+   *  operands of a pair that overlap too. */
+  uint64_t skipped;
+} tw_copies_args;
 
 /** Which way a ragged copy goes. */
 typedef int32_t tw_ragged_direction;
@@ -2199,6 +2231,14 @@ TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args);
+/** As tw_copy_desc_init(). @param[out] desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc);
+/** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_copies_args_init(tw_copies_args *args);
 /** As tw_copy_desc_init(): i32 offsets, padding with zeros. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
@@ -2351,6 +2391,21 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  *  @retval TW_ERROR_OVERLAP operands overlap.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans many copies of one description. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
+ *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
+ *  twice. @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
+
+/** Enqueues many copies, in one launch. @param plan from tw_copies_plan(). @param stream of the
+ * same device. @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a list is 0, or the number
+ * of pairs is outside what was planned; on the host device also an address of a list that is 0,
+ * where args have no skipped. @retval TW_ERROR_MISALIGNED a list is not aligned to 8; on the host
+ * device also a promise that is broken. @retval TW_ERROR_OVERLAP a pair's operands overlap, which
+ * the host device alone sees. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
 
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option

@@ -17,8 +17,12 @@ static const char* family_name(tw_op op) {
       return "scatter";
     case TW_OP_GEMM:
       return "gemm";
+    case TW_OP_ELEMENTWISE:
+      return "elementwise";
     case TW_OP_RAGGED:
       return "ragged";
+    case TW_OP_COPIES:
+      return "copies";
     default:
       return "?";
   }

@@ -131,6 +131,7 @@ pub const TW_OP_SCATTER: tw_op = 4;
 pub const TW_OP_GEMM: tw_op = 5;
 pub const TW_OP_ELEMENTWISE: tw_op = 6;
 pub const TW_OP_RAGGED: tw_op = 20;
+pub const TW_OP_COPIES: tw_op = 21;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -431,6 +432,32 @@ pub struct tw_rows_args {
     pub outside: u64,
     pub workspace: u64,
     pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_copies_desc {
+    pub struct_size: u32,
+    pub dtype: tw_dtype,
+    pub rank: i32,
+    pub src_alignment: u32,
+    pub dst_alignment: u32,
+    pub max_sms: u32,
+    pub shape: [i64; 8],
+    pub src_stride: [i64; 8],
+    pub dst_stride: [i64; 8],
+    pub count: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_copies_args {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub src: u64,
+    pub dst: u64,
+    pub count: i64,
+    pub skipped: u64,
 }
 
 #[repr(C)]
@@ -1246,6 +1273,8 @@ extern "C" {
     pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
     pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
     pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
+    pub fn tw_copies_desc_init(desc: *mut tw_copies_desc) -> tw_status;
+    pub fn tw_copies_args_init(args: *mut tw_copies_args) -> tw_status;
     pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc) -> tw_status;
     pub fn tw_ragged_args_init(args: *mut tw_ragged_args) -> tw_status;
     pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
@@ -1302,6 +1331,16 @@ extern "C" {
         plan: *mut tw_plan,
         stream: *mut tw_stream,
         args: *const tw_rows_args,
+    ) -> tw_status;
+    pub fn tw_copies_plan(
+        device: *mut tw_device,
+        desc: *const tw_copies_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_copies_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_copies_args,
     ) -> tw_status;
     pub fn tw_ragged_plan(
         device: *mut tw_device,
@@ -1493,6 +1532,16 @@ mod layouts {
         tw_rows_args, 80, 8, struct_size: 0, reserved: 4, table: 8, index: 16, packed: 24,
         count: 32, weights: 40, device_count: 48, outside: 56, workspace: 64, workspace_bytes:
         72
+    );
+
+    layout!(
+        tw_copies_desc, 224, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
+        dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152, count: 216
+    );
+
+    layout!(
+        tw_copies_args, 40, 8, struct_size: 0, reserved: 4, src: 8, dst: 16, count: 24, skipped:
+        32
     );
 
     layout!(

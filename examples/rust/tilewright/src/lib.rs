@@ -92,6 +92,8 @@ defaults! {
     rows_args: tw_rows_args = tw_rows_args_init;
     elementwise_desc: tw_elementwise_desc = tw_elementwise_desc_init;
     elementwise_args: tw_elementwise_args = tw_elementwise_args_init;
+    copies_desc: tw_copies_desc = tw_copies_desc_init;
+    copies_args: tw_copies_args = tw_copies_args_init;
     ragged_desc: tw_ragged_desc = tw_ragged_desc_init;
     ragged_args: tw_ragged_args = tw_ragged_args_init;
     gemm_desc: tw_gemm_desc = tw_gemm_desc_init;

@@ -59,6 +59,8 @@ operations! {
     Gather: tw_rows_desc, tw_rows_args, tw_gather_plan, tw_gather_run;
     /// table[index[i]] = packed[i].
     Scatter: tw_rows_desc, tw_rows_args, tw_scatter_plan, tw_scatter_run;
+    /// dst[i][...] = src[i][...] for each pair of addresses i.
+    Copies: tw_copies_desc, tw_copies_args, tw_copies_plan, tw_copies_run;
     /// Packed sequences to padded ones and back.
     Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_run;
     /// D = alpha A B + beta C.

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the rows of the copies family are launched with, and what of a pair's operands a tile is:
+// for the device, the host bodies and the tests alike.
+//
+// Many copies of one shape. Their addresses lie in two lists in device memory; a pair with an
+// address that is 0 or breaks the promised alignment is left out whole.
+
+#include "kernels/parts/row_tiles.h"
+
+namespace tw {
+
+/// KernelRow::variant of this family: how rows are moved, or what step of a run it is.
+enum : u32 {
+  kCopiesBulk = 1,     // tiles by bulk copies where their addresses allow it, others plainly
+  kCopiesPlain = 2,    // all by plain loads and stores
+  kCopiesSkipped = 3,  // counts pairs that are left out
+  kCopiesVariants = 4
+};
+
+inline constexpr u32 kCopiesRank = 8;
+
+/// Strides are in bytes, of the dimensions outside a row, innermost first: tiles go along the first
+/// of them, `outer` is how often the others repeat that.
+struct CopiesArgs {
+  u64 src_list;
+  u64 dst_list;
+  u64 pairs;
+  u64 skipped;     // a 64-bit word, to which kCopiesSkipped adds
+  i64 src_offset;  // from a pair's address to its first row
+  i64 dst_offset;
+  i64 src_low;  // a pair's source lies in [address + src_low, address + src_high)
+  i64 src_high;
+  u64 outer;
+  i64 src_stride[kCopiesRank];
+  i64 dst_stride[kCopiesRank];
+  u64 extent[kCopiesRank];
+  TileCut cut;            // operands are pairs times outer
+  Divider outer_divider;  // where items are fewer than kDividerLimit
+  u32 src_mask;           // of address bits that the promise says are 0
+  u32 dst_mask;
+  u32 rank;
+  u32 stages;  // of a warp's ring
+  u32 stage_bytes;
+  u32 block_items;  // tiles that a block takes, neighbours; 0: all blocks take turns
+  u32 reserved;
+};
+static_assert(sizeof(CopiesArgs) == 368, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(CopiesArgs, cut) == 264, "as above");
+static_assert(__builtin_offsetof(CopiesArgs, src_mask) == 340, "as above");
+
+TW_KERNEL_HD inline bool copies_pair(const CopiesArgs& args, u64 src, u64 dst) {
+  return src != 0 && dst != 0 && (src & args.src_mask) == 0 && (dst & args.dst_mask) == 0;
+}
+
+/// A tile, of which all rows are moved, and what aligned loads for it may reach.
+struct CopiesTile {
+  RowTile rows;
+  u64 read_low;
+  u64 read_high;
+};
+
+/// The tile of that number, as moved_rows() has it; `address(list, pair)` is an entry of a list.
+template <class Address>
+TW_KERNEL_HD inline CopiesTile copies_tile(const CopiesArgs& args, u64 number, Address address) {
+  const TilePlace at = tile_place(args.cut, number);
+  u64 pair = at.each;
+  u64 rest = 0;
+  if (args.outer != 1) {
+    pair = args.cut.items < kDividerLimit ? divide(static_cast<u32>(at.each), args.outer_divider)
+                                          : at.each / args.outer;
+    rest = at.each - pair * args.outer;
+  }
+  const u64 src = address(args.src_list, pair);
+  const u64 dst = address(args.dst_list, pair);
+  const bool good = copies_pair(args, src, dst);
+  u64 src_at = static_cast<u64>(args.src_offset) + at.row * static_cast<u64>(args.src_stride[0]);
+  u64 dst_at = static_cast<u64>(args.dst_offset) + at.row * static_cast<u64>(args.dst_stride[0]);
+  for (u32 d = 1; d < args.rank && rest != 0; ++d) {
+    const u64 next = rest / args.extent[d];
+    const u64 index = rest - next * args.extent[d];
+    src_at += index * static_cast<u64>(args.src_stride[d]);
+    dst_at += index * static_cast<u64>(args.dst_stride[d]);
+    rest = next;
+  }
+  const u32 rows = good ? at.rows : 0;
+  const RowTile tile{src + src_at + at.offset,
+                     dst + dst_at + at.offset,
+                     args.src_stride[0],
+                     args.dst_stride[0],
+                     at.bytes,
+                     rows,
+                     0,
+                     rows};
+  return {moved_rows(tile), src + static_cast<u64>(args.src_low),
+          src + static_cast<u64>(args.src_high)};
+}
+
+}  // namespace tw

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many copies of one shape on the CPU, tile by tile, in the order of their numbers.
+#include "kernels/copies/copies_host.hpp"
+
+#include "kernels/parts/row_tiles_host.hpp"
+
+namespace tw {
+
+u64 listed_address_host(u64 list, u64 pair) {
+  u64 address = 0;
+  std::memcpy(&address, reinterpret_cast<const uint8_t*>(list) + pair * 8, 8);
+  return address;
+}
+
+void copies_bulk_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const CopiesArgs*>(arguments);
+  for (u64 number = 0; number < args.cut.items; ++number) {
+    const RowTile rows = copies_tile(args, number, listed_address_host).rows;
+    if (tile_suits_bulk(rows)) {
+      load_tile_host(engine, rows);
+      store_tile_host(engine, rows, 0, rows.rows);
+    } else {
+      copy_tile_pieces_host(rows);
+    }
+  }
+}
+
+void copies_plain_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const CopiesArgs*>(arguments);
+  for (u64 number = 0; number < args.cut.items; ++number)
+    copy_tile_pieces_host(copies_tile(args, number, listed_address_host).rows);
+}
+
+void copies_skipped_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const CopiesArgs*>(arguments);
+  u64 skipped = 0;
+  for (u64 i = 0; i < args.pairs; ++i)
+    skipped += copies_pair(args, listed_address_host(args.src_list, i),
+                           listed_address_host(args.dst_list, i))
+                   ? 0
+                   : 1;
+  *reinterpret_cast<u64*>(args.skipped) += skipped;
+}
+
+}  // namespace tw
