@@ -2476,7 +2476,7 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
  *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
  * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
- *  candidate, microseconds. Empty lines and those that begin with # are skipped.
+ *  candidate, microseconds and, of a batch, "x" and its products. Empty lines and those that begin with # are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.

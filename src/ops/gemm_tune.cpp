@@ -103,6 +103,10 @@ Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
                 "m %" PRId64 ", n %" PRId64 ", k %" PRId64
                 ": an empty product has no choice to make",
                 m, desc.n, desc.k);
+  if (desc.batch == 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "batch_count", .rule = "gemm_tune_empty"},
+                "batch_count is 0: a batch of no products has no choice to make");
   out->m = out->min_m = m;
   return {};
 }

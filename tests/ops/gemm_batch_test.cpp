@@ -3,6 +3,7 @@
 #include <set>
 #include <vector>
 
+#include "ops/gemm_tune.hpp"
 #include "paper_device.hpp"
 
 using namespace tw;
@@ -136,4 +137,58 @@ TEST_CASE(
   CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") != std::string::npos);
   desc.flags = 0;
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).ok());
+}
+
+TEST_CASE("what is measured for a batch is for that batch, by strides and by addresses") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmDesc desc = gemm_desc(128, 128, 512);
+  desc.batch = 16;
+  desc.a_alignment = desc.b_alignment = 16;
+  const GemmRun run{
+      .a = 1 << 20, .b = 1 << 25, .d = 1 << 30, .workspace = 1 << 28, .workspace_bytes = 1 << 20};
+  for (const uint32_t flags : {0u, kGemmPointers}) {
+    desc.flags = flags;
+    const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(128);
+    REQUIRE(ranked.size() > 2);
+    for (const GemmCandidate& one : ranked) CHECK(one.choice.has(kGemmFull));
+    const GemmChoice last = ranked.back().choice;  // the clock likes it best
+    device->time_of = [&](const PaperLaunch& launch) {
+      return launch.kernel == last.row->symbol && launch.config.cluster[0] == last.cluster() ? 0.01
+                                                                                             : 0.02;
+    };
+    GemmTuning tuning;
+    GemmTuned best;
+    REQUIRE(tune_gemm(device, *stream, desc, run, {.candidates = 0}, &tuning, &best).ok());
+    CHECK(best.candidate.choice == last);
+    CHECK(tuning.format().find(" x16\n") != std::string::npos);
+    GemmTuning loaded;
+    REQUIRE(loaded.load(tuning.format()).ok());
+    CHECK(loaded.format() == tuning.format());
+    const auto chosen = [&](const GemmDesc& of) {
+      return GemmRanking(*device, gemm_problem_of(of), &loaded).best(128);
+    };
+    CHECK(chosen(desc).choice == last);
+    CHECK(chosen(desc).measured);
+    GemmDesc other = desc;
+    other.batch = 17;
+    CHECK_FALSE(chosen(other).measured);
+    other.batch = 1;
+    CHECK_FALSE(chosen(other).measured);
+    other.flags = 0;
+    CHECK_FALSE(chosen(other).choice.has(kGemmFull));
+  }
+  desc.batch = 0;
+  GemmTuning tuning;
+  GemmTuned best;
+  CHECK_FALSE(tune_gemm(device, *stream, desc, run, {}, &tuning, &best).ok());
+  CHECK(std::string(last_error().fault.argument) == "batch_count");
+  for (const char* bad : {" x0", " x", " x1048577", " x2 x2"}) {
+    std::string text =
+        "tilewright gemm tuning 1\ndevice paper\nbf16 bf16 f32 rcr 132 8 8 64 "
+        "gemm_bf16_bf16_plain_64x64x32 1.000";
+    CHECK(tuning.load(text).ok());
+    CHECK(tuning.load(text + bad).code() == Code::ERROR_PARSE);
+  }
 }
