@@ -107,12 +107,16 @@ def doxygen(tool, root, output, version, undocumented, inputs=None):
 
 
 def silent_functions(header):
-    """Functions whose comment lacks @threadsafety or @since."""
+    """Functions whose comment lacks @threadsafety, @since or, where they enqueue work, @capture."""
     text = header.read_text()
     for match in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s[^;(]*?(tw_\w+)\(", text, re.DOTALL):
         for command in ("@threadsafety{", "@since"):
             if command not in match.group(1):
                 yield f"{match.group(2)}: its comment has no {command.rstrip('{')}"
+        # What a stream does later, a capture of it makes part of a graph, or not.
+        works = match.group(2).startswith("tw_mem") or match.group(2).endswith("_run")
+        if "@capture{" not in match.group(1) and (works or re.search(r"\bEnqueues\b", match.group(1))):
+            yield f"{match.group(2)}: its comment has no @capture"
     commented = len(re.findall(r"\*/\s*TW_API\s", text))
     if commented != len(re.findall(r"^TW_API\s", text, re.MULTILINE)):
         yield "a function has no comment"
@@ -128,6 +132,8 @@ def self_test(tool, root, version):
         status, report = doxygen(tool, root, folder / "out", version, True, [header])
         assert status != 0 and "'b'" in report.replace('"', "'"), report
         assert list(silent_functions(header)) == ["tw_f: its comment has no @threadsafety"]
+        header.write_text("/** Enqueues it. @threadsafety{any thread} @since 0.1 */\nTW_API int tw_g(int a);\n")
+        assert list(silent_functions(header)) == ["tw_g: its comment has no @capture"]
         (folder / "mainpage.md").write_text("@include c/none.c\n@include check/npy_check.c\n"
                                             "```c\nint main(void);\n```\n")
         (folder / "languages.md").write_text("@include python/tilewright.py\n```sh\nls\n```\n")
