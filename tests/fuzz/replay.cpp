@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a fuzzer's body over files and folders of inputs, for builds without libFuzzer: the corpus
-// is part of the normal tests. With --random COUNT it makes inputs up too.
+// is part of the normal tests. With --random COUNT it makes inputs up too, half of them out of
+// those that it was given, cut short or with some numbers in them replaced.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace {
 
 int g_inputs = 0;
+std::vector<std::vector<char>> g_given;
+
+uint64_t draw() {
+  static uint64_t state = 1;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return state >> 33;
+}
 
 void run(const std::vector<char>& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -23,17 +32,31 @@ void run(const std::vector<char>& bytes) {
 
 void run_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  run(std::vector<char>(std::istreambuf_iterator<char>(file), {}));
+  g_given.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  run(g_given.back());
+}
+
+/// Cut, or a number of one to eight bytes replaced by one that a length or an offset would not be.
+void edit(std::vector<char>* bytes) {
+  const size_t size = bytes->size();
+  if (size == 0) return;
+  if (draw() % 4 == 0) return bytes->resize(draw() % size);
+  const size_t at = draw() % 2 ? draw() % size : draw() % std::min<size_t>(size, 128);
+  const size_t length = std::min<size_t>(size_t{1} << draw() % 4, size - at);
+  const uint64_t numbers[] = {0, 1, draw(), ~uint64_t{0}, size, uint64_t{1} << draw() % 64};
+  const uint64_t number = numbers[draw() % 6];
+  std::memcpy(bytes->data() + at, &number, length);
 }
 
 void run_random(long count) {
-  uint64_t state = 1;
   std::vector<char> bytes;
   for (long i = 0; i < count; ++i) {
-    bytes.clear();
-    for (int k = 0; k < 64; ++k) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      bytes.push_back(static_cast<char>(state >> 56));
+    if (i % 2 && !g_given.empty()) {
+      bytes = g_given[draw() % g_given.size()];
+      for (uint64_t edits = 1 + draw() % 3; edits > 0; --edits) edit(&bytes);
+    } else {
+      bytes.clear();
+      for (int k = 0; k < 64; ++k) bytes.push_back(static_cast<char>(draw() >> 20));
     }
     run(bytes);
   }
