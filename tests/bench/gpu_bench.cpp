@@ -53,6 +53,19 @@ done:
   @q st.global.u32 [from], sum;
   ret;
 }
+.visible .entry bench_spin(.param .u64 nanoseconds)
+{
+  .reg .pred p;
+  .reg .b64 begin, now, wanted;
+  ld.param.u64 wanted, [nanoseconds];
+  mov.u64 begin, %globaltimer;
+loop:
+  mov.u64 now, %globaltimer;
+  sub.u64 now, now, begin;
+  setp.lt.u64 p, now, wanted;
+  @p bra loop;
+  ret;
+}
 .visible .entry bench_compare(.param .u64 one, .param .u64 other, .param .u64 size, .param .u64 count)
 {
   .reg .pred p;
@@ -176,6 +189,7 @@ GpuBench::GpuBench() {
   require(device_->wrap_stream(cuda_stream_, &stream_));
   require(device_->load_module(kPtx, sizeof kPtx, &module_));
   require(module_->kernel("bench_read", &read_));
+  require(module_->kernel("bench_spin", &spin_));
   require(module_->kernel("bench_scramble", &scramble_));
   require(module_->kernel("bench_compare", &compare_));
   require(device_->allocate(kFlushBytes, &flush_buffer_));
@@ -219,6 +233,17 @@ void GpuBench::release_all() {
   require(stream_->synchronize());
   for (const uint64_t address : allocations_) require(device_->release(address));
   allocations_.clear();
+}
+
+void GpuBench::read(uint64_t address, uint64_t bytes) {
+  launch_over(*stream_, *read_, address, bytes);
+}
+
+void GpuBench::spin(uint64_t nanoseconds) {
+  void* params[] = {&nanoseconds};
+  LaunchConfig config;
+  config.block[0] = 1;
+  require(stream_->launch_params(*spin_, config, params));
 }
 
 void GpuBench::flush() {
