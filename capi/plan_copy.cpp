@@ -19,10 +19,13 @@ CopyDesc convert(const tw_copy_desc& from) {
   to.src_cache = static_cast<CachePriority>(from.src_cache);
   to.dst_cache = static_cast<CachePriority>(from.dst_cache);
   to.padding_free = from.padding_free != 0;
+  to.fill = static_cast<OobFill>(from.fill);
   for (int i = 0; i < kMaxCopyRank; ++i) {
     to.shape[i] = from.shape[i];
     to.src_stride[i] = from.src_stride[i];
     to.dst_stride[i] = from.dst_stride[i];
+    to.src_shape[i] = from.src_shape[i];
+    to.src_start[i] = from.src_start[i];
   }
   return to;
 }
@@ -44,6 +47,7 @@ tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** pl
     tw_copy_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
     TW_TRY(check_reserved("desc", ours.reserved));
+    TW_TRY(check_reserved("desc", ours.reserved2));
     return make_plan<CopyPlan>(device, convert(ours), plan);
   });
 }

@@ -83,7 +83,8 @@ tw_plan_info u32:struct_size tw_op:op char*:kernel u32:grid:3 u32:block:3 u32:cl
   u64:bytes_read u64:bytes_written u64:flops u64:workspace_bytes
 tw_copy_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_alignment
   u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8 tw_cache_priority:src_cache
-  tw_cache_priority:dst_cache u32:padding_free u32:reserved
+  tw_cache_priority:dst_cache u32:padding_free u32:reserved i64:src_shape:8 i64:src_start:8
+  tw_oob_fill:fill u32:reserved2
 tw_copy_args u32:struct_size u32:reserved u64:src u64:dst
 tw_prefetch_desc u32:struct_size tw_dtype:dtype i64:rows i64:columns i64:pitch u32:alignment
   u32:max_sms

@@ -39,7 +39,11 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
   TW_TRY(check_alignment("dst_alignment", desc.dst_alignment, element));
   TW_TRY(check_cache("src_cache", desc.src_cache));
   TW_TRY(check_cache("dst_cache", desc.dst_cache));
+  TW_TRY(check_window(desc));
+  std::vector<CopyShape> outside;
+  if (has_window(desc) && !shape.empty) TW_TRY(split_window(desc, &shape, &outside));
   std::unique_ptr<CopyPlan> plan(new CopyPlan(device, desc, shape));
+  plan->outside_ = std::move(outside);
   TW_TRY(plan->prepare());
   *out = std::move(plan);
   return {};
@@ -54,7 +58,10 @@ Status CopyPlan::prepare() {
                 "none of the methods 0x%x serves this copy", desc_.methods);
   for (uint32_t method = 1; method < kCopyMethods; ++method)
     if ((reachable & bit(method)) && method != kCopyDriver) TW_TRY(prepare_method(method));
-  return {};
+  if (outside_.empty()) return {};
+  const KernelRow* row = find_row(
+      *device(), Family::copy, [](const KernelRow& r) { return (r.variant & 0xff) == kCopyFill; });
+  return prepare_row(*device(), Family::copy, row, 0, &fill_);
 }
 
 uint32_t CopyPlan::reachable_methods() const {
@@ -177,6 +184,22 @@ LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
                 desc_.max_sms == 0 ? 0 : kBlocksOfSm);
 }
 
+// What hangs over the source's tensor, a launch for each box of the destination.
+Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
+  for (const CopyShape& box : outside_) TW_TRY(check_fill_disjoint(shape_, box, src, dst));
+  for (const CopyShape& box : outside_) {
+    const CopyFillArgs args = fill_args(desc_, box, dst);
+    const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsOfThread;
+    const uint64_t most = uint64_t{usable_sms(*device(), desc_.max_sms)} * kBlocksOfSm;
+    LaunchConfig config;
+    config.grid[0] = static_cast<uint32_t>(
+        std::clamp<uint64_t>((args.place.units + threads - 1) / threads, 1, most));
+    config.block[0] = kCopyStridedThreads;
+    TW_TRY(stream.launch(*fill_.kernel, config, &args, sizeof args));
+  }
+  return {};
+}
+
 CopyPieceArgs CopyPlan::piece_args(uint32_t method, uint64_t src, uint64_t dst) const {
   CopyPieceArgs args = method == kCopyShift ? shift_args_ : piece_args_;
   const auto misalignment = static_cast<uint32_t>(dst % kAligned);
@@ -204,11 +227,13 @@ CopyStridedArgs CopyPlan::strided_args(uint64_t src, uint64_t dst) const {
 }
 
 Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
-  if (shape_.empty) return {};
-  const auto element = static_cast<uint32_t>(shape_.element_bytes);
-  TW_TRY(check_address("src", src, std::max(desc_.src_alignment, element)));
+  if (shape_.empty && outside_.empty()) return {};
+  const auto element = static_cast<uint32_t>(dtype_bytes(desc_.dtype));
+  if (!shape_.empty) TW_TRY(check_address("src", src, std::max(desc_.src_alignment, element)));
   TW_TRY(check_address("dst", dst, std::max(desc_.dst_alignment, element)));
-  TW_TRY(check_copy_disjoint(shape_, src, dst));
+  if (!shape_.empty) TW_TRY(check_copy_disjoint(shape_, src, dst));
+  if (!outside_.empty()) TW_TRY(run_fills(stream, src, dst));
+  if (shape_.empty) return {};
   src += static_cast<uint64_t>(shape_.src_offset);
   dst += static_cast<uint64_t>(shape_.dst_offset);
   const uint32_t method = choose(src, dst);

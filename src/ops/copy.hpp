@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/copy/copy.h"
 #include "ops/copy_methods.hpp"
 #include "ops/copy_permute.hpp"
 #include "ops/copy_shape.hpp"
 #include "ops/copy_turn.hpp"
+#include "ops/copy_window.hpp"
 #include "ops/plan.hpp"
 
 namespace tw {
@@ -33,6 +35,7 @@ class CopyPlan final : public Plan {
   CopyPlan(std::shared_ptr<Device> device, const CopyDesc& desc, const CopyShape& shape)
       : Plan(std::move(device), Op::copy), desc_(desc), shape_(shape) {}
   Status prepare();
+  Status run_fills(Stream& stream, uint64_t src, uint64_t dst) const;
   struct RowChoice {
     uint32_t detail;  // KernelRow::variant above the method
     uint32_t smem;
@@ -50,6 +53,7 @@ class CopyPlan final : public Plan {
   /// The methods that any addresses within the promise can get, a bit each.
   uint32_t reachable_methods() const;
   std::string reason(uint32_t method) const;
+  std::string window_note() const;
   LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_of_block,
                       uint32_t blocks_of_sm) const;
   LaunchConfig box_config() const;
@@ -64,7 +68,9 @@ class CopyPlan final : public Plan {
   CopyStridedArgs strided_args(uint64_t src, uint64_t dst) const;
 
   CopyDesc desc_;
-  CopyShape shape_;
+  CopyShape shape_;                 // of a window what lies inside its tensor
+  std::vector<CopyShape> outside_;  // boxes of the destination that are filled
+  PreparedKernel fill_;
   RingSize ring_;
   uint32_t possible_ = 0;  // methods that could do it at some address, a bit each
   uint32_t favoured_ = 0;  // of these, the ones that are fast at it

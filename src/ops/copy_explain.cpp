@@ -35,13 +35,18 @@ PlanInfo CopyPlan::info() const {
       promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset);
   const uint64_t dst =
       promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset);
-  if (shape_.empty) return info;
+  for (const CopyShape& box : outside_)
+    info.bytes_written += static_cast<uint64_t>(box.elements * box.element_bytes);
+  if (shape_.empty) {
+    if (fill_) info.kernel = fill_.row->symbol;
+    return info;
+  }
   const uint32_t method = choose(src, dst);
   const auto elements = [&](uint32_t bytes) {
     return std::max(1u, bytes / static_cast<uint32_t>(shape_.element_bytes));
   };
   info.bytes_read = distinct_sources(shape_);
-  info.bytes_written = static_cast<uint64_t>(shape_.elements * shape_.element_bytes);
+  info.bytes_written += static_cast<uint64_t>(shape_.elements * shape_.element_bytes);
   if (method == kCopyDriver) {
     const bool cuda = device()->info().kind == DeviceKind::cuda;
     info.kernel = cuda ? "cuMemcpyDtoDAsync" : "memcpy";
@@ -152,6 +157,20 @@ std::string CopyPlan::reason(uint32_t method) const {
   }
 }
 
+// What the window's overhang gets.
+std::string CopyPlan::window_note() const {
+  int64_t elements = 0;
+  for (const CopyShape& box : outside_) elements += box.elements;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "%" PRId64
+                " elements are outside the source's tensor: filled with %s by %s, a launch for "
+                "each of %zu boxes\n",
+                elements, desc_.fill == OobFill::nan ? "NaN (0x7ff7 in every 16 bits)" : "zeros",
+                fill_.row->symbol, outside_.size());
+  return text;
+}
+
 std::string CopyPlan::explain() const {
   const PlanInfo i = info();
   char text[512];
@@ -160,7 +179,8 @@ std::string CopyPlan::explain() const {
     if (d != 0) out += ", ";
     out += std::to_string(desc_.shape[d]);
   }
-  if (shape_.empty) return out + "]: empty, nothing runs\n";
+  if (shape_.empty && outside_.empty()) return out + "]: empty, nothing runs\n";
+  if (shape_.empty) return out + "]: all of it outside the source's tensor\n" + window_note();
   std::snprintf(text, sizeof text,
                 "], %" PRIu64 " bytes: after merging, %" PRId64 " rows of %" PRId64
                 " contiguous bytes in %d dimensions\n"
@@ -174,6 +194,7 @@ std::string CopyPlan::explain() const {
       choose(promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset),
              promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset));
   out += reason(method);
+  if (!outside_.empty()) out += window_note();
   for (uint32_t other = 1; other < kCopyMethods; ++other)
     if (other != method && kernels_[other])
       out += "other addresses modulo 16 may take " + std::string(kernels_[other].row->symbol) +

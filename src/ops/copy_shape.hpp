@@ -8,6 +8,7 @@
 #include "base/dtype.hpp"
 #include "base/status.hpp"
 #include "ops/cache_priority.hpp"
+#include "tensor_map/tensor_map.hpp"
 
 namespace tw {
 
@@ -27,6 +28,11 @@ struct CopyDesc {
   CachePriority dst_cache = CachePriority::normal;
   /// Bytes between the end of a destination row and the next multiple of 16 may be written.
   bool padding_free = false;
+  /// The tensor that the source is a window of, by dimensions: coordinate i of the copy is its
+  /// coordinate src_start + i. 0: no bound along that dimension, and no start.
+  int64_t src_shape[kMaxCopyRank] = {};
+  int64_t src_start[kMaxCopyRank] = {};
+  OobFill fill = OobFill::zero;
   /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and the sizes of
   /// the shared-memory rings, 0 being the library's choice.
   uint32_t methods = ~0u;

@@ -33,8 +33,10 @@ static void inits(void) {
   EQUAL(desc.max_sms, 0);
   EQUAL(desc.src_cache, TW_CACHE_NORMAL);
   EQUAL(desc.dst_cache, TW_CACHE_NORMAL);
-  EQUAL(desc.padding_free | desc.reserved, 0);
+  EQUAL(desc.padding_free | desc.reserved | desc.reserved2, 0);
+  EQUAL(desc.fill, TW_OOB_FILL_ZERO);
   for (int i = 2; i < 8; ++i) EQUAL(desc.shape[i] | desc.src_stride[i] | desc.dst_stride[i], 0);
+  for (int i = 0; i < 8; ++i) EQUAL(desc.src_shape[i] | desc.src_start[i], 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_copy_args_init(&args));
   EQUAL(args.struct_size, sizeof args);
@@ -86,6 +88,13 @@ static void copy_descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "src_cache", desc.src_cache = 3);
   BAD(TW_ERROR_INVALID_ARGUMENT, "dst_cache", desc.dst_cache = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved2 = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "src_shape", desc.src_shape[0] = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "src_start", desc.src_start[1] = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "src_start",
+      (desc.src_shape[1] = 1, desc.src_start[1] = INT64_MIN));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "fill", desc.fill = 2);
+  BAD(TW_ERROR_UNSUPPORTED, "fill", (desc.dtype = TW_DTYPE_I32, desc.fill = TW_OOB_FILL_NAN));
   BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[0] = 79);
   BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[1] = 0);
   BAD(TW_ERROR_OVERLAP, "dst_stride", (desc.dst_stride[0] = 0, desc.dst_stride[1] = 1));
@@ -94,6 +103,44 @@ static void copy_descriptions(void) {
   BAD(TW_ERROR_OVERFLOW, NULL, desc.dst_stride[0] = INT64_MAX / 2);
 #undef BAD
   tw_plan_destroy(NULL);
+  close_setup(&s);
+}
+
+/* A window of 8 x 12 that begins two rows above and three columns left of a 6 x 10 tensor. */
+static void copy_windows(void) {
+  static float in[6 * 10], out[8 * 12];
+  setup s = open_setup();
+  tw_copy_desc desc = copy_desc();
+  tw_copy_args args;
+  tw_plan *plan = NULL;
+  for (size_t i = 0; i < COUNT(in); ++i) in[i] = (float)i;
+  const uint64_t src = uploaded(&s, in, sizeof in), dst = allocated(&s, sizeof out);
+  desc.shape[0] = 8;
+  desc.shape[1] = desc.dst_stride[0] = 12;
+  desc.src_stride[0] = desc.src_shape[1] = 10;
+  desc.src_shape[0] = 6;
+  desc.src_start[0] = -2;
+  desc.src_start[1] = -3;
+  OK(tw_copy_args_init(&args));
+  args.src = src;
+  args.dst = dst;
+  for (desc.fill = TW_OOB_FILL_ZERO; desc.fill <= TW_OOB_FILL_NAN; ++desc.fill) {
+    NEED(tw_copy_plan(s.device, &desc, &plan));
+    describes_itself(plan, TW_OP_COPY);
+    OK(tw_memset(s.stream, dst, 0xa5, sizeof out));
+    OK(tw_copy_run(plan, s.stream, &args));
+    download(&s, out, dst, sizeof out);
+    for (int i = 0; i < 8; ++i)
+      for (int j = 0; j < 12; ++j) {
+        uint32_t bits;
+        memcpy(&bits, &out[i * 12 + j], 4);
+        if (i >= 2 && j >= 3)
+          CHECK(out[i * 12 + j] == in[(i - 2) * 10 + j - 3]);
+        else
+          EQUAL(bits, desc.fill == TW_OOB_FILL_NAN ? 0x7ff77ff7 : 0);
+      }
+    tw_plan_destroy(plan);
+  }
   close_setup(&s);
 }
 
@@ -345,6 +392,7 @@ int main(int argc, char **argv) {
   RUN(inits);
   RUN(copy_descriptions);
   RUN(copy_runs);
+  RUN(copy_windows);
   RUN(copy_shapes);
   RUN(prefetches);
   RUN(after_the_device);

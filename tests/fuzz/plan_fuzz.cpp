@@ -81,7 +81,8 @@ void copy(Bytes* in) {
   tw_plan* plan = nullptr;
   look_at(tw_copy_plan(world().device, &desc, &plan), &plan);
   if (plan && small(desc.shape, 8, 8) && small(desc.src_stride, 8, 512) &&
-      small(desc.dst_stride, 8, 512)) {
+      small(desc.dst_stride, 8, 512) && small(desc.src_shape, 8, 8) &&
+      small(desc.src_start, 8, 8)) {
     tw_copy_args args;
     require(tw_copy_args_init(&args) == TW_OK);
     args.src = world().place(0, in);

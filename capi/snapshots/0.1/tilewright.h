@@ -1843,9 +1843,18 @@ typedef struct tw_copy_desc {
   uint32_t padding_free; /**< 1: bytes from the end of a destination row to the next multiple of
                               16 may be written; 0: no byte beside the elements */
   uint32_t reserved;     /**< 0 */
+  int64_t src_shape[8];  /**< elements of the tensor that the source is a window of: coordinate i is
+                              the tensor's src_start + i, and outside the tensor the destination is
+                              filled; 0: no bound along that dimension */
+  int64_t src_start[8];  /**< where the window begins, negative or past the end too; 0 where
+                              src_shape is 0 */
+  tw_oob_fill fill;   /**< TW_OOB_FILL_NAN, 0x7ff7 in every 16 bits, for f16, bf16, f32, tf32, their
+                           ftz kinds and f64 */
+  uint32_t reserved2; /**< 0 */
 } tw_copy_desc;
 
-/** Addresses of a copy's run: of the elements with coordinate 0. */
+/** Addresses of a copy's run: of the elements with coordinate 0, for the source of its tensor's
+ * where the copy has a window. */
 typedef struct tw_copy_args {
   uint32_t struct_size; /**< set by the init function */
   uint32_t reserved;    /**< 0 */
@@ -2476,7 +2485,8 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
  *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
  * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
- *  candidate, microseconds and, of a batch, "x" and its products. Empty lines and those that begin with # are skipped.
+ *  candidate, microseconds and, of a batch, "x" and its products. Empty lines and those that begin
+ * with # are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.

@@ -74,4 +74,9 @@
       feature, shard,                                                       \
       extern "C" __global__ void __launch_bounds__(tw::kCopyStridedThreads) \
           symbol(const __grid_constant__ tw::CopyStridedArgs args) { tw::copy_strided(args); })
+#define TW_COPY_FILL(feature, shard, symbol)                                \
+  TW_EMIT(                                                                  \
+      feature, shard,                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kCopyStridedThreads) \
+          symbol(const __grid_constant__ tw::CopyFillArgs args) { tw::copy_fill(args); })
 #include "kernels/copy/kernels.inc"

@@ -25,7 +25,8 @@ enum : u32 {
   kCopyInterleave = 8,
   kCopyDriver = 9,  // no kernel: the device's own copy
   kCopyTransposePlain = 10,
-  kCopyMethods = 11
+  kCopyMethods = 11,
+  kCopyFill = 15  // no method of a copy: what a window's overhang gets
 };
 inline constexpr u32 kToPlanes = 0x80;
 
@@ -109,5 +110,14 @@ struct CopyStridedArgs {
 static_assert(sizeof(CopyStridedArgs) == 336, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(CopyStridedArgs, divider) == 232, "as above");
 static_assert(__builtin_offsetof(CopyStridedArgs, rank) == 328, "as above");
+
+/// What a source window that hangs over its tensor leaves out of the destination: units of one
+/// pattern, which repeats every 16 bytes from any multiple of two.
+struct CopyFillArgs {
+  CopyStridedArgs place;  // of which src, src_policy and src_stride go unread
+  u64 pattern;            // eight bytes of it
+};
+static_assert(sizeof(CopyFillArgs) == 344, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(CopyFillArgs, pattern) == 336, "as above");
 
 }  // namespace tw

@@ -111,4 +111,19 @@ void copy_strided_host(HostEngine&, const void* arguments) {
   }
 }
 
+void copy_fill_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const CopyFillArgs*>(arguments);
+  const CopyStridedArgs& place = args.place;
+  const u64 pattern[2] = {args.pattern, args.pattern};
+  for (u64 unit = 0; unit < place.units; ++unit) {
+    i64 offset = 0;
+    u64 rest = unit;
+    for (u32 d = 0; d < place.rank; ++d) {
+      offset += static_cast<i64>(rest % place.extent[d]) * place.dst_stride[d];
+      rest /= place.extent[d];
+    }
+    std::memcpy(global(place.dst, offset), pattern, place.unit_bytes);
+  }
+}
+
 }  // namespace tw

@@ -25,5 +25,7 @@ void copy_interleave_host(HostEngine& engine, const void* arguments);
 void copy_deinterleave_host(HostEngine& engine, const void* arguments);
 /// CopyStridedArgs: unit by unit.
 void copy_strided_host(HostEngine& engine, const void* arguments);
+/// CopyFillArgs: likewise.
+void copy_fill_host(HostEngine& engine, const void* arguments);
 
 }  // namespace tw

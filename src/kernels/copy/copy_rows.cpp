@@ -51,6 +51,8 @@ constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
   TW_TABLE_ROW(copy, feature, shard, symbol, kPieceThreads, kCopyShift | (flight) << 8)
 #define TW_COPY_STRIDED(feature, shard, symbol) \
   TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyStrided)
+#define TW_COPY_FILL(feature, shard, symbol) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyFill)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/copy/kernels.inc"

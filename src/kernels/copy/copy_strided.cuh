@@ -84,4 +84,47 @@ __device__ __forceinline__ void copy_strided(const CopyStridedArgs& args) {
     strided_any<false>(args);
 }
 
+template <int kBytes, bool kSmall>
+__device__ __forceinline__ void fill_units(const CopyFillArgs& args) {
+  ptx::Unit<kBytes> value;
+  if constexpr (kBytes == 16) {
+    const auto low = static_cast<u32>(args.pattern);
+    const auto high = static_cast<u32>(args.pattern >> 32);
+    value = make_uint4(low, high, low, high);
+  } else {
+    value = static_cast<ptx::Unit<kBytes>>(args.pattern);
+  }
+  const u64 step = static_cast<u64>(gridDim.x) * kCopyStridedThreads;
+  u64 unit = static_cast<u64>(blockIdx.x) * kCopyStridedThreads + threadIdx.x;
+  for (; unit < args.place.units; unit += step) {
+    i64 from, to;
+    strided_offsets<kSmall>(args.place, unit, &from, &to);
+    ptx::store_unit_hint<kBytes>(args.place.dst + static_cast<u64>(to), value,
+                                 args.place.dst_policy);
+  }
+}
+
+template <bool kSmall>
+__device__ __forceinline__ void fill_any(const CopyFillArgs& args) {
+  switch (args.place.unit_bytes) {
+    case 1:
+      return fill_units<1, kSmall>(args);
+    case 2:
+      return fill_units<2, kSmall>(args);
+    case 4:
+      return fill_units<4, kSmall>(args);
+    case 8:
+      return fill_units<8, kSmall>(args);
+    default:
+      return fill_units<16, kSmall>(args);
+  }
+}
+
+__device__ __forceinline__ void copy_fill(const CopyFillArgs& args) {
+  if (args.place.units < kDividerLimit)
+    fill_any<true>(args);
+  else
+    fill_any<false>(args);
+}
+
 }  // namespace tw

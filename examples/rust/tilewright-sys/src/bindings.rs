@@ -364,6 +364,10 @@ pub struct tw_copy_desc {
     pub dst_cache: tw_cache_priority,
     pub padding_free: u32,
     pub reserved: u32,
+    pub src_shape: [i64; 8],
+    pub src_start: [i64; 8],
+    pub fill: tw_oob_fill,
+    pub reserved2: u32,
 }
 
 #[repr(C)]
@@ -1503,9 +1507,10 @@ mod layouts {
     );
 
     layout!(
-        tw_copy_desc, 232, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
+        tw_copy_desc, 368, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
         dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152, src_cache:
-        216, dst_cache: 220, padding_free: 224, reserved: 228
+        216, dst_cache: 220, padding_free: 224, reserved: 228, src_shape: 232, src_start: 296,
+        fill: 360, reserved2: 364
     );
 
     layout!(
