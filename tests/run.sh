@@ -160,10 +160,17 @@ for config in $configs; do
   case $config in
     main) run main -Dwerror=true -Dcuda=auto -Ddefault_library=both ;;
     asan)
-      # No -Werror: the sanitizers make g++ warn of paths that do not exist.
-      run asan -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized \
+      # The CUDA device too, on a driver made of counters, with the kernels that main has compiled. No
+      # -Werror: the sanitizers make g++ warn of paths that do not exist.
+      cuda=(-Dcuda=disabled)
+      if compgen -G "$build/tests-main/src/kernels/*.fatbin" >/dev/null; then
+        cuda=(-Dcuda=enabled "-Dprebuilt_kernels=$build/tests-main/src/kernels")
+      fi
+      tests=(--no-suite device)
+      run asan "${cuda[@]}" -Dexamples=false -Dbuildtype=debugoptimized \
         -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
         -Dcpp_args=-fno-sanitize-recover=all
+      tests=()
       ;;
     clang)
       if find_clang; then
