@@ -78,6 +78,7 @@ void ElementwisePlan::fill_common() {
     args.kind[o] = shape_.kind[o];
     args.bytes[o] = shape_.bytes[o];
   }
+  args.dst_shift = static_cast<u32>(std::countr_zero(shape_.bytes[kOperandDst]));
   args.reduction = static_cast<u32>(desc_.reduction);
   args.saturate_at =
       desc_.saturates ? format_max(shape_.kind[kOperandDst]) : float_of(kInfinityF32);

@@ -21,7 +21,7 @@ step() {
   if [ "$status" -ne 0 ]; then printf '%s: exit status %d\n' "$name" "$status"; fi
 }
 
-for test in copy copy_turn rows rows_order rows_sums prefetch; do
+for test in copy copy_turn copy_window elementwise rows rows_order rows_sums prefetch; do
   step "test_$test" "$build/tests/device/${test}_device_test"
   if command -v compute-sanitizer >/dev/null; then
     step "memcheck_$test" compute-sanitizer --error-exitcode 1 "$build/tests/device/${test}_device_test"
@@ -32,6 +32,10 @@ if python3 -c 'import torch, triton' 2>/dev/null; then
   step torch python3 "$here/peers_rows_copies.py"
 fi
 step rows "$build/tests/bench/bench_rows" --peers="$out/torch.txt"
+if python3 -c 'import torch' 2>/dev/null; then
+  step torch_elementwise python3 "$here/peers_elementwise.py"
+fi
+step elementwise "$build/tests/bench/bench_elementwise" --peers="$out/torch_elementwise.txt"
 step rows_sweep "$build/tests/bench/bench_rows" --sweep --repeats=7
 
 # Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift, 64 pieces, 128 transpose,

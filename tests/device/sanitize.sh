@@ -21,7 +21,7 @@ check() {
 }
 
 for tool in memcheck synccheck; do
-  for name in gemm gemm_rows copy rows prefetch; do
+  for name in gemm gemm_rows copy copy_window elementwise rows prefetch; do
     check "$tool" "$name" "$tests/${name}_device_test"
   done
 done

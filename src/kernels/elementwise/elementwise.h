@@ -74,11 +74,13 @@ struct ElementwiseArgs {
   u32 bytes[kElementwiseOperands];  // of an element; 0 without a second source
   u32 reduction;
   float saturate_at;  // largest magnitude of a floating result: infinity where nothing saturates
+  u32 dst_shift;      // bytes of a destination's element are 1 << dst_shift
 };
 static_assert(sizeof(ElementwiseArgs) == 480, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(ElementwiseArgs, extent) == 72, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, divider) == 328, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, rank) == 436, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, dst_shift) == 476, "as above");
 
 /// Items end early enough for a block's step past the last one to be a number that divide() takes.
 inline constexpr u64 kElementwiseLimit = kDividerLimit - (1 << 20);
@@ -114,9 +116,8 @@ TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& a
     rest = next;
   }
   // Of the row's first element within its vector of the destination.
-  const u64 dst_bytes = args.bytes[kOperandDst];
-  const u64 vector_bytes = kVector * dst_bytes;
-  const i64 before = static_cast<i64>((s.address[kOperandDst] & (vector_bytes - 1)) / dst_bytes);
+  const u64 within = s.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
+  const auto before = static_cast<i64>(within >> args.dst_shift);
   const i64 start = static_cast<i64>(number) * kVector - before;
   for (u32 o = 0; o < kElementwiseOperands; ++o)
     s.address[o] += static_cast<u64>(start * static_cast<i64>(args.bytes[o]));

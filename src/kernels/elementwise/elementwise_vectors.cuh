@@ -22,6 +22,13 @@ struct VectorTurn {
   bool parts;  // a vector is there of which only a part is the row's
 
   __device__ __forceinline__ VectorTurn(const ElementwiseArgs& args, u32 at) : parts(false) {
+    if (args.items == args.slots.divisor)
+      place_in_one_row(args, at);
+    else
+      place(args, at);
+  }
+
+  __device__ __forceinline__ void place(const ElementwiseArgs& args, u32 at) {
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k) {
       const ElementwiseSlot s = elementwise_slot<kVector>(args, at + 32 * k);
@@ -29,6 +36,28 @@ struct VectorTurn {
       for (u32 o = 0; o < kElementwiseOperands; ++o) address[o][k] = s.address[o];
       whole[k] = s.end - s.first == kVector;
       parts = parts || (s.end != 0 && !whole[k]);
+    }
+  }
+
+  // As above where there is one row: the thread's vectors are a constant step apart.
+  __device__ __forceinline__ void place_in_one_row(const ElementwiseArgs& args, u32 at) {
+    const u64 within = args.address[kOperandDst] & ((u64{kVector} << args.dst_shift) - 1);
+    const i64 start = static_cast<i64>(at) * kVector - static_cast<i64>(within >> args.dst_shift);
+    const i64 rest = static_cast<i64>(args.row_elements) - start;
+    const i32 left = rest < 1 << 30 ? static_cast<i32>(rest) : 1 << 30;
+#pragma unroll
+    for (u32 o = 0; o < kElementwiseOperands; ++o) {
+      const u64 first = args.address[o] + static_cast<u64>(start * static_cast<i64>(args.bytes[o]));
+#pragma unroll
+      for (u32 k = 0; k < kFlight; ++k) address[o][k] = first + k * (32 * kVector * args.bytes[o]);
+    }
+#pragma unroll
+    for (u32 k = 0; k < kFlight; ++k) {
+      constexpr auto kElements = static_cast<i32>(kVector);
+      const i32 before = static_cast<i32>(32 * k) * kElements;
+      // Only the row's very first vector can begin before it.
+      whole[k] = (k != 0 || start >= 0) && left >= before + kElements;
+      parts = parts || (!whole[k] && left > before);
     }
   }
 
@@ -203,6 +232,14 @@ __device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u
   }
 }
 
+/// The plain sums of four bytes of elements, which do not carry into one another.
+template <u32 kBytes>
+__device__ __forceinline__ u32 add_lanes(u32 a, u32 b) {
+  if constexpr (kBytes == 4) return a + b;
+  constexpr u32 kTops = kBytes == 2 ? 0x80008000u : 0x80808080u;
+  return ((a & ~kTops) + (b & ~kTops)) ^ ((a ^ b) & kTops);
+}
+
 /// Integers and f64: every operand of the same type, 16 bytes a vector.
 template <u32 kVector>
 __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
@@ -220,13 +257,17 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
     const bool reduces = args.reduction != kCombineNone;
     if (reduces) turn.load(kOperandDst, kBytes, args.dst_policy, raw[kOperandDst]);
     const bool doubles = args.kind[kOperandDst] == kWordF64;
+    const bool plain = args.alpha == 1 && args.beta == 1 && !reduces;
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k) {
       u32 words[4] = {};
       const auto& a = raw[kOperandA][k];
       const auto& b = raw[kOperandB][k];
       const auto& before = raw[kOperandDst][k];
-      if (kBytes == 8 && doubles)
+      if (kBytes <= 4 && plain) {
+#pragma unroll
+        for (u32 w = 0; w < 4; ++w) words[w] = add_lanes<kBytes>(a[w], b[w]);
+      } else if (kBytes == 8 && doubles)
         word_vector<kBytes, kBytes == 8, true>(args, a, b, before, words);
       else if (reduces)
         word_vector<kBytes, false, true>(args, a, b, before, words);

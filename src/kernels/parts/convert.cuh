@@ -3,7 +3,8 @@
 // Vectors of floating numbers between their formats and f32, by the instructions that there are.
 //
 // Each has the bits of convert.h's formula. The instructions for 8-bit formats saturate and say
-// nothing of what a NaN becomes, so that overflow and NaN are put in behind them.
+// nothing of what a NaN becomes, so that the formula stands in for them where one of a vector is
+// neither small nor a number.
 
 #include "kernels/parts/convert.h"
 #include "kernels/ptx/convert.cuh"
@@ -63,26 +64,36 @@ __device__ __forceinline__ void decode_vector(const u32 (&words)[4], float (&val
   }
 }
 
-/// What e4m3 makes of a number beside its range, and of NaN. `bound` is the largest magnitude that
-/// the instruction's result is right for.
-__device__ __forceinline__ u32 mend_e4m3(u32 byte, float value, float bound) {
-  return fabsf(value) <= bound ? byte : format_nan(kFormatE4M3);
+/// Four numbers of an 8-bit format, as its instruction has them.
+template <u32 kFormat>
+__device__ __forceinline__ u32 pack_bytes(const float* value) {
+  if constexpr (kFormat == kFormatE4M3)
+    return ptx::pack_e4m3(value[0], value[1]) | ptx::pack_e4m3(value[2], value[3]) << 16;
+  else
+    return ptx::pack_e5m2(value[0], value[1]) | ptx::pack_e5m2(value[2], value[3]) << 16;
 }
 
-__device__ __forceinline__ u32 pair_e4m3(float low, float high, float bound) {
-  const u32 pair = ptx::pack_e4m3(low, high);
-  return mend_e4m3(pair & 0xffu, low, bound) | mend_e4m3(pair >> 8, high, bound) << 8;
-}
-
-__device__ __forceinline__ u32 mend_e5m2(u32 byte, float value, bool saturates) {
-  const bool over = !saturates && fabsf(value) >= __uint_as_float(kOverflowE5M2);
-  const u32 kept = over ? (byte & 0x80u) | 0x7cu : byte;
-  return value != value ? format_nan(kFormatE5M2) : kept;
-}
-
-__device__ __forceinline__ u32 pair_e5m2(float low, float high, bool saturates) {
-  const u32 pair = ptx::pack_e5m2(low, high);
-  return mend_e5m2(pair & 0xffu, low, saturates) | mend_e5m2(pair >> 8, high, saturates) << 8;
+/// A vector of an 8-bit format. The instruction is right up to `bound`; where something is not that
+/// small, NaN among it, the formula takes its place.
+template <u32 kFormat, u32 kVector>
+__device__ __forceinline__ void encode_bytes(const float (&value)[kVector], float limit,
+                                             u32 (&words)[4]) {
+  constexpr u32 kOver = kFormat == kFormatE4M3 ? kOverflowE4M3 : kOverflowE5M2;
+  const float infinity = __uint_as_float(kInfinityF32);
+  const float bound = limit < infinity ? infinity : __uint_as_float(kOver - 1);
+  bool right = true;
+#pragma unroll
+  for (u32 e = 0; e < kVector; ++e) right = right & (fabsf(value[e]) <= bound);  // no branches
+#pragma unroll
+  for (u32 w = 0; w < kVector / 4; ++w) words[w] = pack_bytes<kFormat>(value + 4 * w);
+  if (right) return;
+#pragma unroll
+  for (u32 w = 0; w < kVector / 4; ++w) {
+    words[w] = 0;
+#pragma unroll
+    for (u32 e = 0; e < 4; ++e)
+      words[w] |= encode(kFormat, saturate(value[4 * w + e], limit)) << (8 * e);
+  }
 }
 
 /// `limit` is the largest magnitude that may be written: infinity, or the format's largest finite
@@ -91,27 +102,22 @@ template <u32 kFormat, u32 kVector>
 __device__ __forceinline__ void encode_vector(float (&value)[kVector], float limit,
                                               u32 (&words)[4]) {
   constexpr u32 kBytes = format_bytes(kFormat);
-  const bool saturates = limit < __uint_as_float(kInfinityF32);
-  if (kBytes > 1 && saturates) {
+  if constexpr (kBytes == 1) {
+    encode_bytes<kFormat, kVector>(value, limit, words);
+    return;
+  }
+  if (limit < __uint_as_float(kInfinityF32)) {
 #pragma unroll
     for (u32 e = 0; e < kVector; ++e) value[e] = saturate(value[e], limit);
   }
-  const float bound = __uint_as_float(saturates ? kInfinityF32 : kOverflowE4M3 - 1);
 #pragma unroll
   for (u32 w = 0; w < kVector * kBytes / 4; ++w) {
-    if constexpr (kFormat == kFormatF32) {
+    if constexpr (kFormat == kFormatF32)
       words[w] = value[w] != value[w] ? format_nan(kFormatF32) : __float_as_uint(value[w]);
-    } else if constexpr (kFormat == kFormatF16) {
+    else if constexpr (kFormat == kFormatF16)
       words[w] = ptx::pack_f16(value[2 * w], value[2 * w + 1]);
-    } else if constexpr (kFormat == kFormatBF16) {
+    else if constexpr (kFormat == kFormatBF16)
       words[w] = ptx::pack_bf16(value[2 * w], value[2 * w + 1]);
-    } else if constexpr (kFormat == kFormatE4M3) {
-      words[w] = pair_e4m3(value[4 * w], value[4 * w + 1], bound) |
-                 pair_e4m3(value[4 * w + 2], value[4 * w + 3], bound) << 16;
-    } else {
-      words[w] = pair_e5m2(value[4 * w], value[4 * w + 1], saturates) |
-                 pair_e5m2(value[4 * w + 2], value[4 * w + 3], saturates) << 16;
-    }
   }
 }
 

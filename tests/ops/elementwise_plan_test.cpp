@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an elementwise description becomes: its dimensions merged, the method its addresses take,
+// what its kernel is launched with, and what is refused.
+#include "ops/elementwise.hpp"
+
+#include <string>
+
+#include "doctest_main.hpp"
+
+using namespace tw;
+
+namespace {
+
+struct D {
+  int64_t extent, a, b, dst;
+};
+
+ElementwiseDesc desc_of(DType a, DType b, DType dst, std::initializer_list<D> dims) {
+  ElementwiseDesc desc;
+  desc.dtype[kOperandA] = a;
+  desc.dtype[kOperandB] = b;
+  desc.dtype[kOperandDst] = dst;
+  desc.rank = 0;
+  for (const D& d : dims) {
+    desc.shape[desc.rank] = d.extent;
+    desc.stride[kOperandA][desc.rank] = d.a;
+    desc.stride[kOperandB][desc.rank] = d.b;
+    desc.stride[kOperandDst][desc.rank++] = d.dst;
+  }
+  return desc;
+}
+
+constexpr uint64_t kA = uint64_t{1} << 40;
+constexpr uint64_t kB = uint64_t{2} << 40;
+constexpr uint64_t kDst = uint64_t{3} << 40;
+
+std::unique_ptr<Plan> plan_of(const ElementwiseDesc& desc) {
+  static std::shared_ptr<Device> device;
+  if (!device) REQUIRE(open_host_device(&device).ok());
+  std::unique_ptr<Plan> plan;
+  REQUIRE(ElementwisePlan::create(device, desc, &plan).ok());
+  return plan;
+}
+
+uint32_t method_of(const ElementwiseDesc& desc, uint64_t a = 0, uint64_t b = 0, uint64_t dst = 0) {
+  const auto plan = plan_of(desc);
+  return static_cast<const ElementwisePlan&>(*plan).method_for_test(
+      {.address = {kA + a, kB + b, kDst + dst}});
+}
+
+}  // namespace
+
+TEST_CASE("elementwise_plan: dimensions that continue each other in every operand are one") {
+  ElementwiseShape shape;
+  REQUIRE(elementwise_shape(desc_of(DType::F32, DType::BF16, DType::F16,
+                                    {{6, 80, 80, 80}, {4, 20, 20, 20}, {20, 1, 1, 1}}),
+                            &shape)
+              .ok());
+  CHECK(shape.rank == 1);
+  CHECK(shape.row_elements == 480);
+  // One operand with a pitch keeps the rows apart; a source that repeats does so too.
+  REQUIRE(elementwise_shape(desc_of(DType::F32, DType::BF16, DType::F16,
+                                    {{6, 80, 96, 80}, {4, 20, 20, 20}, {20, 1, 1, 1}}),
+                            &shape)
+              .ok());
+  CHECK(shape.rank == 2);
+  CHECK(shape.row_elements == 80);
+  CHECK(shape.stride[kOperandB][1] == 96 * 2);
+  REQUIRE(
+      elementwise_shape(
+          desc_of(DType::F32, DType::BF16, DType::F16, {{24, 20, 0, 20}, {20, 1, 1, 1}}), &shape)
+          .ok());
+  CHECK(shape.rank == 2);
+  // Backwards along the destination is forwards from the other end.
+  REQUIRE(
+      elementwise_shape(desc_of(DType::F32, DType{}, DType::F32, {{10, 3, 0, -1}}), &shape).ok());
+  CHECK(shape.offset[kOperandA] == 9 * 12);
+  CHECK(shape.offset[kOperandDst] == -36);
+  CHECK(shape.stride[kOperandA][0] == -12);
+  CHECK(shape.row_dims == 0);
+}
+
+TEST_CASE("elementwise_plan: vectors where every operand lies alike, counted in elements") {
+  const ElementwiseDesc sum = desc_of(DType::BF16, DType::F32, DType::F8E4M3, {{1000, 1, 1, 1}});
+  CHECK(method_of(sum) == kElementwiseVectors);
+  CHECK(method_of(sum, 2 * 3, 4 * 3, 3) == kElementwiseVectors);
+  CHECK(method_of(sum, 2 * 4, 4 * 8, 12) == kElementwiseVectors);
+  CHECK(method_of(sum, 2 * 3, 4 * 2, 3) == kElementwiseStrided);
+  CHECK(method_of(sum, 0, 0, 1) == kElementwiseStrided);
+  // Pitches that differ by whole vectors, and by less.
+  CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 44, 0, 40}, {37, 1, 0, 1}})) ==
+        kElementwiseVectors);
+  CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 39, 0, 39}, {37, 1, 0, 1}})) ==
+        kElementwiseVectors);
+  CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 41, 0, 40}, {37, 1, 0, 1}})) ==
+        kElementwiseStrided);
+  // Rows of less than two vectors, and none that are contiguous.
+  CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{9, 40, 0, 40}, {7, 1, 0, 1}})) ==
+        kElementwiseStrided);
+  CHECK(method_of(desc_of(DType::F32, DType{}, DType::F32, {{50, 1, 0, 60}, {60, 50, 0, 1}})) ==
+        kElementwiseStrided);
+}
+
+TEST_CASE("elementwise_plan: what is read and written, and by what, in words") {
+  ElementwiseDesc desc =
+      desc_of(DType::BF16, DType::F32, DType::F32, {{100, 64, 0, 64}, {64, 1, 1, 1}});
+  auto plan = plan_of(desc);
+  CHECK(plan->info().bytes_read == 100 * 64 * 2 + 64 * 4);
+  CHECK(plan->info().bytes_written == 100 * 64 * 4);
+  desc.reduction = kCombineMin;
+  plan = plan_of(desc);
+  CHECK(plan->info().bytes_read == 100 * 64 * 6 + 64 * 4);
+  CHECK(plan->explain().find("min of f32 by comparing ordered integers") != std::string::npos);
+  desc = desc_of(DType::I64, DType{}, DType::I64, {{64, 1, 0, 1}});
+  desc.reduction = kCombineAdd;
+  CHECK(plan_of(desc)->explain().find("add of i64 as u64's") != std::string::npos);
+  desc = desc_of(DType::U8, DType{}, DType::U8, {{64, 1, 0, 1}});
+  desc.reduction = kCombineMax;
+  CHECK(plan_of(desc)->explain().find("max of u8 in registers") != std::string::npos);
+  desc = desc_of(DType::U32, DType{}, DType::U32, {{64, 1, 0, 1}});
+  desc.reduction = kCombineInc;
+  CHECK(plan_of(desc)->explain().find("inc of u32 as the hardware's") != std::string::npos);
+}
+
+TEST_CASE("elementwise_plan: which types are converted to one another, and which are reduced") {
+  const DType types[] = {DType::U8,   DType::I8,     DType::U16,    DType::I16,
+                         DType::U32,  DType::I32,    DType::U64,    DType::I64,
+                         DType::F16,  DType::BF16,   DType::F32,    DType::F64,
+                         DType::TF32, DType::F8E4M3, DType::F8E5M2, DType::B128};
+  const auto is_float = [](DType type) {
+    return type == DType::F16 || type == DType::BF16 || type == DType::F32 ||
+           type == DType::F8E4M3 || type == DType::F8E5M2;
+  };
+  ElementwiseShape shape;
+  for (const DType a : types)
+    for (const DType dst : types) {
+      const bool known = a != DType::TF32 && a != DType::B128;
+      const bool right = (is_float(a) && is_float(dst)) || (a == dst && known);
+      const Status status = elementwise_shape(desc_of(a, DType{}, dst, {{4, 1, 0, 1}}), &shape);
+      CHECK(status.ok() == right);
+      if (!right) CHECK(status.code() == Code::ERROR_UNSUPPORTED);
+    }
+  for (const DType type : types)
+    for (int32_t op = 0; op <= 8; ++op) {
+      if (type == DType::TF32 || type == DType::B128) continue;
+      ElementwiseDesc desc = desc_of(type, DType{}, type, {{4, 1, 0, 1}});
+      desc.reduction = op;
+      const bool integer = !is_float(type) && type != DType::F64;
+      const bool right = op == 0 || (op <= 3 && type != DType::F8E4M3 && type != DType::F8E5M2) ||
+                         (op > 3 && op <= 6 && integer) || (op > 6 && type == DType::U32);
+      CHECK(elementwise_shape(desc, &shape).ok() == right);
+    }
+}
+
+TEST_CASE(
+    "elementwise_plan: a destination is a source's very elements, or shares nothing with it") {
+  ElementwiseShape shape;
+  const ElementwiseDesc desc =
+      desc_of(DType::F32, DType::BF16, DType::F16, {{10, 64, 64, 64}, {48, 1, 1, 1}});
+  REQUIRE(elementwise_shape(desc, &shape).ok());
+  const auto disjoint = [&](uint64_t a, uint64_t b, uint64_t dst) {
+    return check_elementwise_disjoint(shape, {a, b, dst}).code();
+  };
+  CHECK(disjoint(kA, kB, kDst) == Code::OK);
+  // bf16 and f16 have elements of one size; f32 has not.
+  CHECK(disjoint(kA, kB, kB) == Code::OK);
+  CHECK(disjoint(kA, kB, kA) == Code::ERROR_OVERLAP);
+  CHECK(disjoint(kA, kB, kB + 2) == Code::ERROR_OVERLAP);
+  // The gap behind each row has room for sixteen elements, not for these 48.
+  CHECK(disjoint(kA, kB, kB + 2 * 48) == Code::ERROR_OVERLAP);
+  // The row after the last, and what lies between the first ones.
+  CHECK(disjoint(kA, kB, kB + 2 * 64 * 10) == Code::OK);
+  const ElementwiseDesc narrow =
+      desc_of(DType::F16, DType{}, DType::F16, {{10, 64, 0, 64}, {16, 1, 0, 1}});
+  REQUIRE(elementwise_shape(narrow, &shape).ok());
+  CHECK(disjoint(kA, 0, kA + 2 * 16) == Code::OK);
+  CHECK(disjoint(kA, 0, kA + 2 * 49) == Code::ERROR_OVERLAP);
+}
