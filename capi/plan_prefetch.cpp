@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ops/prefetch.hpp"
 #include "plan_handle.hpp"
 
@@ -14,12 +16,19 @@ tw_prefetch_desc default_desc() {
 }
 
 PrefetchDesc convert(const tw_prefetch_desc& from) {
-  return {.dtype = static_cast<DType>(from.dtype),
-          .rows = from.rows,
-          .columns = from.columns,
-          .pitch = from.pitch,
-          .alignment = from.alignment,
-          .max_sms = from.max_sms};
+  PrefetchDesc to;
+  to.dtype = static_cast<DType>(from.dtype);
+  to.rows = from.rows;
+  to.columns = from.columns;
+  to.pitch = from.pitch;
+  to.alignment = from.alignment;
+  to.max_sms = from.max_sms;
+  to.cache = static_cast<CachePriority>(from.cache);
+  to.budget = from.budget;
+  to.rank = from.rank;
+  std::copy(std::begin(from.shape), std::end(from.shape), to.shape);
+  std::copy(std::begin(from.stride), std::end(from.stride), to.stride);
+  return to;
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ tw_copy_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_a
   tw_oob_fill:fill u32:reserved2
 tw_copy_args u32:struct_size u32:reserved u64:src u64:dst
 tw_prefetch_desc u32:struct_size tw_dtype:dtype i64:rows i64:columns i64:pitch u32:alignment
-  u32:max_sms
+  u32:max_sms tw_cache_priority:cache i32:rank i64:budget i64:shape:8 i64:stride:8
 tw_prefetch_args u32:struct_size u32:reserved u64:src
 tw_rows_desc u32:struct_size tw_dtype:dtype tw_dtype:index_dtype u32:table_alignment i64:table_rows
   i64:table_pitch i64:column i64:columns i64:count i64:packed_pitch u32:packed_alignment

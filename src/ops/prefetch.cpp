@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/checked.hpp"
+#include "kernels/ptx/cache_policy.h"
 #include "ops/maps.hpp"
 #include "ops/rows_ring.hpp"
 #include "tensor_map/check.hpp"
@@ -27,13 +28,39 @@ DType unsigned_type(int64_t bytes) {
   return bytes == 8 ? DType::U64 : bytes == 4 ? DType::U32 : bytes == 2 ? DType::U16 : DType::U8;
 }
 
+uint64_t policy_of(CachePriority priority) {
+  switch (priority) {
+    case CachePriority::evict_first:
+      return ptx::kEvictFirst;
+    case CachePriority::evict_last:
+      return ptx::kEvictLast;
+    default:
+      return ptx::kEvictNormal;
+  }
+}
+
+// Rows by what their addresses are modulo 16.
+struct ByResidue {
+  uint64_t rows[16];
+};
+
+// The same `steps` times over, `stride` bytes apart, from `first` on.
+ByResidue repeat(const ByResidue& inner, uint64_t first, uint64_t stride, uint64_t steps) {
+  ByResidue out{};
+  for (uint64_t i = 0; i < std::min<uint64_t>(steps, 16); ++i)
+    for (uint64_t residue = 0; residue < 16; ++residue)
+      out.rows[(residue + first + i * stride) % 16] +=
+          inner.rows[residue] * ((steps - i + 15) / 16);
+  return out;
+}
+
 }  // namespace
 
 Status PrefetchPlan::create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
                             std::unique_ptr<Plan>* out) {
   std::unique_ptr<PrefetchPlan> plan(new PrefetchPlan(device, desc));
   TW_TRY(plan->check());
-  if (plan->total_bytes_ != 0) TW_TRY(plan->prepare());
+  if (plan->row_bytes_ != 0) TW_TRY(plan->prepare());
   *out = std::move(plan);
   return {};
 }
@@ -43,29 +70,95 @@ Status PrefetchPlan::check() {
   if (!is_dtype(static_cast<int32_t>(d.dtype)))
     return wrong("dtype", "prefetch_dtype", static_cast<int64_t>(d.dtype),
                  "it names no element type");
-  if (d.rows < 0) return wrong("rows", "prefetch_extent", d.rows, "it is 0 or more");
-  if (d.columns < 0) return wrong("columns", "prefetch_extent", d.columns, "it is 0 or more");
-  if (d.pitch == 0) d.pitch = d.columns;
-  if (d.rows > 1 && d.pitch < d.columns)
-    return wrong("pitch", "prefetch_pitch", d.pitch, "less than columns; 0 means packed");
+  if (d.cache < CachePriority::normal || d.cache > CachePriority::evict_last)
+    return wrong("cache", "cache_priority", static_cast<int64_t>(d.cache),
+                 "0 (normal), 1 (evict first) or 2 (evict last)");
+  if (d.budget < 0) return wrong("budget", "prefetch_budget", d.budget, "it is 0 or more bytes");
+  if (d.rank < 0 || d.rank > kMaxCopyRank)
+    return wrong("rank", "prefetch_rank", d.rank, "it is 1 to 8, or 0 for rows and columns");
+  if (d.rank == 0) {
+    if (d.rows < 0) return wrong("rows", "prefetch_extent", d.rows, "it is 0 or more");
+    if (d.columns < 0) return wrong("columns", "prefetch_extent", d.columns, "it is 0 or more");
+    if (d.pitch == 0) d.pitch = d.columns;
+    if (d.rows > 1 && d.pitch < d.columns)
+      return wrong("pitch", "prefetch_pitch", d.pitch, "less than columns; 0 means packed");
+    d.shape[0] = d.rows;
+    d.shape[1] = d.columns;
+    d.stride[0] = d.pitch;
+    d.stride[1] = 1;
+  }
   element_bytes_ = dtype_bytes(d.dtype);
   TW_TRY(check_alignment("alignment", d.alignment, static_cast<uint32_t>(element_bytes_)));
-  if (d.rows == 0 || d.columns == 0) return {};
-  int64_t row = 0;
-  int64_t reach = 0;
-  if (d.rows == 1) d.pitch = d.columns;
-  if (!checked_mul(d.columns, element_bytes_, &row) ||
-      !checked_mul(d.pitch, element_bytes_, &pitch_bytes_) || pitch_bytes_ > kMaxSpan ||
-      !checked_mul(d.rows - 1, pitch_bytes_, &reach) || reach > kMaxSpan)
-    return fail(Code::ERROR_OVERFLOW, {.argument = "rows", .rule = "prefetch_span"},
-                "%" PRId64 " rows of %" PRId64 " elements exceed 2^60 bytes", d.rows, d.pitch);
-  row_bytes_ = static_cast<uint64_t>(row);
-  total_bytes_ = static_cast<uint64_t>(reach + row);
-  // Rows that touch are one range.
-  if (d.pitch == d.columns) {
-    row_bytes_ = total_bytes_;
-    pitch_bytes_ = static_cast<int64_t>(total_bytes_);
+  const int32_t rank = d.rank == 0 ? 2 : d.rank;
+  for (int32_t i = 0; i < rank; ++i)
+    if (d.shape[i] < 0) return wrong("shape", "prefetch_extent", d.shape[i], "it is 0 or more");
+  if (std::find(d.shape, d.shape + rank, 0) != d.shape + rank) return {};
+  TW_TRY(read_dims());
+  return keep_budget();
+}
+
+// A dimension without a stride is there once, and one that runs backwards begins at its end.
+Status PrefetchPlan::read_dims() {
+  const int32_t rank = desc_.rank == 0 ? 2 : desc_.rank;
+  int64_t reach = element_bytes_;
+  const auto too_large = [&] {
+    return fail(Code::ERROR_OVERFLOW,
+                {.argument = desc_.rank == 0 ? "rows" : "shape", .rule = "prefetch_span"},
+                "extents times strides of %d dimensions exceed 2^60 bytes", rank);
+  };
+  for (int32_t i = 0; i < rank; ++i) {
+    Dim dim{desc_.shape[i], 0};
+    if (dim.extent == 1 || desc_.stride[i] == 0) continue;
+    int64_t span = 0;
+    if (!checked_mul(desc_.stride[i], element_bytes_, &dim.stride) || dim.stride > kMaxSpan ||
+        dim.stride < -kMaxSpan || !checked_mul(dim.extent - 1, dim.stride, &span) ||
+        span > kMaxSpan || span < -kMaxSpan)
+      return too_large();
+    if (dim.stride < 0) {
+      offset_ += span;
+      dim.stride = -dim.stride;
+    }
+    reach += span < 0 ? -span : span;
+    if (reach > kMaxSpan) return too_large();
+    int32_t at = rank_++;
+    for (; at > 0 && dims_[at - 1].stride > dim.stride; --at) dims_[at] = dims_[at - 1];
+    dims_[at] = dim;
   }
+  int32_t kept = 0;
+  int64_t rows = 1;
+  int64_t row = element_bytes_;
+  for (int32_t i = 0; i < rank_; ++i) {
+    const Dim dim = dims_[i];
+    if (kept == 0 && dim.stride == row) {
+      row *= dim.extent;
+    } else if (kept > 0 && dim.stride == dims_[kept - 1].stride * dims_[kept - 1].extent) {
+      dims_[kept - 1].extent *= dim.extent;
+    } else {
+      dims_[kept++] = dim;
+    }
+  }
+  rank_ = kept;
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < rank_; ++i)
+    if (!checked_mul(rows, dims_[i].extent, &rows)) return too_large();
+  if (!checked_mul(rows, row, &bytes)) return too_large();
+  row_bytes_ = static_cast<uint64_t>(row);
+  rows_number_ = static_cast<uint64_t>(rows);
+  all_bytes_ = static_cast<uint64_t>(bytes);
+  return {};
+}
+
+// Whole rows, or the beginning of the first.
+Status PrefetchPlan::keep_budget() {
+  const auto budget = static_cast<uint64_t>(desc_.budget);
+  if (budget == 0 || budget >= all_bytes_) return {};
+  rows_number_ = budget / row_bytes_;
+  if (rows_number_ != 0) return {};
+  rows_number_ = 1;
+  const auto element = static_cast<uint64_t>(element_bytes_);
+  row_bytes_ = budget / element * element;
+  if (row_bytes_ == 0)
+    return wrong("budget", "prefetch_budget", desc_.budget, "less than one element; 0 is no bound");
   return {};
 }
 
@@ -86,17 +179,19 @@ Status PrefetchPlan::prepare() {
 
 Status PrefetchPlan::fill_boxes(bool* fits) {
   const auto row = static_cast<int64_t>(row_bytes_);
-  const int64_t rows = static_cast<uint64_t>(pitch_bytes_) == total_bytes_ ? 1 : desc_.rows;
+  const auto rows = static_cast<int64_t>(rows_number_);
+  const int64_t pitch = rank_ == 0 ? row : dims_[0].stride;
   const int64_t element = std::min<int64_t>(8, alignment_of(row_bytes_));
-  *fits = rows > 1 && row >= 16 && pitch_bytes_ % 16 == 0 && pitch_bytes_ <= kMaxStride &&
-          rows <= INT32_MAX && row / element <= INT32_MAX;
+  // Rows that overlap are no tensor map's.
+  *fits = rank_ == 1 && rows > 1 && row >= 16 && pitch >= row && pitch % 16 == 0 &&
+          pitch <= kMaxStride && rows <= INT32_MAX && row / element <= INT32_MAX;
   if (!*fits) return {};
   TensorMapDesc desc;
   desc.dtype = unsigned_type(element);
   desc.rank = 2;
   desc.global_dim[0] = static_cast<uint64_t>(row / element);
   desc.global_dim[1] = static_cast<uint64_t>(rows);
-  desc.global_strides[0] = static_cast<uint64_t>(pitch_bytes_);
+  desc.global_strides[0] = static_cast<uint64_t>(pitch);
   const int64_t columns = ceil_div(row / element, kMaxBoxDim);
   const int64_t width = round_up(ceil_div(row / element, columns), 16 / element);
   const int64_t height =
@@ -109,10 +204,14 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
 }
 
 void PrefetchPlan::fill_rows() {
-  const bool one = static_cast<uint64_t>(pitch_bytes_) == total_bytes_;
-  row_args_.rows = one ? 1 : static_cast<u64>(desc_.rows);
+  row_args_.rows = rows_number_;
   row_args_.row_bytes = row_bytes_;
-  row_args_.pitch = pitch_bytes_;
+  row_args_.policy = box_args_.policy = policy_of(desc_.cache);
+  row_args_.rank = static_cast<u32>(rank_);
+  for (int32_t d = 0; d < rank_; ++d) {
+    row_args_.extent[d] = static_cast<u64>(dims_[d].extent);
+    row_args_.stride[d] = dims_[d].stride;
+  }
   // One long range in few chunks would leave SMs idle, and each chunk is one instruction.
   u64 chunk = kBoxBytes;
   while (row_bytes_ / chunk > UINT32_MAX) chunk *= 2;
@@ -135,9 +234,10 @@ LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
 }
 
 Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
-  if (total_bytes_ == 0) return {};
+  if (row_bytes_ == 0) return {};
   TW_TRY(
       check_address("src", src, std::max(desc_.alignment, static_cast<uint32_t>(element_bytes_))));
+  src += static_cast<uint64_t>(offset_);
   const PreparedKernel& kernel = choose(src);
   if (&kernel == &boxes_) {
     PrefetchBoxArgs args = box_args_;
@@ -149,17 +249,32 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   return stream.launch(*kernel.kernel, config(kernel), &args, sizeof args);
 }
 
-// Rows whose addresses are alike modulo 16 have as many chunks, and there are 16 kinds at most.
+// How many chunks a row has is its address modulo 16: rows are counted by that, of whole inner
+// dimensions first, then of as many steps along the outer ones as there are rows.
 uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
+  ByResidue inner[kMaxCopyRank + 1] = {{{1}}};
+  uint64_t inner_rows[kMaxCopyRank + 1] = {1};
+  for (int32_t d = 0; d < rank_; ++d) {
+    const auto extent = static_cast<uint64_t>(dims_[d].extent);
+    inner[d + 1] = repeat(inner[d], 0, static_cast<uint64_t>(dims_[d].stride), extent);
+    inner_rows[d + 1] = inner_rows[d] * extent;
+  }
   uint64_t total = 0;
-  const uint64_t kinds = std::min<uint64_t>(row_args_.rows, 16);
-  for (uint64_t kind = 0; kind < kinds; ++kind) {
-    const uint64_t address = src + kind * static_cast<uint64_t>(pitch_bytes_);
-    uint64_t chunks = 0;
-    const uint64_t from = (address + 15) / 16 * 16;
-    const uint64_t end = (address + row_bytes_) / 16 * 16;
-    if (end > from) chunks = (end - from + row_args_.chunk_bytes - 1) / row_args_.chunk_bytes;
-    total += chunks * ((row_args_.rows - kind + 15) / 16);
+  uint64_t left = rows_number_;
+  uint64_t from = src;
+  for (int32_t d = rank_; d >= 0; --d) {
+    const uint64_t stride = d == rank_ ? 0 : static_cast<uint64_t>(dims_[d].stride);
+    const uint64_t steps = left / inner_rows[d];
+    const ByResidue rows = repeat(inner[d], from, stride, steps);
+    for (uint64_t residue = 0; residue < 16; ++residue) {
+      const uint64_t begin = (residue + 15) / 16 * 16;
+      const uint64_t end = (residue + row_bytes_) / 16 * 16;
+      if (end > begin)
+        total += rows.rows[residue] *
+                 ((end - begin + row_args_.chunk_bytes - 1) / row_args_.chunk_bytes);
+    }
+    from += steps * stride;
+    left -= steps * inner_rows[d];
   }
   return total;
 }
@@ -167,8 +282,8 @@ uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
 PlanInfo PrefetchPlan::info() const {
   PlanInfo info;
   info.op = Op::prefetch;
-  if (total_bytes_ == 0) return info;
-  const uint64_t src = promised_address(desc_.alignment);
+  if (row_bytes_ == 0) return info;
+  const uint64_t src = promised_address(desc_.alignment) + static_cast<uint64_t>(offset_);
   const PreparedKernel& kernel = choose(src);
   info.kernel = kernel.row->symbol;
   const LaunchConfig launch = config(kernel);
@@ -192,19 +307,26 @@ PlanInfo PrefetchPlan::info() const {
 std::string PrefetchPlan::explain() const {
   const PlanInfo i = info();
   char text[512];
-  std::snprintf(text, sizeof text, "prefetch of %s [%" PRId64 ", %" PRId64 "], pitch %" PRId64 "\n",
-                dtype_name(desc_.dtype), desc_.rows, desc_.columns, desc_.pitch);
+  std::snprintf(text, sizeof text,
+                "prefetch of %s: %" PRIu64 " rows of %" PRIu64 " bytes in %d dimensions\n",
+                dtype_name(desc_.dtype), rows_number_, row_bytes_, rank_);
   std::string out = text;
-  if (total_bytes_ == 0) return out + "empty, nothing runs\n";
+  if (row_bytes_ == 0) return out + "empty, nothing runs\n";
   std::snprintf(text, sizeof text,
                 "kernel %s: %u blocks of %u threads, pieces of %ux%u elements, %" PRIu64
                 " pieces asked for; done means issued\n",
                 i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.boxes_prefetched);
   out += text;
+  if (rows_number_ * row_bytes_ < all_bytes_) {
+    std::snprintf(text, sizeof text,
+                  "the budget of %" PRId64 " bytes leaves out %" PRIu64 " of %" PRIu64 "\n",
+                  desc_.budget, all_bytes_ - rows_number_ * row_bytes_, all_bytes_);
+    out += text;
+  }
   if (!boxes_)
     out +=
-        "bulk prefetches of rows: one plain range, or a pitch that is no multiple of 16 bytes, has "
-        "no use for a tensor map\n";
+        "bulk prefetches of rows: one plain range, several dimensions outside a row, or a pitch "
+        "that is no multiple of 16 bytes has no use for a tensor map\n";
   else if (rows_)
     out += "where the address is no multiple of 16, runs take " + std::string(rows_.row->symbol) +
            ", which stays between the 16-byte boundaries inside each row\n";

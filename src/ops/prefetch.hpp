@@ -7,6 +7,7 @@
 
 #include "base/dtype.hpp"
 #include "kernels/prefetch/prefetch.h"
+#include "ops/copy_shape.hpp"
 #include "ops/plan.hpp"
 
 namespace tw {
@@ -19,6 +20,11 @@ struct PrefetchDesc {
   int64_t pitch = 0;
   uint32_t alignment = 0;
   uint32_t max_sms = 0;
+  CachePriority cache = CachePriority::normal;
+  int64_t budget = 0;  // bytes; 0: no bound
+  int32_t rank = 0;    // 0: rows, columns and pitch say it
+  int64_t shape[kMaxCopyRank] = {};
+  int64_t stride[kMaxCopyRank] = {};
   /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
   uint32_t methods = ~0u;
 };
@@ -38,6 +44,8 @@ class PrefetchPlan final : public Plan {
   PrefetchPlan(std::shared_ptr<Device> device, const PrefetchDesc& desc)
       : Plan(std::move(device), Op::prefetch), desc_(desc) {}
   Status check();
+  Status read_dims();
+  Status keep_budget();
   Status prepare();
   Status fill_boxes(bool* fits);
   void fill_rows();
@@ -45,13 +53,23 @@ class PrefetchPlan final : public Plan {
   LaunchConfig config(const PreparedKernel& kernel) const;
   uint64_t bulk_prefetches(uint64_t src) const;
 
+  // Rows of contiguous bytes in as few dimensions as possible, innermost first: extents above 1, no
+  // two that are one.
+  struct Dim {
+    int64_t extent;
+    int64_t stride;  // bytes, positive
+  };
+
   PrefetchDesc desc_;
   int32_t element_bytes_ = 1;
-  uint64_t row_bytes_ = 0;
-  int64_t pitch_bytes_ = 0;
-  uint64_t total_bytes_ = 0;
-  PreparedKernel boxes_;  // a matrix whose address and pitch are multiples of 16
-  PreparedKernel rows_;   // everything
+  uint64_t row_bytes_ = 0;  // 0: nothing
+  uint64_t rows_number_ = 0;
+  int32_t rank_ = 0;  // of dims_
+  Dim dims_[kMaxCopyRank] = {};
+  int64_t offset_ = 0;  // of the first byte from the caller's address, where strides are negative
+  uint64_t all_bytes_ = 0;  // of the rows, before the budget
+  PreparedKernel boxes_;    // a matrix whose address and pitch are multiples of 16
+  PreparedKernel rows_;     // everything
   PrefetchBoxArgs box_args_{};
   PrefetchRowArgs row_args_{};
 };

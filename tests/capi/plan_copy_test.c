@@ -343,7 +343,32 @@ static void prefetches(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "pitch", desc.pitch = -128);
   BAD(TW_ERROR_INVALID_ARGUMENT, "alignment", desc.alignment = 7);
   BAD(TW_ERROR_OVERFLOW, NULL, (desc.rows = INT64_MAX, desc.pitch = 128));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "cache", desc.cache = 3);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = 9);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "budget", desc.budget = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "budget", desc.budget = 1); /* less than one element */
+  BAD(TW_ERROR_INVALID_ARGUMENT, "shape", (desc.rank = 1, desc.shape[0] = -1));
 #undef BAD
+  /* A sub-box of a tensor, then no more of it than the budget. */
+  for (int bounded = 0; bounded < 2; ++bounded) {
+    tw_plan_info info;
+    desc = keep;
+    desc.rank = 3;
+    desc.shape[0] = 4, desc.shape[1] = 5, desc.shape[2] = 48;
+    desc.stride[0] = 1024, desc.stride[1] = 64, desc.stride[2] = 1;
+    desc.cache = TW_CACHE_EVICT_LAST;
+    if (bounded) desc.budget = 7 * 96 + 50;
+    NEED(tw_prefetch_plan(s.device, &desc, &plan));
+    describes_itself(plan, TW_OP_PREFETCH);
+    info.struct_size = sizeof info;
+    OK(tw_plan_get_info(plan, &info));
+    EQUAL(info.bytes_read, bounded ? 7 * 96 : 20 * 96);
+    EQUAL(info.boxes_prefetched, bounded ? 7 : 20);
+    OK(tw_prefetch_run(plan, s.stream, &args));
+    OK(tw_stream_synchronize(s.stream));
+    tw_plan_destroy(plan);
+  }
   close_setup(&s);
 }
 

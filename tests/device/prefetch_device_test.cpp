@@ -71,6 +71,64 @@ TEST_CASE("prefetch: ranges and matrices of any size and alignment") {
   CHECK(first_difference(after, bench.src->image()) == -1);
 }
 
+TEST_CASE("prefetch: tensors of any rank, strides and budget") {
+  Bench bench;
+  if (!bench.device) return;
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 400; ++i) {
+    PrefetchDesc desc;
+    const DType types[] = {DType::U8, DType::BF16, DType::F32, DType::B128};
+    desc.dtype = types[pick(random, 0, 3)];
+    const int64_t bytes = dtype_bytes(desc.dtype);
+    desc.rank = static_cast<int32_t>(pick(random, 1, 5));
+    desc.cache = static_cast<CachePriority>(pick(random, 0, 2));
+    int64_t next = 1;
+    int64_t below = 0;  // elements before coordinate 0
+    int64_t all = bytes;
+    for (int32_t d = desc.rank - 1; d >= 0; --d) {
+      desc.shape[d] = pick(random, 1, d + 1 == desc.rank ? 400 : 5);
+      desc.stride[d] = pick(random, 0, 5) ? next : 0;
+      all *= desc.stride[d] == 0 ? 1 : desc.shape[d];
+      if (pick(random, 0, 4) == 0) {
+        desc.stride[d] = -desc.stride[d];
+        below -= (desc.shape[d] - 1) * desc.stride[d];
+      }
+      next = next * desc.shape[d] + (pick(random, 0, 2) ? 0 : pick(random, 0, 40));
+    }
+    if (next * bytes > 900000) continue;
+    if (pick(random, 0, 1)) desc.budget = pick(random, bytes, all + 100);
+    const uint64_t offset = static_cast<uint64_t>((below + pick(random, 0, 16)) * bytes);
+    const uint64_t lowest = offset % 16 & (~(offset % 16) + 1);
+    if (lowest >= static_cast<uint64_t>(bytes)) desc.alignment = static_cast<uint32_t>(lowest);
+    check_case(bench, desc, offset);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(PrefetchPlan::create(bench.device, desc, &plan));
+    const auto asked = static_cast<int64_t>(plan->info().bytes_read);
+    CHECK(asked <= all);
+    if (desc.budget == 0 || desc.budget >= all) CHECK(asked == all);
+    if (desc.budget != 0) CHECK(asked <= desc.budget);
+    if (desc.budget != 0) CHECK(asked > 0);
+  }
+  const auto after = bench.src->read();
+  CHECK(first_difference(after, bench.src->image()) == -1);
+}
+
+TEST_CASE("prefetch: rows by number lie where the dimensions say") {
+  PrefetchRowArgs args{};
+  args.src = 1000;
+  args.rank = 3;
+  const u64 extent[] = {4, 3, 5};
+  const i64 stride[] = {100, 1000, 77};
+  for (int d = 0; d < 3; ++d) args.extent[d] = extent[d], args.stride[d] = stride[d];
+  u64 row = 0;
+  for (u64 z = 0; z < 5; ++z)
+    for (u64 y = 0; y < 3; ++y)
+      for (u64 x = 0; x < 4; ++x)
+        CHECK(prefetch_row(args, row++) == 1000 + 100 * x + 1000 * y + 77 * z);
+  args.rank = 0;
+  CHECK(prefetch_row(args, 0) == 1000);
+}
+
 TEST_CASE("prefetch: nothing to do, and refusals") {
   Bench bench;
   if (!bench.device) return;
@@ -85,6 +143,24 @@ TEST_CASE("prefetch: nothing to do, and refusals") {
   CHECK(refused({.rows = 1, .columns = -1}) == Code::ERROR_INVALID_ARGUMENT);
   CHECK(refused({.rows = 2, .columns = 8, .pitch = 7}) == Code::ERROR_INVALID_ARGUMENT);
   CHECK(refused({.rows = 2, .columns = 8, .alignment = 3}) == Code::ERROR_INVALID_ARGUMENT);
+  const auto tensor = [](auto change) {
+    PrefetchDesc d;
+    d.rank = 2;
+    d.shape[0] = 4, d.shape[1] = 64;
+    d.stride[0] = 64, d.stride[1] = 1;
+    change(d);
+    return d;
+  };
+  using D = PrefetchDesc;
+  CHECK(refused(tensor([](D&) {})) == Code::OK);
+  CHECK(refused(tensor([](D& d) { d.shape[0] = 0; })) == Code::OK);
+  CHECK(refused(tensor([](D& d) { d.rank = 9; })) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused(tensor([](D& d) { d.rank = -1; })) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused(tensor([](D& d) { d.shape[1] = -1; })) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused(tensor([](D& d) { d.budget = -1; })) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused(tensor([](D& d) { d.budget = 1; })) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused(tensor([](D& d) { d.cache = CachePriority{3}; })) == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(refused(tensor([](D& d) { d.stride[0] = INT64_MIN; })) == Code::ERROR_OVERFLOW);
   CHECK(refused({.rows = INT64_MAX, .columns = INT64_MAX}) == Code::ERROR_OVERFLOW);
   TW_REQUIRE_OK(PrefetchPlan::create(bench.device, {.rows = 2, .columns = 8}, &plan));
   const auto& prefetch = static_cast<PrefetchPlan&>(*plan);

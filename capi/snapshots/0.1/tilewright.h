@@ -1862,15 +1862,23 @@ typedef struct tw_copy_args {
   uint64_t dst;         /**< device address */
 } tw_copy_args;
 
-/** Brings a tensor of rank 1 or 2 into the L2 cache. */
+/** Brings a tensor, or a sub-box of one by its address and strides, into the L2 cache: rows and
+ *  columns, or with a rank a shape and strides. What is asked for and not yet there when somebody
+ *  reads it comes from memory as ever; what does not fit in the cache drives out what does. */
 typedef struct tw_prefetch_desc {
-  uint32_t struct_size; /**< set by the init function */
-  tw_dtype dtype;       /**< any type; alone its size matters */
-  int64_t rows;         /**< 1 for a plain range */
-  int64_t columns;      /**< elements of a row */
-  int64_t pitch;        /**< elements between rows; 0: columns */
-  uint32_t alignment;   /**< bytes the address is promised to be a multiple of; 0: none */
-  uint32_t max_sms;     /**< upper bound of SMs to use; 0: all */
+  uint32_t struct_size;    /**< set by the init function */
+  tw_dtype dtype;          /**< any type; alone its size matters */
+  int64_t rows;            /**< 1 for a plain range */
+  int64_t columns;         /**< elements of a row */
+  int64_t pitch;           /**< elements between rows; 0: columns */
+  uint32_t alignment;      /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t max_sms;        /**< upper bound of SMs to use; 0: all */
+  tw_cache_priority cache; /**< how long the cache should keep it */
+  int32_t rank;      /**< 1 to 8: shape and stride count, and not the three above; 0: they do */
+  int64_t budget;    /**< bytes that may be asked for: the first rows that fit, in the order of the
+                          outermost dimension, or of a longer first row its beginning; 0: no bound */
+  int64_t shape[8];  /**< elements, outermost first */
+  int64_t stride[8]; /**< elements; 0 and negative ones too */
 } tw_prefetch_desc;
 
 /** Address of a prefetch's run. */
@@ -2284,7 +2292,8 @@ TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_pl
 TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
 
 /** Plans a prefetch. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size cannot work.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
+ *  priority cannot work. @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 

@@ -14,8 +14,8 @@ __device__ __forceinline__ void prefetch_boxes(const PrefetchBoxArgs& args) {
        tile += step) {
     const u64 y = tile / args.tiles_x;
     const u64 x = tile - y * args.tiles_x;
-    ptx::prefetch_2d(&args.map, static_cast<i32>(x * args.box[0]),
-                     static_cast<i32>(y * args.box[1]));
+    ptx::prefetch_2d_hint(&args.map, static_cast<i32>(x * args.box[0]),
+                          static_cast<i32>(y * args.box[1]), args.policy);
   }
 }
 
@@ -26,9 +26,9 @@ __device__ __forceinline__ void prefetch_rows(const PrefetchRowArgs& args) {
        item += step) {
     const u64 row = item / args.chunks;
     const u32 chunk = static_cast<u32>(item - row * args.chunks);
-    const u64 address = args.src + static_cast<u64>(static_cast<i64>(row) * args.pitch);
+    const u64 address = prefetch_row(args, row);
     const PrefetchChunk part = prefetch_chunk(address, args.row_bytes, args.chunk_bytes, chunk);
-    if (part.bytes != 0) ptx::prefetch_bulk(part.from, part.bytes);
+    if (part.bytes != 0) ptx::prefetch_bulk_hint(part.from, part.bytes, args.policy);
     if (chunk != 0) continue;
     const u64 end = address + args.row_bytes;
     if (address % 16 != 0) ptx::prefetch_line(address);

@@ -11,6 +11,7 @@ namespace tw {
 enum : u32 { kPrefetchBoxes = 1, kPrefetchRows = 2 };
 
 inline constexpr u32 kPrefetchThreads = 64;  // of a block
+inline constexpr u32 kPrefetchRank = 8;
 
 /// A matrix by boxes of its tensor map.
 struct PrefetchBoxArgs {
@@ -18,7 +19,9 @@ struct PrefetchBoxArgs {
   u64 tiles;
   u32 tiles_x;
   u32 box[2];  // elements
-  u32 reserved[27];
+  u32 reserved;
+  u64 policy;  // of cache_policy.h
+  u32 reserved2[24];
 };
 static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
               "the device sees the layout the host writes");
@@ -30,14 +33,30 @@ static_assert(__builtin_offsetof(PrefetchBoxArgs, box) == 140, "as above");
 /// boundaries leave bytes out.
 struct PrefetchRowArgs {
   u64 src;
-  u64 rows;
+  u64 rows;  // of all dimensions
   u64 row_bytes;
-  i64 pitch;        // bytes
+  u64 policy;       // of cache_policy.h
   u32 chunk_bytes;  // a multiple of 16
   u32 chunks;       // of a row, whatever its alignment
+  u32 rank;         // dimensions outside a row, innermost first
+  u32 reserved;
+  u64 extent[kPrefetchRank];
+  i64 stride[kPrefetchRank];  // bytes
 };
-static_assert(sizeof(PrefetchRowArgs) == 40, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(PrefetchRowArgs, chunk_bytes) == 32, "as above");
+static_assert(sizeof(PrefetchRowArgs) == 176, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(PrefetchRowArgs, extent) == 48, "as above");
+
+/// Where row number `row` begins.
+TW_KERNEL_HD inline u64 prefetch_row(const PrefetchRowArgs& args, u64 row) {
+  u64 address = args.src;
+  u64 rest = row;
+  for (u32 d = 0; d < args.rank && rest != 0; ++d) {
+    const u64 next = d + 1 < args.rank ? rest / args.extent[d] : 0;
+    address += (rest - next * args.extent[d]) * static_cast<u64>(args.stride[d]);
+    rest = next;
+  }
+  return address;
+}
 
 /// One chunk of a row at `address`; `bytes` 0 where the row has no such chunk.
 struct PrefetchChunk {

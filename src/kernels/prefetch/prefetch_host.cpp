@@ -23,7 +23,7 @@ void prefetch_boxes_host(HostEngine& engine, const void* arguments) {
 void prefetch_rows_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const PrefetchRowArgs*>(arguments);
   for (u64 row = 0; row < args.rows; ++row) {
-    const u64 address = args.src + static_cast<u64>(static_cast<i64>(row) * args.pitch);
+    const u64 address = prefetch_row(args, row);
     for (u32 chunk = 0; chunk < args.chunks; ++chunk) {
       const PrefetchChunk part = prefetch_chunk(address, args.row_bytes, args.chunk_bytes, chunk);
       if (part.bytes != 0) engine.prefetch_bulk(part.from, part.bytes);

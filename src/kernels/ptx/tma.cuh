@@ -85,6 +85,15 @@ __device__ __forceinline__ void prefetch_2d(const KernelMap* map, i32 x, i32 y) 
                : "memory");
 }
 
+/// The same with a cache policy (cache_policy.h).
+__device__ __forceinline__ void prefetch_2d_hint(const KernelMap* map, i32 x, i32 y, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.2d.L2.global.tile.L2::cache_hint [%0, {%1, %2}], %3;" ::"l"(
+          map),
+      "r"(x), "r"(y), "l"(policy)
+      : "memory");
+}
+
 /// `bytes` and both addresses are multiples of 16, here and below.
 __device__ __forceinline__ void load_bulk(u32 shared, u64 global, u32 bytes, u32 barrier) {
   asm volatile(
@@ -120,6 +129,12 @@ __device__ __forceinline__ void store_bulk_hint(u64 global, u32 shared, u32 byte
 
 __device__ __forceinline__ void prefetch_bulk(u64 global, u32 bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void prefetch_bulk_hint(u64 global, u32 bytes, u64 policy) {
+  asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(global),
+               "r"(bytes), "l"(policy)
+               : "memory");
 }
 
 /// Closes the group of bulk stores that the thread issued since the last call.

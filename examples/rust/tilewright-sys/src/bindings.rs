@@ -389,6 +389,11 @@ pub struct tw_prefetch_desc {
     pub pitch: i64,
     pub alignment: u32,
     pub max_sms: u32,
+    pub cache: tw_cache_priority,
+    pub rank: i32,
+    pub budget: i64,
+    pub shape: [i64; 8],
+    pub stride: [i64; 8],
 }
 
 #[repr(C)]
@@ -1518,8 +1523,8 @@ mod layouts {
     );
 
     layout!(
-        tw_prefetch_desc, 40, 8, struct_size: 0, dtype: 4, rows: 8, columns: 16, pitch: 24,
-        alignment: 32, max_sms: 36
+        tw_prefetch_desc, 184, 8, struct_size: 0, dtype: 4, rows: 8, columns: 16, pitch: 24,
+        alignment: 32, max_sms: 36, cache: 40, rank: 44, budget: 48, shape: 56, stride: 120
     );
 
     layout!(
