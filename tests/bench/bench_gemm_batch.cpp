@@ -73,7 +73,7 @@ class Bench {
   }
 
  private:
-  static constexpr uint64_t kBytes = 128u << 20;
+  static constexpr uint64_t kBytes = 512u << 20;
   static constexpr uint64_t kMost = 128;
   static constexpr uint64_t kWorkspaceBytes = 1 << 20;
 
