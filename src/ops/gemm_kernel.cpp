@@ -93,6 +93,7 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_column_b = d.b_order == Order::column;
   fill_epilogue(problem_, &full_);
   fill_batch();
+  stores_ = choice_.row && can_store();
   if (d.has(kGemmPointers)) TW_TRY(GemmPointers::create(device, problem_, maps, &pointers_));
   return maps ? encode_maps(device) : Status{};
 }
@@ -143,6 +144,11 @@ Status GemmKernel::encode_maps(Device& device) {
   TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                         {line, share_b_.part, true}, rank,
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
+  if (full && stores_)
+    TW_TRY(
+        encode_operand(device, d.d_dtype, d.n, d.m, d.ldd,
+                       {kLineBytes / static_cast<u32>(problem_.out_bytes), kGemmStoreLines, true},
+                       rank, {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
   if (!full && d.ldd * problem_.out_bytes % kMapAlignment == 0)
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
                           gemm_slab(tile_), rank, {}, &args_.map_d));
@@ -253,6 +259,26 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
   return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
 }
 
+// Whether D of a run that asks for alpha alone can go through a map, but for its address.
+bool GemmKernel::can_store() const {
+  const GemmDesc& d = problem_.desc;
+  const auto suits = [&](int64_t elements) {
+    return elements * problem_.out_bytes % kMapAlignment == 0;
+  };
+  return choice_.has(kGemmFull) && choice_.through_maps() &&
+         choice_.row->feature != feature::host && !choice_.has(kGemmSplit | kGemmTransposed) &&
+         !d.epilogue.any() && suits(d.ldd) &&
+         problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
+}
+
+// Whether this one's does. The copy engine clips at 16 bytes.
+bool GemmKernel::stores(const GemmRun& run, const GemmArgs& args) const {
+  const GemmDesc& d = problem_.desc;
+  if (!stores_ || run.reads_c()) return false;
+  if (!d.d_padding_free && args.n * problem_.out_bytes % kMapAlignment != 0) return false;
+  return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : run.d % kMapAlignment == 0;
+}
+
 // Operands that may be read while the kernels in front still run.
 u32 GemmKernel::early() const {
   const GemmDesc& d = problem_.desc;
@@ -271,6 +297,11 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) co
   args.device_m = run.device_m;
   args.device_alpha = run.device_alpha;
   args.device_beta = run.device_beta;
+  if (stores(run, args.base)) {
+    args.flags |= kFullStores;
+    rebind_map(&args.base.map_d, run.d, 0, args.base.n);
+    rebind_map(&args.base.map_d, run.d, 1, args.base.m);
+  }
   if (pointers_)
     TW_TRY(pointers_->launch(stream, run, &args));
   else if (run.device_m == 0 && run.device_alpha == 0)  // or only the device knows what is read

@@ -58,6 +58,8 @@ class GemmKernel {
   Status encode_maps(Device& device);
   void fill_batch();
   u32 early() const;
+  bool can_store() const;
+  bool stores(const GemmRun& run, const GemmArgs& args) const;
   GemmProblem problem_at(int64_t m) const;
   static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
@@ -77,6 +79,7 @@ class GemmKernel {
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: addresses are the run's
   GemmTile tile_{};                         // of a row that goes through maps
   Share share_a_, share_b_;
+  bool stores_ = false;  // a full row's D may go through its map
   GemmFullArgs full_{};  // everything but addresses and the run's sizes
   GemmArgs& args_ = full_.base;
 };

@@ -70,6 +70,7 @@ Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmFullArgs* ar
   GemmPointersArgs own{};
   own.maps[0] = args->base.map_a;
   own.maps[1] = args->base.map_b;
+  own.maps[2] = args->base.map_d;
   own.arrays[0] = reads_ab ? (problem_.swapped ? run.b : run.a) : 0;
   own.arrays[1] = reads_ab ? (problem_.swapped ? run.a : run.b) : 0;
   own.arrays[2] = run.reads_c() ? run.c : 0;

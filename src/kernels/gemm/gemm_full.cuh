@@ -8,6 +8,7 @@
 
 #include "kernels/gemm/gemm_wgmma.cuh"
 #include "kernels/parts/full_epilogue.cuh"
+#include "kernels/parts/full_store.cuh"
 #include "kernels/ptx/tensormap.cuh"
 
 namespace tw {
@@ -171,6 +172,30 @@ __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config
   }
 }
 
+// Whether the copy engine may write the tile: it knows nothing of the rows that the device has.
+template <class Config>
+__device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const GemmLive& live,
+                                            const FullTile& tile) {
+  if ((args.flags & kFullStores) == 0) return false;
+  return args.device_m == 0 ||
+         (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
+}
+
+template <class Config>
+__device__ __forceinline__ void full_store(const float (&d)[Config::kPieces][Config::kSums],
+                                           const GemmFullArgs& args, const FullRun& run,
+                                           u32 staging, u32& turn, const FullTile& tile, i32 m0) {
+  const KernelMap* map = gemm_d_map(args, tile.z);
+  if (args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(map);
+  const i32 line = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * kGemmStoreLines);
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+    if (line + piece * 64 < run.lines)
+      full_store_lines<typename Config::Out>(d[piece], map, run.alpha, staging, turn,
+                                             line + piece * 64, tile.n0, run.extent,
+                                             args.maps != 0 ? 0 : tile.z);
+}
+
 // As split_sum: this block's share of the lines of D, summed over the parts of k in the order of
 // ranks.
 template <class Config>
@@ -240,7 +265,7 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
   const i32 rows = Config::kTransposed ? live.n : live.m;
   const i32 columns = Config::kTransposed ? live.m : live.n;
   FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
-  u32 largest = 0;
+  u32 largest = 0, turn = 0;
   if (Config::kPingpong) {
     if (group == 1) {
       ring.skip(k_blocks);
@@ -270,11 +295,16 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
       ptx::cluster_wait();
       full_split_sum<Config>(args, run, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0,
                              largest);
+    } else if (full_stores<Config>(args, live, tile)) {
+      full_store<Config>(d, args, run, staging, turn, tile,
+                         tile.m0 + static_cast<i32>(first_piece) * 64);
     } else {
+      if (args.flags & kFullStores) full_store_settle();
       full_epilogue<Config>(d, args, run, staging, tile.m0 + static_cast<i32>(first_piece) * 64,
                             tile.n0, largest);
     }
   }
+  if (args.flags & kFullStores) full_store_finish();
   __syncwarp();
   full_amax<typename Config::Out>(args, largest);
 }

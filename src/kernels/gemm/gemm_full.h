@@ -7,8 +7,9 @@
 //   D = act(v) * scale                         or, gated, act(v of the gate) * (v beside it) *
 //   scale
 //
-// Maps of A and B have three dimensions: the two of gemm.h, then the matrices of a batch. D has no
-// map: it is written by plain stores, 16 bytes at once where it is aligned to that.
+// Maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written by
+// plain stores, 16 bytes at once where it is aligned to that, and through a map where nothing but
+// alpha is asked for.
 //
 // D lies in lines, rows of a row-major D, columns of a column-major one; C lies as D does, bias and
 // scale go along its lines or across them. Gated, each element of D comes from two columns of v:
@@ -31,11 +32,11 @@ enum : unsigned char {
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateNeighbours = 2 };
 
 struct GemmFullArgs {
-  GemmArgs base;  // map_d, plain_from and adds are not used; units are those of one matrix
+  GemmArgs base;  // plain_from and adds are not used; units are those of one matrix
   u64 bias;
   u64 scale;  // f32; 0 with kFullOne: scale_value counts
   u64 amax;   // f32 word that the bits of the largest |D| are raised to; 0: none
-  // Of a batch whose matrices lie anywhere, in device memory: maps, two a matrix (A, B), and
+  // Of a batch whose matrices lie anywhere, in device memory: maps, three a matrix (A, B, D), and
   // addresses, four (A, B, C, D). 0: maps are those of base, addresses a constant distance apart.
   u64 maps;
   u64 matrices;
@@ -66,7 +67,11 @@ static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
 
 /// Bits of GemmFullArgs::flags: operands that may be loaded before griddepcontrol.wait; and that
 /// device_m stands for n, where operands are swapped.
-enum : u32 { kFullEarlyA = 1, kFullEarlyB = 2, kFullEarly = 3, kFullRowsAreN = 4 };
+/// And that D is written by the copy engine: nothing but alpha is asked for, and D suits a map.
+enum : u32 { kFullEarlyA = 1, kFullEarlyB = 2, kFullEarly = 3, kFullRowsAreN = 4, kFullStores = 8 };
+
+/// Lines of a box of D, which a warp writes: its share of 64.
+inline constexpr u32 kGemmStoreLines = 16;
 
 /// What the host bodies and kernels are launched with, by schedule.
 template <bool kFull>

@@ -75,4 +75,10 @@ TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmFullArgs& args, i32 z) {
   return {maps, maps + 1, index, index};
 }
 
+/// D's map of product `z`, where D goes through one.
+TW_KERNEL_HD inline const KernelMap* gemm_d_map(const GemmFullArgs& args, i32 z) {
+  if (args.maps == 0) return &args.base.map_d;
+  return reinterpret_cast<const KernelMap*>(args.maps) + static_cast<i64>(z) * kGemmMaps + 2;
+}
+
 }  // namespace tw

@@ -17,7 +17,7 @@ __device__ __forceinline__ void gemm_make_maps(const GemmPointersArgs& args, Ker
   for (u32 i = lane; i < kGemmMaps * kWords; i += 32)
     shared[i / kWords].words[i % kWords] = args.maps[i / kWords].words[i % kWords];
   __syncwarp();
-  const u64 of_map = __shfl_sync(0xffffffffu, address, lane % kGemmMaps);
+  const u64 of_map = __shfl_sync(0xffffffffu, address, gemm_operand_of_map(lane % kGemmMaps));
   if (lane < kGemmMaps)
     ptx::tensormap_replace_address(ptx::shared_address(&shared[lane]),
                                    gemm_map_address(of_map, args.product_maps));

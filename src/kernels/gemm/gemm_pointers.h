@@ -15,8 +15,8 @@ struct GemmMatrix {
 
 /// The operands in the order of GemmMatrix.
 inline constexpr u32 kGemmOperands = 4;
-/// Maps of one product: A and B. D is written without one.
-inline constexpr u32 kGemmMaps = 2;
+/// Maps of one product: A, B and D.
+inline constexpr u32 kGemmMaps = 3;
 
 struct GemmPointersArgs {
   KernelMap maps[kGemmMaps];     // as they will be but for the address
@@ -29,8 +29,13 @@ struct GemmPointersArgs {
   i32 reserved;
 };
 
-static_assert(sizeof(GemmPointersArgs) == 384, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmPointersArgs, matrices) == 320, "as above");
+static_assert(sizeof(GemmPointersArgs) == 512, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmPointersArgs, matrices) == 448, "as above");
+
+/// Where a map's address stands among a product's.
+TW_KERNEL_HD constexpr u32 gemm_operand_of_map(u32 map) {
+  return map == 2 ? 3 : map;
+}
 
 /// Whether an address breaks its promise.
 TW_KERNEL_HD constexpr bool gemm_bad_address(u64 address, u64 alignment) {

@@ -70,6 +70,14 @@ __device__ __forceinline__ void store_2d(const KernelMap* map, u32 shared, i32 x
       : "memory");
 }
 
+__device__ __forceinline__ void store_3d(const KernelMap* map, u32 shared, i32 x, i32 y, i32 z) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(
+          map),
+      "r"(shared), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
 /// Adds the box to the tensor, in the map's type. f32 keeps subnormals here.
 __device__ __forceinline__ void store_add_2d(const KernelMap* map, u32 shared, i32 x, i32 y) {
   asm volatile(
