@@ -161,9 +161,10 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
   std::normal_distribution<float> normal;
   const bool host = device->info().kind == DeviceKind::host;
   constexpr int64_t kMost = 300;
-  for (const auto& [n, k] : {std::pair{576, 1536}, {264, 520}})
+  for (const auto& size : {std::pair{576, 1536}, {264, 520}})
     for (const uint32_t flags : {kGemmInvariant, kGemmInvariant | kGemmProgrammatic})
       for (const DType out : {DType::BF16, DType::F32}) {
+        const int n = size.first, k = size.second;
         GemmDesc desc = square_desc(kMost, 8, flags);
         desc.n = n;
         desc.k = k;
