@@ -80,10 +80,12 @@ cublasLtMatrixLayout_t GemmPeer::layout(cudaDataType_t type, int64_t rows, int64
 }
 
 // cuBLAS counts in column-major matrices: a row-major D = A B is its D' = B' A'.
-int GemmPeer::prepare(const GemmShape& shape, DType dtype, uint32_t alignment) {
+int GemmPeer::prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
+                      const PeerEpilogue& epilogue) {
   forget();
   if (shape.m == 0 || shape.n == 0 || shape.k == 0) return 0;
-  beta_ = shape.accumulate ? 1.0f : 0.0f;
+  beta_ = shape.accumulate || epilogue.c ? 1.0f : 0.0f;
+  c_ = epilogue.c;
   const cudaDataType_t in = cuda_type(dtype);
   const bool b_along_k = shape.b_order == Order::column;
   const bool a_along_k = shape.a_order == Order::row;
@@ -100,6 +102,12 @@ int GemmPeer::prepare(const GemmShape& shape, DType dtype, uint32_t alignment) {
                                   sizeof first_op);
   cublasLtMatmulDescSetAttribute_(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &second_op,
                                   sizeof second_op);
+  if (epilogue.kind != CUBLASLT_EPILOGUE_DEFAULT)
+    cublasLtMatmulDescSetAttribute_(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue.kind,
+                                    sizeof epilogue.kind);
+  if (epilogue.bias)
+    cublasLtMatmulDescSetAttribute_(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &epilogue.bias,
+                                    sizeof epilogue.bias);
   cublasLtMatmulPreference_t preference = nullptr;
   if (cublasLtMatmulPreferenceCreate_(&preference) != CUBLAS_STATUS_SUCCESS) return 0;
   const size_t workspace = kWorkspaceBytes;
@@ -126,8 +134,9 @@ bool GemmPeer::enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, u
   if (algorithm.state != CUBLAS_STATUS_SUCCESS) return false;
   const float alpha = 1.0f;
   auto* const result = reinterpret_cast<void*>(d);
+  const auto* const added = c_ ? reinterpret_cast<const void*>(c_) : result;
   return cublasLtMatmul_(handle_, operation_, &alpha, reinterpret_cast<const void*>(b), first_,
-                         reinterpret_cast<const void*>(a), second_, &beta_, result, result_, result,
+                         reinterpret_cast<const void*>(a), second_, &beta_, added, result_, result,
                          result_, &algorithm.algo, reinterpret_cast<void*>(workspace_),
                          kWorkspaceBytes, stream) == CUBLAS_STATUS_SUCCESS;
 }

@@ -13,6 +13,13 @@
 
 namespace tw::bench {
 
+/// What the peer does after its product, where it can.
+struct PeerEpilogue {
+  cublasLtEpilogue_t kind = CUBLASLT_EPILOGUE_DEFAULT;
+  uint64_t bias = 0;  ///< of D's type, for each column of a row-major D
+  uint64_t c = 0;     ///< of a matrix like D that is added; 0: none but what the shape says
+};
+
 class GemmPeer {
  public:
   static constexpr size_t kWorkspaceBytes = 64 << 20;
@@ -27,7 +34,8 @@ class GemmPeer {
   void set_batch(int32_t count) { batch_ = count; }
   /// Forgets the last shape; how many algorithms the heuristic offers for this one (0: none).
   /// `alignment` is the least of the operands' addresses.
-  int prepare(const GemmShape& shape, DType dtype, uint32_t alignment);
+  int prepare(const GemmShape& shape, DType dtype, uint32_t alignment,
+              const PeerEpilogue& epilogue = {});
   /// Enqueues algorithm `index`; false where the library refuses it.
   bool enqueue(int index, CUstream_st* stream, uint64_t a, uint64_t b, uint64_t d) const;
 
@@ -51,6 +59,7 @@ class GemmPeer {
   cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, result_ = nullptr;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
   float beta_ = 0.0f;
+  uint64_t c_ = 0;
 };
 
 }  // namespace tw::bench
