@@ -23,6 +23,7 @@ static void inits(void) {
   CHECK(desc.a_batch_stride == -1 && desc.b_batch_stride == -1);
   CHECK(desc.c_batch_stride == -1 && desc.d_batch_stride == -1);
   EQUAL(desc.gemm_flags | desc.reserved3, 0);
+  EQUAL(desc.bias | desc.bias_dtype | desc.activation | desc.gate | desc.scale | desc.amax, 0);
   memset(&args, 0xa5, sizeof args);
   OK(tw_gemm_args_init(&args));
   EQUAL(args.struct_size, sizeof args);
@@ -30,6 +31,8 @@ static void inits(void) {
   EQUAL(args.m, -1);
   EQUAL(args.a | args.b | args.c | args.d | args.workspace | args.workspace_bytes, 0);
   EQUAL(args.device_m | args.device_alpha | args.device_beta | args.skipped, 0);
+  EQUAL(args.bias | args.scale | args.amax | args.reserved2, 0);
+  CHECK(args.scale_value == 1);
 }
 
 static void descriptions(void) {

@@ -2090,7 +2090,7 @@ enum {
   TW_PER_COLUMN = 3  /**< one for each column */
 };
 
-/** A function applied to each element, in f32. Minus infinity gives -0 by all but the first. */
+/** A function applied to each element, in f32. Of minus infinity all but the first make a zero. */
 typedef int32_t tw_activation;
 enum {
   TW_ACTIVATION_NONE = 0,      /**< x */
