@@ -283,11 +283,34 @@ void run_prefetch(GpuBench& bench, const Options& options, int64_t megabytes, bo
   bench.release_all();
 }
 
+// A flush and a read of 24 MB, thrice: with nothing, the prefetch and an empty kernel in between.
+void profile_prefetch(GpuBench& bench) {
+  constexpr int64_t kBytes = 24 << 20;
+  std::unique_ptr<Plan> plan;
+  require(PrefetchPlan::create(bench.device(), {.dtype = DType::U8, .rows = 1, .columns = kBytes},
+                               &plan));
+  const uint64_t src = bench.allocate(kBytes);
+  for (const int between : {0, 1, 2}) {
+    bench.flush();
+    if (between == 1)
+      require(static_cast<const PrefetchPlan&>(*plan).run(bench.stream(), src));
+    else if (between == 2)
+      bench.spin(0);
+    bench.spin(kArrival);
+    bench.read(src, kBytes);
+    require(bench.stream().synchronize());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   GpuBench bench;
+  if (options.profile) {
+    profile_prefetch(bench);
+    return 0;
+  }
   const Peers peers = read_peers(options.peers);
   print_header(options);
   run_copies(bench, options, {.count = 4096, .bytes = 65536, .target = 0.90});

@@ -331,6 +331,8 @@ Options parse_options(int argc, char** argv) {
       options.peers = value;
     else if (name == "--sweep")
       options.sweep = true;
+    else if (name == "--profile")
+      options.profile = true;
     else if (name == "--methods")
       options.methods = number();
     else if (name == "--stages")

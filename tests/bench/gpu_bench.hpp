@@ -88,7 +88,7 @@ class GpuBench {
 
 /// Arguments: --filter=TEXT (cases whose name holds it), --repeats=N, --json, --methods=MASK,
 /// --stages=N and --stage_bytes=N (of the rings; 0 is the library's choice), --sweep (bench_rows:
-/// all tunings in place of the table).
+/// all tunings in place of the table), --profile (bench_moves: what prefetch_counters.py looks at).
 struct Options {
   std::string filter;
   int repeats = 30;
@@ -97,6 +97,7 @@ struct Options {
   uint32_t stages = 0;
   uint32_t stage_bytes = 0;
   bool sweep = false;
+  bool profile = false;
   std::string peers;  // a file of what a script of peers printed
   uint32_t max_sms = 0;
 };

@@ -179,7 +179,36 @@ def copies():
         del a, b
 
 
+def moves():
+    # Sequences of 1 to 512 tokens, as bench_moves draws them but for the seed.
+    torch.manual_seed(7)
+    lengths = torch.randint(1, 513, (4096,), device="cuda")
+    offsets = torch.zeros(4097, device="cuda", dtype=torch.int64)
+    offsets[1:] = lengths.cumsum(0)
+    total = int(offsets[-1])
+    rows = torch.arange(total, device="cuda")
+    sequence = torch.searchsorted(offsets, rows, right=True) - 1
+    place = sequence * 512 + rows - offsets[sequence]
+    for columns in (4096, 128, 100):
+        case = f"4096 of 1 to 512 x {columns} bf16"
+        packed = torch.empty(total, columns, device="cuda", dtype=torch.bfloat16).normal_()
+        moved = 2 * columns * (total + 4096 * 512)
+        pad = torch.ops.aten._jagged_to_padded_dense_forward
+        unpad = torch.ops.aten._padded_dense_to_jagged_forward
+        report("pad " + case, "_jagged_to_padded_dense", moved,
+               lambda: pad(packed, [offsets], [512], 0.0), 7)
+        padded = pad(packed, [offsets], [512], 0.0)
+        back = torch.empty_like(packed)
+        moved = 4 * columns * total
+        report("unpad " + case, "_padded_dense_to_jagged", moved,
+               lambda: unpad(padded, [offsets], total), 7)
+        report("unpad " + case, "index_select", moved,
+               lambda: torch.index_select(padded.view(-1, columns), 0, place, out=back), 7)
+        assert torch.equal(packed, back)
+        del packed, padded, back
+
+
 if __name__ == "__main__":
     # Parts to run; all without a name.
-    for part in sys.argv[1:] or ["copies", "rows", "sums"]:
-        {"copies": copies, "rows": rows, "sums": sums}[part]()
+    for part in sys.argv[1:] or ["copies", "rows", "sums", "moves"]:
+        {"copies": copies, "rows": rows, "sums": sums, "moves": moves}[part]()
