@@ -2279,7 +2279,8 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
 
 /** Plans a copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or cache priority cannot work.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
