@@ -59,6 +59,21 @@ PLAIN = [
      "capi/capi_driver_fault_test"),
     ("a closed device is asked again", DEVICE, "if (closed_.load(std::memory_order_acquire))",
      "if (false)", "capi/capi_driver_fault_test"),
+    ("vectors are taken where a source lies otherwise", "src/ops/elementwise.cpp",
+     "% vector_ == misalignment(at);", "% vector_ != vector_;", "ops/ops_test"),
+    ("a destination may share some of a source", "src/ops/elementwise_shape.cpp",
+     "if (meets == Meets::no) continue;", "continue;", "ops/ops_test"),
+    ("a source that is the destination is refused", "src/ops/elementwise_shape.cpp",
+     "same_layout(shape, o)) continue;", "same_layout(shape, o) && o > 1) continue;", "ops/ops_test"),
+    ("vectors at the end of a row are one too few", "src/ops/elementwise.cpp",
+     "ceil_div(misalignment(at) + shape_.row_elements, vector_);",
+     "ceil_div(shape_.row_elements, vector_);", "device/elementwise_device_test"),
+    ("a reduction does not read what is there", "src/kernels/elementwise/elementwise_host.cpp",
+     "args.reduction != kCombineNone ? load(dst, bytes) : 0", "0", "device/elementwise_device_test"),
+    ("what follows a row inside a window is its padding", "src/ops/copy_window.cpp",
+     "piece.padding_free = false;", ";", "device/copy_window_device_test"),
+    ("a window's fill may overwrite what is read", "src/ops/copy_window.cpp",
+     "if (meets == Meets::no) return {};", "return {};", "device/copy_window_device_test"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
 ON_A_GPU = [
@@ -134,9 +149,11 @@ def survives(build, commands, mutant):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         changed = linked(build, f"tests/{program}", compiled(build, commands, mutant, folder), folder)
+        # Of programs that are not told by an argument.
+        device = {"TW_TEST_DEVICE": "cuda" if mutant in ON_A_GPU else "host"}
         try:
             done = subprocess.run([changed, *arguments], capture_output=True, text=True,
-                                  errors="replace", timeout=300)
+                                  errors="replace", timeout=300, env=os.environ | device)
         except subprocess.TimeoutExpired:
             return None
     last = (done.stdout + done.stderr).strip().splitlines()[-1:]
@@ -149,7 +166,6 @@ def main():
     mutants = {"none": PLAIN, "thread": THREAD}.get(sanitizers, ADDRESS)
     if sanitizers == "none" and os.path.exists("/dev/nvidiactl"):
         mutants = mutants + ON_A_GPU
-    os.environ["TW_TEST_DEVICE"] = "cuda"  # of programs that are not told by an argument
     commands = {os.path.realpath(build / entry["file"]): entry["command"]
                 for entry in json.loads((build / "compile_commands.json").read_text())}
     wanted = sys.argv[3] if sys.argv[3:] else ""
