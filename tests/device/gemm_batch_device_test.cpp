@@ -244,3 +244,37 @@ TEST_CASE("gemm: rows and scalars that the device knows") {
     }
   }
 }
+
+TEST_CASE("gemm batch: equal runs give equal bits") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(14);
+  std::normal_distribution<float> normal;
+  const bool host = device->info().kind == DeviceKind::host;
+  for (const auto& [m, k] : {std::pair{200, 520}, {16, 2048}})  // the second one shares k
+    for (const uint32_t flags : {0u, kGemmProgrammatic | kGemmConstantB}) {
+      GemmDesc d;
+      d.m = m;
+      d.n = 136;
+      d.k = k;
+      d.batch = 3;
+      d.a_alignment = d.b_alignment = d.d_alignment = 16;
+      d.flags = flags;
+      BatchCase c(device, *stream, d, random);
+      for (BatchOperand* operand : {&c.a, &c.b}) {
+        for (uint64_t at = 0; at < operand->memory.bytes(); at += 2)
+          put_number(operand->memory.data() + at, d.ab_dtype, normal(random));
+        operand->memory.upload();
+      }
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create(device, d, &plan));
+      std::vector<uint8_t> first;
+      for (int i = 0; i < (host ? 2 : 500); ++i) {
+        TW_REQUIRE_OK(gemm(plan).run(*stream, c.run()));
+        c.d.memory.read();
+        if (i == 0) first = bytes_of(c.d.memory.data(), c.d.memory.bytes());
+        REQUIRE(std::memcmp(first.data(), c.d.memory.data(), first.size()) == 0);
+      }
+    }
+}

@@ -198,9 +198,9 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
       }
 }
 
-// Tokens' embeddings are gathered, go through six products and are scattered to their places; the
-// number of tokens, the tokens, a product's weights (by address) and a factor change from replay to
-// replay of one graph.
+// Tokens' embeddings are gathered, go through six products, some with epilogues, and are scattered
+// to their places; the number of tokens, the tokens, a product's weights (by address) and a factor
+// change from replay to replay of one graph.
 TEST_CASE("gemm chain: a decode step, captured once") {
   const auto device = open_test_device();
   if (!device) return;
@@ -208,7 +208,7 @@ TEST_CASE("gemm chain: a decode step, captured once") {
   std::mt19937_64 random(23);
   const bool host = device->info().kind == DeviceKind::host;
   constexpr int64_t kSize = 256, kWords = 1000, kMost = 16, kPlaces = 64;
-  constexpr int kProducts = 6, kByAddress = 3, kWeights = 3;
+  constexpr int kProducts = 6, kFactor = 1, kRelu = 2, kByAddress = 3, kBias = 4, kWeights = 3;
   constexpr auto kWidth = static_cast<size_t>(kSize);
 
   Numbers words(kWords * kSize);
@@ -241,12 +241,21 @@ TEST_CASE("gemm chain: a decode step, captured once") {
   TW_REQUIRE_OK(RowsPlan::create(device, Op::scatter, spread, &scatter));
   REQUIRE(scatter->info().workspace_bytes == 0);
   const uint32_t common = kGemmProgrammatic | kGemmDeviceM | kGemmDeviceScalars;
-  std::unique_ptr<Plan> plain, by_address;
+  std::unique_ptr<Plan> plain, by_address, relu, biased;
   TW_REQUIRE_OK(
       GemmPlan::create(device, square_desc(kMost, kSize, common | kGemmConstantB), &plain));
   TW_REQUIRE_OK(
       GemmPlan::create(device, square_desc(kMost, kSize, common | kGemmPointers), &by_address));
   Guarded workspace(device, *stream, by_address->info().workspace_bytes);
+  GemmDesc more = square_desc(kMost, kSize, common | kGemmConstantB);
+  more.epilogue.activation = Activation::relu;
+  TW_REQUIRE_OK(GemmPlan::create(device, more, &relu));
+  more.epilogue = {.bias = Per::column};
+  TW_REQUIRE_OK(GemmPlan::create(device, more, &biased));
+  Numbers bias(kWidth);
+  for (int& value : bias) value = static_cast<int>(pick(random, -4, 4));
+  Values bias_row(device, *stream, kSize);
+  bias_row.set(bias);
 
   Replay replay(device, [&](Stream& on) {
     RowsRun in{.table = table.address(), .index = token.address(), .packed = x[0]->address()};
@@ -257,7 +266,8 @@ TEST_CASE("gemm chain: a decode step, captured once") {
                   .b = w[static_cast<size_t>(i)]->address(),
                   .d = x[static_cast<size_t>(i) + 1]->address(),
                   .device_m = rows.address()};
-      if (i == 1) run.device_alpha = factor.address();
+      if (i == kFactor) run.device_alpha = factor.address();
+      if (i == kBias) run.bias = bias_row.address();
       if (i == kByAddress) {
         run.a = pointers.address();
         run.b = pointers.address() + 8;
@@ -265,7 +275,11 @@ TEST_CASE("gemm chain: a decode step, captured once") {
         run.workspace = workspace.address();
         run.workspace_bytes = workspace.bytes();
       }
-      TW_REQUIRE_OK(gemm(i == kByAddress ? by_address : plain).run(on, run));
+      const auto& plan = i == kByAddress ? by_address
+                         : i == kRelu    ? relu
+                         : i == kBias    ? biased
+                                         : plain;
+      TW_REQUIRE_OK(gemm(plan).run(on, run));
     }
     RowsRun out{
         .table = places.address(), .index = place.address(), .packed = x[kProducts]->address()};
@@ -275,7 +289,7 @@ TEST_CASE("gemm chain: a decode step, captured once") {
 
   Numbers expected(kPlaces * kSize);
   places.set(expected);
-  for (int step = 0; step < (host ? 6 : 200); ++step) {
+  for (int step = 0; step < (host ? 6 : 1000); ++step) {
     const int64_t m = step == 0 ? kMost : step == 1 ? 0 : pick(random, 0, kMost);
     const float scale = static_cast<float>(pick(random, 0, 1) ? 2 : -1);
     const auto chosen = static_cast<size_t>(kProducts + pick(random, 0, kWeights - 1));
@@ -298,8 +312,12 @@ TEST_CASE("gemm chain: a decode step, captured once") {
     for (size_t i = 0; i < count; ++i)
       std::copy_n(&words[static_cast<size_t>(tokens[i]) * kWidth], kWidth, &now[i * kWidth]);
     for (size_t i = 0; i < kProducts; ++i) {
-      shuffles[i == kByAddress ? chosen : i].apply(now, count, i == 1 ? static_cast<int>(scale) : 1,
-                                                   &next);
+      shuffles[i == kByAddress ? chosen : i].apply(
+          now, count, i == kFactor ? static_cast<int>(scale) : 1, &next);
+      for (size_t at = 0; at < count * kWidth; ++at) {
+        if (i == kRelu) next[at] = std::max(next[at], 0);
+        if (i == kBias) next[at] += bias[at % kWidth];
+      }
       std::swap(now, next);
     }
     for (size_t i = 0; i < count; ++i)
