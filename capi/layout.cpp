@@ -113,8 +113,7 @@ tw_status tw_layout_crd2crd(const tw_layout* layout, const int64_t* coord, int32
     int64_t numbers[kMaxLeaves];
     int many = 0;
     TW_TRY(crd2crd(layout->value, coord, count, numbers, &many));
-    *written = many;
-    return write_numbers(numbers, many, out, "out", capacity);
+    return write_numbers(numbers, many, out, "out", capacity, written);
   });
 }
 

@@ -68,7 +68,8 @@ tw_status binary(const A* a, const char* name_a, const B* b, const char* name_b,
 }
 
 /// Copies numbers into the caller's array of that name. ERROR_BUFFER_TOO_SMALL where it is short.
+/// `written`, where given, tells their count, then too.
 Status write_numbers(const int64_t* numbers, int count, int64_t* out, const char* argument,
-                     int32_t capacity);
+                     int32_t capacity, int32_t* written = nullptr);
 
 }  // namespace tw::capi

@@ -75,8 +75,7 @@ tw_status tw_linear_at(const tw_linear* linear, int64_t reg, int64_t lane, int64
     const int64_t input[] = {reg, lane, warp, block};
     int64_t numbers[LinearLayout::kMaxRank];
     TW_TRY(linear_at(linear->value, input, numbers));
-    *written = linear->value.rank;
-    return write_numbers(numbers, linear->value.rank, coord, "coord", capacity);
+    return write_numbers(numbers, linear->value.rank, coord, "coord", capacity, written);
   });
 }
 

@@ -86,10 +86,12 @@ tw_status tw_layout_stride(const tw_layout* layout, tw_tuple** stride) {
 tw_status tw_layout_swizzle(const tw_layout* layout, int32_t* bits, int32_t* base, int32_t* shift,
                             int64_t* offset) {
   return guard([&]() -> Status {
-    TW_TRY(output(bits, "bits"));
-    TW_TRY(output(base, "base"));
-    TW_TRY(output(shift, "shift"));
+    for (int32_t* number : {bits, base, shift})
+      if (number) *number = 0;
     TW_TRY(output(offset, "offset"));
+    TW_TRY(require(bits, "bits"));
+    TW_TRY(require(base, "base"));
+    TW_TRY(require(shift, "shift"));
     TW_TRY(require(layout, "layout"));
     *bits = layout->value.swizzle.bits;
     *base = layout->value.swizzle.base;

@@ -41,8 +41,8 @@ tw_status tw_tuple_values(const tw_tuple* tuple, int64_t* values, int32_t capaci
   return guard([&]() -> Status {
     TW_TRY(output(written, "written"));
     TW_TRY(require(tuple, "tuple"));
-    *written = tuple->value.leaves;
-    return write_numbers(tuple->value.value, tuple->value.leaves, values, "values", capacity);
+    return write_numbers(tuple->value.value, tuple->value.leaves, values, "values", capacity,
+                         written);
   });
 }
 

@@ -95,7 +95,6 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
     TW_TRY(require(coord, "coord"));
     TW_TRY(usable(map, "map"));
     TW_TRY(require(start, "start"));
-    std::fill_n(coord, 5, 0);
     int32_t at[5] = {};
     uint32_t offset = 0;
     if (map->tile)

@@ -8,6 +8,8 @@ function that is added tomorrow is tested too:
   speaks of NULL otherwise than as "not NULL";
 - with a struct_size that belongs to no version it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
+- after each of these failures numbers that it gives (@param[out]) are 0, whatever they were, and
+  arrays that it fills ("numbers that x can hold") as they were;
 - on a GPU the caller's current context is the same after it, failed or not;
 - a destroy function takes NULL.
 
@@ -39,6 +41,16 @@ class Parameter:
         words = re.sub(r"[\s*]+", " ", words.group(1)) if words else ""
         self.nullable = bool(re.search(r"(?<!not )\bNULL\b(?! is refused)", words))
         self.base = re.sub(r"\bconst\b|\bstruct\b|[\s*]", "", self.type)
+        # A count that is "set" is so whatever happens.
+        self.said_out = bool(re.search(rf"@param\[out\]\s+{self.name}\b", comment)) and \
+            not re.search(rf"\b{self.name} is set\b", comment)
+        self.array = bool(re.search(rf"(that|of)[\s*]+{self.name}[\s*]+can[\s*]+hold"
+                                    rf"|@param\[out\]\s+{self.name}\s+room for", comment))
+
+    def out_number(self):
+        """Whether it gives a number, or the caller's array of them."""
+        return self.said_out and self.type in ("int32_t *", "int64_t *", "uint64_t *", "float *",
+                                               "size_t *")
 
     def out_handle(self):
         return re.fullmatch(r"tw_\w+ \*\*", self.type)
@@ -110,13 +122,24 @@ def cleaned(parameters):
     return "".join(f" tw_{p.base[3:]}_destroy(({p.base} *)made);" for p in outs)
 
 
+def numbers(function, left_out=None):
+    """Lines that set the numbers which the function gives, and lines that want them 0."""
+    given = {p.base: int(p.array) for p in function.parameters if p.out_number()}
+    # Those of one type have one place.
+    if left_out is not None and left_out.out_number():
+        given.pop(left_out.base)
+    return ([f"  s->{base}_out[0] = 1;" for base in given],
+            [f"  CHECK(s->{base}_out[0] == {kept});" for base, kept in given.items()])
+
+
 def call(function, arguments):
     return f"{function.name}({', '.join(arguments)})"
 
 
 def body(function):
     lines = [f"static void {function.name}_keeps_its_word(samples *s) {{",
-             "  void *made = NULL;", "  (void)s;", "  (void)made;"]
+             "  void *made = NULL;", "  tw_status status = TW_OK;", "  (void)s;", "  (void)made;",
+             "  (void)status;"]
     outs = [p for p in function.parameters if p.out_handle()]
     # All zeros.
     zeros = ["NULL" if p.pointer or p.base.endswith("_callback") else "0"
@@ -129,8 +152,9 @@ def body(function):
             if not parameter.pointer or parameter.nullable:
                 continue
             arguments = samples[:i] + ["NULL"] + samples[i + 1:]
-            lines += ["  refresh(s);", "  made = s;",
-                      f'  NULL_FAILS("{parameter.name}", {call(function, arguments)});']
+            set_before, zero_after = numbers(function, parameter)
+            lines += ["  refresh(s);", "  made = s;", *set_before,
+                      f'  NULL_FAILS("{parameter.name}", {call(function, arguments)});', *zero_after]
             if outs and not parameter.out_handle():
                 lines.append("  CHECK(made == NULL);")
         for parameter, sample in zip(function.parameters, samples):
@@ -138,8 +162,10 @@ def body(function):
             if sample.startswith("&s->") and parameter.base != "void" and \
                     not function.name.endswith("_init"):
                 for size in ("0", "4", "UINT32_MAX", "UINT32_MAX - 7"):
-                    lines += ["  refresh(s);", f"  {sample[1:]}.struct_size = {size};",
-                              f"  FAILS(TW_ERROR_STRUCT_SIZE, NULL, {call(function, samples)});"]
+                    set_before, zero_after = numbers(function)
+                    lines += ["  refresh(s);", f"  {sample[1:]}.struct_size = {size};", *set_before,
+                              f"  FAILS(TW_ERROR_STRUCT_SIZE, NULL, {call(function, samples)});",
+                              *zero_after]
         for i, parameter in enumerate(function.parameters):
             if parameter.pointer or parameter.base.endswith("_callback"):
                 continue
@@ -154,10 +180,12 @@ def body(function):
                     continue
                 cast = f"({parameter.type}){value}"
                 arguments = samples[:i] + [cast] + samples[i + 1:]
-                lines += ["  refresh(s);", "  made = s;",
-                          f"  if (answered({call(function, arguments)})) {{{cleaned(outs)} }}"]
-                if outs:
-                    lines[-1] += " else { CHECK(made == NULL); }"
+                set_before, zero_after = numbers(function)
+                lines += ["  refresh(s);", "  made = s;", *set_before,
+                          f"  if (answered(status = {call(function, arguments)})) {{{cleaned(outs)} }} else {{"]
+                if zero_after:  # a length that did not fit is told
+                    lines += ["  if (status != TW_ERROR_BUFFER_TOO_SMALL) {", *zero_after, "  }"]
+                lines += [*(["  CHECK(made == NULL);"] if outs else []), "  }"]
     lines.append("}")
     return lines
 

@@ -7,9 +7,10 @@
  *
  * Conventions, true of every function here:
  * - A function that can fail returns a ::tw_status, TW_OK being 0; outputs come last and are NULL
- *   or 0 after a failure. tw_last_error() then explains it to the calling thread: what was wrong,
- *   with the numbers, and what would work. An argument that cannot work is refused before anything
- *   happens. Nothing here prints, aborts or exits.
+ *   or 0 after a failure, but for arrays, which it leaves as they were, and for lengths that it
+ *   tells with TW_ERROR_BUFFER_TOO_SMALL. tw_last_error() then explains the failure to the calling
+ *   thread: what was wrong, with the numbers, and what would work. An argument that cannot work is
+ *   refused before anything happens. Nothing here prints, aborts or exits.
  * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
  *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
  *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
