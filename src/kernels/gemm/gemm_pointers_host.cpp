@@ -35,7 +35,8 @@ void gemm_host_pointers(HostEngine&, const void* arguments) {
     auto* maps = reinterpret_cast<KernelMap*>(args.product_maps) + i64{index} * kGemmMaps;
     for (u32 map = 0; map < kGemmMaps; ++map) {
       maps[map] = args.maps[map];
-      rebind_address(&maps[map], gemm_map_address(address[gemm_operand_of_map(map)], args.product_maps));
+      rebind_address(&maps[map],
+                     gemm_map_address(address[gemm_operand_of_map(map)], args.product_maps));
     }
   }
 }
