@@ -36,6 +36,15 @@ def unread(bindings, header):
         yield f"{name} is in one of structs.inc and what was understood of the header"
 
 
+def by_value(header):
+    """Structs that are passed or returned themselves: every release would break whoever links."""
+    structs = {name for name, _ in header.structs}
+    for name, result, parameters in header.functions:
+        for word, kind in [("its result", result), *((parameter, kind) for parameter, kind in parameters)]:
+            if kind.base in structs and not kind.pointers:
+                yield f"{name}: {word} is a {kind.base} by value"
+
+
 def installed(folder, header):
     """A folder in which <tilewright/tilewright.h> is this file."""
     (folder / "tilewright").mkdir()
@@ -50,6 +59,7 @@ def check(_):
     header = bindings.Header(bindings.HEADER)
     yield from bindings.stale(header)
     yield from unread(bindings, header)
+    yield from by_value(header)
     with tempfile.TemporaryDirectory() as name:
         yield from misplaced(bindings, header,
                              installed(pathlib.Path(name), bindings.HEADER.read_text()))
@@ -64,6 +74,11 @@ def planted(folder):
     bindings.HEADER = folder / "grown.h"
     bindings.HEADER.write_text(grown)
     common.expect(bindings.stale(bindings.Header(bindings.HEADER)), "bindings.rs", "tilewright.py")
+    bindings.HEADER.write_text(real.replace("tw_status tw_stream_query(tw_stream *stream);",
+                                            "tw_status tw_stream_query(tw_copy_args args);\n"
+                                            "TW_API tw_plan_info tw_stream_ask(tw_stream *stream);"))
+    common.expect(by_value(bindings.Header(bindings.HEADER)), "tw_stream_query: args is a tw_copy_args",
+                  "tw_stream_ask: its result")
     # Layouts computed from the header as it is, held against one whose struct is another.
     bindings.HEADER.write_text(real)
     common.expect(misplaced(bindings, bindings.Header(bindings.HEADER), installed(folder, grown)),
