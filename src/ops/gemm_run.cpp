@@ -62,7 +62,10 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const GemmDesc& d = problem_.desc;
   TW_TRY(check_options(d, run));
   TW_TRY(check_workspace(run));
-  if (d.has(kGemmPointers)) return check_arrays(run);
+  if (d.has(kGemmPointers)) {
+    TW_TRY(check_epilogue(problem_.swapped ? turned(problem_).desc : d, run, m, /*d_bytes=*/0));
+    return check_arrays(run);
+  }
   const int64_t rows = problem_.swapped ? d.m : m;
   const int64_t columns = problem_.swapped ? m : d.n;
   // The caller's names: a swapped problem's A is the caller's B.

@@ -352,120 +352,6 @@ static void half_sums(void) {
   close_setup(&s);
 }
 
-/* Two products whose B is one: by strides, and by addresses that the device reads. */
-static void batches(void) {
-  setup s = open_setup();
-  tw_gemm_desc desc = gemm_desc();
-  tw_gemm_args args = upload_all(&s), one, bad;
-  tw_plan *plan = NULL;
-  tw_plan_info info;
-  static char text[4096];
-  const uint64_t a_both = allocated(&s, 2 * sizeof a), d_both = allocated(&s, 2 * sizeof d);
-  uint64_t addresses[4][3], arrays, skipped, zero = 0;
-  for (int i = 0; i < 2; ++i)
-    OK(tw_memcpy_on_device(s.stream, a_both + (uint64_t)i * sizeof a, args.a, sizeof a));
-  args.a = a_both;
-  args.d = d_both;
-  desc.batch_count = 2;
-  desc.b_batch_stride = desc.c_batch_stride = 0;
-  desc.gemm_flags = TW_GEMM_BATCH_INVARIANT;
-  desc.a_alignment = desc.b_alignment = 16;
-  NEED(tw_gemm_plan(s.device, &desc, &plan));
-  describes_itself(plan, TW_OP_GEMM);
-  info.struct_size = sizeof info;
-  OK(tw_plan_get_info(plan, &info));
-  EQUAL(info.flops, (int64_t)4 * kM * kN * kK);
-  EQUAL(info.workspace_bytes, 0);
-  OK(tw_memset(s.stream, args.d, 0, 2 * sizeof d));
-  OK(tw_gemm_run(plan, s.stream, &args));
-  for (int i = 0; i < 2; ++i) {
-    one = args;
-    one.d += (uint64_t)i * sizeof d;
-    has_product(&s, &one, kM);
-  }
-  bad = args;
-  bad.a = args.d + sizeof d; /* the second D */
-  FAILS(TW_ERROR_OVERLAP, NULL, tw_gemm_run(plan, s.stream, &bad));
-  tw_plan_destroy(plan);
-
-  /* The same, and a third product without an A. */
-  desc.batch_count = 3;
-  desc.gemm_flags = TW_GEMM_BATCH_POINTERS | TW_GEMM_PROGRAMMATIC | TW_GEMM_DEVICE_M;
-  NEED(tw_gemm_plan(s.device, &desc, &plan));
-  OK(tw_plan_get_info(plan, &info));
-  CHECK(info.workspace_bytes >= 3 * 32);
-  OK(tw_plan_explain(plan, text, sizeof text, NULL));
-  CHECK(strstr(text, "3 products whose addresses the device reads") != NULL);
-  CHECK(strstr(text, "before the kernel in front has ended") != NULL);
-  for (int i = 0; i < 3; ++i) {
-    addresses[0][i] = i == 2 ? 0 : a_both + (uint64_t)i * sizeof a;
-    addresses[1][i] = args.b;
-    addresses[2][i] = 0; /* with beta 0 nobody looks */
-    addresses[3][i] = d_both + (uint64_t)(i % 2) * sizeof d;
-  }
-  arrays = uploaded(&s, addresses, sizeof addresses);
-  skipped = uploaded(&s, &zero, sizeof zero);
-  args.a = arrays;
-  args.b = arrays + sizeof addresses[0];
-  args.c = arrays + 2 * sizeof addresses[0];
-  args.d = arrays + 3 * sizeof addresses[0];
-  args.skipped = skipped;
-  args.workspace = allocated(&s, info.workspace_bytes);
-  args.workspace_bytes = info.workspace_bytes;
-  OK(tw_memset(s.stream, d_both, 0, 2 * sizeof d));
-  OK(tw_gemm_run(plan, s.stream, &args));
-  for (int i = 0; i < 2; ++i) {
-    one = args;
-    one.d = d_both + (uint64_t)i * sizeof d;
-    has_product(&s, &one, kM);
-  }
-  download(&s, &zero, skipped, sizeof zero);
-  EQUAL(zero, 1);
-#define BAD(status, argument, change)                               \
-  do {                                                              \
-    bad = args;                                                     \
-    change;                                                         \
-    FAILS((status), (argument), tw_gemm_run(plan, s.stream, &bad)); \
-  } while (0)
-  BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.a = 0);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "d", bad.d = 0);
-  BAD(TW_ERROR_MISALIGNED, "b", bad.b += 4);
-  BAD(TW_ERROR_MISALIGNED, "skipped", bad.skipped += 4);
-  BAD(TW_ERROR_MISALIGNED, "device_m", bad.device_m = skipped + 4);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = skipped);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
-  BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", --bad.workspace_bytes);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "c", (bad.beta = 1, bad.c = 0));
-  if (harness.kind == TW_DEVICE_HOST) { /* nobody counts: the third product has no A */
-    tw_error_info fault;
-    OK(tw_memset(s.stream, d_both, 0, 2 * sizeof d));
-    BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.skipped = 0);
-    fault.struct_size = sizeof fault;
-    OK(tw_last_error_info(&fault));
-    EQUAL(fault.index, 2);
-    one.d = d_both;
-    has_product(&s, &one, 0);
-  }
-#undef BAD
-  /* No rows, says the device: nothing is written. */
-  zero = 0;
-  args.device_m = uploaded(&s, &zero, sizeof zero);
-  OK(tw_memset(s.stream, d_both, 0, 2 * sizeof d));
-  OK(tw_gemm_run(plan, s.stream, &args));
-  one.d = d_both;
-  has_product(&s, &one, 0);
-  tw_plan_destroy(plan);
-
-  desc.batch_count = 0;
-  desc.gemm_flags = 0;
-  NEED(tw_gemm_plan(s.device, &desc, &plan));
-  describes_itself(plan, TW_OP_GEMM);
-  OK(tw_gemm_args_init(&args));
-  OK(tw_gemm_run(plan, s.stream, &args)); /* no product, no address */
-  tw_plan_destroy(plan);
-  close_setup(&s);
-}
-
 static void after_the_device(void) {
   setup s = open_setup();
   tw_gemm_desc desc = gemm_desc();
@@ -488,7 +374,6 @@ int main(int argc, char **argv) {
   RUN(odd_addresses);
   RUN(realigned);
   RUN(half_sums);
-  RUN(batches);
   RUN(after_the_device);
   return harness_end();
 }
