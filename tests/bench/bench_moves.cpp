@@ -73,9 +73,10 @@ RaggedDesc describe(const RaggedCase& c, const Options& options, RaggedDirection
   return desc;
 }
 
-// Tilings of both directions at once, the library's choice first.
-std::vector<RaggedDesc> tunings(const RaggedDesc& desc, bool sweep) {
-  std::vector<RaggedDesc> out{desc};
+// The library's choice of sizes first, with --sweep others too.
+template <class Desc>
+std::vector<Desc> tunings(const Desc& desc, bool sweep) {
+  std::vector<Desc> out{desc};
   if (!sweep) return out;
   for (const uint32_t stage_bytes : {2048u, 4096u, 8192u})
     for (const uint32_t warps : {1u, 2u, 4u})
@@ -86,6 +87,12 @@ std::vector<RaggedDesc> tunings(const RaggedDesc& desc, bool sweep) {
         out.back().warp_items = items;
       }
   return out;
+}
+
+template <class Desc>
+std::string sizes_name(const Desc& desc) {
+  return "  " + std::to_string(desc.stage_bytes) + " B x " + std::to_string(desc.warps) +
+         " warps x " + std::to_string(desc.warp_items);
 }
 
 void run_ragged(GpuBench& bench, const Options& options, const Peers& peers, const RaggedCase& c) {
@@ -125,11 +132,7 @@ void run_ragged(GpuBench& bench, const Options& options, const Peers& peers, con
     const uint64_t moved = packed_bytes + (pads ? padded_bytes : packed_bytes);
     for (size_t i = 1; i < us.size(); ++i) {
       Line line;
-      line.name = (pads ? "pad " : "unpad ") + shape;
-      if (i > 1)
-        line.name = "  " + std::to_string(descs[i - 1].stage_bytes) + " B x " +
-                    std::to_string(descs[i - 1].warps) + " warps x " +
-                    std::to_string(descs[i - 1].warp_items);
+      line.name = i == 1 ? (pads ? "pad " : "unpad ") + shape : sizes_name(descs[i - 1]);
       line.kernel = plans[i - 1]->info().kernel;
       line.bytes = static_cast<double>(moved);
       line.us = us[i];
@@ -192,27 +195,34 @@ void run_copies(GpuBench& bench, const Options& options, const CopiesCase& c) {
   desc.stages = options.stages;
   desc.stage_bytes = options.stage_bytes;
   desc.max_sms = options.max_sms;
-  std::unique_ptr<Plan> plan;
-  require(CopiesPlan::create(bench.device(), desc, &plan));
-  const auto& copies = static_cast<const CopiesPlan&>(*plan);
   const CopiesRun run{.src_list = lists, .dst_list = lists + 8 * count};
   const CUgraphExec loop = graph_of_copies(bench, sources, targets, bytes);
-  const std::vector<double> us =
-      bench.race({{"tilewright", [&] { require(copies.run(bench.stream(), run)); }},
-                  driver_copy(bench, dst, src, bytes * count),
-                  {"graph", [&] { bench.driver().cuGraphLaunch_(loop, bench.cuda_stream()); }}},
-                 options.repeats);
+  std::vector<Variant> variants{
+      driver_copy(bench, dst, src, bytes * count),
+      {"graph", [&] { bench.driver().cuGraphLaunch_(loop, bench.cuda_stream()); }}};
+  std::vector<std::unique_ptr<Plan>> plans;
+  const auto descs = tunings(desc, options.sweep);
+  for (const CopiesDesc& each : descs) {
+    plans.emplace_back();
+    require(CopiesPlan::create(bench.device(), each, &plans.back()));
+    const auto* plan = static_cast<const CopiesPlan*>(plans.back().get());
+    variants.push_back(
+        {"tilewright", [&bench, plan, run] { require(plan->run(bench.stream(), run)); }});
+  }
+  const std::vector<double> us = bench.race(variants, options.repeats);
   bench.driver().cuGraphExecDestroy_(loop);
-  Line line;
-  line.name = name;
-  line.kernel = plan->info().kernel;
-  line.bytes = 2.0 * static_cast<double>(bytes * count);
-  line.us = us[0];
-  line.copy_us = us[1];
-  line.target = c.target;
-  line.peer = "cuMemcpyAsync x " + std::to_string(count) + " in a graph";
-  line.peer_us = us[2];
-  print_line(options, line);
+  for (size_t i = 2; i < us.size(); ++i) {
+    Line line;
+    line.name = i == 2 ? name : sizes_name(descs[i - 2]);
+    line.kernel = plans[i - 2]->info().kernel;
+    line.bytes = 2.0 * static_cast<double>(bytes * count);
+    line.us = us[i];
+    line.copy_us = us[0];
+    line.target = c.target;
+    line.peer = "cuMemcpyAsync x " + std::to_string(count) + " in a graph";
+    line.peer_us = us[1];
+    print_line(options, line);
+  }
   bench.release_all();
 }
 
