@@ -175,11 +175,13 @@ Case random_case(std::mt19937_64& random) {
         (pick(random, 0, 1) ? c.src : c.dst).back() += 1;
     }
     c.counts = pick(random, 0, 2) != 0;
-    if (pick(random, 0, 3) == 0) {  // from the other end
+    if (pick(random, 0, 2) == 0) {  // from the other end
       const auto dim = static_cast<size_t>(pick(random, 0, d.rank - 1));
-      for (int64_t& at : c.src)
-        if (at != kLeftOut) at += (d.shape[dim] - 1) * d.src_stride[dim] * bytes;
-      d.src_stride[dim] = -d.src_stride[dim];
+      const bool source = pick(random, 0, 1) != 0;
+      auto& stride = source ? d.src_stride[dim] : d.dst_stride[dim];
+      for (int64_t& at : source ? c.src : c.dst)
+        if (at != kLeftOut) at += (d.shape[dim] - 1) * stride * bytes;
+      stride = -stride;
     }
     return c;
   }
