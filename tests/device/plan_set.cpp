@@ -145,8 +145,76 @@ void PlanSet::add_gemm(int k) {
   jobs_.push_back(std::move(job));
 }
 
+void PlanSet::add_ragged(int k) {
+  const int64_t batch = 20 + k, rows = 9, columns = 64 + 8 * (k % 4);
+  std::vector<int32_t> offsets{0};
+  for (int64_t b = 0; b < batch; ++b)
+    offsets.push_back(offsets.back() + static_cast<int32_t>((b * 5 + k) % (rows + 3)));
+  const int64_t tokens = offsets.back();
+  const std::vector<uint16_t> in = random_u16(static_cast<size_t>(tokens * columns), 400u + k);
+  Job job;
+  job.expected.assign(static_cast<size_t>(batch * rows * columns) * 2, 0);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t token = offsets[static_cast<size_t>(b)] + r;
+      if (token >= offsets[static_cast<size_t>(b) + 1]) continue;
+      for (int64_t j = 0; j < columns; ++j)
+        put(&job.expected, (b * rows + r) * columns + j,
+            in[static_cast<size_t>(token * columns + j)]);
+    }
+  tw_ragged_desc desc;
+  TW_REQUIRE_CALL(tw_ragged_desc_init(&desc));
+  desc.dtype = TW_DTYPE_U16;
+  desc.batch = batch, desc.tokens = tokens, desc.rows = rows, desc.columns = columns;
+  tw_ragged_args args;
+  TW_REQUIRE_CALL(tw_ragged_args_init(&args));
+  args.packed = input(in.data(), in.size() * 2);
+  args.offsets = input(offsets.data(), offsets.size() * 4);
+  args.padded = job.out = output(job.expected.size());
+  tw_plan* plan = nullptr;
+  TW_REQUIRE_CALL(tw_ragged_plan(device_, &desc, &plan));
+  job.name = "ragged";
+  job.plan.reset(plan);
+  job.run = [args](tw_plan* p, tw_stream* s) { return tw_ragged_run(p, s, &args); };
+  jobs_.push_back(std::move(job));
+}
+
+void PlanSet::add_copies(int k) {
+  const int64_t count = 30 + k, elements = 500 + 9 * k;
+  const std::vector<uint16_t> in = random_u16(static_cast<size_t>(count * elements), 500u + k);
+  Job job;
+  job.expected.assign(static_cast<size_t>(count * elements) * 2, kPoison);
+  const uint64_t src = input(in.data(), in.size() * 2);
+  job.out = output(job.expected.size());
+  std::vector<uint64_t> from, to;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t target = count - 1 - i;
+    from.push_back(src + static_cast<uint64_t>(i * elements) * 2);
+    to.push_back(job.out + static_cast<uint64_t>(target * elements) * 2);
+    for (int64_t j = 0; j < elements; ++j)
+      put(&job.expected, target * elements + j, in[static_cast<size_t>(i * elements + j)]);
+  }
+  tw_copies_desc desc;
+  TW_REQUIRE_CALL(tw_copies_desc_init(&desc));
+  desc.dtype = TW_DTYPE_U16;
+  desc.rank = 1;
+  desc.shape[0] = elements;
+  desc.src_stride[0] = desc.dst_stride[0] = 1;
+  desc.count = count;
+  tw_copies_args args;
+  TW_REQUIRE_CALL(tw_copies_args_init(&args));
+  args.src = input(from.data(), from.size() * 8);
+  args.dst = input(to.data(), to.size() * 8);
+  tw_plan* plan = nullptr;
+  TW_REQUIRE_CALL(tw_copies_plan(device_, &desc, &plan));
+  job.name = "copies";
+  job.plan.reset(plan);
+  job.run = [args](tw_plan* p, tw_stream* s) { return tw_copies_run(p, s, &args); };
+  jobs_.push_back(std::move(job));
+}
+
 void PlanSet::add(int k) {
-  switch (k % 5) {
+  switch (k % 7) {
     case 0:
       return add_copy(k, false);
     case 1:
@@ -155,8 +223,12 @@ void PlanSet::add(int k) {
       return add_rows(k, false);
     case 3:
       return add_copy(k, true);
-    default:
+    case 4:
       return add_rows(k, true);
+    case 5:
+      return add_ragged(k);
+    default:
+      return add_copies(k);
   }
 }
 

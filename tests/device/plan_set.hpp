@@ -76,7 +76,7 @@ class PlanSet {
     (void)tw_free(device_, out_);
   }
 
-  /// Adds the k-th job: the operation by k % 5, sizes and numbers by k.
+  /// Adds the k-th job: the operation by k % 7, sizes and numbers by k.
   void add(int k);
   std::vector<Job>& jobs() { return jobs_; }
   uint64_t out() const { return out_; }
@@ -101,6 +101,8 @@ class PlanSet {
   void add_copy(int k, bool transpose);
   void add_rows(int k, bool scatter);
   void add_gemm(int k);
+  void add_ragged(int k);
+  void add_copies(int k);
 
   tw_device* device_;
   StreamHandle setup_;
