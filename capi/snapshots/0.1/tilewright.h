@@ -2014,7 +2014,8 @@ enum {
  *
  *  Offsets are read when the run executes. A sequence whose own two offsets are negative, decrease
  *  or run past the tokens of the run has no rows; nothing outside the operands is read or written
- *  whatever they hold. */
+ *  whatever they hold. Where two sequences then share packed rows, unpadding leaves each element
+ *  whole from one of them. */
 typedef struct tw_ragged_desc {
   uint32_t struct_size;          /**< set by the init function */
   tw_dtype dtype;                /**< any type; alone its size matters, unless NaN is asked for */
