@@ -203,7 +203,10 @@ static void tunes(void) {
   OK(tw_gemm_tuning_load(tuning, planted(&s, slow)));
   how.flush = args.b;
   how.flush_bytes = sizeof b;
-  NEED(tw_gemm_tune(tuning, s.stream, &desc, &args, &how, &again));
+  /* Whoever believed what is planted would say it every time; what other programs do to the clock
+   * is another thing each time. */
+  for (int i = 0; i < 4 && (i == 0 || strcmp(again.text, slow) == 0); ++i)
+    NEED(tw_gemm_tune(tuning, s.stream, &desc, &args, &how, &again));
   CHECK(strcmp(again.text, slow) != 0);
   CHECK(strstr(format(tuning), slow) == NULL);
 
