@@ -60,8 +60,14 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   const double k_block = std::max(cost.k_block_ns, asked_ns(row, d, problem.in_bytes));
   const int64_t k_blocks = ceil_div(ceil_div(d.k, row.tile[2]), choice.split);
   const double multiply = static_cast<double>(k_blocks) * k_block;
-  // The output is written by the same SMs: f32 doubles what is not hidden.
-  const double write = cost.tile_ns * (problem.out_bytes / 2.0);
+  // The output is written by the same SMs: f32 doubles what is not hidden. A full row that sums
+  // parts has every option in its way: measured with one part, 90 ns for each element of a
+  // thread's.
+  constexpr double kFullElementNs = 90;
+  double write = cost.tile_ns * (problem.out_bytes / 2.0);
+  if (choice.has(kGemmFull) && choice.has(kGemmSplit))
+    write += kFullElementNs * row.tile[0] * row.tile[1] /
+             (128.0 * gemm_consumers(static_cast<u32>(row.tile[0])) * choice.split);
   // What products share is read once.
   const auto matrices = [&](int64_t stride) {
     return static_cast<double>(stride == 0 ? 1 : batch);

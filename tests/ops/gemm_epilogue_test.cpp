@@ -94,7 +94,7 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
         }
 }
 
-TEST_CASE("a full row has the cost of the plain row of its tile") {
+TEST_CASE("a full row has the cost of the plain row of its tile, and more where it sums parts") {
   const auto device = hopper();
   const GemmChip chip = GemmChip::of(*device, 0);
   const GemmProblem p = gemm_problem_of(with({.amax = true}, 4096, 4096, 4096));
@@ -106,7 +106,8 @@ TEST_CASE("a full row has the cost of the plain row of its tile") {
           std::equal(row.tile, row.tile + 3, full.tile) &&
           std::equal(row.cluster, row.cluster + 2, full.cluster) &&
           row.dtypes[0] == full.dtypes[0] && row.dtypes[1] == full.dtypes[1]) {
-        CHECK(gemm_cost({&full, 1}, p, chip) == gemm_cost({&row, 1}, p, chip));
+        const double own = gemm_cost({&full, 1}, p, chip), plain = gemm_cost({&row, 1}, p, chip);
+        CHECK((full.variant & kGemmSplit ? own > plain : own == plain));
         ++compared;
       }
   }
