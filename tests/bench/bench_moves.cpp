@@ -252,14 +252,17 @@ double time_after(GpuBench& bench, int repeats, const std::function<void()>& fir
   return times[times.size() / 2];
 }
 
-void run_prefetch(GpuBench& bench, const Options& options, int64_t megabytes, bool boxes) {
-  const std::string name =
-      "prefetch of " + std::to_string(megabytes) + " MB by " + (boxes ? "boxes" : "rows");
+void run_prefetch(GpuBench& bench, const Options& options, int64_t megabytes, bool boxes,
+                  CachePriority cache = CachePriority::normal) {
+  const std::string name = "prefetch of " + std::to_string(megabytes) + " MB by " +
+                           (boxes ? "boxes" : "rows") +
+                           (cache == CachePriority::evict_last ? ", kept" : "");
   if (!wanted(options, name)) return;
   const int64_t bytes = megabytes << 20;
   // Boxes are for rows that do not touch.
   PrefetchDesc desc;
   desc.dtype = DType::U8;
+  desc.cache = cache;
   desc.columns = boxes ? 8192 : bytes;
   desc.rows = boxes ? bytes / 8192 : 1;
   desc.pitch = boxes ? 8208 : bytes;
@@ -329,6 +332,7 @@ int main(int argc, char** argv) {
     run_copies(bench, options, c);
   for (const int64_t megabytes : {24, 8, 40, 96}) run_prefetch(bench, options, megabytes, false);
   run_prefetch(bench, options, 24, true);
+  run_prefetch(bench, options, 24, false, CachePriority::evict_last);
   run_ragged(bench, options, peers, {4096, 512, 4096, DType::BF16, 0.90});
   for (const RaggedCase& c : {RaggedCase{4096, 512, 128}, RaggedCase{4096, 512, 100},
                               RaggedCase{4096, 512, 1, DType::I64}})

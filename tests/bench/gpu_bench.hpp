@@ -64,7 +64,8 @@ class GpuBench {
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
   /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
   std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
-  /// Enqueues a kernel that reads the range once and keeps nothing; `bytes` is a multiple of 16.
+  /// Enqueues a kernel that reads the range once, 64 bytes a thread at once, and keeps
+  /// nothing; of `bytes` what is no multiple of 32 KB is left out.
   void read(uint64_t address, uint64_t bytes);
   /// Enqueues a kernel of one thread that does nothing for as long.
   void spin(uint64_t nanoseconds);
@@ -78,6 +79,7 @@ class GpuBench {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Module> module_;
   std::unique_ptr<Kernel> read_;
+  std::unique_ptr<Kernel> read_wide_;
   std::unique_ptr<Kernel> spin_;
   std::unique_ptr<Kernel> scramble_;
   std::unique_ptr<Kernel> compare_;

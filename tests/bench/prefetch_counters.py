@@ -17,7 +17,7 @@ BETWEEN = ("nothing", "the prefetch", "an empty kernel")
 
 def read_kernels(program):
     command = ["ncu", "--csv", "--print-units", "base", "--clock-control", "none", "--cache-control", "none",
-               "-k", "bench_read", "--metrics", METRIC, program, "--profile"]
+               "-k", "regex:^bench_read", "--metrics", METRIC, program, "--profile"]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
