@@ -21,11 +21,12 @@ check() {
 }
 
 for tool in memcheck synccheck; do
-  for name in gemm gemm_rows copy copy_window elementwise rows prefetch; do
+  for name in gemm gemm_rows copy copy_window copies elementwise prefetch ragged rows; do
     check "$tool" "$name" "$tests/${name}_device_test"
   done
 done
 check racecheck gemm_stress "$tests/gemm_stress_device_test" -tc='*small products*'
 check racecheck copy "$tests/copy_device_test" -tc='*widths around*,*odd extents*'
 check racecheck rows "$tests/rows_device_test"
+check racecheck ragged "$tests/ragged_device_test" -tc='*lengths of nothing*'
 exit "$found"
