@@ -162,13 +162,17 @@ __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config
   const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4) * 16;
 #pragma unroll 1
   for (int step = 0; step < Config::kPieces * kSlabs; ++step) {
+    const i32 line0 = row0 + step / kSlabs * 64;
+    const i32 at0 = column0 + step % kSlabs * columns;
+    FullAhead ahead;
+    full_ahead<typename Config::In>(args, run, line0, at0, ahead);
     __syncwarp();  // the slab before is read
 #pragma unroll
     for (int s = 0; s < Config::kPieces * kSlabs; ++s)
       if (s == step) full_put(d[s / kSlabs], staging, s % kSlabs, halves);
     __syncwarp();
-    full_slab<typename Config::In, typename Config::Out>(
-        args, run, staging, row0 + step / kSlabs * 64, column0 + step % kSlabs * columns, largest);
+    full_slab<typename Config::In, typename Config::Out>(args, run, staging, line0, at0, ahead,
+                                                         largest);
   }
 }
 
@@ -276,6 +280,11 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
   }
   typename Config::Sum d[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
+    const FullTile tile = full_tile<Config>(args, live, unit, rank);
+    full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
+    if (!Config::kSplit)
+      full_prefetch<typename Config::Out>(args, run, tile.m0 + static_cast<i32>(first_piece) * 64,
+                                          tile.n0, Config::kPieces * 64, Config::kTileN);
     gemm_take_turn<Config>(group);
     gemm_accumulate<Config>(d, span, ring, first_piece);
     gemm_pass_turn<Config>(group);
@@ -283,8 +292,6 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
     if (k_blocks > 0)
       gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
     if (Config::kPingpong) ring.skip(k_blocks);
-    const FullTile tile = full_tile<Config>(args, live, unit, rank);
-    full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
     if constexpr (Config::kSplit) {
       // One unit a cluster, so that the ring is done with: the partial tile takes its place.
       ptx::named_barrier(1, 128 * Config::kConsumers);

@@ -4,8 +4,10 @@
 // and get the same bits, so what the host device computes is what a GPU does.
 //
 // Built from exactly rounded operations alone. Each a * b + c is written as the fused operation,
-// and no product is an operand of a plain sum, so that no compiler has a choice left. Where an
-// error is stated, it is against float64 and was measured over every float; a test repeats it.
+// and no product is an operand of a plain sum, so that no compiler has a choice left. Ends of a
+// range are choices between numbers that are there, not between ways to compute: a branch for each
+// element would take one after the other what goes side by side. Where an error is stated, it is
+// against float64 and was measured over every float; a test repeats it.
 
 #include "kernels/arguments.h"
 
@@ -89,21 +91,23 @@ TW_KERNEL_HD inline float relu(float x) {
 
 /// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110. Minus infinity gives -0.
 TW_KERNEL_HD inline float silu(float x) {
-  return x < -kSigmoidEnd ? -0.0f : x * sigmoid(x);
+  return (x < -kSigmoidEnd ? -0.0f : x) * sigmoid(x);
 }
 
 /// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is x sigmoid(2 u) of that u: error
 /// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110. Minus infinity gives -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
-  return twice_u < -kSigmoidEnd ? -0.0f : x * sigmoid(twice_u);
+  return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
 }
 
 /// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, and below -5.6, where the value is within
 /// 2^-23 of 0, it is -0.
 TW_KERNEL_HD inline float gelu(float x) {
-  const float a = x < 0.0f ? -x : x;
-  if (a > 5.6f) return x < 0.0f ? -0.0f : x;
+  constexpr float kEnd = 5.6f;
+  const float size = x < 0.0f ? -x : x;
+  const float a = size > kEnd ? kEnd : size;
+  const float inside = size > kEnd ? -0.0f : x;
   // -log2 of the normal distribution's tail past a.
   float tail = 0x1.1c08bcp-26f;
   tail = fused(tail, a, -0x1.1c4aa2p-21f);
@@ -118,7 +122,8 @@ TW_KERNEL_HD inline float gelu(float x) {
   tail = fused(tail, a, 0x1.fffff8p-1f);
   const float rounded = kRounder - tail;
   const float outside = exp2_scaled(-tail - (rounded - kRounder), rounded);
-  return x < 0.0f ? x * outside : fused(-x, outside, x);
+  const float below = inside * outside, above = fused(-inside, outside, x);
+  return x < 0.0f ? below : above;
 }
 
 }  // namespace act

@@ -6,6 +6,7 @@
 
 #include "kernels/gemm/gemm_live.h"
 #include "kernels/parts/types.cuh"
+#include "kernels/ptx/global.cuh"
 
 namespace tw {
 
@@ -89,27 +90,97 @@ __device__ __forceinline__ float full_element(u64 address, bool f32, i32 at) {
   return In::to_float(reinterpret_cast<const typename In::Storage*>(address)[at]);
 }
 
-/// alpha * sums + beta * C + bias, of the eight from `place` on.
-template <class In, class Out>
-__device__ __forceinline__ void full_before(float (&v)[8], const GemmFullArgs& args,
-                                            const FullRun& run, FullPlace place, i32 count) {
+/// Bias and scale of eight neighbours; of a gate's two, the first's bias.
+struct FullVectors {
+  float bias[8];
+  float scale[8];
+};
+
+/// The bias of the eight from a place on, where it goes along D's lines.
+template <class In>
+__device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace place, i32 count,
+                                          float (&bias)[8]) {
+  if (args.bias_f32)
+    full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
+  else
+    full_load<In>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+}
+
+/// What goes along D's lines; what goes across them has a value a line, see full_across.
+template <class In>
+__device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullRun& run, i32 at,
+                                           i32 count, FullVectors& vectors) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    vectors.bias[i] = -0.0f;
+    vectors.scale[i] = run.scale;
+  }
+  if (args.bias_by == kFullAlong)
+    full_bias<In>(args, full_place(args, 0, at, false), count, vectors.bias);
+  if (args.scale_by == kFullAlong)
+    full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, vectors.scale);
+}
+
+/// Bias and scale of a line of D.
+struct FullAcross {
+  float bias, scale;
+};
+
+template <class In>
+__device__ __forceinline__ FullAcross full_across(const GemmFullArgs& args, i32 line) {
+  FullAcross across = {};
+  if (args.bias_by == kFullAcross)
+    across.bias =
+        full_element<In>(args.bias, args.bias_f32 != 0, full_place(args, line, 0, false).line);
+  if (args.scale_by == kFullAcross) across.scale = reinterpret_cast<const float*>(args.scale)[line];
+  return across;
+}
+
+__device__ __forceinline__ void full_spread(const GemmFullArgs& args, const FullAcross& across,
+                                            FullVectors& vectors) {
+  if (args.bias_by == kFullAcross) {
+#pragma unroll
+    for (float& value : vectors.bias) value = across.bias;
+  }
+  if (args.scale_by == kFullAcross) {
+#pragma unroll
+    for (float& value : vectors.scale) value = across.scale;
+  }
+}
+
+/// The bias of what a gate lets through, read when it is needed: it would be eight registers more.
+template <class In>
+__device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullPlace place,
+                                                 i32 count, const FullVectors& vectors,
+                                                 float (&bias)[8]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i];
+  if (args.bias_by == kFullAlong) full_bias<In>(args, place, count, bias);
+  if (args.bias_by == kFullAcross && args.gate_across) {
+    const float other = full_element<In>(args.bias, args.bias_f32 != 0, place.line);
+#pragma unroll
+    for (float& value : bias) value = other;
+  }
+}
+
+/// Where C's eight for a place are read from.
+template <class Out>
+__device__ __forceinline__ u64 full_c(const GemmFullArgs& args, const FullRun& run,
+                                      FullPlace place) {
+  const i64 element = place.line * args.base.c_stride_m + place.at;
+  return run.c + static_cast<u64>(element * Out::kBytes);
+}
+
+/// alpha * sums + (beta * C + bias), of the eight from `place` on.
+template <class Out, class TakeC>
+__device__ __forceinline__ void full_before(float (&v)[8], const float (&bias)[8],
+                                            const FullRun& run, FullPlace place, TakeC take_c) {
   float addend[8];
 #pragma unroll
-  for (float& value : addend) value = -0.0f;
-  if (args.bias_by == kFullAlong) {
-    if (args.bias_f32)
-      full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, addend);
-    else
-      full_load<In>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, addend);
-  } else if (args.bias_by == kFullAcross) {
-    const float bias = full_element<In>(args.bias, args.bias_f32 != 0, place.line);
-#pragma unroll
-    for (float& value : addend) value = bias;
-  }
+  for (int i = 0; i < 8; ++i) addend[i] = bias[i];
   if (run.beta != 0.0f) {
     float c[8] = {};
-    const i64 element = place.line * args.base.c_stride_m + place.at;
-    full_load<Out>(run.c + static_cast<u64>(element * Out::kBytes), place.step, count, c);
+    take_c(place, c);
 #pragma unroll
     for (int i = 0; i < 8; ++i) addend[i] = act::fused(run.beta, c[i], addend[i]);
   }
@@ -123,35 +194,32 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-/// Writes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums.
-/// `largest` keeps the bits of the largest |value|; NaN is larger than all.
-template <class In, class Out, class Take>
-__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run, i32 line,
-                                           i32 at, i32 count, u32& largest, Take take) {
+/// Writes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums,
+/// take_c(place, c) what is added. `largest` keeps the bits of the largest |value|; NaN is larger
+/// than all.
+template <class In, class Out, class Take, class TakeC>
+__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
+                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
+                                           u32& largest, Take take, TakeC take_c) {
   float v[8];
   take(false, v);
-  full_before<In, Out>(v, args, run, full_place(args, line, at, false), count);
+  full_before<Out>(v, vectors.bias, run, full_place(args, line, at, false), take_c);
   if (args.activation == kActRelu) full_activate<kActRelu>(v);
   if (args.activation == kActGelu) full_activate<kActGelu>(v);
   if (args.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
   if (args.activation == kActSilu) full_activate<kActSilu>(v);
   if (args.gate != kGateNone) {
-    float through[8];
+    float through[8], bias[8];
     take(true, through);
-    full_before<In, Out>(through, args, run, full_place(args, line, at, true), count);
+    const FullPlace place = full_place(args, line, at, true);
+    full_second_bias<In>(args, place, count, vectors, bias);
+    full_before<Out>(through, bias, run, place, take_c);
 #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] *= through[i];
   }
   if (args.scale_by != kFullNone) {
-    const float one =
-        args.scale_by == kFullAcross ? reinterpret_cast<const float*>(args.scale)[line] : run.scale;
-    float scale[8];
 #pragma unroll
-    for (float& value : scale) value = one;
-    if (args.scale_by == kFullAlong)
-      full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, scale);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] *= scale[i];
+    for (int i = 0; i < 8; ++i) v[i] *= vectors.scale[i];
   }
   if (args.amax) {
 #pragma unroll
@@ -160,6 +228,19 @@ __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullR
   }
   const i64 element = line * args.base.d_stride_m + at;
   full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+}
+
+/// The same where nothing was read ahead.
+template <class In, class Out, class Take>
+__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run, i32 line,
+                                           i32 at, i32 count, u32& largest, Take take) {
+  FullVectors vectors;
+  full_along<In>(args, run, at, count, vectors);
+  full_spread(args, full_across<In>(args, line), vectors);
+  full_write<In, Out>(args, run, vectors, line, at, count, largest, take,
+                      [&](FullPlace place, float(&c)[8]) {
+                        full_load<Out>(full_c<Out>(args, run, place), place.step, count, c);
+                      });
 }
 
 /// At the end, by whole warps: the largest |D| as it stands in D. Rounding keeps the order.
@@ -223,29 +304,93 @@ __device__ __forceinline__ void full_every_other(const float (&low)[8], const fl
   }
 }
 
+/// What a lane reads of bias and scale for a slab, asked for before the sums are staged, so that
+/// nothing waits for it line by line. A lane has the same places of D in up to four lines.
+struct FullAhead {
+  FullVectors vectors;
+  FullAcross across[4];
+};
+
+/// The lane's line and place in a slab, by turn.
+struct FullLane {
+  i32 line, at, step;
+  u32 turns;
+};
+__device__ __forceinline__ FullLane full_lane(const GemmFullArgs& args, i32 line0, i32 at0) {
+  const u32 lane = ptx::lane_id();
+  const u32 groups = args.gate == kGateNone ? 8 : 4;  // of eight of D, in a line
+  return {line0 + static_cast<i32>(lane / groups), at0 + static_cast<i32>(lane % groups * 8),
+          static_cast<i32>(32 / groups), groups / 2};
+}
+
+template <class In>
+__device__ __forceinline__ void full_ahead(const GemmFullArgs& args, const FullRun& run, i32 line0,
+                                           i32 at0, FullAhead& ahead) {
+  const FullLane lane = full_lane(args, line0, at0);
+  const i32 count = run.extent - lane.at;
+  full_along<In>(args, run, lane.at, count, ahead.vectors);
+  if (args.bias_by != kFullAcross && args.scale_by != kFullAcross) return;
+#pragma unroll
+  for (u32 turn = 0; turn < 4; ++turn) {
+    const i32 line = lane.line + static_cast<i32>(turn) * lane.step;
+    if (turn < lane.turns && line < run.lines && count > 0)
+      ahead.across[turn] = full_across<In>(args, line);
+  }
+}
+
+/// Asks for a tile's C in the L2, by a warpgroup: `lines` from line0 on, `columns` from at0.
+template <class Out>
+__device__ __forceinline__ void full_prefetch(const GemmFullArgs& args, const FullRun& run,
+                                              i32 line0, i32 at0, i32 lines, i32 columns) {
+  if (run.beta == 0.0f || args.gate != kGateNone) return;
+  constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);
+  const i32 across = columns / kTogether;
+#pragma unroll 1
+  for (auto i = static_cast<i32>(threadIdx.x % 128); i < lines * across; i += 128) {
+    const FullPlace place = {line0 + i / across, at0 + i % across * kTogether, 1};
+    if (place.line < run.lines && place.at < run.extent)
+      ptx::prefetch_line(full_c<Out>(args, run, place));
+  }
+}
+
+// values[index] of what lies in registers.
+template <class Type>
+__device__ __forceinline__ Type full_pick(const Type (&values)[4], u32 index) {
+  Type out = values[0];
+#pragma unroll
+  for (u32 i = 1; i < 4; ++i)
+    if (i == index) out = values[i];
+  return out;
+}
+
 /// Writes the warp's 16 lines of a slab, from line0 of D on; `at0` is the slab's first place in D.
 template <class In, class Out>
 __device__ __forceinline__ void full_slab(const GemmFullArgs& args, const FullRun& run, u32 staging,
-                                          i32 line0, i32 at0, u32& largest) {
-  const u32 lane = ptx::lane_id();
-  const u32 groups = args.gate == kGateNone ? 8 : 4;  // of eight of D, in a line
+                                          i32 line0, i32 at0, FullAhead& ahead, u32& largest) {
+  const FullLane lane = full_lane(args, line0, at0);
+  const i32 count = run.extent - lane.at;
+  const u32 group = static_cast<u32>(lane.at - at0) / 8;
 #pragma unroll 1
-  for (u32 item = lane; item < 16 * groups; item += 32) {
-    const u32 row = item / groups, group = item % groups;
-    const i32 line = line0 + static_cast<i32>(row);
-    const i32 at = at0 + static_cast<i32>(group * 8);
-    if (line >= run.lines || at >= run.extent) continue;
-    full_write<In, Out>(args, run, line, at, run.extent - at, largest,
-                        [&](bool second, float(&v)[8]) {
-                          if (args.gate == kGateNeighbours) {
-                            float low[8], high[8];
-                            full_take(staging, row, group * 4, low);
-                            full_take(staging, row, group * 4 + 2, high);
-                            full_every_other(low, high, second, v);
-                          } else {
-                            full_take(staging, row, group * 2 + (second ? 8 : 0), v);
-                          }
-                        });
+  for (u32 turn = 0; turn < lane.turns; ++turn) {
+    const i32 line = lane.line + static_cast<i32>(turn) * lane.step;
+    if (line >= run.lines || count <= 0) break;
+    full_spread(args, full_pick(ahead.across, turn), ahead.vectors);
+    const auto row = static_cast<u32>(line - line0);
+    full_write<In, Out>(
+        args, run, ahead.vectors, line, lane.at, count, largest,
+        [&](bool second, float(&v)[8]) {
+          if (args.gate == kGateNeighbours) {
+            float low[8], high[8];
+            full_take(staging, row, group * 4, low);
+            full_take(staging, row, group * 4 + 2, high);
+            full_every_other(low, high, second, v);
+          } else {
+            full_take(staging, row, group * 2 + (second ? 8 : 0), v);
+          }
+        },
+        [&](FullPlace place, float(&c)[8]) {
+          full_load<Out>(full_c<Out>(args, run, place), place.step, count, c);
+        });
   }
 }
 
