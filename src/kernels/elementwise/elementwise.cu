@@ -4,20 +4,20 @@
 #include "kernels/elementwise/elementwise_vectors.cuh"
 #include "kernels/emit.cuh"
 
-// Three blocks an SM leave each thread 80 registers: what a turn's vectors need, and 48 KB in
-// flight.
+// Four blocks an SM leave each thread 64 registers: what a turn of vectors needs, and 64 KB in
+// flight. flight.
 #define TW_ELEMENTWISE(feature, shard, symbol, blocks, body)                        \
   TW_EMIT(                                                                          \
       feature, shard,                                                               \
       extern "C" __global__ void __launch_bounds__(tw::kElementwiseThreads, blocks) \
           symbol(const __grid_constant__ tw::ElementwiseArgs args) { body; })
 #define TW_ELEMENTWISE_CONVERT(feature, shard, symbol, elements)     \
-  TW_ELEMENTWISE(feature, shard, symbol, ((elements) == 16 ? 2 : 3), \
+  TW_ELEMENTWISE(feature, shard, symbol, ((elements) == 16 ? 2 : 4), \
                  (tw::elementwise_floats<elements, true>(args)))
 #define TW_ELEMENTWISE_FLOATS(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE(feature, shard, symbol, 3, (tw::elementwise_floats<elements, false>(args)))
+  TW_ELEMENTWISE(feature, shard, symbol, 4, (tw::elementwise_floats<elements, false>(args)))
 #define TW_ELEMENTWISE_WORDS(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE(feature, shard, symbol, 3, tw::elementwise_words<elements>(args))
+  TW_ELEMENTWISE(feature, shard, symbol, 4, tw::elementwise_words<elements>(args))
 #define TW_ELEMENTWISE_STRIDED(feature, shard, symbol) \
   TW_ELEMENTWISE(feature, shard, symbol, 3, tw::elementwise_strided(args))
 #include "kernels/elementwise/kernels.inc"

@@ -80,24 +80,42 @@ struct VectorTurn {
   }
 };
 
-/// The parts of vectors at the ends of rows, element by element.
-template <u32 kVector, u32 kFlight>
+/// The parts of vectors at the ends of rows, element by element, four elements' loads in flight.
+template <u32 kVector, u32 kFlight, bool kFloats>
 __device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u32 at) {
+  constexpr u32 kAtOnce = 4;
 #pragma unroll 1
   for (u32 k = 0; k < kFlight; ++k) {
     const ElementwiseSlot s = elementwise_slot<kVector>(args, at + 32 * k);
     if (s.end - s.first == kVector) continue;
 #pragma unroll 1
-    for (u32 e = s.first; e < s.end; ++e) {
-      const auto load = [&](u32 o, u64 policy) {
-        return ptx::load_own_element(s.address[o] + e * args.bytes[o], args.bytes[o], policy);
+    for (u32 first = s.first; first < s.end; first += kAtOnce) {
+      u64 bits[kElementwiseOperands][kAtOnce] = {};
+      const auto load = [&](u32 o, u32 e, u64 policy) {
+        bits[o][e] = ptx::load_own_element(s.address[o] + (first + e) * args.bytes[o],
+                                           args.bytes[o], policy);
       };
-      const u64 a = load(kOperandA, args.src_policy);
-      const u64 b = args.sources == 2 ? load(kOperandB, args.src_policy) : 0;
-      const u64 before = args.reduction != kCombineNone ? load(kOperandDst, args.dst_policy) : 0;
-      const u32 bytes = args.bytes[kOperandDst];
-      ptx::store_element(s.address[kOperandDst] + e * bytes, bytes, any_element(args, a, b, before),
-                         args.dst_policy);
+#pragma unroll
+      for (u32 e = 0; e < kAtOnce; ++e) {
+        if (first + e >= s.end) break;
+        load(kOperandA, e, args.src_policy);
+        if (args.sources == 2) load(kOperandB, e, args.src_policy);
+        if (args.reduction != kCombineNone) load(kOperandDst, e, args.dst_policy);
+      }
+#pragma unroll
+      for (u32 e = 0; e < kAtOnce; ++e) {
+        if (first + e >= s.end) break;
+        const u32 bytes = args.bytes[kOperandDst];
+        u64 value = 0;
+        if constexpr (kFloats)
+          value = float_element(args, static_cast<u32>(bits[kOperandA][e]),
+                                static_cast<u32>(bits[kOperandB][e]),
+                                static_cast<u32>(bits[kOperandDst][e]));
+        else
+          value = any_element(args, bits[kOperandA][e], bits[kOperandB][e], bits[kOperandDst][e]);
+        ptx::store_element(s.address[kOperandDst] + (first + e) * bytes, bytes, value,
+                           args.dst_policy);
+      }
     }
   }
 }
@@ -178,7 +196,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
                                                               args.dst_policy);
       }
     });
-    if (turn.parts) elementwise_parts<kVector, kFlight>(args, static_cast<u32>(at));
+    if (turn.parts) elementwise_parts<kVector, kFlight, true>(args, static_cast<u32>(at));
   }
 }
 
@@ -275,7 +293,7 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
         word_vector<kBytes, false, false>(args, a, b, before, words);
       if (turn.whole[k]) ptx::store_words<16>(turn.address[kOperandDst][k], words, args.dst_policy);
     }
-    if (turn.parts) elementwise_parts<kVector, kFlight>(args, static_cast<u32>(at));
+    if (turn.parts) elementwise_parts<kVector, kFlight, false>(args, static_cast<u32>(at));
   }
 }
 
