@@ -3,6 +3,10 @@
 // relative to cuMemcpyAsync moving as many bytes in the same run, of a reduction those of reading
 // twice and writing once. --peers=FILE names what peers_elementwise.py printed in the same run:
 // cases are joined by name.
+#include <algorithm>
+#include <cstring>
+#include <random>
+
 #include "gpu_bench.hpp"
 #include "ops/elementwise.hpp"
 
@@ -39,6 +43,23 @@ ElementwiseDesc describe(const Case& c, const Options& options) {
   return desc;
 }
 
+// Numbers around 1, as tensors have them, in place of random bits, half of which no small format
+// holds.
+void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type) {
+  uint32_t kind = 0;
+  if (!kind_of(type, &kind) || kind >= kWordUnsigned) return;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<uint8_t> block(1 << 22);
+  const u32 element = format_bytes(kind);
+  for (size_t at = 0; at < block.size(); at += element) {
+    const u32 bits = encode(kind, normal(random));
+    std::memcpy(&block[at], &bits, element);
+  }
+  for (uint64_t at = 0; at < bytes; at += block.size())
+    bench.upload(address + at, block.data(), std::min<uint64_t>(block.size(), bytes - at));
+}
+
 // The plan's answer against the one of element by element.
 void check_case(GpuBench& bench, ElementwiseDesc desc, const ElementwisePlan& plan,
                 const ElementwiseRun& run, uint64_t bytes) {
@@ -67,6 +88,7 @@ void run_case(GpuBench& bench, const Options& options, const Peers& peers, const
     if (desc.dtype[o] == DType{}) continue;
     bytes = static_cast<uint64_t>(c.rows * c.pitch * dtype_bytes(desc.dtype[o])) / 256 * 256 + 256;
     run.address[o] = bench.allocate(bytes);
+    if (o != kOperandDst) fill_numbers(bench, run.address[o], bytes, desc.dtype[o]);
   }
   check_case(bench, desc, plan, run, bytes);
   const PlanInfo info = plan.info();
