@@ -173,7 +173,8 @@ Status PrefetchPlan::prepare() {
     if (fits) TW_TRY(prepare_row(*device(), Family::prefetch, row_of(kPrefetchBoxes), 0, &boxes_));
   }
   fill_rows();
-  if (boxes_ && desc_.alignment >= kAligned) return {};
+  // Turned round, a dimension moves the first byte: the caller's address may be aligned and it not.
+  if (boxes_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
   return prepare_row(*device(), Family::prefetch, row_of(kPrefetchRows), 0, &rows_);
 }
 

@@ -129,6 +129,25 @@ TEST_CASE("prefetch: rows by number lie where the dimensions say") {
   CHECK(prefetch_row(args, 0) == 1000);
 }
 
+// The lowest byte is 198 before the address: no box begins there.
+TEST_CASE("prefetch: rows turned round, of an address that is aligned") {
+  Bench bench;
+  if (!bench.device) return;
+  PrefetchDesc desc;
+  desc.rank = 2;
+  desc.dtype = DType::U16;
+  desc.shape[0] = 64, desc.shape[1] = 100;
+  desc.stride[0] = 128, desc.stride[1] = -1;
+  desc.alignment = 16;
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(PrefetchPlan::create(bench.device, desc, &plan));
+  CHECK(plan->info().boxes_prefetched > 0);
+  CHECK(plan->explain().size() > 0);
+  const uint64_t address = (bench.src->address() + 4096 + 15) / 16 * 16;
+  TW_REQUIRE_OK(static_cast<PrefetchPlan&>(*plan).run(*bench.stream, address));
+  TW_REQUIRE_OK(bench.stream->synchronize());
+}
+
 TEST_CASE("prefetch: nothing to do, and refusals") {
   Bench bench;
   if (!bench.device) return;

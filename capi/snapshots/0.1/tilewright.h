@@ -152,7 +152,8 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  driver encodes otherwise than the library, at TW_LOG_INFO of devices that are opened, at
  *  TW_LOG_DEBUG of plans with their kernels and of every call that fails, with its message.
  *  The callback must return. It is called in the middle of other calls, so that it cannot install
- *  another (that call does nothing); what fails inside it is not the caller's last failure.
+ *  another (that call does nothing), may run on a thread of the library, and may call nothing that
+ *  takes a handle; what fails inside it is not the last failure of the call around it.
  *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
  *  @param user passed on, may be NULL; must outlive the callback's installation.
  *  @param level messages up to this level are delivered.
@@ -1876,8 +1877,8 @@ typedef struct tw_prefetch_desc {
   uint32_t max_sms;        /**< upper bound of SMs to use; 0: all */
   tw_cache_priority cache; /**< how long the cache should keep it */
   int32_t rank;      /**< 1 to 8: shape and stride count, and not the three above; 0: they do */
-  int64_t budget;    /**< bytes that may be asked for: the first rows that fit, in the order of the
-                          outermost dimension, or of a longer first row its beginning; 0: no bound */
+  int64_t budget;    /**< bytes that may be asked for: whole rows as they lie in memory, the lowest
+                          address first, or of a longer first row its beginning; 0: no bound */
   int64_t shape[8];  /**< elements, outermost first */
   int64_t stride[8]; /**< elements; 0 and negative ones too */
 } tw_prefetch_desc;
@@ -2014,8 +2015,8 @@ enum {
  *
  *  Offsets are read when the run executes. A sequence whose own two offsets are negative, decrease
  *  or run past the tokens of the run has no rows; nothing outside the operands is read or written
- *  whatever they hold. Where two sequences then share packed rows, unpadding leaves each element
- *  whole from one of them. */
+ *  whatever they hold. Where two sequences then share packed rows, what unpadding leaves in those
+ *  is not said, element by element one of them on the host device. */
 typedef struct tw_ragged_desc {
   uint32_t struct_size;          /**< set by the init function */
   tw_dtype dtype;                /**< any type; alone its size matters, unless NaN is asked for */
@@ -2186,7 +2187,8 @@ typedef struct tw_gemm_tune_desc {
   int32_t candidates;   /**< how many of tw_gemm_candidates()'s first are tried; 0: all */
   int32_t rounds;       /**< times that each is measured, 1 to 1000; its median counts */
   uint32_t reserved;    /**< 0 */
-  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is */
+  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is, and must be
+                             where operands are given by arrays of addresses */
   uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
                              that it finds no operands there; 0: runs are measured back to back */
   uint64_t flush_bytes; /**< of it; a few times the L2 cache's size */
