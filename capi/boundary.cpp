@@ -33,10 +33,8 @@ Status check_struct_size(uint32_t size, const char* argument, const StructSizes&
 tw_status failed(Status status) {
   // That work is not done yet is an answer; whoever polls does not want it told.
   if (status.code() != Code::ERROR_NOT_READY && log_enabled(LogLevel::debug)) {
-    const ErrorInfo error = last_error();  // what fails inside the callback must not replace it
     log(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),
-        error.message);
-    restore_error(error);
+        last_error().message);
   }
   return static_cast<tw_status>(status.code());
 }

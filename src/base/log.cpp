@@ -7,6 +7,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/status.hpp"
+
 namespace tw {
 namespace {
 
@@ -47,9 +49,11 @@ void log(LogLevel level, const char* format, ...) {
   va_end(args);
   std::shared_lock lock(sink_mutex());
   if (!g_sink.callback) return;
+  const ErrorInfo error = last_error();  // what fails inside the callback must not replace it
   ++t_depth;
   g_sink.callback(g_sink.user, static_cast<int32_t>(level), message);
   --t_depth;
+  restore_error(error);
 }
 
 }  // namespace tw

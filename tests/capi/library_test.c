@@ -162,9 +162,14 @@ static void what_is_told(void) {
   CHECK(strstr(tw_last_error(), "outside") != NULL);
   OK(tw_last_error_info(&error));
   EQUAL(error.status, TW_ERROR_PARSE);
+  /* What the callback fails at while a call succeeds is not the caller's failure either. */
+  tw_plan_destroy(plan);
+  NEED(tw_copy_plan(device, &desc, &plan));
+  EQUAL(lines, 4);
+  CHECK(strstr(tw_last_error(), "outside") != NULL);
   OK(tw_log_set(NULL, NULL, TW_LOG_DEBUG));
   EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
-  EQUAL(lines, 3);
+  EQUAL(lines, 4);
   tw_plan_destroy(plan);
   tw_device_destroy(device);
 }
