@@ -36,7 +36,7 @@ inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
   for (size_t i = shape.size(); i-- > 0;) {
     out.shape[i] = shape[i];
     out.stride[i] = stride.empty() ? packed : stride[i];
-    packed *= shape[i];
+    if (stride.empty()) packed *= shape[i];
   }
   return out;
 }

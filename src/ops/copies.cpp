@@ -129,7 +129,7 @@ Status CopiesPlan::check_pairs(Stream& stream, const CopiesArgs& args) const {
     if (src == 0 || (src & args.src_mask) != 0) return wrong_pair("src", pair, src, args.src_mask);
     if (dst == 0 || (dst & args.dst_mask) != 0) return wrong_pair("dst", pair, dst, args.dst_mask);
     if (const Status apart = check_copy_disjoint(shape_, src, dst); !apart.ok())
-      return fail_context(apart, "pair %llu: ", pair);
+      return fail_context(apart, "pair %llu", pair);
   }
   return {};
 }
@@ -203,7 +203,12 @@ Status CopiesPlan::run(Stream& stream, const CopiesRun& run) const {
   if (count == 0 || empty()) return {};
   TW_TRY(check_address("src", run.src_list, 8));
   TW_TRY(check_address("dst", run.dst_list, 8));
-  if (run.skipped != 0) TW_TRY(check_address("skipped", run.skipped, 8));
+  if (run.skipped != 0) {
+    const auto bytes = static_cast<uint64_t>(count) * 8;
+    TW_TRY(check_address("skipped", run.skipped, 8));
+    TW_TRY(check_disjoint("skipped", run.skipped, 8, "src", run.src_list, bytes));
+    TW_TRY(check_disjoint("skipped", run.skipped, 8, "dst", run.dst_list, bytes));
+  }
   CopiesArgs args;
   TW_TRY(fill(run, count, &args));
   TW_TRY(check_pairs(stream, args));

@@ -13,6 +13,8 @@ namespace tw {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 60;
+constexpr int64_t kMostBytes = int64_t{1}
+                               << 62;  // so that a range from there on ends within 63 bits
 constexpr uint64_t kNanPattern = 0x7ff77ff77ff77ff7;  // what a tensor map's loads fill with
 
 // Where the copy is inside along a dimension: [low, high) of its own coordinates.
@@ -56,9 +58,10 @@ Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool 
                   desc.src_start[d]);
   TW_TRY(copy_shape(piece, out));
   if (!checked_mul(src_offset, int64_t{out->element_bytes}, &src_offset) ||
-      !checked_mul(dst_offset, int64_t{out->element_bytes}, &dst_offset))
+      !checked_mul(dst_offset, int64_t{out->element_bytes}, &dst_offset) ||
+      std::max(std::abs(src_offset), std::abs(dst_offset)) > kMostBytes)
     return fail(Code::ERROR_OVERFLOW, {.argument = "src_start", .rule = "copy_window_span"},
-                "src_start: the window's place exceeds 2^63 bytes");
+                "src_start: the window's place exceeds 2^62 bytes");
   out->src_offset += src_offset;
   out->src_range.low += src_offset;
   out->src_range.high += src_offset;

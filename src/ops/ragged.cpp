@@ -121,8 +121,11 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
   const uint64_t written = p.pads() ? run.padded : run.packed;
   const uint64_t written_bytes = p.pads() ? padded_bytes : packed_bytes;
   TW_TRY(check_disjoint(name, written, written_bytes, "offsets", run.offsets, offset_bytes));
-  return check_disjoint(name, written, written_bytes, "faults", run.faults,
-                        run.faults == 0 ? 0 : 8);
+  // A word that is added to must be none that is written or read.
+  const uint64_t word = run.faults == 0 ? 0 : 8;
+  TW_TRY(check_disjoint("faults", run.faults, word, "offsets", run.offsets, offset_bytes));
+  TW_TRY(check_disjoint("faults", run.faults, word, "packed", run.packed, packed_bytes));
+  return check_disjoint("faults", run.faults, word, "padded", run.padded, padded_bytes);
 }
 
 // What the host device does for a caller who counts no faults: it waits for the offsets and looks

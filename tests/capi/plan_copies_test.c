@@ -169,6 +169,8 @@ static void runs(void) {
   BAD(TW_ERROR_MISALIGNED, "src", bad.src += 4);
   BAD(TW_ERROR_MISALIGNED, "dst", bad.dst += 1);
   BAD(TW_ERROR_MISALIGNED, "skipped", bad.skipped += 4);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.skipped = bad.src);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.skipped = bad.dst + (kCount - 1) * 8);
 #undef BAD
   {
     setup other = open_setup();

@@ -93,6 +93,9 @@ static void copy_descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "src_start", desc.src_start[1] = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "src_start",
       (desc.src_shape[1] = 1, desc.src_start[1] = INT64_MIN));
+  BAD(TW_ERROR_OVERFLOW, "src_start",
+      (desc.dtype = TW_DTYPE_F64, desc.src_shape[1] = (int64_t)1 << 60,
+       desc.src_start[1] = ((int64_t)1 << 60) - desc.shape[1]));
   BAD(TW_ERROR_INVALID_ARGUMENT, "fill", desc.fill = 2);
   BAD(TW_ERROR_UNSUPPORTED, "fill", (desc.dtype = TW_DTYPE_I32, desc.fill = TW_OOB_FILL_NAN));
   BAD(TW_ERROR_OVERLAP, "dst_stride", desc.dst_stride[0] = 79);

@@ -180,6 +180,9 @@ static void runs(void) {
   BAD(TW_ERROR_MISALIGNED, "faults", bad.faults = room + 4);
   BAD(TW_ERROR_OVERLAP, NULL, bad.packed = bad.padded);
   BAD(TW_ERROR_OVERLAP, NULL, bad.offsets = bad.padded);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.offsets);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.padded);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.packed);
 #undef BAD
   {
     setup other = open_setup();
