@@ -122,6 +122,13 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           who);
   }
   if (gemm_has_room(choice, seen)) return {};
+  if (gemm_units(choice, seen) > gemm_most_units(choice))
+    return fail(Code::ERROR_UNSUPPORTED,
+                refuse("candidate_tiles", gemm_units(choice, seen), gemm_most_units(choice)),
+                "candidate %s has %" PRId64
+                " tiles of %u blocks each to do, and a launch has 2^31 - 1 "
+                "blocks at most",
+                who, gemm_units(choice, seen), choice.cluster());
   return fail(Code::ERROR_UNSUPPORTED,
               refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),
               "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,

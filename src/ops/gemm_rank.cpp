@@ -76,8 +76,10 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
 }  // namespace
 
 bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
-  return !choice.has(kGemmSplit) || seen.desc.max_sms == 0 ||
-         gemm_units(choice, seen) * choice.cluster() <= seen.desc.max_sms;
+  const int64_t units = gemm_units(choice, seen);
+  return !choice.has(kGemmSplit) ||
+         (units <= gemm_most_units(choice) &&
+          (seen.desc.max_sms == 0 || units * choice.cluster() <= seen.desc.max_sms));
 }
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {

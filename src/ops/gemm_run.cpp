@@ -36,6 +36,21 @@ Status check_options(const GemmDesc& d, const GemmRun& run) {
   return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "skipped", run.skipped, 8);
 }
 
+// What the device reads or adds to while it runs must not be what a run writes.
+Status check_words(const GemmRun& run, const char* name, uint64_t written, uint64_t bytes) {
+  const struct {
+    const char* name;
+    uint64_t address, bytes;
+  } words[] = {{"device_m", run.device_m, 8},
+               {"device_alpha", run.device_alpha, 4},
+               {"device_beta", run.device_beta, 4},
+               {"skipped", run.skipped, 8}};
+  for (const auto& word : words)
+    if (word.address != 0)
+      TW_TRY(check_disjoint(name, written, bytes, word.name, word.address, word.bytes));
+  return {};
+}
+
 }  // namespace
 
 // The arrays of addresses, and nothing of what is in them.
@@ -55,15 +70,25 @@ Status GemmPlan::check_arrays(const GemmRun& run) const {
     TW_TRY(check_disjoint("workspace", run.workspace, workspace_bytes(), array.name, array.address,
                           bytes));
   }
+  // One array for both: the matrices are the same, which is all that can be known of them here.
+  const GemmDesc& d = problem_.desc;
+  if (run.reads_c() && run.c == run.d && (d.ldc != d.ldd || problem_.gated()))
+    return fail(Code::ERROR_OVERLAP, {.argument = "c", .rule = "gemm_in_place"},
+                "c and d are one array of addresses, and elements of C lie elsewhere than those of "
+                "D: %s",
+                problem_.gated() ? "a gate halves D" : "ldc and ldd differ");
   return {};
 }
 
 Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const GemmDesc& d = problem_.desc;
+  const GemmDesc own = problem_.swapped ? turned(problem_).desc : d;
   TW_TRY(check_options(d, run));
   TW_TRY(check_workspace(run));
   if (d.has(kGemmPointers)) {
-    TW_TRY(check_epilogue(problem_.swapped ? turned(problem_).desc : d, run, m, /*d_bytes=*/0));
+    const uint64_t bytes = workspace_bytes();
+    TW_TRY(check_epilogue(own, run, m, "workspace", run.workspace, bytes));
+    TW_TRY(check_words(run, "workspace", run.workspace, bytes));
     return check_arrays(run);
   }
   const int64_t rows = problem_.swapped ? d.m : m;
@@ -82,12 +107,8 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const int64_t d_columns = problem_.gated() && !rows_gated ? columns / 2 : columns;
   const uint64_t d_bytes = operand_bytes(d_rows, d.d_padding_free ? d.ldd : d_columns, d.ldd,
                                          d.batch, d.d_batch, problem_.out_bytes);
-  TW_TRY(check_epilogue(problem_.swapped ? turned(problem_).desc : d, run, m, d_bytes));
-  TW_TRY(check_disjoint("d", run.d, d_bytes, "device_m", run.device_m, run.device_m ? 8 : 0));
-  TW_TRY(check_disjoint("d", run.d, d_bytes, "device_alpha", run.device_alpha,
-                        run.device_alpha ? 4 : 0));
-  TW_TRY(
-      check_disjoint("d", run.d, d_bytes, "device_beta", run.device_beta, run.device_beta ? 4 : 0));
+  TW_TRY(check_epilogue(own, run, m, "d", run.d, d_bytes));
+  TW_TRY(check_words(run, "d", run.d, d_bytes));
   if (run.reads_ab() && d.k > 0) {
     TW_TRY(check_address(a_name, own_a, std::max(d.a_alignment, in)));
     TW_TRY(check_address(b_name, own_b, std::max(d.b_alignment, in)));
@@ -104,14 +125,18 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
       TW_TRY(check_disjoint("workspace", run.workspace, bytes, "d", run.d, d_bytes));
       TW_TRY(check_disjoint("workspace", run.workspace, bytes, a_name, own_a, a_bytes));
       TW_TRY(check_disjoint("workspace", run.workspace, bytes, b_name, own_b, b_bytes));
+      TW_TRY(check_epilogue(own, run, m, "workspace", run.workspace, bytes));
+      TW_TRY(check_words(run, "workspace", run.workspace, bytes));
     }
   }
   if (!run.reads_c()) return {};
   TW_TRY(check_address("c", run.c, std::max(d.c_alignment, out)));
+  const uint64_t c_bytes =
+      operand_bytes(rows, columns, d.ldc, d.batch, d.c_batch, problem_.out_bytes);
+  if (realign_)
+    TW_TRY(check_disjoint("workspace", run.workspace, workspace_bytes(), "c", run.c, c_bytes));
   if (run.c == run.d && d.ldc == d.ldd && d.c_batch == d.d_batch && !problem_.gated()) return {};
-  return check_disjoint(
-      "d", run.d, d_bytes, "c", run.c,
-      operand_bytes(rows, columns, d.ldc, d.batch, d.c_batch, problem_.out_bytes));
+  return check_disjoint("d", run.d, d_bytes, "c", run.c, c_bytes);
 }
 
 uint64_t GemmPlan::workspace_bytes() const {

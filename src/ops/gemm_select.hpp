@@ -73,6 +73,11 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
 
 /// Work units of a choice, each done by one cluster at once; the problem as the row sees it.
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
+/// As many as a launch can have: they are counted in 31 bits, and so are the blocks of a grid, of
+/// which each unit of a split has as many as share it.
+inline int64_t gemm_most_units(const GemmChoice& choice) {
+  return choice.has(kGemmSplit) ? INT32_MAX / choice.cluster() : INT32_MAX;
+}
 
 /// A choice with the model's numbers; the problem as the row sees it.
 GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,

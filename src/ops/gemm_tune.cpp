@@ -120,6 +120,11 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   TW_TRY(own_desc(desc, run, &own));
   GemmRun mine = run;
   mine.m = own.m;
+  if (how.scratch_d != 0 && own.has(kGemmPointers))
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT, {.argument = "scratch_d", .rule = "gemm_tune_pointers"},
+        "scratch_d stands in for D, and with TW_GEMM_BATCH_POINTERS the run's d is an array "
+        "of addresses: let d be one of scratch matrices, and scratch_d 0");
   if (how.scratch_d != 0) mine.d = how.scratch_d;
   TW_TRY(stream.synchronize());  // refuses a captured stream before anything is launched
 

@@ -272,6 +272,8 @@ static void refusals(void) {
   BAD(TW_ERROR_MISALIGNED, "b", bad_args.b += 1);
   BAD(TW_ERROR_MISALIGNED, "d", bad_how.scratch_d = args.d + 2);
   BAD(TW_ERROR_OVERLAP, NULL, bad_how.scratch_d = args.a);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "scratch_d",
+      (bad_desc.gemm_flags = TW_GEMM_BATCH_POINTERS, bad_how.scratch_d = args.d));
 #undef BAD
   TEXT(format(tuning), kEmpty);
   tw_gemm_tuning_destroy(tuning);

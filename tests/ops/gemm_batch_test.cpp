@@ -78,6 +78,25 @@ TEST_CASE(
   CHECK(gemm_problem_of(desc).desc.flags == desc.flags);
 }
 
+TEST_CASE("what shares k among blocks has no more of them than a launch can") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(1, 32832, 512);  // 513 tiles of 64 columns
+  desc.a_alignment = desc.b_alignment = 16;
+  desc.b_batch = 0;
+  GemmChoice choice;
+  REQUIRE(
+      parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/8", &choice).ok());
+  desc.batch = int64_t{1} << 18;  // 2^30 and more blocks
+  CHECK(check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  desc.batch = int64_t{1} << 20;  // which 32 bits no longer count
+  CHECK(!check_gemm_choice(*device, gemm_problem_of(desc), choice).ok());
+  CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
+  const GemmRanking ranking(*device, gemm_problem_of(desc));
+  const GemmProblem problem = gemm_problem_of(desc);
+  for (const GemmCandidate& one : ranking.at(1))
+    CHECK(gemm_units(one.choice, gemm_seen_by(one.choice, problem)) <= gemm_most_units(one.choice));
+}
+
 TEST_CASE("an invariant plan adds in one order, whatever m is") {
   const auto device = hopper();
   int varied = 0;
