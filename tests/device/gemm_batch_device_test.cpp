@@ -67,7 +67,7 @@ struct Words {
       : memory(device, stream, bytes) {}
   template <class T>
   void set(const T* from, size_t count) {
-    std::memcpy(memory.data(), from, count * sizeof(T));
+    if (count != 0) std::memcpy(memory.data(), from, count * sizeof(T));
     memory.upload();
   }
   uint64_t address() const { return memory.address(); }

@@ -95,8 +95,8 @@ std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& packed,
       const bool has = !wrong && c.row + r >= 0 && c.row + r < end - begin;
       for (int64_t x = 0; x < d.columns; ++x) {
         const int64_t there = c.padded_at + (b * batch_pitch + r * padded_pitch + x) * bytes;
-        const int64_t here =
-            c.packed_at + ((begin + c.row + r) * packed_pitch + c.column + x) * bytes;
+        const int64_t row = has ? begin + c.row + r : 0;  // a wrong offset may be any number
+        const int64_t here = c.packed_at + (row * packed_pitch + c.column + x) * bytes;
         if (has && pads) std::memcpy(&out[size_t(there)], &packed[size_t(here)], size_t(bytes));
         if (has && !pads) std::memcpy(&out[size_t(here)], &padded[size_t(there)], size_t(bytes));
         for (int64_t k = 0; k < bytes && !has && pads; ++k)
