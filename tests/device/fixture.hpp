@@ -36,6 +36,12 @@ inline std::shared_ptr<Device> open_test_device() {
   return device;
 }
 
+inline std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
+  std::unique_ptr<Stream> stream;
+  TW_REQUIRE_OK(device->create_stream(&stream));
+  return stream;
+}
+
 /// Device memory between guards: `bytes` at an address that is `offset` past a multiple of 1024.
 /// Poisoned whole; read() brings back the inside and guards_intact() looks at the rest.
 class Guarded {

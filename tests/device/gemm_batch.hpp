@@ -3,30 +3,9 @@
 // Batches of small integers, whose products have one right bit pattern, and the image that a run
 // must leave of D: guards, the elements between its lines and matrices, and the rows past m too.
 
-#include <algorithm>
-
-#include "base/float_formats.hpp"
-#include "fixture.hpp"
-#include "ops/gemm.hpp"
+#include "gemm_matrix.hpp"
 
 namespace tw::test {
-
-inline void put_number(uint8_t* at, DType type, float value) {
-  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
-  if (type == DType::F32)
-    std::memcpy(at, &value, 4);
-  else
-    std::memcpy(at, &bits, 2);
-}
-
-inline float get_number(const uint8_t* at, DType type) {
-  float value;
-  uint16_t bits;
-  std::memcpy(&bits, at, 2);
-  if (type != DType::F32) return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
-  std::memcpy(&value, at, 4);
-  return value;
-}
 
 /// One operand of a batch in guarded memory.
 struct BatchOperand {
@@ -61,12 +40,14 @@ struct BatchOperand {
   uint64_t address(int64_t matrix) const {
     return memory.address() + static_cast<uint64_t>(matrix * stride * dtype_bytes(type));
   }
-  float value(int64_t matrix, int64_t r, int64_t c) { return get_number(at(matrix, r, c), type); }
+  float value(int64_t matrix, int64_t r, int64_t c) {
+    return decode_element(at(matrix, r, c), type);
+  }
   void fill(std::mt19937_64& random) {
     for (int64_t i = 0; i < (stride == 0 ? std::min<int64_t>(batch, 1) : batch); ++i)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c)
-          put_number(at(i, r, c), type, static_cast<float>(pick(random, -3, 3)));
+          encode_element(at(i, r, c), type, static_cast<float>(pick(random, -3, 3)));
     memory.upload();
   }
 };
@@ -114,8 +95,8 @@ struct BatchCase {
           sum += double(a.value(of_a, i, k)) * b.value(of_b, k, j);
         sum = alpha == 0.0f ? 0.0 : alpha * sum;
         if (beta != 0.0f) sum += double(beta) * c.value(of_c, i, j);
-        put_number(&(*image)[static_cast<size_t>(d.element(of_d, i, j) * dtype_bytes(d.type))],
-                   d.type, static_cast<float>(sum));
+        encode_element(&(*image)[static_cast<size_t>(d.element(of_d, i, j) * dtype_bytes(d.type))],
+                       d.type, static_cast<float>(sum));
       }
   }
   std::vector<uint8_t> poisoned() const {

@@ -8,17 +8,6 @@ using namespace tw::test;
 
 namespace {
 
-constexpr std::pair<DType, DType> kTypes[] = {{DType::BF16, DType::BF16},
-                                              {DType::BF16, DType::F32},
-                                              {DType::F16, DType::F16},
-                                              {DType::F16, DType::F32}};
-
-std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
-  std::unique_ptr<Stream> stream;
-  TW_REQUIRE_OK(device->create_stream(&stream));
-  return stream;
-}
-
 std::string describe(const GemmDesc& d) {
   char text[320];
   std::snprintf(
@@ -35,7 +24,7 @@ std::string describe(const GemmDesc& d) {
 // Sizes, types, orders and pitches, some for maps and some that no map can have.
 GemmDesc random_desc(std::mt19937_64& random, int64_t most) {
   GemmDesc d;
-  const auto& types = kTypes[pick(random, 0, 3)];
+  const auto& types = kGemmTypes[pick(random, 0, 3)];
   d.ab_dtype = types.first;
   d.d_dtype = types.second;
   d.a_order = static_cast<Order>(pick(random, 0, 1));
@@ -264,7 +253,7 @@ TEST_CASE("gemm batch: equal runs give equal bits") {
       BatchCase c(device, *stream, d, random);
       for (BatchOperand* operand : {&c.a, &c.b}) {
         for (uint64_t at = 0; at < operand->memory.bytes(); at += 2)
-          put_number(operand->memory.data() + at, d.ab_dtype, normal(random));
+          encode_element(operand->memory.data() + at, d.ab_dtype, normal(random));
         operand->memory.upload();
       }
       std::unique_ptr<Plan> plan;

@@ -12,12 +12,6 @@ using namespace tw::test;
 
 namespace {
 
-std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
-  std::unique_ptr<Stream> stream;
-  TW_REQUIRE_OK(device->create_stream(&stream));
-  return stream;
-}
-
 const GemmPlan& gemm(const std::unique_ptr<Plan>& plan) {
   return static_cast<const GemmPlan&>(*plan);
 }
@@ -31,14 +25,14 @@ struct Values {
       : memory(device, stream, static_cast<uint64_t>(count) * 2) {}
   void set(const Numbers& numbers) {
     for (size_t i = 0; i < numbers.size(); ++i)
-      put_number(memory.data() + 2 * i, DType::BF16, static_cast<float>(numbers[i]));
+      encode_element(memory.data() + 2 * i, DType::BF16, static_cast<float>(numbers[i]));
     memory.upload();
   }
   Numbers get() {
     memory.read();
     Numbers out(memory.bytes() / 2);
     for (size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<int>(get_number(memory.data() + 2 * i, DType::BF16));
+      out[i] = static_cast<int>(decode_element(memory.data() + 2 * i, DType::BF16));
     return out;
   }
   uint64_t address() const { return memory.address(); }
@@ -175,7 +169,7 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
         Guarded d(device, *stream, static_cast<uint64_t>(kMost * n) * 4);
         for (Guarded* operand : {&a, &b}) {
           for (uint64_t i = 0; i < operand->bytes(); i += 2)
-            put_number(operand->data() + i, DType::BF16, normal(random));
+            encode_element(operand->data() + i, DType::BF16, normal(random));
           operand->upload();
         }
         std::vector<uint8_t> all;

@@ -3,83 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/float_formats.hpp"
-#include "fixture.hpp"
-#include "ops/gemm.hpp"
+#include "gemm_matrix.hpp"
 #include "runtime/host/host_device.hpp"
 
 using namespace tw;
 using namespace tw::test;
 
 namespace {
-
-double decode_element(const uint8_t* at, DType type) {
-  if (type == DType::F32) {
-    float value;
-    std::memcpy(&value, at, 4);
-    return value;
-  }
-  uint16_t bits;
-  std::memcpy(&bits, at, 2);
-  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
-}
-
-void encode_element(uint8_t* at, DType type, float value) {
-  if (type == DType::F32) {
-    std::memcpy(at, &value, 4);
-    return;
-  }
-  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
-  std::memcpy(at, &bits, 2);
-}
-
-// A matrix in guarded device memory.
-struct Matrix {
-  int64_t rows, columns, leading;
-  Order order;
-  DType type;
-  Guarded memory;
-
-  Matrix(const std::shared_ptr<Device>& device, Stream& stream, int64_t r, int64_t c, Order o,
-         DType t, int64_t ld, uint64_t offset)
-      : rows(r),
-        columns(c),
-        leading(ld),
-        order(o),
-        type(t),
-        memory(device, stream, bytes(r, c, o, t, ld), offset) {}
-
-  static uint64_t bytes(int64_t r, int64_t c, Order o, DType t, int64_t ld) {
-    const int64_t lines = o == Order::row ? r : c;
-    const int64_t along = o == Order::row ? c : r;
-    return lines && along ? static_cast<uint64_t>(((lines - 1) * ld + along) * dtype_bytes(t)) : 0;
-  }
-  uint8_t* at(int64_t r, int64_t c) {
-    const int64_t element = order == Order::row ? r * leading + c : c * leading + r;
-    return memory.data() + element * dtype_bytes(type);
-  }
-  double value(int64_t r, int64_t c) { return decode_element(at(r, c), type); }
-  // Values whose products and sums are exact in f32 (integers), or normal ones.
-  void fill(std::mt19937_64& random, bool integers) {
-    std::normal_distribution<float> normal;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c)
-        encode_element(at(r, c), type,
-                       integers ? static_cast<float>(pick(random, -3, 3)) : normal(random));
-    memory.upload();
-  }
-  // Elements between the lines, which nobody may touch.
-  bool padding_intact() {
-    const int64_t lines = order == Order::row ? rows : columns;
-    const int64_t along = order == Order::row ? columns : rows;
-    const int32_t size = dtype_bytes(type);
-    for (int64_t line = 0; line + 1 < lines; ++line)
-      for (int64_t byte = (line * leading + along) * size; byte < (line + 1) * leading * size;
-           ++byte)
-        if (memory.data()[byte] != Guarded::kPoison) return false;
-    return true;
-  }
-};
 
 struct Case {
   GemmDesc desc;
@@ -109,20 +39,16 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(c.desc, &problem));  // for the packed leading dimensions
   const GemmDesc& d = c.desc;
-  auto packed = [](int64_t given, int64_t rows, int64_t columns, Order order) {
-    return given ? given : std::max<int64_t>(1, order == Order::row ? columns : rows);
-  };
   const int64_t m = c.run_m < 0 ? d.m : c.run_m;
-  Matrix a(device, stream, d.m, d.k, d.a_order, d.ab_dtype, packed(d.lda, d.m, d.k, d.a_order),
-           c.a_offset);
-  Matrix b(device, stream, d.k, d.n, d.b_order, d.ab_dtype, packed(d.ldb, d.k, d.n, d.b_order),
-           c.b_offset);
-  Matrix cc(device, stream, d.m, d.n, d.d_order, d.d_dtype, packed(d.ldc, d.m, d.n, d.d_order), 0);
-  Matrix out(device, stream, d.m, d.n, d.d_order, d.d_dtype, packed(d.ldd, d.m, d.n, d.d_order),
-             c.d_offset);
-  a.fill(random, c.integers);
-  b.fill(random, c.integers);
-  cc.fill(random, c.integers);
+  Matrix a(device, stream, d.m, d.k, d.a_order, d.ab_dtype, d.lda, c.a_offset);
+  Matrix b(device, stream, d.k, d.n, d.b_order, d.ab_dtype, d.ldb, c.b_offset);
+  Matrix cc(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldc, 0);
+  Matrix out(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldd, c.d_offset);
+  for (Matrix* each : {&a, &b, &cc})
+    if (c.integers)
+      each->fill_integers(random);
+    else
+      each->fill_normal(random);
 
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create(device, d, &plan));
@@ -139,9 +65,6 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
   CHECK(out.memory.guards_intact());
   CHECK(out.padding_intact());
 
-  const double unit = d.d_dtype == DType::BF16  ? 0x1p-8
-                      : d.d_dtype == DType::F16 ? 0x1p-11
-                                                : 0x1p-24;
   int64_t wrong = 0;
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < d.n; ++j) {
@@ -153,9 +76,9 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
       }
       const double addend = c.beta == 0.0f ? 0.0 : double(c.beta) * cc.value(i, j);
       const double wanted = c.alpha == 0.0f ? addend : double(c.alpha) * sum + addend;
-      const double bound = std::fabs(wanted) * unit * 1.001 +
+      const double bound = std::fabs(wanted) * half_unit(d.d_dtype) * 1.001 +
                            0x1p-20 * (std::fabs(double(c.alpha)) * magnitude + std::fabs(addend)) +
-                           (d.d_dtype == DType::F16 ? 0x1p-25 : 0.0);
+                           least_half_unit(d.d_dtype);
       const double got = out.value(i, j);
       const bool fine =
           c.integers && d.d_dtype == DType::F32 ? got == wanted : std::fabs(got - wanted) <= bound;
@@ -166,23 +89,8 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
     }
   CHECK(wrong == 0);
   // Rows past the run's m stay as they were.
-  for (int64_t i = m; i < d.m; ++i)
-    for (int64_t j = 0; j < d.n; ++j)
-      for (int32_t byte = 0; byte < dtype_bytes(d.d_dtype); ++byte)
-        if (out.at(i, j)[byte] != Guarded::kPoison) ++wrong;
-  CHECK(wrong == 0);
+  CHECK(out.changed_from(m) == 0);
 }
-
-std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
-  std::unique_ptr<Stream> stream;
-  TW_REQUIRE_OK(device->create_stream(&stream));
-  return stream;
-}
-
-constexpr std::pair<DType, DType> kTypes[] = {{DType::BF16, DType::BF16},
-                                              {DType::BF16, DType::F32},
-                                              {DType::F16, DType::F16},
-                                              {DType::F16, DType::F32}};
 
 }  // namespace
 
@@ -193,7 +101,7 @@ TEST_CASE("gemm: every type and order at sizes around the tiles") {
   std::mt19937_64 random(1);
   const int64_t sizes[][3] = {
       {128, 256, 64}, {64, 64, 64}, {129, 264, 72}, {136, 136, 200}, {8, 8, 8}};
-  for (const auto& [in, out] : kTypes)
+  for (const auto& [in, out] : kGemmTypes)
     for (int orders = 0; orders < 8; ++orders)
       for (const auto& size : sizes) {
         Case c;
@@ -221,7 +129,7 @@ TEST_CASE("gemm: random sizes, pitches, offsets and scalars") {
   std::mt19937_64 random(2);
   for (int i = 0; i < 80; ++i) {
     Case c;
-    const auto& types = kTypes[pick(random, 0, 3)];
+    const auto& types = kGemmTypes[pick(random, 0, 3)];
     c.desc.ab_dtype = types.first;
     c.desc.d_dtype = types.second;
     c.desc.a_order = static_cast<Order>(pick(random, 0, 1));
@@ -276,9 +184,9 @@ TEST_CASE("gemm: NaN and infinity pass, C is not read with beta 0, nor A and B w
   Matrix b(device, *stream, 64, 64, Order::row, DType::BF16, 64, 0);
   Matrix c(device, *stream, 64, 64, Order::row, DType::F32, 64, 0);
   Matrix d(device, *stream, 64, 64, Order::row, DType::F32, 64, 0);
-  a.fill(random, true);
-  b.fill(random, true);
-  c.fill(random, true);
+  a.fill_integers(random);
+  b.fill_integers(random);
+  c.fill_integers(random);
   encode_element(a.at(3, 5), DType::BF16, NAN);
   encode_element(a.at(7, 5), DType::BF16, INFINITY);
   encode_element(b.at(5, 0), DType::BF16, 1.0f);
@@ -322,9 +230,9 @@ TEST_CASE("gemm: C may be D itself") {
   Matrix a(device, *stream, 200, 64, Order::row, DType::BF16, 64, 0);
   Matrix b(device, *stream, 64, 72, Order::row, DType::BF16, 72, 0);
   Matrix d(device, *stream, 200, 72, Order::row, DType::BF16, 72, 0);
-  a.fill(random, true);
-  b.fill(random, true);
-  d.fill(random, true);
+  a.fill_integers(random);
+  b.fill_integers(random);
+  d.fill_integers(random);
   std::vector<double> before;
   for (int64_t i = 0; i < 200; ++i)
     for (int64_t j = 0; j < 72; ++j) before.push_back(d.value(i, j));
@@ -360,8 +268,8 @@ TEST_CASE("gemm: equal runs give equal bits") {
   Matrix a(device, *stream, desc.m, desc.k, Order::row, DType::BF16, desc.k, 0);
   Matrix b(device, *stream, desc.k, desc.n, Order::row, DType::BF16, desc.n, 0);
   Matrix d(device, *stream, desc.m, desc.n, Order::row, DType::BF16, desc.n, 0);
-  a.fill(random, false);
-  b.fill(random, false);
+  a.fill_normal(random);
+  b.fill_normal(random);
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
   const GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .d = d.memory.address()};
@@ -394,8 +302,8 @@ TEST_CASE("gemm: the host device moves the boxes that the plan explains") {
     Matrix b(device, *stream, desc.k, desc.n, desc.b_order, DType::BF16,
              desc.b_order == Order::row ? desc.n : desc.k, 0);
     Matrix d(device, *stream, desc.m, desc.n, Order::row, DType::BF16, desc.n, 0);
-    a.fill(random, true);
-    b.fill(random, true);
+    a.fill_integers(random);
+    b.fill_integers(random);
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
     const BoxCounters before = host_counters(*device);
@@ -422,8 +330,8 @@ TEST_CASE("gemm: a wrong swizzle in a plan's map changes the result") {
   Matrix a(device, *stream, 128, 64, Order::row, DType::BF16, 64, 0);
   Matrix b(device, *stream, 64, 128, Order::row, DType::BF16, 128, 0);
   Matrix d(device, *stream, 128, 128, Order::row, DType::BF16, 128, 0);
-  a.fill(random, true);
-  b.fill(random, true);
+  a.fill_integers(random);
+  b.fill_integers(random);
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
   auto& gemm = static_cast<GemmPlan&>(*plan);

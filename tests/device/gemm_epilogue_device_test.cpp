@@ -8,81 +8,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/float_formats.hpp"
-#include "fixture.hpp"
+#include "gemm_matrix.hpp"
 #include "kernels/gemm/gemm_row.hpp"
-#include "ops/gemm.hpp"
 
 using namespace tw;
 using namespace tw::test;
 
 namespace {
-
-double decode_element(const uint8_t* at, DType type) {
-  if (type == DType::F32) {
-    float value;
-    std::memcpy(&value, at, 4);
-    return value;
-  }
-  uint16_t bits;
-  std::memcpy(&bits, at, 2);
-  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
-}
-
-void encode_element(uint8_t* at, DType type, float value) {
-  if (type == DType::F32) {
-    std::memcpy(at, &value, 4);
-    return;
-  }
-  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
-  std::memcpy(at, &bits, 2);
-}
-
-// A matrix in guarded device memory; a vector is one of a row.
-struct Matrix {
-  int64_t rows, columns, leading;
-  Order order;
-  DType type;
-  Guarded memory;
-
-  Matrix(const std::shared_ptr<Device>& device, Stream& stream, int64_t r, int64_t c, Order o,
-         DType t, int64_t ld, uint64_t offset)
-      : rows(r),
-        columns(c),
-        leading(std::max<int64_t>(ld, o == Order::row ? c : r)),
-        order(o),
-        type(t),
-        memory(device, stream, bytes(), offset) {}
-
-  uint64_t bytes() const {
-    const int64_t lines = order == Order::row ? rows : columns;
-    const int64_t along = order == Order::row ? columns : rows;
-    return lines && along
-               ? static_cast<uint64_t>(((lines - 1) * leading + along) * dtype_bytes(type))
-               : 0;
-  }
-  uint8_t* at(int64_t r, int64_t c) {
-    return memory.data() +
-           (order == Order::row ? r * leading + c : c * leading + r) * dtype_bytes(type);
-  }
-  double value(int64_t r, int64_t c) { return decode_element(at(r, c), type); }
-  void fill(std::mt19937_64& random, float spread = 1.0f) {
-    std::normal_distribution<float> normal(0.0f, spread);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c) encode_element(at(r, c), type, normal(random));
-    memory.upload();
-  }
-  bool padding_intact() {
-    const int64_t lines = order == Order::row ? rows : columns;
-    const int64_t along = order == Order::row ? columns : rows;
-    const int32_t size = dtype_bytes(type);
-    for (int64_t line = 0; line + 1 < lines; ++line)
-      for (int64_t byte = (line * leading + along) * size; byte < (line + 1) * leading * size;
-           ++byte)
-        if (memory.data()[byte] != Guarded::kPoison) return false;
-    return true;
-  }
-};
 
 struct Case {
   GemmDesc desc;
@@ -176,11 +108,11 @@ struct Bench {
     return c.desc.epilogue.bias_dtype == DType{} ? c.desc.d_dtype : c.desc.epilogue.bias_dtype;
   }
   void fill(std::mt19937_64& random) {
-    a.fill(random);
-    b.fill(random, 1.0f / std::sqrt(static_cast<float>(std::max<int64_t>(c.desc.k, 1))));
-    cc.fill(random);
-    bias.fill(random);
-    scale.fill(random);
+    a.fill_normal(random);
+    b.fill_normal(random, 1.0f / std::sqrt(static_cast<float>(std::max<int64_t>(c.desc.k, 1))));
+    cc.fill_normal(random);
+    bias.fill_normal(random);
+    scale.fill_normal(random);
     encode_element(amax.at(0, 0), DType::F32, 0.0f);
     amax.memory.upload();
   }
@@ -247,10 +179,7 @@ struct Bench {
     amax.memory.read();
     CHECK(d.memory.guards_intact());
     CHECK(d.padding_intact());
-    const double unit = c.desc.d_dtype == DType::BF16  ? 0x1p-8
-                        : c.desc.d_dtype == DType::F16 ? 0x1p-11
-                                                       : 0x1p-24;
-    const double least = c.desc.d_dtype == DType::F16 ? 0x1p-25 : 0.0;
+    const double unit = half_unit(c.desc.d_dtype), least = least_half_unit(c.desc.d_dtype);
     int64_t wrong = 0;
     double largest = 0;
     for (int64_t i = 0; i < m; ++i)
@@ -266,11 +195,7 @@ struct Bench {
         }
       }
     CHECK(wrong == 0);
-    for (int64_t i = m; i < c.desc.m; ++i)
-      for (int64_t j = 0; j < d_columns(); ++j)
-        for (int32_t byte = 0; byte < dtype_bytes(c.desc.d_dtype); ++byte)
-          wrong += d.at(i, j)[byte] != Guarded::kPoison;
-    CHECK(wrong == 0);
+    CHECK(d.changed_from(m) == 0);
     if (c.desc.epilogue.amax) CHECK(amax.value(0, 0) == largest);
   }
 };
@@ -289,17 +214,6 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
   TW_REQUIRE_OK(stream.synchronize());
   bench.look();
 }
-
-std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device) {
-  std::unique_ptr<Stream> stream;
-  TW_REQUIRE_OK(device->create_stream(&stream));
-  return stream;
-}
-
-constexpr std::pair<DType, DType> kTypes[] = {{DType::BF16, DType::BF16},
-                                              {DType::BF16, DType::F32},
-                                              {DType::F16, DType::F16},
-                                              {DType::F16, DType::F32}};
 
 // Each option's values in turn, at steps that have no common divisor, so that pairs meet.
 void options(int number, Case* c) {
@@ -344,7 +258,7 @@ TEST_CASE("gemm epilogue: every option, type and order") {
   const auto stream = new_stream(device);
   std::mt19937_64 random(11);
   int number = 0;
-  for (const auto& [in, out] : kTypes)
+  for (const auto& [in, out] : kGemmTypes)
     for (int order = 0; order < 8; ++order)
       for (int i = 0; i < 15; ++i, ++number) {
         Case c;
@@ -367,7 +281,7 @@ TEST_CASE("gemm epilogue: sizes past a tile, addresses of any alignment, runs of
   std::mt19937_64 random(12);
   for (int i = 0; i < 48; ++i) {
     Case c;
-    const auto& types = kTypes[pick(random, 0, 3)];
+    const auto& types = kGemmTypes[pick(random, 0, 3)];
     c.desc.ab_dtype = types.first;
     c.desc.d_dtype = types.second;
     orders(static_cast<int>(pick(random, 0, 7)), &c);
@@ -417,7 +331,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
       const bool host = row.feature == feature::host;
       for (int i = 0; i < (host ? 60 : 5); ++i, ++number) {
         Case c;
-        const auto& types = kTypes[number % 4];
+        const auto& types = kGemmTypes[number % 4];
         c.desc.ab_dtype = host ? types.first : row.dtypes[0];
         c.desc.d_dtype = host ? types.second : row.dtypes[1];
         const bool turned = (row.variant & kGemmTransposed) != 0;
