@@ -21,10 +21,14 @@ configs=${TW_CONFIGS:-main asan clang tsan fuzz}
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 passed=0 failed=0 skipped=0
+failures=$build/failures.txt
+: >"$failures"
 
-# Whatever happens, the last line is the truth.
+# Whatever happens, the last line is the truth, and what failed is told again just above it: where
+# only a log's end is kept, that is what is wanted of it.
 finish() {
   local status=$?
+  cat "$failures"
   if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
   if [ "$status" -eq 0 ] && [ "$failed" -ne 0 ]; then status=1; fi
@@ -77,22 +81,33 @@ look() {
 
 # --- One configuration ----------------------------------------------------------------------
 
-# Reads Meson's log and adds to the sums; a configuration without results is a failure. A wrapper's
-# name is part of the log's.
+# Reads Meson's log and adds to the sums; a configuration without results is a failure. What failed
+# goes to $failures with the end of what it printed. A wrapper's name is part of the log's.
 count() {
   local numbers
-  numbers=$(python3 - "$1"/meson-logs/testlog*.json <<'PYTHON'
+  numbers=$(python3 - "$2" "$failures" "$1"/meson-logs/testlog*.json <<'PYTHON'
 import json, sys
+config, failures, log_name = sys.argv[1:4]
 good = skip = bad = 0
+
+def tell(test):
+    with open(failures, "a") as out:
+        out.write(f"== {config}: {test['name']}: {test['result']}, exit status {test['returncode']}, "
+                  f"{test['duration']:.1f} s\n")
+        printed = (test.get("stdout", "") + test.get("stderr", "")).splitlines()
+        out.writelines(line[:400] + "\n" for line in printed[-40:])
+
 try:
-    with open(sys.argv[1]) as log:
-        for line in log:
-            result = json.loads(line)["result"]
+    with open(log_name) as log:
+        for test in map(json.loads, log):
+            result = test["result"]
             good += result in ("OK", "EXPECTEDFAIL")
             skip += result == "SKIP"
-            bad += result not in ("OK", "EXPECTEDFAIL", "SKIP")
+            if result not in ("OK", "EXPECTEDFAIL", "SKIP"):
+                bad += 1
+                tell(test)
 except (OSError, ValueError, KeyError) as error:
-    sys.stderr.write(f"{sys.argv[1]}: {error}\n")
+    sys.stderr.write(f"{log_name}: {error}\n")
     bad += 1
 print(good, bad or int(good + skip == 0), skip)
 PYTHON
@@ -112,13 +127,13 @@ run() {
   say "$name: configuring"
   rm -f "$dir"/meson-logs/testlog*.json
   if ! configure "$dir" "$@"; then
-    say "$name: configuring failed"
+    say "$name: configuring failed" | tee -a "$failures"
     failed=$((failed + 1))
     return
   fi
   say "$name: building"
   if ! ninja -C "$dir" -j "$(nproc)" -k 20 "${targets[@]}"; then
-    say "$name: the build failed"
+    say "$name: the build failed" | tee -a "$failures"
     failed=$((failed + 1))
     return
   fi

@@ -20,6 +20,7 @@ ROOT = common.ROOT
 BOUNDARY, HEADER = "capi/boundary.cpp", "capi/boundary.hpp"
 CUDA, DEVICE = "src/runtime/cuda/cuda_device.cpp", "src/runtime/device.cpp"
 SCOPE, STATUS, LOG = "src/runtime/cuda/scope.cpp", "src/base/status.cpp", "src/base/log.cpp"
+THREADED = "capi/capi_threads_test"
 ALLOCATES = ("static void* volatile kept; kept = ::operator new(1); ::operator delete(kept); "
              "TW_TRY(check_run_handles(plan, stream, Op::copy));")
 
@@ -162,14 +163,18 @@ def survives(build, commands, mutant):
         changed = linked(build, f"tests/{program}", compiled(build, commands, mutant, folder), folder)
         # Of programs that are not told by an argument.
         device = {"TW_TEST_DEVICE": "cuda" if mutant in ON_A_GPU else "host"}
-        try:
-            done = subprocess.run([changed, *arguments], capture_output=True, text=True,
-                                  errors="replace", timeout=300, env=os.environ | device)
-        except subprocess.TimeoutExpired:
-            return None
-    last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-    print(f"{mutant[0]}: {program} exits {done.returncode}, {last}", flush=True)
-    return f"{mutant[0]}: {program} passes" if done.returncode in (0, 77) else None
+        # Threads meet where the scheduler lets them: not in every run of a loaded machine.
+        for _ in range(10 if program == THREADED else 1):
+            try:
+                done = subprocess.run([changed, *arguments], capture_output=True, text=True,
+                                      errors="replace", timeout=300, env=os.environ | device)
+            except subprocess.TimeoutExpired:
+                return None
+            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+            print(f"{mutant[0]}: {program} exits {done.returncode}, {last}", flush=True)
+            if done.returncode not in (0, 77):
+                return None
+    return f"{mutant[0]}: {program} passes"
 
 
 def main():
