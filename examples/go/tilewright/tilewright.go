@@ -24,6 +24,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 )
 
@@ -100,7 +101,11 @@ func text(call func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_st
 }
 
 // Device is a GPU, or the CPU reference.
-type Device struct{ handle *C.tw_device }
+type Device struct {
+	handle *C.tw_device
+	// Its memory may be found by the collector while somebody closes the device.
+	closing sync.Mutex
+}
 
 // OpenHost opens the CPU reference.
 func OpenHost() (*Device, error) { return open(C.TW_DEVICE_HOST, 0) }
@@ -122,6 +127,8 @@ func open(kind C.tw_device_kind, ordinal int) (*Device, error) {
 
 // Close waits for the device's streams and frees its memory.
 func (d *Device) Close() {
+	d.closing.Lock()
+	defer d.closing.Unlock()
 	C.tw_device_destroy(d.handle)
 	d.handle = nil
 	runtime.SetFinalizer(d, nil)
@@ -157,6 +164,8 @@ func (d *Device) Alloc(bytes int) (*Memory, error) {
 
 // Close frees the memory, which no work in flight may still use.
 func (m *Memory) Close() {
+	m.device.closing.Lock()
+	defer m.device.closing.Unlock()
 	if m.device.handle != nil { // a closed device has freed it already
 		C.tw_free(m.device.handle, C.uint64_t(m.Address))
 	}

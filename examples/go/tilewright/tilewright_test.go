@@ -152,6 +152,7 @@ func TestFinalizers(t *testing.T) {
 			} else { // the device waits for its streams before it frees the memory
 				device.Close()
 			}
+			runtime.KeepAlive(memory) // until the last run is enqueued: freeing waits for those
 		}()
 		runtime.GC()
 	}
