@@ -135,12 +135,28 @@ void four_rows() {
         }
 }
 
+// A scatter's groups keep their indices behind a stage, where as much room is as rows_note_bytes()
+// says: also in the smallest stages, whose groups are far fewer than a warp's lanes.
+void four_notes() {
+  for (u32 stage = kFourRows; stage <= kRowsMaxStagePieces; stage += kFourRows)
+    for (u32 rows = 1; rows <= stage; ++rows) {
+      RowsArgs args = split(64, 64, 1);
+      args.stage_pieces = stage;
+      args.part_divider = make_divider(1);
+      const FourStage s = four_stage(args, 0, rows);
+      check(s.rows == rows && four_groups(s) <= 32, "a lane a group serves a stage");
+      check(four_groups(s) * kFourNoteBytes <= rows_note_bytes(stage),
+            "the notes of a stage's groups lie within the room behind it");
+    }
+}
+
 }  // namespace
 
 int main() {
   indices();
   pieces();
   four_rows();
+  four_notes();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

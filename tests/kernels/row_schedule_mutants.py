@@ -35,6 +35,8 @@ FAULTS = [
      "args.stage_pieces", "args.stage_pieces"),
     ("the last group is dropped", "(stage.rows + kFourRows - 1) / kFourRows",
      "stage.rows / kFourRows"),
+    ("notes of groups reach into the next stage", "kFourNoteBytes = sizeof(FourIndices)",
+     "kFourNoteBytes = 8 * sizeof(FourIndices)"),
 ]
 
 

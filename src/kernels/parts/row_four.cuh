@@ -43,7 +43,7 @@ struct FourMover {
     return four.column + static_cast<i32>(s.part) * four.part_columns;
   }
   __device__ __forceinline__ u32 note(u32 stage) const {
-    return stage + args.stage_bytes + ptx::lane_id() * 16;
+    return stage + args.stage_bytes + ptx::lane_id() * kFourNoteBytes;
   }
 
   // The packed side: one bulk copy where a stage's rows touch, else one a row.
@@ -70,10 +70,12 @@ struct FourMover {
     const FourStage s = four_stage(args, item, count);
     if constexpr (kScatter) {
       load_packed(s, stage, barrier);
-      // For the stores, which the same lane issues.
-      ptx::shared_store<16>(
-          note(stage), make_uint4(static_cast<u32>(next.row[0]), static_cast<u32>(next.row[1]),
-                                  static_cast<u32>(next.row[2]), static_cast<u32>(next.row[3])));
+      // For the stores, which the same lane issues. Room is for the groups that a stage has, not
+      // for a warp of them: behind it lie the next stage and the barriers.
+      if (ptx::lane_id() < four_groups(s))
+        ptx::shared_store<kFourNoteBytes>(
+            note(stage), make_uint4(static_cast<u32>(next.row[0]), static_cast<u32>(next.row[1]),
+                                    static_cast<u32>(next.row[2]), static_cast<u32>(next.row[3])));
     } else {
       const u32 groups = four_groups(s);
       if (ptx::lane_id() == 0)
@@ -90,7 +92,7 @@ struct FourMover {
     const FourStage s = four_stage(args, item, count);
     if constexpr (kScatter) {
       if (ptx::lane_id() >= four_groups(s)) return;
-      const uint4 row = ptx::shared_load<16>(note(stage));
+      const uint4 row = ptx::shared_load<kFourNoteBytes>(note(stage));
       ptx::store_scatter4(map, stage + ptx::lane_id() * four_group_bytes(args), column_of(s),
                           static_cast<i32>(row.x), static_cast<i32>(row.y), static_cast<i32>(row.z),
                           static_cast<i32>(row.w));

@@ -96,6 +96,10 @@ struct FourIndices {
   i32 row[kFourRows];
 };
 
+/// Bytes of a group's indices where a scatter keeps them from a stage's load to its stores: as many
+/// as the stage has groups, in the room of rows_note_bytes().
+inline constexpr u32 kFourNoteBytes = sizeof(FourIndices);
+
 /// Of group `group` of a stage; `named(i)` is the row that index number i names, or -1.
 template <class Named>
 TW_KERNEL_HD inline FourIndices four_indices(const RowsArgs& args, const FourStage& stage,
