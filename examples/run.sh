@@ -361,10 +361,10 @@ fi
 check_readme
 check_info
 runs 'examples/c/first' "$out/first/first"
-if grep -q '^D\[0\]\[0\] = 600$' "$data/output"; then
-  checked 'examples/c/first: 300 products of 1 and 2 make 600'
+if grep -q '^D\[0\]\[0\] = 608$' "$data/output"; then
+  checked 'examples/c/first: 304 products of 1 and 2 make 608'
 else
-  wrong 'examples/c/first: 600 is expected'
+  wrong 'examples/c/first: 608 is expected'
 fi
 for device in "${devices[@]}"; do check_operations; done
 check_refusals
