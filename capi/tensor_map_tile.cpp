@@ -143,15 +143,17 @@ tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address) {
 tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t extent) {
   return guard([&]() -> Status {
     TW_TRY(usable(map, "map"));
-    if (map->desc.kind != MapKind::tiled || (map->tile && !plain_dim(*map->tile, dimension)))
-      return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
-                  "dimension %d cannot be resized: the map is an im2col map, or folds or merges "
-                  "modes there; make a new one",
-                  dimension);
     if (dimension < 0 || dimension >= map->desc.rank)
       return fail(Code::ERROR_INVALID_ARGUMENT,
                   {.argument = "dimension", .got = dimension, .limit = map->desc.rank - 1},
                   "there is no dimension %d: the map has %d", dimension, map->desc.rank);
+    if (map->desc.kind != MapKind::tiled || (map->tile && !plain_dim(*map->tile, dimension)))
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
+                  map->desc.kind != MapKind::tiled
+                      ? "dimension %d cannot be resized: the map is an im2col map; make a new one"
+                      : "dimension %d cannot be resized: the map folds or merges modes there; make "
+                        "a new one",
+                  dimension);
     TensorMapDesc desc = map->desc;
     desc.global_dim[dimension] = extent;
     TW_TRY(check_change(*map, desc));

@@ -145,8 +145,10 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
   const auto align = static_cast<uint64_t>(global_alignment(*desc));
   const auto max_address = static_cast<uint64_t>(kMaxAddress);
   const auto max_stride = static_cast<uint64_t>(kMaxStride);
+  // Upwards: what lies before the address may be somebody else's, and NULL is nobody's tensor.
   if (may(field::global_address))
-    desc->global_address = std::min(desc->global_address, max_address) / align * align;
+    desc->global_address =
+        (std::min(desc->global_address, max_address - (align - 1)) + align - 1) / align * align;
   if (may(field::global_dim)) fix_dims(desc);
   if (may(field::global_strides))
     for (int32_t i = 0; i + 1 < desc->rank; ++i) {

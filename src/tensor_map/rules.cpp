@@ -29,6 +29,10 @@ size_t substitute(const char* token, const Violation& violation, char* text, siz
     std::snprintf(text, capacity, "%lld", static_cast<long long>(violation.got));
     return 5;
   }
+  if (is("{got:u}")) {
+    std::snprintf(text, capacity, "%llu", static_cast<unsigned long long>(violation.got));
+    return 7;
+  }
   if (is("{got:x}")) {
     std::snprintf(text, capacity, "0x%llx", static_cast<unsigned long long>(violation.got));
     return 7;

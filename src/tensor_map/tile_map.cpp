@@ -16,6 +16,24 @@ using ll = long long;
 // Shared memory that a block can ask for on sm_90 and sm_100 (227 KiB).
 constexpr int64_t kMaxTileBytes = 232448;
 
+// All offsets of a mode fit 63 bits. Of two numbers whose product does not, the larger is named.
+Status check_span(const TileRequest& request, int32_t mode) {
+  const int64_t shape = request.shape[mode];
+  const int64_t stride = request.stride[mode];
+  const int64_t bytes = dtype_bytes(request.dtype);
+  int64_t span = 0;
+  if (checked_mul(stride, bytes, &span) && checked_mul(span, shape, &span)) return {};
+  const bool of_shape = shape > stride;
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = of_shape ? "shape" : "stride",
+               .index = mode,
+               .got = of_shape ? shape : stride,
+               .limit = INT64_MAX / bytes / (of_shape ? stride : shape)},
+              "shape[%d] of %lld and stride[%d] of %lld elements of %lld bytes span more than the "
+              "2^63 - 1 bytes that can be counted",
+              mode, static_cast<ll>(shape), mode, static_cast<ll>(stride), static_cast<ll>(bytes));
+}
+
 Status check_mode(const TileRequest& request, int32_t mode) {
   const int64_t shape = request.shape[mode];
   const int64_t tile = request.tile[mode];
@@ -33,15 +51,13 @@ Status check_mode(const TileRequest& request, int32_t mode) {
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "tile", .index = mode, .got = tile, .limit = 1},
                 "tile[%d] is %lld along a mode of extent 1", mode, static_cast<ll>(tile));
-  int64_t last = 0;
-  if (stride < 0 || !checked_mul(stride, dtype_bytes(request.dtype), &last) ||
-      !checked_mul(last, shape, &last))
+  if (stride < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "stride", .index = mode, .got = stride, .limit = 0},
-                "stride[%d] is %lld elements: it must not be negative, and the tensor must end "
-                "within 64 bits",
+                "stride[%d] is %lld elements: a tensor map's strides are not negative; give the "
+                "address of the mode's other end and the stride's amount",
                 mode, static_cast<ll>(stride));
-  return {};
+  return check_span(request, mode);
 }
 
 Status check_request(const TileRequest& request) {
@@ -58,6 +74,14 @@ Status check_request(const TileRequest& request) {
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "multicast", .got = request.multicast, .limit = 16},
                 "multicast is %d: a cluster has 1 to 16 blocks", request.multicast);
+  if (request.free_start >> request.rank != 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "free_start",
+                 .got = request.free_start,
+                 .limit = (int64_t{1} << request.rank) - 1},
+                "free_start is 0x%x, with bits of modes past the last: a tensor of rank %d has the "
+                "bits 0 to %d",
+                request.free_start, request.rank, request.rank - 1);
   const auto swizzle = static_cast<int32_t>(request.swizzle);
   if (swizzle < 0 || swizzle > 6)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "swizzle", .got = swizzle, .limit = 6},

@@ -392,6 +392,8 @@ static void tiles(void) {
   start[1] = 8;
   FAILS(TW_ERROR_MISALIGNED, "start", tw_tensor_map_box(map, start, 0, coord, &offset));
   FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(map, 0, 64));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, 5, 64));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, -1, 64));
   OK(tw_tensor_map_resize(map, 1, 900));
   OK(tw_tensor_map_coordinates(map, &layout));
   OK(tw_layout_format(layout, text, sizeof text, NULL));

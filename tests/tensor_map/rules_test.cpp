@@ -196,7 +196,55 @@ TEST_CASE("the message of a failed check proposes what is accepted") {
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
   CHECK(std::string(last_error().message) ==
         "global_address 0x100004 is not a multiple of 16 bytes (and other rules are broken). With "
-        "global_address 0x100000 and box_dim {64, 128} it would be accepted");
+        "global_address 0x100010 and box_dim {64, 128} it would be accepted");
+}
+
+TEST_CASE("numbers of unsigned fields are told unsigned") {
+  TensorMapDesc desc = test::matrix(1024, 512, 128, 64);
+  desc.global_dim[0] = UINT64_MAX;
+  REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
+  CHECK(std::string(last_error().message) ==
+        "global_dim[0] is 18446744073709551615; an extent is at most 4294967296 elements. With "
+        "global_dim {4294967296, 1024} it would be accepted");
+  desc = test::matrix(1024, 512, 128, 64);
+  desc.global_strides[0] = UINT64_MAX - 15;
+  REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
+  CHECK(std::string(last_error().message) ==
+        "global_strides[0] is 18446744073709551600 bytes; a stride is at most 1099511627775. With "
+        "global_strides {1099511627760} it would be accepted");
+  desc.global_strides[0] = UINT64_MAX;
+  REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
+  CHECK(std::string(last_error().message).rfind("global_strides[0] is 18446744073709551615 ", 0) ==
+        0);
+  desc = test::matrix(1024, 512, 128, 128);
+  desc.dtype = DType::U4X16_ALIGN16B;
+  desc.global_dim[0] = UINT64_MAX;
+  Violations violations;
+  check_all(desc, 100, &violations);
+  const Violation* violation = find(violations, Rule::packed_dim, 0);
+  REQUIRE(violation != nullptr);
+  char message[512];
+  format_violation(*violation, message, sizeof message);
+  CHECK(std::string(message).rfind("global_dim[0] is 18446744073709551615, not", 0) == 0);
+}
+
+TEST_CASE("a misaligned address is rounded up, never to NULL") {
+  struct Case {
+    uint64_t address, proposed;
+  };
+  constexpr uint64_t kLast = static_cast<uint64_t>(kMaxAddress) / 16 * 16;
+  for (const Case& c :
+       {Case{1, 16}, Case{8, 16}, Case{17, 32}, Case{kLast + 1, kLast}, Case{UINT64_MAX, kLast}}) {
+    TensorMapDesc desc = test::matrix(1024, 512, 128, 64);
+    desc.global_address = c.address;
+    CAPTURE(c.address);
+    Violations violations;
+    check_all(desc, 90, &violations);
+    REQUIRE(violations.count > 0);
+    TensorMapDesc proposed;
+    REQUIRE(propose(desc, 90, violations, &proposed));
+    CHECK(proposed.global_address == c.proposed);
+  }
 }
 
 TEST_CASE("an im2col map's extent and upper corner are added in 32 bits, as the driver does") {

@@ -356,6 +356,14 @@ TEST_CASE("requests that cannot be are refused by name") {
         r.stride[0] = 0;
       },
       "shape");
+  refused([](TileRequest& r) { r.free_start = 4; }, "free_start");
+  refused([](TileRequest& r) { r.free_start = 1u << 31; }, "free_start");
+  refused([](TileRequest& r) { r.shape[1] = INT64_MAX; }, "shape");
+  CHECK(std::string(last_error().message) ==
+        "shape[1] of 9223372036854775807 and stride[1] of 1 elements of 2 bytes span more than the "
+        "2^63 - 1 bytes that can be counted");
+  CHECK(last_error().fault.got == INT64_MAX);
+  CHECK(last_error().fault.limit == INT64_MAX / 2);
   refused([](TileRequest& r) { r.stride[1] = 2; }, "rank");
   refused([](TileRequest& r) { r.stride[0] = 500; }, "global_strides");
   refused([](TileRequest& r) { r.address = 8; }, "global_address");
