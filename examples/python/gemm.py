@@ -12,6 +12,7 @@ def operands(kind):
         import torch
         a, b = (torch.randn(256, 256, device="cuda").bfloat16() for _ in range(2))
         d = torch.empty(256, 256, device="cuda")
+        torch.cuda.synchronize()  # the stream below waits for none of torch's
         return a, b, d, lambda: float((d - a.float() @ b.float()).abs().max())
     import numpy
     a, b = (numpy.random.rand(60, 60).astype(numpy.float16) for _ in range(2))

@@ -102,6 +102,83 @@ class Plain(unittest.TestCase):
             self.device.copy(array.array("i", [1, 2]), array.array("i", [1]))
         with self.assertRaises(TypeError):
             tw.tensor(3)
+        lent = tw.struct("tensor", dtype=tw.DTYPE_I8, flags=tw.TENSOR_READ_ONLY)
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            tw.tensor(lent, writable=True)
+        for kind, ordinal in (("gpu", 0), ("host", 2**32)):
+            with self.assertRaisesRegex(ValueError, "'host' or 'cuda', not 'gpu'|4294967296"):
+                tw.Device(kind, ordinal)
+        with self.assertRaisesRegex(ValueError, "position 5"):
+            tw.Layout("(2,3)\0junk")
+
+    def test_memory_of_another_device_is_refused(self):
+        gpu = tw.Device.__new__(tw.Device)  # as if it had been opened
+        gpu.kind, gpu.ordinal = tw.DEVICE_CUDA, 0
+        theirs = tw.struct("tensor", device_kind=tw.DEVICE_CUDA, ordinal=1)
+        for device, tensor, says in ((gpu, theirs, "GPU 1 .* GPU 0"), (gpu, bytes(8), "the CPU .* GPU 0"),
+                                     (self.device, theirs, "GPU 1 .* the CPU")):
+            with self.assertRaisesRegex(ValueError, says):
+                device._here(tensor)
+        theirs.ordinal = 0
+        self.assertIs(gpu._here(theirs)[0], theirs)
+
+    def test_names_and_numbers_that_a_struct_cannot_hold(self):
+        plan = self.device.copy(array.array("i", [1]), array.array("i", [0]))
+        for attempt in (lambda: plan.run(self.stream, source=1), lambda: tw.struct("gemm_desc", mm=8)):
+            with self.assertRaisesRegex(TypeError, "no field '(source|mm)': it has struct_size, .*(src|k, )"):
+                attempt()
+        for field, value in (("src_alignment", 2**32 + 4), ("src_alignment", -1), ("shape", [1, 2**64])):
+            with self.assertRaisesRegex(OverflowError, field):
+                tw.struct("copy_desc", **{field: value})
+
+    def test_what_dlpack_refuses_is_told(self):
+        class Stubborn:
+            def __dlpack__(self):
+                raise BufferError("not while it is being trained")
+
+        class Empty:
+            def __dlpack__(self):
+                return 3
+
+        with self.assertRaisesRegex(BufferError, "being trained"):
+            tw.tensor(Stubborn())
+        with self.assertRaisesRegex(TypeError, "Empty.__dlpack__.*3"):
+            tw.tensor(Empty())
+
+    def test_a_run_brings_its_own_addresses(self):
+        first, other = array.array("i", [1] * 64), array.array("i", [2] * 64)
+        out = array.array("i", [0] * 64)
+        plan = self.device.copy(first, out)
+        for keywords, wanted in (({"src": other.buffer_info()[0]}, other), ({}, first)):
+            plan.run(self.stream, **keywords)
+            self.stream.synchronize()
+            self.assertEqual(out, wanted)
+
+    def test_threads_share_a_plan(self):
+        """Each with operands of its own: a run sees those of no other."""
+        size, plan = 256, self.device.copy(bytes(256), bytearray(256))
+        wrong, together = [], threading.Barrier(8)
+
+        def work(k):
+            src, out = array.array("B", [k] * size), array.array("B", [0] * size)
+            with self.device.stream() as stream:
+                together.wait()
+                for _ in range(300):
+                    plan.run(stream, src=src.buffer_info()[0], dst=out.buffer_info()[0])
+                    stream.synchronize()
+                    if out != src:
+                        wrong.append((k, out[0]))
+                    out[0] = out[-1] = 255
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+        self.assertEqual(wrong, [])
 
     def test_handles_close_once(self):
         with tw.Layout("(2,3):(3,1)") as layout:
@@ -169,6 +246,55 @@ class Numpy(unittest.TestCase):
                 self.wait(self.device.gemm(first, second, out, alpha=2.0, beta=1.0))
                 self.assertTrue((out == 3 * wanted).all())
 
+    def refused(self, name, plan):
+        with self.assertRaisesRegex(ValueError, f"^{name} of shape .* has the strides "):
+            plan()
+
+    def test_matrices_whose_lines_meet_are_refused(self):
+        strided = numpy.lib.stride_tricks.as_strided
+        a, b, out = (numpy.ones((4, 16), numpy.float16), numpy.ones((16, 8), numpy.float16),
+                     numpy.zeros((4, 8), numpy.float32))
+        backwards = numpy.zeros((8, 8), numpy.float32)
+        self.refused("out", lambda: self.device.gemm(a, b, backwards[:4][::-1]))
+        self.refused("out", lambda: self.device.gemm(a, b, strided(backwards, (4, 8), (4, 12))))
+        self.refused("a", lambda: self.device.gemm(numpy.broadcast_to(a[0], (4, 16)), b, out))
+        self.refused("a", lambda: self.device.gemm(strided(a, (4, 16), (16, 2)), b, out))
+        self.refused("b", lambda: self.device.gemm(a, strided(b, (16, 8), (2, 14)), out))
+        self.refused("b", lambda: self.device.gemm(a, b.T[::-1].T, out))
+        self.refused("a", lambda: self.device.gemm(a.repeat(2, 1)[:, ::2], b, out))
+        self.assertFalse(backwards.any())
+
+    def test_matrices_of_one_line_or_none(self):
+        rng = numpy.random.default_rng(2)
+        whole = rng.integers(-4, 5, (40, 40)).astype(numpy.float16)
+        for m, n, k in ((1, 6, 5), (5, 1, 6), (5, 6, 1), (1, 1, 1), (0, 6, 5), (5, 0, 6), (5, 6, 0),
+                        (0, 0, 0)):
+            views = (lambda r, c: whole[:r, :c], lambda r, c: whole.T[:r, :c],
+                     lambda r, c: numpy.zeros((r, c), numpy.float16) + numpy.float16(2),
+                     lambda r, c: whole[:r, 1::3][:, :c] if r == 1 else whole[3:r + 3, 2:c + 2])
+            for first in views:
+                a, b = first(m, k), views[0](k, n)
+                out = numpy.ones((m, n), numpy.float32)
+                self.wait(self.device.gemm(a, b, out, beta=2.0))
+                self.assertTrue((out == a.astype(numpy.float32) @ b.astype(numpy.float32) + 2).all())
+
+    def test_rows_that_meet_are_refused(self):
+        table, packed = numpy.ones((50, 24), numpy.float32), numpy.zeros((4, 24), numpy.float32)
+        index = numpy.array([3, 49, 0, 7], numpy.int64)
+        row = numpy.broadcast_to(table[0], (50, 24))
+        self.refused("table", lambda: self.device.gather(row, index, packed))
+        self.refused("table", lambda: self.device.gather(table[::-1], index, packed))
+        self.refused("packed", lambda: self.device.scatter(row[:4], index, table))
+        self.refused("packed", lambda: self.device.scatter(packed[::-1], index, table))
+        flat = numpy.lib.stride_tricks.as_strided(packed, (4, 24), (0, 4))
+        self.refused("out", lambda: self.device.gather(table, index, flat))
+        self.refused("out", lambda: self.device.scatter(packed, index, flat))
+        self.wait(self.device.gather(row[:1], index[2:3], packed[:1]))  # one row has no pitch
+        self.assertTrue((packed[0] == 1).all())
+        self.wait(self.device.gather(table, index[:0], packed[:0]))
+        self.wait(self.device.gather(table[:, :1], index, packed[:, 3:4]))
+        self.assertEqual(packed.sum(), 24 + 3)
+
     def test_read_only_memory(self):
         x = numpy.zeros(8, numpy.float32)
         x.flags.writeable = False
@@ -226,6 +352,10 @@ class Torch(unittest.TestCase):
         out = torch.empty(77, 128, device=PLACE)
         self.wait(self.device.gather(table, index, out))
         self.assertTrue(torch.equal(out, table[index]))
+
+    def test_a_tensor_in_training(self):
+        with self.assertRaisesRegex((BufferError, RuntimeError), "grad"):
+            tw.tensor(torch.zeros(8, device=PLACE, requires_grad=True))
 
     def test_memory_of_the_other_kind_is_refused(self):
         if DEVICE == "cuda":

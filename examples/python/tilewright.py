@@ -381,11 +381,23 @@ def struct(name, **fields):
     init = getattr(lib, f"tw_{name}_init", None) if f":tw_{name}_init(" in _FUNCTIONS else None
     if init:
         check(init(value))
+    return _fill(value, fields)
+
+
+def _fill(value, fields):
+    """Sets fields of a struct. ctypes would take any name, and of a number the bits that fit."""
+    known = [name for name, _ in value._fields_]
     for field, new in fields.items():
+        if field not in known:
+            raise TypeError(f"{type(value).__name__} has no field {field!r}: it has {', '.join(known)}")
         if isinstance(new, (tuple, list)):
             getattr(value, field)[:len(new)] = new
+            kept = getattr(value, field)[:len(new)]
         else:
             setattr(value, field, new)
+            new, kept = [new], [getattr(value, field)]
+        if any(isinstance(number, int) and number != wanted for wanted, number in zip(new, kept)):
+            raise OverflowError(f"{field} of {type(value).__name__} cannot hold {new}")
     return value
 
 
@@ -406,6 +418,13 @@ def check(status):
     """Raises Error; to be called right after the call of the library, on the same thread."""
     if status != 0:
         raise Error(status)
+
+
+def _zeroed(text):
+    """A text for C, where a zero would end it early."""
+    if "\0" in text:
+        raise ValueError(f"the text {text!r} has a zero at position {text.index(chr(0))}")
+    return text.encode()
 
 
 def version():
@@ -454,8 +473,8 @@ def _from_buffer(view, writable):
     if view.format not in _FORMATS and view.format not in ("l", "L"):
         raise TypeError(f"elements of format {view.format!r} have no counterpart here")
     code = {"l": "q", "L": "Q"}.get(view.format, view.format)
-    if writable and view.readonly:
-        raise ValueError("the memory to be written is read-only")
+    if any(s % view.itemsize for s in view.strides):
+        raise ValueError(f"strides of {view.strides} bytes are no multiples of an element's {view.itemsize}")
     out = struct("tensor", dtype=globals()["DTYPE_" + _FORMATS[code]], rank=view.ndim,
                  flags=int(view.readonly), shape=view.shape,
                  stride=[s // view.itemsize for s in view.strides])
@@ -464,29 +483,40 @@ def _from_buffer(view, writable):
     _api.PyObject_GetBuffer(ctypes.py_object(view), raw, 0x1c if view.readonly else 0x1d)
     out.address = raw[0] & 0xFFFFFFFFFFFFFFFF
     _api.PyBuffer_Release(raw)
+    return _writable(out, writable)
+
+
+def _writable(out, wanted):
+    if wanted and out.flags & TENSOR_READ_ONLY:
+        raise ValueError("the memory to be written is read-only")
     return out
 
 
 def tensor(source, writable=False):
     """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive."""
     if isinstance(source, _structs["tw_tensor"]):
-        return source, source
+        return _writable(source, writable), source
     if not hasattr(source, "__dlpack__"):
         view = memoryview(source)
         return _from_buffer(view, writable), view
     try:
         capsule = source.__dlpack__()
-    except (BufferError, RuntimeError, ValueError):  # read-only arrays, where DLPack cannot say so
-        view = memoryview(source)
+    except (BufferError, RuntimeError, ValueError) as refused:
+        try:  # NumPy's read-only arrays, of which DLPack before 1.0 could not say that they are
+            view = memoryview(source)
+        except TypeError:
+            raise refused from None
         return _from_buffer(view, writable), view
     out = struct("tensor")
     for form, name in ((1, b"dltensor"), (2, b"dltensor_versioned")):
         if _api.PyCapsule_IsValid(capsule, name):
             address = _api.PyCapsule_GetPointer(capsule, name)
             check(lib.tw_tensor_from_dlpack(address, form, out))
-    if writable and out.flags & 1:
-        raise ValueError("the memory to be written is read-only")
-    return out, (source, capsule)  # the capsule's own destructor calls the deleter
+            break
+    else:
+        raise TypeError(f"{source.__class__.__name__}.__dlpack__() gave {capsule!r}, no DLPack tensor")
+    # The capsule's own destructor calls the deleter.
+    return _writable(out, writable), (source, capsule)
 
 
 def kernels():
@@ -502,9 +532,9 @@ def kernels():
 def kernel_image(name, target):
     """The cubin or PTX text that holds a precompiled kernel, as bytes."""
     size = ctypes.c_size_t()
-    check(lib.tw_kernel_image(name.encode(), target.encode(), None, 0, size))
+    check(lib.tw_kernel_image(_zeroed(name), _zeroed(target), None, 0, size))
     buffer = ctypes.create_string_buffer(size.value)
-    check(lib.tw_kernel_image(name.encode(), target.encode(), buffer, size, size))
+    check(lib.tw_kernel_image(_zeroed(name), _zeroed(target), buffer, size, size))
     return buffer.raw
 
 
@@ -515,7 +545,11 @@ class Device(Handle):
     _destroy = "tw_device_destroy"
 
     def __init__(self, kind="host", ordinal=0):
-        self.kind = {"host": 1, "cuda": 2}[kind]
+        if kind not in ("host", "cuda"):
+            raise ValueError(f"a device is 'host' or 'cuda', not {kind!r}")
+        if ctypes.c_int32(ordinal).value != ordinal:
+            raise ValueError(f"{ordinal} is no device's number")
+        self.kind, self.ordinal = {"host": DEVICE_HOST, "cuda": DEVICE_CUDA}[kind], ordinal
         super().__init__(lib.tw_device_create, self.kind, ordinal)
 
     def info(self):
@@ -528,12 +562,12 @@ class Device(Handle):
         return Stream(self, cuda_stream)
 
     def _here(self, source, writable=False):
-        """An operand, which must be in this kind of device's memory."""
+        """An operand, which must be in this device's memory."""
         out, keep = tensor(source, writable)
-        if out.device_kind != self.kind:
-            where = {1: "the CPU", 2: "a GPU"}
-            raise ValueError(f"the tensor is in memory of {where[out.device_kind]} and the device is "
-                             f"{where[self.kind]}")
+        theirs, ours = ("the CPU" if kind == DEVICE_HOST else f"GPU {ordinal}"
+                        for kind, ordinal in ((out.device_kind, out.ordinal), (self.kind, self.ordinal)))
+        if theirs != ours:
+            raise ValueError(f"the tensor is in memory of {theirs} and the device is {ours}")
         return out, keep
 
     def copy(self, src, dst):
@@ -563,13 +597,14 @@ class Device(Handle):
     def _rows(self, op, table, index, packed):
         (t, k0), (i, k1) = self._here(table, op == "scatter"), self._here(index)
         p, k2 = self._here(packed, op == "gather")
-        if t.rank != 2 or p.rank != 2 or i.rank != 1 or {t.stride[1], p.stride[1], i.stride[0]} != {1}:
-            raise ValueError("table and packed rows are matrices, the index a vector, rows contiguous")
+        if t.rank != 2 or p.rank != 2 or i.rank != 1 or i.shape[0] > 1 and i.stride[0] != 1:
+            raise ValueError("table and packed rows are matrices, the index a contiguous vector")
         if p.shape[0] != i.shape[0] or p.shape[1] != t.shape[1] or p.dtype != t.dtype:
             raise ValueError("the packed matrix has not a row of the table's form for each index")
+        names = ("table", "out") if op == "gather" else ("out", "packed")
         desc = struct("rows_desc", dtype=t.dtype, index_dtype=i.dtype, table_rows=t.shape[0],
-                      table_pitch=t.stride[0], columns=t.shape[1], count=i.shape[0],
-                      packed_pitch=p.stride[0])
+                      table_pitch=_leading(t, 1, 0, names[0]), columns=t.shape[1], count=i.shape[0],
+                      packed_pitch=_leading(p, 1, 0, names[1]))
         return Plan(self, op, desc, (k0, k1, k2), "rows_args", table=t.address, index=i.address,
                     packed=p.address)
 
@@ -587,7 +622,7 @@ class Device(Handle):
         if {ta.rank, tb.rank, td.rank} != {2} or ta.dtype != tb.dtype or ta.shape[1] != tb.shape[0] \
                 or list(td.shape[:2]) != [ta.shape[0], tb.shape[1]]:
             raise ValueError("a (m x k), b (k x n), out (m x n), a and b of one element type")
-        orders = [_order(t) for t in (ta, tb, td)]
+        orders = [_order(*each) for each in ((ta, "a"), (tb, "b"), (td, "out"))]
         desc = struct("gemm_desc", ab_dtype=ta.dtype, d_dtype=td.dtype, m=ta.shape[0],
                       n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0], b_order=orders[1][0],
                       d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1], ldc=orders[2][1],
@@ -596,12 +631,27 @@ class Device(Handle):
                     b=tb.address, c=td.address if beta else 0, d=td.address)
 
 
-def _order(t):
+def _leading(t, fast, slow, name):
+    """Elements between the lines of a matrix whose dimension `fast` is contiguous; 0, which C takes
+    for packed, where there is nothing between any two lines."""
+    if t.shape[slow] <= 1 or t.shape[fast] == 0:
+        packed = t.shape[slow] == 0 or t.shape[fast] <= 1 or t.stride[fast] == 1
+        leading = 0
+    else:
+        packed = (t.shape[fast] == 1 or t.stride[fast] == 1) and t.stride[slow] >= t.shape[fast]
+        leading = t.stride[slow]
+    if not packed:
+        raise ValueError(f"{name} of shape {tuple(t.shape[:2])} has the strides {tuple(t.stride[:2])}: "
+                         f"stride {fast} must be 1 and stride {slow} at least {t.shape[fast]}")
+    return leading
+
+
+def _order(t, name):
     """(TW_ROW_MAJOR or TW_COLUMN_MAJOR, leading dimension) of a matrix."""
-    for order, (fast, slow) in enumerate(((1, 0), (0, 1))):
-        if t.stride[fast] == 1 or t.shape[fast] == 1:
-            return order, max(t.stride[slow] if t.shape[slow] > 1 else 0, t.shape[fast])
-    raise ValueError("neither the rows nor the columns of a matrix are contiguous")
+    by_columns = t.shape[1] > 1 and t.stride[1] != 1 and 0 not in t.shape[:2]
+    if by_columns and (t.shape[0] == 1 or t.stride[0] == 1):
+        return COLUMN_MAJOR, _leading(t, 0, 1, name)
+    return ROW_MAJOR, _leading(t, 1, 0, name)
 
 
 class Stream(Handle):
@@ -628,9 +678,9 @@ class Plan(Handle):
         self.args = struct(args or f"{op}_args", **fields)
 
     def run(self, stream, **fields):
-        for field, new in fields.items():
-            setattr(self.args, field, new)
-        check(getattr(lib, f"tw_{self.op}_run")(self.handle, stream.handle, self.args))
+        # A copy: what this run brings is neither the next one's nor another thread's.
+        args = _fill(type(self.args).from_buffer_copy(self.args), fields)
+        check(getattr(lib, f"tw_{self.op}_run")(self.handle, stream.handle, args))
         return self
 
     def explain(self):
@@ -641,7 +691,7 @@ class Layout(Handle):
     _destroy = "tw_layout_destroy"
 
     def __init__(self, text):
-        super().__init__(lib.tw_layout_parse, text.encode())
+        super().__init__(lib.tw_layout_parse, _zeroed(text))
 
     def __str__(self):
         return self._text(lib.tw_layout_format)
