@@ -94,7 +94,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
           "candidate %s reads through tensor maps, which take pitches that are multiples of "
-          "16 bytes: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
+          "16 bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
           who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
     case GemmMisfit::blocks:
       return fail(Code::ERROR_UNSUPPORTED,
@@ -126,9 +126,9 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
     return fail(Code::ERROR_UNSUPPORTED,
                 refuse("candidate_tiles", gemm_units(choice, seen), gemm_most_units(choice)),
                 "candidate %s has %" PRId64
-                " tiles of %u blocks each to do, and a launch has 2^31 - 1 "
-                "blocks at most",
-                who, gemm_units(choice, seen), choice.cluster());
+                " tiles of %u blocks each to do, and a launch of it has %" PRId64
+                " at most: they are counted in 31 bits",
+                who, gemm_units(choice, seen), choice.cluster(), gemm_most_units(choice));
   return fail(Code::ERROR_UNSUPPORTED,
               refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),
               "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the chip has room for, as the context and the driver say.
+#include <algorithm>
+
 #include "kernels/gemm/gemm_row.hpp"
 #include "ops/gemm_select.hpp"
 #include "ops/plan.hpp"
@@ -43,8 +45,14 @@ Status ask_for_clusters(Device& device) {
   return {};
 }
 
+uint32_t gemm_plain_room(const Device& device, uint32_t max_sms) {
+  const uint32_t most = usable_sms(device, 0) * kGemmPlainBlocks;
+  return max_sms == 0 ? most : std::min(most, max_sms);
+}
+
 GemmChip GemmChip::of(const Device& device, uint32_t max_sms) {
   GemmChip chip{.sms = usable_sms(device, max_sms)};
+  chip.plain_blocks = gemm_plain_room(device, max_sms);
   for (uint32_t size = 2; size <= kMaxCluster; ++size)
     chip.clusters[size] = static_cast<uint32_t>(device.clusters_at_once(size));
   return chip;

@@ -59,9 +59,8 @@ GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
 
 Status GemmKernel::create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
                           int64_t rows, std::unique_ptr<GemmKernel>* out) {
-  const uint32_t sms = usable_sms(device, problem.desc.max_sms);
   std::unique_ptr<GemmKernel> kernel(
-      new GemmKernel(choice.row ? gemm_seen_by(choice, problem) : problem, choice, sms));
+      new GemmKernel(choice.row ? gemm_seen_by(choice, problem) : problem, choice));
   TW_TRY(kernel->prepare(device));
   TW_TRY(kernel->check_rows(rows));
   *out = std::move(kernel);
@@ -73,8 +72,9 @@ Status GemmKernel::prepare(Device& device) {
   if (maps) tile_ = tile_for(*choice_.row, problem_);
   TW_TRY(prepare_row(device, Family::gemm, choice_.row, maps ? gemm_shared(tile_).total : 0,
                      &prepared_));
-  room_ = maps ? std::max(1u, sms_ / choice_.cluster()) : sms_ * kGemmPlainBlocks;
   const GemmDesc& d = problem_.desc;
+  room_ = maps ? std::max(1u, usable_sms(device, d.max_sms) / choice_.cluster())
+               : gemm_plain_room(device, d.max_sms);
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
   args_.b_stride_k = problem_.b_stride_k();
@@ -151,7 +151,7 @@ Status GemmKernel::encode_maps(Device& device) {
         encode_operand(device, d.d_dtype, d.n, d.m, d.ldd,
                        {kLineBytes / static_cast<u32>(problem_.out_bytes), kGemmStoreLines, true},
                        rank, {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
-  if (!full && d.ldd * problem_.out_bytes % kMapAlignment == 0)
+  if (!full && problem_.d_pitch_suits_maps())
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
                           gemm_slab(tile_), rank, {}, &args_.map_d));
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
@@ -205,8 +205,7 @@ u32 GemmKernel::clipped(const Share& share, int64_t lines) {
 
 // D's first contiguous element that a TMA store must not reach: it clips at 16 bytes.
 int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
-  const int64_t pitch = problem_.desc.ldd * problem_.out_bytes;
-  if (d % kMapAlignment != 0 || pitch % kMapAlignment != 0) return 0;
+  if (d % kMapAlignment != 0 || !problem_.d_pitch_suits_maps()) return 0;
   if (problem_.desc.d_padding_free) return static_cast<int32_t>(contiguous);
   const int64_t bytes = contiguous * problem_.out_bytes / kMapAlignment * kMapAlignment;
   return static_cast<int32_t>(problem_.out_bytes == 2 ? bytes / 2 : bytes / 4);
@@ -264,21 +263,18 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
 // Whether D of a run that asks for alpha alone can go through a map, but for its address.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
-  const auto suits = [&](int64_t elements) {
-    return elements * problem_.out_bytes % kMapAlignment == 0;
-  };
   return choice_.has(kGemmFull) && choice_.through_maps() &&
          choice_.row->feature != feature::host && !choice_.has(kGemmSplit | kGemmTransposed) &&
-         !d.epilogue.any() && suits(d.ldd) &&
+         !d.epilogue.any() && problem_.d_pitch_suits_maps() &&
          problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
 
-// Whether this one's does. The copy engine clips at 16 bytes.
-bool GemmKernel::stores(const GemmRun& run, const GemmArgs& args) const {
+// Whether one at these sizes and this address does. The copy engine clips at 16 bytes.
+bool GemmKernel::stores(int64_t n, uint64_t address) const {
   const GemmDesc& d = problem_.desc;
-  if (!stores_ || run.reads_c()) return false;
-  if (!d.d_padding_free && args.n * problem_.out_bytes % kMapAlignment != 0) return false;
-  return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : run.d % kMapAlignment == 0;
+  if (!stores_) return false;
+  if (!d.d_padding_free && n * problem_.out_bytes % kMapAlignment != 0) return false;
+  return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
 // Operands that may be read while the kernels in front still run.
@@ -299,7 +295,7 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) co
   args.device_m = run.device_m;
   args.device_alpha = run.device_alpha;
   args.device_beta = run.device_beta;
-  if (stores(run, args.base)) {
+  if (!run.reads_c() && stores(args.base.n, run.d)) {
     args.flags |= kFullStores;
     rebind_map(&args.base.map_d, run.d, 0, args.base.n);
     rebind_map(&args.base.map_d, run.d, 1, args.base.m);
@@ -330,8 +326,14 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 }
 
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
-  if (!choice_.through_maps() || choice_.has(kGemmSplit) || choice_.has(kGemmFull)) return 0;
+  if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
   const GemmProblem at = problem_at(m);
+  if (choice_.has(kGemmFull)) {
+    if (!stores(at.desc.n, 0)) return 0;
+    return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
+                                 ceil_div(at.desc.n * problem_.out_bytes, int64_t{kLineBytes}) *
+                                 full_.batch);
+  }
   const GemmSlab slab = gemm_slab(tile_);
   return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *
                                ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous));

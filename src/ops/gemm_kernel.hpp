@@ -31,7 +31,7 @@ class GemmKernel {
   /// A checked run of m rows, neither m nor n 0.
   Status launch(Stream& stream, const GemmRun& run, int64_t m) const;
 
-  /// What launch() would do with aligned addresses; m may be 0.
+  /// What launch() would do with aligned addresses and beta 0; m may be 0.
   LaunchConfig config(int64_t m) const;
   uint64_t boxes_loaded(int64_t m) const;
   uint64_t boxes_stored(int64_t m) const;
@@ -52,14 +52,13 @@ class GemmKernel {
     bool halves = false;   // gated, and columns lie apart: boxes are of one half
   };
 
-  GemmKernel(const GemmProblem& seen, const GemmChoice& choice, uint32_t sms)
-      : problem_(seen), choice_(choice), sms_(sms) {}
+  GemmKernel(const GemmProblem& seen, const GemmChoice& choice) : problem_(seen), choice_(choice) {}
   Status prepare(Device& device);
   Status encode_maps(Device& device);
   void fill_batch();
   u32 early() const;
   bool can_store() const;
-  bool stores(const GemmRun& run, const GemmArgs& args) const;
+  bool stores(int64_t n, uint64_t address) const;
   GemmProblem problem_at(int64_t m) const;
   static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;
@@ -72,7 +71,6 @@ class GemmKernel {
 
   GemmProblem problem_;  // as the row sees it
   GemmChoice choice_;
-  uint32_t sms_;
   uint32_t room_ = 1;
   i32 band_ = 1;  // units along m of a square of D
   PreparedKernel prepared_;

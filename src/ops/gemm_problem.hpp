@@ -100,6 +100,11 @@ inline constexpr uint32_t kGemmWorkspaceAlignment = 256;
 /// And of a pitch alone, exclusive.
 inline constexpr int64_t kMapMaxStride = int64_t{1} << 40;
 
+/// Of a pitch in bytes that is not negative.
+inline bool pitch_suits_maps(int64_t bytes) {
+  return bytes % kMapAlignment == 0 && bytes < kMapMaxStride;
+}
+
 inline bool addresses_suit_maps(const GemmRun& run) {
   return run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
 }
@@ -133,13 +138,13 @@ struct GemmProblem {
 
   /// Whether maps can have an operand's matrices: of the addresses, see addresses_suit_maps().
   bool pitches_suit_maps() const {
-    return desc.lda * in_bytes % kMapAlignment == 0 && desc.ldb * in_bytes % kMapAlignment == 0 &&
+    return pitch_suits_maps(desc.lda * in_bytes) && pitch_suits_maps(desc.ldb * in_bytes) &&
            batch_suits_maps(desc.a_batch, in_bytes) && batch_suits_maps(desc.b_batch, in_bytes);
   }
   bool batch_suits_maps(int64_t stride, int32_t bytes) const {
-    if (desc.has(kGemmPointers) || desc.batch <= 1) return true;
-    return stride * bytes % kMapAlignment == 0 && stride * bytes < kMapMaxStride;
+    return desc.has(kGemmPointers) || desc.batch <= 1 || pitch_suits_maps(stride * bytes);
   }
+  bool d_pitch_suits_maps() const { return pitch_suits_maps(desc.ldd * out_bytes); }
   /// Matrices of an operand that its map counts as a third dimension; the others are one matrix.
   int64_t map_batch(int64_t stride) const {
     return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;

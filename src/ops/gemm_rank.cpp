@@ -103,8 +103,8 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
 
 GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
                              const GemmChip& chip) {
-  const int64_t room = choice.through_maps() ? chip.clusters_at_once(choice.cluster())
-                                             : int64_t{chip.sms} * kGemmPlainBlocks;
+  const int64_t room =
+      choice.through_maps() ? chip.clusters_at_once(choice.cluster()) : int64_t{chip.plain_blocks};
   return {choice, gemm_cost(choice, seen, chip),
           static_cast<double>(gemm_units(choice, seen)) / static_cast<double>(room)};
 }

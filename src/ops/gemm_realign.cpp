@@ -22,9 +22,7 @@ struct Operand {
   int64_t matrices, stride;  // of a batch, or 1 that all products share
 
   bool pitch_suits(int32_t bytes) const {
-    return leading * bytes % kMapAlignment == 0 &&
-           (matrices <= 1 ||
-            (stride * bytes % kMapAlignment == 0 && stride * bytes < kMapMaxStride));
+    return pitch_suits_maps(leading * bytes) && (matrices <= 1 || pitch_suits_maps(stride * bytes));
   }
   bool certain(int32_t bytes) const { return pitch_suits(bytes) && alignment >= kMapAlignment; }
   // Of the copy: as it is where a map can have it.

@@ -43,6 +43,7 @@ struct GemmChoice {
 struct GemmChip {
   uint32_t sms = 1;
   uint32_t clusters[kMaxCluster + 1] = {};  // by their blocks, that run at once; 0: not known
+  uint32_t plain_blocks = 1;                // of rows without maps, at once
 
   /// Of the context, at most max_sms SMs (0: all); clusters as far as ask_for_clusters() asked.
   static GemmChip of(const Device& device, uint32_t max_sms);
@@ -73,10 +74,13 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
 
 /// Work units of a choice, each done by one cluster at once; the problem as the row sees it.
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
-/// As many as a launch can have: they are counted in 31 bits, and so are the blocks of a grid, of
-/// which each unit of a split has as many as share it.
+/// As many as a launch can have. Two things are counted in 31 bits: the blocks of a grid, of which
+/// each unit of a split has as many as share it; and the unit that a block looks for behind its
+/// last, a step further. The step is all units where a split has a cluster for each, and elsewhere
+/// the clusters that run at once, twice over where they take turns: 2^16 is more than any chip has.
 inline int64_t gemm_most_units(const GemmChoice& choice) {
-  return choice.has(kGemmSplit) ? INT32_MAX / choice.cluster() : INT32_MAX;
+  if (choice.has(kGemmSplit)) return INT32_MAX / std::max(2u, choice.cluster());
+  return INT32_MAX - (1 << 16);
 }
 
 /// A choice with the model's numbers; the problem as the row sees it.
@@ -117,6 +121,9 @@ int64_t gemm_rung(int64_t m);
 
 /// Plain rows are small: blocks that share an SM.
 inline constexpr uint32_t kGemmPlainBlocks = 4;
+/// Of them at once. The hardware gives each an SM of its own as long as there are any, so that a
+/// bound on SMs bounds them.
+uint32_t gemm_plain_room(const Device& device, uint32_t max_sms);
 
 /// Whether a choice measured at `measured` rows serves runs of `m` rows: those of its step of m,
 /// and an eighth fewer.

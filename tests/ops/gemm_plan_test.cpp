@@ -10,38 +10,6 @@ using namespace tw::test;
 
 namespace {
 
-std::unique_ptr<GemmPlan> plan_of(const std::shared_ptr<PaperDevice>& device,
-                                  const GemmDesc& desc) {
-  std::unique_ptr<Plan> plan;
-  REQUIRE(GemmPlan::create(device, desc, &plan).ok());
-  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
-}
-
-std::unique_ptr<GemmPlan> forced(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc,
-                                 const std::string& text) {
-  GemmChoice choice;
-  REQUIRE(parse_gemm_choice("candidate", text.c_str(), &choice).ok());
-  std::unique_ptr<Plan> plan;
-  if (!GemmPlan::create_forced(device, desc, choice, &plan).ok()) return nullptr;
-  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
-}
-
-constexpr uint64_t kA = 1 << 20, kB = 1ull << 40, kC = 1ull << 45, kD = 1ull << 50;
-
-// What a run of m rows launches.
-PaperLaunch launched(const std::shared_ptr<PaperDevice>& device, const GemmPlan& plan, int64_t m,
-                     GemmRun run = {.a = kA, .b = kB, .c = kC, .d = kD}) {
-  std::unique_ptr<Stream> stream;
-  REQUIRE(device->create_stream(&stream).ok());
-  run.m = m;
-  const size_t before = device->launches.size();
-  const Status status = plan.run(*stream, run);
-  INFO(last_error().message);
-  REQUIRE(status.ok());
-  REQUIRE(device->launches.size() == before + 1);
-  return device->launches.back();
-}
-
 // Everything that a run hands to the driver and a kernel looks at.
 bool same_launch(PaperLaunch a, PaperLaunch b) {
   for (GemmArgs* args : {&a.args, &b.args})
@@ -234,12 +202,61 @@ TEST_CASE("a forced plan lets no other kernel step in") {
 
 TEST_CASE("max_sms bounds every grid") {
   const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
   for (const uint32_t sms : {1u, 2u, 16u, 131u})
     for (const int64_t m : {1, 64, 256, 4096}) {
-      const auto plan = plan_of(device, gemm_desc(m, 4096, 7168, sms));
+      INFO("max_sms " << sms << ", m " << m);
+      const GemmDesc desc = gemm_desc(m, 4096, 7168, sms);
+      const auto plan = plan_of(device, desc);
       for (const int64_t rows : {int64_t{1}, m / 2 + 1, m})
         CHECK(launched(device, *plan, rows).config.grid[0] <= sms);
+      // Plain rows, by pitch, by address and by force; full ones by device_m.
+      const auto plain_grid = [&](const GemmDesc& of, GemmRun run) {
+        const PaperLaunch launch = launched(device, *plan_of(device, of), m, run);
+        CHECK(launch.kernel.find("plain") != std::string::npos);
+        return launch.config.grid[0];
+      };
+      GemmDesc odd = desc;
+      odd.lda = 7169;
+      const GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD};
+      CHECK(plain_grid(odd, run) <= sms);
+      odd.flags = kGemmDeviceM;
+      CHECK(plain_grid(odd, run) <= sms);
+      GemmRun off = run;
+      off.a += 2;
+      CHECK(plain_grid(desc, off) <= sms);
+      const auto by_force = forced(device, desc, "gemm_bf16_bf16_plain_64x64x32");
+      CHECK(launched(device, *by_force, m).config.grid[0] <= sms);
+      // Their candidates are told with as many at once.
+      const auto all = GemmRanking(*device, gemm_problem_of(desc)).at(m);
+      for (const GemmCandidate& one : all)
+        if (!one.choice.through_maps())
+          CHECK(one.waves ==
+                doctest::Approx(static_cast<double>(gemm_units(one.choice, gemm_problem_of(desc))) /
+                                by_force->kernel_for(m).room()));
+      // The product of a batch by addresses; the kernel in front reads four of them a block.
+      GemmDesc batch = desc;
+      batch.batch = 9;
+      batch.flags = kGemmPointers;
+      for (const uint32_t alignment : {0u, 16u}) {
+        batch.a_alignment = batch.b_alignment = alignment;
+        GemmRun by_addresses = run;
+        by_addresses.workspace = 1ull << 52;
+        by_addresses.workspace_bytes = 1 << 20;
+        device->launches.clear();
+        REQUIRE(plan_of(device, batch)->run(*stream, by_addresses).ok());
+        REQUIRE(device->launches.size() == 2);
+        CHECK(device->launches[0].config.grid[0] == 3);
+        CHECK(device->launches[1].config.grid[0] <= sms);
+      }
     }
+  // Without a bound, plain blocks share an SM.
+  GemmDesc odd = gemm_desc(4096, 4096, 7168);
+  odd.lda = 7169;
+  CHECK(launched(device, *plan_of(device, odd), 4096).config.grid[0] == 132 * kGemmPlainBlocks);
+  odd.max_sms = 1000;
+  CHECK(launched(device, *plan_of(device, odd), 4096).config.grid[0] == 132 * kGemmPlainBlocks);
 }
 
 TEST_CASE("free padding leaves nothing to plain stores") {

@@ -180,4 +180,37 @@ inline GemmProblem gemm_problem_of(const GemmDesc& desc) {
   return out;
 }
 
+inline std::unique_ptr<GemmPlan> plan_of(const std::shared_ptr<PaperDevice>& device,
+                                         const GemmDesc& desc) {
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &plan).ok());
+  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
+}
+
+/// nullptr where it is refused.
+inline std::unique_ptr<GemmPlan> forced(const std::shared_ptr<PaperDevice>& device,
+                                        const GemmDesc& desc, const std::string& text) {
+  GemmChoice choice;
+  REQUIRE(parse_gemm_choice("candidate", text.c_str(), &choice).ok());
+  std::unique_ptr<Plan> plan;
+  if (!GemmPlan::create_forced(device, desc, choice, &plan).ok()) return nullptr;
+  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
+}
+
+inline constexpr uint64_t kA = 1 << 20, kB = 1ull << 40, kC = 1ull << 45, kD = 1ull << 50;
+
+/// What a run of m rows launches.
+inline PaperLaunch launched(const std::shared_ptr<PaperDevice>& device, const GemmPlan& plan,
+                            int64_t m, GemmRun run = {.a = kA, .b = kB, .c = kC, .d = kD}) {
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  run.m = m;
+  const size_t before = device->launches.size();
+  const Status status = plan.run(*stream, run);
+  INFO(last_error().message);
+  REQUIRE(status.ok());
+  REQUIRE(device->launches.size() == before + 1);
+  return device->launches.back();
+}
+
 }  // namespace tw::test

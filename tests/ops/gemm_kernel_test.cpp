@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows are launched with where sizes, pitches and bounds are at their limits.
+#include <string>
+
+#include "base/checked.hpp"
+#include "paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+// Every choice that the table has.
+std::vector<GemmChoice> all_choices() {
+  std::vector<GemmChoice> out;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    GemmChoice choice{&row, 1};
+    if (choice.has(kGemmPrologue)) continue;
+    const uint32_t most = choice.has(kGemmSplit) ? kMaxCluster : 1;
+    for (choice.split = choice.least_split(); choice.split <= most; ++choice.split)
+      if (choice.cluster() <= kMaxCluster) out.push_back(choice);
+  }
+  return out;
+}
+
+constexpr int64_t kLongPitch = int64_t{1} << 39;  // of 2-byte elements: 2^40 bytes
+
+}  // namespace
+
+TEST_CASE("units are counted in 31 bits, and so is the one past the last that a block looks for") {
+  constexpr int64_t kMostSms = 1024;  // of any chip, many times over
+  for (const GemmChoice& choice : all_choices()) {
+    INFO(gemm_choice_text(choice));
+    const int64_t most = gemm_most_units(choice);
+    // A cluster goes on by as many units as there are clusters, and in turns by twice as many.
+    const int64_t clusters = choice.has(kGemmSplit) ? most : kMostSms * kGemmPlainBlocks;
+    CHECK(most - 1 + clusters * (choice.has(kGemmPingpong) ? 2 : 1) <= INT32_MAX);
+    CHECK(clusters * choice.cluster() <= INT32_MAX);
+    CHECK(most >= INT32_MAX / kMaxCluster);
+  }
+}
+
+TEST_CASE("a split of one part has no more tiles than it can step over") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(kGemmMaxExtent, 1, 1);
+  desc.a_order = Order::column;
+  desc.ldb = 8;
+  desc.a_batch = desc.b_batch = 0;
+  desc.batch = 9;  // of 2^27 tiles less 64 each: more than 2^30
+  const std::string text = "gemm_bf16_bf16_rr_64x16_1x1_fullswapsplit/1";
+  CHECK_FALSE(forced(device, desc, text));
+  CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
+  CHECK(last_error().fault.limit == (int64_t{1} << 30) - 1);
+  CHECK(std::string(last_error().message).find("1073741823") != std::string::npos);
+  desc.batch = 8;
+  const auto plan = forced(device, desc, text);
+  REQUIRE(plan);
+  const LaunchConfig config = plan->kernel_for(desc.m).config(desc.m);
+  CHECK(2 * int64_t{config.grid[0]} <= INT32_MAX);
+}
+
+TEST_CASE("pitches past what a map can have take rows and stores without maps") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(1, 64, 64);
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  const auto through_maps = [&](const GemmDesc& of) {
+    return plan_of(device, of)->kernel_for(1).choice().through_maps();
+  };
+  for (int64_t GemmDesc::*leading : {&GemmDesc::lda, &GemmDesc::ldb}) {
+    GemmDesc of = desc;
+    of.*leading = kLongPitch - 8;  // the last that a map can have
+    CHECK(through_maps(of));
+    of.*leading = kLongPitch;
+    CHECK_FALSE(through_maps(of));
+    CHECK(plan_of(device, of)->explain().find("2^40") != std::string::npos);
+    CHECK_FALSE(forced(device, of, gemm_symbol(128, 128, 1, 0)));
+    CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
+    CHECK(std::string(last_error().message).find("2^40") != std::string::npos);
+    of.realign = true;  // the copy has a pitch of its own
+    of.min_m = of.m;
+    CHECK(through_maps(of));
+    CHECK(plan_of(device, of)->info().workspace_bytes > 0);
+  }
+  // D by plain stores, of plain and of full rows.
+  for (const uint32_t flags : {0u, kGemmDeviceM}) {
+    GemmDesc of = desc;
+    of.flags = flags;
+    of.ldd = kLongPitch - 8;
+    const PaperLaunch by_map = launched(device, *plan_of(device, of), 1);
+    of.ldd = kLongPitch;
+    const PaperLaunch by_stores = launched(device, *plan_of(device, of), 1);
+    CHECK(by_stores.kernel == by_map.kernel);
+    CHECK(by_stores.args.d_stride_m == kLongPitch);
+    if (flags == 0) {
+      CHECK(by_map.args.plain_from == 64);
+      CHECK(by_stores.args.plain_from == 0);
+    } else {
+      CHECK((by_stores.full.flags & kFullStores) == 0);
+    }
+  }
+}
+
+TEST_CASE("boxes that full rows store D by are counted as the kernel sends them") {
+  const auto device = hopper();
+  struct Case {
+    int64_t m, n;
+    DType out;
+    uint32_t flags;
+    bool padding_free;
+    uint32_t d_alignment;
+  };
+  int stored = 0;
+  for (const Case& c :
+       {Case{300, 520, DType::BF16, 0, false, 0},
+        Case{17, 136, DType::BF16, kGemmDeviceM, false, 0}, Case{128, 128, DType::F32, 0, false, 0},
+        Case{1, 1000, DType::F32, 0, false, 0}, Case{300, 523, DType::BF16, 0, false, 0},
+        Case{300, 523, DType::BF16, 0, true, 0},
+        Case{300, 520, DType::BF16, kGemmPointers, false, 8},
+        Case{300, 520, DType::BF16, kGemmPointers, false, 16}}) {
+    GemmDesc desc = gemm_desc(c.m, c.n, 512);
+    desc.d_dtype = c.out;
+    desc.ldd = 1024;
+    desc.batch = 3;
+    desc.flags = c.flags;
+    desc.d_padding_free = c.padding_free;
+    desc.a_alignment = desc.b_alignment = 16;
+    desc.d_alignment = c.d_alignment;
+    const int64_t line = 128 / dtype_bytes(c.out);
+    for (const GemmCandidate& candidate : GemmRanking(*device, gemm_problem_of(desc)).at(c.m)) {
+      const std::string text = gemm_choice_text(candidate.choice);
+      INFO(text << ", n " << c.n);
+      const auto plan = forced(device, desc, text);
+      REQUIRE(plan);
+      std::unique_ptr<Stream> stream;
+      REQUIRE(device->create_stream(&stream).ok());
+      const GemmRun run{.a = kA, .b = kB, .d = kD, .workspace = kC, .workspace_bytes = 1 << 20};
+      REQUIRE(plan->run(*stream, run).ok());
+      const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
+      uint64_t boxes = 0;  // tile by tile, as full_store() and full_store_lines() go
+      const int32_t tm = candidate.choice.row->tile[0], tn = candidate.choice.row->tile[1];
+      for (int64_t m0 = 0; stores && m0 < round_up(c.m, int64_t{tm}); m0 += tm)
+        for (int64_t n0 = 0; n0 < round_up(c.n, int64_t{tn}); n0 += tn)
+          for (int64_t at = m0; at < m0 + tm; at += kGemmStoreLines)
+            for (int64_t column = n0; column < n0 + tn; column += line)
+              boxes += at < c.m && column < c.n ? 3 : 0;
+      CHECK(plan->info().boxes_stored == boxes);
+      stored += stores;
+    }
+  }
+  CHECK(stored > 10);
+}
