@@ -195,7 +195,8 @@ PlanInfo GemmPlan::info() const {
   const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
   info.bytes_read =
       static_cast<uint64_t>((d.m * d.k * a_matrices + d.k * d.n * b_matrices) * problem_.in_bytes);
-  info.bytes_written = static_cast<uint64_t>(d.m * d.n * d.batch * problem_.out_bytes);
+  info.bytes_written = static_cast<uint64_t>(problem_.d_rows() * problem_.d_columns() * d.batch *
+                                             problem_.out_bytes);
   info.workspace_bytes = workspace_bytes();
   info.flops = 2 * static_cast<uint64_t>(d.m) * static_cast<uint64_t>(d.n) *
                static_cast<uint64_t>(d.k) * static_cast<uint64_t>(d.batch);

@@ -198,6 +198,19 @@ TEST_CASE("epilogues that cannot be are refused by name") {
   CHECK(refusal(narrow) == "ldc");
 }
 
+TEST_CASE("a gated plan writes half the columns that it multiplies") {
+  const auto device = hopper();
+  for (const Order order : {Order::row, Order::column})
+    for (const Gate gate : {Gate::none, Gate::halves, Gate::interleaved}) {
+      GemmDesc desc = with({.gate = gate}, 96, 512);
+      desc.d_order = order;
+      desc.batch = 3;
+      const PlanInfo info = plan_of(device, desc)->info();
+      CHECK(info.bytes_written == (gate == Gate::none ? 96u * 512 * 2 * 3 : 96u * 256 * 2 * 3));
+      CHECK(info.flops == 2u * 96 * 512 * 3 * static_cast<uint64_t>(desc.k));
+    }
+}
+
 TEST_CASE("runs without their vectors are refused by name") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
