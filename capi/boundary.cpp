@@ -13,12 +13,17 @@ namespace {
 // mean reading that far.
 constexpr uint32_t kMaxStructSize = 4096;
 
-Status check_struct_size(uint32_t size, const char* argument, const StructSizes& sizes) {
+// What is told to those who have set nothing: every struct that comes in has an init function,
+// few of those that go out do.
+constexpr const char* kOfInit = "call the struct's init function, or set it to sizeof";
+constexpr const char* kOfCaller = "set it to sizeof of the struct";
+
+Status check_struct_size(uint32_t size, const char* argument, const StructSizes& sizes,
+                         const char* how) {
   if (size == 0)
     return fail(Code::ERROR_STRUCT_SIZE,
                 {.argument = argument, .got = 0, .limit = static_cast<int64_t>(sizes.ours)},
-                "%s->struct_size is 0: call the struct's init function, or set it to sizeof (%zu)",
-                argument, sizes.ours);
+                "%s->struct_size is 0: %s (%zu)", argument, how, sizes.ours);
   if (size < sizes.first || size > kMaxStructSize || size % sizes.alignment != 0)
     return fail(Code::ERROR_STRUCT_SIZE,
                 {.argument = argument, .got = size, .limit = static_cast<int64_t>(sizes.first)},
@@ -44,6 +49,21 @@ Status require(const void* pointer, const char* argument) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument}, "%s is NULL", argument);
 }
 
+Status check_reserved(const char* owner, const char* field, uint64_t value) {
+  if (value == 0) return Code::OK;
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = field, .rule = "reserved_zero", .got = static_cast<int64_t>(value)},
+              "%s->%s is %llu: it is kept for later versions and must be 0", owner, field,
+              static_cast<unsigned long long>(value));
+}
+
+Status check_flag(const char* field, uint32_t value) {
+  if (value <= 1) return Code::OK;
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = field, .rule = "flag", .got = value, .limit = 1},
+              "%s is %u: 1 for yes, 0 for no", field, value);
+}
+
 Status same_device(const Device& a, const char* name_a, const Device& b, const char* name_b) {
   if (&a == &b) return Code::OK;
   return fail(Code::ERROR_WRONG_DEVICE, {.argument = name_b},
@@ -61,7 +81,7 @@ Status read_struct_bytes(const void* in, const char* argument, const StructSizes
   TW_TRY(require(in, argument));
   uint32_t size = 0;
   std::memcpy(&size, in, sizeof size);
-  TW_TRY(check_struct_size(size, argument, sizes));
+  TW_TRY(check_struct_size(size, argument, sizes, kOfInit));
   const auto* bytes = static_cast<const unsigned char*>(in);
   for (size_t i = sizes.ours; i < size; ++i)
     if (bytes[i] != 0)
@@ -80,7 +100,7 @@ Status clear_struct_bytes(void* out, const char* argument, const StructSizes& si
   TW_TRY(require(out, argument));
   uint32_t size = 0;
   std::memcpy(&size, out, sizeof size);
-  TW_TRY(check_struct_size(size, argument, sizes));
+  TW_TRY(check_struct_size(size, argument, sizes, kOfCaller));
   std::memset(static_cast<unsigned char*>(out) + sizeof size, 0, size - sizeof size);
   return Code::OK;
 }

@@ -116,6 +116,12 @@ Status same_device(const A* a, const char* name_a, const B* b, const char* name_
   return same_device(a->device(), name_a, b->device(), name_b);
 }
 
+/// A field that is kept for later versions must be 0. `owner` is the struct's argument.
+Status check_reserved(const char* owner, const char* field, uint64_t value);
+
+/// A field that says yes or no is 1 or 0.
+Status check_flag(const char* field, uint32_t value);
+
 /// Size of a public struct in the first version of the API, from structs.inc.
 template <class T>
 inline constexpr size_t kFirstSize = 0;

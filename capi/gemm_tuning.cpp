@@ -26,7 +26,7 @@ Status read_tune_desc(const tw_gemm_tune_desc* how, GemmTuneDesc* out) {
   if (!how) return {};
   tw_gemm_tune_desc ours = default_tune_desc();
   TW_TRY(read_struct(how, "how", &ours));
-  TW_TRY(check_reserved("how", ours.reserved));
+  TW_TRY(check_reserved("how", "reserved", ours.reserved));
   *out = {.candidates = ours.candidates,
           .rounds = ours.rounds,
           .scratch_d = ours.scratch_d,

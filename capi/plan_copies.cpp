@@ -54,7 +54,7 @@ tw_status tw_copies_run(tw_plan* plan, tw_stream* stream, const tw_copies_args* 
     TW_TRY(check_run_handles(plan, stream, Op::copies));
     tw_copies_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
+    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const CopiesRun run{
         .src_list = ours.src, .dst_list = ours.dst, .count = ours.count, .skipped = ours.skipped};
     return static_cast<const CopiesPlan&>(*plan->value).run(*stream->value, run);

@@ -46,8 +46,9 @@ tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** pl
     TW_TRY(usable(device, "device"));
     tw_copy_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
-    TW_TRY(check_reserved("desc", ours.reserved));
-    TW_TRY(check_reserved("desc", ours.reserved2));
+    TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+    TW_TRY(check_reserved("desc", "reserved2", ours.reserved2));
+    TW_TRY(check_flag("padding_free", ours.padding_free));
     return make_plan<CopyPlan>(device, convert(ours), plan);
   });
 }
@@ -57,7 +58,7 @@ tw_status tw_copy_run(tw_plan* plan, tw_stream* stream, const tw_copy_args* args
     TW_TRY(check_run_handles(plan, stream, Op::copy));
     tw_copy_args ours{};
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
+    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     return static_cast<const CopyPlan&>(*plan->value).run(*stream->value, ours.src, ours.dst);
   });
 }

@@ -73,7 +73,7 @@ tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc
     TW_TRY(usable(device, "device"));
     tw_elementwise_desc ours = default_desc();
     TW_TRY(read_struct(desc, "desc", &ours));
-    TW_TRY(check_reserved("desc", ours.reserved));
+    TW_TRY(check_reserved("desc", "reserved", ours.reserved));
     TW_TRY(check_flags(ours.flags));
     return make_plan<ElementwisePlan>(device, convert(ours), plan);
   });
@@ -84,7 +84,7 @@ tw_status tw_elementwise_run(tw_plan* plan, tw_stream* stream, const tw_elementw
     TW_TRY(check_run_handles(plan, stream, Op::elementwise));
     tw_elementwise_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
+    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const ElementwiseRun run{
         .address = {ours.a, ours.b, ours.dst}, .alpha = ours.alpha, .beta = ours.beta};
     return static_cast<const ElementwisePlan&>(*plan->value).run(*stream->value, run);

@@ -78,13 +78,6 @@ GemmDesc convert(const tw_gemm_desc& from) {
   return to;
 }
 
-Status check_flag(const char* argument, uint32_t value) {
-  if (value <= 1) return {};
-  return fail(Code::ERROR_INVALID_ARGUMENT,
-              {.argument = argument, .rule = "flag", .got = value, .limit = 1},
-              "%s is %u: 1 for yes, 0 for no", argument, value);
-}
-
 Status check_capacity(const void* candidates, int32_t capacity) {
   if (capacity < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
@@ -113,9 +106,9 @@ namespace tw::capi {
 Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
   tw_gemm_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));
-  TW_TRY(check_reserved("desc", ours.reserved));
-  TW_TRY(check_reserved("desc", ours.reserved2));
-  TW_TRY(check_reserved("desc", ours.reserved3));
+  TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+  TW_TRY(check_reserved("desc", "reserved2", ours.reserved2));
+  TW_TRY(check_reserved("desc", "reserved3", ours.reserved3));
   TW_TRY(check_flag("d_padding_free", ours.d_padding_free));
   TW_TRY(check_flag("realign", ours.realign));
   TW_TRY(check_flag("amax", ours.amax));
@@ -126,8 +119,8 @@ Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
 Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
   tw_gemm_args ours = default_args();
   TW_TRY(read_struct(args, "args", &ours));
-  TW_TRY(check_reserved("args", ours.reserved));
-  TW_TRY(check_reserved("args", ours.reserved2));
+  TW_TRY(check_reserved("args", "reserved", ours.reserved));
+  TW_TRY(check_reserved("args", "reserved2", ours.reserved2));
   *out = {.alpha = ours.alpha,
           .beta = ours.beta,
           .a = ours.a,

@@ -38,12 +38,4 @@ inline Status check_run_handles(const tw_plan* plan, const tw_stream* stream, Op
   return check_op(plan, op);
 }
 
-/// Fields that are kept for later versions must be 0.
-inline Status check_reserved(const char* argument, uint64_t value) {
-  if (value == 0) return {};
-  return fail(Code::ERROR_INVALID_ARGUMENT,
-              {.argument = argument, .rule = "reserved_zero", .got = static_cast<int64_t>(value)},
-              "%s->reserved is not 0", argument);
-}
-
 }  // namespace tw::capi

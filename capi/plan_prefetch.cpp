@@ -56,7 +56,7 @@ tw_status tw_prefetch_run(tw_plan* plan, tw_stream* stream, const tw_prefetch_ar
     TW_TRY(check_run_handles(plan, stream, Op::prefetch));
     tw_prefetch_args ours{};
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
+    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     return static_cast<const PrefetchPlan&>(*plan->value).run(*stream->value, ours.src);
   });
 }

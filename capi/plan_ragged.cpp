@@ -68,7 +68,7 @@ tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* 
     TW_TRY(check_run_handles(plan, stream, Op::ragged));
     tw_ragged_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
+    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const RaggedRun run{.packed = ours.packed,
                         .offsets = ours.offsets,
                         .padded = ours.padded,

@@ -48,7 +48,7 @@ tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan*
     TW_TRY(usable(device, "device"));
     tw_rows_desc ours = default_desc();
     TW_TRY(read_struct(desc, "desc", &ours));
-    TW_TRY(check_reserved("desc", ours.reserved));
+    TW_TRY(check_reserved("desc", "reserved", ours.reserved));
     std::unique_ptr<Plan> made;
     TW_TRY(RowsPlan::create(device->value, op, convert(ours), &made));
     return keep_plan(std::move(made), plan);
@@ -60,7 +60,7 @@ tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* 
     TW_TRY(check_run_handles(plan, stream, op));
     tw_rows_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", ours.reserved));
+    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const RowsRun run{.table = ours.table,
                       .index = ours.index,
                       .packed = ours.packed,

@@ -24,7 +24,8 @@ Status check_form(tw_dlpack_form form) {
 Status check_tensor(const tw_tensor& tensor) {
   if (!is_dtype(tensor.dtype))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dtype", .got = tensor.dtype},
-                "tensor->dtype %d is no TW_DTYPE_ number", tensor.dtype);
+                "tensor->dtype %d names no element type: set it to a TW_DTYPE_ number, %d for f32",
+                tensor.dtype, TW_DTYPE_F32);
   if (tensor.device_kind != TW_DEVICE_HOST && tensor.device_kind != TW_DEVICE_CUDA)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "device_kind", .got = tensor.device_kind, .limit = TW_DEVICE_CUDA},

@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <utility>
 
+#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
 #include "ops/copy_overlap.hpp"
 
@@ -117,11 +118,7 @@ Status check_distinct(const CopyShape& shape, const Dim* dims, int32_t count) {
 }  // namespace
 
 Status copy_shape(const CopyDesc& desc, CopyShape* out) {
-  if (!is_dtype(static_cast<int32_t>(desc.dtype)))
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "dtype", .rule = "copy_dtype", .got = static_cast<int64_t>(desc.dtype)},
-        "dtype %d names no element type", static_cast<int>(desc.dtype));
+  TW_TRY(check_dtype("dtype", "copy_dtype", desc.dtype));
   if (desc.rank < 1 || desc.rank > kMaxCopyRank)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "rank", .rule = "copy_rank", .got = desc.rank, .limit = kMaxCopyRank},

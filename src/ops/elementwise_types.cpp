@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <initializer_list>
 
+#include "base/check_dtype.hpp"
 #include "ops/elementwise_shape.hpp"
 
 namespace tw {
@@ -15,11 +16,7 @@ constexpr const char* kCombineNames[] = {"none", "add", "min", "max", "and",
 
 Status unknown_type(uint32_t operand, DType dtype) {
   const char* argument = kTypeArguments[operand];
-  if (!is_dtype(static_cast<int32_t>(dtype)))
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = argument, .rule = "elementwise_dtype", .got = static_cast<int64_t>(dtype)},
-        "%s %d names no element type", argument, static_cast<int>(dtype));
+  TW_TRY(check_dtype(argument, "elementwise_dtype", dtype));
   return fail(
       Code::ERROR_UNSUPPORTED,
       {.argument = argument, .rule = "elementwise_dtype", .got = static_cast<int64_t>(dtype)},

@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
 #include "kernels/ptx/cache_policy.h"
 #include "ops/maps.hpp"
@@ -67,9 +68,7 @@ Status PrefetchPlan::create(const std::shared_ptr<Device>& device, const Prefetc
 
 Status PrefetchPlan::check() {
   PrefetchDesc& d = desc_;
-  if (!is_dtype(static_cast<int32_t>(d.dtype)))
-    return wrong("dtype", "prefetch_dtype", static_cast<int64_t>(d.dtype),
-                 "it names no element type");
+  TW_TRY(check_dtype("dtype", "prefetch_dtype", d.dtype));
   if (d.cache < CachePriority::normal || d.cache > CachePriority::evict_last)
     return wrong("cache", "cache_priority", static_cast<int64_t>(d.cache),
                  "0 (normal), 1 (evict first) or 2 (evict last)");

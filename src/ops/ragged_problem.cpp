@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <utility>
 
+#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
 #include "ops/ragged.hpp"
 
@@ -19,18 +20,8 @@ Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit,
 }
 
 Status check_words(const RaggedDesc& d) {
-  if (!is_dtype(static_cast<int32_t>(d.dtype)))
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "dtype", .rule = "ragged_dtype", .got = static_cast<int64_t>(d.dtype)},
-                "dtype %d names no element type", static_cast<int>(d.dtype));
-  if (d.offset_dtype != DType::I32 && d.offset_dtype != DType::I64)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "offset_dtype",
-         .rule = "ragged_offset_dtype",
-         .got = static_cast<int64_t>(d.offset_dtype)},
-        "offset_dtype is %s: offsets are i32 or i64",
-        is_dtype(static_cast<int32_t>(d.offset_dtype)) ? dtype_name(d.offset_dtype) : "no type");
+  TW_TRY(check_dtype("dtype", "ragged_dtype", d.dtype));
+  TW_TRY(check_index_dtype("offset_dtype", "ragged_offset_dtype", "offsets", d.offset_dtype));
   const auto direction = static_cast<int64_t>(d.direction);
   if (direction != 0 && direction != 1)
     return wrong("direction", "ragged_direction", direction, 1,

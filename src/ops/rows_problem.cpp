@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <utility>
 
+#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
 #include "ops/rows.hpp"
 
@@ -36,7 +37,7 @@ Status check_pitch(const char* argument, int64_t rows, int64_t pitch, int64_t wi
 Status span(const char* argument, int64_t rows, int64_t pitch, int64_t width, int64_t* bytes) {
   *bytes = 0;
   if (rows == 0 || width == 0) return {};
-  if (checked_mul(rows - 1, pitch, bytes) && *bytes <= kMaxSpan && width <= kMaxSpan) {
+  if (checked_mul(rows - 1, pitch, bytes) && width <= kMaxSpan && *bytes <= kMaxSpan - width) {
     *bytes += width;
     return {};
   }
@@ -80,19 +81,9 @@ bool is_number(uint32_t element) {
 }
 
 Status check_types(const RowsDesc& d) {
-  for (const auto& [argument, type] :
-       {std::pair{"dtype", d.dtype}, std::pair{"packed_dtype", d.packed_dtype}})
-    if (!is_dtype(static_cast<int32_t>(type)))
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = argument, .rule = "rows_dtype", .got = static_cast<int64_t>(type)},
-                  "%s %d names no element type", argument, static_cast<int>(type));
-  if (d.index_dtype != DType::I32 && d.index_dtype != DType::I64)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "index_dtype",
-                 .rule = "rows_index_dtype",
-                 .got = static_cast<int64_t>(d.index_dtype)},
-                "index_dtype is %s: indices are i32 or i64", dtype_name(d.index_dtype));
-  return {};
+  TW_TRY(check_dtype("dtype", "rows_dtype", d.dtype));
+  TW_TRY(check_dtype("packed_dtype", "rows_dtype", d.packed_dtype));
+  return check_index_dtype("index_dtype", "rows_index_dtype", "indices", d.index_dtype);
 }
 
 // Reductions, weights and groups: which types and options go together.

@@ -123,6 +123,16 @@ Status read_extents(const DlTensor& from, Tensor* out) {
   return Code::OK;
 }
 
+// The rule of read_extents(), so that what goes out can come back.
+Status check_extents(const Tensor& tensor) {
+  int64_t elements = 1;
+  for (int32_t i = tensor.rank - 1; i >= 0; --i)
+    if (!checked_mul(elements, std::max<int64_t>(tensor.shape[i], 1), &elements))
+      return fail(Code::ERROR_OVERFLOW, {.argument = "shape", .index = i, .got = tensor.shape[i]},
+                  "tensor->shape's extents multiply to more than 2^63 - 1");
+  return Code::OK;
+}
+
 // What an exported tensor owns. The consumer sees `managed` and calls its deleter.
 template <class Managed>
 struct Export {
@@ -198,6 +208,12 @@ Status to_dlpack(const Tensor& tensor, DlpackForm form, ReleaseCallback release,
     return fail(Code::ERROR_UNSUPPORTED,
                 {.argument = "dtype", .got = static_cast<int64_t>(tensor.dtype)},
                 "dtype %s has no counterpart in DLPack", dtype_name(tensor.dtype));
+  TW_TRY(check_extents(tensor));
+  if (form == DlpackForm::tensor && tensor.read_only)
+    return fail(
+        Code::ERROR_UNSUPPORTED, {.argument = "form", .got = static_cast<int64_t>(form)},
+        "form TW_DLPACK_TENSOR (1) cannot say that a tensor is TW_TENSOR_READ_ONLY, and its "
+        "consumer might write: make TW_DLPACK_VERSIONED (2), or clear the flag");
   if (form == DlpackForm::tensor) {
     *managed = &make_export<DlManaged>(tensor, type, release, user)->managed;
     return Code::OK;

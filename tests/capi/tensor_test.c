@@ -188,6 +188,25 @@ static void goes_out_and_comes_back(void) {
   from.shape[1] = -2;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "shape",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
+  /* What could not come back does not go out. */
+  from.shape[0] = from.shape[1] = INT64_MAX;
+  FAILS(TW_ERROR_OVERFLOW, "shape",
+        tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
+  FAILS(TW_ERROR_OVERFLOW, "shape",
+        tw_tensor_to_dlpack(&from, TW_DLPACK_VERSIONED, NULL, NULL, &managed));
+  from.shape[0] = 0;
+  OK(tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
+  OK(tw_tensor_from_dlpack(managed, TW_DLPACK_TENSOR, &to));
+  ((dl_managed *)managed)->deleter((dl_managed *)managed);
+  /* The older form has no place for it, and its consumer would write. */
+  from.flags = TW_TENSOR_READ_ONLY;
+  FAILS(TW_ERROR_UNSUPPORTED, "form",
+        tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
+  CHECK(managed == NULL && strstr(tw_last_error(), "TW_TENSOR_READ_ONLY") != NULL);
+  from.flags = 0;
+  from.dtype = 0;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dtype",
+        tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
 }
 
 static void struct_sizes(void) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/check_dtype.hpp"
+
+namespace tw {
+
+Status check_dtype(const char* argument, const char* rule, DType dtype) {
+  const auto number = static_cast<int32_t>(dtype);
+  if (is_dtype(number)) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = rule, .got = number},
+              "%s %d names no element type%s: set desc.%s to a TW_DTYPE_ number, %d for f32",
+              argument, number, number == 0 ? ", and is what it has until it is set" : "", argument,
+              static_cast<int>(DType::F32));
+}
+
+Status check_index_dtype(const char* argument, const char* rule, const char* what, DType dtype) {
+  if (dtype == DType::I32 || dtype == DType::I64) return {};
+  const auto number = static_cast<int32_t>(dtype);
+  const bool named = is_dtype(number);
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = rule, .got = number},
+              "%s %d %s%s: %s are i32 or i64; set desc.%s to TW_DTYPE_I32 (%d) or TW_DTYPE_I64 "
+              "(%d)",
+              argument, number, named ? "is " : "names no element type",
+              named ? dtype_name(dtype) : "", what, argument, static_cast<int>(DType::I32),
+              static_cast<int>(DType::I64));
+}
+
+}  // namespace tw

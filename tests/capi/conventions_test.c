@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the header says once for all descriptions: types, yes and no, reserved fields, struct_size,
+ * the most that an operand spans. */
+#include "harness.h"
+
+/* A description of every operation whose elements have a type, each right by itself. */
+typedef struct descs {
+  tw_copy_desc copy;
+  tw_copies_desc copies;
+  tw_prefetch_desc prefetch;
+  tw_rows_desc rows;
+  tw_ragged_desc ragged;
+  tw_elementwise_desc elementwise;
+  tw_gemm_desc gemm;
+} descs;
+
+static tw_device *device;
+
+static descs right(void) {
+  descs d;
+  OK(tw_copy_desc_init(&d.copy));
+  d.copy.dtype = TW_DTYPE_U8;
+  d.copy.rank = 2;
+  d.copy.shape[0] = 2, d.copy.shape[1] = 1;
+  d.copy.src_stride[0] = d.copy.dst_stride[0] = 16;
+  d.copy.src_stride[1] = d.copy.dst_stride[1] = 1;
+  OK(tw_copies_desc_init(&d.copies));
+  d.copies.dtype = TW_DTYPE_U8;
+  d.copies.rank = 2;
+  d.copies.count = 1;
+  d.copies.shape[0] = 2, d.copies.shape[1] = 1;
+  d.copies.src_stride[0] = d.copies.dst_stride[0] = 16;
+  d.copies.src_stride[1] = d.copies.dst_stride[1] = 1;
+  OK(tw_prefetch_desc_init(&d.prefetch));
+  d.prefetch.dtype = TW_DTYPE_U8;
+  d.prefetch.rows = 2, d.prefetch.columns = 1, d.prefetch.pitch = 16;
+  OK(tw_rows_desc_init(&d.rows));
+  d.rows.dtype = TW_DTYPE_U8;
+  d.rows.table_rows = 2, d.rows.columns = 1, d.rows.table_pitch = 16, d.rows.count = 1;
+  OK(tw_ragged_desc_init(&d.ragged));
+  d.ragged.dtype = TW_DTYPE_U8;
+  d.ragged.batch = 1, d.ragged.tokens = 2, d.ragged.rows = 1, d.ragged.columns = 1;
+  d.ragged.packed_pitch = 16;
+  OK(tw_elementwise_desc_init(&d.elementwise));
+  d.elementwise.a_dtype = d.elementwise.dst_dtype = TW_DTYPE_U8;
+  d.elementwise.rank = 2;
+  d.elementwise.shape[0] = 2, d.elementwise.shape[1] = 1;
+  d.elementwise.a_stride[0] = d.elementwise.dst_stride[0] = 16;
+  d.elementwise.a_stride[1] = d.elementwise.dst_stride[1] = 1;
+  OK(tw_gemm_desc_init(&d.gemm));
+  d.gemm.m = d.gemm.min_m = d.gemm.n = d.gemm.k = 64;
+  return d;
+}
+
+/* Plans of everything that moves elements, by the number `which`. */
+enum { MOVES = 6 };
+static const char *const move_names[MOVES] = {"copy",   "copies",  "prefetch",
+                                              "gather", "scatter", "ragged"};
+static tw_status plan_move(int which, const descs *d) {
+  tw_plan *plan = NULL;
+  tw_status status = TW_OK;
+  switch (which) {
+    case 0:
+      status = tw_copy_plan(device, &d->copy, &plan);
+      break;
+    case 1:
+      status = tw_copies_plan(device, &d->copies, &plan);
+      break;
+    case 2:
+      status = tw_prefetch_plan(device, &d->prefetch, &plan);
+      break;
+    case 3:
+      status = tw_gather_plan(device, &d->rows, &plan);
+      break;
+    case 4:
+      status = tw_scatter_plan(device, &d->rows, &plan);
+      break;
+    default:
+      status = tw_ragged_plan(device, &d->ragged, &plan);
+  }
+  tw_plan_destroy(plan);
+  return status;
+}
+
+static tw_status plan_elementwise(const descs *d) {
+  tw_plan *plan = NULL;
+  const tw_status status = tw_elementwise_plan(device, &d->elementwise, &plan);
+  tw_plan_destroy(plan);
+  return status;
+}
+
+static tw_status plan_gemm(const descs *d) {
+  tw_plan *plan = NULL;
+  const tw_status status = tw_gemm_plan(device, &d->gemm, &plan);
+  tw_plan_destroy(plan);
+  return status;
+}
+
+static void set_dtypes(descs *d, tw_dtype dtype) {
+  d->copy.dtype = d->copies.dtype = d->prefetch.dtype = d->rows.dtype = d->ragged.dtype = dtype;
+  d->elementwise.a_dtype = d->elementwise.dst_dtype = dtype;
+}
+
+/* The last failure's message has these words. */
+static void says(const char *words) {
+  if (!CHECK(strstr(tw_last_error(), words) != NULL))
+    printf("    \"%s\" is not in: %s\n", words, tw_last_error());
+}
+
+/* What moves elements knows a type by its size, of the last group too; what computes does not. */
+static void types(void) {
+  static const tw_dtype last_group[] = {TW_DTYPE_F32_FTZ, TW_DTYPE_TF32_FTZ, TW_DTYPE_U4X16_ALIGN8B,
+                                        TW_DTYPE_U4X16_ALIGN16B, TW_DTYPE_U6X16_ALIGN16B};
+  descs d = right();
+  for (int i = 0; i < 5; ++i) {
+    set_dtypes(&d, last_group[i]);
+    for (int which = 0; which < MOVES; ++which)
+      if (!OK(plan_move(which, &d))) printf("    %s\n", move_names[which]);
+    FAILS(TW_ERROR_UNSUPPORTED, "a_dtype", plan_elementwise(&d));
+    d.gemm.ab_dtype = last_group[i];
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "ab_dtype", plan_gemm(&d));
+  }
+}
+
+static void types_that_are_not_set(void) {
+  descs d = right();
+  for (tw_dtype dtype = 0; dtype < 60; dtype += 59) {
+    set_dtypes(&d, dtype);
+    for (int which = 0; which < MOVES; ++which) {
+      FAILS(TW_ERROR_INVALID_ARGUMENT, "dtype", plan_move(which, &d));
+      says("set desc.dtype");
+      CHECK((strstr(tw_last_error(), "until it is set") != NULL) == (dtype == 0));
+    }
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "a_dtype", plan_elementwise(&d));
+    says("set desc.a_dtype");
+  }
+  d = right();
+  for (int i = 0; i < 3; ++i) {
+    const tw_dtype dtype = i == 0 ? 0 : i == 1 ? TW_DTYPE_F32 : 59;
+    d.rows.index_dtype = d.ragged.offset_dtype = dtype;
+    for (int which = 3; which < MOVES; ++which) {
+      FAILS(TW_ERROR_INVALID_ARGUMENT, which == 5 ? "offset_dtype" : "index_dtype",
+            plan_move(which, &d));
+      says(which == 5 ? "set desc.offset_dtype to TW_DTYPE_I32 (6) or TW_DTYPE_I64 (8)"
+                      : "set desc.index_dtype to TW_DTYPE_I32 (6) or TW_DTYPE_I64 (8)");
+      says(dtype == TW_DTYPE_F32 ? "_dtype 22 is f32: " : "names no element type");
+    }
+  }
+}
+
+static void yes_and_no(void) {
+  static const uint32_t neither[] = {2, 0xffffffffu};
+  descs d = right();
+  for (int i = 0; i < 2; ++i) {
+#define FLAG(field, plan)                                          \
+  d.field = neither[i];                                            \
+  FAILS(TW_ERROR_INVALID_ARGUMENT, strchr(#field, '.') + 1, plan); \
+  d.field = 1;                                                     \
+  OK(plan);                                                        \
+  d.field = 0
+    FLAG(copy.padding_free, plan_move(0, &d));
+    FLAG(gemm.d_padding_free, plan_gemm(&d));
+    FLAG(gemm.realign, plan_gemm(&d));
+    FLAG(gemm.amax, plan_gemm(&d));
+#undef FLAG
+  }
+}
+
+/* A field that must be 0 is told by its name and its number. */
+static void reserved_fields(void) {
+  descs d = right();
+#define RESERVED(name, field, plan)               \
+  d.name.field = 4660;                            \
+  FAILS(TW_ERROR_INVALID_ARGUMENT, #field, plan); \
+  says("desc->" #field " is 4660: ");             \
+  d.name.field = 0;                               \
+  OK(plan)
+  RESERVED(copy, reserved, plan_move(0, &d));
+  RESERVED(copy, reserved2, plan_move(0, &d));
+  RESERVED(rows, reserved, plan_move(3, &d));
+  RESERVED(rows, reserved, plan_move(4, &d));
+  RESERVED(elementwise, reserved, plan_elementwise(&d));
+  RESERVED(gemm, reserved, plan_gemm(&d));
+  RESERVED(gemm, reserved2, plan_gemm(&d));
+  RESERVED(gemm, reserved3, plan_gemm(&d));
+#undef RESERVED
+}
+
+/* An operand spans 2^60 bytes at most, the last element's own among them. */
+static void spans(void) {
+  const int64_t most = ((int64_t)1 << 60) - 1;
+  for (int64_t over = 0; over < 2; ++over) {
+    descs d = right();
+    d.copy.src_stride[0] = d.copies.src_stride[0] = most + over;
+    d.prefetch.pitch = d.rows.table_pitch = d.ragged.packed_pitch = most + over;
+    d.elementwise.a_stride[0] = most + over;
+    for (int which = 0; which < MOVES; ++which) {
+      if (over) {
+        FAILS(TW_ERROR_OVERFLOW, NULL, plan_move(which, &d));
+        says("2^60 bytes");
+      } else if (!OK(plan_move(which, &d))) {
+        printf("    %s\n", move_names[which]);
+      }
+    }
+    if (over) {
+      FAILS(TW_ERROR_OVERFLOW, NULL, plan_elementwise(&d));
+      says("2^60 bytes");
+    } else {
+      OK(plan_elementwise(&d));
+    }
+  }
+}
+
+/* A longer struct is one of up to 4096 bytes, a multiple of its alignment. */
+static void struct_sizes(void) {
+  static union {
+    tw_copy_desc desc;
+    tw_plan_info info;
+    unsigned char bytes[8192];
+  } longer;
+  descs d = right();
+  tw_plan *plan = NULL;
+  const uint32_t taken[] = {sizeof d.copy, sizeof d.copy + 8, 4088, 4096};
+  const uint32_t refused[] = {sizeof d.copy + 1, sizeof d.copy + 4, 4092, 4100, 4104, 8192};
+  longer.desc = d.copy;
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; ++i) {
+    longer.desc.struct_size = taken[i];
+    NEED(tw_copy_plan(device, &longer.desc, &plan));
+    tw_plan_destroy(plan);
+  }
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+    longer.desc.struct_size = refused[i];
+    FAILS(TW_ERROR_STRUCT_SIZE, "desc", tw_copy_plan(device, &longer.desc, &plan));
+  }
+  longer.desc.struct_size = 0;
+  FAILS(TW_ERROR_STRUCT_SIZE, "desc", tw_copy_plan(device, &longer.desc, &plan));
+  says("init function");
+
+  /* What the library fills has no init function to be called. */
+  NEED(tw_copy_plan(device, &d.copy, &plan));
+  longer.info.struct_size = 0;
+  FAILS(TW_ERROR_STRUCT_SIZE, "info", tw_plan_get_info(plan, &longer.info));
+  CHECK(strstr(tw_last_error(), "init") == NULL);
+  says("set it to sizeof");
+  tw_plan_destroy(plan);
+}
+
+int main(int argc, char **argv) {
+  harness_start(argc, argv);
+  device = open_device();
+  RUN(types);
+  RUN(types_that_are_not_set);
+  RUN(yes_and_no);
+  RUN(reserved_fields);
+  RUN(spans);
+  RUN(struct_sizes);
+  tw_device_destroy(device);
+  return harness_end();
+}
