@@ -66,13 +66,15 @@ const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t pac
   if ((table + static_cast<uint64_t>(p.column_bytes)) % 16 != 0)
     return "the window's address in the table is no multiple of 16";
   if (inner_packed(packed) % 16 != 0) return "the packed operand's address is no multiple of 16";
-  // Pieces are counted in 31 bits where a row has several.
-  const int64_t parts = ceil_div(p.inner_bytes, kMinPart);
+  if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
+    return "a stage of the ring does not hold a group";
+  // Pieces are counted in 31 bits where a row has several; the least parts that fill_bulk() cuts
+  // are those of which a stage holds a group.
+  const int64_t least = std::min(kMinPart, ring_.stage_bytes / d.group / 16 * 16);
+  const int64_t parts = ceil_div(p.inner_bytes, least);
   if ((parts > 1 || d.group > 1) &&
       d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
     return "the rows have 2^31 parts or more";
-  if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
-    return "a stage of the ring does not hold a group";
   if (method == kRowsStaged && p.inner_bytes > std::min<int64_t>(kMaxStagedRow, ring_.stage_bytes))
     return "rows are longer than 512 bytes";
   if (method != kRowsBulkReduce) return nullptr;

@@ -10,6 +10,7 @@
 
 #include "doctest_main.hpp"
 #include "kernels/gemm/gemm_full.h"
+#include "kernels/parts/rows.h"
 #include "ops/gemm.hpp"
 #include "runtime/device.hpp"
 #include "tensor_map/tensor_map.hpp"
@@ -21,6 +22,7 @@ struct PaperLaunch {
   LaunchConfig config;
   GemmArgs args;      // where the arguments are a GEMM's
   GemmFullArgs full;  // where they are a full row's, whose base is args too
+  RowsArgs rows;      // where they are those of rows
 };
 
 class PaperDevice final : public Device {
@@ -114,6 +116,7 @@ class PaperStream final : public Stream {
   Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                 size_t bytes) override {
     PaperLaunch launch{.kernel = static_cast<PaperKernel&>(kernel).row().symbol, .config = config};
+    if (bytes == sizeof launch.rows) std::memcpy(&launch.rows, arguments, bytes);
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
     if (bytes == sizeof launch.full) {
       std::memcpy(&launch.full, arguments, bytes);

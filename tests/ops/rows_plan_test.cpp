@@ -167,27 +167,51 @@ TEST_CASE("rows: the longest row, and one that is longer") {
       }
 }
 
-// A grid is never larger than max_sms, whatever the method.
-TEST_CASE("rows: max_sms bounds every launch") {
-  for (const Op op : {Op::gather, Op::scatter})
-    for (const int64_t columns : {20, 128, 7168, 7167})
-      for (const uint32_t flags : {0u, uint32_t{kRowsLastWins}, uint32_t{kRowsDeterministic}}) {
-        RowsDesc desc = rows_of(columns);
-        desc.table_alignment = desc.packed_alignment = 0;
-        desc.max_sms = 3;
-        desc.flags = op == Op::scatter ? flags : 0;
-        if (desc.flags == kRowsDeterministic) desc.reduction = kReduceAdd;
-        auto device = gpu(kSm90);
-        std::unique_ptr<Plan> plan;
-        REQUIRE(RowsPlan::create(device, op, desc, &plan).ok());
-        std::unique_ptr<Stream> stream;
-        REQUIRE(device->create_stream(&stream).ok());
-        RowsRun run{.table = 1ull << 32, .index = 1ull << 40, .packed = 1ull << 41};
-        run.outside = 1ull << 42;
-        run.workspace = 1ull << 43;
-        run.workspace_bytes = plan->info().workspace_bytes;
-        REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
-        CHECK(!device->launches.empty());
-        for (const PaperLaunch& launch : device->launches) CHECK(launch.config.grid[0] <= 3);
-      }
+// A group may leave so little of a stage that parts are shorter than 512 bytes.
+TEST_CASE("rows: sums whose pieces 31 bits do not count are not bulk copies'") {
+  RowsDesc desc = rows_of(256);
+  desc.group = 128;
+  const auto kernel = [&](int64_t count, uint32_t stage_bytes) {
+    desc.count = count;
+    desc.stage_bytes = stage_bytes;
+    return std::string(plan_on(kSm90, Op::gather, desc)->info().kernel);
+  };
+  // 8192 bytes of a stage are 64 of each of 128 rows: eight parts a row.
+  constexpr int64_t kMost = (int64_t{1} << 31) / 8 / 128;
+  CHECK(kernel(kMost - 1, 0) == "gather_sum_tma");
+  CHECK(kernel(kMost, 0) == "gather_sum_plain_tma");
+  CHECK(kernel(4300000, 0) == "gather_sum_plain_tma");
+  CHECK(kernel(4300000, 65536) == "gather_sum_plain_tma");
+  // A stage too small for a group has no parts at all.
+  CHECK(kernel(4300000, 1024) == "gather_sum_plain_tma");
+}
+
+// Pieces are counted in 31 bits where a row has several: whatever is chosen, they are that few.
+TEST_CASE("rows: the pieces of bulk rows are fewer than 2^31") {
+  for (const int64_t group : {1, 2, 3, 16, 17, 100, 128})
+    for (const int64_t columns : {8, 256, 264, 4096, 7168})
+      for (const uint32_t max_sms : {0u, 2u})
+        for (int64_t count = int64_t{1} << 14; count < int64_t{1} << 34; count = count * 5 / 3) {
+          RowsDesc desc = rows_of(columns);
+          desc.group = group;
+          desc.count = count;
+          desc.max_sms = max_sms;
+          auto device = gpu(kSm90);
+          std::unique_ptr<Plan> plan;
+          REQUIRE(RowsPlan::create(device, Op::gather, desc, &plan).ok());
+          std::unique_ptr<Stream> stream;
+          REQUIRE(device->create_stream(&stream).ok());
+          const RowsRun run{.table = 1ull << 32, .index = 1ull << 52, .packed = 1ull << 53};
+          REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+          const PaperLaunch& launch = device->launches.back();
+          if (launch.kernel != "gather_sum_tma" && launch.kernel != "gather_bulk_tma") continue;
+          const RowsArgs& args = launch.rows;
+          const uint64_t of_row = uint64_t{args.parts} * args.group;
+          const bool few =
+              of_row == 1 || static_cast<uint64_t>(count) <= (kDividerLimit - 1) / of_row;
+          CAPTURE(group);
+          CAPTURE(columns);
+          CAPTURE(count);
+          CHECK(few);
+        }
 }
