@@ -10,8 +10,7 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = static_cast<uint64_t>(kCopyAlignment);
-// Blocks of an SM, where max_sms bounds a kernel that otherwise has a block for each piece of work.
-constexpr uint32_t kBlocksOfSm = 8;
+constexpr uint32_t kFillBlocksOfSm = 8;
 constexpr uint32_t kStridedUnitsOfThread = 4;
 
 uint32_t bit(uint32_t method) {
@@ -130,8 +129,7 @@ Status CopyPlan::prepare_method(uint32_t method) {
 LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of_block,
                               uint32_t blocks_of_sm) const {
   const PreparedKernel& kernel = kernels_[method];
-  const uint64_t most =
-      blocks_of_sm == 0 ? INT32_MAX : uint64_t{usable_sms(*device(), desc_.max_sms)} * blocks_of_sm;
+  const uint64_t most = most_blocks(*device(), desc_.max_sms, blocks_of_sm);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
       std::clamp<uint64_t>((items + items_of_block - 1) / items_of_block, 1, most));
@@ -163,25 +161,22 @@ LaunchConfig CopyPlan::permute_config() const {
 LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) const {
   const uint32_t flight = kernels_[method].row->variant >> 8;  // 0: a host row
   const uint32_t lanes = method == kCopyShift ? 31 : 32;
-  return config(method, args.items, kPieceThreads / 32 * lanes * std::max(flight, 1u),
-                desc_.max_sms == 0 ? 0 : kBlocksOfSm);
+  return config(method, args.items, kPieceThreads / 32 * lanes * std::max(flight, 1u), 0);
 }
 
 LaunchConfig CopyPlan::transpose_config(uint32_t method) const {
   const uint64_t tiles =
       method == kCopyTranspose ? transpose_args_.tiles : plain_transpose_args_.tiles;
-  return config(method, tiles, 1, desc_.max_sms == 0 ? 0 : kBlocksOfSm);
+  return config(method, tiles, 1, 0);
 }
 
 LaunchConfig CopyPlan::interleave_config() const {
   return config(kCopyInterleave, interleave_args_.warps,
-                interleave_threads(interleave_args_.planes) / 32,
-                desc_.max_sms == 0 ? 0 : kBlocksOfSm);
+                interleave_threads(interleave_args_.planes) / 32, 0);
 }
 
 LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
-  return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsOfThread,
-                desc_.max_sms == 0 ? 0 : kBlocksOfSm);
+  return config(kCopyStrided, args.units, kCopyStridedThreads * kStridedUnitsOfThread, 0);
 }
 
 // What hangs over the source's tensor, a launch for each box of the destination.
@@ -190,7 +185,7 @@ Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
   for (const CopyShape& box : outside_) {
     const CopyFillArgs args = fill_args(desc_, box, dst);
     const uint64_t threads = uint64_t{kCopyStridedThreads} * kStridedUnitsOfThread;
-    const uint64_t most = uint64_t{usable_sms(*device(), desc_.max_sms)} * kBlocksOfSm;
+    const uint64_t most = most_blocks(*device(), desc_.max_sms, kFillBlocksOfSm);
     LaunchConfig config;
     config.grid[0] = static_cast<uint32_t>(
         std::clamp<uint64_t>((args.place.units + threads - 1) / threads, 1, most));

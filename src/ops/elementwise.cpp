@@ -12,7 +12,6 @@
 namespace tw {
 namespace {
 
-constexpr uint32_t kBlocksOfSm = 8;  // where max_sms bounds them
 constexpr const char* kAddressNames[] = {"a", "b", "dst"};
 constexpr const char* kAlignmentNames[] = {"a_alignment", "b_alignment", "dst_alignment"};
 
@@ -179,9 +178,7 @@ LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& arg
   else if (what() == kElementwiseConvert)
     flight = kElementwiseConvertFlight;
   const uint64_t items_of_block = uint64_t{kElementwiseThreads} * flight;
-  const uint64_t most = desc_.max_sms == 0
-                            ? uint64_t{INT32_MAX}
-                            : uint64_t{usable_sms(*device(), desc_.max_sms)} * kBlocksOfSm;
+  const uint64_t most = most_blocks(*device(), desc_.max_sms, 0);
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(
       std::clamp<uint64_t>((args.items + items_of_block - 1) / items_of_block, 1, most));

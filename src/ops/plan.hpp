@@ -82,6 +82,10 @@ Status prepare_row(Device& device, Family family, const KernelRow* row, uint32_t
 /// SMs that a plan may fill: the context's, at most max_sms unless that is 0.
 uint32_t usable_sms(const Device& device, uint32_t max_sms);
 
+/// Blocks of a grid at most: `blocks_of_sm` for each SM, 0 being no bound; where max_sms is not 0
+/// as many as it allows SMs, since the hardware gives every SM a block before any gets a second.
+uint64_t most_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm);
+
 /// A promised alignment: 0 counts as `element`; otherwise it must be a power of two, at most 2^31.
 Status check_alignment(const char* argument, uint32_t alignment, uint32_t element);
 

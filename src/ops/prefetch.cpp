@@ -224,7 +224,7 @@ const PreparedKernel& PrefetchPlan::choose(uint64_t src) const {
 }
 
 LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
-  const uint64_t room = uint64_t{usable_sms(*device(), desc_.max_sms)} * kBlocksOfSm;
+  const uint64_t room = most_blocks(*device(), desc_.max_sms, kBlocksOfSm);
   const uint64_t items = &kernel == &boxes_ ? box_args_.tiles : row_args_.rows * row_args_.chunks;
   LaunchConfig config;
   // Every SM takes part before any thread gets a second piece.

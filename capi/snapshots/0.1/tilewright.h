@@ -1836,7 +1836,7 @@ typedef struct tw_copy_desc {
   int32_t rank;           /**< 1 to 8 */
   uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
   uint32_t dst_alignment; /**< likewise for the destination */
-  uint32_t max_sms;       /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
   int64_t shape[8];       /**< elements, outermost first; 0 is an empty copy */
   int64_t src_stride[8];  /**< elements */
   int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
@@ -1874,7 +1874,7 @@ typedef struct tw_prefetch_desc {
   int64_t columns;         /**< elements of a row */
   int64_t pitch;           /**< elements between rows; 0: columns */
   uint32_t alignment;      /**< bytes the address is promised to be a multiple of; 0: none */
-  uint32_t max_sms;        /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;        /**< at most so many blocks run, one an SM; 0: no bound */
   tw_cache_priority cache; /**< how long the cache should keep it */
   int32_t rank;      /**< 1 to 8: shape and stride count, and not the three above; 0: they do */
   int64_t budget;    /**< bytes that may be asked for: whole rows as they lie in memory, the lowest
@@ -1941,7 +1941,7 @@ typedef struct tw_rows_desc {
   int64_t count;             /**< rows of the packed operand in a run, at most */
   int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
   uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
-  uint32_t max_sms;          /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;          /**< at most so many blocks run, one an SM; 0: no bound */
   tw_dtype packed_dtype;     /**< 0: dtype; f16 or bf16 may be added to an f32 table */
   tw_reduction reduction;    /**< of a scatter */
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
@@ -1979,7 +1979,7 @@ typedef struct tw_copies_desc {
   int32_t rank;           /**< 1 to 8 */
   uint32_t src_alignment; /**< bytes that all sources are promised to be multiples of; 0: none */
   uint32_t dst_alignment; /**< likewise for the destinations */
-  uint32_t max_sms;       /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
   int64_t shape[8];       /**< elements of each copy, outermost first; 0 is an empty copy */
   int64_t src_stride[8];  /**< elements */
   int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
@@ -2032,7 +2032,7 @@ typedef struct tw_ragged_desc {
   int64_t padded_batch_pitch;    /**< elements between padded sequences; 0: rows * padded_pitch */
   uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
   uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
-  uint32_t max_sms;              /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;              /**< at most so many blocks run, one an SM; 0: no bound */
   tw_oob_fill fill; /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16, f32, tf32
                          and f64 */
 } tw_ragged_desc;
@@ -2134,7 +2134,7 @@ typedef struct tw_gemm_desc {
   uint32_t b_alignment;       /**< of B */
   uint32_t c_alignment;       /**< of C */
   uint32_t d_alignment;       /**< of D */
-  uint32_t max_sms;           /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound */
   uint32_t reserved;          /**< 0 */
   tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where ab_dtype and d_dtype are
                                    F16: where there is such a kernel sums are kept in f16 */
@@ -2339,7 +2339,7 @@ typedef struct tw_elementwise_desc {
   int64_t dst_stride[8];       /**< elements; no two coordinates may share an element */
   tw_reduction reduction;      /**< of the result into the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
-  uint32_t max_sms;            /**< upper bound of SMs to use; 0: all */
+  uint32_t max_sms;            /**< at most so many blocks run, one an SM; 0: no bound */
   tw_cache_priority src_cache; /**< for what is read of a and b */
   tw_cache_priority dst_cache; /**< for the destination */
   uint32_t reserved;           /**< 0 */
