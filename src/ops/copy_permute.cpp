@@ -261,6 +261,8 @@ void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args) {
     load = std::min(load, alignment_of(static_cast<uint64_t>(args->src_line_dims.dim[d].stride)));
   for (u32 d = 0; d < args->dst_line_dims.rank; ++d)
     store = std::min(store, alignment_of(static_cast<uint64_t>(args->dst_line_dims.dim[d].stride)));
+  // Plain loads do not stop at a run's end, which may be any element.
+  if (load < 4) load = args->element_bytes;
   args->load_bytes = load;
   args->store_bytes = store == 16 ? 16 : args->element_bytes;
   args->load_lanes = std::bit_ceil(std::min<u32>((args->src_run.full + load - 1) / load, 32));
