@@ -57,6 +57,7 @@ bool fill_boxes(const CopyShape& shape, const RingSize& ring, CopyBoxArgs* args)
     room /= box;
     bytes *= box;
   }
+  if (bytes > ring.stage_bytes) return false;  // a box of one row is as wide as it is
   int64_t tiles = 1;
   for (u32 d = 0; d < args->rank; ++d) {
     args->tile_count[d] = static_cast<u32>(ceil_div(args->extent[d], args->box[d]));

@@ -142,6 +142,19 @@ TEST_CASE("copy_methods: boxes cover rows, fit the stage and end stores at 16 by
                     &args));
 }
 
+TEST_CASE("copy_methods: a box is no larger than the stage that holds it") {
+  CopyBoxArgs args;
+  // 256 elements of 8 bytes: a row of a box alone is 2 KB.
+  const CopyShape wide = shape_of(desc_of(DType::F32, {{64, 10000, 9000}, {8192, 1, 1}}));
+  CHECK(!fill_boxes(wide, RingSize{4, 1024, 0, 4}, &args));
+  CHECK(!fill_boxes(wide, RingSize{4, 1920, 0, 4}, &args));
+  REQUIRE(fill_boxes(wide, RingSize{4, 2048, 0, 4}, &args));
+  CHECK(args.box_bytes == 2048);
+  const CopyShape narrow = shape_of(desc_of(DType::F32, {{64, 10000, 9000}, {256, 1, 1}}));
+  REQUIRE(fill_boxes(narrow, RingSize{4, 1024, 0, 4}, &args));
+  CHECK(args.box_bytes == 1024);
+}
+
 TEST_CASE("copy_methods: rows are cut evenly, and heads and tails are what is left") {
   CopyRowArgs args;
   const CopyShape row = shape_of(desc_of(DType::U8, {{20001, 1, 1}}));
