@@ -68,12 +68,12 @@ fn open(wanted: &str) -> Result<Device> {
 /// D on the device, fetched: row-major, LDD apart.
 fn multiply(device: &Device, whole: &[u16], b: &[u16]) -> Result<Vec<f32>> {
     let stream = Stream::new(device)?;
-    let whole_memory = Memory::new(device, whole.len() * 2)?;
+    let mut whole_memory = Memory::new(device, whole.len() * 2)?;
     let a_memory = Memory::new(device, M * LDA * 2)?;
-    let b_memory = Memory::new(device, b.len() * 2)?;
+    let mut b_memory = Memory::new(device, b.len() * 2)?;
     let d_memory = Memory::new(device, M * LDD * size_of::<f32>())?;
-    stream.upload(&whole_memory, whole)?;
-    stream.upload(&b_memory, b)?;
+    stream.upload(&mut whole_memory, whole)?;
+    stream.upload(&mut b_memory, b)?;
 
     let mut desc = copy_desc();
     desc.dtype = sys::TW_DTYPE_BF16;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::check;
-use crate::{initialised, sized, sys, Device, Result};
+use crate::{initialised, resized, sized, sys, Device, Result};
 use std::os::raw::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
 ///
@@ -70,21 +71,27 @@ pub struct DlpackTensor {
 unsafe impl Send for DlpackTensor {}
 
 unsafe extern "C" fn release<Owner>(user: *mut c_void) {
-    drop(Box::from_raw(user.cast::<Owner>()));
+    let owner = Box::from_raw(user.cast::<Owner>());
+    // The frames above are C's, which no panic may cross; its message has been printed. What it was
+    // raised with may panic in its own drop.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(owner))) {
+        std::mem::forget(payload);
+    }
 }
 
 impl DlpackTensor {
     /// Makes one for another library. `owner` keeps the memory alive; it is dropped when the consumer
-    /// calls the deleter, on whichever thread that is, and its `drop` must not panic.
+    /// calls the deleter, on whichever thread that is. A panic of its `drop` ends there.
     pub fn new<Owner: Send + 'static>(
         tensor: &sys::tw_tensor,
         form: sys::tw_dlpack_form,
         owner: Owner,
     ) -> Result<DlpackTensor> {
+        let tensor = unsafe { resized(*tensor) };
         let user = Box::into_raw(Box::new(owner));
         let mut managed = std::ptr::null_mut();
         let status = unsafe {
-            sys::tw_tensor_to_dlpack(tensor, form, Some(release::<Owner>), user.cast(), &mut managed)
+            sys::tw_tensor_to_dlpack(&tensor, form, Some(release::<Owner>), user.cast(), &mut managed)
         };
         if let Err(error) = check(status) {
             drop(unsafe { Box::from_raw(user) });
@@ -108,7 +115,8 @@ impl DlpackTensor {
     /// Takes over what somebody else's `into_raw` gave.
     ///
     /// # Safety
-    /// `managed` must be a managed tensor of this form that nobody else will free.
+    /// `managed` must be a managed tensor of this form that nobody else will free, and whose deleter
+    /// may be called on any thread.
     pub unsafe fn from_raw(managed: *mut c_void, form: sys::tw_dlpack_form) -> DlpackTensor {
         DlpackTensor { managed, form }
     }

@@ -23,6 +23,20 @@ pub struct Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// What this crate refuses by itself, in the words that the library would have for it.
+    pub(crate) fn refused(status: sys::tw_status, argument: &str, message: String) -> Error {
+        Error {
+            status,
+            message,
+            argument: Some(argument.into()),
+            rule: None,
+            index: -1,
+            got: 0,
+            limit: 0,
+            driver_result: 0,
+        }
+    }
+
     /// The calling thread's last failure.
     fn last(status: sys::tw_status) -> Error {
         let message = text(unsafe { sys::tw_last_error() });

@@ -5,13 +5,14 @@
 //! - Every object keeps its [`Device`] open: the device closes when the last of them is gone.
 //! - All types are `Send` and `Sync`, because the library lets any thread call any function on any
 //!   handle; what it wants for itself alone (destroying, and changing a tensor map) takes `&mut
-//!   self` or ownership here.
+//!   self` or ownership here. So does writing to a [`Memory`].
 //! - An [`Error`] is read on the thread that made the failing call, before anything else is called.
 //! - Dropping a plan, a map or a stream whose work is still in flight is safe. Memory is not: what a
 //!   run reads and writes must live until the run is done, which is why `run` is `unsafe`.
 //!
 //! The structs of the C API are used as they are: [`copy_desc`], [`gemm_args`] and the like return
-//! them with their defaults. Whatever is missing here is in [`sys`], with `as_raw()`.
+//! them with their defaults; what stands in `struct_size` is not heeded. Whatever is missing here is
+//! in [`sys`], with `as_raw()`.
 
 pub use tilewright_sys as sys;
 
@@ -61,6 +62,15 @@ unsafe fn sized<T: Copy>() -> T {
     let mut value = MaybeUninit::<T>::zeroed();
     value.as_mut_ptr().cast::<u32>().write(size_of::<T>() as u32);
     value.assume_init()
+}
+
+/// A struct for C to read, which reads as many bytes as it says that it has: not the caller's word.
+///
+/// # Safety
+/// `T` must be a struct of the C API that begins with `struct_size`.
+unsafe fn resized<T: Copy>(mut value: T) -> T {
+    (&mut value as *mut T).cast::<u32>().write(size_of::<T>() as u32);
+    value
 }
 
 /// A text that a call writes: first its length is asked for.

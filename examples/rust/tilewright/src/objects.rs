@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-use crate::error::{check, created};
-use crate::{sized, sys, text, written, Result};
+use crate::error::{check, created, Error};
+use crate::{resized, sized, sys, text, written, Result};
 use std::ffi::CString;
 use std::mem::size_of_val;
 use std::sync::Arc;
@@ -128,7 +128,8 @@ impl Stream {
     /// Wraps the caller's own stream.
     ///
     /// # Safety
-    /// The stream must be live, of the device's context, and outlive this.
+    /// The stream must be live, of the device's context, and outlive this. No capture of it may begin
+    /// while `upload` or `download` runs.
     pub unsafe fn from_raw(device: &Device, stream: *mut sys::CUstream_st) -> Result<Stream> {
         let handle = created(|out| sys::tw_stream_create_from(device.as_raw(), stream, out))?;
         let device = device.clone();
@@ -139,9 +140,24 @@ impl Stream {
         &self.device
     }
 
-    /// Copies to the beginning of `dst` and waits, so that the borrow may end.
-    pub fn upload<T: Element>(&self, dst: &Memory, src: &[T]) -> Result<()> {
+    /// Before a copy that borrows host memory: the memory must be of the stream's device, and the
+    /// stream must not be captured, since a graph's copy would come after the borrow.
+    fn ready_to_copy(&self, memory: &Memory, argument: &str) -> Result<()> {
+        if !Arc::ptr_eq(&self.device.0, &memory.device.0) {
+            let message = format!("{argument} was allocated on another Device than the stream is of");
+            return Err(Error::refused(sys::TW_ERROR_WRONG_DEVICE, argument, message));
+        }
+        self.synchronize()
+    }
+
+    /// Copies to the beginning of `dst`, after the stream's earlier work, and waits, so that the
+    /// borrows may end. Memory of another device and a stream that is being captured are errors.
+    ///
+    /// # Panics
+    /// When `src` is larger than `dst`.
+    pub fn upload<T: Element>(&self, dst: &mut Memory, src: &[T]) -> Result<()> {
         assert!(size_of_val(src) <= dst.bytes, "more than the memory holds");
+        self.ready_to_copy(dst, "dst")?;
         let bytes = size_of_val(src) as u64;
         check(unsafe {
             sys::tw_memcpy_to_device(self.handle, dst.address, src.as_ptr().cast(), bytes)
@@ -149,9 +165,13 @@ impl Stream {
         self.synchronize()
     }
 
-    /// Waits for the stream's work, and copies from the beginning of `src`.
+    /// Waits for the stream's work, and copies from the beginning of `src`. Errors as of `upload`.
+    ///
+    /// # Panics
+    /// When `dst` is larger than `src`.
     pub fn download<T: Element>(&self, dst: &mut [T], src: &Memory) -> Result<()> {
         assert!(size_of_val(dst) <= src.bytes, "more than the memory holds");
+        self.ready_to_copy(src, "src")?;
         let bytes = size_of_val(dst) as u64;
         check(unsafe {
             sys::tw_memcpy_to_host(self.handle, dst.as_mut_ptr().cast(), src.address, bytes)
@@ -195,8 +215,10 @@ owner!(
 
 impl Layout {
     pub fn parse(text: &str) -> Result<Layout> {
-        // A zero ends the text early, and what is left is then refused, or short.
-        let text = CString::new(text.split('\0').next().unwrap_or("")).unwrap();
+        let text = CString::new(text).map_err(|zero| {
+            let at = zero.nul_position();
+            Error::refused(sys::TW_ERROR_PARSE, "text", format!("the text has a zero at byte {at}"))
+        })?;
         let handle = created(|out| unsafe { sys::tw_layout_parse(text.as_ptr(), out) })?;
         Ok(Layout { handle })
     }
@@ -215,8 +237,9 @@ owner!(
 
 impl TensorMap {
     pub fn new(device: &Device, desc: &sys::tw_tensor_map_desc) -> Result<TensorMap> {
+        let desc = unsafe { resized(*desc) };
         let handle =
-            created(|out| unsafe { sys::tw_tensor_map_create(device.as_raw(), desc, out) })?;
+            created(|out| unsafe { sys::tw_tensor_map_create(device.as_raw(), &desc, out) })?;
         Ok(TensorMap { handle, _device: device.clone() })
     }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::{check, created};
-use crate::{sized, sys, text, written, Device, Result, Stream};
+use crate::{resized, sized, sys, text, written, Device, Result, Stream};
 use std::marker::PhantomData;
 
 /// An operation: its description, its arguments, and the two calls that take them.
 ///
 /// # Safety
-/// `PLAN` must make plans that `RUN` can run.
+/// `PLAN` must make plans that `RUN` can run. `Desc` and `Args` must be structs of the C API that begin
+/// with `struct_size`.
 pub unsafe trait Operation {
     type Desc: Copy;
     type Args: Copy;
@@ -79,7 +80,8 @@ unsafe impl<Op: Operation> Sync for Plan<Op> {}
 
 impl<Op: Operation> Plan<Op> {
     pub fn new(device: &Device, desc: &Op::Desc) -> Result<Self> {
-        let handle = created(|out| unsafe { Op::PLAN(device.as_raw(), desc, out) })?;
+        let desc = unsafe { resized(*desc) };
+        let handle = created(|out| unsafe { Op::PLAN(device.as_raw(), &desc, out) })?;
         Ok(Plan {
             handle,
             _device: device.clone(),
@@ -97,7 +99,7 @@ impl<Op: Operation> Plan<Op> {
     /// The addresses in `args` must be memory of the device that stays allocated, and that nobody
     /// else writes to, until the run is done.
     pub unsafe fn run(&self, stream: &Stream, args: &Op::Args) -> Result<()> {
-        check(Op::RUN(self.handle, stream.as_raw(), args))
+        check(Op::RUN(self.handle, stream.as_raw(), &resized(*args)))
     }
 
     pub fn info(&self) -> Result<sys::tw_plan_info> {

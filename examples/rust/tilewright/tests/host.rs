@@ -53,12 +53,12 @@ fn one_plan_from_many_threads() {
             let (device, plan) = (&device, &plan);
             scope.spawn(move || {
                 let stream = Stream::new(device).unwrap();
-                let src = Memory::new(device, ELEMENTS * 4).unwrap();
+                let mut src = Memory::new(device, ELEMENTS * 4).unwrap();
                 let dst = Memory::new(device, ELEMENTS * 4).unwrap();
                 let numbers: Vec<u32> = (0..ELEMENTS as u32).map(|i| i * 8 + thread).collect();
                 let mut back = vec![0u32; ELEMENTS];
                 for _ in 0..20 {
-                    stream.upload(&src, &numbers).unwrap();
+                    stream.upload(&mut src, &numbers).unwrap();
                     let mut args = copy_args();
                     args.src = src.address();
                     args.dst = dst.address();
@@ -79,12 +79,12 @@ fn one_plan_from_many_threads() {
 fn dropping_with_work_in_flight() {
     let device = Device::host().unwrap();
     let elements = 1 << 20;
-    let src = Memory::new(&device, elements * 4).unwrap();
+    let mut src = Memory::new(&device, elements * 4).unwrap();
     let dst = Memory::new(&device, elements * 4).unwrap();
     let done = Event::new(&device).unwrap();
     {
         let stream = Stream::new(&device).unwrap();
-        stream.upload(&src, &vec![7u32; elements]).unwrap();
+        stream.upload(&mut src, &vec![7u32; elements]).unwrap();
         let plan = copy_plan(&device, elements as i64);
         let mut args = copy_args();
         args.src = src.address();
@@ -106,9 +106,67 @@ fn dropping_with_work_in_flight() {
 fn the_device_stays_open_for_what_was_made_of_it() {
     let device = Device::host().unwrap();
     let stream = Stream::new(&device).unwrap();
-    let memory = Memory::new(&device, 64).unwrap();
+    let mut memory = Memory::new(&device, 64).unwrap();
     drop(device);
-    stream.upload(&memory, &[1u8; 64]).unwrap();
+    stream.upload(&mut memory, &[1u8; 64]).unwrap();
+}
+
+/// Memory that two threads share cannot be written to.
+#[test]
+fn an_upload_wants_the_memory_for_itself() {
+    let _: fn(&Stream, &mut Memory, &[u8]) -> tilewright::Result<()> = Stream::upload::<u8>;
+    let _: fn(&Stream, &mut [u8], &Memory) -> tilewright::Result<()> = Stream::download::<u8>;
+}
+
+#[test]
+fn memory_of_another_device_is_refused() {
+    let (ours, theirs) = (Device::host().unwrap(), Device::host().unwrap());
+    let stream = Stream::new(&ours).unwrap();
+    let mut memory = Memory::new(&theirs, 8).unwrap();
+    let error = stream.upload(&mut memory, &[1u8; 8]).err().unwrap();
+    assert_eq!((error.status, error.argument.as_deref()), (sys::TW_ERROR_WRONG_DEVICE, Some("dst")));
+    let error = stream.download(&mut [0u8; 8], &memory).err().unwrap();
+    assert_eq!((error.status, error.argument.as_deref()), (sys::TW_ERROR_WRONG_DEVICE, Some("src")));
+    let mut memory = Memory::new(&ours.clone(), 8).unwrap(); // the same device
+    stream.upload(&mut memory, &[1u8; 8]).unwrap();
+}
+
+/// It is a field that anybody can write to, and the number of bytes that C reads.
+#[test]
+fn struct_size_is_not_heeded() {
+    let device = Device::host().unwrap();
+    let stream = Stream::new(&device).unwrap();
+    for size in [0, 5, 1 << 30, u32::MAX] {
+        let mut desc = copy_desc();
+        desc.dtype = sys::TW_DTYPE_U32;
+        (desc.rank, desc.shape[0], desc.src_stride[0], desc.dst_stride[0]) = (1, 8, 1, 1);
+        desc.struct_size = size;
+        let plan = Plan::<op::Copy>::new(&device, &desc).unwrap();
+        let mut src = Memory::new(&device, 32).unwrap();
+        let dst = Memory::new(&device, 32).unwrap();
+        stream.upload(&mut src, &[7u32; 8]).unwrap();
+        let mut args = copy_args();
+        (args.struct_size, args.src, args.dst) = (size, src.address(), dst.address());
+        unsafe { plan.run(&stream, &args) }.unwrap();
+        let mut back = [0u32; 8];
+        stream.download(&mut back, &dst).unwrap();
+        assert_eq!(back, [7; 8]);
+
+        let mut desc = tilewright::tensor_map_desc();
+        desc.global_address = 4096;
+        desc.global_dim[..2].copy_from_slice(&[64, 64]);
+        desc.global_strides[0] = 128;
+        desc.box_dim[..2].copy_from_slice(&[8, 8]);
+        desc.struct_size = size;
+        TensorMap::new(&device, &desc).unwrap();
+    }
+}
+
+#[test]
+fn a_zero_within_a_text_is_an_error() {
+    let error = Layout::parse("(2,3)\0junk").err().unwrap();
+    assert_eq!((error.status, error.argument.as_deref()), (sys::TW_ERROR_PARSE, Some("text")));
+    assert!(error.message.contains("byte 5"), "{}", error);
 }
 
 #[test]

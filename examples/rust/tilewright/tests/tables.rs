@@ -50,6 +50,28 @@ fn what_cannot_be_made_takes_its_owner_along() {
     assert_eq!(none.err().unwrap().argument.as_deref(), Some("dlpack"));
 }
 
+/// C++ is above the deleter, and no panic may reach it.
+#[test]
+fn a_panic_of_the_owner_ends_with_it() {
+    struct Owner {
+        _alive: Arc<()>,
+    }
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            panic!("this panic belongs to the test");
+        }
+    }
+    let device = Device::host().unwrap();
+    let alive = Arc::new(());
+    let mut out = tensor(&device, 4096, sys::TW_DTYPE_F32, &[1], None).unwrap();
+    for size in [out.struct_size, u32::MAX] {
+        out.struct_size = size; // not heeded
+        let owner = Owner { _alive: alive.clone() };
+        drop(DlpackTensor::new(&out, sys::TW_DLPACK_TENSOR, owner).unwrap());
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+}
+
 /// A library without kernels has an empty list.
 #[test]
 fn every_target_has_its_images() {
