@@ -171,11 +171,22 @@ Status compare_everywhere(const Channels& channels, const Candidate& candidate) 
               static_cast<long long>(kMaxPoints));
 }
 
+// Beyond A's end its last mode counts on. Such a composition is one, as in CuTe, where every mode
+// of B passes through A's other modes evenly.
+bool counts_on(const Channels& channels, const Layout& b, Node in_b) {
+  const Channel& only = channels.channel[0];
+  if (channels.count != 1 || only.start != 0 || only.radix.layout->coordinates || b.coordinates)
+    return false;
+  for (int i = in_b.begin; i < in_b.end; ++i)
+    if (!only.radix.admits(b.shape.value[i], b.stride[i])) return false;
+  return true;
+}
+
 }  // namespace
 
 Status compose_exactly(const Channels& channels, const Layout& b, Node in_b, int level, int join,
                        LayoutBuilder* builder) {
-  if (!stays_inside(channels, b, in_b))
+  if (!stays_inside(channels, b, in_b) && !counts_on(channels, b, in_b))
     return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "b"},
                 "b steps in several modes of a at once, or its modes carry into each other, and it "
                 "reaches beyond a's end, where a is not defined for that");

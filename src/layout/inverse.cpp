@@ -21,12 +21,15 @@ void put(const Factors<int64_t>& modes, LayoutBuilder* builder) {
 }  // namespace
 
 // L's modes that continue one another from stride 1 on count 0, 1, 2, ...; R gives the weights of
-// their coordinates.
+// their coordinates. Of modes with one stride the first is taken: coalescing has made it the
+// longest that starts there, (2,4,6):(4,1,4) is (2,24):(4,1).
 Status right_inverse(const Layout& layout, Layout* out) {
   if (!layout.swizzle.is_identity()) return right_inverse_swizzled(layout, out);
   TW_TRY(check_plain(layout, "right_inverse"));
+  Layout flat;
+  TW_TRY(coalesce(layout, &flat));
   SortedModes sorted;
-  TW_TRY(sort_modes(layout, layout.root(), &sorted));
+  TW_TRY(sort_modes(flat, flat.root(), &sorted));
   Factors<int64_t> modes;
   int64_t next = 1;
   for (int i = 0; i < sorted.count && sorted.mode[i].stride <= next; ++i) {

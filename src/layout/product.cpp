@@ -19,6 +19,20 @@ Status overflow() {
   return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the product exceeds 64 bits");
 }
 
+// As CuTe, which wants each step from copy to copy to end where a mode of the gaps begins, even
+// where the copies of two steps would be a layout all the same.
+Status check_copies(const Layout& gaps, const Layout& b, Node at) {
+  Radix radix;
+  radix.read(gaps, gaps.root());
+  for (int i = at.begin; i < at.end; ++i)
+    if (!radix.admits(b.shape.value[i], b.stride[i]))
+      return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
+                  "mode %lld:%lld of the tiler steps to no copy at which a mode of what the layout "
+                  "leaves out begins",
+                  static_cast<long long>(b.shape.value[i]), static_cast<long long>(b.stride[i]));
+  return Code::OK;
+}
+
 // Appends where the copies of a subtree of A go.
 Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int level, int join,
                   LayoutBuilder* builder) {
@@ -35,6 +49,7 @@ Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int leve
   LayoutBuilder gaps(&rest);
   TW_TRY(put_complement(a, node, room, Beyond::counts_on, 0, 0, &gaps));
   TW_TRY(gaps.finish());
+  TW_TRY(check_copies(rest, b, at));
   return compose(rest, rest.root(), b, at, level, join, builder);
 }
 

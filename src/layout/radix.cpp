@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layout/radix.hpp"
 
+#include <algorithm>
+
 #include "base/checked.hpp"
 #include "layout/coordinate.hpp"
 
@@ -111,6 +113,23 @@ bool Radix::value(int64_t x, Stride* out) const {
   int64_t number = 0;
   if (!value(x, &number)) return false;
   *out = Stride(number);
+  return true;
+}
+
+bool Radix::admits(int64_t steps, int64_t step) const {
+  // A negative stride passes CuTe's first condition as one that is less than every extent does.
+  const bool forward = step > 0;
+  auto rest = forward ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  for (int k = 0; k + 1 < count && rest != 0; ++k) {
+    const auto e = static_cast<uint64_t>(extent[k]);
+    if (forward && rest >= e && rest % e != 0) return false;
+    const auto taken = std::min(static_cast<int64_t>(e / rest + (e % rest != 0)), steps);
+    if (taken > 1) {
+      if (steps % taken != 0) return false;
+      steps /= taken;
+    }
+    rest = rest / e + (rest % e != 0);
+  }
   return true;
 }
 

@@ -36,6 +36,11 @@ struct Radix {
   /// Value at any x, floor division; false where it exceeds 64 bits.
   [[nodiscard]] bool value(int64_t x, int64_t* out) const;
   [[nodiscard]] bool value(int64_t x, Stride* out) const;
+
+  /// CuTe's conditions on a mode steps:step of a layout that is composed with this one, mode by
+  /// mode but for the last: what is left of the step is less than the mode's extent or a multiple
+  /// of it, and what is left of the steps is a multiple of those that the mode takes.
+  bool admits(int64_t steps, int64_t step) const;
 };
 
 }  // namespace tw
