@@ -2,6 +2,7 @@
 // Order of work on host streams, events between them, and launches.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,14 @@ void append(HostEngine&, const void* arguments) {
   a.list->push_back(a.value);
 }
 const KernelRow kAppendRow = host_row("append", append);
+
+struct Blocked {
+  sigset_t* signals;
+};
+void read_blocked(HostEngine&, const void* arguments) {
+  pthread_sigmask(SIG_SETMASK, nullptr, static_cast<const Blocked*>(arguments)->signals);
+}
+const KernelRow kBlockedRow = host_row("blocked", read_blocked);
 
 void launch(Stream& stream, Kernel& kernel, const auto& arguments) {
   REQUIRE(stream.launch(kernel, LaunchConfig{}, &arguments, sizeof arguments).ok());
@@ -173,6 +182,21 @@ TEST_CASE("a stream that is destroyed with work in flight still does it") {
   open = true;
   REQUIRE(other->synchronize().ok());
   CHECK(list == std::vector<int>{1});
+}
+
+TEST_CASE("a stream's thread takes none of the program's signals, and hides no fault of its own") {
+  const auto device = open_host();
+  const auto stream = make_stream(*device);
+  const auto kernel = make_kernel(*device, kBlockedRow);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  launch(*stream, *kernel, Blocked{&blocked});
+  REQUIRE(stream->synchronize().ok());
+  for (const int asked : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD})
+    CHECK(sigismember(&blocked, asked) == 1);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    CHECK(sigismember(&blocked, fault) == 0);
+  device->close();
 }
 
 TEST_CASE("many threads may use one stream") {

@@ -12,11 +12,15 @@ namespace tw::host {
 Worker::~Worker() = default;  // the device has joined the thread, or the process has forked
 
 Status Worker::start() {
-  // The program's signal handlers must not run on a thread that it does not know.
-  sigset_t all;
+  // The program's signal handlers must not run on a thread that it does not know, but for those of
+  // the thread's own faults: blocked, these would end the process without a word from whoever
+  // reports crashes.
+  sigset_t others;
   sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigfillset(&others);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    sigdelset(&others, fault);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
   const int error = pthread_create(
       &thread_, nullptr,
       [](void* self) -> void* {
