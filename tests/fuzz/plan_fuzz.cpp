@@ -196,6 +196,33 @@ void ragged(Bytes* in) {
   tw_plan_destroy(plan);
 }
 
+void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
+  tw_gemm_args args;
+  require(tw_gemm_args_init(&args) == TW_OK);
+  uint64_t* const operands[] = {&args.a, &args.b, &args.c, &args.d};
+  for (int i = 0; i < 4; ++i) *operands[i] = world().place(i, in);
+  args.beta = in->byte() % 2 ? 0.0f : 0.5f;
+  const uint64_t words = world().place(4, in) & ~uint64_t{7};
+  if (desc.flags & TW_GEMM_BATCH_POINTERS)
+    for (uint64_t i = 0; i < 4; ++i) {
+      auto* const list = reinterpret_cast<uint64_t*>(words + 512 * (i + 1));
+      for (int z = 0; z < 8; ++z) list[z] = in->byte() % 8 == 0 ? 0 : *operands[i];
+      *operands[i] = words + 512 * (i + 1);
+    }
+  auto* const device_m = reinterpret_cast<int64_t*>(words);
+  *device_m = in->number();
+  args.device_m = desc.flags & TW_GEMM_DEVICE_M ? words : 0;
+  args.device_alpha = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 8 : 0;
+  args.device_beta = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 16 : 0;
+  args.bias = desc.bias != TW_PER_NONE ? words + 4096 : 0;
+  args.scale = desc.scale != TW_PER_NONE ? words + 8192 : 0;
+  args.amax = desc.amax ? words + 24 : 0;
+  args.skipped = in->byte() % 2 ? words + 32 : 0;
+  args.workspace = world().place(5, in) / 256 * 256;
+  args.workspace_bytes = World::kEach / 4;
+  run(tw_gemm_run(plan, world().stream, &args));
+}
+
 void gemm(Bytes* in) {
   tw_gemm_desc desc;
   require(tw_gemm_desc_init(&desc) == TW_OK);
@@ -209,16 +236,10 @@ void gemm(Bytes* in) {
   tw_plan* plan = nullptr;
   look_at(tw_gemm_plan(world().device, &desc, &plan), &plan);
   const int64_t numbers[] = {desc.m, desc.n, desc.k, desc.lda, desc.ldb, desc.ldc, desc.ldd};
-  if (plan && small(numbers, 7, 64)) {
-    tw_gemm_args args;
-    require(tw_gemm_args_init(&args) == TW_OK);
-    args.a = world().place(0, in);
-    args.b = world().place(1, in);
-    args.d = world().place(2, in);
-    args.workspace = world().place(3, in) / 256 * 256;
-    args.workspace_bytes = World::kEach / 2;
-    run(tw_gemm_run(plan, world().stream, &args));
-  }
+  const int64_t strides[] = {desc.a_batch_stride, desc.b_batch_stride, desc.c_batch_stride,
+                             desc.d_batch_stride};
+  if (plan && small(numbers, 7, 64) && small(strides, 4, 8192) && desc.batch_count <= 8)
+    run_gemm(in, desc, plan);
   tw_plan_destroy(plan);
 }
 
