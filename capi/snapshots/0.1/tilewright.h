@@ -1913,7 +1913,7 @@ enum {
   /** Reductions: equal inputs give equal bits. Integer sums, minima and maxima always do. For sums
    *  of f32, f16 and bf16 it costs a sort of the indices (three kernels for each 8 bits of
    *  table_rows) and a workspace; equal rows are then summed in f32 in the order of i, in fixed
-   *  segments, and rounded once. Not for f64 sums. */
+   *  segments, and rounded once; subnormals are kept. Not for f64 sums. */
   TW_SCATTER_DETERMINISTIC = 2,
   /** Each row is multiplied by its weight, an f32 number for each index, where it is moved: f32,
    *  f16 and bf16, in gathers and in scatters that add. */
@@ -1928,7 +1928,13 @@ enum {
  *  the sum of rows index[i k] to index[i k + k - 1], in that order, in f32. Scatter: the other way;
  *  an index or a column outside the table writes nothing, and where several i name one row each
  *  element comes whole from one of them, or from all of them with a reduction. Reductions are of
- *  f32, f16, bf16, f64, u32, i32, u64 and i64. */
+ *  f32, f16, bf16, f64, u32, i32, u64 and i64.
+ *
+ *  A NaN that is computed is the canonical one, 0x7fffffff in f32 and 0x7fff in f16 and bf16; in
+ *  f64 its bits are not defined. Additions to an f32 table are done by a GPU's memory, which takes
+ *  subnormal elements and addends for zeros of their sign and writes zeros for subnormal sums; with
+ *  TW_SCATTER_DETERMINISTIC they are done in registers, which keep subnormals, as sums of a gather,
+ *  minima, maxima, other types and the host device do. */
 typedef struct tw_rows_desc {
   uint32_t struct_size;      /**< set by the init function */
   tw_dtype dtype;            /**< any type; its size alone matters where nothing is computed */

@@ -2,6 +2,8 @@
 #pragma once
 // What the gather and scatter host bodies share.
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -65,7 +67,12 @@ inline u32 element_bytes(u32 element) {
   return static_cast<u32>(dtype_bytes(element_dtype(element)));
 }
 
-/// Element `number` at an address as f32, and back: of f32, f16 and bf16.
+/// What arithmetic on the device makes of any NaN: FFMA, FADD and FMNMX carry no payload on.
+inline constexpr uint32_t kCanonicalNan = 0x7fffffff;
+
+/// Element `number` at an address as f32, and back, where it has been computed: of f32, f16 and
+/// bf16. A NaN is written as the canonical one of its type, which for f16 and bf16 is what the
+/// conversions give.
 inline float read_number(u64 address, u32 element, u64 number) {
   if (element == kElementF32) {
     float value;
@@ -78,7 +85,8 @@ inline float read_number(u64 address, u32 element, u64 number) {
 }
 inline void write_number(u64 address, u32 element, u64 number, float value) {
   if (element == kElementF32) {
-    std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 4, &value, 4);
+    const uint32_t bits = std::isnan(value) ? kCanonicalNan : std::bit_cast<uint32_t>(value);
+    std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 4, &bits, 4);
     return;
   }
   const uint16_t bits = element == kElementF16 ? float_to_f16(value) : float_to_bf16(value);

@@ -75,7 +75,10 @@ void reduce_element(u32 op, u32 element, u64 to, u64 from) {
       std::memcpy(&b, reinterpret_cast<const uint8_t*>(from), bytes);
       const bool less = a != b ? a < b : std::signbit(a) && !std::signbit(b);
       const auto chosen = std::isnan(a) ? b : std::isnan(b) ? a : less == least ? a : b;
-      std::memcpy(at, &chosen, bytes);
+      // Of two NaNs in f32 FMNMX makes the canonical one; f64 has no such instruction, and keeps
+      // one of the two.
+      const bool canonical = element == kElementF32 && std::isnan(chosen);
+      std::memcpy(at, canonical ? static_cast<const void*>(&kCanonicalNan) : &chosen, bytes);
     };
     if (element == kElementF32)
       extreme(0.0f);
