@@ -203,7 +203,7 @@ void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
   for (int i = 0; i < 4; ++i) *operands[i] = world().place(i, in);
   args.beta = in->byte() % 2 ? 0.0f : 0.5f;
   const uint64_t words = world().place(4, in) & ~uint64_t{7};
-  if (desc.flags & TW_GEMM_BATCH_POINTERS)
+  if (desc.gemm_flags & TW_GEMM_BATCH_POINTERS)
     for (uint64_t i = 0; i < 4; ++i) {
       auto* const list = reinterpret_cast<uint64_t*>(words + 512 * (i + 1));
       for (int z = 0; z < 8; ++z) list[z] = in->byte() % 8 == 0 ? 0 : *operands[i];
@@ -211,9 +211,9 @@ void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
     }
   auto* const device_m = reinterpret_cast<int64_t*>(words);
   *device_m = in->number();
-  args.device_m = desc.flags & TW_GEMM_DEVICE_M ? words : 0;
-  args.device_alpha = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 8 : 0;
-  args.device_beta = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 16 : 0;
+  args.device_m = desc.gemm_flags & TW_GEMM_DEVICE_M ? words : 0;
+  args.device_alpha = desc.gemm_flags & TW_GEMM_DEVICE_SCALARS ? words + 8 : 0;
+  args.device_beta = desc.gemm_flags & TW_GEMM_DEVICE_SCALARS ? words + 16 : 0;
   args.bias = desc.bias != TW_PER_NONE ? words + 4096 : 0;
   args.scale = desc.scale != TW_PER_NONE ? words + 8192 : 0;
   args.amax = desc.amax ? words + 24 : 0;
