@@ -26,7 +26,9 @@ Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRan
   TW_TRY(gemm_problem(desc, &problem));
   TW_TRY(ask_for_clusters(device));
   const int64_t rows = problem.rows();
-  for (const GemmCandidate& candidate : GemmRanking(device, gemm_served(problem)).at(rows))
+  const GemmRanking ranking(device, gemm_served(problem));
+  TW_TRY(ranking.check_room(rows));
+  for (const GemmCandidate& candidate : ranking.at(rows))
     out->push_back({.first = rows, .last = rows, .candidate = candidate});
   return {};
 }
@@ -50,6 +52,7 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   TW_TRY(begin(device, desc, &plan));
   const GemmProblem& served = plan->served_;
   const GemmRanking ranking(*device, served, tuning);
+  TW_TRY(ranking.check_room(served.rows()));
   plan->keep_best(ranking.at(served.rows()));
   const GemmChoice plain = ranking.best_plain(served.rows()).choice;
   // Addresses that are not promised to suit maps may turn out not to.

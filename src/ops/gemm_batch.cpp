@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cinttypes>
 
-#include "base/checked.hpp"
 #include "ops/gemm_problem.hpp"
 
 namespace tw {
@@ -32,34 +31,19 @@ Status check_stride(const Operand& of, int64_t batch, int64_t* stride) {
                 ": elements between matrices are 0 (all products share one) or more, or -1 for "
                 "packed matrices",
                 of.name, *stride);
-  int64_t span;
-  if (!checked_mul(*stride, std::max<int64_t>(batch - 1, 0), &span) ||
-      !checked_add(span, of.leading * std::max<int64_t>(of.lines, 1), &span) ||
-      !checked_mul(span, of.bytes, &span))
-    return fail(Code::ERROR_OVERFLOW,
-                {.argument = of.name, .rule = "batch_bytes", .got = *stride, .limit = INT64_MAX},
-                "%s is %" PRId64 " and batch_count %" PRId64 ": the batch's bytes exceed 2^63 - 1",
-                of.name, *stride, batch);
-  return {};
-}
-
-// The first matrix that has an element in common with matrix 0, or 0: what holds for it holds for
-// all that lie as far apart.
-int64_t first_overlap(const Operand& of, int64_t batch, int64_t stride) {
-  if (of.lines == 0 || of.contiguous == 0) return 0;
-  const int64_t span = (of.lines - 1) * of.leading + of.contiguous;
-  for (int64_t i = 1; i < batch && i * stride < span; ++i) {
-    // Lines of the other matrix fall between these of the first.
-    const int64_t line = i * stride / of.leading;
-    const int64_t into = i * stride % of.leading;
-    if (into < of.contiguous && line < of.lines) return i;
-    if (of.leading - into < of.contiguous && line + 1 < of.lines) return i;
-  }
-  return 0;
+  if (batch <= 1) return {};
+  const int64_t one = of.leading * std::max<int64_t>(of.lines, 1);
+  const int64_t most = (INT64_MAX / of.bytes - one) / (batch - 1);
+  if (*stride <= most) return {};
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = of.name, .rule = "batch_bytes", .got = *stride, .limit = most},
+              "%s is %" PRId64 " and batch_count %" PRId64
+              ", and the batch's bytes exceed 2^63 - 1: %" PRId64 " at most",
+              of.name, *stride, batch, most);
 }
 
 Status check_disjoint_d(const Operand& d, int64_t batch, int64_t stride, bool padding_free) {
-  const int64_t other = first_overlap(d, batch, stride);
+  const int64_t other = gemm_first_overlap(d.lines, d.contiguous, d.leading, batch, stride);
   if (other == 0) return {};
   return fail(Code::ERROR_OVERLAP,
               {.argument = d.name,
@@ -89,6 +73,20 @@ Status check_flags(const GemmDesc& d) {
 }
 
 }  // namespace
+
+int64_t gemm_first_overlap(int64_t lines, int64_t contiguous, int64_t leading, int64_t batch,
+                           int64_t stride) {
+  if (lines == 0 || contiguous == 0) return 0;
+  const int64_t span = (lines - 1) * leading + contiguous;
+  for (int64_t i = 1; i < batch && i * stride < span; ++i) {
+    // Lines of the other matrix fall between these of the first.
+    const int64_t line = i * stride / leading;
+    const int64_t into = i * stride % leading;
+    if (into < contiguous && line < lines) return i;
+    if (leading - into < contiguous && line + 1 < lines) return i;
+  }
+  return 0;
+}
 
 Status gemm_batch(GemmProblem* problem) {
   GemmDesc& d = problem->desc;

@@ -28,8 +28,8 @@ Status check_bias(const GemmDesc& d) {
                 {.argument = "bias_dtype",
                  .rule = "gemm_bias_type",
                  .got = static_cast<int64_t>(e.bias_dtype)},
-                "bias_dtype is %s (%d) and there is no bias: leave it 0", dtype_name(e.bias_dtype),
-                static_cast<int>(e.bias_dtype));
+                "bias_dtype is %s (%d) and there is no bias: leave it 0",
+                gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype));
   if (e.bias != Per::none && e.bias_dtype != DType{} && e.bias_dtype != d.ab_dtype &&
       e.bias_dtype != DType::F32)
     return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -37,7 +37,8 @@ Status check_bias(const GemmDesc& d) {
                  .rule = "gemm_bias_type",
                  .got = static_cast<int64_t>(e.bias_dtype)},
                 "bias_dtype is %s (%d): a bias is of the type of A and B, %s, or f32",
-                dtype_name(e.bias_dtype), static_cast<int>(e.bias_dtype), dtype_name(d.ab_dtype));
+                gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype),
+                dtype_name(d.ab_dtype));
   return {};
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cinttypes>
 
-#include "base/checked.hpp"
 #include "ops/gemm_problem.hpp"
 #include "ops/plan.hpp"
 
@@ -32,14 +31,13 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
         "%s is %" PRId64 ", less than the %" PRId64
         " contiguous elements of the matrix: give at least that, or 0 for packed",
         name, *leading, contiguous);
-  int64_t span;
-  if (!checked_mul(*leading, std::max<int64_t>(others, 1), &span) ||
-      !checked_mul(span, bytes, &span))
+  const int64_t most = INT64_MAX / bytes / std::max<int64_t>(others, 1);
+  if (*leading > most)
     return fail(Code::ERROR_OVERFLOW,
-                {.argument = name, .rule = "matrix_bytes", .got = *leading, .limit = INT64_MAX},
-                "%s is %" PRId64 " and there are %" PRId64
-                " of them: the matrix's bytes exceed 2^63 - 1",
-                name, *leading, others);
+                {.argument = name, .rule = "matrix_bytes", .got = *leading, .limit = most},
+                "%s is %" PRId64 ", and the bytes of a matrix of %" PRId64
+                " lines exceed 2^63 - 1: %" PRId64 " at most",
+                name, *leading, others, most);
   return {};
 }
 
@@ -49,14 +47,14 @@ Status check_types(const GemmDesc& desc) {
                 {.argument = "ab_dtype",
                  .rule = "gemm_input_type",
                  .got = static_cast<int64_t>(desc.ab_dtype)},
-                "ab_dtype is %s (%d): bf16 and f16 can be multiplied", dtype_name(desc.ab_dtype),
-                static_cast<int>(desc.ab_dtype));
+                "ab_dtype is %s (%d): bf16 and f16 can be multiplied",
+                gemm_type_name(desc.ab_dtype), static_cast<int>(desc.ab_dtype));
   if (desc.d_dtype != desc.ab_dtype && desc.d_dtype != DType::F32)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "d_dtype",
                  .rule = "gemm_output_type",
                  .got = static_cast<int64_t>(desc.d_dtype)},
-                "d_dtype is %s (%d): with %s inputs it is %s or f32", dtype_name(desc.d_dtype),
+                "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(desc.d_dtype),
                 static_cast<int>(desc.d_dtype), dtype_name(desc.ab_dtype),
                 dtype_name(desc.ab_dtype));
   const bool half = desc.accumulator == DType::F16;
@@ -67,7 +65,7 @@ Status check_types(const GemmDesc& desc) {
                  .got = static_cast<int64_t>(desc.accumulator)},
                 "accumulator_dtype is %s (%d): sums are kept in f32, or in f16 where inputs and "
                 "output are f16",
-                dtype_name(desc.accumulator), static_cast<int>(desc.accumulator));
+                gemm_type_name(desc.accumulator), static_cast<int>(desc.accumulator));
   if (half && (desc.ab_dtype != DType::F16 || desc.d_dtype != DType::F16))
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "accumulator_dtype",
@@ -84,6 +82,19 @@ Status check_order(const char* name, Order order) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = name, .rule = "order_value", .got = static_cast<int64_t>(order)},
               "%s is %d: TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is 1", name, static_cast<int>(order));
+}
+
+// Packed, the pitch of a column-major A is m, and with m % 8 whether maps can have it: rows that go
+// through maps add in another order than those that do not.
+Status check_invariant(const GemmDesc& desc) {
+  if (!desc.has(kGemmInvariant) || desc.a_order == Order::row || desc.lda != 0 || desc.realign)
+    return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "lda", .rule = "gemm_invariant_lda"},
+              "lda is 0, so that a column-major A has the pitch m, %" PRId64
+              ", and with TW_GEMM_BATCH_INVARIANT nothing that decides on the kernel may follow "
+              "from m: give lda a number, the same for every plan (a multiple of 8 for tensor "
+              "maps), or ask for realign",
+              desc.m);
 }
 
 }  // namespace
@@ -107,6 +118,7 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   out->swapped = false;
   GemmDesc& d = out->desc;
   TW_TRY(gemm_epilogue(&d));
+  TW_TRY(check_invariant(d));
   TW_TRY(check_leading("lda", d.m, d.k, d.a_order, out->in_bytes, &d.lda));
   TW_TRY(check_leading("ldb", d.k, d.n, d.b_order, out->in_bytes, &d.ldb));
   TW_TRY(check_leading("ldc", d.m, d.n, d.d_order, out->out_bytes, &d.ldc));

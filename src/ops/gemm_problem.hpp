@@ -163,6 +163,17 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out);
 /// gemm_problem().
 Status gemm_batch(GemmProblem* problem);
 
+/// The first matrix of a batch that shares an element with matrix 0, or 0 where there is none:
+/// matrices of `lines` of `contiguous` elements, `leading` apart, and `stride` from one to the
+/// next. What holds for matrix 0 holds for all that lie as far apart.
+int64_t gemm_first_overlap(int64_t lines, int64_t contiguous, int64_t leading, int64_t batch,
+                           int64_t stride);
+
+/// For messages, which have the number beside it.
+inline const char* gemm_type_name(DType type) {
+  return is_dtype(static_cast<int32_t>(type)) ? dtype_name(type) : "no type";
+}
+
 /// Checks the epilogue of a description whose types and extents are, and fills in its bias's type.
 Status gemm_epilogue(GemmDesc* desc);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // All choices that can serve a problem, and their order.
 #include <algorithm>
+#include <cinttypes>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "base/checked.hpp"
@@ -177,6 +179,47 @@ void GemmRanking::leave_other_orders() {
     return split == 0 ? c.through_maps() : !possible(c) || c.split != split;
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
+}
+
+bool GemmRanking::has_room(int64_t m) const {
+  GemmProblem at = problem_;
+  at.set_rows(gemm_rung(m));
+  return std::any_of(choices_.begin(), choices_.end(),
+                     [&](const GemmChoice& c) { return gemm_has_room(c, gemm_seen_by(c, at)); });
+}
+
+Status GemmRanking::check_room(int64_t m) const {
+  if (choices_.empty() || has_room(m)) return {};
+  int64_t fits = 0;  // the most rows that do
+  for (int64_t too_many = m; fits + 1 < too_many;) {
+    const int64_t middle = fits + (too_many - fits) / 2;
+    (has_room(middle) ? fits : too_many) = middle;
+  }
+  GemmProblem at = problem_;
+  at.set_rows(m);
+  const auto blocks = [&](const GemmChoice& c) {
+    return gemm_units(c, gemm_seen_by(c, at)) * c.cluster();
+  };
+  const GemmChoice& least = *std::min_element(
+      choices_.begin(), choices_.end(),
+      [&](const GemmChoice& a, const GemmChoice& b) { return blocks(a) < blocks(b); });
+  const GemmDesc& d = problem_.desc;
+  const int64_t limit =
+      d.max_sms != 0 ? int64_t{d.max_sms} : gemm_most_units(least) * least.cluster();
+  const std::string some = fits > 0 ? "m up to " + std::to_string(fits) : "no m";
+  std::string others, bound = "a launch has 2^31 - 1 at most";
+  if (d.max_sms != 0) {
+    bound = "max_sms is " + std::to_string(d.max_sms);
+    others = ", or for any without the flag, ";
+    others += d.ab_dtype == DType::BF16 ? "with D in bf16 or with max_sms 0" : "or with max_sms 0";
+  }
+  return fail(
+      Code::ERROR_UNSUPPORTED,
+      {.argument = "m", .rule = "gemm_invariant_room", .got = blocks(least), .limit = limit},
+      "m is %" PRId64 ": with TW_GEMM_BATCH_INVARIANT every m shares k %" PRId64
+      " among %u blocks, which takes %" PRId64
+      " blocks at once or more, and %s: there is room for %s%s",
+      m, d.k, least.split, blocks(least), bound.c_str(), some.c_str(), others.c_str());
 }
 
 bool GemmRanking::has(const GemmChoice& choice) const {

@@ -15,7 +15,8 @@ constexpr int64_t kLineAlignment = 128;
 
 // One of the two operands, by the caller's names.
 struct Operand {
-  const char* name;
+  const char* stride_name;  // of its batch stride
+  const char* alignment_name;
   int64_t contiguous, lines, leading;
   uint32_t alignment;
   bool by_rows;              // has as many rows as the run
@@ -43,18 +44,40 @@ int64_t matrices_of(const GemmDesc& own, int64_t stride) {
 // `own` has D in the caller's order.
 Operand operand_a(const GemmDesc& own) {
   const bool row = own.a_order == Order::row;
-  return {"a",  row ? own.k : own.m,           row ? own.m : own.k, own.lda, own.a_alignment,
-          true, matrices_of(own, own.a_batch), own.a_batch};
+  return {
+      "a_batch_stride", "a_alignment", row ? own.k : own.m,           row ? own.m : own.k, own.lda,
+      own.a_alignment,  true,          matrices_of(own, own.a_batch), own.a_batch};
 }
 
 Operand operand_b(const GemmDesc& own) {
   const bool row = own.b_order == Order::row;
-  return {"b",   row ? own.n : own.k,           row ? own.k : own.n, own.ldb, own.b_alignment,
-          false, matrices_of(own, own.b_batch), own.b_batch};
+  return {
+      "b_batch_stride", "b_alignment", row ? own.n : own.k,           row ? own.k : own.n, own.ldb,
+      own.b_alignment,  false,         matrices_of(own, own.b_batch), own.b_batch};
 }
 
 GemmDesc own_desc(const GemmProblem& problem) {
   return problem.swapped ? turned(problem).desc : problem.desc;
+}
+
+// A copy lies as its operand does where maps can have the pitches, and cannot have two matrices in
+// one place.
+Status check_copied(const Operand& from, int32_t bytes) {
+  if (!from.pitch_suits(bytes)) return {};
+  const int64_t other =
+      gemm_first_overlap(from.lines, from.contiguous, from.leading, from.matrices, from.stride);
+  if (other == 0) return {};
+  const int64_t apart = (from.lines - 1) * from.leading + from.contiguous;
+  return fail(Code::ERROR_OVERLAP,
+              {.argument = from.stride_name,
+               .index = static_cast<int32_t>(other),
+               .rule = "gemm_realign_batch",
+               .got = from.stride,
+               .limit = apart},
+              "%s is %" PRId64 ", so that matrices 0 and %" PRId64
+              " share elements, and realign copies each where the run's address is no multiple of "
+              "16: promise %s 16, give a stride of %" PRId64 " or more, or leave realign out",
+              from.stride_name, from.stride, other, from.alignment_name, apart);
 }
 
 Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, const Operand& from,
@@ -110,6 +133,7 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
           ": give m as min_m too, or A with a pitch and a promised alignment that are "
           "multiples of 16 bytes",
           own.m, own.min_m);
+    TW_TRY(check_copied(from, problem.in_bytes));
     TW_TRY(plan_copy(device, own, from, &copy->plan));
     copy->always = !from.pitch_suits(problem.in_bytes);
     copy->offset = made->bytes_;

@@ -142,11 +142,15 @@ class GemmRanking {
   GemmCandidate best(int64_t m) const { return best(m, true); }
   /// The best that takes any address and pitch.
   GemmCandidate best_plain(int64_t m) const { return best(m, false); }
+  /// Refuses rows m that no choice has room for, where there are choices for fewer: with
+  /// kGemmInvariant alone, which leaves no others.
+  Status check_room(int64_t m) const;
   /// Whether it is among those for some m.
   bool has(const GemmChoice& choice) const;
 
  private:
   GemmCandidate best(int64_t m, bool maps_too) const;
+  bool has_room(int64_t m) const;
   template <class Take>
   void each(int64_t m, Take take) const;
   // A choice that was measured for the step of m that ends at `rung`. One for a named shape is for

@@ -158,6 +158,98 @@ TEST_CASE(
   CHECK(GemmPlan::create_forced(device, desc, choice, &plan).ok());
 }
 
+TEST_CASE("an invariant plan's kind of row does not follow from m by a packed column-major A") {
+  const auto device = hopper();
+  for (const Order d_order : {Order::row, Order::column})
+    for (const uint32_t flags : {kGemmInvariant, kGemmInvariant | kGemmPointers}) {
+      GemmDesc desc = gemm_desc(8, 512, 512);
+      desc.a_order = Order::column;
+      desc.d_order = d_order;
+      desc.a_alignment = desc.b_alignment = 16;
+      desc.flags = flags;
+      std::unique_ptr<Plan> plan;
+      std::vector<GemmRange> candidates;
+      for (const int64_t m : {8, 9}) {  // of 16 and of 18 bytes a line
+        desc.m = m;
+        CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_INVALID_ARGUMENT);
+        CHECK(std::string(last_error().fault.argument) == "lda");
+        CHECK(std::string(last_error().message).find("TW_GEMM_BATCH_INVARIANT") !=
+              std::string::npos);
+        CHECK_FALSE(gemm_candidates(*device, desc, &candidates).ok());
+      }
+      // With a number, by copies, row-major, or without the flag there is nothing to refuse.
+      const auto through_maps = [&](GemmDesc of, int64_t m) {
+        of.m = of.min_m = m;
+        return plan_of(device, of)->kernel_for(m).choice().through_maps();
+      };
+      GemmDesc other = desc;
+      for (const int64_t lda : {16, 17}) {
+        other.lda = lda;
+        CHECK(through_maps(other, 8) == (lda == 16));
+        CHECK(through_maps(other, 9) == (lda == 16));
+      }
+      other = desc;
+      other.a_order = Order::row;
+      CHECK(through_maps(other, 9));
+      if (flags == kGemmInvariant) {
+        other = desc;
+        other.realign = true;
+        CHECK(through_maps(other, 8));
+        CHECK(through_maps(other, 9));
+      }
+      other = desc;
+      other.flags &= ~kGemmInvariant;
+      CHECK(through_maps(other, 8));
+      CHECK_FALSE(through_maps(other, 9));
+    }
+}
+
+TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m there is one") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(8192, 512, 20000, 100);  // sums too long for one block
+  desc.d_dtype = DType::F32;
+  desc.a_alignment = desc.b_alignment = 16;
+  desc.flags = kGemmInvariant;
+  std::unique_ptr<Plan> plan;
+  CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().fault.argument) == "m");
+  CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
+  CHECK(last_error().fault.limit == 100);
+  CHECK(last_error().fault.got ==
+        8192 / 128 * 512 / 128 * 2);  // the largest tiles, two blocks each
+  const std::string message = last_error().message;
+  INFO(message);
+  for (const char* words : {"m is 8192", "k 20000", "2 blocks", "512 blocks", "max_sms is 100"})
+    CHECK(message.find(words) != std::string::npos);
+  const size_t at = message.find("up to ");
+  REQUIRE(at != message.npos);
+  const int64_t most = std::stoll(message.substr(at + 6));
+  REQUIRE(most == 1536);  // 12 x 4 tiles, 96 blocks
+  std::vector<GemmRange> candidates;
+  CHECK(gemm_candidates(*device, desc, &candidates).code() == Code::ERROR_UNSUPPORTED);
+  GemmDesc other = desc;
+  other.m = most;
+  CHECK(GemmPlan::create(device, other, &plan).ok());
+  other.m = most + 1;
+  CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
+  other.n = 1 << 20;  // and where nothing fits
+  CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
+  CHECK(std::string(last_error().message).find("room for no m") != std::string::npos);
+  // Each of the ways out that the message names.
+  other = desc;
+  other.max_sms = 0;
+  CHECK(GemmPlan::create(device, other, &plan).ok());
+  other = desc;
+  other.flags = 0;
+  CHECK(GemmPlan::create(device, other, &plan).ok());
+  other = desc;
+  other.d_dtype = DType::BF16;
+  CHECK(GemmPlan::create(device, other, &plan).ok());
+  other = desc;
+  other.max_sms = static_cast<uint32_t>(8192 / 128 * 512 / 128 * 2);
+  CHECK(GemmPlan::create(device, other, &plan).ok());
+}
+
 TEST_CASE("what is measured for a batch is for that batch, by strides and by addresses") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
