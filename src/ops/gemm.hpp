@@ -20,6 +20,8 @@
 
 namespace tw {
 
+class GemmSpans;
+
 /// Rows m from `first` to `last` are served by one candidate.
 struct GemmRange {
   int64_t first = 0, last = 0;
@@ -69,7 +71,9 @@ class GemmPlan final : public Plan {
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   size_t range_of(int64_t m) const;
   Status check_run(const GemmRun& run, int64_t m) const;
-  Status check_arrays(const GemmRun& run) const;
+  Status add_arrays(const GemmRun& run, GemmSpans* spans) const;
+  Status add_operands(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
+  bool uses_workspace(const GemmRun& run) const;
   Status check_workspace(const GemmRun& run) const;
   uint64_t workspace_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;

@@ -76,24 +76,24 @@ Status gemm_epilogue(GemmDesc* desc) {
   return {};
 }
 
-Status check_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, const char* name,
-                      uint64_t written, uint64_t written_bytes) {
+Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) {
   const GemmEpilogue& e = own.epilogue;
   const int64_t d_columns = e.gate == Gate::none ? own.n : own.n / 2;
   if (e.bias != Per::none) {
     const auto size = static_cast<uint32_t>(dtype_bytes(e.bias_dtype));
     TW_TRY(check_address("bias", run.bias, size));
     const auto bytes = static_cast<uint64_t>(length(e.bias, m, own.n)) * size;
-    TW_TRY(check_disjoint(name, written, written_bytes, "bias", run.bias, bytes));
+    spans->reads("bias", run.bias, bytes);
   }
   if (e.scale != Per::none && (e.scale != Per::tensor || run.scale != 0)) {
     TW_TRY(check_address("scale", run.scale, 4));
     const auto bytes = static_cast<uint64_t>(length(e.scale, m, d_columns)) * 4;
-    TW_TRY(check_disjoint(name, written, written_bytes, "scale", run.scale, bytes));
+    spans->reads("scale", run.scale, bytes);
   }
   if (!e.amax) return {};
   TW_TRY(check_address("amax", run.amax, 4));
-  return check_disjoint(name, written, written_bytes, "amax", run.amax, 4);
+  spans->writes("amax", run.amax, 4);
+  return {};
 }
 
 void fill_epilogue(const GemmProblem& seen, GemmFullArgs* args) {

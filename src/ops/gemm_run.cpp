@@ -5,13 +5,14 @@
 
 #include "ops/gemm.hpp"
 #include "ops/gemm_epilogue.hpp"
+#include "ops/gemm_spans.hpp"
 
 namespace tw {
 namespace {
 
 // Bytes from the first to one past the last element of `batch` matrices, `stride` elements apart.
-uint64_t operand_bytes(int64_t lines, int64_t contiguous, int64_t leading, int64_t batch,
-                       int64_t stride, int32_t bytes) {
+uint64_t matrices_bytes(int64_t lines, int64_t contiguous, int64_t leading, int64_t batch,
+                        int64_t stride, int32_t bytes) {
   if (lines == 0 || contiguous == 0) return 0;
   return static_cast<uint64_t>(((batch - 1) * stride + (lines - 1) * leading + contiguous) * bytes);
 }
@@ -36,107 +37,102 @@ Status check_options(const GemmDesc& d, const GemmRun& run) {
   return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "skipped", run.skipped, 8);
 }
 
-// What the device reads or adds to while it runs must not be what a run writes.
-Status check_words(const GemmRun& run, const char* name, uint64_t written, uint64_t bytes) {
-  const struct {
-    const char* name;
-    uint64_t address, bytes;
-  } words[] = {{"device_m", run.device_m, 8},
-               {"device_alpha", run.device_alpha, 4},
-               {"device_beta", run.device_beta, 4},
-               {"skipped", run.skipped, 8}};
-  for (const auto& word : words)
-    if (word.address != 0)
-      TW_TRY(check_disjoint(name, written, bytes, word.name, word.address, word.bytes));
-  return {};
+void add_words(const GemmRun& run, GemmSpans* spans) {
+  if (run.device_m != 0) spans->reads("device_m", run.device_m, 8);
+  if (run.device_alpha != 0) spans->reads("device_alpha", run.device_alpha, 4);
+  if (run.device_beta != 0) spans->reads("device_beta", run.device_beta, 4);
+  if (run.skipped != 0) spans->writes("skipped", run.skipped, 8);
+}
+
+// D's array against that of another operand, of which nothing but the addresses' places is known.
+Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t bytes) {
+  if (array - d >= bytes && d - array >= bytes) return {};
+  return fail(
+      Code::ERROR_OVERLAP, {.argument = "d", .rule = "operands_disjoint"},
+      "d [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64
+      ") are arrays of addresses that share some: a matrix would be a D and read as another "
+      "operand",
+      d, bytes, name, array, bytes);
 }
 
 }  // namespace
 
 // The arrays of addresses, and nothing of what is in them.
-Status GemmPlan::check_arrays(const GemmRun& run) const {
+Status GemmPlan::add_arrays(const GemmRun& run, GemmSpans* spans) const {
+  const GemmDesc& d = problem_.desc;
+  const bool reads_ab = run.reads_ab() && d.k > 0;
   const struct {
     const char* name;
     uint64_t address;
     bool read;
-  } arrays[] = {{"a", run.a, run.reads_ab() && problem_.desc.k > 0},
-                {"b", run.b, run.reads_ab() && problem_.desc.k > 0},
+  } arrays[] = {{"a", run.a, reads_ab},
+                {"b", run.b, reads_ab},
                 {"c", run.c, run.reads_c()},
                 {"d", run.d, true}};
-  const auto bytes = static_cast<uint64_t>(problem_.desc.batch) * 8;
+  const auto bytes = static_cast<uint64_t>(d.batch) * 8;
   for (const auto& array : arrays) {
     if (!array.read) continue;
     TW_TRY(check_address(array.name, array.address, 8));
-    TW_TRY(check_disjoint("workspace", run.workspace, workspace_bytes(), array.name, array.address,
-                          bytes));
+    spans->reads(array.name, array.address, bytes);
   }
+  if (reads_ab) {
+    TW_TRY(check_arrays_apart("a", run.a, run.d, bytes));
+    TW_TRY(check_arrays_apart("b", run.b, run.d, bytes));
+  }
+  if (!run.reads_c()) return {};
+  if (run.c != run.d) return check_arrays_apart("c", run.c, run.d, bytes);
   // One array for both: the matrices are the same, which is all that can be known of them here.
-  const GemmDesc& d = problem_.desc;
-  if (run.reads_c() && run.c == run.d && (d.ldc != d.ldd || problem_.gated()))
-    return fail(Code::ERROR_OVERLAP, {.argument = "c", .rule = "gemm_in_place"},
-                "c and d are one array of addresses, and elements of C lie elsewhere than those of "
-                "D: %s",
-                problem_.gated() ? "a gate halves D" : "ldc and ldd differ");
+  if (d.ldc == d.ldd && !problem_.gated()) return {};
+  return fail(Code::ERROR_OVERLAP, {.argument = "c", .rule = "gemm_in_place"},
+              "c and d are one array of addresses, and elements of C lie elsewhere than those of "
+              "D: %s",
+              problem_.gated() ? "a gate halves D" : "ldc and ldd differ");
+}
+
+// `own` is the caller's description.
+Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m,
+                              GemmSpans* spans) const {
+  const auto in = static_cast<uint32_t>(problem_.in_bytes);
+  const auto out = static_cast<uint32_t>(problem_.out_bytes);
+  const auto bytes_of = [&](int64_t rows, int64_t columns, Order order, int64_t leading,
+                            int64_t stride, uint32_t bytes) {
+    const bool row = order == Order::row;
+    return matrices_bytes(row ? rows : columns, row ? columns : rows, leading, own.batch, stride,
+                          static_cast<int32_t>(bytes));
+  };
+  const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
+  TW_TRY(check_address("d", run.d, std::max(own.d_alignment, out)));
+  const bool row = own.d_order == Order::row;
+  const int64_t lines = row ? m : d_columns, contiguous = row ? d_columns : m;
+  // Where the padding may be written, it is D's.
+  const uint64_t d_bytes = matrices_bytes(lines, own.d_padding_free ? own.ldd : contiguous, own.ldd,
+                                          own.batch, own.d_batch, problem_.out_bytes);
+  spans->writes("d", run.d, d_bytes);
+  if (run.reads_ab() && own.k > 0) {
+    TW_TRY(check_address("a", run.a, std::max(own.a_alignment, in)));
+    TW_TRY(check_address("b", run.b, std::max(own.b_alignment, in)));
+    spans->reads("a", run.a, bytes_of(m, own.k, own.a_order, own.lda, own.a_batch, in));
+    spans->reads("b", run.b, bytes_of(own.k, own.n, own.b_order, own.ldb, own.b_batch, in));
+  }
+  if (!run.reads_c()) return {};
+  TW_TRY(check_address("c", run.c, std::max(own.c_alignment, out)));
+  // In place C is D, whatever else it must not be.
+  if (run.c == run.d && own.ldc == own.ldd && own.c_batch == own.d_batch && !problem_.gated())
+    return {};
+  spans->reads("c", run.c, bytes_of(m, own.n, own.d_order, own.ldc, own.c_batch, out));
   return {};
 }
 
 Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
-  const GemmDesc& d = problem_.desc;
-  const GemmDesc own = problem_.swapped ? turned(problem_).desc : d;
-  TW_TRY(check_options(d, run));
+  const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
+  TW_TRY(check_options(own, run));
   TW_TRY(check_workspace(run));
-  if (d.has(kGemmPointers)) {
-    const uint64_t bytes = workspace_bytes();
-    TW_TRY(check_epilogue(own, run, m, "workspace", run.workspace, bytes));
-    TW_TRY(check_words(run, "workspace", run.workspace, bytes));
-    return check_arrays(run);
-  }
-  const int64_t rows = problem_.swapped ? d.m : m;
-  const int64_t columns = problem_.swapped ? m : d.n;
-  // The caller's names: a swapped problem's A is the caller's B.
-  const uint64_t own_a = problem_.swapped ? run.b : run.a;
-  const uint64_t own_b = problem_.swapped ? run.a : run.b;
-  const char* a_name = problem_.swapped ? "b" : "a";
-  const char* b_name = problem_.swapped ? "a" : "b";
-  const auto in = static_cast<uint32_t>(problem_.in_bytes);
-  const auto out = static_cast<uint32_t>(problem_.out_bytes);
-  TW_TRY(check_address("d", run.d, std::max(d.d_alignment, out)));
-  // Where the padding may be written, it is D's.
-  const bool rows_gated = problem_.gated() && problem_.swapped;
-  const int64_t d_rows = rows_gated ? rows / 2 : rows;
-  const int64_t d_columns = problem_.gated() && !rows_gated ? columns / 2 : columns;
-  const uint64_t d_bytes = operand_bytes(d_rows, d.d_padding_free ? d.ldd : d_columns, d.ldd,
-                                         d.batch, d.d_batch, problem_.out_bytes);
-  TW_TRY(check_epilogue(own, run, m, "d", run.d, d_bytes));
-  TW_TRY(check_words(run, "d", run.d, d_bytes));
-  if (run.reads_ab() && d.k > 0) {
-    TW_TRY(check_address(a_name, own_a, std::max(d.a_alignment, in)));
-    TW_TRY(check_address(b_name, own_b, std::max(d.b_alignment, in)));
-    const bool a_rows = d.a_order == Order::row;
-    const bool b_rows = d.b_order == Order::row;
-    const uint64_t a_bytes = operand_bytes(a_rows ? rows : d.k, a_rows ? d.k : rows, d.lda, d.batch,
-                                           d.a_batch, problem_.in_bytes);
-    const uint64_t b_bytes = operand_bytes(b_rows ? d.k : columns, b_rows ? columns : d.k, d.ldb,
-                                           d.batch, d.b_batch, problem_.in_bytes);
-    TW_TRY(check_disjoint("d", run.d, d_bytes, a_name, own_a, a_bytes));
-    TW_TRY(check_disjoint("d", run.d, d_bytes, b_name, own_b, b_bytes));
-    if (realign_) {
-      const uint64_t bytes = realign_->workspace_bytes();
-      TW_TRY(check_disjoint("workspace", run.workspace, bytes, "d", run.d, d_bytes));
-      TW_TRY(check_disjoint("workspace", run.workspace, bytes, a_name, own_a, a_bytes));
-      TW_TRY(check_disjoint("workspace", run.workspace, bytes, b_name, own_b, b_bytes));
-      TW_TRY(check_epilogue(own, run, m, "workspace", run.workspace, bytes));
-      TW_TRY(check_words(run, "workspace", run.workspace, bytes));
-    }
-  }
-  if (!run.reads_c()) return {};
-  TW_TRY(check_address("c", run.c, std::max(d.c_alignment, out)));
-  const uint64_t c_bytes =
-      operand_bytes(rows, columns, d.ldc, d.batch, d.c_batch, problem_.out_bytes);
-  if (realign_)
-    TW_TRY(check_disjoint("workspace", run.workspace, workspace_bytes(), "c", run.c, c_bytes));
-  if (run.c == run.d && d.ldc == d.ldd && d.c_batch == d.d_batch && !problem_.gated()) return {};
-  return check_disjoint("d", run.d, d_bytes, "c", run.c, c_bytes);
+  GemmSpans spans;
+  if (uses_workspace(run)) spans.writes("workspace", run.workspace, workspace_bytes());
+  TW_TRY(own.has(kGemmPointers) ? add_arrays(run, &spans) : add_operands(own, run, m, &spans));
+  TW_TRY(add_epilogue(own, run, m, &spans));
+  add_words(run, &spans);
+  return spans.check();
 }
 
 uint64_t GemmPlan::workspace_bytes() const {
@@ -144,10 +140,14 @@ uint64_t GemmPlan::workspace_bytes() const {
 }
 
 // Only a run that reads A and B copies them.
+bool GemmPlan::uses_workspace(const GemmRun& run) const {
+  if (realign_) return run.reads_ab() && problem_.desc.k > 0;
+  return workspace_bytes() > 0;
+}
+
 Status GemmPlan::check_workspace(const GemmRun& run) const {
-  if (realign_ && !(run.reads_ab() && problem_.desc.k > 0)) return {};
+  if (!uses_workspace(run)) return {};
   const uint64_t bytes = workspace_bytes();
-  if (bytes == 0) return {};
   TW_TRY(check_address("workspace", run.workspace, kGemmWorkspaceAlignment));
   if (run.workspace_bytes >= bytes) return {};
   return fail(Code::ERROR_BUFFER_TOO_SMALL,
