@@ -4,6 +4,7 @@
 
     examples/rust/tilewright-sys/src/bindings.rs   all of it, with the layout of every struct
     examples/python/tilewright.py                  the tables between its two marks
+    examples/go/tilewright/constants.go            operations, element types and statuses
 
 bindings.py [--check | --layouts]. Without an option it writes the files; --check only says which
 are not what it would write; --layouts prints C assertions of every size and offset that the
@@ -19,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEADER = HERE.parent / "capi" / "tilewright.h"
 RUST = HERE / "rust" / "tilewright-sys" / "src" / "bindings.rs"
 PYTHON = HERE / "python" / "tilewright.py"
+GO = HERE / "go" / "tilewright" / "constants.go"
 BEGIN, END = "# --- Made by bindings.py.", "# --- End of what bindings.py makes.\n"
 
 # C's name: Rust's, the tables', size.
@@ -244,6 +246,42 @@ def replaced(text, made):
     return text[:start] + made + text[end + len(END):]
 
 
+# --- Go -------------------------------------------------------------------------------------
+
+# Alias: Go's type, what its constants' names begin with in C and in Go, and what the type is.
+GO_TYPES = {"tw_status": ("Status", "TW_ERROR_", "Err", "what a call came to; Error carries one"),
+            "tw_dtype": ("DType", "TW_DTYPE_", "", "the type of a tensor's elements"),
+            "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves")}
+
+
+def go_name(alias, name):
+    """TW_ERROR_NO_DRIVER: ErrNoDriver; TW_DTYPE_U4X16_ALIGN8B: U4X16Align8B; TW_DTYPE_TF32_FTZ: TF32FTZ"""
+    _, begins, first, _ = GO_TYPES[alias]
+    words = name[len(begins):].split("_")
+    kept = words[:1] if not first else []
+    return first + "".join(kept) + "".join(
+        word if word == "FTZ" else re.sub("[A-Z]+", lambda letters: letters[0].capitalize(), word, count=1)
+        for word in words[len(kept):])
+
+
+def go(header):
+    lines = ["// SPDX-License-Identifier: Apache-2.0",
+             "// Made by examples/bindings.py from tilewright.h.", "", "package tilewright", "",
+             "// #include <tilewright/tilewright.h>", 'import "C"', "", 'import "strconv"']
+    for alias, (kind, begins, _, text) in GO_TYPES.items():
+        names = [name for name, of, _ in header.constants if of == alias and name.startswith(begins)]
+        width = max(len(go_name(alias, name)) for name in names)
+        lines += ["", f"// {kind} is a {alias}: {text}.", f"type {kind} int32", "",
+                  f"// Every {begins} there is.", "const ("]
+        lines += [f"\t{go_name(alias, name):{width}} {kind} = C.{name}" for name in names] + [")"]
+    lines += ["", "// String is the operation's name in C's functions: of OpCopies \"copies\".",
+              "func (o Op) String() string {", "\tswitch o {"]
+    for name in (name for name, of, _ in header.constants if of == "tw_op"):
+        lines += [f"\tcase {go_name('tw_op', name)}:", f'\t\treturn "{name[6:].lower()}"']
+    lines += ["\t}", '\treturn "Op(" + strconv.Itoa(int(o)) + ")"', "}"]
+    return "\n".join(lines) + "\n"
+
+
 # --- All ------------------------------------------------------------------------------------
 
 
@@ -266,7 +304,8 @@ def layouts(header):
 
 def wanted(header):
     """path: what it should hold"""
-    return {RUST: rust(header), PYTHON: replaced(PYTHON.read_text(), python(header))}
+    return {RUST: rust(header), PYTHON: replaced(PYTHON.read_text(), python(header)),
+            GO: go(header)}
 
 
 def stale(header):

@@ -74,6 +74,9 @@ def planted(folder):
     bindings.HEADER = folder / "grown.h"
     bindings.HEADER.write_text(grown)
     common.expect(bindings.stale(bindings.Header(bindings.HEADER)), "bindings.rs", "tilewright.py")
+    bindings.HEADER.write_text(real.replace("TW_OP_COPY = 1,", "TW_OP_COPY = 1,\n  TW_OP_MORE = 9999,"))
+    common.expect(bindings.stale(bindings.Header(bindings.HEADER)), "bindings.rs", "tilewright.py",
+                  "constants.go")
     bindings.HEADER.write_text(real.replace("tw_status tw_stream_query(tw_stream *stream);",
                                             "tw_status tw_stream_query(tw_copy_args args);\n"
                                             "TW_API tw_plan_info tw_stream_ask(tw_stream *stream);"))

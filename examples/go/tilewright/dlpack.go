@@ -33,7 +33,7 @@ static tw_status to_dlpack(const tw_tensor *tensor, tw_dlpack_form form, void *u
 import "C"
 
 import (
-	"fmt"
+	"math"
 	"runtime"
 	"runtime/cgo"
 	"unsafe"
@@ -82,8 +82,11 @@ func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
 func (t Tensor) c() (C.tw_tensor, error) {
 	var out C.tw_tensor
 	if len(t.Shape) > len(out.shape) || t.Stride != nil && len(t.Stride) != len(t.Shape) {
-		return out, fmt.Errorf("a tensor has at most %d extents, and as many strides or none",
-			len(out.shape))
+		return out, refused("shape", len(t.Shape), len(out.shape),
+			"a tensor has at most %d extents, and as many strides or none", len(out.shape))
+	}
+	if int(int32(t.Ordinal)) != t.Ordinal {
+		return out, refused("ordinal", t.Ordinal, math.MaxInt32, "%d is no GPU's number", t.Ordinal)
 	}
 	if err := check(func() C.tw_status { return C.tw_tensor_init(&out) }); err != nil {
 		return out, err
@@ -141,7 +144,15 @@ func ToDLPack(tensor Tensor, form DLPackForm, release func()) (*Managed, error) 
 	return m, nil
 }
 
-// Pointer is the DLManagedTensor or DLManagedTensorVersioned, still owned here.
+// Tensor reads it.
+func (m *Managed) Tensor() (Tensor, error) {
+	tensor, err := FromDLPack(m.pointer, m.form)
+	runtime.KeepAlive(m)
+	return tensor, err
+}
+
+// Pointer is the DLManagedTensor or DLManagedTensorVersioned, still owned here: it dangles when the
+// collector finds m, which runtime.KeepAlive(m) behind the last use of the pointer prevents.
 func (m *Managed) Pointer() unsafe.Pointer { return m.pointer }
 
 // Release gives it away: the consumer calls its deleter.

@@ -7,8 +7,6 @@ package tilewright
 */
 import "C"
 
-import "fmt"
-
 // ElementwiseDesc describes dst[i...] = alpha a[i...] + beta b[i...], converted to DstDType: extents and
 // strides in elements, outermost first.
 type ElementwiseDesc struct {
@@ -22,8 +20,8 @@ func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 	rank := len(from.Shape)
 	if rank > C.TW_MAX_RANK || len(from.AStride) != rank || len(from.DstStride) != rank ||
 		from.BDType != 0 && len(from.BStride) != rank {
-		return nil, fmt.Errorf("an operation has one to %d extents and as many strides of each operand",
-			C.TW_MAX_RANK)
+		return nil, refused("shape", rank, C.TW_MAX_RANK,
+			"an operation has one to %d extents and as many strides of each operand", C.TW_MAX_RANK)
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
 		var desc C.tw_elementwise_desc

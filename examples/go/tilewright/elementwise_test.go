@@ -4,6 +4,7 @@ package tilewright
 
 import (
 	"reflect"
+	"runtime"
 	"testing"
 )
 
@@ -41,6 +42,8 @@ func TestElementwise(t *testing.T) {
 	if err := Download(stream, out, dst); err != nil {
 		t.Fatal(err)
 	}
+	runtime.KeepAlive(a) // a run knows its address alone
+	runtime.KeepAlive(b)
 	if !reflect.DeepEqual(out, []float32{7, 14, 21, 28}) {
 		t.Fatal(out)
 	}
@@ -66,6 +69,8 @@ func TestRagged(t *testing.T) {
 	if err := Download(stream, out, padded); err != nil {
 		t.Fatal(err)
 	}
+	runtime.KeepAlive(packed)
+	runtime.KeepAlive(offsets)
 	if !reflect.DeepEqual(out, []int32{1, 2, 0, 0, 3, 4, 5, 6}) {
 		t.Fatal(out)
 	}

@@ -10,20 +10,6 @@ import "C"
 
 import "unsafe"
 
-// Op is a tw_op: whose plans a kernel serves.
-type Op int32
-
-// Operations.
-const (
-	OpCopy        Op = C.TW_OP_COPY
-	OpPrefetch    Op = C.TW_OP_PREFETCH
-	OpGather      Op = C.TW_OP_GATHER
-	OpScatter     Op = C.TW_OP_SCATTER
-	OpGemm        Op = C.TW_OP_GEMM
-	OpElementwise Op = C.TW_OP_ELEMENTWISE
-	OpRagged      Op = C.TW_OP_RAGGED
-)
-
 // Kernel is a precompiled kernel for one target.
 type Kernel struct {
 	Op           Op
@@ -67,6 +53,11 @@ func Kernels() ([]Kernel, error) {
 
 // named lends the kernel's two names to a call.
 func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
+	for argument, text := range map[string]string{"name": k.Name, "target": k.Target} {
+		if err := whole(argument, text); err != nil {
+			return err
+		}
+	}
 	name, target := C.CString(k.Name), C.CString(k.Target)
 	defer C.free(unsafe.Pointer(name))
 	defer C.free(unsafe.Pointer(target))

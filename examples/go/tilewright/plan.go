@@ -9,29 +9,9 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"unsafe"
-)
-
-// DType is a tw_dtype.
-type DType int32
-
-// Element types.
-const (
-	U8     DType = C.TW_DTYPE_U8
-	I8     DType = C.TW_DTYPE_I8
-	U16    DType = C.TW_DTYPE_U16
-	I16    DType = C.TW_DTYPE_I16
-	U32    DType = C.TW_DTYPE_U32
-	I32    DType = C.TW_DTYPE_I32
-	U64    DType = C.TW_DTYPE_U64
-	I64    DType = C.TW_DTYPE_I64
-	F16    DType = C.TW_DTYPE_F16
-	BF16   DType = C.TW_DTYPE_BF16
-	F32    DType = C.TW_DTYPE_F32
-	F64    DType = C.TW_DTYPE_F64
-	F8E4M3 DType = C.TW_DTYPE_F8E4M3
-	F8E5M2 DType = C.TW_DTYPE_F8E5M2
 )
 
 // Plan is an operation that was made once and can be run many times, by any goroutine.
@@ -99,8 +79,11 @@ type CopyDesc struct {
 func (d *Device) PlanCopy(from CopyDesc) (*Plan, error) {
 	rank := len(from.Shape)
 	if rank > C.TW_MAX_RANK || len(from.SrcStride) != rank || len(from.DstStride) != rank {
-		return nil, fmt.Errorf("a copy has one to %d extents and as many strides of each side",
-			C.TW_MAX_RANK)
+		return nil, refused("shape", rank, C.TW_MAX_RANK,
+			"a copy has one to %d extents and as many strides of each side", C.TW_MAX_RANK)
+	}
+	if err := alignments(from.SrcAlignment, from.DstAlignment, "SrcAlignment", "DstAlignment"); err != nil {
+		return nil, err
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
 		var desc C.tw_copy_desc
@@ -141,7 +124,21 @@ type RowsDesc struct {
 	TableAlignment, PackedAlignment int
 }
 
+// alignments refuses promises that C's 32 bits would cut to others.
+func alignments(first, second int, names ...string) error {
+	for i, alignment := range []int{first, second} {
+		if alignment < 0 || int64(alignment) > math.MaxUint32 {
+			return refused(names[i], alignment, math.MaxUint32, "an alignment of %d bytes", alignment)
+		}
+	}
+	return nil
+}
+
 func (d *Device) planRows(from RowsDesc, scatter bool) (*Plan, error) {
+	err := alignments(from.TableAlignment, from.PackedAlignment, "TableAlignment", "PackedAlignment")
+	if err != nil {
+		return nil, err
+	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
 		var desc C.tw_rows_desc
 		if status := C.tw_rows_desc_init(&desc); status != C.TW_OK {
@@ -198,7 +195,8 @@ type GemmDesc struct {
 // PlanGemm plans a matrix product.
 func (d *Device) PlanGemm(from GemmDesc) (*Plan, error) {
 	if from.A.Columns != from.B.Rows {
-		return nil, fmt.Errorf("A has %d columns and B %d rows", from.A.Columns, from.B.Rows)
+		return nil, refused("B.Rows", int(from.B.Rows), int(from.A.Columns), "A has %d columns and B %d rows",
+			from.A.Columns, from.B.Rows)
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
 		var desc C.tw_gemm_desc

@@ -25,7 +25,7 @@ func TestDLPackOutAndBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := FromDLPack(managed.Pointer(), form)
+		back, err := managed.Tensor()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestDLPackGivenAway(t *testing.T) {
 	if len(done) != 0 {
 		t.Fatal("the giver freed it")
 	}
-	if back, err := FromDLPack(consumer.Pointer(), DLPackVersioned); err != nil || back.Stride[0] != 2 {
+	if back, err := consumer.Tensor(); err != nil || back.Stride[0] != 2 {
 		t.Fatal(back, err)
 	}
 	go consumer.Close()
@@ -64,6 +64,31 @@ func TestDLPackGivenAway(t *testing.T) {
 	case <-done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("nobody was told")
+	}
+}
+
+// A tensor that is read, and then forgotten, is released by the collector.
+func TestDLPackForgotten(t *testing.T) {
+	released := make(chan bool, 20)
+	for round := 0; round < cap(released); round++ {
+		managed, err := ToDLPack(Tensor{DType: F32, Address: 4096, Shape: []int64{2, 3}}, DLPackVersioned,
+			func() { released <- true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := managed.Tensor(); err != nil || back.Address != 4096 || back.Stride[0] != 3 {
+			t.Fatal(back, err)
+		}
+	}
+	for count, deadline := 0, time.After(10*time.Second); count < cap(released)-1; { // one may be in a register
+		runtime.GC()
+		select {
+		case <-released:
+			count++
+		case <-time.After(time.Millisecond):
+		case <-deadline:
+			t.Fatalf("%d were released", count)
+		}
 	}
 }
 
@@ -75,6 +100,10 @@ func TestDLPackRefusals(t *testing.T) {
 	}
 	if _, err = ToDLPack(Tensor{DType: F32, Shape: make([]int64, 9)}, DLPackTensor, nil); err == nil {
 		t.Fatal("nine dimensions")
+	}
+	_, err = ToDLPack(Tensor{DType: F32, OnGPU: true, Ordinal: 1 << 32, Shape: []int64{1}}, DLPackTensor, nil)
+	if !errors.As(err, &failure) || failure.Argument != "ordinal" || failure.Got != 1<<32 {
+		t.Fatal(err)
 	}
 	if _, err = FromDLPack(nil, DLPackTensor); !errors.As(err, &failure) || failure.Argument != "dlpack" {
 		t.Fatal(err)
@@ -89,6 +118,9 @@ func TestKernels(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, kernel := range kernels {
+		if strings.HasPrefix(kernel.Op.String(), "Op(") {
+			t.Errorf("%s serves plans of %v, which has no name", kernel.Name, kernel.Op)
+		}
 		if seen[kernel.Target] {
 			continue
 		}
@@ -106,8 +138,14 @@ func TestKernels(t *testing.T) {
 			t.Fatal(kernel, info, err)
 		}
 	}
+	if OpCopies.String() != "copies" || Op(99).String() != "Op(99)" {
+		t.Error(OpCopies, Op(99))
+	}
 	var failure *Error
-	if _, err := (Kernel{Name: "none", Target: "sm_90a"}).Image(); !errors.As(err, &failure) {
-		t.Fatal(err)
+	for name, status := range map[string]Status{"none": ErrNotFound, "none\x00": ErrInvalidArgument} {
+		_, err := (Kernel{Name: name, Target: "sm_90a"}).Image()
+		if !errors.As(err, &failure) || failure.Status != status {
+			t.Fatal(err)
+		}
 	}
 }

@@ -23,27 +23,11 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
-)
-
-// Status is a tw_status.
-type Status int32
-
-// The statuses that programs tell apart; Error carries any of them.
-const (
-	ErrNoDriver          Status = C.TW_ERROR_NO_DRIVER
-	ErrDriverTooOld      Status = C.TW_ERROR_DRIVER_TOO_OLD
-	ErrNoDevice          Status = C.TW_ERROR_NO_DEVICE
-	ErrUnsupportedDevice Status = C.TW_ERROR_UNSUPPORTED_DEVICE
-	ErrNotBuilt          Status = C.TW_ERROR_NOT_BUILT
-	ErrInvalidArgument   Status = C.TW_ERROR_INVALID_ARGUMENT
-	ErrParse             Status = C.TW_ERROR_PARSE
-	ErrRule              Status = C.TW_ERROR_RULE
-	ErrOverlap           Status = C.TW_ERROR_OVERLAP
-	ErrDeviceLost        Status = C.TW_ERROR_DEVICE_LOST
-	ErrDeviceClosed      Status = C.TW_ERROR_DEVICE_CLOSED
 )
 
 // Error is a failed call: what tw_last_error() and tw_last_error_info() say of it.
@@ -84,6 +68,20 @@ func check(call func() C.tw_status) error {
 	return failure
 }
 
+// refused is what this package refuses by itself, in the form of the library's errors.
+func refused(argument string, got, limit int, format string, numbers ...any) error {
+	return &Error{Status: ErrInvalidArgument, Message: fmt.Sprintf(format, numbers...),
+		Argument: argument, Index: -1, Got: int64(got), Limit: int64(limit)}
+}
+
+// whole refuses a text that C would take for a shorter one.
+func whole(argument, text string) error {
+	if at := strings.IndexByte(text, 0); at >= 0 {
+		return refused(argument, at, len(text), "%q has a zero at byte %d", text, at)
+	}
+	return nil
+}
+
 // Version is the library's version, "0.1.0".
 func Version() string { return C.GoString(C.tw_version_string()) }
 
@@ -114,6 +112,9 @@ func OpenHost() (*Device, error) { return open(C.TW_DEVICE_HOST, 0) }
 func OpenCUDA(ordinal int) (*Device, error) { return open(C.TW_DEVICE_CUDA, ordinal) }
 
 func open(kind C.tw_device_kind, ordinal int) (*Device, error) {
+	if int(int32(ordinal)) != ordinal {
+		return nil, refused("ordinal", ordinal, math.MaxInt32, "%d is no device's number", ordinal)
+	}
 	d := &Device{}
 	err := check(func() C.tw_status {
 		return C.tw_device_create(kind, C.int32_t(ordinal), &d.handle)
@@ -152,6 +153,9 @@ type Memory struct {
 
 // Alloc gives device memory.
 func (d *Device) Alloc(bytes int) (*Memory, error) {
+	if bytes < 0 {
+		return nil, refused("bytes", bytes, math.MaxInt, "%d bytes", bytes)
+	}
 	var address C.uint64_t
 	err := check(func() C.tw_status { return C.tw_malloc(d.handle, C.uint64_t(bytes), &address) })
 	if err != nil {
@@ -208,55 +212,55 @@ type Number interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// staged lends work a buffer of C's heap until the stream is done.
-func (s *Stream) staged(bytes int, work func(unsafe.Pointer) error) error {
-	buffer := C.malloc(C.size_t(bytes) + 1)
-	if buffer == nil {
-		return fmt.Errorf("no memory for %d bytes", bytes)
+// staged lends enqueue a buffer of C's heap until the stream is done, for a copy of bytes of the
+// memory, and then calls fetch, which may be nil.
+func (s *Stream) staged(bytes int, memory *Memory, enqueue func(unsafe.Pointer) C.tw_status,
+	fetch func(unsafe.Pointer)) error {
+	if memory.device != s.device {
+		return &Error{Status: ErrWrongDevice, Argument: "memory", Index: -1,
+			Message: "the memory was allocated on another Device than the stream is of"}
 	}
-	err := work(buffer)
-	if waited := s.Synchronize(); err == nil {
-		err = waited
+	if bytes > memory.Bytes {
+		return refused("memory", bytes, memory.Bytes, "%d bytes for a memory of %d", bytes, memory.Bytes)
+	}
+	// cgo's malloc ends the process where there is no memory, its calloc says so.
+	buffer := C.calloc(C.size_t(bytes)+1, 1)
+	if buffer == nil {
+		return &Error{Status: ErrOutOfMemory, Argument: "bytes", Index: -1, Got: int64(bytes),
+			Message: fmt.Sprintf("there is no memory for a buffer of %d bytes", bytes)}
+	}
+	defer runtime.KeepAlive(memory)
+	err := check(func() C.tw_status { return enqueue(buffer) })
+	if err == nil {
+		if err = s.Synchronize(); err != nil {
+			return err // the stream may be using the buffer still: it is given up
+		}
+		if fetch != nil {
+			fetch(buffer)
+		}
 	}
 	C.free(buffer)
 	return err
 }
 
-// Upload copies to the beginning of memory and waits.
+// Upload copies to the beginning of memory of the stream's device and waits.
 func Upload[T Number](s *Stream, to *Memory, from []T) error {
 	var one T
 	bytes := len(from) * int(unsafe.Sizeof(one))
-	if bytes > to.Bytes {
-		return fmt.Errorf("%d bytes for a memory of %d", bytes, to.Bytes)
-	}
-	return s.staged(bytes, func(buffer unsafe.Pointer) error {
+	return s.staged(bytes, to, func(buffer unsafe.Pointer) C.tw_status {
 		copy(unsafe.Slice((*T)(buffer), len(from)), from)
-		err := check(func() C.tw_status {
-			return C.tw_memcpy_to_device(s.handle, C.uint64_t(to.Address), buffer, C.uint64_t(bytes))
-		})
-		runtime.KeepAlive(to)
-		return err
-	})
+		return C.tw_memcpy_to_device(s.handle, C.uint64_t(to.Address), buffer, C.uint64_t(bytes))
+	}, nil)
 }
 
-// Download waits for the stream's work and copies from the beginning of memory.
+// Download waits for the stream's work and copies from the beginning of memory of its device. After a
+// failure to is as it was.
 func Download[T Number](s *Stream, to []T, from *Memory) error {
 	var one T
 	bytes := len(to) * int(unsafe.Sizeof(one))
-	if bytes > from.Bytes {
-		return fmt.Errorf("%d bytes of a memory of %d", bytes, from.Bytes)
-	}
-	return s.staged(bytes, func(buffer unsafe.Pointer) error {
-		err := check(func() C.tw_status {
-			return C.tw_memcpy_to_host(s.handle, buffer, C.uint64_t(from.Address), C.uint64_t(bytes))
-		})
-		if err == nil {
-			err = s.Synchronize()
-		}
-		copy(to, unsafe.Slice((*T)(buffer), len(to)))
-		runtime.KeepAlive(from)
-		return err
-	})
+	return s.staged(bytes, from, func(buffer unsafe.Pointer) C.tw_status {
+		return C.tw_memcpy_to_host(s.handle, buffer, C.uint64_t(from.Address), C.uint64_t(bytes))
+	}, func(buffer unsafe.Pointer) { copy(to, unsafe.Slice((*T)(buffer), len(to))) })
 }
 
 // Layout is a layout of CuTe's algebra.
@@ -264,6 +268,9 @@ type Layout struct{ handle *C.tw_layout }
 
 // ParseLayout reads a layout's text, "((2,3),4):((1,8),2)".
 func ParseLayout(source string) (*Layout, error) {
+	if err := whole("text", source); err != nil {
+		return nil, err
+	}
 	l := &Layout{}
 	zeroed := C.CString(source)
 	defer C.free(unsafe.Pointer(zeroed))

@@ -3,6 +3,7 @@
 package tilewright
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -34,6 +35,116 @@ func TestErrorsCarryTheRule(t *testing.T) {
 	}
 	if failure.Rule == "" || !strings.Contains(err.Error(), failure.Rule) {
 		t.Fatalf("no rule in %q", err)
+	}
+}
+
+func TestWhatIsRefusedHere(t *testing.T) {
+	device, other := host(t), host(t)
+	defer device.Close()
+	defer other.Close()
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := device.Alloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := other.Alloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := []int64{1}
+	rank9 := make([]int64, 9)
+	huge := &Memory{device, memory.Address, 1 << 62} // as if there were so much
+	for _, c := range []struct {
+		argument string
+		status   Status
+		call     func() error
+	}{
+		{"text", ErrInvalidArgument, func() error { _, err := ParseLayout("(2,3)\x00junk"); return err }},
+		{"ordinal", ErrInvalidArgument, func() error { _, err := OpenCUDA(1 << 32); return err }},
+		{"ordinal", ErrInvalidArgument, func() error { _, err := OpenCUDA(-1 << 32); return err }},
+		{"bytes", ErrInvalidArgument, func() error { _, err := device.Alloc(-1); return err }},
+		{"bytes", ErrOutOfMemory, func() error { return stream.staged(1<<60, huge, nil, nil) }},
+		{"memory", ErrInvalidArgument, func() error { return Upload(stream, memory, make([]uint8, 9)) }},
+		{"memory", ErrInvalidArgument, func() error { return Download(stream, make([]uint8, 9), memory) }},
+		{"memory", ErrWrongDevice, func() error { return Upload(stream, theirs, make([]uint8, 8)) }},
+		{"memory", ErrWrongDevice, func() error { return Download(stream, make([]uint8, 8), theirs) }},
+		{"SrcAlignment", ErrInvalidArgument, func() error {
+			_, err := device.PlanCopy(CopyDesc{U8, one, one, one, 1<<32 + 3, 0})
+			return err
+		}},
+		{"DstAlignment", ErrInvalidArgument, func() error {
+			_, err := device.PlanCopy(CopyDesc{U8, one, one, one, 0, -1})
+			return err
+		}},
+		{"PackedAlignment", ErrInvalidArgument, func() error {
+			_, err := device.PlanGather(RowsDesc{DType: U8, TableRows: 1, Columns: 1, Count: 1,
+				PackedAlignment: 1<<32 + 16})
+			return err
+		}},
+		{"shape", ErrInvalidArgument, func() error {
+			_, err := device.PlanCopy(CopyDesc{DType: U8, Shape: rank9, SrcStride: rank9, DstStride: rank9})
+			return err
+		}},
+		{"B.Rows", ErrInvalidArgument, func() error {
+			_, err := device.PlanGemm(GemmDesc{ABDType: F16, DDType: F32, A: Matrix{8, 8, 0}, B: Matrix{7, 8, 0}})
+			return err
+		}},
+	} {
+		var failure *Error
+		if err := c.call(); !errors.As(err, &failure) || failure.Argument != c.argument ||
+			failure.Status != c.status || failure.Message == "" {
+			t.Errorf("%s: %v", c.argument, err)
+		}
+	}
+}
+
+// A download that fails writes nothing.
+func TestDownloadOfNothing(t *testing.T) {
+	device := host(t)
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := device.Alloc(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := bytes.Repeat([]byte{7}, 64)
+	device.Close()
+	var failure *Error
+	if err := Download(stream, to, memory); !errors.As(err, &failure) || failure.Status != ErrDeviceClosed {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(to, bytes.Repeat([]byte{7}, 64)) {
+		t.Fatal(to)
+	}
+}
+
+// What was forgotten is closed by the collector's goroutine, while this one closes the device.
+func TestTheDeviceClosesMeanwhile(t *testing.T) {
+	for round := 0; round < 200; round++ {
+		device := host(t)
+		for k := 0; k < 1000; k++ {
+			if _, err := device.Alloc(64); err != nil {
+				t.Fatal(err)
+			}
+			if k%100 != 0 {
+				continue
+			}
+			if _, err := device.NewStream(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := device.PlanCopy(CopyDesc{DType: U8, Shape: []int64{8}, SrcStride: []int64{1},
+				DstStride: []int64{1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.GC()
+		device.Close()
 	}
 }
 
@@ -85,6 +196,7 @@ func copies(device *Device, plan *Plan, seed int32, elements, times int) error {
 		if err := Download(stream, out, dst); err != nil {
 			return err
 		}
+		runtime.KeepAlive(src)
 		for i := range in {
 			if in[i] != out[i] {
 				return fmt.Errorf("element %d is %d, not %d", i, out[i], in[i])

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by examples/bindings.py from tilewright.h.
+
+package tilewright
+
+// #include <tilewright/tilewright.h>
+import "C"
+
+import "strconv"
+
+// Status is a tw_status: what a call came to; Error carries one.
+type Status int32
+
+// Every TW_ERROR_ there is.
+const (
+	ErrNoDriver          Status = C.TW_ERROR_NO_DRIVER
+	ErrDriverTooOld      Status = C.TW_ERROR_DRIVER_TOO_OLD
+	ErrNoDevice          Status = C.TW_ERROR_NO_DEVICE
+	ErrUnsupportedDevice Status = C.TW_ERROR_UNSUPPORTED_DEVICE
+	ErrNoKernelImage     Status = C.TW_ERROR_NO_KERNEL_IMAGE
+	ErrNotBuilt          Status = C.TW_ERROR_NOT_BUILT
+	ErrInvalidArgument   Status = C.TW_ERROR_INVALID_ARGUMENT
+	ErrStructSize        Status = C.TW_ERROR_STRUCT_SIZE
+	ErrParse             Status = C.TW_ERROR_PARSE
+	ErrOverflow          Status = C.TW_ERROR_OVERFLOW
+	ErrCapacity          Status = C.TW_ERROR_CAPACITY
+	ErrRule              Status = C.TW_ERROR_RULE
+	ErrMisaligned        Status = C.TW_ERROR_MISALIGNED
+	ErrOverlap           Status = C.TW_ERROR_OVERLAP
+	ErrWrongDevice       Status = C.TW_ERROR_WRONG_DEVICE
+	ErrInvalidImage      Status = C.TW_ERROR_INVALID_IMAGE
+	ErrNotFound          Status = C.TW_ERROR_NOT_FOUND
+	ErrBufferTooSmall    Status = C.TW_ERROR_BUFFER_TOO_SMALL
+	ErrNotALayout        Status = C.TW_ERROR_NOT_A_LAYOUT
+	ErrUnsupported       Status = C.TW_ERROR_UNSUPPORTED
+	ErrNotReady          Status = C.TW_ERROR_NOT_READY
+	ErrDeviceClosed      Status = C.TW_ERROR_DEVICE_CLOSED
+	ErrForked            Status = C.TW_ERROR_FORKED
+	ErrCapture           Status = C.TW_ERROR_CAPTURE
+	ErrShutdown          Status = C.TW_ERROR_SHUTDOWN
+	ErrOutOfMemory       Status = C.TW_ERROR_OUT_OF_MEMORY
+	ErrDeviceLost        Status = C.TW_ERROR_DEVICE_LOST
+	ErrDriver            Status = C.TW_ERROR_DRIVER
+	ErrInternal          Status = C.TW_ERROR_INTERNAL
+)
+
+// DType is a tw_dtype: the type of a tensor's elements.
+type DType int32
+
+// Every TW_DTYPE_ there is.
+const (
+	U8            DType = C.TW_DTYPE_U8
+	I8            DType = C.TW_DTYPE_I8
+	U16           DType = C.TW_DTYPE_U16
+	I16           DType = C.TW_DTYPE_I16
+	U32           DType = C.TW_DTYPE_U32
+	I32           DType = C.TW_DTYPE_I32
+	U64           DType = C.TW_DTYPE_U64
+	I64           DType = C.TW_DTYPE_I64
+	B128          DType = C.TW_DTYPE_B128
+	F16           DType = C.TW_DTYPE_F16
+	BF16          DType = C.TW_DTYPE_BF16
+	F32           DType = C.TW_DTYPE_F32
+	F64           DType = C.TW_DTYPE_F64
+	TF32          DType = C.TW_DTYPE_TF32
+	F8E4M3        DType = C.TW_DTYPE_F8E4M3
+	F8E5M2        DType = C.TW_DTYPE_F8E5M2
+	F32FTZ        DType = C.TW_DTYPE_F32_FTZ
+	TF32FTZ       DType = C.TW_DTYPE_TF32_FTZ
+	U4X16Align8B  DType = C.TW_DTYPE_U4X16_ALIGN8B
+	U4X16Align16B DType = C.TW_DTYPE_U4X16_ALIGN16B
+	U6X16Align16B DType = C.TW_DTYPE_U6X16_ALIGN16B
+)
+
+// Op is a tw_op: whose plans a kernel serves.
+type Op int32
+
+// Every TW_OP_ there is.
+const (
+	OpCopy        Op = C.TW_OP_COPY
+	OpPrefetch    Op = C.TW_OP_PREFETCH
+	OpGather      Op = C.TW_OP_GATHER
+	OpScatter     Op = C.TW_OP_SCATTER
+	OpGemm        Op = C.TW_OP_GEMM
+	OpElementwise Op = C.TW_OP_ELEMENTWISE
+	OpRagged      Op = C.TW_OP_RAGGED
+	OpCopies      Op = C.TW_OP_COPIES
+)
+
+// String is the operation's name in C's functions: of OpCopies "copies".
+func (o Op) String() string {
+	switch o {
+	case OpCopy:
+		return "copy"
+	case OpPrefetch:
+		return "prefetch"
+	case OpGather:
+		return "gather"
+	case OpScatter:
+		return "scatter"
+	case OpGemm:
+		return "gemm"
+	case OpElementwise:
+		return "elementwise"
+	case OpRagged:
+		return "ragged"
+	case OpCopies:
+		return "copies"
+	}
+	return "Op(" + strconv.Itoa(int(o)) + ")"
+}
