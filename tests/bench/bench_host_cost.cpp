@@ -105,8 +105,16 @@ struct Bench {
   uint64_t memory = 0;
   std::vector<Case> cases;
 
+  // Half of the memory for what is read, half for what is written; runs move along by 4 KB.
+  uint64_t in(int i) const { return memory + static_cast<uint64_t>(i % 64) * 4096; }
+  uint64_t out(int i) const { return in(i) + (32u << 20); }
+
   void open();
-  void add_cases();
+  void add(const char* name, std::function<tw_status(tw_plan**)> make,
+           std::function<tw_status(tw_plan*, int)> run);
+  void add_copies();
+  void add_rows();
+  void add_products();
   void first_use();
   void maps() const;
   void plans() const;
@@ -124,19 +132,15 @@ void Bench::open() {
   REQUIRE(tw_stream_synchronize(stream));
 }
 
-void Bench::add_cases() {
-  // Half of the memory for what is read, half for what is written; runs move along by 4 KB.
-  const auto in = [this](int i) { return memory + static_cast<uint64_t>(i % 64) * 4096; };
-  const auto out = [this](int i) {
-    return memory + (32u << 20) + static_cast<uint64_t>(i % 64) * 4096;
-  };
-  const auto add = [this](const char* name, std::function<tw_status(tw_plan**)> make,
-                          std::function<tw_status(tw_plan*, int)> run) {
-    Case one{name, nullptr, std::move(make), {}};
-    const size_t at = cases.size();
-    one.run = [this, at, run](int i) { REQUIRE(run(cases[at].plan, i)); };
-    cases.push_back(std::move(one));
-  };
+void Bench::add(const char* name, std::function<tw_status(tw_plan**)> make,
+                std::function<tw_status(tw_plan*, int)> run) {
+  Case one{name, nullptr, std::move(make), {}};
+  const size_t at = cases.size();
+  one.run = [this, at, run](int i) { REQUIRE(run(cases[at].plan, i)); };
+  cases.push_back(std::move(one));
+}
+
+void Bench::add_copies() {
   tw_copy_desc copy;
   REQUIRE(tw_copy_desc_init(&copy));
   copy.dtype = TW_DTYPE_U16;
@@ -152,6 +156,37 @@ void Bench::add_cases() {
         copy_args.src = in(i), copy_args.dst = out(i);
         return tw_copy_run(plan, stream, &copy_args);
       });
+  tw_elementwise_desc sum;
+  REQUIRE(tw_elementwise_desc_init(&sum));
+  sum.a_dtype = sum.b_dtype = sum.dst_dtype = TW_DTYPE_BF16;
+  sum.rank = 2;
+  sum.shape[0] = sum.shape[1] = 256;
+  sum.a_stride[0] = sum.b_stride[0] = 512, sum.dst_stride[0] = 256;
+  sum.a_stride[1] = sum.b_stride[1] = sum.dst_stride[1] = 1;
+  tw_elementwise_args sum_args;
+  REQUIRE(tw_elementwise_args_init(&sum_args));
+  add(
+      "elementwise", [=, this](tw_plan** plan) { return tw_elementwise_plan(device, &sum, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        sum_args.a = in(i), sum_args.b = in(i) + (8u << 20), sum_args.dst = out(i);
+        return tw_elementwise_run(plan, stream, &sum_args);
+      });
+  tw_copies_desc pairs;
+  REQUIRE(tw_copies_desc_init(&pairs));
+  pairs.dtype = TW_DTYPE_U16;
+  pairs.rank = 1;
+  pairs.shape[0] = 4096;
+  pairs.src_stride[0] = pairs.dst_stride[0] = 1;
+  pairs.count = 32;
+  tw_copies_args pairs_args;
+  REQUIRE(tw_copies_args_init(&pairs_args));
+  pairs_args.skipped = memory + (25u << 20);
+  add(
+      "copies", [=, this](tw_plan** plan) { return tw_copies_plan(device, &pairs, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        pairs_args.src = in(i), pairs_args.dst = in(i) + (8u << 20);  // lists of zeros
+        return tw_copies_run(plan, stream, &pairs_args);
+      });
   tw_prefetch_desc prefetch;
   REQUIRE(tw_prefetch_desc_init(&prefetch));
   prefetch.dtype = TW_DTYPE_U8;
@@ -164,6 +199,9 @@ void Bench::add_cases() {
         prefetch_args.src = in(i);
         return tw_prefetch_run(plan, stream, &prefetch_args);
       });
+}
+
+void Bench::add_rows() {
   tw_rows_desc rows;
   REQUIRE(tw_rows_desc_init(&rows));
   rows.dtype = TW_DTYPE_BF16;
@@ -183,17 +221,44 @@ void Bench::add_cases() {
         rows_args.packed = in(i), rows_args.table = out(i);
         return tw_scatter_run(plan, stream, &rows_args);
       });
+  tw_ragged_desc ragged;
+  REQUIRE(tw_ragged_desc_init(&ragged));
+  ragged.dtype = TW_DTYPE_BF16;
+  ragged.direction = TW_RAGGED_PAD;
+  ragged.batch = 8, ragged.tokens = 128, ragged.rows = 16, ragged.columns = 512;
+  tw_ragged_args ragged_args;
+  REQUIRE(tw_ragged_args_init(&ragged_args));
+  ragged_args.offsets = memory + (24u << 20);  // zeros: empty sequences
+  add(
+      "ragged", [=, this](tw_plan** plan) { return tw_ragged_plan(device, &ragged, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        ragged_args.packed = in(i), ragged_args.padded = out(i);
+        return tw_ragged_run(plan, stream, &ragged_args);
+      });
+}
+
+void Bench::add_products() {
+  tw_gemm_args gemm_args;
+  REQUIRE(tw_gemm_args_init(&gemm_args));
+  gemm_args.bias = memory + (24u << 20);
+  const auto product = [&](const char* name, const tw_gemm_desc& gemm) {
+    add(
+        name, [=, this](tw_plan** plan) { return tw_gemm_plan(device, &gemm, plan); },
+        [=, this](tw_plan* plan, int i) mutable {
+          gemm_args.a = in(i), gemm_args.b = in(i) + (8u << 20), gemm_args.d = out(i);
+          return tw_gemm_run(plan, stream, &gemm_args);
+        });
+  };
   tw_gemm_desc gemm;
   REQUIRE(tw_gemm_desc_init(&gemm));
   gemm.m = gemm.n = gemm.k = 256;
-  tw_gemm_args gemm_args;
-  REQUIRE(tw_gemm_args_init(&gemm_args));
-  add(
-      "gemm", [=, this](tw_plan** plan) { return tw_gemm_plan(device, &gemm, plan); },
-      [=, this](tw_plan* plan, int i) mutable {
-        gemm_args.a = in(i), gemm_args.b = in(i) + (8u << 20), gemm_args.d = out(i);
-        return tw_gemm_run(plan, stream, &gemm_args);
-      });
+  product("gemm", gemm);
+  gemm.bias = TW_PER_COLUMN;
+  gemm.activation = TW_ACTIVATION_SILU;
+  product("gemm, epilogue", gemm);
+  gemm.batch_count = 4;
+  gemm.a_batch_stride = gemm.b_batch_stride = gemm.d_batch_stride = -1;
+  product("gemm, batch", gemm);
 }
 
 void Bench::first_use() {
@@ -245,7 +310,7 @@ void Bench::plans() const {
 }
 
 void Bench::runs() {
-  std::printf("\n%-10s %18s %18s %14s %12s\n", "run", "tw_<op>_run, ns", "bare launch, ns",
+  std::printf("\n%-14s %18s %18s %14s %12s\n", "run", "tw_<op>_run, ns", "bare launch, ns",
               "difference, ns", "allocations");
   const auto wait = [this] { REQUIRE(tw_stream_synchronize(stream)); };
   for (Case& one : cases) {
@@ -268,7 +333,7 @@ void Bench::runs() {
       ours.push_back(cost(1, 200, one.run, wait));
       theirs.push_back(cost(1, 200, bare, wait));
     }
-    std::printf("%-10s %18.0f %18.0f %14.0f %12ld\n", one.name, median(ours), median(theirs),
+    std::printf("%-14s %18.0f %18.0f %14.0f %12ld\n", one.name, median(ours), median(theirs),
                 median(ours) - median(theirs), allocations);
   }
 }
@@ -299,7 +364,9 @@ int main() {
   if (g_driver->DevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
       g_driver->CtxPushCurrent(context) != CUDA_SUCCESS)
     return 1;
-  bench.add_cases();
+  bench.add_copies();
+  bench.add_rows();
+  bench.add_products();
   bench.first_use();
   bench.maps();
   bench.plans();
