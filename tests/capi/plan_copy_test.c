@@ -57,15 +57,7 @@ static void copy_descriptions(void) {
   setup s = open_setup();
   tw_copy_desc desc = copy_desc();
   tw_plan *plan = (tw_plan *)&plan;
-  NULL_FAILS("plan", tw_copy_plan(s.device, &desc, NULL));
-  NULL_FAILS("device", tw_copy_plan(NULL, &desc, &plan));
-  CHECK(plan == NULL);
-  plan = (tw_plan *)&plan;
-  NULL_FAILS("desc", tw_copy_plan(s.device, NULL, &plan));
-  CHECK(plan == NULL);
-  STRUCT_SIZES_FAIL(desc, "desc", tw_copy_plan(s.device, &desc, &plan));
-  TAIL_RULES(tw_copy_desc, desc, "desc", tw_copy_plan(s.device, longer, &plan),
-             tw_plan_destroy(plan));
+  PLAN_RULES(tw_copy_desc, desc, tw_copy_plan, s.device);
 #define BAD(status, argument, change)                                  \
   do {                                                                 \
     desc = copy_desc();                                                \
@@ -178,11 +170,7 @@ static void copy_runs(void) {
     EQUAL(wrong, 0);
   }
 
-  NULL_FAILS("plan", tw_copy_run(NULL, s.stream, &args));
-  NULL_FAILS("stream", tw_copy_run(plan, NULL, &args));
-  NULL_FAILS("args", tw_copy_run(plan, s.stream, NULL));
-  STRUCT_SIZES_FAIL(args, "args", tw_copy_run(plan, s.stream, &args));
-  TAIL_RULES(tw_copy_args, args, "args", tw_copy_run(plan, s.stream, longer), (void)0);
+  RUN_RULES(tw_copy_args, args, tw_copy_run, plan, s.stream);
 #define BAD(status, argument, change)                               \
   do {                                                              \
     bad = args;                                                     \
@@ -197,11 +185,6 @@ static void copy_runs(void) {
   BAD(TW_ERROR_OVERLAP, NULL, bad.dst = bad.src);
   BAD(TW_ERROR_OVERLAP, NULL, bad.dst = bad.src + 4 * 100 * 40);
 #undef BAD
-  {
-    setup other = open_setup();
-    FAILS(TW_ERROR_WRONG_DEVICE, NULL, tw_copy_run(plan, other.stream, &args));
-    close_setup(&other);
-  }
   {
     tw_rows_args rows;
     tw_gemm_args gemm;
@@ -303,11 +286,7 @@ static void prefetches(void) {
   describes_itself(plan, TW_OP_PREFETCH);
   OK(tw_prefetch_run(plan, s.stream, &args));
   OK(tw_stream_synchronize(s.stream));
-  NULL_FAILS("plan", tw_prefetch_run(NULL, s.stream, &args));
-  NULL_FAILS("stream", tw_prefetch_run(plan, NULL, &args));
-  NULL_FAILS("args", tw_prefetch_run(plan, s.stream, NULL));
-  STRUCT_SIZES_FAIL(args, "args", tw_prefetch_run(plan, s.stream, &args));
-  TAIL_RULES(tw_prefetch_args, args, "args", tw_prefetch_run(plan, s.stream, longer), (void)0);
+  RUN_RULES(tw_prefetch_args, args, tw_prefetch_run, plan, s.stream);
   args.src = 0;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "src", tw_prefetch_run(plan, s.stream, &args));
   args.src = src;
@@ -322,14 +301,7 @@ static void prefetches(void) {
   FAILS(TW_ERROR_MISALIGNED, "src", tw_prefetch_run(plan, s.stream, &args));
   tw_plan_destroy(plan);
 
-  NULL_FAILS("plan", tw_prefetch_plan(s.device, &desc, NULL));
-  plan = (tw_plan *)&plan;
-  NULL_FAILS("device", tw_prefetch_plan(NULL, &desc, &plan));
-  CHECK(plan == NULL);
-  NULL_FAILS("desc", tw_prefetch_plan(s.device, NULL, &plan));
-  STRUCT_SIZES_FAIL(desc, "desc", tw_prefetch_plan(s.device, &desc, &plan));
-  TAIL_RULES(tw_prefetch_desc, desc, "desc", tw_prefetch_plan(s.device, longer, &plan),
-             tw_plan_destroy(plan));
+  PLAN_RULES(tw_prefetch_desc, desc, tw_prefetch_plan, s.device);
 #define BAD(status, argument, change)                                      \
   do {                                                                     \
     desc = keep;                                                           \

@@ -46,15 +46,7 @@ static void descriptions(void) {
   setup s = open_setup();
   tw_elementwise_desc desc = sum_desc();
   tw_plan *plan = (tw_plan *)&plan;
-  NULL_FAILS("plan", tw_elementwise_plan(s.device, &desc, NULL));
-  NULL_FAILS("device", tw_elementwise_plan(NULL, &desc, &plan));
-  CHECK(plan == NULL);
-  plan = (tw_plan *)&plan;
-  NULL_FAILS("desc", tw_elementwise_plan(s.device, NULL, &plan));
-  CHECK(plan == NULL);
-  STRUCT_SIZES_FAIL(desc, "desc", tw_elementwise_plan(s.device, &desc, &plan));
-  TAIL_RULES(tw_elementwise_desc, desc, "desc", tw_elementwise_plan(s.device, longer, &plan),
-             tw_plan_destroy(plan));
+  PLAN_RULES(tw_elementwise_desc, desc, tw_elementwise_plan, s.device);
 #define BAD(status, argument, change)                                         \
   do {                                                                        \
     desc = sum_desc();                                                        \
@@ -128,6 +120,7 @@ static void runs(void) {
       const float want = 2 * in_a[i * 20 + (j < 20 ? j : 0)] - 4 * in_b[i * 32 + (j < 20 ? j : 0)];
       CHECK(j < 20 ? out[i * 24 + j] == want : out[i * 24 + j] != out[i * 24 + j]);
     }
+  RUN_RULES(tw_elementwise_args, args, tw_elementwise_run, plan, s.stream);
   /* A sum into b itself, which the strides of b allow alone. */
   args.dst = b;
   FAILS(TW_ERROR_OVERLAP, "dst", tw_elementwise_run(plan, s.stream, &args));

@@ -76,6 +76,34 @@ static inline void describes_itself(const tw_plan *plan, tw_op op) {
   NULL_FAILS("buffer", tw_plan_explain(plan, NULL, 8, NULL));
 }
 
+/* What holds of every operation's description: `make` is its function. */
+#define PLAN_RULES(type, desc, make, device)                                              \
+  do {                                                                                    \
+    tw_plan *made_ = NULL;                                                                \
+    NULL_FAILS("plan", make(device, &(desc), NULL));                                      \
+    made_ = (tw_plan *)&made_;                                                            \
+    NULL_FAILS("device", make(NULL, &(desc), &made_));                                    \
+    CHECK(made_ == NULL);                                                                 \
+    made_ = (tw_plan *)&made_;                                                            \
+    NULL_FAILS("desc", make(device, NULL, &made_));                                       \
+    CHECK(made_ == NULL);                                                                 \
+    STRUCT_SIZES_FAIL(desc, "desc", make(device, &(desc), &made_));                       \
+    TAIL_RULES(type, desc, "desc", make(device, longer, &made_), tw_plan_destroy(made_)); \
+  } while (0)
+
+/* What holds of every operation's arguments: `run` is its function, and these succeed. */
+#define RUN_RULES(type, args, run, plan, on)                               \
+  do {                                                                     \
+    setup other_ = open_setup();                                           \
+    FAILS(TW_ERROR_WRONG_DEVICE, NULL, run(plan, other_.stream, &(args))); \
+    close_setup(&other_);                                                  \
+    NULL_FAILS("plan", run(NULL, on, &(args)));                            \
+    NULL_FAILS("stream", run(plan, NULL, &(args)));                        \
+    NULL_FAILS("args", run(plan, on, NULL));                               \
+    STRUCT_SIZES_FAIL(args, "args", run(plan, on, &(args)));               \
+    TAIL_RULES(type, args, "args", run(plan, on, longer), (void)0);        \
+  } while (0)
+
 /* After the device's end a plan says so and can be destroyed. */
 static inline void ends_with_its_device(tw_plan *plan) {
   tw_plan_info info;

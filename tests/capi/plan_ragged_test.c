@@ -44,16 +44,7 @@ static void descriptions(void) {
   setup s = open_setup();
   tw_plan *plan = NULL;
   tw_ragged_desc desc = ragged_desc();
-  NULL_FAILS("plan", tw_ragged_plan(s.device, &desc, NULL));
-  plan = (tw_plan *)&plan;
-  NULL_FAILS("device", tw_ragged_plan(NULL, &desc, &plan));
-  CHECK(plan == NULL);
-  plan = (tw_plan *)&plan;
-  NULL_FAILS("desc", tw_ragged_plan(s.device, NULL, &plan));
-  CHECK(plan == NULL);
-  STRUCT_SIZES_FAIL(desc, "desc", tw_ragged_plan(s.device, &desc, &plan));
-  TAIL_RULES(tw_ragged_desc, desc, "desc", tw_ragged_plan(s.device, longer, &plan),
-             tw_plan_destroy(plan));
+  PLAN_RULES(tw_ragged_desc, desc, tw_ragged_plan, s.device);
 #define BAD(status, argument, change)                                    \
   do {                                                                   \
     desc = ragged_desc();                                                \
@@ -154,11 +145,7 @@ static void runs(void) {
   args.padded = room + (1 << 15);
   args.offsets = uploaded(&s, kOffsets, sizeof kOffsets);
   OK(tw_memset(s.stream, room, 0, 1 << 16));
-  NULL_FAILS("plan", tw_ragged_run(NULL, s.stream, &args));
-  NULL_FAILS("stream", tw_ragged_run(plan, NULL, &args));
-  NULL_FAILS("args", tw_ragged_run(plan, s.stream, NULL));
-  STRUCT_SIZES_FAIL(args, "args", tw_ragged_run(plan, s.stream, &args));
-  TAIL_RULES(tw_ragged_args, args, "args", tw_ragged_run(plan, s.stream, longer), (void)0);
+  RUN_RULES(tw_ragged_args, args, tw_ragged_run, plan, s.stream);
 #define BAD(status, argument, change)                                 \
   do {                                                                \
     bad = args;                                                       \
@@ -184,11 +171,6 @@ static void runs(void) {
   BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.padded);
   BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.packed);
 #undef BAD
-  {
-    setup other = open_setup();
-    FAILS(TW_ERROR_WRONG_DEVICE, NULL, tw_ragged_run(plan, other.stream, &args));
-    close_setup(&other);
-  }
   OK(tw_stream_synchronize(s.stream));
   tw_plan_destroy(plan);
   close_setup(&s);

@@ -62,15 +62,7 @@ static void descriptions(void) {
   for (size_t o = 0; o < COUNT(kOps); ++o) {
     const make_plan plans = kOps[o].plan;
     tw_rows_desc desc = rows_desc();
-    NULL_FAILS("plan", plans(s.device, &desc, NULL));
-    plan = (tw_plan *)&plan;
-    NULL_FAILS("device", plans(NULL, &desc, &plan));
-    CHECK(plan == NULL);
-    plan = (tw_plan *)&plan;
-    NULL_FAILS("desc", plans(s.device, NULL, &plan));
-    CHECK(plan == NULL);
-    STRUCT_SIZES_FAIL(desc, "desc", plans(s.device, &desc, &plan));
-    TAIL_RULES(tw_rows_desc, desc, "desc", plans(s.device, longer, &plan), tw_plan_destroy(plan));
+    PLAN_RULES(tw_rows_desc, desc, plans, s.device);
 #define BAD(status, argument, change)                           \
   do {                                                          \
     desc = rows_desc();                                         \
@@ -160,11 +152,7 @@ static void runs(void) {
     args.table = room;
     args.packed = room + (1 << 15);
     args.index = indices;
-    NULL_FAILS("plan", run(NULL, s.stream, &args));
-    NULL_FAILS("stream", run(plan, NULL, &args));
-    NULL_FAILS("args", run(plan, s.stream, NULL));
-    STRUCT_SIZES_FAIL(args, "args", run(plan, s.stream, &args));
-    TAIL_RULES(tw_rows_args, args, "args", run(plan, s.stream, longer), (void)0);
+    RUN_RULES(tw_rows_args, args, run, plan, s.stream);
 #define BAD(status, argument, change)                       \
   do {                                                      \
     bad = args;                                             \
@@ -189,11 +177,6 @@ static void runs(void) {
       BAD(TW_ERROR_OVERLAP, NULL, bad.index = bad.table);
 #undef BAD
     FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", kOps[1 - o].run(plan, s.stream, &args));
-    {
-      setup other = open_setup();
-      FAILS(TW_ERROR_WRONG_DEVICE, NULL, run(plan, other.stream, &args));
-      close_setup(&other);
-    }
     OK(tw_stream_synchronize(s.stream));
     tw_plan_destroy(plan);
   }
