@@ -126,7 +126,8 @@ inline constexpr uint32_t kGemmPlainBlocks = 4;
 uint32_t gemm_plain_room(const Device& device, uint32_t max_sms);
 
 /// Whether a choice measured at `measured` rows serves runs of `m` rows: those of its step of m,
-/// and an eighth fewer.
+/// whose end is t, and of the steps before that end above t - t / 8: at 8 it serves 1 to 8 rows, at
+/// 4097 3585 to 4160.
 bool gemm_tuning_serves(int64_t measured, int64_t m);
 
 /// All choices that can serve a problem, to be ranked for any number of rows m.

@@ -150,6 +150,53 @@ TEST_CASE("plans follow measured choices, for the chip and the shape that were m
   }
 }
 
+TEST_CASE("a measured choice serves the rows that the header says") {
+  struct Served {
+    int64_t measured, first, last;
+  };
+  const auto device = hopper();
+  const std::string wanted = choice_text();
+  for (const Served& s : {Served{1, 1, 8},
+                          {8, 1, 8},
+                          {9, 9, 16},
+                          {64, 57, 64},
+                          {72, 57, 72},
+                          {100, 89, 104},
+                          {512, 449, 512},
+                          {513, 505, 576},
+                          {4096, 3585, 4096},
+                          {4097, 3585, 4160},
+                          {8192, 7169, 8192},
+                          {8193, 7361, 8448},
+                          {65536, 57345, 65536},
+                          {65537, 60929, 69632},
+                          {131072, 114689, 131072},
+                          {131073, 120 * 1024 - 4095, 136 * 1024}}) {
+    INFO("measured at " << s.measured);
+    for (int64_t m = std::max<int64_t>(s.first - 300, 1); m <= s.last + 300; ++m)
+      if (gemm_tuning_serves(s.measured, m) != (m >= s.first && m <= s.last)) FAIL_CHECK(m);
+    GemmTuning tuning;
+    REQUIRE(tuning.load(text_of(entry(s.measured, 2112, 7168, wanted))).ok());
+    const GemmRanking ranking(*device, gemm_problem_of(gemm_desc(s.last + 1, 2112, 7168)), &tuning);
+    for (const int64_t m : {s.first, s.measured, s.last}) {
+      CHECK(ranking.best(m).measured);
+      CHECK(gemm_choice_text(ranking.best(m).choice) == wanted);
+    }
+    CHECK_FALSE(ranking.best(s.last + 1).measured);
+    if (s.first > 1) CHECK_FALSE(ranking.best(s.first - 1).measured);
+  }
+  // Of several the lowest step, and in it the most rows.
+  GemmTuning tuning;
+  const std::string other = choice_text(kGemmSplit);
+  REQUIRE(tuning
+              .load(text_of(entry(72, 2112, 7168, other) + entry(64, 2112, 7168, wanted) +
+                            entry(60, 2112, 7168, other)))
+              .ok());
+  const GemmRanking ranking(*device, gemm_problem_of(gemm_desc(72, 2112, 7168)), &tuning);
+  CHECK(gemm_choice_text(ranking.best(60).choice) == wanted);
+  CHECK(gemm_choice_text(ranking.best(65).choice) == other);
+}
+
 TEST_CASE("rows of gemm_measured.inc name kernels that serve their shapes, and plans follow them") {
   struct Row {
     DType in, out;

@@ -2074,7 +2074,10 @@ enum {
    *  always needed) is left out whole: see tw_gemm_args's skipped. Needs a workspace. */
   TW_GEMM_BATCH_POINTERS = 1,
   /** The bits of a row of D do not depend on m, nor on the plan's m: the kernels of all m take the
-   *  same steps over k and share k among the same number of blocks. Costs speed for few rows. */
+   *  same steps over k and share k among the same number of blocks, which follow from the rest of
+   *  the description and the chip. Costs speed for few rows. A column-major A needs an lda (packed
+   *  it would follow from m) or realign. Where D is no bf16 and k more than 16384, blocks share k
+   *  and run at once: a plan with max_sms whose m needs more of them is refused, with the most. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** The run's kernels may be launched while the kernel before them in the stream still runs; they
    *  wait for its end before they read an operand that is not declared constant and before they
@@ -2119,9 +2122,10 @@ enum {
 };
 
 /** D = act(alpha * A B + beta * C + bias) * scale; A is m x k, B is k x n, C and D are m x n, where
- *  columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once. Runs
- * may have any m from min_m to m: a plan prepares the kernel of each range of m, and which kernel
- * serves an m does not depend on the plan's range. */
+ *  columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once. A sum
+ *  that is zero may be so with either sign. Runs may have any m from min_m to m: a plan prepares
+ *  the kernel of each range of m, and which kernel serves an m does not depend on the plan's range.
+ */
 typedef struct tw_gemm_desc {
   uint32_t struct_size;       /**< set by the init function */
   tw_dtype ab_dtype;          /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
@@ -2129,10 +2133,11 @@ typedef struct tw_gemm_desc {
   tw_order a_order;           /**< of A */
   tw_order b_order;           /**< of B */
   tw_order d_order;           /**< of C and D */
-  int64_t m;                  /**< at most, for a run */
+  int64_t m;                  /**< at most, for a run; m, n and k are 0 to 2147482624 */
   int64_t n;                  /**< columns of B and C, and of D unless they are gated */
   int64_t k;                  /**< columns of A, rows of B */
-  int64_t lda;                /**< leading dimensions, elements; 0: packed */
+  int64_t lda;                /**< leading dimensions, elements; 0: packed. Of A and B, multiples of
+                                   16 bytes below 2^40 are what the fast kernels can read */
   int64_t ldb;                /**< of B */
   int64_t ldc;                /**< of C */
   int64_t ldd;                /**< of D */
@@ -2140,7 +2145,9 @@ typedef struct tw_gemm_desc {
   uint32_t b_alignment;       /**< of B */
   uint32_t c_alignment;       /**< of C */
   uint32_t d_alignment;       /**< of D */
-  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound. The short
+                                   kernel that reads arrays of addresses in front of a product is
+                                   not counted: it has a block of four warps for four products */
   uint32_t reserved;          /**< 0 */
   tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where ab_dtype and d_dtype are
                                    F16: where there is such a kernel sums are kept in f16 */
@@ -2151,7 +2158,9 @@ typedef struct tw_gemm_desc {
   uint32_t realign;       /**< 1: operands that no tensor map can read (a pitch or an address that
                                is no multiple of 16 bytes) are copied into the run's workspace
                                first, which is faster than reading them element by element. Where
-                               that may befall A, min_m must be m. 0: no workspace */
+                               that may befall A, min_m must be m; and matrices of a batch that it
+                               may befall for their address alone must not share elements. 0: no
+                               workspace */
   uint32_t reserved2;     /**< 0 */
   int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
   int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
@@ -2455,7 +2464,10 @@ TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
  *  dimension, batch stride, epilogue or option cannot work. @retval TW_ERROR_OVERLAP matrices of D
- * in a batch share elements. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  in a batch share elements, or those of an operand that realign would copy.
+ *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1. @retval TW_ERROR_UNSUPPORTED the
+ *  device or max_sms leaves no kernel for the description, or it has more tiles than a launch can.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
@@ -2537,10 +2549,15 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
 
-/** Plans a matrix product by measured choices. One measured for m rows on this chip (the same name
- *  and number of SMs, the same types, orders, n and k) serves runs of m rows down to an eighth
- * less; the cost model chooses for all others. Choices of other chips do not count, and
- * tw_plan_explain() says which of the two chose.
+/** Plans a matrix product by measured choices. Kernels are chosen for steps of m, which end at
+ *  multiples of 8 up to 512, of 64 up to 8192, of 256 up to 65536, of 4096 up to 131072, and of
+ *  twice as much for each doubling from there. A choice measured for m rows on this chip (the same
+ *  name and number of SMs, the same types, orders, n, k and batch_count, and likewise with or
+ *  without an epilogue or options) serves the step that m lies in, to its end t, and those before
+ *  it that end above t - t / 8 (the quotient rounded down): measured at 8 it serves 1 to 8 rows, at
+ *  64 57 to 64, at 4096 3585 to 4096, and at 4097 3585 to 4160. Of several that serve, that of the
+ *  lowest step counts, of one step that of the most rows. The cost model chooses for all other
+ *  rows. Choices of other chips do not count, and tw_plan_explain() says which of the two chose.
  *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
@@ -2550,8 +2567,10 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
- *  @retval TW_ERROR_OVERLAP D overlaps A or B, or C in part; the workspace overlaps an operand. Not
- *  looked at where operands are given by arrays of addresses.
+ *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and skipped, the workspace where
+ *  it is used) meets anything else that the run reads or writes by args: C alone may be D. Of
+ *  operands given by arrays of addresses the arrays are looked at and nothing of the matrices: no
+ *  array is written to; d's may be c's, and shares no address with a's or b's.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
  *  description has no flag for.
