@@ -2411,8 +2411,11 @@ TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_
 
 /** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
  *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
- *  @retval TW_ERROR_OVERLAP operands overlap.
+ *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that
+ *  the description has no flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an
+ *  address is no multiple of its element's size, or breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP packed or outside, which are written, overlap each other or any other
+ *  operand: table, index, weights, device_count.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
@@ -2424,9 +2427,16 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
- *  @param plan from tw_scatter_plan(). @param stream of the same
- *  device. @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
- *  @retval TW_ERROR_OVERLAP operands overlap.
+ *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
+ *  tw_plan_info.workspace_bytes, the caller's until the run is done; its contents before do not
+ *  matter, and runs that may be in flight together need one each.
+ *  @param plan from tw_scatter_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that the description has no
+ *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is no multiple
+ *  of its element's size, breaks the description's promise, or is a workspace's and no multiple of
+ *  256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_OVERLAP table, outside or the workspace, which are written, overlap each other
+ *  or any other operand: packed, index, weights, device_count.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 

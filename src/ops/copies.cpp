@@ -203,12 +203,11 @@ Status CopiesPlan::run(Stream& stream, const CopiesRun& run) const {
   if (count == 0 || empty()) return {};
   TW_TRY(check_address("src", run.src_list, 8));
   TW_TRY(check_address("dst", run.dst_list, 8));
-  if (run.skipped != 0) {
-    const auto bytes = static_cast<uint64_t>(count) * 8;
-    TW_TRY(check_address("skipped", run.skipped, 8));
-    TW_TRY(check_disjoint("skipped", run.skipped, 8, "src", run.src_list, bytes));
-    TW_TRY(check_disjoint("skipped", run.skipped, 8, "dst", run.dst_list, bytes));
-  }
+  if (run.skipped != 0) TW_TRY(check_address("skipped", run.skipped, 8));
+  const auto bytes = static_cast<uint64_t>(count) * 8;
+  TW_TRY(check_apart({{"src", run.src_list, bytes, false},
+                      {"dst", run.dst_list, bytes, false},
+                      {"skipped", run.skipped, run.skipped == 0 ? 0u : 8u, true}}));
   CopiesArgs args;
   TW_TRY(fill(run, count, &args));
   TW_TRY(check_pairs(stream, args));

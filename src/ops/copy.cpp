@@ -224,8 +224,8 @@ CopyStridedArgs CopyPlan::strided_args(uint64_t src, uint64_t dst) const {
 Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
   if (shape_.empty && outside_.empty()) return {};
   const auto element = static_cast<uint32_t>(dtype_bytes(desc_.dtype));
-  if (!shape_.empty) TW_TRY(check_address("src", src, std::max(desc_.src_alignment, element)));
-  TW_TRY(check_address("dst", dst, std::max(desc_.dst_alignment, element)));
+  if (!shape_.empty) TW_TRY(check_address("src", src, element, desc_.src_alignment));
+  TW_TRY(check_address("dst", dst, element, desc_.dst_alignment));
   if (!shape_.empty) TW_TRY(check_copy_disjoint(shape_, src, dst));
   if (!outside_.empty()) TW_TRY(run_fills(stream, src, dst));
   if (shape_.empty) return {};

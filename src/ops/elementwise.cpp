@@ -214,8 +214,7 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
   if (shape_.empty) return {};
   for (uint32_t o = 0; o < kElementwiseOperands; ++o)
     if (shape_.bytes[o] != 0)
-      TW_TRY(check_address(kAddressNames[o], run.address[o],
-                           std::max(desc_.alignment[o], shape_.bytes[o])));
+      TW_TRY(check_address(kAddressNames[o], run.address[o], shape_.bytes[o], desc_.alignment[o]));
   TW_TRY(check_elementwise_disjoint(shape_, run.address));
   const Placed at = first(run.address);
   const uint32_t method = choose(at);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run's addresses must be, a line a rule.
-#include <algorithm>
 #include <cinttypes>
 
 #include "ops/gemm.hpp"
@@ -101,7 +100,7 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
                           static_cast<int32_t>(bytes));
   };
   const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
-  TW_TRY(check_address("d", run.d, std::max(own.d_alignment, out)));
+  TW_TRY(check_address("d", run.d, out, own.d_alignment));
   const bool row = own.d_order == Order::row;
   const int64_t lines = row ? m : d_columns, contiguous = row ? d_columns : m;
   // Where the padding may be written, it is D's.
@@ -109,13 +108,13 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
                                           own.batch, own.d_batch, problem_.out_bytes);
   spans->writes("d", run.d, d_bytes);
   if (run.reads_ab() && own.k > 0) {
-    TW_TRY(check_address("a", run.a, std::max(own.a_alignment, in)));
-    TW_TRY(check_address("b", run.b, std::max(own.b_alignment, in)));
+    TW_TRY(check_address("a", run.a, in, own.a_alignment));
+    TW_TRY(check_address("b", run.b, in, own.b_alignment));
     spans->reads("a", run.a, bytes_of(m, own.k, own.a_order, own.lda, own.a_batch, in));
     spans->reads("b", run.b, bytes_of(own.k, own.n, own.b_order, own.ldb, own.b_batch, in));
   }
   if (!run.reads_c()) return {};
-  TW_TRY(check_address("c", run.c, std::max(own.c_alignment, out)));
+  TW_TRY(check_address("c", run.c, out, own.c_alignment));
   // In place C is D, whatever else it must not be.
   if (run.c == run.d && own.ldc == own.ldd && own.c_batch == own.d_batch && !problem_.gated())
     return {};
@@ -148,16 +147,7 @@ bool GemmPlan::uses_workspace(const GemmRun& run) const {
 Status GemmPlan::check_workspace(const GemmRun& run) const {
   if (!uses_workspace(run)) return {};
   const uint64_t bytes = workspace_bytes();
-  TW_TRY(check_address("workspace", run.workspace, kGemmWorkspaceAlignment));
-  if (run.workspace_bytes >= bytes) return {};
-  return fail(Code::ERROR_BUFFER_TOO_SMALL,
-              {.argument = "workspace_bytes",
-               .rule = "workspace_size",
-               .got = static_cast<int64_t>(run.workspace_bytes),
-               .limit = static_cast<int64_t>(bytes)},
-              "workspace_bytes is %" PRIu64 ": the plan needs %" PRIu64
-              " (workspace_bytes of tw_plan_get_info)",
-              run.workspace_bytes, bytes);
+  return tw::check_workspace(run.workspace, run.workspace_bytes, bytes, kGemmWorkspaceAlignment);
 }
 
 }  // namespace tw

@@ -46,21 +46,43 @@ Status check_alignment(const char* argument, uint32_t alignment, uint32_t elemen
   return {};
 }
 
-Status check_address(const char* argument, uint64_t address, uint32_t promised) {
+Status check_address(const char* argument, uint64_t address, uint32_t alignment,
+                     uint32_t promised) {
   if (address == 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "address_not_null"},
                 "%s is 0, and the operand is not empty", argument);
-  // A power of two: see check_alignment().
-  if (promised > 1 && (address & (promised - 1)) != 0)
-    return fail(Code::ERROR_MISALIGNED,
-                {.argument = argument,
-                 .rule = "promised_alignment",
-                 .got = static_cast<int64_t>(address % promised),
-                 .limit = promised},
-                "%s is 0x%" PRIx64 ", which is %" PRIu64 " bytes past a multiple of %" PRIu32
-                ": the plan was promised that alignment (an element's own is always needed)",
-                argument, address, address % promised, promised);
-  return {};
+  // Powers of two: see check_alignment().
+  const bool needed = alignment <= 1 || (address & (alignment - 1)) == 0;
+  if (needed && (promised <= 1 || (address & (promised - 1)) == 0)) return {};
+  const uint32_t wanted = needed ? promised : alignment;
+  return fail(Code::ERROR_MISALIGNED,
+              {.argument = argument,
+               .rule = needed ? "promised_alignment" : "address_alignment",
+               .got = static_cast<int64_t>(address % wanted),
+               .limit = wanted},
+              "%s is 0x%" PRIx64 ", which is %" PRIu64 " bytes past a multiple of %" PRIu32 ": %s",
+              argument, address, address % wanted, wanted,
+              needed ? "the plan was promised that alignment" : "it must be one");
+}
+
+Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32_t alignment) {
+  const auto limit = static_cast<int64_t>(needed);
+  if (address == 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "workspace", .rule = "address_not_null", .limit = limit},
+                "workspace is 0: the plan needs one of %" PRIu64
+                " bytes (workspace_bytes of tw_plan_get_info)",
+                needed);
+  TW_TRY(check_address("workspace", address, alignment));
+  if (bytes >= needed) return {};
+  return fail(Code::ERROR_BUFFER_TOO_SMALL,
+              {.argument = "workspace_bytes",
+               .rule = "workspace_size",
+               .got = static_cast<int64_t>(bytes),
+               .limit = limit},
+              "workspace_bytes is %" PRIu64 ": the plan needs %" PRIu64
+              " (workspace_bytes of tw_plan_get_info)",
+              bytes, needed);
 }
 
 Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const char* b_name,
@@ -70,6 +92,15 @@ Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const ch
   return fail(Code::ERROR_OVERLAP, {.argument = a_name, .rule = "operands_disjoint"},
               "%s [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64 ") overlap",
               a_name, a, a_bytes, b_name, b, b_bytes);
+}
+
+Status check_apart(std::initializer_list<RunOperand> operands) {
+  for (const RunOperand* one = operands.begin(); one != operands.end(); ++one)
+    for (const RunOperand* other = operands.begin(); other != one; ++other)
+      if (one->written || other->written)
+        TW_TRY(check_disjoint(one->name, one->address, one->bytes, other->name, other->address,
+                              other->bytes));
+  return {};
 }
 
 }  // namespace tw

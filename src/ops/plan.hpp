@@ -8,6 +8,7 @@
 // on many streams from many threads at once.
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -89,11 +90,28 @@ uint64_t most_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_
 /// A promised alignment: 0 counts as `element`; otherwise it must be a power of two, at most 2^31.
 Status check_alignment(const char* argument, uint32_t alignment, uint32_t element);
 
-/// Whether an operand's address keeps its promise; refused by name otherwise.
-Status check_address(const char* argument, uint64_t address, uint32_t promised);
+/// Whether an operand's address is a multiple of `alignment`, which its elements need, and of what
+/// the plan was promised; refused by name otherwise.
+Status check_address(const char* argument, uint64_t address, uint32_t alignment,
+                     uint32_t promised = 0);
+
+/// Whether a run brings the workspace that its plan needs: `needed` bytes, more than 0.
+Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32_t alignment);
 
 /// Fails with TW_ERROR_OVERLAP where the byte ranges [a, a + a_bytes) and [b, b + b_bytes) meet.
 Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const char* b_name,
                       uint64_t b, uint64_t b_bytes);
+
+/// What a run is given an address of; nothing where `bytes` is 0.
+struct RunOperand {
+  const char* name;
+  uint64_t address;
+  uint64_t bytes;
+  bool written;
+};
+
+/// Fails with TW_ERROR_OVERLAP where bytes that one operand writes are another's too; of the two
+/// the later one of the list is the argument at fault.
+Status check_apart(std::initializer_list<RunOperand> operands);
 
 }  // namespace tw

@@ -235,8 +235,7 @@ LaunchConfig PrefetchPlan::config(const PreparedKernel& kernel) const {
 
 Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   if (row_bytes_ == 0) return {};
-  TW_TRY(
-      check_address("src", src, std::max(desc_.alignment, static_cast<uint32_t>(element_bytes_))));
+  TW_TRY(check_address("src", src, static_cast<uint32_t>(element_bytes_), desc_.alignment));
   src += static_cast<uint64_t>(offset_);
   const PreparedKernel& kernel = choose(src);
   if (&kernel == &boxes_) {

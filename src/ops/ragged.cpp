@@ -111,21 +111,14 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
   const auto packed_bytes = static_cast<uint64_t>(p.packed_bytes(tokens));
   const auto padded_bytes = static_cast<uint64_t>(p.padded_bytes(batch));
   const auto offset_bytes = static_cast<uint64_t>((batch + 1) * p.offset_bytes);
-  if (tokens != 0)
-    TW_TRY(check_address("packed", run.packed, std::max(d.packed_alignment, element)));
-  TW_TRY(check_address("padded", run.padded, std::max(d.padded_alignment, element)));
+  if (tokens != 0) TW_TRY(check_address("packed", run.packed, element, d.packed_alignment));
+  TW_TRY(check_address("padded", run.padded, element, d.padded_alignment));
   TW_TRY(check_address("offsets", run.offsets, static_cast<uint32_t>(p.offset_bytes)));
   if (run.faults != 0) TW_TRY(check_address("faults", run.faults, 8));
-  TW_TRY(check_disjoint("padded", run.padded, padded_bytes, "packed", run.packed, packed_bytes));
-  const char* const name = p.pads() ? "padded" : "packed";
-  const uint64_t written = p.pads() ? run.padded : run.packed;
-  const uint64_t written_bytes = p.pads() ? padded_bytes : packed_bytes;
-  TW_TRY(check_disjoint(name, written, written_bytes, "offsets", run.offsets, offset_bytes));
-  // A word that is added to must be none that is written or read.
-  const uint64_t word = run.faults == 0 ? 0 : 8;
-  TW_TRY(check_disjoint("faults", run.faults, word, "offsets", run.offsets, offset_bytes));
-  TW_TRY(check_disjoint("faults", run.faults, word, "packed", run.packed, packed_bytes));
-  return check_disjoint("faults", run.faults, word, "padded", run.padded, padded_bytes);
+  return check_apart({{"offsets", run.offsets, offset_bytes, false},
+                      {"packed", run.packed, packed_bytes, !p.pads()},
+                      {"padded", run.padded, padded_bytes, p.pads()},
+                      {"faults", run.faults, run.faults == 0 ? 0u : 8u, true}});
 }
 
 // What the host device does for a caller who counts no faults: it waits for the offsets and looks

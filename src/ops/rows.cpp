@@ -10,6 +10,8 @@
 namespace tw {
 namespace {
 
+constexpr uint32_t kWorkspaceAlignment = 256;
+
 bool is_ring(uint32_t method) {
   return method == kRowsBulk || method == kRowsSum || method == kRowsBulkReduce ||
          method == kRowsStaged || method == kRowsFour;
@@ -66,60 +68,37 @@ Status RowsPlan::prepare() {
 
 Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   const RowsDesc& d = problem_.desc;
-  const auto element = static_cast<uint32_t>(problem_.element_bytes);
-  const auto packed_element = static_cast<uint32_t>(problem_.packed_element_bytes);
+  const bool gather = op() == Op::gather;
+  const bool weighted = problem_.flag(kRowsWeighted);
   const auto index_width = static_cast<uint32_t>(problem_.index_bytes);
   const auto table_bytes = static_cast<uint64_t>(problem_.table_bytes);
   const auto packed_bytes =
       static_cast<uint64_t>((count - 1) * problem_.packed_pitch + problem_.row_bytes);
-  const uint64_t index_bytes = static_cast<uint64_t>(count * d.group) * index_width;
+  const auto indices = static_cast<uint64_t>(count * d.group);
   if (table_bytes != 0)
-    TW_TRY(check_address("table", run.table, std::max(d.table_alignment, element)));
-  TW_TRY(check_address("packed", run.packed, std::max(d.packed_alignment, packed_element)));
+    TW_TRY(check_address("table", run.table, static_cast<uint32_t>(problem_.element_bytes),
+                         d.table_alignment));
+  TW_TRY(check_address("packed", run.packed, static_cast<uint32_t>(problem_.packed_element_bytes),
+                       d.packed_alignment));
   TW_TRY(check_address("index", run.index, index_width));
-  TW_TRY(check_disjoint("packed", run.packed, packed_bytes, "table", run.table, table_bytes));
-  if (op() == Op::gather)
-    return check_disjoint("packed", run.packed, packed_bytes, "index", run.index, index_bytes);
-  return check_disjoint("table", run.table, table_bytes, "index", run.index, index_bytes);
-}
-
-// Operands that not every plan has.
-Status RowsPlan::check_extras(const RowsRun& run, int64_t count) const {
-  const bool weighted = problem_.flag(kRowsWeighted);
-  const bool gather = op() == Op::gather;
-  const char* const written_name = gather ? "packed" : "table";
-  const uint64_t written = gather ? run.packed : run.table;
-  const auto written_bytes = static_cast<uint64_t>(
-      gather ? (count - 1) * problem_.packed_pitch + problem_.row_bytes : problem_.table_bytes);
-  if (weighted) {
+  if (weighted)
     TW_TRY(check_address("weights", run.weights, 4));
-    TW_TRY(check_disjoint("weights", run.weights,
-                          static_cast<uint64_t>(count * problem_.desc.group) * 4, written_name,
-                          written, written_bytes));
-  } else if (run.weights != 0) {
+  else if (run.weights != 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "weights", .rule = "rows_weights"},
                 "weights is not 0, and the plan was made without TW_ROWS_WEIGHTS");
-  }
-  if (run.device_count != 0)
-    TW_TRY(check_address("device_count", run.device_count,
-                         static_cast<uint32_t>(problem_.index_bytes)));
+  if (run.device_count != 0) TW_TRY(check_address("device_count", run.device_count, index_width));
   if (run.outside != 0) TW_TRY(check_address("outside", run.outside, 8));
-  if (workspace_.bytes == 0) return {};
-  TW_TRY(check_address("workspace", run.workspace, 256));
-  if (run.workspace_bytes < workspace_.bytes)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "workspace_bytes",
-                 .rule = "workspace_size",
-                 .got = static_cast<int64_t>(run.workspace_bytes),
-                 .limit = static_cast<int64_t>(workspace_.bytes)},
-                "workspace_bytes is %" PRIu64 ": the plan needs %" PRIu64
-                " (workspace_bytes of tw_plan_get_info)",
-                run.workspace_bytes, workspace_.bytes);
-  TW_TRY(check_disjoint("workspace", run.workspace, workspace_.bytes, "table", run.table,
-                        static_cast<uint64_t>(problem_.table_bytes)));
-  return check_disjoint(
-      "workspace", run.workspace, workspace_.bytes, "packed", run.packed,
-      static_cast<uint64_t>((count - 1) * problem_.packed_pitch + problem_.row_bytes));
+  if (workspace_.bytes != 0)
+    TW_TRY(
+        check_workspace(run.workspace, run.workspace_bytes, workspace_.bytes, kWorkspaceAlignment));
+  return check_apart(
+      {{"index", run.index, indices * index_width, false},
+       {"table", run.table, table_bytes, !gather},
+       {"packed", run.packed, packed_bytes, gather},
+       {"weights", run.weights, weighted ? indices * 4 : 0, false},
+       {"device_count", run.device_count, run.device_count == 0 ? 0 : index_width, false},
+       {"outside", run.outside, run.outside == 0 ? 0u : 8u, true},
+       {"workspace", run.workspace, workspace_.bytes, true}});
 }
 
 RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
@@ -168,7 +147,6 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
                 count, planned);
   if (count == 0 || empty()) return {};
   TW_TRY(check_run(run, count));
-  TW_TRY(check_extras(run, count));
   uint32_t method = problem_.ordered() ? 0 : choose(run.table, run.packed);
   // Its grid is the count, which the host does not know then.
   if (method == kRowsFew && run.device_count != 0) method = kRowsPlain;

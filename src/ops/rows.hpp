@@ -184,7 +184,6 @@ class RowsPlan final : public Plan {
 
   // Runs (rows.cpp, rows_steps.cpp).
   Status check_run(const RowsRun& run, int64_t count) const;
-  Status check_extras(const RowsRun& run, int64_t count) const;
   RowsArgs run_args(const RowsRun& run, int64_t count) const;
   Status launch(Stream& stream, uint32_t variant, const LaunchConfig& config,
                 const RowsLaunch& launch) const;

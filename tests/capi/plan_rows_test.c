@@ -304,10 +304,28 @@ static void option_operands(void) {
   BAD(TW_ERROR_MISALIGNED, "device_count", bad.device_count += 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
   BAD(TW_ERROR_MISALIGNED, "workspace", bad.workspace += 16);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "workspace_bytes", bad.workspace_bytes -= 1);
+  BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes -= 1);
+  BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", bad.workspace_bytes = 0);
+  /* What a run writes lies apart from all else: the table, the word of `outside`, the workspace. */
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.packed);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.table);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.index);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.weights);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.outside = bad.workspace);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.device_count = bad.workspace + bad.workspace_bytes - 8);
+  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.table + 8);
+  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.packed);
+  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.index);
+  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.weights);
+  BAD(TW_ERROR_OVERLAP, "outside", bad.device_count = bad.outside + 4);
+  BAD(TW_ERROR_OVERLAP, "device_count", bad.device_count = bad.table);
 #undef BAD
+  /* What is only read may share its bytes. */
   OK(tw_memset(s.stream, room, 0, 1 << 17));
+  bad = args;
+  bad.device_count = bad.packed;
+  bad.weights = bad.packed;
+  OK(tw_scatter_run(plan, s.stream, &bad));
   OK(tw_scatter_run(plan, s.stream, &args));
   OK(tw_stream_synchronize(s.stream));
   tw_plan_destroy(plan);
