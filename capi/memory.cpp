@@ -73,7 +73,7 @@ void tw_stream_destroy(tw_stream* stream) {
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
   return guard([&]() -> Status {
-    TW_TRY(usable(stream, "stream"));
+    TW_TRY(require(stream, "stream"));
     return stream->value->synchronize();
   });
 }
@@ -172,7 +172,7 @@ tw_status tw_event_record(tw_event* event, tw_stream* stream) {
 
 tw_status tw_event_synchronize(tw_event* event) {
   return guard([&]() -> Status {
-    TW_TRY(usable(event, "event"));
+    TW_TRY(require(event, "event"));
     return event->value->synchronize();
   });
 }

@@ -100,6 +100,7 @@ class Module : public DeviceObject {
 class Event : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
+  /// As Stream::synchronize().
   virtual Status synchronize() = 0;
   virtual Status query() = 0;
   /// Time from `start`, an event of the same device, to this one.
@@ -109,6 +110,8 @@ class Event : public DeviceObject {
 class Stream : public DeviceObject {
  public:
   using DeviceObject::DeviceObject;
+  /// Looks after alive() itself: a device that is lost or closed is waited for too where work that
+  /// has begun may be using the caller's memory.
   virtual Status synchronize() = 0;
   virtual Status query() = 0;
   virtual Status wait(Event& event) = 0;

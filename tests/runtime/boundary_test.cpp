@@ -2,11 +2,15 @@
 // The struct_size rule, exceptions and texts at the boundary of the C API.
 #include "boundary.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "doctest_main.hpp"
+#include "host_fixture.hpp"
 
 // A struct as it could be after one more version: `extra` was added behind `b`.
 struct Grown {
@@ -96,6 +100,52 @@ TEST_CASE("texts are cut and terminated, and say what they need") {
   CHECK(length == 9);
   CHECK(write_text("x", nullptr, 0, nullptr).code() == Code::ERROR_BUFFER_TOO_SMALL);
   CHECK(write_text("x", nullptr, 8, &length).code() == Code::ERROR_INVALID_ARGUMENT);
+}
+
+// Two kernels: one that is at work until it is let go, and one that loses the device.
+struct Held {
+  std::atomic<bool>* begun;
+  std::atomic<bool>* let_go;
+  std::atomic<bool>* done;
+};
+void held_kernel(HostEngine&, const void* arguments) {
+  const auto& a = *static_cast<const Held*>(arguments);
+  *a.begun = true;
+  while (!*a.let_go) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  *a.done = true;
+}
+void faulting_kernel(HostEngine& engine, const void*) {
+  engine.load_bulk(0, 0, 8);  // no multiple of 16 bytes
+}
+
+// Whoever has waited may free the host memory of a copy, in vain or not.
+TEST_CASE("waiting waits for what a lost device has begun") {
+  for (const bool by_event : {false, true}) {
+    const auto device = test::open_host();
+    tw_stream stream{test::make_stream(*device)};
+    tw_event event{test::make_event(*device)};
+    const auto other = test::make_stream(*device);
+    const KernelRow rows[] = {test::host_row("held", held_kernel),
+                              test::host_row("faulting", faulting_kernel)};
+    const auto held = test::make_kernel(*device, rows[0]);
+    const auto faulting = test::make_kernel(*device, rows[1]);
+    std::atomic<bool> begun = false;
+    std::atomic<bool> let_go = false;
+    std::atomic<bool> done = false;
+    const Held arguments{&begun, &let_go, &done};
+    REQUIRE(stream.value->launch(*held, {}, &arguments, sizeof arguments).ok());
+    REQUIRE(stream.value->record(*event.value).ok());
+    while (!begun) std::this_thread::yield();
+    REQUIRE(other->launch(*faulting, {}, nullptr, 0).ok());
+    CHECK(other->synchronize().code() == Code::ERROR_DEVICE_LOST);
+    let_go = true;
+    const tw_status status =
+        by_event ? tw_event_synchronize(&event) : tw_stream_synchronize(&stream);
+    CHECK(done);
+    CHECK(status == TW_ERROR_DEVICE_LOST);
+    while (!done) std::this_thread::yield();  // its arguments live in this frame
+  }
 }
 
 }  // namespace

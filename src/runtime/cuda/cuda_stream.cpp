@@ -23,6 +23,7 @@ CudaEvent::~CudaEvent() {
 
 Status CudaEvent::synchronize() {
   CudaDevice& device = cuda_of(*this);
+  TW_TRY(device.alive());
   const Scope scope(device, Scope::relaxed);
   TW_TRY(scope.status());
   return device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize");
@@ -75,6 +76,7 @@ Status CudaStream::check_not_captured() {
 }
 
 Status CudaStream::synchronize() {
+  TW_TRY(cuda().alive());
   const Scope scope(cuda(), Scope::relaxed);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());

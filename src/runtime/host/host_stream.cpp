@@ -49,7 +49,7 @@ Status HostEvent::synchronize() {
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
   last_record(&worker, &position);
-  if (worker) worker->wait(position);
+  if (worker && !device()->forked()) worker->wait(position);
   return device()->alive();
 }
 
@@ -102,7 +102,7 @@ Status HostStream::enqueue(Operation operation, const void* arguments, size_t by
 }
 
 Status HostStream::synchronize() {
-  worker_->wait(worker_->enqueued());
+  if (!device()->forked()) worker_->wait(worker_->enqueued());  // a child has no such thread
   return device()->alive();
 }
 
