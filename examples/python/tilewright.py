@@ -362,6 +362,8 @@ class _Functions:
                        re.findall(r"(\S+):(tw_\w+)\((\S*)\)", _FUNCTIONS)}
 
     def __getattr__(self, name):
+        if name not in self._known:
+            raise AttributeError(f"the C API has no function {name!r}")
         result, kinds = self._known[name]
         function = getattr(self._library, name)
         function.restype = _type(result)
@@ -376,6 +378,8 @@ lib = _Functions(_load())
 
 def struct(name, **fields):
     """A struct of the C API with its defaults, `struct("gemm_desc", m=8)`; sequences fill arrays."""
+    if "tw_" + name not in _structs:
+        raise ValueError(f"the C API has no struct tw_{name}: of {', '.join(n[3:] for n in _structs)}")
     kind = _structs["tw_" + name]
     value = kind(struct_size=ctypes.sizeof(kind))
     init = getattr(lib, f"tw_{name}_init", None) if f":tw_{name}_init(" in _FUNCTIONS else None

@@ -102,7 +102,7 @@ func text(call func(buffer *C.char, capacity C.size_t, length *C.size_t) C.tw_st
 type Device struct {
 	handle *C.tw_device
 	// Its memory may be found by the collector while somebody closes the device.
-	closing sync.Mutex
+	closing sync.RWMutex
 }
 
 // OpenHost opens the CPU reference.
@@ -168,8 +168,8 @@ func (d *Device) Alloc(bytes int) (*Memory, error) {
 
 // Close frees the memory, which no work in flight may still use.
 func (m *Memory) Close() {
-	m.device.closing.Lock()
-	defer m.device.closing.Unlock()
+	m.device.closing.RLock()
+	defer m.device.closing.RUnlock()
 	if m.device.handle != nil { // a closed device has freed it already
 		C.tw_free(m.device.handle, C.uint64_t(m.Address))
 	}
