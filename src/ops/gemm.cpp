@@ -3,8 +3,23 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <initializer_list>
 
 namespace tw {
+namespace {
+
+// Of numbers that are not negative; what leaves 64 bits ends there.
+uint64_t product(std::initializer_list<int64_t> factors) {
+  uint64_t out = 1;
+  bool left = false;
+  for (const int64_t factor : factors) {
+    if (factor == 0) return 0;
+    left = __builtin_mul_overflow(out, static_cast<uint64_t>(factor), &out) || left;
+  }
+  return left ? UINT64_MAX : out;
+}
+
+}  // namespace
 
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem) {
   const int64_t rows = std::max<int64_t>(problem.rows(), 1);
@@ -196,13 +211,13 @@ PlanInfo GemmPlan::info() const {
   // What products share counts once.
   const int64_t a_matrices = d.a_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
   const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
-  info.bytes_read =
-      static_cast<uint64_t>((d.m * d.k * a_matrices + d.k * d.n * b_matrices) * problem_.in_bytes);
-  info.bytes_written = static_cast<uint64_t>(problem_.d_rows() * problem_.d_columns() * d.batch *
-                                             problem_.out_bytes);
+  const uint64_t a_bytes = product({d.m, d.k, a_matrices, problem_.in_bytes});
+  const uint64_t b_bytes = product({d.k, d.n, b_matrices, problem_.in_bytes});
+  info.bytes_read = a_bytes > UINT64_MAX - b_bytes ? UINT64_MAX : a_bytes + b_bytes;
+  info.bytes_written =
+      product({problem_.d_rows(), problem_.d_columns(), d.batch, problem_.out_bytes});
   info.workspace_bytes = workspace_bytes();
-  info.flops = 2 * static_cast<uint64_t>(d.m) * static_cast<uint64_t>(d.n) *
-               static_cast<uint64_t>(d.k) * static_cast<uint64_t>(d.batch);
+  info.flops = product({2, d.m, d.n, d.k, d.batch});
   return info;
 }
 

@@ -133,7 +133,9 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   TW_TRY(ask_for_clusters(*device));
   std::vector<Contender> contenders;
   const GemmProblem served = gemm_served(problem);
-  for (const GemmCandidate& candidate : GemmRanking(*device, served, tuning).at(own.m)) {
+  const GemmRanking ranking(*device, served, tuning);
+  TW_TRY(ranking.check_room(own.m));
+  for (const GemmCandidate& candidate : ranking.at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
     if (candidate.choice.through_maps() && !own.realign && !own.has(kGemmPointers) &&
         !addresses_suit_maps(mine))

@@ -227,6 +227,13 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   REQUIRE(most == 1536);  // 12 x 4 tiles, 96 blocks
   std::vector<GemmRange> candidates;
   CHECK(gemm_candidates(*device, desc, &candidates).code() == Code::ERROR_UNSUPPORTED);
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmTuning tuning;
+  GemmTuned tuned;
+  CHECK_FALSE(
+      tune_gemm(device, *stream, desc, {.a = kA, .b = kB, .d = kD}, {}, &tuning, &tuned).ok());
+  CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
   GemmDesc other = desc;
   other.m = most;
   CHECK(GemmPlan::create(device, other, &plan).ok());

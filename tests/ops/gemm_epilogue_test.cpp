@@ -211,6 +211,20 @@ TEST_CASE("a gated plan writes half the columns that it multiplies") {
     }
 }
 
+TEST_CASE("numbers of a plan that leave 64 bits end there") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(int64_t{1} << 30, 1 << 15, int64_t{1} << 30);
+  desc.a_alignment = desc.b_alignment = 16;
+  CHECK(plan_of(device, desc)->info().flops == UINT64_MAX);
+  CHECK(plan_of(device, desc)->info().bytes_read == (1ull << 61) + (1ull << 46));
+  desc.batch = 64;
+  desc.a_batch = desc.b_batch = 8;  // matrices that share most of their elements count in full
+  desc.n = 8;
+  const PlanInfo info = plan_of(device, desc)->info();
+  CHECK(info.bytes_read == UINT64_MAX);
+  CHECK(info.bytes_written == 1ull << 40);
+}
+
 TEST_CASE("runs without their vectors are refused by name") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;

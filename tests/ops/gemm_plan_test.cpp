@@ -235,6 +235,23 @@ TEST_CASE("max_sms bounds every grid") {
           CHECK(one.waves ==
                 doctest::Approx(static_cast<double>(gemm_units(one.choice, gemm_problem_of(desc))) /
                                 by_force->kernel_for(m).room()));
+      // Copies of what no map can read, and the product behind them.
+      GemmDesc moved = desc;
+      moved.lda = 7169;
+      moved.ldb = 7170;
+      moved.realign = true;
+      moved.min_m = m;
+      GemmRun with_room = run;
+      with_room.workspace = 1ull << 52;
+      with_room.workspace_bytes = 1ull << 40;
+      device->launches.clear();
+      REQUIRE(plan_of(device, moved)->run(*stream, with_room).ok());
+      REQUIRE(device->launches.size() == 3);
+      for (const PaperLaunch& launch : device->launches) {
+        INFO(launch.kernel);
+        const uint32_t* grid = launch.config.grid;
+        CHECK(uint64_t{grid[0]} * grid[1] * grid[2] <= sms);
+      }
       // The product of a batch by addresses; the kernel in front reads four of them a block.
       GemmDesc batch = desc;
       batch.batch = 9;
