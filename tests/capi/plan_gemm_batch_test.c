@@ -99,7 +99,10 @@ static void refusals(const setup *open, const pair *given, tw_plan *plan) {
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", --bad.workspace_bytes);
   BAD(TW_ERROR_INVALID_ARGUMENT, "c", (bad.beta = 1, bad.c = 0));
   BAD(TW_ERROR_OVERLAP, NULL, bad.skipped = bad.workspace + 24); /* the first D's address */
-  BAD(TW_ERROR_OVERLAP, NULL, bad.device_m = bad.workspace);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.device_m = bad.workspace);
+  BAD(TW_ERROR_OVERLAP, "skipped", bad.skipped = bad.a);
+  BAD(TW_ERROR_OVERLAP, "skipped", bad.device_m = bad.skipped);
+  BAD(TW_ERROR_OVERLAP, "d", bad.d = bad.a);
   BAD(TW_ERROR_OVERLAP, NULL, bad.b = bad.workspace);
   if (harness.kind == TW_DEVICE_HOST) { /* nobody counts the product without an A */
     tw_error_info fault;

@@ -128,6 +128,8 @@ static void runs(void) {
   BAD(TW_ERROR_MISALIGNED, "scale", bad.scale = bad.bias + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "amax", bad.amax = 0);
   BAD(TW_ERROR_OVERLAP, "d", bad.amax = bad.d + 16);
+  BAD(TW_ERROR_OVERLAP, "amax", bad.amax = bad.a);
+  BAD(TW_ERROR_OVERLAP, "amax", bad.amax = bad.bias + 4);
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad.reserved2 = 1);
 #undef BAD
   tw_plan_destroy(plan);

@@ -92,6 +92,11 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "gemm_flags", desc.gemm_flags = 128);
   BAD(TW_ERROR_INVALID_ARGUMENT, "realign",
       (desc.realign = 1, desc.gemm_flags = TW_GEMM_BATCH_POINTERS));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "lda",
+      (desc.a_order = TW_COLUMN_MAJOR, desc.lda = 0, desc.gemm_flags = TW_GEMM_BATCH_INVARIANT));
+  BAD(TW_ERROR_OVERLAP, "b_batch_stride",
+      (desc.realign = 1, desc.min_m = kM, desc.batch_count = 2, desc.ldb = 4096,
+       desc.b_batch_stride = 8));
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = kM + 1);
 #undef BAD
