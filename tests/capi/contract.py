@@ -8,12 +8,18 @@ function that is added tomorrow is tested too:
   speaks of NULL otherwise than as "not NULL";
 - with a struct_size that belongs to no version it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
+- no answer, here or in another test of this folder, is a status that the header does not speak of
+  (--documented);
+- text and images: their length can be asked for alone, no capacity without that question is too
+  little, and one byte less than the length is too;
 - after each of these failures numbers that it gives (@param[out]) are 0, whatever they were, and
   arrays that it fills ("numbers that x can hold") as they were;
 - on a GPU the caller's current context is the same after it, failed or not;
 - a destroy function takes NULL.
 
 contract.py HEADER OUT. contract_samples.h holds the right arguments.
+
+contract.py HEADER OUT --documented writes documented.h, which the harness includes.
 
 contract.py HEADER OUT --calls writes a table of right calls instead, one for each function, for
 tests that make allocations and driver calls fail under them: contract_calls.h says what is in it.
@@ -27,6 +33,9 @@ EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
             "uint32_t": ["0", "UINT32_MAX"],
             "size_t": ["0"],
             "tw_": ["0", "-1", "INT32_MIN", "INT32_MAX", "9999"]}
+
+STRUCTS = re.findall(r"TW_STRUCT\((\w+),",
+                     (pathlib.Path(__file__).parents[2] / "capi" / "structs.inc").read_text())
 
 # Structs that functions fill arrays of.
 ARRAYS = ("tw_rule_violation", "tw_gemm_candidate")
@@ -59,6 +68,7 @@ class Parameter:
 class Function:
     def __init__(self, comment, result, name, parameters):
         self.name, self.result = name, result
+        self.statuses = set(re.findall(r"@retval\s+(TW_\w+)", comment))
         self.external = "@threadsafety{external" in comment
         self.parameters = [Parameter(p, comment) for p in parameters.split(",")
                            if p.strip() != "void"]
@@ -76,6 +86,9 @@ GPU_ONLY = {"tw_module": "s->module", "tw_kernel": "s->kernel", "CUctx_st": "s->
             "CUstream_st": "s->cuda_stream"}
 
 
+# Values, for which the header says once what every function may answer.
+OF_LAYOUT = {"tw_layout", "tw_tuple", "tw_tiler", "tw_linear"}
+
 # Handles that die with their device.
 OF_DEVICE = {"tw_device", "tw_stream", "tw_event", "tw_tensor_map", "tw_module", "tw_kernel", "tw_plan"}
 
@@ -85,6 +98,10 @@ def right(function, parameter):
     name, base = parameter.name, parameter.base
     if base in GPU_ONLY and not parameter.out_handle():
         return None
+    if function.name in ("tw_kernels_info", "tw_kernel_image") and name in ("name", "target"):
+        return f"s->kernel_{name}"
+    if function.name == "tw_layout_draw_boxes" and name == "boxes":
+        return "s->boxes"
     if name == "image":
         return "s->image"
     if function.name == "tw_module_load" and name == "size":
@@ -186,8 +203,33 @@ def body(function):
                 if zero_after:  # a length that did not fit is told
                     lines += ["  if (status != TW_ERROR_BUFFER_TOO_SMALL) {", *zero_after, "  }"]
                 lines += [*(["  CHECK(made == NULL);"] if outs else []), "  }"]
+    if None not in samples:
+        lines += text_question(function, samples)
     lines.append("}")
     return lines
+
+
+def text_question(function, samples):
+    """A function that fills (buffer, capacity, length): the header's convention, with its numbers."""
+    names = [p.name for p in function.parameters]
+    if names[-3:-1] != ["buffer", "capacity"] or function.parameters[-1].type != "size_t *":
+        return []
+
+    def asked(buffer, capacity, length):
+        return call(function, [*samples[:-3], buffer, capacity, length])
+    return ["  if (s->has_kernels) {" if function.name == "tw_kernel_image" else "  {", "    size_t needed = 0, told = 0;", "    char *whole;", "    refresh(s);",
+            f"    OK({asked('NULL', '0', '&needed')});",
+            "    CHECK(needed > 0);",
+            "    whole = malloc(needed);",
+            f'    FAILS(TW_ERROR_BUFFER_TOO_SMALL, "capacity", {asked("NULL", "0", "NULL")});',
+            f'    FAILS(TW_ERROR_BUFFER_TOO_SMALL, "capacity", {asked("whole", "0", "&told")});',
+            "    EQUAL(told, needed);",
+            f'    FAILS(TW_ERROR_BUFFER_TOO_SMALL, "capacity", {asked("whole", "needed - 1", "&told")});',
+            "    EQUAL(told, needed);",
+            f"    OK({asked('whole', 'needed', 'NULL')});",
+            *(["    EQUAL(strlen(whole) + 1, needed);"]
+              if function.parameters[-3].base == "char" else []),
+            "    free(whole);", "  }"]
 
 
 def calls(header):
@@ -222,10 +264,45 @@ def calls(header):
                     ""]
 
 
+def statuses(function):
+    """What it may return: its comment's list, and what the header says of all functions that take
+    such arguments. Of a NULL pointer's TW_ERROR_INVALID_ARGUMENT the harness knows."""
+    may = function.statuses | {"TW_OK", "TW_ERROR_OUT_OF_MEMORY"}
+    parameters = function.parameters
+    if any(p.base in STRUCTS for p in parameters) and not function.name.endswith("_init"):
+        may.add("TW_ERROR_STRUCT_SIZE")
+    if any(p.base in OF_DEVICE or p.base == "CUctx_st" for p in parameters):
+        may |= {"TW_ERROR_" + name for name in ("DEVICE_CLOSED", "FORKED", "DEVICE_LOST", "DRIVER",
+                                                "CAPTURE", "SHUTDOWN")}
+    if sum(p.base in OF_DEVICE and not p.out_handle() for p in parameters) > 1:
+        may.add("TW_ERROR_WRONG_DEVICE")
+    if any(p.base in OF_LAYOUT for p in parameters):
+        may |= {"TW_ERROR_OVERFLOW", "TW_ERROR_CAPACITY", "TW_ERROR_UNSUPPORTED"}
+    if any(p.base == "tw_plan" and p.out_handle() for p in parameters):
+        may |= {"TW_ERROR_UNSUPPORTED", "TW_ERROR_NO_KERNEL_IMAGE"}
+    return may
+
+
+def documented(header):
+    """A macro for each function that can fail, which asks whether its answer is one that the header
+    speaks of."""
+    lines = ["/* Made by contract.py. */"]
+    for function in functions(header):
+        if function.result == "tw_status":
+            names = " ".join(sorted(statuses(function)))
+            lines += [f"#define {function.name}(...) \\",
+                      f'  documented_({function.name}(__VA_ARGS__), "{function.name}", " {names} ", \\',
+                      "              __FILE__, __LINE__)"]
+    return lines + [""]
+
+
 def main():
     header, out = map(pathlib.Path, sys.argv[1:3])
     if sys.argv[3:] == ["--calls"]:
         out.write_text("\n".join(calls(header)))
+        return
+    if sys.argv[3:] == ["--documented"]:
+        out.write_text("\n".join(documented(header)))
         return
     lines = ["/* Made by contract.py. */", '#include "contract_samples.h"', ""]
     run = []

@@ -11,7 +11,7 @@ typedef struct {
   tw_device *device;
   tw_stream *stream;
   tw_event *event;
-  tw_layout *layout;
+  tw_layout *layout, *boxes;
   tw_linear *linear;
   tw_tuple *tuple;
   tw_tiler *tiler;
@@ -20,6 +20,8 @@ typedef struct {
   tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies;
   uint64_t memory;
   const char *text;
+  const char *kernel_name, *kernel_target; /* any text in a build that has no kernel */
+  int has_kernels;
   /* What the host device has none of; the image is PTX, and outlives the samples. */
   tw_module *module;
   tw_kernel *kernel;
@@ -178,11 +180,22 @@ static inline void refresh(samples *s) {
   refresh_descriptions(s);
 }
 
+static inline void find_kernel(samples *s) {
+  tw_kernel_entry entry;
+  int32_t count = 0;
+  entry.struct_size = sizeof entry;
+  OK(tw_kernels_list(0, NULL, &count));
+  s->has_kernels = count > 0 && OK(tw_kernels_list(0, &entry, NULL));
+  s->kernel_name = s->has_kernels ? entry.name : s->text;
+  s->kernel_target = s->has_kernels ? entry.target : s->text;
+}
+
 static inline void open_samples(samples *s) {
   const unsigned failures = harness.failures;
   memset(s, 0, sizeof *s);
   s->device = open_device();
   s->text = "(2,3)";
+  find_kernel(s);
   s->image = contract_ptx;
   s->image_size = sizeof contract_ptx;
   OK(tw_malloc(s->device, 4096, &s->memory));
@@ -193,6 +206,7 @@ static inline void open_samples(samples *s) {
   OK(tw_event_record(s->event, s->stream));
   OK(tw_stream_synchronize(s->stream));
   OK(tw_layout_parse("(4,6):(1,4)", &s->layout));
+  OK(tw_layout_parse("(2,6):(2@0,1@1)", &s->boxes));
   OK(tw_linear_parse("register=[[0,1]] lane=[[1,0]] warp=[[2,0]] block=[[4,0]] -> (8,2)",
                      &s->linear));
   OK(tw_tuple_parse("(2,3)", &s->tuple));
@@ -230,6 +244,7 @@ static inline void destroy_samples(samples *s) {
   tw_gemm_tuning_destroy(s->gemm_tuning);
   tw_linear_destroy(s->linear);
   tw_layout_destroy(s->layout);
+  tw_layout_destroy(s->boxes);
   tw_event_destroy(s->event);
   tw_stream_destroy(s->stream);
   tw_device_destroy(s->device);

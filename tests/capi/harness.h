@@ -183,6 +183,20 @@ static inline void harness_start(int argc, char **argv) {
   }
 }
 
+/* A call's answer is one that the header speaks of: `listed` has their names between blanks. Of a
+ * pointer that is NULL it speaks once, for all functions. documented.h calls this. */
+static inline tw_status documented_(tw_status status, const char *function, const char *listed,
+                                    const char *file, int line) {
+  char word[64];
+  if (status == TW_OK) return status;
+  snprintf(word, sizeof word, " %s ", tw_status_name(status));
+  if (strstr(listed, word)) return status;
+  if (status == TW_ERROR_INVALID_ARGUMENT && strstr(tw_last_error(), " is NULL")) return status;
+  check_(0, "the answer is documented", file, line);
+  printf("    the comment of %s does not speak of%s: %s\n", function, word, tw_last_error());
+  return status;
+}
+
 #define RUN(function)         \
   do {                        \
     harness.test = #function; \
@@ -193,5 +207,8 @@ static inline int harness_end(void) {
   printf("%u checks, %u failed\n", harness.checks, harness.failures);
   return harness.failures || harness.checks == 0;
 }
+
+/* From here on each call of the library is looked at. */
+#include "documented.h"
 
 #endif

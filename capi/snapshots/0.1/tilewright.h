@@ -11,12 +11,23 @@
  *   tells with TW_ERROR_BUFFER_TOO_SMALL. tw_last_error() then explains the failure to the calling
  *   thread: what was wrong, with the numbers, and what would work. An argument that cannot work is
  *   refused before anything happens. Nothing here prints, aborts or exits.
+ * - Lists of return values name what is a function's own. Beside it there are
+ *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, TW_ERROR_STRUCT_SIZE from what
+ *   takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and from what takes a handle that belongs to a
+ *   device TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that do not
+ *   belong together, and the driver's answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
+ *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ * - Text goes into a `buffer` of `capacity` bytes, cut where it does not fit but zero-terminated,
+ *   and `length`, which may be NULL, becomes the bytes that the whole text needs with its zero.
+ *   TW_ERROR_BUFFER_TOO_SMALL says that it was cut, or that capacity is 0; but (NULL, 0, &length)
+ *   asks for the length alone and returns TW_OK. So it is with images, which are not cut.
  * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
  *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
  *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
  * - Descriptions are structs that begin with `struct_size` and are filled by `tw_x_desc_init`. A
- *   shorter struct than the library's means that the missing tail has its default; a longer one is
- *   accepted while the part that the library does not know is zero.
+ *   shorter struct than the library's means that the missing tail has its default; a longer one, of
+ *   up to 4096 bytes, is accepted while the part that the library does not know is zero. A size is
+ *   a multiple of the struct's alignment, as sizeof is.
  * - Device addresses are `uint64_t`, sizes of memory are bytes, extents and strides of tensors are
  *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
  * - Functions that enqueue work on a stream return before it is done, allocate nothing and
@@ -71,7 +82,7 @@ enum {
   TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument cannot work */
   TW_ERROR_STRUCT_SIZE = 101,      /**< struct_size is 0 or too small, or the unknown tail is set */
   TW_ERROR_PARSE = 102,            /**< a text cannot be parsed */
-  TW_ERROR_OVERFLOW = 103,         /**< a product or sum exceeds 64 bits */
+  TW_ERROR_OVERFLOW = 103,         /**< a product or sum exceeds 64 bits, or a plan's own limit */
   TW_ERROR_CAPACITY = 104,         /**< a fixed capacity is exceeded */
   TW_ERROR_RULE = 105,             /**< a tensor-map rule is broken */
   TW_ERROR_MISALIGNED = 106,       /**< an alignment is missing */
@@ -104,7 +115,7 @@ typedef struct tw_error_info {
   int32_t index;         /**< element of the argument, or -1 */
   const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
   const char *rule;      /**< stable id of the broken rule, or NULL; lives for ever */
-  int64_t got;           /**< what was passed, where a number was wrong */
+  int64_t got;           /**< what was passed, where a number was wrong; of a uint64_t its bits */
   int64_t limit;         /**< what the rule allows */
 } tw_error_info;
 
@@ -161,7 +172,8 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
 
-/** Element types. The last group exists in tensor maps alone. */
+/** Element types. The last group is of tensor maps; operations that move elements and compute
+ *  nothing take it too, by its size. */
 typedef int32_t tw_dtype;
 enum {
   TW_DTYPE_U8 = 1,
@@ -336,6 +348,7 @@ TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
 /** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
  *  @param src host memory, valid until the copy is done. @param bytes 0 does nothing.
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
  *  late} @since 0.1 */
 TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void *src,
@@ -344,6 +357,7 @@ TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void
 /** Enqueues a copy from device to host memory. @param stream not NULL. @param dst host memory,
  *  valid until the copy is done. @param src device address. @param bytes 0 does nothing.
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
  *  late} @since 0.1 */
 TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, uint64_t bytes);
@@ -351,12 +365,15 @@ TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, u
 /** Enqueues a copy between two places of device memory that do not overlap.
  *  @param stream not NULL. @param dst device address. @param src device address.
  *  @param bytes 0 does nothing. @retval TW_ERROR_OVERLAP the ranges overlap.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0. @retval TW_ERROR_OVERFLOW a
+ * range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t src, uint64_t bytes);
 
 /** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
  *  address. @param value 0 to 255. @param bytes 0 does nothing.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0, or value is no byte.
+ *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint64_t bytes);
 
@@ -407,7 +424,11 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *  not indices: `(0,0) o (1024,512):(1@1,1@0)` at (2,3) is (3,2).
  *
  *  Layouts, tuples and tilers are values: no function changes one, and each belongs to the caller.
- *  "Example:" lines below show texts of the operands and of the answer; the tests run every one.
+ *  Beside what each lists, functions return TW_ERROR_OVERFLOW where a number of the answer exceeds
+ *  64 bits, TW_ERROR_CAPACITY where it has more leaves than TW_LAYOUT_MAX_LEAVES or is nested
+ * deeper than TW_LAYOUT_MAX_DEPTH, and TW_ERROR_UNSUPPORTED for an operand of a kind that they do
+ * not take, such as basis strides where indices are wanted. "Example:" lines below show texts of
+ * the operands and of the answer; the tests run every one.
  *  @{ */
 
 typedef struct tw_tuple tw_tuple;   /**< Nested integers: a shape, a coordinate, an order. */
@@ -504,6 +525,7 @@ TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord
  *  @param[out] out one number for each basis element `@0`, `@1`, ...
  *  @param capacity numbers that out can hold. @param[out] written how many there are.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_layout_crd2idx().
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord, int32_t count,
                                    int64_t *out, int32_t capacity, int32_t *written);
@@ -513,6 +535,7 @@ TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord
  *  @param linear from 0 to size - 1. @param[out] coord the numbers. @param capacity numbers that
  *  coord can hold, at least leaves.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than leaves.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int64_t *coord,
                                    int32_t capacity);
@@ -931,7 +954,9 @@ TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler 
  *  Example: complement("4:2", 24) = "(2,3):(1,8)"
  *  @param layout of integer strides, none negative. @param cosize at least 1.
  *  @param[out] out the caller's.
- *  @retval TW_ERROR_NOT_A_LAYOUT the layout's modes overlap. @threadsafety{any thread} @since
+ *  @retval TW_ERROR_NOT_A_LAYOUT the layout's modes overlap.
+ *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1.
+ *  @threadsafety{any thread} @since
  *  0.1 */
 TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
 
@@ -1143,6 +1168,7 @@ TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int
  *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits of an
  *  element before. @param to_bits of an element after.
  *  @retval TW_ERROR_NOT_A_LAYOUT the sizes' ratio is no power of two, or bits are lost.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the numbers make no swizzle, or a size is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift, int64_t from_bits,
                                    int64_t to_bits);
@@ -1150,12 +1176,14 @@ TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift,
 /** Joins n neighbouring elements into one. Example: upcast("(8,4):(4,1)", 2) = "(8,2):(2,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride or the offset does not fit groups of n.
+ *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
 /** Takes each element apart into n. Example: downcast("(8,4):(4,1)", 2) = "(8,8):(8,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1, where the parts would lie.
+ *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
@@ -1164,6 +1192,7 @@ TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layou
  *  @param layout of integers. @param from_bits of an element before. @param to_bits after.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_upcast() and tw_layout_downcast().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, int64_t to_bits,
                                   tw_layout **out);
@@ -1368,6 +1397,8 @@ enum {
  *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
  *  @param[out] length bytes that the picture needs with its zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_INVALID_ARGUMENT paint is no TW_PAINT_ number, or element_bits are outside 1
+ *  to 1024 where banks are painted.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t element_bits,
                                 char *buffer, size_t capacity, size_t *length);
@@ -1377,6 +1408,7 @@ TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t
  *  @param tile its shape. @param[out] buffer may be NULL where capacity is 0.
  *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
  *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_INVALID_ARGUMENT tv has other than two modes, or an extent of tile is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_draw_tv(const tw_layout *tv, const tw_tuple *tile, char *buffer,
                                    size_t capacity, size_t *length);
@@ -1386,6 +1418,7 @@ TW_API tw_status tw_layout_draw_tv(const tw_layout *tv, const tw_tuple *tile, ch
  *  number of a box to its coordinate. @param[out] buffer may be NULL where capacity is 0.
  *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
  *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_INVALID_ARGUMENT boxes gives numbers, or an extent of box is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_draw_boxes(const tw_layout *tensor, const int64_t *box,
                                       const tw_layout *boxes, char *buffer, size_t capacity,
@@ -1447,7 +1480,9 @@ TW_API tw_status tw_tensor_from_dlpack(const void *dlpack, tw_dlpack_form form, 
  *  NULL. @param user passed to release, may be NULL.
  *  @param[out] managed DLManagedTensor or DLManagedTensorVersioned, the caller's: to be given to a
  *  consumer, or freed by its own deleter.
- *  @retval TW_ERROR_UNSUPPORTED DLPack has no such element type.
+ *  @retval TW_ERROR_UNSUPPORTED DLPack has no such element type, or the tensor is
+ *  TW_TENSOR_READ_ONLY and the form TW_DLPACK_TENSOR, which cannot say so.
+ *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or a number names nothing.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_to_dlpack(const tw_tensor *tensor, tw_dlpack_form form,
@@ -1533,7 +1568,7 @@ typedef struct tw_rule_violation {
   int32_t index;        /**< element of the argument, or -1 */
   const char *rule;     /**< stable id; lives for ever */
   const char *argument; /**< field of the description; lives for ever */
-  int64_t got;          /**< what was passed */
+  int64_t got;          /**< what was passed; of a uint64_t its bits */
   int64_t limit;        /**< what the rule allows */
   char message[472];    /**< the rule in a sentence, with the numbers, and what would work */
 } tw_rule_violation;
@@ -1549,6 +1584,7 @@ TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc);
  *  caller set; may be NULL where capacity is 0. @param capacity its elements.
  *  @param[out] count broken rules in all, which may be more than capacity; may be NULL.
  *  @retval TW_OK all rules hold. @retval TW_ERROR_RULE the first broken one is the last error too.
+ *  @retval TW_ERROR_INVALID_ARGUMENT arch is none of the TW_ARCH_ numbers, or capacity is negative.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arch,
                                      tw_rule_violation *violations, int32_t capacity,
@@ -1598,7 +1634,7 @@ typedef struct tw_tile_desc {
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
   int32_t multicast;            /**< blocks of a cluster that load equal parts of a tile; 1: none */
-  uint32_t free_start;          /**< bit k: tiles may begin anywhere along mode k */
+  uint32_t free_start;          /**< bit k below rank: tiles may begin anywhere along mode k */
   uint64_t global_address;      /**< device address of the tensor */
   int64_t shape[8];             /**< extents */
   int64_t stride[8];            /**< elements */
@@ -1781,6 +1817,13 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  A plan holds no memory of the caller's: addresses come with each run. Plans are immutable, so
  *  one plan may run on several streams at once. A run allocates nothing, synchronises nothing and
  *  can be captured in a CUDA graph, which then holds that run's addresses and sizes.
+ *
+ *  An operand spans 2^60 bytes at most, from its lowest byte to its highest; the matrices of one
+ *  operand of a matrix product 2^63 - 1 together.
+ *
+ *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where the library
+ *  has no kernel for the description on this device, and TW_ERROR_NO_KERNEL_IMAGE where it has one
+ *  and no image that this device runs.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -1936,16 +1979,17 @@ enum {
  *  TW_SCATTER_DETERMINISTIC they are done in registers, which keep subnormals, as sums of a gather,
  *  minima, maxima, other types and the host device do. */
 typedef struct tw_rows_desc {
-  uint32_t struct_size;      /**< set by the init function */
-  tw_dtype dtype;            /**< any type; its size alone matters where nothing is computed */
-  tw_dtype index_dtype;      /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
-  uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
-  int64_t table_rows;        /**< rows of the table */
-  int64_t table_pitch;       /**< elements between rows of the table; 0: packed */
-  int64_t column;            /**< first column; negative for a gather with table_columns alone */
-  int64_t columns;           /**< elements of a row that are moved */
-  int64_t count;             /**< rows of the packed operand in a run, at most */
-  int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
+  uint32_t struct_size;     /**< set by the init function */
+  tw_dtype dtype;           /**< any type; its size alone matters where nothing is computed */
+  tw_dtype index_dtype;     /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
+  uint32_t table_alignment; /**< bytes the table's address is promised to be a multiple of */
+  int64_t table_rows;       /**< rows of the table */
+  int64_t table_pitch;      /**< elements between rows of the table; 0: table_columns, or where they
+                                 are 0 column + columns, of which a wider table's is more */
+  int64_t column;           /**< first column; negative for a gather with table_columns alone */
+  int64_t columns;          /**< elements of a row that are moved */
+  int64_t count;            /**< rows of the packed operand in a run, at most */
+  int64_t packed_pitch;     /**< elements between rows of the packed operand; 0: columns */
   uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
   uint32_t max_sms;          /**< at most so many blocks run, one an SM; 0: no bound */
   tw_dtype packed_dtype;     /**< 0: dtype; f16 or bf16 may be added to an f32 table */
@@ -2301,25 +2345,27 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window
  *  cannot work. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
- *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
 /** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP source and destination overlap.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy not empty.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
 
 /** Plans a prefetch. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
- *  priority cannot work. @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  priority cannot work. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
 /** Enqueues a prefetch. Done means issued, not arrived. @param plan from tw_prefetch_plan().
  *  @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
+ *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
 
@@ -2389,7 +2435,7 @@ TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args);
  *  @retval TW_ERROR_UNSUPPORTED types that are not converted to one another, or a reduction that
  *  dst_dtype has not; the message names them.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
- *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
                                      tw_plan **plan);
@@ -2406,6 +2452,7 @@ TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
  *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
@@ -2423,6 +2470,7 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
  *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
@@ -2443,7 +2491,7 @@ TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_
 /** Plans many copies of one description. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
  *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
- *  twice. @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  twice. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
@@ -2458,7 +2506,7 @@ TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
  *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
- *  @retval TW_ERROR_OVERFLOW a size exceeds 64 bits.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
@@ -2488,6 +2536,7 @@ TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_pl
  *  capacity is 0. @param capacity its elements.
  *  @param[out] count how many there are, which may be more than capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
                                     tw_gemm_candidate *candidates, int32_t capacity,
@@ -2501,6 +2550,7 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
  *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
  *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
  *  tw_gemm_plan().
+ *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
@@ -2554,7 +2604,10 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffe
  * NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work. @retval TW_ERROR_CAPTURE the stream
  *  is being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
- *  likewise. @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
+ *  likewise.
+ *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
+ *  @retval TW_ERROR_UNSUPPORTED no kernel computes this product on the device.
+ *  @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const tw_gemm_desc *desc,
                               const tw_gemm_args *args, const tw_gemm_tune_desc *how,
                               tw_gemm_candidate *best);
@@ -2571,6 +2624,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
+ *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
                                     const tw_gemm_tuning *tuning, tw_plan **plan);
