@@ -127,6 +127,8 @@ class Plain(unittest.TestCase):
         for attempt in (lambda: plan.run(self.stream, source=1), lambda: tw.struct("gemm_desc", mm=8)):
             with self.assertRaisesRegex(TypeError, "no field '(source|mm)': it has struct_size, .*(src|k, )"):
                 attempt()
+        with self.assertRaisesRegex(AttributeError, "mm"):
+            tw.struct("gemm_desc").mm = 8
         with self.assertRaisesRegex(ValueError, "no struct tw_gem_desc: of .*gemm_desc"):
             tw.struct("gem_desc")
         self.assertFalse(hasattr(tw.lib, "tw_gem_plan"))

@@ -343,7 +343,8 @@ def _make_structs():
         for word in words:
             kind, field, *count = word.split(":")
             fields.append((field, _type(kind) * int(count[0]) if count else _type(kind)))
-        _structs[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+        # No other attributes than the fields, or a misspelt one would be kept and never read.
+        _structs[name] = type(name, (ctypes.Structure,), {"__slots__": (), "_fields_": fields})
 
 
 def _load():
@@ -390,10 +391,10 @@ def struct(name, **fields):
 
 def _fill(value, fields):
     """Sets fields of a struct. ctypes would take any name, and of a number the bits that fit."""
-    known = [name for name, _ in value._fields_]
     for field, new in fields.items():
-        if field not in known:
-            raise TypeError(f"{type(value).__name__} has no field {field!r}: it has {', '.join(known)}")
+        if field not in dict(value._fields_):
+            known = ", ".join(name for name, _ in value._fields_)
+            raise TypeError(f"{type(value).__name__} has no field {field!r}: it has {known}")
         if isinstance(new, (tuple, list)):
             getattr(value, field)[:len(new)] = new
             kept = getattr(value, field)[:len(new)]
