@@ -1,72 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/copy_shape.hpp"
 
-#include <algorithm>
 #include <cinttypes>
 #include <utility>
 
 #include "base/check_dtype.hpp"
-#include "base/checked.hpp"
 #include "ops/copy_overlap.hpp"
+#include "ops/strided_span.hpp"
 
 namespace tw {
 namespace {
 
-// Addresses have 57 bits; bytes that a tensor spans stay below this, so that sums of a few never
-// overflow.
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
-
 struct Dim {
+  int32_t index;  // the caller's
   int64_t extent;
   int64_t src;  // bytes
   int64_t dst;
 };
 
-Status too_large(const char* argument, int32_t index, const char* what) {
-  return fail(Code::ERROR_OVERFLOW, {.argument = argument, .index = index, .rule = "copy_span"},
-              "%s: %s exceeds 2^60 bytes", argument, what);
-}
-
-// Adds what one dimension reaches to a range.
-Status extend(const char* argument, int32_t index, int64_t extent, int64_t stride,
-              ByteRange* range) {
+// What one dimension of an operand makes of its stride, and adds to its range.
+Status extend(const char* stride_name, const CopyDesc& desc, const int64_t* strides, int32_t index,
+              int64_t element_bytes, int64_t* stride, ByteRange* range) {
   int64_t reach = 0;
-  if (!checked_mul(extent - 1, stride, &reach) || reach > kMaxSpan || reach < -kMaxSpan)
-    return too_large(argument, index, "extent times stride");
+  TW_TRY(span_of({.rule = "copy_span",
+                  .extent_name = "shape",
+                  .stride_name = stride_name,
+                  .index = index,
+                  .extent = desc.shape[index],
+                  .stride = strides[index],
+                  .element_bytes = element_bytes},
+                 strides[index] < 0 ? -range->low : range->high, stride, &reach));
   (reach < 0 ? range->low : range->high) += reach;
-  if (range->high > kMaxSpan || range->low < -kMaxSpan)
-    return too_large(argument, index, "the tensor's reach");
   return {};
 }
 
 Status read_dims(const CopyDesc& desc, CopyShape* out, Dim* dims, int32_t* count) {
   const int64_t bytes = out->element_bytes;
   out->src_range = out->dst_range = {0, bytes};
-  out->elements = 1;
-  for (int32_t i = 0; i < desc.rank; ++i) {
-    const int64_t extent = desc.shape[i];
-    if (extent < 0)
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "shape", .index = i, .rule = "copy_extent", .got = extent},
-                  "shape[%d] is %" PRId64 ": an extent is 0 or more", i, extent);
-    out->empty = out->empty || extent == 0;
-  }
-  if (out->empty) {
-    out->elements = 0;
-    return {};
-  }
-  for (int32_t i = 0; i < desc.rank; ++i) {
-    Dim dim{desc.shape[i], 0, 0};
-    if (!checked_mul(out->elements, dim.extent, &out->elements))
-      return fail(Code::ERROR_OVERFLOW, {.argument = "shape", .index = i, .rule = "copy_elements"},
-                  "the product of shape[0] to shape[%d] exceeds 2^63", i);
+  TW_TRY(count_elements(desc.shape, desc.rank, "copy_extent", "copy_elements", &out->elements));
+  out->empty = out->elements == 0;
+  for (int32_t i = 0; i < desc.rank && !out->empty; ++i) {
+    Dim dim{i, desc.shape[i], 0, 0};
     if (dim.extent == 1) continue;
-    if (!checked_mul(desc.src_stride[i], bytes, &dim.src))
-      return too_large("src_stride", i, "the stride");
-    if (!checked_mul(desc.dst_stride[i], bytes, &dim.dst))
-      return too_large("dst_stride", i, "the stride");
-    TW_TRY(extend("src_stride", i, dim.extent, dim.src, &out->src_range));
-    TW_TRY(extend("dst_stride", i, dim.extent, dim.dst, &out->dst_range));
+    TW_TRY(extend("src_stride", desc, desc.src_stride, i, bytes, &dim.src, &out->src_range));
+    TW_TRY(extend("dst_stride", desc, desc.dst_stride, i, bytes, &dim.dst, &out->dst_range));
     // Backwards along the destination is forwards from the other end.
     if (dim.dst < 0) {
       out->src_offset += (dim.extent - 1) * dim.src;
@@ -86,35 +63,6 @@ void sort_by_destination(Dim* dims, int32_t count) {
       std::swap(dims[j], dims[j - 1]);
 }
 
-Status check_distinct(const CopyShape& shape, const Dim* dims, int32_t count) {
-  StridedTerm terms[kMaxCopyRank];
-  for (int32_t i = 0; i < count; ++i) {
-    if (dims[i].dst == 0)
-      return fail(Code::ERROR_OVERLAP, {.argument = "dst_stride", .rule = "copy_dst_distinct"},
-                  "dst_stride is 0 along a dimension of %" PRId64
-                  " elements: they would all be written to one place",
-                  dims[i].extent);
-    terms[i] = {dims[i].dst, dims[i].extent};
-  }
-  int64_t budget = kSearchBudget;
-  switch (shares_elements(terms, count, shape.element_bytes, &budget)) {
-    case Meets::no:
-      return {};
-    case Meets::yes:
-      return fail(Code::ERROR_OVERLAP, {.argument = "dst_stride", .rule = "copy_dst_distinct"},
-                  "dst_stride places two coordinates of the shape on one element: no element may "
-                  "be written twice");
-    case Meets::undecided:
-      break;
-  }
-  return fail(
-      Code::ERROR_OVERLAP, {.argument = "dst_stride", .rule = "copy_dst_undecided"},
-      "dst_stride interleaves dimensions in a way that %" PRId64
-      " steps of search could not prove free of elements written twice: copy in parts whose "
-      "strides nest",
-      kSearchBudget);
-}
-
 }  // namespace
 
 Status copy_shape(const CopyDesc& desc, CopyShape* out) {
@@ -130,7 +78,10 @@ Status copy_shape(const CopyDesc& desc, CopyShape* out) {
   int32_t count = 0;
   TW_TRY(read_dims(desc, out, dims, &count));
   if (out->empty) return {};
-  TW_TRY(check_distinct(*out, dims, count));
+  DistinctDim distinct[kMaxCopyRank];
+  for (int32_t i = 0; i < count; ++i) distinct[i] = {dims[i].index, dims[i].extent, dims[i].dst};
+  TW_TRY(check_distinct(distinct, count, out->element_bytes, desc.dst_stride, "copy_dst_distinct",
+                        "copy_dst_undecided"));
 
   sort_by_destination(dims, count);
   // A dimension that begins where its neighbour ends, on both sides, is the same dimension.

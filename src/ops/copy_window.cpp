@@ -81,24 +81,30 @@ bool has_window(const CopyDesc& desc) {
 
 Status check_window(const CopyDesc& desc) {
   for (int32_t d = 0; d < desc.rank; ++d) {
-    const auto wrong = [&](const char* argument, int64_t got, const char* text) {
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = argument, .index = d, .rule = "copy_window", .got = got},
-                  "%s[%d] is %" PRId64 ": %s", argument, d, got, text);
+    const auto wrong = [&](const char* argument, int64_t got, int64_t limit, const char* text) {
+      return fail(
+          Code::ERROR_INVALID_ARGUMENT,
+          {.argument = argument, .index = d, .rule = "copy_window", .got = got, .limit = limit},
+          "%s[%d] is %" PRId64 ": %s", argument, d, got, text);
     };
     if (desc.src_shape[d] < 0 || desc.src_shape[d] > kMostElements)
-      return wrong("src_shape", desc.src_shape[d],
+      return wrong("src_shape", desc.src_shape[d], kMostElements,
                    "the source tensor has 1 to 2^60 elements along a dimension, or 0 for no bound");
     if (desc.src_shape[d] == 0 && desc.src_start[d] != 0)
-      return wrong("src_start", desc.src_start[d],
+      return wrong("src_start", desc.src_start[d], 0,
                    "a window begins somewhere in a tensor, whose src_shape is 0 here");
     if (desc.src_start[d] > kMostElements || desc.src_start[d] < -kMostElements)
-      return wrong("src_start", desc.src_start[d], "it lies within 2^60 elements of the tensor");
+      return wrong("src_start", desc.src_start[d],
+                   desc.src_start[d] < 0 ? -kMostElements : kMostElements,
+                   "it lies within 2^60 elements of the tensor");
   }
   if (desc.fill == OobFill::zero) return {};
   if (desc.fill != OobFill::nan)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "fill", .rule = "copy_fill", .got = static_cast<int64_t>(desc.fill)},
+                {.argument = "fill",
+                 .rule = "copy_fill",
+                 .got = static_cast<int64_t>(desc.fill),
+                 .limit = static_cast<int64_t>(OobFill::nan)},
                 "fill is %d: 0 (zeros) or 1 (NaN)", static_cast<int>(desc.fill));
   switch (desc.dtype) {
     case DType::F16:
@@ -111,7 +117,11 @@ Status check_window(const CopyDesc& desc) {
       return {};
     default:
       return fail(
-          Code::ERROR_UNSUPPORTED, {.argument = "fill", .rule = "copy_fill_type"},
+          Code::ERROR_UNSUPPORTED,
+          {.argument = "fill",
+           .rule = "copy_fill_type",
+           .got = static_cast<int64_t>(desc.fill),
+           .limit = static_cast<int64_t>(OobFill::zero)},
           "fill is NaN, 0x7ff7 in every 16 bits, which %s has not: f16, bf16, f32, tf32 and "
           "f64 have",
           dtype_name(desc.dtype));

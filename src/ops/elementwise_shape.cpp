@@ -5,67 +5,38 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/checked.hpp"
 #include "ops/copy_overlap.hpp"
+#include "ops/strided_span.hpp"
 
 namespace tw {
 namespace {
 
-constexpr int64_t kMaxSpan = int64_t{1} << 60;  // bytes, so that sums of a few never overflow
 constexpr const char* kStrideArguments[] = {"a_stride", "b_stride", "dst_stride"};
 
 struct Dim {
+  int32_t index;  // the caller's
   int64_t extent;
   int64_t stride[kElementwiseOperands];  // bytes
 };
 
-Status too_large(uint32_t operand, int32_t index) {
-  return fail(Code::ERROR_OVERFLOW,
-              {.argument = kStrideArguments[operand], .index = index, .rule = "elementwise_span"},
-              "%s[%d]: what the operand reaches exceeds 2^60 bytes", kStrideArguments[operand],
-              index);
-}
-
-// Adds what one dimension reaches to an operand's range.
-Status extend(uint32_t operand, int32_t index, const Dim& dim, ByteRange* range) {
-  int64_t reach = 0;
-  if (!checked_mul(dim.extent - 1, dim.stride[operand], &reach) || reach > kMaxSpan ||
-      reach < -kMaxSpan)
-    return too_large(operand, index);
-  (reach < 0 ? range->low : range->high) += reach;
-  if (range->high > kMaxSpan || range->low < -kMaxSpan) return too_large(operand, index);
-  return {};
-}
-
-Status count_elements(const ElementwiseDesc& desc, ElementwiseShape* out) {
-  out->elements = 1;
-  for (int32_t i = 0; i < desc.rank; ++i) {
-    const int64_t extent = desc.shape[i];
-    if (extent < 0)
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "shape", .index = i, .rule = "elementwise_extent", .got = extent},
-                  "shape[%d] is %" PRId64 ": an extent is 0 or more", i, extent);
-    out->empty = out->empty || extent == 0;
-  }
-  for (int32_t i = 0; i < desc.rank && !out->empty; ++i)
-    if (!checked_mul(out->elements, desc.shape[i], &out->elements))
-      return fail(Code::ERROR_OVERFLOW,
-                  {.argument = "shape", .index = i, .rule = "elementwise_elements"},
-                  "the product of shape[0] to shape[%d] exceeds 2^63", i);
-  if (out->empty) out->elements = 0;
-  return {};
-}
-
 Status read_dims(const ElementwiseDesc& desc, ElementwiseShape* out, Dim* dims, int32_t* count) {
   for (uint32_t o = 0; o < kElementwiseOperands; ++o) out->range[o] = {0, out->bytes[o]};
   for (int32_t i = 0; i < desc.rank; ++i) {
-    Dim dim{desc.shape[i], {}};
+    Dim dim{i, desc.shape[i], {}};
     if (dim.extent == 1) continue;
     for (uint32_t o = 0; o < kElementwiseOperands; ++o) {
       if (out->bytes[o] == 0) continue;
-      if (!checked_mul(desc.stride[o][i], int64_t{out->bytes[o]}, &dim.stride[o]))
-        return too_large(o, i);
-      TW_TRY(extend(o, i, dim, &out->range[o]));
+      ByteRange& range = out->range[o];
+      int64_t reach = 0;
+      TW_TRY(span_of({.rule = "elementwise_span",
+                      .extent_name = "shape",
+                      .stride_name = kStrideArguments[o],
+                      .index = i,
+                      .extent = dim.extent,
+                      .stride = desc.stride[o][i],
+                      .element_bytes = out->bytes[o]},
+                     desc.stride[o][i] < 0 ? -range.low : range.high, &dim.stride[o], &reach));
+      (reach < 0 ? range.low : range.high) += reach;
     }
     // Backwards along the destination is forwards from the other end.
     if (dim.stride[kOperandDst] < 0)
@@ -76,30 +47,6 @@ Status read_dims(const ElementwiseDesc& desc, ElementwiseShape* out, Dim* dims, 
     dims[(*count)++] = dim;
   }
   return {};
-}
-
-Status check_distinct(const ElementwiseShape& shape, const Dim* dims, int32_t count) {
-  StridedTerm terms[kMaxCopyRank];
-  for (int32_t i = 0; i < count; ++i) {
-    if (dims[i].stride[kOperandDst] == 0)
-      return fail(Code::ERROR_OVERLAP,
-                  {.argument = "dst_stride", .rule = "elementwise_dst_distinct"},
-                  "dst_stride is 0 along a dimension of %" PRId64
-                  " elements: they would all be written to one place",
-                  dims[i].extent);
-    terms[i] = {dims[i].stride[kOperandDst], dims[i].extent};
-  }
-  int64_t budget = kSearchBudget;
-  const Meets meets = shares_elements(terms, count, shape.bytes[kOperandDst], &budget);
-  if (meets == Meets::no) return {};
-  const bool yes = meets == Meets::yes;
-  return fail(Code::ERROR_OVERLAP,
-              {.argument = "dst_stride",
-               .rule = yes ? "elementwise_dst_distinct" : "elementwise_dst_undecided"},
-              yes ? "dst_stride places two coordinates of the shape on one element: no element may "
-                    "be written twice"
-                  : "dst_stride interleaves dimensions in a way that a bounded search could not "
-                    "prove free of elements written twice: use parts whose strides nest");
 }
 
 bool continues(const Dim& inner, const Dim& outer) {
@@ -140,12 +87,18 @@ Status elementwise_shape(const ElementwiseDesc& desc, ElementwiseShape* out) {
         Code::ERROR_INVALID_ARGUMENT,
         {.argument = "rank", .rule = "elementwise_rank", .got = desc.rank, .limit = kMaxCopyRank},
         "rank is %d: there are 1 to %d dimensions", desc.rank, kMaxCopyRank);
-  TW_TRY(count_elements(desc, out));
+  TW_TRY(count_elements(desc.shape, desc.rank, "elementwise_extent", "elementwise_elements",
+                        &out->elements));
+  out->empty = out->elements == 0;
   if (out->empty) return {};
   Dim dims[kMaxCopyRank];
   int32_t count = 0;
   TW_TRY(read_dims(desc, out, dims, &count));
-  TW_TRY(check_distinct(*out, dims, count));
+  DistinctDim distinct[kMaxCopyRank];
+  for (int32_t i = 0; i < count; ++i)
+    distinct[i] = {dims[i].index, dims[i].extent, dims[i].stride[kOperandDst]};
+  TW_TRY(check_distinct(distinct, count, out->bytes[kOperandDst], desc.stride[kOperandDst],
+                        "elementwise_dst_distinct", "elementwise_dst_undecided"));
   out->rank = merge(dims, count);
   bool contiguous = out->rank > 0;
   for (uint32_t o = 0; o < kElementwiseOperands; ++o)

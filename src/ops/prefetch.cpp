@@ -16,12 +16,12 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = 16;
-constexpr int64_t kMaxSpan = int64_t{1} << 60;
 constexpr int64_t kBoxBytes = 8192;  // what one instruction asks for, by either method
 constexpr uint32_t kBlocksOfSm = 4;
 
-Status wrong(const char* argument, const char* rule, int64_t got, const char* text) {
-  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = rule, .got = got},
+Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = argument, .rule = rule, .got = got, .limit = limit},
               "%s is %" PRId64 ": %s", argument, got, text);
 }
 
@@ -69,18 +69,19 @@ Status PrefetchPlan::create(const std::shared_ptr<Device>& device, const Prefetc
 Status PrefetchPlan::check() {
   PrefetchDesc& d = desc_;
   TW_TRY(check_dtype("dtype", "prefetch_dtype", d.dtype));
-  if (d.cache < CachePriority::normal || d.cache > CachePriority::evict_last)
-    return wrong("cache", "cache_priority", static_cast<int64_t>(d.cache),
-                 "0 (normal), 1 (evict first) or 2 (evict last)");
-  if (d.budget < 0) return wrong("budget", "prefetch_budget", d.budget, "it is 0 or more bytes");
+  TW_TRY(check_cache("cache", d.cache));
+  if (d.budget < 0) return wrong("budget", "prefetch_budget", d.budget, 0, "it is 0 or more bytes");
   if (d.rank < 0 || d.rank > kMaxCopyRank)
-    return wrong("rank", "prefetch_rank", d.rank, "it is 1 to 8, or 0 for rows and columns");
+    return wrong("rank", "prefetch_rank", d.rank, kMaxCopyRank,
+                 "it is 1 to 8, or 0 for rows and columns");
   if (d.rank == 0) {
-    if (d.rows < 0) return wrong("rows", "prefetch_extent", d.rows, "it is 0 or more");
-    if (d.columns < 0) return wrong("columns", "prefetch_extent", d.columns, "it is 0 or more");
+    if (d.rows < 0) return wrong("rows", "prefetch_extent", d.rows, 0, "it is 0 or more");
+    if (d.columns < 0) return wrong("columns", "prefetch_extent", d.columns, 0, "it is 0 or more");
+    pitch_name_ = d.pitch == 0 ? "columns" : "pitch";
     if (d.pitch == 0) d.pitch = d.columns;
     if (d.rows > 1 && d.pitch < d.columns)
-      return wrong("pitch", "prefetch_pitch", d.pitch, "less than columns; 0 means packed");
+      return wrong("pitch", "prefetch_pitch", d.pitch, d.columns,
+                   "less than columns; 0 means packed");
     d.shape[0] = d.rows;
     d.shape[1] = d.columns;
     d.stride[0] = d.pitch;
@@ -90,35 +91,59 @@ Status PrefetchPlan::check() {
   TW_TRY(check_alignment("alignment", d.alignment, static_cast<uint32_t>(element_bytes_)));
   const int32_t rank = d.rank == 0 ? 2 : d.rank;
   for (int32_t i = 0; i < rank; ++i)
-    if (d.shape[i] < 0) return wrong("shape", "prefetch_extent", d.shape[i], "it is 0 or more");
+    if (d.shape[i] < 0)
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "shape", .index = i, .rule = "prefetch_extent", .got = d.shape[i]},
+                  "shape[%" PRId32 "] is %" PRId64 ": an extent is 0 or more", i, d.shape[i]);
   if (std::find(d.shape, d.shape + rank, 0) != d.shape + rank) return {};
   TW_TRY(read_dims());
   return keep_budget();
+}
+
+// What the caller calls the numbers of dimension i.
+SpanDim PrefetchPlan::span_dim(int32_t i) const {
+  SpanDim dim{.rule = "prefetch_span",
+              .extent_name = "shape",
+              .stride_name = "stride",
+              .index = i,
+              .extent = desc_.shape[i],
+              .stride = desc_.stride[i],
+              .element_bytes = element_bytes_};
+  if (desc_.rank != 0) return dim;
+  dim.index = -1;
+  dim.extent_name = i == 0 ? "rows" : "columns";
+  dim.stride_name = i == 0 ? pitch_name_ : nullptr;
+  return dim;
 }
 
 // A dimension without a stride is there once, and one that runs backwards begins at its end.
 Status PrefetchPlan::read_dims() {
   const int32_t rank = desc_.rank == 0 ? 2 : desc_.rank;
   int64_t reach = element_bytes_;
-  const auto too_large = [&] {
-    return fail(Code::ERROR_OVERFLOW,
-                {.argument = desc_.rank == 0 ? "rows" : "shape", .rule = "prefetch_span"},
-                "extents times strides of %d dimensions exceed 2^60 bytes", rank);
-  };
+  int64_t bytes = element_bytes_;
   for (int32_t i = 0; i < rank; ++i) {
     Dim dim{desc_.shape[i], 0};
     if (dim.extent == 1 || desc_.stride[i] == 0) continue;
     int64_t span = 0;
-    if (!checked_mul(desc_.stride[i], element_bytes_, &dim.stride) || dim.stride > kMaxSpan ||
-        dim.stride < -kMaxSpan || !checked_mul(dim.extent - 1, dim.stride, &span) ||
-        span > kMaxSpan || span < -kMaxSpan)
-      return too_large();
+    TW_TRY(span_of(span_dim(i), reach, &dim.stride, &span));
+    // Dimensions may overlap: what they ask for is more than they span.
+    const int64_t before = bytes;
+    if (!checked_mul(before, dim.extent, &bytes))
+      return fail(Code::ERROR_OVERFLOW,
+                  {.argument = "shape",
+                   .index = i,
+                   .rule = "prefetch_span",
+                   .got = dim.extent,
+                   .limit = INT64_MAX / before},
+                  "shape[%" PRId32 "] is %" PRId64
+                  ": elements of the dimensions so far exceed "
+                  "2^63 - 1 bytes, %" PRId64 " at most",
+                  i, dim.extent, INT64_MAX / before);
     if (dim.stride < 0) {
       offset_ += span;
       dim.stride = -dim.stride;
     }
     reach += span < 0 ? -span : span;
-    if (reach > kMaxSpan) return too_large();
     int32_t at = rank_++;
     for (; at > 0 && dims_[at - 1].stride > dim.stride; --at) dims_[at] = dims_[at - 1];
     dims_[at] = dim;
@@ -137,10 +162,7 @@ Status PrefetchPlan::read_dims() {
     }
   }
   rank_ = kept;
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < rank_; ++i)
-    if (!checked_mul(rows, dims_[i].extent, &rows)) return too_large();
-  if (!checked_mul(rows, row, &bytes)) return too_large();
+  for (int32_t i = 0; i < rank_; ++i) rows *= dims_[i].extent;
   row_bytes_ = static_cast<uint64_t>(row);
   rows_number_ = static_cast<uint64_t>(rows);
   all_bytes_ = static_cast<uint64_t>(bytes);
@@ -157,7 +179,8 @@ Status PrefetchPlan::keep_budget() {
   const auto element = static_cast<uint64_t>(element_bytes_);
   row_bytes_ = budget / element * element;
   if (row_bytes_ == 0)
-    return wrong("budget", "prefetch_budget", desc_.budget, "less than one element; 0 is no bound");
+    return wrong("budget", "prefetch_budget", desc_.budget, element_bytes_,
+                 "less than one element; 0 is no bound");
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/prefetch/prefetch.h"
 #include "ops/copy_shape.hpp"
 #include "ops/plan.hpp"
+#include "ops/strided_span.hpp"
 
 namespace tw {
 
@@ -44,6 +45,7 @@ class PrefetchPlan final : public Plan {
   PrefetchPlan(std::shared_ptr<Device> device, const PrefetchDesc& desc)
       : Plan(std::move(device), Op::prefetch), desc_(desc) {}
   Status check();
+  SpanDim span_dim(int32_t i) const;
   Status read_dims();
   Status keep_budget();
   Status prepare();
@@ -61,6 +63,7 @@ class PrefetchPlan final : public Plan {
   };
 
   PrefetchDesc desc_;
+  const char* pitch_name_ = "pitch";  // or whose number the pitch is, where none is given
   int32_t element_bytes_ = 1;
   uint64_t row_bytes_ = 0;  // 0: nothing
   uint64_t rows_number_ = 0;

@@ -36,11 +36,10 @@ Status check_words(const RaggedDesc& d) {
   // As of a tensor map: the types that NaN is in twice of 16 bits 0x7ff7.
   const int32_t type = dtype_tensor_map_type(d.dtype);
   if (type >= 6 && type <= 12) return {};
-  return fail(
-      Code::ERROR_UNSUPPORTED,
-      {.argument = "fill", .rule = "ragged_fill_dtype", .got = static_cast<int64_t>(d.dtype)},
-      "fill is NaN and dtype %s: f16, bf16, f32, tf32 and f64 have that pattern",
-      dtype_name(d.dtype));
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "fill", .rule = "ragged_fill_dtype", .got = fill, .limit = 0},
+              "fill is NaN (1) and dtype %s: f16, bf16, f32, tf32 and f64 have that pattern",
+              dtype_name(d.dtype));
 }
 
 Status check_extents(const RaggedDesc& d) {
@@ -53,14 +52,20 @@ Status check_extents(const RaggedDesc& d) {
                                                      {"padded_pitch", d.padded_pitch},
                                                      {"padded_batch_pitch", d.padded_batch_pitch}};
   for (const auto& [argument, number] : numbers)
-    if (number < 0) return wrong(argument, "ragged_not_negative", number, 0, "it is not less than");
+    if (number < 0)
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = argument, .rule = "ragged_not_negative", .got = number},
+                  "%s is %" PRId64 ": it must be 0 or more", argument, number);
   return {};
 }
 
 Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, int64_t* bytes) {
   if (checked_mul(elements, element_bytes, bytes) && *bytes <= kMaxSpan) return {};
-  return fail(Code::ERROR_OVERFLOW, {.argument = argument, .rule = "ragged_span", .got = elements},
-              "%s is %" PRId64 " elements, more than 2^60 bytes", argument, elements);
+  const int64_t most = kMaxSpan / element_bytes;
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = argument, .rule = "ragged_span", .got = elements, .limit = most},
+              "%s is %" PRId64 " elements, more than 2^60 bytes: %" PRId64 " at most", argument,
+              elements, most);
 }
 
 // What `count` steps of `pitch` bytes and `width` more reach.
@@ -72,9 +77,12 @@ Status reach(const char* argument, int64_t count, int64_t pitch, int64_t width, 
     *bytes += steps;
     if (*bytes <= kMaxSpan) return {};
   }
-  return fail(Code::ERROR_OVERFLOW, {.argument = argument, .rule = "ragged_span", .got = count},
-              "%s: %" PRId64 " steps of %" PRId64 " bytes exceed 2^60 bytes", argument, count,
-              pitch);
+  const int64_t most = (kMaxSpan - width) / pitch + 1;
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = argument, .rule = "ragged_span", .got = count, .limit = most},
+              "%s is %" PRId64 ": so many, %" PRId64 " bytes apart, exceed 2^60 bytes: %" PRId64
+              " at most",
+              argument, count, pitch, most);
 }
 
 // Rows of the padded operand must not share elements: sequences lie behind one another, or their

@@ -41,15 +41,21 @@ Status span(const char* argument, int64_t rows, int64_t pitch, int64_t width, in
     *bytes += width;
     return {};
   }
-  return fail(Code::ERROR_OVERFLOW, {.argument = argument, .rule = "rows_span"},
-              "%s: %" PRId64 " rows, %" PRId64 " bytes apart, exceed 2^60 bytes", argument, rows,
-              pitch);
+  const int64_t most = width > kMaxSpan ? 0 : pitch == 0 ? 1 : (kMaxSpan - width) / pitch + 1;
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = argument, .rule = "rows_span", .got = rows, .limit = most},
+              "%s is %" PRId64 ": so many rows, %" PRId64
+              " bytes apart, exceed 2^60 bytes: %" PRId64 " at most",
+              argument, rows, pitch, most);
 }
 
 Status to_bytes(const char* argument, int64_t elements, int64_t element_bytes, int64_t* bytes) {
   if (checked_mul(elements, element_bytes, bytes) && *bytes <= kMaxSpan) return {};
-  return fail(Code::ERROR_OVERFLOW, {.argument = argument, .rule = "rows_span", .got = elements},
-              "%s is %" PRId64 " elements, more than 2^60 bytes", argument, elements);
+  const int64_t most = kMaxSpan / element_bytes;
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = argument, .rule = "rows_span", .got = elements, .limit = most},
+              "%s is %" PRId64 " elements, more than 2^60 bytes: %" PRId64 " at most", argument,
+              elements, most);
 }
 
 // What arithmetic takes an element for; kElementBits: it has none.
@@ -91,32 +97,39 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
   const uint32_t element = element_of(d.dtype);
   const bool add = d.reduction == kReduceAdd;
   const auto has = [&](RowsFlag bit) { return (d.flags & bit) != 0; };
-  const auto refuse = [&](const char* argument, const char* rule, int64_t got, const char* text) {
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = rule, .got = got},
+  // `limit` is the number that works, or all bits of flags that do.
+  const auto refuse = [&](const char* argument, const char* rule, int64_t got, int64_t limit,
+                          const char* text) {
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = argument, .rule = rule, .got = got, .limit = limit},
                 "%s is %" PRId64 ": %s", argument, got, text);
   };
   if (d.reduction < 0 || d.reduction > static_cast<int32_t>(kReduceMax))
-    return refuse("reduction", "rows_reduction", d.reduction, "it is 0, add, min or max");
+    return refuse("reduction", "rows_reduction", d.reduction, kReduceMax,
+                  "it is 0, add, min or max");
   if ((d.flags & ~uint32_t{kRowsFlags}) != 0)
-    return refuse("flags", "rows_flags", d.flags, "it has bits that name nothing");
-  if (d.group < 1) return refuse("group", "rows_group", d.group, "it is 1 or more");
-  if (d.group > kMaxGroup) return refuse("group", "rows_group", d.group, "it is 2^20 at most");
+    return refuse("flags", "rows_flags", d.flags, kRowsFlags, "it has bits that name nothing");
+  if (d.group < 1) return refuse("group", "rows_group", d.group, 1, "it is 1 or more");
+  if (d.group > kMaxGroup)
+    return refuse("group", "rows_group", d.group, kMaxGroup, "it is 2^20 at most");
   if (op == Op::gather) {
     if (d.reduction != 0)
-      return refuse("reduction", "rows_reduction", d.reduction, "a gather has none");
+      return refuse("reduction", "rows_reduction", d.reduction, 0, "a gather has none");
     if ((d.flags & ~uint32_t{kRowsWeighted}) != 0)
-      return refuse("flags", "rows_flags", d.flags, "a gather may have TW_ROWS_WEIGHTS alone");
+      return refuse("flags", "rows_flags", d.flags, kRowsWeighted,
+                    "a gather may have TW_ROWS_WEIGHTS alone");
   } else {
-    if (d.group != 1) return refuse("group", "rows_group", d.group, "a scatter has groups of 1");
+    if (d.group != 1) return refuse("group", "rows_group", d.group, 1, "a scatter has groups of 1");
     if (d.reduction == 0 && (d.flags & ~uint32_t{kRowsLastWins}) != 0)
-      return refuse("flags", "rows_flags", d.flags,
+      return refuse("flags", "rows_flags", d.flags, kRowsLastWins,
                     "a scatter that stores may have TW_SCATTER_LAST_WINS alone; the others are of "
                     "sums");
     if (d.reduction != 0 && has(kRowsLastWins))
-      return refuse("flags", "rows_flags", d.flags,
+      return refuse("flags", "rows_flags", d.flags, kRowsFlags & ~kRowsLastWins,
                     "TW_SCATTER_LAST_WINS is for a scatter that stores");
     if (!add && (has(kRowsWeighted) || has(kRowsAccumulateF32)))
-      return refuse("flags", "rows_flags", d.flags, "weights and f32 sums are of additions");
+      return refuse("flags", "rows_flags", d.flags, kRowsDeterministic,
+                    "weights and f32 sums are of additions");
   }
   if (d.reduction != 0 && element == kElementBits)
     return fail(
@@ -167,7 +180,11 @@ Status check_counted(const RowsDesc& d) {
 Status cut_window(Op op, RowsDesc* d, RowsProblem* out) {
   int64_t reach = 0;
   if (!checked_add(d->column, d->columns, &reach))
-    return fail(Code::ERROR_OVERFLOW, {.argument = "column", .rule = "rows_span"},
+    return fail(Code::ERROR_OVERFLOW,
+                {.argument = "column",
+                 .rule = "rows_span",
+                 .got = d->column,
+                 .limit = INT64_MAX - d->columns},
                 "column %" PRId64 " plus columns %" PRId64 " exceeds 2^63", d->column, d->columns);
   const bool bounded = d->table_columns != 0;
   if (d->column < 0 && (op == Op::scatter || !bounded))
@@ -230,16 +247,22 @@ Status rows_problem(Op op, const RowsDesc& desc, RowsProblem* out) {
   TW_TRY(to_bytes("column", out->column_bytes, element, &out->column_bytes));
   TW_TRY(to_bytes("column", out->lead_bytes, packed, &out->lead_bytes));
   TW_TRY(to_bytes("columns", out->tail_bytes, packed, &out->tail_bytes));
-  TW_TRY(to_bytes("table_pitch", d.table_pitch, element, &out->table_pitch));
-  TW_TRY(to_bytes("packed_pitch", d.packed_pitch, packed, &out->packed_pitch));
+  // By what the caller has set: a pitch of 0 is a width.
+  const char* const width = desc.table_columns != 0 ? "table_columns" : "column";
+  TW_TRY(to_bytes(desc.table_pitch != 0 ? "table_pitch" : width, d.table_pitch, element,
+                  &out->table_pitch));
+  TW_TRY(to_bytes(desc.packed_pitch != 0 ? "packed_pitch" : "columns", d.packed_pitch, packed,
+                  &out->packed_pitch));
   TW_TRY(span("table_rows", d.table_rows, out->table_pitch, out->column_bytes + out->inner_bytes,
               &out->table_bytes));
   TW_TRY(span("count", d.count, out->packed_pitch, out->row_bytes, &out->packed_bytes));
   int64_t indices = 0;
   int64_t index_bytes = 0;
   if (!checked_mul(d.count, d.group, &indices))
-    return fail(Code::ERROR_OVERFLOW, {.argument = "group", .rule = "rows_span", .got = d.group},
-                "count %" PRId64 " times group %" PRId64 " exceeds 2^63", d.count, d.group);
+    return fail(
+        Code::ERROR_OVERFLOW,
+        {.argument = "group", .rule = "rows_span", .got = d.group, .limit = INT64_MAX / d.count},
+        "count %" PRId64 " times group %" PRId64 " exceeds 2^63", d.count, d.group);
   return to_bytes("count", indices, out->index_bytes, &index_bytes);
 }
 
