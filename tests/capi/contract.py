@@ -279,7 +279,7 @@ def statuses(function):
     if any(p.base in OF_LAYOUT for p in parameters):
         may |= {"TW_ERROR_OVERFLOW", "TW_ERROR_CAPACITY", "TW_ERROR_UNSUPPORTED"}
     if any(p.base == "tw_plan" and p.out_handle() for p in parameters):
-        may |= {"TW_ERROR_UNSUPPORTED", "TW_ERROR_NO_KERNEL_IMAGE"}
+        may |= {"TW_ERROR_UNSUPPORTED", "TW_ERROR_NO_KERNEL_IMAGE", "TW_ERROR_DRIVER_TOO_OLD"}
     return may
 
 

@@ -13,9 +13,9 @@
  *   refused before anything happens. Nothing here prints, aborts or exits.
  * - Lists of return values name what is a function's own. Beside it there are
  *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, TW_ERROR_STRUCT_SIZE from what
- *   takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and from what takes a handle that belongs to a
- *   device TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that do not
- *   belong together, and the driver's answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
+ *   takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and from what takes or makes a handle that
+ *   belongs to a device TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that
+ *   do not belong together, and the driver's answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
  *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
  * - Text goes into a `buffer` of `capacity` bytes, cut where it does not fit but zero-terminated,
  *   and `length`, which may be NULL, becomes the bytes that the whole text needs with its zero.
@@ -257,7 +257,10 @@ typedef struct tw_device_info {
 
 /** How many devices of a kind there are. The host device counts one.
  *  @param kind which kind. @param[out] count the number; 0 on failure.
- *  @retval TW_ERROR_NO_DRIVER kind is TW_DEVICE_CUDA and there is no usable driver.
+ *  @retval TW_ERROR_NO_DRIVER kind is TW_DEVICE_CUDA and there is no libcuda.so.1.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD kind is TW_DEVICE_CUDA and it is too old.
+ *  @retval TW_ERROR_DRIVER kind is TW_DEVICE_CUDA and it cannot be used.
+ *  @retval TW_ERROR_FORKED kind is TW_DEVICE_CUDA and the process was forked from one that uses it.
  *  @retval TW_ERROR_NOT_BUILT kind is TW_DEVICE_CUDA and this build has no CUDA device.
  *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or count is NULL.
  *  @threadsafety{any thread} @since 0.1 */
@@ -277,7 +280,8 @@ TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_devic
  *  @param context not NULL; stays the caller's.
  *  @param[out] device the caller's, to be given to tw_device_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT context or device is NULL, or context is no live context.
- *  @retval TW_ERROR_NO_DRIVER no driver. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+ *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1. @retval TW_ERROR_DRIVER_TOO_OLD it is too old.
+ *  @retval TW_ERROR_NO_DEVICE it finds none. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
@@ -1620,6 +1624,7 @@ TW_API tw_status tw_tensor_map_decode(const void *bytes, tw_tensor_map_desc *des
 /** Makes a tensor map. @param device not NULL. @param desc not NULL.
  *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
  *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
+ *  @retval TW_ERROR_UNSUPPORTED an im2col-wide map, which this driver or this build does not know.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
                                       tw_tensor_map **map);
@@ -1766,6 +1771,7 @@ typedef struct tw_launch_desc {
  *  @retval TW_ERROR_INVALID_IMAGE truncated, damaged or of no known kind.
  *  @retval TW_ERROR_NO_KERNEL_IMAGE it holds nothing for this device; the message says what.
  *  @retval TW_ERROR_WRONG_DEVICE the host device cannot run GPU code.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD its PTX is newer than the driver.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_module_load(tw_device *device, const void *image, size_t size,
                                 tw_module **module);
@@ -1808,6 +1814,7 @@ TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc);
  *  packed one behind the other with no gaps, at any address; copied.
  *  @retval TW_ERROR_INVALID_ARGUMENT a count, a size, the block, the cluster or the shared memory
  *  cannot work; the message names the limit. @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @retval TW_ERROR_UNSUPPORTED more parameters, or bytes of them, than the library passes on.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch_desc *desc,
                            uint32_t param_count, const uint32_t *param_sizes, const void *params);
@@ -1822,8 +1829,8 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  operand of a matrix product 2^63 - 1 together.
  *
  *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where the library
- *  has no kernel for the description on this device, and TW_ERROR_NO_KERNEL_IMAGE where it has one
- *  and no image that this device runs.
+ *  has no kernel for the description on this device, and TW_ERROR_NO_KERNEL_IMAGE or
+ *  TW_ERROR_DRIVER_TOO_OLD where it has one, and no image that this device or its driver runs.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
