@@ -90,6 +90,17 @@ PLAIN = [
      "piece.padding_free = false;", ";", "device/copy_window_device_test"),
     ("a window's fill may overwrite what is read", "src/ops/copy_window.cpp",
      "if (meets == Meets::no) return {};", "return {};", "device/copy_window_device_test"),
+    ("max_sms is a number of SMs with eight blocks each", "src/ops/plan.cpp",
+     "if (max_sms != 0) return usable_sms(device, max_sms);",
+     "if (max_sms != 0) return uint64_t{usable_sms(device, max_sms)} * 8;", "ops/ops_test"),
+    ("a workspace may be what a run reads", "src/ops/plan.cpp", "if (one->written || other->written)",
+     "if (one->written && other->written)", "ops/ops_test"),
+    ("a group's pieces are counted as if they had 512 bytes", "src/ops/rows_methods.cpp",
+     "std::min(kMinPart, ring_.stage_bytes / d.group / 16 * 16)", "kMinPart", "ops/ops_test"),
+    ("a permutation reads past its runs", "src/ops/copy_permute.cpp",
+     "if (load < 4) load = args->element_bytes;", "", "ops/ops_test"),
+    ("a NaN's payload goes through a minimum", "src/kernels/scatter/scatter_host.cpp",
+     "element == kElementF32 && std::isnan(chosen)", "false", "device/rows_values_device_test"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
 ON_A_GPU = [
