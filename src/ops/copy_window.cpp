@@ -36,6 +36,24 @@ bool add_place(int64_t index, int64_t stride, int64_t* place) {
          *place <= kMostElements && *place >= -kMostElements;
 }
 
+// `most` elements, which the text says too, are as far as a window may lie from its tensor.
+Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) {
+  const int64_t start = desc.src_start[d];
+  const int64_t stride = desc.src_stride[d];
+  // A dimension of one element may have any stride.
+  const int64_t step = stride == INT64_MIN ? INT64_MAX : std::abs(stride);
+  const int64_t limit = most / std::max<int64_t>(step, 1);
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = "src_start",
+               .index = d,
+               .rule = "copy_window_span",
+               .got = start,
+               .limit = start < 0 ? -limit : limit},
+              "src_start[%d] is %" PRId64 ": at a stride of %" PRId64
+              " the window begins more than %s from the tensor",
+              d, start, stride, text);
+}
+
 // The part of the copy that these coordinates are, counted from the caller's addresses.
 Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
             CopyShape* out) {
@@ -52,16 +70,20 @@ Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool 
   for (int32_t d = 0; d < desc.rank && !empty; ++d)
     if ((reads && !add_place(desc.src_start[d] + low[d], desc.src_stride[d], &src_offset)) ||
         !add_place(low[d], desc.dst_stride[d], &dst_offset))
-      return fail(Code::ERROR_OVERFLOW,
-                  {.argument = "src_start", .index = d, .rule = "copy_window_span"},
-                  "src_start[%d] is %" PRId64 ": the window's place exceeds 2^60 elements", d,
-                  desc.src_start[d]);
+      return too_far(desc, d, kMostElements, "2^60 elements");
   TW_TRY(copy_shape(piece, out));
   if (!checked_mul(src_offset, int64_t{out->element_bytes}, &src_offset) ||
       !checked_mul(dst_offset, int64_t{out->element_bytes}, &dst_offset) ||
-      std::max(std::abs(src_offset), std::abs(dst_offset)) > kMostBytes)
-    return fail(Code::ERROR_OVERFLOW, {.argument = "src_start", .rule = "copy_window_span"},
-                "src_start: the window's place exceeds 2^62 bytes");
+      std::max(std::abs(src_offset), std::abs(dst_offset)) > kMostBytes) {
+    // Each place is less than 2^60 elements from there.
+    const auto place = [&](int32_t d) {
+      return std::abs((desc.src_start[d] + low[d]) * desc.src_stride[d]);
+    };
+    int32_t furthest = 0;
+    for (int32_t d = 1; d < desc.rank; ++d)
+      if (place(d) > place(furthest)) furthest = d;
+    return too_far(desc, furthest, kMostBytes / out->element_bytes, "2^62 bytes");
+  }
   out->src_offset += src_offset;
   out->src_range.low += src_offset;
   out->src_range.high += src_offset;

@@ -259,6 +259,28 @@ TEST_CASE("strided_span: ragged copies") {
   blames(Code::ERROR_UNSUPPORTED, "fill", -1, 1, 0);
 }
 
+TEST_CASE("strided_span: a window too far from its tensor") {
+  CopyDesc desc = matrix(4, 8);
+  desc.dtype = DType::F64;
+  const auto split = [&] {
+    CopyShape inside;
+    std::vector<CopyShape> outside;
+    REQUIRE(check_window(desc).ok());
+    clear_error();
+    CHECK(!split_window(desc, &inside, &outside).ok());
+  };
+  desc.src_shape[0] = kSpan, desc.src_start[0] = kSpan / 4;  // strides of 8
+  split();
+  blames(Code::ERROR_OVERFLOW, "src_start", 0, kSpan / 4, kSpan / 8);
+  desc.src_start[0] = 3, desc.src_shape[1] = kSpan, desc.src_start[1] = kSpan - 64;
+  split();
+  blames(Code::ERROR_OVERFLOW, "src_start", 1, kSpan - 64, kSpan / 2);
+  // One row alone, at any stride.
+  desc.shape[0] = 1, desc.src_start[1] = 0, desc.src_stride[0] = INT64_MIN;
+  split();
+  blames(Code::ERROR_OVERFLOW, "src_start", 0, 3, 0);
+}
+
 TEST_CASE("strided_span: words that name nothing are told the last that does") {
   for (const int32_t number : {-1, 3, 100}) {
     clear_error();
