@@ -4,7 +4,8 @@
 which objcopy renames them: prefix.py PREFIX SYMBOLS HEADER FOLDER
 
     FOLDER/tilewright.h      the header, which includes
-    FOLDER/symbol_prefix.h   a macro for each function: sources stay as they are
+    FOLDER/symbol_prefix.h   a macro for each function, and one for the inline namespace of the C++
+                             headers: sources stay as they are
     FOLDER/symbols.rename    old and new name, a pair a line
 
 Two copies of the library, of two versions even, can then be in one program."""
@@ -23,5 +24,6 @@ mark = "#define TILEWRIGHT_H\n"
 (folder / "tilewright.h").write_text(header.read_text().replace(
     mark, mark + '#include "symbol_prefix.h"\n', 1))
 (folder / "symbol_prefix.h").write_text(
-    "/* Made by prefix.py. */\n" + "".join(f"#define {n} {prefix}{n}\n" for n in names))
+    f"/* Made by prefix.py. */\n#define TILEWRIGHT_NAMESPACE {prefix}v0\n" +
+    "".join(f"#define {n} {prefix}{n}\n" for n in names))
 (folder / "symbols.rename").write_text("".join(f"{n} {prefix}{n}\n" for n in names))

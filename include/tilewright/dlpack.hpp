@@ -19,6 +19,7 @@
 #include <tilewright/tilewright.hpp>
 
 namespace tilewright {
+inline namespace TILEWRIGHT_NAMESPACE {
 
 /// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
 inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
@@ -99,6 +100,7 @@ DlpackTensor to_dlpack(const tw_tensor& tensor, tw_dlpack_form form, Owner owner
   return DlpackTensor(managed, form);
 }
 
+}  // namespace TILEWRIGHT_NAMESPACE
 }  // namespace tilewright
 
 #endif  // TILEWRIGHT_DLPACK_HPP

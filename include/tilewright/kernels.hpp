@@ -12,6 +12,7 @@
 #include <tilewright/tilewright.hpp>
 
 namespace tilewright {
+inline namespace TILEWRIGHT_NAMESPACE {
 
 /// A precompiled kernel for one target. Two words, since a kernel is embedded for several.
 struct KernelName {
@@ -46,6 +47,7 @@ inline std::vector<std::byte> precompiled_image(const KernelName& kernel) {
   return out;
 }
 
+}  // namespace TILEWRIGHT_NAMESPACE
 }  // namespace tilewright
 
 #endif  // TILEWRIGHT_KERNELS_HPP

@@ -214,10 +214,15 @@ def two_copies(prefix, folder):
     names = run("nm", "-g", "--defined-only", "--format=posix", folder / "libother.a")
     if any(line.startswith("tw_") for line in names.splitlines()):
         sys.exit("a function has no prefix")
-    for name, include in (("first", prefix / "include"), ("second", folder)):
-        run("cc", "-std=c99", *WARNINGS, f"-DTWICE={name}", "-I", include, "-c", HERE / "twice.c", "-o",
-            folder / f"{name}.o")
-    run("cc", HERE / "twice_main.c", folder / "first.o", folder / "second.o", folder / "libother.a",
+    objects = [folder / f"{name}{part}.o" for name in ("first", "second") for part in ("", "_classes")]
+    for made in objects:
+        second = ["-I", folder] if made.name.startswith("second") else []
+        common = [*WARNINGS, f"-DTWICE={made.stem}", *second, "-I", prefix / "include", "-c", "-o", made]
+        if made.stem.endswith("classes"):
+            run("c++", "-std=c++20", *common, HERE / "twice_classes.cpp")
+        else:
+            run("cc", "-std=c99", *common, HERE / "twice.c")
+    run("cc", "-DWITH_CLASSES", HERE / "twice_main.c", *objects, folder / "libother.a",
         archive, "-lstdc++", "-lm", "-pthread", "-ldl", "-o", folder / "main")
     run(folder / "main")
 

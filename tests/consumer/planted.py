@@ -67,6 +67,13 @@ def without_prefix(prefix, sources):
     subprocess.run(["ar", "rs", archive(prefix), member], check=True, capture_output=True)
 
 
+def one_namespace(prefix, _):
+    """the C++ classes of every copy have one name"""
+    for name in ("tilewright", "error"):
+        edit(prefix / "include" / "tilewright" / f"{name}.hpp", "inline namespace TILEWRIGHT_NAMESPACE",
+             "inline namespace v0")
+
+
 def fixed_place(prefix, _):
     """the CMake package names the place of installing"""
     edit(next(prefix.rglob("tilewrightConfig.cmake")), r"\$\{CMAKE_CURRENT_LIST_DIR\}", "/nowhere")
@@ -100,7 +107,8 @@ FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit stat
           "pkgconfig_shared": [("other names than symbols.txt", foreign_export)],
           "pkgconfig_cpp": [("exit status -", foreign_template)],
           "two_objects": [("shows the library's symbols", no_archive)],
-          "two_copies": [("a function has no prefix", without_prefix)],
+          "two_copies": [("a function has no prefix", without_prefix),
+                         ("an error of another copy", one_namespace)],
           "cmake": [("exit status", fixed_place)],
           "cargo": [("tw_gemm_args ... FAILED", swapped_fields)],
           "go": [("--- FAIL: TestGoroutinesShareAPlan", swapped_operands),

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_ERROR_HPP
+#define TILEWRIGHT_ERROR_HPP
+/// @file error.hpp
+/// What a failed call throws, and what the classes of tilewright.hpp, which includes this, are made
+/// of.
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <tilewright/tilewright.h>
+
+// The classes belong to the copy of the library that they call: symbol_prefix.h names another
+// inline namespace, so that a linker does not merge one copy's inline functions with another's.
+// Users write tilewright:: all the same.
+#ifndef TILEWRIGHT_NAMESPACE
+#define TILEWRIGHT_NAMESPACE v0
+#endif
+
+namespace tilewright {
+inline namespace TILEWRIGHT_NAMESPACE {
+
+/// A failed call: what() is tw_last_error().
+class Error : public std::runtime_error {
+ public:
+  /// Takes the calling thread's last failure; to be made right after the call that failed.
+  explicit Error(tw_status status) : std::runtime_error(tw_last_error()) {
+    info_.struct_size = sizeof(info_);
+    if (tw_last_error_info(&info_) != TW_OK) info_ = {};
+    info_.status = status;
+  }
+  tw_status status() const noexcept { return info_.status; }
+  /// Argument, rule, numbers and the driver's result, as far as they apply.
+  const tw_error_info& info() const noexcept { return info_; }
+
+ private:
+  tw_error_info info_{};
+};
+
+/// Throws Error unless the status is TW_OK.
+inline void check(tw_status status) {
+  if (status != TW_OK) throw Error(status);
+}
+
+namespace detail {
+
+/// Owns one handle of the C API.
+template <typename T, auto destroy>
+class Handle {
+ public:
+  /// The handle, still owned here.
+  T* get() const noexcept { return handle_.get(); }
+
+ protected:
+  explicit Handle(T* owned) noexcept : handle_(owned) {}
+
+ private:
+  struct Destroy {
+    void operator()(T* handle) const noexcept { destroy(handle); }
+  };
+  std::unique_ptr<T, Destroy> handle_;
+};
+
+/// What a call gives as its last argument.
+template <typename T, typename Call, typename... Args>
+T result(Call call, Args... args) {
+  T out{};
+  check(call(args..., &out));
+  return out;
+}
+
+/// The same for a struct that says its own size.
+template <typename T, typename Call, typename... Args>
+T sized_result(Call call, Args... args) {
+  T out{};
+  out.struct_size = sizeof(T);
+  check(call(args..., &out));
+  return out;
+}
+
+/// The text of a call that writes to (buffer, capacity, &length), however long it is.
+template <typename Call, typename T>
+std::string text(Call call, const T* handle) {
+  size_t length = 0;
+  const tw_status status = call(handle, nullptr, 0, &length);
+  if (status != TW_ERROR_BUFFER_TOO_SMALL) check(status);
+  std::string out(length, '\0');
+  if (length > 0) check(call(handle, out.data(), length, &length));
+  out.resize(std::strlen(out.c_str()));
+  return out;
+}
+
+/// Whether a query says that the work is done.
+inline bool done(tw_status status) {
+  if (status != TW_ERROR_NOT_READY) check(status);
+  return status == TW_OK;
+}
+
+}  // namespace detail
+
+}  // namespace TILEWRIGHT_NAMESPACE
+}  // namespace tilewright
+
+#endif  // TILEWRIGHT_ERROR_HPP
