@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 
 namespace tw {
@@ -13,7 +14,9 @@ constinit std::mutex g_mutex;  // of everything below
 constinit Driver g_libcuda;
 constinit bool g_loaded = false;
 constinit const Driver* g_fake = nullptr;
-constinit pid_t g_process = 0;  // which has initialised the driver
+// Which has begun to initialise the driver: a child that is forked meanwhile finds it so, and does
+// not wait for a lock that a thread of its parent holds.
+constinit std::atomic<pid_t> g_process{0};
 
 enum class Need { required, optional };
 
@@ -84,15 +87,7 @@ Meaning meaning_of(CUresult result) {
   return {result, Code::ERROR_DRIVER, false};
 }
 
-}  // namespace
-
-Status find_driver(const Driver** out) {
-  const std::lock_guard lock(g_mutex);
-  if (g_process != 0 && g_process != getpid())
-    return fail(Code::ERROR_FORKED, {.got = getpid(), .limit = g_process},
-                "process %d initialised the CUDA driver and this is its forked child %d, in which "
-                "the driver cannot work: fork before the first use of CUDA",
-                static_cast<int>(g_process), static_cast<int>(getpid()));
+Status initialise(const Driver** out) {
   if (!g_fake && !g_loaded) {
     Driver table;
     TW_TRY(load_table(&table));
@@ -102,9 +97,24 @@ Status find_driver(const Driver** out) {
   const Driver& cu = g_fake ? *g_fake : g_libcuda;
   if (const CUresult result = cu.Init(0); result != CUDA_SUCCESS)
     return driver_failure(cu, result, "cuInit");
-  g_process = getpid();
   *out = &cu;
   return Code::OK;
+}
+
+}  // namespace
+
+Status find_driver(const Driver** out) {
+  const pid_t process = g_process.load(std::memory_order_acquire), own = getpid();
+  if (process != 0 && process != own)
+    return fail(Code::ERROR_FORKED, {.got = own, .limit = process},
+                "process %d initialised the CUDA driver and this is its forked child %d, in which "
+                "the driver cannot work: fork before the first use of CUDA",
+                static_cast<int>(process), static_cast<int>(own));
+  const std::lock_guard lock(g_mutex);
+  const pid_t before = g_process.exchange(own);
+  const Status status = initialise(out);
+  if (!status.ok()) g_process.store(before);
+  return status;
 }
 
 void replace_driver(const Driver* fake) {

@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/log.hpp"
 #include "doctest_main.hpp"
@@ -190,6 +192,40 @@ TEST_CASE("objects that outlive their device give nothing back twice") {
   CHECK(fake().calls == calls);
 }
 
+TEST_CASE("a device is closed when nobody is inside the driver for it any more") {
+  // The stream is in use, or about to be destroyed, while another thread closes the device.
+  for (const char* call : {"MemsetD8Async", "StreamDestroy"}) {
+    const FakeDriver driver;
+    const auto device = open_fake();
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    std::thread closer;
+    bool early = false;
+    fake().on_call = [&](const std::string& name) {
+      if (name != call || closer.joinable()) return;
+      closer = std::thread([&] { device->close(); });
+      while (device->alive().ok()) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      early = fake().primary == 0;
+    };
+    if (call[0] == 'M')
+      CHECK(stream->fill(0x1000, 0, 16).ok());
+    else
+      stream.reset();
+    REQUIRE(closer.joinable());
+    closer.join();
+    fake().on_call = nullptr;
+    CHECK_FALSE(early);
+    CHECK(fake().clean());
+    if (!stream) continue;
+    const int calls = fake().calls;
+    CHECK(stream->fill(0x1000, 0, 16).code() == Code::ERROR_DEVICE_CLOSED);
+    CHECK(stream->query().code() == Code::ERROR_DEVICE_CLOSED);
+    stream.reset();
+    CHECK(fake().calls == calls);
+  }
+}
+
 TEST_CASE("the context that was current stays so") {
   const FakeDriver driver;
   fake().stack.push_back(fake_other_context());
@@ -356,6 +392,26 @@ TEST_CASE("a tensor map that differs from the library's encoding is logged, the 
   fake().log.clear();
   CHECK(device->encode(desc, &bytes).code() == Code::ERROR_RULE);
   CHECK(fake().log.empty());  // refused before the driver saw it
+}
+
+TEST_CASE("a child that is forked while the driver is being initialised does not wait for that") {
+  const FakeDriver driver;
+  pid_t child = -1;
+  fake().on_call = [&](const std::string& name) {
+    if (name != "Init" || child >= 0) return;
+    child = fork();
+    if (child != 0) return;
+    alarm(10);  // a child that waits is ended
+    int32_t count = 0;
+    _exit(count_devices(DeviceKind::cuda, &count).code() == Code::ERROR_FORKED ? 0 : 1);
+  };
+  int32_t count = 0;
+  CHECK(count_devices(DeviceKind::cuda, &count).ok());
+  REQUIRE(child > 0);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a forked child touches no driver") {

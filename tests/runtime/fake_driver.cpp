@@ -21,6 +21,7 @@ Handle fresh() {
 /// break on it.
 CUresult step(const char* name, bool needs_context, bool capture_unsafe = false) {
   FakeState& s = g_state;
+  if (s.on_call) s.on_call(name);
   s.log.push_back(name);
   if (needs_context && s.stack.empty()) s.misuse.push_back(std::string(name) + " without context");
   if (capture_unsafe && s.mode != CU_STREAM_CAPTURE_MODE_RELAXED) s.strict_calls.push_back(name);

@@ -5,6 +5,7 @@
 // used while their context is current, and given back once.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@ struct FakeState {
   CUresult stream_result = CUDA_SUCCESS;  // of synchronising and querying
   CUresult load_result = CUDA_SUCCESS;
   bool capturing = false;
+  std::function<void(const std::string&)> on_call;  // told of every call before it does anything
 
   // What happened.
   int calls = 0;

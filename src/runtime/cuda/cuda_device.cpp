@@ -46,7 +46,7 @@ void CudaDevice::close() {
   if (!context_ || forked()) return;
   {
     // A caller's context that is gone already cannot be entered; its objects went with it.
-    const Scope scope(*this, Scope::relaxed);
+    const Scope scope(*this, Scope::closing);
     const std::lock_guard lock(mutex_);
     if (scope.status().ok()) destroy_all();
     streams_.clear();
@@ -55,6 +55,7 @@ void CudaDevice::close() {
     for (auto& [image, library] : shards_) cu_.LibraryUnload(library.handle);
     for (auto& library : modules_) cu_.LibraryUnload(library.handle);
   }
+  // Nobody enters any more: closed_ is looked at inside.
   if (owns_primary_) cu_.DevicePrimaryCtxRelease(number_);
 }
 
@@ -146,23 +147,25 @@ Status CudaDevice::create_event(std::unique_ptr<Event>* out) {
 }
 
 void CudaDevice::destroy_stream(CUstream stream) {
-  if (forked()) return;
+  if (forked() || closed()) return;
+  const Scope scope(*this, Scope::relaxed);
+  if (!scope.status().ok()) return;  // close() was first, or will be
   {
     const std::lock_guard lock(mutex_);
-    if (streams_.erase(stream) == 0) return;  // close() was first
+    if (streams_.erase(stream) == 0) return;
   }
-  const Scope scope(*this, Scope::relaxed);
-  if (scope.status().ok()) cu_.StreamDestroy(stream);
+  cu_.StreamDestroy(stream);
 }
 
 void CudaDevice::destroy_event(CUevent event) {
-  if (forked()) return;
+  if (forked() || closed()) return;
+  const Scope scope(*this, Scope::relaxed);
+  if (!scope.status().ok()) return;  // close() was first, or will be
   {
     const std::lock_guard lock(mutex_);
     if (events_.erase(event) == 0) return;
   }
-  const Scope scope(*this, Scope::relaxed);
-  if (scope.status().ok()) cu_.EventDestroy(event);
+  cu_.EventDestroy(event);
 }
 
 const char* CudaDevice::keep_name(const char* name) {

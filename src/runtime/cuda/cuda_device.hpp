@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ class CudaDevice final : public Device {
   void launched(const char* kernel) { last_kernel_.store(kernel, std::memory_order_relaxed); }
   /// A copy of a name that lives as long as the device.
   const char* keep_name(const char* name);
+  /// Shared by all who are inside the driver on this device's behalf; close() waits for them.
+  std::shared_mutex& users() { return users_; }
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
   /// A kernel of a loaded library, its attributes set for whatever a launch may ask.
@@ -83,6 +87,7 @@ class CudaDevice final : public Device {
   bool owns_primary_ = false;
   std::atomic<const char*> last_kernel_{nullptr};
 
+  std::shared_mutex users_;
   std::mutex mutex_;  // of everything below
   std::map<CUdeviceptr, uint64_t> allocations_;
   std::set<CUstream> streams_;
@@ -92,11 +97,13 @@ class CudaDevice final : public Device {
   std::set<std::string> names_;
 };
 
-/// Makes the device's context current for a scope. `relaxed` also keeps calls that a capture in
-/// global mode would forbid (loading, allocating, queries) from breaking captures of others.
+/// Makes the device's context current for a scope, in which the device is not closed by another
+/// thread. `relaxed` also keeps calls that a capture in global mode would forbid (loading,
+/// allocating, queries) from breaking captures of others; `closing` is close()'s, which waits until
+/// it is alone.
 class Scope {
  public:
-  enum Mode { enqueue, relaxed };
+  enum Mode { enqueue, relaxed, closing };
   Scope(CudaDevice& device, Mode mode);
   ~Scope();
   Scope(const Scope&) = delete;
@@ -105,8 +112,13 @@ class Scope {
   Status status() const { return status_; }
 
  private:
+  void enter(Mode mode);
+
   CudaDevice& device_;
+  const Scope* const outer_;  // of this thread
   Status status_;
+  bool shares_ = false;  // users(), which an outer scope of the same device may share already
+  bool alone_ = false;
   bool pushed_ = false;
   bool exchanged_ = false;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;

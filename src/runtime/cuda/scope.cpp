@@ -3,9 +3,35 @@
 
 namespace tw::cuda {
 
-Scope::Scope(CudaDevice& device, Mode mode) : device_(device) {
-  const Driver& cu = device.cu();
-  status_ = device.check(cu.CtxPushCurrent(device.context()), "cuCtxPushCurrent");
+namespace {
+
+constinit thread_local const Scope* t_innermost = nullptr;
+
+}  // namespace
+
+Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermost) {
+  const Scope* same = outer_;
+  while (same && &same->device_ != &device) same = same->outer_;
+  if (mode == closing) {
+    device.users().lock();
+    alone_ = true;
+  } else if (!same) {
+    device.users().lock_shared();
+    shares_ = true;
+  }
+  t_innermost = this;
+  if (mode != closing && device.closed()) {
+    status_ =
+        fail(Code::ERROR_DEVICE_CLOSED, {},
+             "the device of this handle has been destroyed; the handle can only be destroyed");
+    return;
+  }
+  enter(mode == enqueue ? enqueue : relaxed);
+}
+
+void Scope::enter(Mode mode) {
+  const Driver& cu = device_.cu();
+  status_ = device_.check(cu.CtxPushCurrent(device_.context()), "cuCtxPushCurrent");
   if (!status_.ok()) return;
   pushed_ = true;
   // The call swaps the thread's mode with ours; the destructor swaps back.
@@ -15,9 +41,13 @@ Scope::Scope(CudaDevice& device, Mode mode) : device_(device) {
 Scope::~Scope() {
   const Driver& cu = device_.cu();
   if (exchanged_) cu.ThreadExchangeStreamCaptureMode(&mode_);
-  if (!pushed_) return;
-  CUcontext popped = nullptr;
-  cu.CtxPopCurrent(&popped);
+  if (pushed_) {
+    CUcontext popped = nullptr;
+    cu.CtxPopCurrent(&popped);
+  }
+  t_innermost = outer_;
+  if (shares_) device_.users().unlock_shared();
+  if (alone_) device_.users().unlock();
 }
 
 }  // namespace tw::cuda
