@@ -31,6 +31,8 @@ constinit thread_local int t_depth = 0;
 
 void log_set(LogCallback callback, void* user, LogLevel level) {
   if (t_depth > 0) return;
+  // Whoever logs without a pause would keep the lock shared for ever: nobody listens meanwhile.
+  g_level.store(0, std::memory_order_relaxed);
   std::unique_lock lock(sink_mutex());
   g_sink = {callback, user};
   g_level.store(callback ? static_cast<int32_t>(level) : 0, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #include "base/log.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,6 +61,29 @@ struct Flag {
 void watch(void* user, int32_t, const char*) {
   Flag* flag = static_cast<Flag*>(user);
   if (!flag->installed) ++flag->late;
+}
+
+TEST_CASE("removal does not wait until all threads pause in their logging") {
+  std::atomic<bool> stop{false}, removed{false};
+  const auto slow = [](void*, int32_t, const char*) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  };
+  log_set(slow, nullptr, LogLevel::debug);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      while (!stop) log(LogLevel::error, "again");
+    });
+  std::thread remover([&] {
+    log_set(nullptr, nullptr, LogLevel::debug);
+    removed = true;
+  });
+  for (int i = 0; i < 1000 && !removed; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(removed);
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  remover.join();
 }
 
 TEST_CASE("after removal no thread is inside the old callback") {
