@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -84,6 +87,35 @@ TEST_CASE("removal does not wait until all threads pause in their logging") {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   remover.join();
+}
+
+struct Inside {
+  std::atomic<bool> reached{false}, go_on{false};
+};
+
+TEST_CASE("a child that is forked while a thread is inside the callback may remove it") {
+  Inside inside;
+  const auto wait = [](void* user, int32_t, const char*) {
+    auto& at = *static_cast<Inside*>(user);
+    at.reached = true;
+    while (!at.go_on) std::this_thread::yield();
+  };
+  log_set(wait, &inside, LogLevel::debug);
+  std::thread thread([] { log(LogLevel::error, "waits"); });
+  while (!inside.reached) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);  // ends a child that waits for its parent's thread
+    log_set(nullptr, nullptr, LogLevel::debug);
+    _exit(log_enabled(LogLevel::error) ? 1 : 0);
+  }
+  inside.go_on = true;
+  thread.join();
+  log_set(nullptr, nullptr, LogLevel::debug);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("after removal no thread is inside the old callback") {
