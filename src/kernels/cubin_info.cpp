@@ -71,6 +71,7 @@ class Cubin {
   /// Calls visit(attribute, value, bytes of value) for each attribute of an info section.
   template <class Visit>
   bool attributes(const Section& info, Visit&& visit) const {
+    if (info.type == kNoBits || !holds(info.offset, info.size)) return false;
     const uint8_t* at = data_ + info.offset;
     const uint8_t* const end = at + info.size;
     while (end - at >= 4) {
