@@ -100,6 +100,29 @@ bool lacks_memory(const contract_call &function, int k, tw_status wanted) {
   return failed;
 }
 
+/// The first plan of a device loads the image of its kernels. A host allocation of that fails; what
+/// was loaded is unloaded with the device. Whether there was a k-th.
+bool loads_without_memory(int k) {
+  const tw::test::FakeDriver driver;
+  tw_device *device = nullptr;
+  tw_plan *plan = nullptr;
+  tw_rows_desc desc;
+  OK(tw_device_create(TW_DEVICE_CUDA, 0, &device));
+  OK(tw_rows_desc_init(&desc));
+  desc.dtype = TW_DTYPE_F32;
+  desc.table_rows = desc.columns = desc.count = 64;
+  g_failed = false;
+  g_fail_at = k;
+  const tw_status status = tw_gather_plan(device, &desc, &plan);
+  g_fail_at = 0;
+  if (!CHECK(status == TW_OK || status == TW_ERROR_OUT_OF_MEMORY)) printf("%s\n", tw_last_error());
+  CHECK(status != TW_OK || !fake().libraries.empty());
+  tw_plan_destroy(plan);
+  tw_device_destroy(device);
+  if (!CHECK(fake().clean())) printf("    allocation %d of a first plan failed\n", k);
+  return g_failed;
+}
+
 /// What the function answers when nothing fails.
 tw_status answer(const contract_call &function) {
   const tw::test::FakeDriver driver;
@@ -176,6 +199,10 @@ int main(int argc, char **argv) {
   harness.kind = TW_DEVICE_CUDA;
   int functions = 0, allocations = 0;
   g_exempt = tw::test::inside_fake_driver;
+  harness.test = "loads_without_memory";
+  int loading = 1;
+  while (loading < 1000 && loads_without_memory(loading)) ++loading;
+  CHECK(loading > 5 && loading < 1000);
   for (int i = 0; i < contract_call_count; ++i) {
     const contract_call &function = contract_calls[i];
     harness.test = function.name;

@@ -95,10 +95,12 @@ Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {
     *out = known->second.handle;
     return Code::OK;
   }
-  Library library;
+  // Its place first: once it is loaded nothing may fail before the device knows of it.
+  decltype(shards_) place;
+  Library& library = place[image.data];
   TW_TRY(load_library(image.data, image.size, /*embedded=*/true, &library));
   *out = library.handle;
-  shards_.emplace(image.data, std::move(library));
+  shards_.merge(place);
   return Code::OK;
 }
 
