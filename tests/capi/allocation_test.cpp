@@ -164,6 +164,68 @@ void device_and_memory(World *w) {
       });
 }
 
+// Calls what gives something back while no host memory is left, which it must not need: it has no
+// way to say so.
+template <class Call>
+void without_memory(Call call) {
+  g_failed = false;
+  g_fail_at = 1;
+  call();
+  g_fail_at = 0;
+  CHECK(!g_failed);
+}
+
+// Everything is given back without memory, and all of it; a stream's thread and work in flight too.
+void endings() {
+  harness.test = "endings";
+  const int64_t before = g_live;
+  World w;
+  tw_event *event = nullptr;
+  uint64_t other = 0;
+  build(&w);
+  OK(tw_event_create(w.device, &event));
+  OK(tw_event_record(event, w.stream));
+  OK(tw_malloc(w.device, 1 << 20, &other));
+  OK(tw_memset(w.stream, other, 1, 1 << 20));
+  without_memory([&] { OK(tw_free(w.device, other)); });
+  OK(tw_memset(w.stream, w.memory, 1, 1 << 16));
+  without_memory([&] {
+    tw_event_destroy(event);
+    tear_down(&w);
+  });
+  settles(before);
+  // The device first, which then frees its memory and ends its streams.
+  build(&w);
+  OK(tw_memset(w.stream, w.memory, 1, 1 << 16));
+  without_memory([&] {
+    tw_device_destroy(w.device);
+    w.device = nullptr;
+    tear_down(&w);
+  });
+  settles(before);
+}
+
+// A stream that cannot be had leaves nothing behind, though its device lives on.
+void failed_streams() {
+  harness.test = "failed_streams";
+  World w;
+  build(&w);
+  OK(tw_stream_synchronize(w.stream));
+  const int64_t before = g_live;
+  tw_stream *stream = nullptr;
+  for (int64_t k = 1; k < 100 && !stream; ++k) {
+    g_fail_at = k;
+    const tw_status status = tw_stream_create(w.device, &stream);
+    g_fail_at = 0;
+    if (stream) break;
+    EQUAL(status, TW_ERROR_OUT_OF_MEMORY);
+    EQUAL(g_live, before);
+  }
+  CHECK(stream != nullptr);
+  tw_stream_destroy(stream);
+  tear_down(&w);
+}
+
 void layouts(World *w) {
   tw_layout *layout = nullptr;
   const int64_t shape[] = {2, 3, 4}, tile[] = {2, 2}, coord[] = {0, 0};
@@ -354,6 +416,8 @@ int main(int argc, char **argv) {
   tensor_maps(&world);
   plans(&world);
   gemm_choices(&world);
+  endings();
+  failed_streams();
   runs_allocate_nothing(&world);
   tear_down(&world);
   settles(before);

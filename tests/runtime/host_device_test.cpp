@@ -8,6 +8,23 @@
 
 #include "host_fixture.hpp"
 
+extern "C" {
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+}
+
+namespace tw::test {
+namespace {
+
+bool g_memory_unknown = false;
+
+}  // namespace
+}  // namespace tw::test
+
+long __wrap_sysconf(int name) {
+  return tw::test::g_memory_unknown && name == _SC_PHYS_PAGES ? -1 : __real_sysconf(name);
+}
+
 namespace tw::test {
 namespace {
 
@@ -48,6 +65,20 @@ TEST_CASE("an allocation larger than the machine is refused with the numbers") {
     CHECK(address == 0);
     CHECK(message_has(std::to_string(bytes).c_str()));
   }
+}
+
+TEST_CASE("a size that rounding up would wrap is refused where the machine's memory is unknown") {
+  g_memory_unknown = true;
+  const auto device = open_host();
+  g_memory_unknown = false;
+  REQUIRE(device->info().total_memory_bytes == 0);
+  for (const uint64_t bytes : {~uint64_t{0}, ~uint64_t{0} - 254}) {
+    uint64_t address = 0;
+    CHECK(device->allocate(bytes, &address).code() == Code::ERROR_OUT_OF_MEMORY);
+    CHECK(address == 0);
+  }
+  uint64_t address = 0;
+  CHECK(device->allocate(1000, &address).ok());
 }
 
 TEST_CASE("a closed device refuses by name, and its objects can still be destroyed") {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "host_fixture.hpp"
+#include "runtime/host/host_stream.hpp"
+#include "runtime/host/worker.hpp"
 
 namespace tw::test {
 namespace {
@@ -143,6 +145,63 @@ TEST_CASE("elapsed time needs two reached records and orders them") {
   REQUIRE(end->synchronize().ok());
   REQUIRE(end->elapsed_since(*start, &milliseconds).ok());
   CHECK(milliseconds >= 4.0f);
+}
+
+/// A stream whose worker has been told to end, so that enqueueing fails.
+host::HostStream make_ended_stream(const std::shared_ptr<Device>& device) {
+  auto worker = std::make_shared<host::Worker>(static_cast<host::HostDevice&>(*device));
+  worker->finish();
+  return {device, std::move(worker)};
+}
+
+TEST_CASE("a record that fails leaves the event as it was") {
+  const auto device = open_host();
+  const auto stream = make_stream(*device);
+  auto ended = make_ended_stream(device);
+  const auto start = make_event(*device);
+  const auto end = make_event(*device);
+  REQUIRE(stream->record(*end).ok());
+  REQUIRE(!ended.record(*start).ok());
+  float milliseconds = -1;
+  CHECK(end->elapsed_since(*start, &milliseconds).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(message_has("start was never recorded"));
+  REQUIRE(stream->record(*start).ok());
+  REQUIRE(stream->synchronize().ok());
+  CHECK(end->elapsed_since(*start, &milliseconds).ok());
+}
+
+TEST_CASE("a record counts although a later one has failed meanwhile") {
+  const auto device = open_host();
+  const auto stream = make_stream(*device);
+  const auto first = make_stream(*device);
+  auto ended = make_ended_stream(device);
+  const auto event = make_event(*device);
+  const auto gate = make_kernel(*device, kGateRow);
+  REQUIRE(first->record(*event).ok());
+  REQUIRE(first->synchronize().ok());
+  // The second record waits for a slot of a full ring.
+  std::atomic<bool> open{false};
+  uint64_t address = 0;
+  REQUIRE(device->allocate(1, &address).ok());
+  launch(*stream, *gate, Gate{&open});
+  for (int i = 1; i < 64; ++i) REQUIRE(stream->fill(address, 0, 1).ok());
+  std::atomic<bool> recorded{false};
+  std::thread recording([&] { recorded = stream->record(*event).ok(); });
+  host::EventState& state = *static_cast<host::HostEvent&>(*event).state();
+  const auto drawn = [&state] {
+    const std::lock_guard lock(state.mutex);
+    return state.drawn;
+  };
+  while (drawn() < 2) std::this_thread::yield();
+  CHECK(!ended.record(*event).ok());
+  CHECK(!recorded);
+  open = true;
+  recording.join();
+  CHECK(recorded);
+  std::shared_ptr<host::Worker> worker;
+  uint64_t position = 0;
+  static_cast<host::HostEvent&>(*event).last_record(&worker, &position);
+  CHECK(position == 65);
 }
 
 TEST_CASE("copies and fills") {

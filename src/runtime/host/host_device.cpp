@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "runtime/host/host_stream.hpp"
@@ -55,14 +55,18 @@ void HostDevice::close() {
   if (closed_.exchange(true)) return;
   if (forked()) {
     // The threads stayed in the parent: workers cannot be joined, nor their locks trusted.
-    new std::vector<std::shared_ptr<Worker>>(std::move(workers_));
+    leak(std::move(workers_));
     return;
   }
-  const auto ending = workers();
-  for (const auto& worker : ending) worker->finish();
-  for (const auto& worker : ending) worker->join();
+  std::shared_ptr<const Workers> ending;
+  {
+    const std::lock_guard lock(mutex_);
+    ending = workers_;
+  }
+  for (const auto& worker : *ending) worker->finish();
+  for (const auto& worker : *ending) worker->join();
   const std::lock_guard lock(mutex_);
-  workers_.clear();
+  workers_.reset();
   for (const auto& [address, bytes] : allocations_) std::free(pointer_to(address));
   allocations_.clear();
 }
@@ -71,7 +75,9 @@ Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
   // Linux promises more than it has and kills the process later; the machine's size is a limit
   // that can be told.
   std::unique_ptr<void, decltype(&std::free)> memory(nullptr, &std::free);
-  if (info_.total_memory_bytes == 0 || bytes <= info_.total_memory_bytes)
+  const uint64_t most =
+      info_.total_memory_bytes > 0 ? info_.total_memory_bytes : UINT64_MAX - kAlignment;
+  if (bytes <= most)
     memory.reset(
         std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
   if (!memory)
@@ -84,6 +90,7 @@ Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
                 static_cast<unsigned long long>(info_.total_memory_bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
+  TW_TRY(alive());                      // close() by another thread may have freed its memory
   allocations_.emplace(number, bytes);  // may throw: the memory is then freed
   *address = number;
   memory.release();
@@ -91,6 +98,7 @@ Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
 }
 
 Status HostDevice::release(uint64_t address) {
+  std::shared_ptr<const Workers> working;
   {
     const std::lock_guard lock(mutex_);
     if (allocations_.erase(address) == 0) {
@@ -98,31 +106,30 @@ Status HostDevice::release(uint64_t address) {
                   "0x%llx is no address that tw_malloc() gave on this device, or it was freed",
                   static_cast<unsigned long long>(address));
     }
+    working = workers_;
   }
   // As cuMemFree: work that is under way may still use the memory.
-  for (const auto& worker : workers()) worker->wait(worker->enqueued());
+  for (const auto& worker : *working) worker->wait(worker->enqueued());
   std::free(pointer_to(address));
   return Code::OK;
 }
 
-std::vector<std::shared_ptr<Worker>> HostDevice::workers() {
-  const std::lock_guard lock(mutex_);
-  return workers_;
-}
-
 Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {
-  auto worker = std::make_shared<Worker>(*this);
-  std::vector<std::shared_ptr<Worker>> ended;
+  // Everything that may throw comes before the device knows of the worker, which it would keep.
+  const auto worker = std::make_shared<Worker>(*this);
+  auto stream = std::make_unique<HostStream>(shared_from_this(), worker);
+  Workers ended;
   {
     const std::lock_guard lock(mutex_);
-    const auto first_ended = std::partition(workers_.begin(), workers_.end(),
-                                            [](const auto& other) { return !other->idle(); });
-    ended.assign(first_ended, workers_.end());
-    workers_.erase(first_ended, workers_.end());
-    workers_.push_back(worker);
+    TW_TRY(alive());  // close() by another thread may have ended its workers
+    auto staying = std::make_shared<Workers>();
+    staying->reserve(workers_->size() + 1);
+    for (const auto& other : *workers_) (other->idle() ? ended : *staying).push_back(other);
+    staying->push_back(worker);
+    workers_ = std::move(staying);
   }
   for (const auto& other : ended) other->join();
-  *out = std::make_unique<HostStream>(shared_from_this(), std::move(worker));
+  *out = std::move(stream);
   return Code::OK;
 }
 

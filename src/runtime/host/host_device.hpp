@@ -46,11 +46,13 @@ class HostDevice final : public Device {
   BoxCounters counters() const;
 
  private:
-  std::vector<std::shared_ptr<Worker>> workers();
+  // A list is never changed, only replaced, so that whoever waits for the workers or ends them can
+  // hold on to one without allocating.
+  using Workers = std::vector<std::shared_ptr<Worker>>;
 
   mutable std::mutex mutex_;                  // of everything below
   std::map<uint64_t, uint64_t> allocations_;  // address -> bytes
-  std::vector<std::shared_ptr<Worker>> workers_;
+  std::shared_ptr<const Workers> workers_ = std::make_shared<const Workers>();
   BoxCounters counters_;
 };
 

@@ -73,7 +73,7 @@ Status HostEvent::elapsed_since(Event& start, float* milliseconds) {
     const EventState& state = *events[i].event.state_;
     {
       const std::lock_guard lock(events[i].event.state_->mutex);
-      if (state.records == 0)
+      if (state.published == 0)
         return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = events[i].name},
                     "%s was never recorded", events[i].name);
     }
@@ -91,7 +91,7 @@ HostStream::HostStream(std::shared_ptr<Device> device, std::shared_ptr<Worker> w
 HostStream::~HostStream() {
   // A forked child leaves the worker alone: its lock may be held by a thread that is not here.
   if (device()->forked())
-    new std::shared_ptr<Worker>(std::move(worker_));
+    leak(std::move(worker_));
   else
     worker_->finish();
 }
@@ -123,17 +123,18 @@ Status HostStream::wait(Event& event) {
 Status HostStream::record(Event& event) {
   const std::shared_ptr<EventState>& state = static_cast<HostEvent&>(event).state();
   // Enqueueing may block on a full ring, whose worker may want the event's lock: so the lock is
-  // taken twice, and of records that meet the one numbered last counts.
+  // taken twice, and of records that meet the one numbered last counts, unless it fails.
   uint64_t number = 0;
   {
     const std::lock_guard lock(state->mutex);
-    number = ++state->records;
+    number = ++state->drawn;
   }
   uint64_t position = 0;
   TW_TRY(worker_->enqueue({.kind = Operation::Kind::record, .event = state, .record = number},
                           nullptr, 0, &position));
   const std::lock_guard lock(state->mutex);
-  if (number == state->records || !state->worker) {
+  if (number > state->published) {
+    state->published = number;
     state->worker = worker_;
     state->position = position;
   }

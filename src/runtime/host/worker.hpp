@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 
 #include "base/status.hpp"
 #include "kernels/host_engine.hpp"
@@ -31,11 +33,21 @@ namespace tw::host {
 class HostDevice;
 class Worker;
 
-/// What the last record of an event left behind. `reached_at` belongs to record number `record`.
+/// Lets go of a pointer without giving up its share, and without allocating: for destructors in a
+/// forked child, where what is shared cannot be destroyed.
+template <class T>
+void leak(std::shared_ptr<T>&& pointer) noexcept {
+  alignas(std::shared_ptr<T>) unsigned char never_destroyed[sizeof pointer];
+  new (never_destroyed) std::shared_ptr<T>(std::move(pointer));
+}
+
+/// What the last record of an event left behind. `reached_at` belongs to record number `timed`.
 struct EventState {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
-  uint64_t records = 0;  // records enqueued so far
+  // Each record draws a number before it is enqueued, which may fail: only then it is published.
+  uint64_t drawn = 0;
+  uint64_t published = 0;  // the record that worker and position are of; 0: none
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
   uint64_t timed = 0;  // the record that reached_at is of
