@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -61,15 +63,43 @@ TILEWRIGHT_DEFAULTS(tensor_map_desc)
 #undef TILEWRIGHT_DEFAULTS
 /// @}
 
-/// A device. Destroying it closes it: whatever was made from it then answers
-/// TW_ERROR_DEVICE_CLOSED, and its Memory is freed.
+namespace detail {
+
+/// What a Device shares with its Memory, which may go later and on another thread.
+class OpenDevice {
+ public:
+  template <typename Call, typename... Args>
+  explicit OpenDevice(Call create, Args... args) : handle_(result<tw_device*>(create, args...)) {}
+  /// Only of the Device, which no other thread uses while it goes.
+  tw_device* get() const noexcept { return handle_; }
+  /// Waits for memory that is being freed, so that the device is closed when this returns.
+  void close() noexcept {
+    std::unique_lock lock(mutex_);
+    tw_device* const last = std::exchange(handle_, nullptr);
+    lock.unlock();
+    tw_device_destroy(last);
+  }
+  void free(uint64_t address) noexcept {
+    const std::shared_lock lock(mutex_);
+    if (handle_) (void)tw_free(handle_, address);
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  tw_device* handle_;
+};
+
+}  // namespace detail
+
+/// A device. Destroying it, or moving another one onto it, closes it: whatever was made from it
+/// then answers TW_ERROR_DEVICE_CLOSED, and its Memory is freed.
 class Device {
  public:
   explicit Device(tw_device_kind kind, int32_t ordinal = 0)
-      : Device(detail::result<tw_device*>(tw_device_create, kind, ordinal)) {}
+      : open_(std::make_shared<detail::OpenDevice>(tw_device_create, kind, ordinal)) {}
   /// On the caller's own context, which must outlive the device.
   explicit Device(CUctx_st* context)
-      : Device(detail::result<tw_device*>(tw_device_create_from_context, context)) {}
+      : open_(std::make_shared<detail::OpenDevice>(tw_device_create_from_context, context)) {}
   static Device host() { return Device(TW_DEVICE_HOST); }
   static Device cuda(int32_t ordinal = 0) { return Device(TW_DEVICE_CUDA, ordinal); }
   /// How many there are; throws where there can be none, for want of a driver say.
@@ -77,19 +107,25 @@ class Device {
     return detail::result<int32_t>(tw_device_count, kind);
   }
   Device(Device&&) noexcept = default;
-  Device& operator=(Device&&) noexcept = default;
+  Device& operator=(Device&& other) noexcept {
+    Device taken(std::move(other));
+    open_.swap(taken.open_);
+    return *this;
+  }
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
+  ~Device() {
+    if (open_) open_->close();
+  }
 
-  tw_device* get() const noexcept { return handle_.get(); }
+  tw_device* get() const noexcept { return open_ ? open_->get() : nullptr; }
   tw_device_info info() const {
     return detail::sized_result<tw_device_info>(tw_device_get_info, get());
   }
 
  private:
   friend class Memory;  // which must know whether the handle still exists
-  explicit Device(tw_device* owned) : handle_(owned, tw_device_destroy) {}
-  std::shared_ptr<tw_device> handle_;
+  std::shared_ptr<detail::OpenDevice> open_;
 };
 
 /// Device memory, freed at the end of its scope (or with its device, if that goes first).
@@ -97,7 +133,7 @@ class Memory {
  public:
   Memory() = default;
   Memory(const Device& device, uint64_t bytes)
-      : device_(device.handle_),
+      : device_(device.open_),
         address_(detail::result<uint64_t>(tw_malloc, device.get(), bytes)),
         bytes_(bytes) {}
   ~Memory() { reset(); }
@@ -113,7 +149,7 @@ class Memory {
   uint64_t address() const noexcept { return address_; }
   uint64_t bytes() const noexcept { return bytes_; }
   void reset() noexcept {
-    if (auto device = device_.lock()) (void)tw_free(device.get(), address_);
+    if (device_) device_->free(address_);
     device_.reset();
     address_ = bytes_ = 0;
   }
@@ -124,7 +160,7 @@ class Memory {
   }
 
  private:
-  std::weak_ptr<tw_device> device_;
+  std::shared_ptr<detail::OpenDevice> device_;
   uint64_t address_ = 0;
   uint64_t bytes_ = 0;
 };

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ classes: who owns what when objects move and die, and that failures throw. What the calls
 // compute is the C API's own tests' affair. Cases named "device ..." run on the device under test.
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tilewright/tilewright.hpp>
 #include <type_traits>
 #include <utility>
@@ -94,6 +98,61 @@ TEST_CASE("device objects outlive their device") {
   { Device gone(std::move(moved)); }
   CHECK(thrown([&] { stream.synchronize(); }) == TW_ERROR_DEVICE_CLOSED);
   CHECK(thrown([&] { plan.run(stream, copy_args()); }) == TW_ERROR_DEVICE_CLOSED);
+}
+
+TEST_CASE("a device that is assigned to closes the one it was") {
+  Device first = Device::host();
+  Device second = Device::host();
+  const Stream of_first(first);
+  const Stream of_second(second);
+  Memory memory(first, 64);
+  first = std::move(second);
+  CHECK(second.get() == nullptr);
+  CHECK(thrown([&] { of_first.synchronize(); }) == TW_ERROR_DEVICE_CLOSED);
+  of_second.synchronize();
+  Device& same = first;
+  first = std::move(same);  // onto itself
+  of_second.synchronize();
+  memory.reset();  // of a device that is gone: nothing to free, nobody to ask
+}
+
+/// Holds up a thread within the library: the first failure that it is told of waits to be let go.
+struct Held {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool inside = false, closed = false;
+
+  static void told(void* user, tw_log_level, const char*) {
+    auto& held = *static_cast<Held*>(user);
+    std::unique_lock lock(held.mutex);
+    if (std::exchange(held.inside, true)) return;
+    held.changed.notify_all();
+    held.changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return held.closed; });
+  }
+};
+
+TEST_CASE("a device is closed when its destructor returns, while another thread frees memory") {
+  std::optional<Device> device(Device::host());
+  const Stream stream(*device);
+  Memory memory(*device, 64);
+  check(tw_free(device->get(), memory.address()));  // so that the next one fails, and says so
+  Held held;
+  check(tw_log_set(Held::told, &held, TW_LOG_DEBUG));
+  std::thread freeing([&] { memory.reset(); });
+  {
+    std::unique_lock lock(held.mutex);
+    held.changed.wait(lock, [&] { return held.inside; });
+  }
+  device.reset();
+  const tw_status status = tw_stream_query(stream.get());
+  {
+    const std::lock_guard lock(held.mutex);
+    held.closed = true;
+  }
+  held.changed.notify_all();
+  freeing.join();
+  check(tw_log_set(nullptr, nullptr, TW_LOG_ERROR));
+  CHECK(status == TW_ERROR_DEVICE_CLOSED);
 }
 
 TEST_CASE("device plans run, and events time them") {
