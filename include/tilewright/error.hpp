@@ -81,14 +81,18 @@ T sized_result(Call call, Args... args) {
   return out;
 }
 
-/// The text of a call that writes to (buffer, capacity, &length), however long it is.
+/// The text of a call that writes to (buffer, capacity, &length), however long it is: also where
+/// another thread makes it longer between two calls.
 template <typename Call, typename T>
 std::string text(Call call, const T* handle) {
+  std::string out;
   size_t length = 0;
-  const tw_status status = call(handle, nullptr, 0, &length);
-  if (status != TW_ERROR_BUFFER_TOO_SMALL) check(status);
-  std::string out(length, '\0');
-  if (length > 0) check(call(handle, out.data(), length, &length));
+  tw_status status = call(handle, nullptr, 0, &length);
+  while (length > out.size() && (status == TW_OK || status == TW_ERROR_BUFFER_TOO_SMALL)) {
+    out.resize(length);
+    status = call(handle, out.data(), out.size(), &length);
+  }
+  check(status);
   out.resize(std::strlen(out.c_str()));
   return out;
 }

@@ -277,6 +277,12 @@ TEST_CASE("tensor maps name every broken rule") {
   CHECK(thrown([&] { TensorMap(device, desc); }) == TW_ERROR_RULE);
 }
 
+/// A tuning's text as if it were of another chip.
+std::string of_chip(std::string text, const std::string& chip) {
+  const size_t name = text.find("\ndevice ") + 8;
+  return text.replace(name, text.find('\n', name) - name, chip);
+}
+
 TEST_CASE("a tuned gemm takes what was the fastest") {
   const Device device = Device::host();
   const Stream stream(device);
@@ -293,6 +299,18 @@ TEST_CASE("a tuned gemm takes what was the fastest") {
   GemmTuning copy;
   copy.load(tuning.text());
   CHECK(copy.text() == tuning.text());
+
+  int chips = 0;
+  const auto growing = [&](const tw_gemm_tuning* set, char* buffer, size_t capacity,
+                           size_t* length) {
+    const tw_status status = tw_gemm_tuning_format(set, buffer, capacity, length);
+    // As another thread's load() between two of the calls that fetch a text.
+    if (chips < 3) copy.load(of_chip(tuning.text(), "chip " + std::to_string(chips++)));
+    return status;
+  };
+  const std::string text = detail::text(growing, copy.get());
+  CHECK(chips == 3);
+  CHECK(text == copy.text());
   const Plan plan = Plan::gemm(device, desc, copy);
   CHECK(std::string(plan.info().kernel) == best.kernel);
   plan.run(stream, args);
