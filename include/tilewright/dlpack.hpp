@@ -11,9 +11,11 @@
 ///   when the consumer calls the deleter, on whichever thread that is.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <tilewright/tilewright.hpp>
@@ -21,7 +23,25 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_NAMESPACE {
 
+namespace detail {
+
+/// The row-major stride outside a dimension, by the rule that tw_tensor_from_dlpack() has: an
+/// extent of 0 counts as 1.
+inline int64_t packed_stride(int64_t inner, int64_t extent, size_t dimension) {
+  const auto refuse = [&](const char* rule) {
+    throw std::invalid_argument("tilewright::tensor: extent " + std::to_string(extent) +
+                                " of dimension " + std::to_string(dimension) + rule);
+  };
+  if (extent < 0) refuse(" is negative");
+  if (extent > std::numeric_limits<int64_t>::max() / inner)
+    refuse(" and those inside it multiply to more than 2^63 - 1");
+  return inner * (extent > 0 ? extent : 1);
+}
+
+}  // namespace detail
+
 /// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
+/// Throws std::invalid_argument where that has no strides, or there are more than 8 extents.
 inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
                         std::span<const int64_t> shape, std::span<const int64_t> stride = {}) {
   tw_tensor out = detail::result<tw_tensor>(tw_tensor_init);
@@ -37,7 +57,7 @@ inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
   for (size_t i = shape.size(); i-- > 0;) {
     out.shape[i] = shape[i];
     out.stride[i] = stride.empty() ? packed : stride[i];
-    if (stride.empty()) packed *= shape[i];
+    if (stride.empty()) packed = detail::packed_stride(packed, shape[i], i);
   }
   return out;
 }

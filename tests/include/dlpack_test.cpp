@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DLPack by the C++ classes: what is read, and how long what an exported tensor needs stays alive.
+#include <limits>
 #include <memory>
 #include <thread>
 #include <tilewright/dlpack.hpp>
@@ -69,6 +70,35 @@ TEST_CASE("strides are kept, and wrong ones refused") {
   CHECK_THROWS_AS((void)tensor(device, 0, TW_DTYPE_F32, kShape, one), std::invalid_argument);
   const std::vector<int64_t> nine(9, 1);
   CHECK_THROWS_AS((void)tensor(device, 0, TW_DTYPE_F32, nine), std::invalid_argument);
+}
+
+TEST_CASE("row-major strides that no number holds are refused") {
+  const Device device = Device::host();
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  const auto packed = [&](const std::vector<int64_t>& shape) {
+    return tensor(device, 0, TW_DTYPE_F32, shape);
+  };
+  const int64_t big = int64_t{1} << 32;
+  for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{
+           {1, big, big}, {big, big}, {2, most, 1}, {1, big, 0, big}, {1, most, most, most, most}})
+    CHECK_THROWS_AS((void)packed(shape), std::invalid_argument);
+  CHECK_THROWS_WITH((void)packed({7, big / 4, big}),
+                    "tilewright::tensor: extent 7 of dimension 0 and those inside it multiply to "
+                    "more than 2^63 - 1");
+  CHECK_THROWS_WITH((void)packed({2, -3, 4}),
+                    "tilewright::tensor: extent -3 of dimension 1 is negative");
+  CHECK(packed({1, most}).stride[0] == most);
+  CHECK(packed({big / 2 - 1, big}).stride[0] == big);
+
+  // An extent of 0 counts as 1, as in tensors that come from elsewhere.
+  const tw_tensor empty = packed({2, 0, 3});
+  int64_t shape[] = {2, 0, 3};
+  Managed managed{{nullptr, 1, 0, 3, 2, 32, 1, shape, nullptr, 0}, nullptr, nullptr};
+  const tw_tensor seen = from_dlpack(&managed, TW_DLPACK_TENSOR);
+  for (int i = 0; i < 3; ++i) CHECK(empty.stride[i] == seen.stride[i]);
+  // With strides of the caller's own nothing is multiplied.
+  const std::vector<int64_t> wide{big, big};
+  CHECK(tensor(device, 0, TW_DTYPE_F32, wide, std::vector<int64_t>{0, 0}).shape[0] == big);
 }
 
 TEST_CASE("the owner lives until the consumer calls the deleter, on any thread") {
