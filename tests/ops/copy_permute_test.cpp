@@ -5,28 +5,18 @@
 
 #include <initializer_list>
 
+#include "copy_desc.hpp"
 #include "doctest_main.hpp"
 #include "ops/copy_methods.hpp"
 
 using namespace tw;
+using namespace tw::test;
 
 namespace {
 
-struct D {
-  int64_t extent, src, dst;
-};
-
-CopyShape shape_of(DType type, std::initializer_list<D> dims) {
-  CopyDesc desc;
-  desc.dtype = type;
-  desc.rank = 0;
-  for (const D& d : dims) {
-    desc.shape[desc.rank] = d.extent;
-    desc.src_stride[desc.rank] = d.src;
-    desc.dst_stride[desc.rank++] = d.dst;
-  }
+CopyShape shape_of(DType type, std::initializer_list<CopyDim> dims) {
   CopyShape shape;
-  REQUIRE(copy_shape(desc, &shape).ok());
+  REQUIRE(copy_shape(copy_desc(type, dims), &shape).ok());
   return shape;
 }
 

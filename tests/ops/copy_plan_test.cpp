@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "copy_desc.hpp"
 #include "doctest_main.hpp"
 #include "kernels/ptx/cache_policy.h"
 
 using namespace tw;
+using namespace tw::test;
 
 namespace {
 
@@ -47,22 +49,6 @@ class NotingStream final : public Stream {
   uint64_t copied = 0;
 };
 
-struct D {
-  int64_t extent, src, dst;
-};
-
-CopyDesc desc_of(DType type, std::initializer_list<D> dims) {
-  CopyDesc desc;
-  desc.dtype = type;
-  desc.rank = 0;
-  for (const D& d : dims) {
-    desc.shape[desc.rank] = d.extent;
-    desc.src_stride[desc.rank] = d.src;
-    desc.dst_stride[desc.rank++] = d.dst;
-  }
-  return desc;
-}
-
 constexpr uint64_t kSrc = 1 << 20;
 constexpr uint64_t kDst = uint64_t{1} << 40;
 
@@ -76,23 +62,23 @@ struct Example {
 // A copy for each method, which it takes with no method forced.
 std::vector<Example> examples() {
   std::vector<Example> list = {
-      {kCopyDriver, desc_of(DType::F32, {{1000, 1, 1}})},
-      {kCopyDriver, desc_of(DType::F32, {{1 << 20, 1, 1}}), kSrc + 4, kDst + 8},
-      {kCopyShift, desc_of(DType::U8, {{1 << 22, 1, 1}}), kSrc + 3, kDst + 5},
-      {kCopyPieces, desc_of(DType::U8, {{(1 << 22) - 5, 1, 1}}), kSrc + 3, kDst + 3},
-      {kCopyTranspose, desc_of(DType::BF16, {{256, 1, 512}, {512, 256, 1}})},
-      {kCopyInterleave, desc_of(DType::U8, {{1600, 1, 3}, {3, 1600, 1}})},
-      {kCopyInterleave, desc_of(DType::U8, {{3, 1, 1600}, {1600, 3, 1}})},
-      {kCopyInterleave, desc_of(DType::BF16, {{12, 1, 1600}, {1600, 12, 1}})},
-      {kCopyTransposePlain, desc_of(DType::BF16, {{255, 1, 511}, {511, 255, 1}})},
-      {kCopyPermute, desc_of(DType::BF16, {{20, 1, 40 * 9}, {40, 20 * 9, 9}, {9, 20, 1}})},
-      {kCopyShift, desc_of(DType::U8, {{100, 4097, 4352}, {4097, 1, 1}})},
-      {kCopyStrided, desc_of(DType::F32, {{100, 20, 30}, {7, 2, 1}})}};
-  list.push_back({kCopyPieces, desc_of(DType::U8, {{100, 128, 256}, {100, 1, 1}})});
+      {kCopyDriver, copy_desc(DType::F32, {{1000, 1, 1}})},
+      {kCopyDriver, copy_desc(DType::F32, {{1 << 20, 1, 1}}), kSrc + 4, kDst + 8},
+      {kCopyShift, copy_desc(DType::U8, {{1 << 22, 1, 1}}), kSrc + 3, kDst + 5},
+      {kCopyPieces, copy_desc(DType::U8, {{(1 << 22) - 5, 1, 1}}), kSrc + 3, kDst + 3},
+      {kCopyTranspose, copy_desc(DType::BF16, {{256, 1, 512}, {512, 256, 1}})},
+      {kCopyInterleave, copy_desc(DType::U8, {{1600, 1, 3}, {3, 1600, 1}})},
+      {kCopyInterleave, copy_desc(DType::U8, {{3, 1, 1600}, {1600, 3, 1}})},
+      {kCopyInterleave, copy_desc(DType::BF16, {{12, 1, 1600}, {1600, 12, 1}})},
+      {kCopyTransposePlain, copy_desc(DType::BF16, {{255, 1, 511}, {511, 255, 1}})},
+      {kCopyPermute, copy_desc(DType::BF16, {{20, 1, 40 * 9}, {40, 20 * 9, 9}, {9, 20, 1}})},
+      {kCopyShift, copy_desc(DType::U8, {{100, 4097, 4352}, {4097, 1, 1}})},
+      {kCopyStrided, copy_desc(DType::F32, {{100, 20, 30}, {7, 2, 1}})}};
+  list.push_back({kCopyPieces, copy_desc(DType::U8, {{100, 128, 256}, {100, 1, 1}})});
   list.push_back(
-      {kCopyPieces, desc_of(DType::U8, {{100, 128, 256}, {100, 1, 1}}), kSrc + 3, kDst + 19});
+      {kCopyPieces, copy_desc(DType::U8, {{100, 128, 256}, {100, 1, 1}}), kSrc + 3, kDst + 19});
   list.push_back(
-      {kCopyShift, desc_of(DType::U8, {{100, 128, 256}, {100, 1, 1}}), kSrc + 3, kDst + 18});
+      {kCopyShift, copy_desc(DType::U8, {{100, 128, 256}, {100, 1, 1}}), kSrc + 3, kDst + 18});
   return list;
 }
 
@@ -122,9 +108,9 @@ TEST_CASE("copy_plan: the cache priorities reach the kernel's parameters, in eve
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
   NotingStream stream(device);
-  const CopyDesc rows = desc_of(DType::U8, {{100, 1040, 2064}, {1024, 1, 1}});
-  const CopyDesc turned = desc_of(DType::BF16, {{256, 1, 512}, {512, 256, 1}});
-  const CopyDesc planes = desc_of(DType::U8, {{1600, 1, 3}, {3, 1600, 1}});
+  const CopyDesc rows = copy_desc(DType::U8, {{100, 1040, 2064}, {1024, 1, 1}});
+  const CopyDesc turned = copy_desc(DType::BF16, {{256, 1, 512}, {512, 256, 1}});
+  const CopyDesc planes = copy_desc(DType::U8, {{1600, 1, 3}, {3, 1600, 1}});
   const struct {
     uint32_t method;
     CopyDesc desc;
@@ -166,7 +152,7 @@ TEST_CASE("copy_plan: the driver's copy takes what no hint and no bound on SMs i
   REQUIRE(open_host_device(&device).ok());
   NotingStream stream(device);
   std::unique_ptr<Plan> plan;
-  CopyDesc desc = desc_of(DType::F32, {{10, 100, 100}, {100, 1, 1}});
+  CopyDesc desc = copy_desc(DType::F32, {{10, 100, 100}, {100, 1, 1}});
   REQUIRE(CopyPlan::create(device, desc, &plan).ok());
   REQUIRE(static_cast<CopyPlan&>(*plan).run(stream, kSrc, kDst).ok());
   CHECK(stream.copied == 4000);
@@ -182,7 +168,7 @@ TEST_CASE("copy_plan: a row's padding is written only where it is free") {
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
   NotingStream stream(device);
-  CopyDesc desc = desc_of(DType::U8, {{100, 4112, 4128}, {4097, 1, 1}});
+  CopyDesc desc = copy_desc(DType::U8, {{100, 4112, 4128}, {4097, 1, 1}});
   for (const bool free : {false, true}) {
     desc.padding_free = free;
     std::unique_ptr<Plan> plan;

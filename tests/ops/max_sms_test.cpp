@@ -4,6 +4,7 @@
 // of eight blocks for each SM allowed would spread over eight times as many.
 #include <functional>
 
+#include "copy_desc.hpp"
 #include "ops/copies.hpp"
 #include "ops/copy.hpp"
 #include "ops/elementwise.hpp"
@@ -20,22 +21,6 @@ namespace {
 // Addresses far from each other, aligned as every kernel wants them.
 constexpr uint64_t at(uint64_t operand) {
   return operand << 42;
-}
-
-struct D {
-  int64_t extent, src, dst;
-};
-
-CopyDesc copy_of(DType type, std::initializer_list<D> dims) {
-  CopyDesc desc;
-  desc.dtype = type;
-  desc.rank = 0;
-  for (const D& d : dims) {
-    desc.shape[desc.rank] = d.extent;
-    desc.src_stride[desc.rank] = d.src;
-    desc.dst_stride[desc.rank++] = d.dst;
-  }
-  return desc;
 }
 
 // A plan is made and run once with each bound, and once without, where it wants more blocks: a
@@ -108,9 +93,9 @@ RowsDesc rows_of(int64_t columns) {
 }  // namespace
 
 TEST_CASE("max_sms: copies by every method") {
-  const CopyDesc rows = copy_of(DType::U8, {{10000, 4112, 4128}, {4097, 1, 1}});
-  const CopyDesc turned = copy_of(DType::BF16, {{2560, 1, 5120}, {5120, 2560, 1}});
-  const CopyDesc planes = copy_of(DType::U8, {{1600000, 1, 3}, {3, 1600000, 1}});
+  const CopyDesc rows = copy_desc(DType::U8, {{10000, 4112, 4128}, {4097, 1, 1}});
+  const CopyDesc turned = copy_desc(DType::BF16, {{2560, 1, 5120}, {5120, 2560, 1}});
+  const CopyDesc planes = copy_desc(DType::U8, {{1600000, 1, 3}, {3, 1600000, 1}});
   for (const auto& c : {std::pair{kCopyBoxes, rows},
                         {kCopyRows, rows},
                         {kCopyPieces, rows},
@@ -128,7 +113,7 @@ TEST_CASE("max_sms: copies by every method") {
 }
 
 TEST_CASE("max_sms: what a copy's window fills beside the source") {
-  CopyDesc desc = copy_of(DType::U8, {{10000, 4112, 4128}, {4097, 1, 1}});
+  CopyDesc desc = copy_desc(DType::U8, {{10000, 4112, 4128}, {4097, 1, 1}});
   desc.src_shape[0] = 5000;  // the other half is zeros
   check_copy(desc);
   desc.src_start[0] = 20000;  // and all of it
