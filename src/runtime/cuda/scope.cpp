@@ -21,9 +21,7 @@ Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermos
   }
   t_innermost = this;
   if (mode != closing && device.closed()) {
-    status_ =
-        fail(Code::ERROR_DEVICE_CLOSED, {},
-             "the device of this handle has been destroyed; the handle can only be destroyed");
+    status_ = device.alive();  // says that it is not
     return;
   }
   enter(mode == enqueue ? enqueue : relaxed);
