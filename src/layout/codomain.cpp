@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codomain of a coordinate-valued layout: which numbers make up the tuples that it gives.
 #include <algorithm>
+#include <utility>
 
 #include "layout/layout.hpp"
 
@@ -14,9 +15,8 @@ struct Paths {
   void add(Basis basis) {
     Basis* const at = std::lower_bound(path, path + count, basis);
     if (at != path + count && *at == basis) return;
-    std::copy_backward(at, path + count, path + count + 1);
-    *at = basis;
-    ++count;
+    path[count] = basis;
+    for (Basis* last = path + count++; last != at; --last) std::swap(last[-1], last[0]);
   }
 };
 
