@@ -192,7 +192,8 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.cluster[0] = choice_.cluster();
   config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
-  config.programmatic = problem_.desc.has(kGemmProgrammatic);
+  // Behind the kernel that reads its addresses a product waits for that one.
+  config.programmatic = problem_.desc.has(kGemmProgrammatic) || pointers_;
   return config;
 }
 
@@ -247,7 +248,8 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   args->beta = run.beta;
   args->k = run.reads_ab() ? static_cast<i32>(problem_.desc.k) : 0;
   if (!choice_.has(kGemmFull)) {
-    args->adds = adds(run);
+    args->adds = adds(run) ? 1 : 0;
+    args->early = static_cast<unsigned short>(early());
     args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
   }
   if (choice_.through_maps()) bind_maps(args);
@@ -281,8 +283,8 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
 u32 GemmKernel::early() const {
   const GemmDesc& d = problem_.desc;
   if (!d.has(kGemmProgrammatic)) return 0;
-  return (d.has(kGemmConstantA) ? u32{kFullEarlyA} : 0u) |
-         (d.has(kGemmConstantB) ? u32{kFullEarlyB} : 0u);
+  return (d.has(kGemmConstantA) ? u32{kGemmEarlyA} : 0u) |
+         (d.has(kGemmConstantB) ? u32{kGemmEarlyB} : 0u);
 }
 
 Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) const {

@@ -152,7 +152,7 @@ struct GemmProblem {
   /// Whether it takes the rows with every option (kGemmFull).
   bool wants_full() const { return desc.epilogue.any() || wants_batch(); }
   bool wants_batch() const {
-    return desc.batch > 1 || (desc.flags & ~uint32_t{kGemmInvariant}) != 0;
+    return desc.batch > 1 || desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars);
   }
 };
 

@@ -3,12 +3,14 @@
 //   bench_gemm --set=SQ,KS [--shard=1/4] [--dtype=f16] [--mode=hot] [--rounds=15] [--json=FILE]
 //              [--min_m=512] [--shape=4096x4096x7168,...] [--seconds=280] [--peer_rounds=5]
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
+//              [--programmatic]
 //              [--cublaslt=/path/to/libcublasLt.so.13]
 // --all_candidates times each candidate that the model gives at most --within times its best;
-// --self races the plan against itself, which shows the noise. --profile launches each shape's plan
-// and peer once and times nothing; gemm_counters.py calls that under ncu.
-// A line a shape, then the classes that bars are stated for. gemm_table.py joins the JSON lines of
-// several runs. A run that must stop for --seconds says with which --skip the rest is measured.
+// --self races the plan against itself, which shows the noise. --programmatic launches ours
+// programmatically, B constant, where launches follow each other in a graph. --profile launches
+// each shape's plan and peer once and times nothing; gemm_counters.py calls that under ncu. A line
+// a shape, then the classes that bars are stated for. gemm_table.py joins the JSON lines of several
+// runs. A run that must stop for --seconds says with which --skip the rest is measured.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -86,6 +88,8 @@ Arguments parse(int argc, char** argv) {
       all.race.candidate_seconds = std::atof(value.c_str());
     else if (name == "--profile")
       all.profile = true;
+    else if (name == "--programmatic")
+      all.race.programmatic = true;
     else if (name == "--self")
       all.race.self = true;
     else if (name == "--within")

@@ -60,6 +60,7 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   desc.n = shape.n;
   desc.k = shape.k;
   desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
+  if (options_.programmatic) desc.flags = kGemmProgrammatic | kGemmConstantB;
   return desc;
 }
 

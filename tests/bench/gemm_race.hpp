@@ -23,6 +23,7 @@ struct GemmRaceOptions {
   int rounds = 15;
   int peer_rounds = 5;  ///< of the choice among the peer's algorithms
   bool hot = false;
+  bool programmatic = false;     ///< ours launched programmatically, B constant
   bool self = false;             ///< the same plan in the peer's place: what is noise
   bool all_candidates = false;   ///< time them all beside the plan's own choice
   double within = 3;             ///< those that the model gives at most so many times the best

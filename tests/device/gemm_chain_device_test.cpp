@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products behind one another: programmatic launches with memory that is used again, plain and
-// captured; rows whose bits do not depend on m; a decode step in a graph.
+// captured, of the plan's choice and of each row forced; rows whose bits do not depend on m; a
+// decode step in a graph.
+#include <algorithm>
 #include <array>
+#include <set>
 
 #include "gemm_batch.hpp"
 #include "ops/rows.hpp"
@@ -145,6 +148,122 @@ TEST_CASE("gemm chain: three programmatic products write what the one before the
         if (!empty) CHECK(x[2]->get() == chain.x[2]);
         for (const auto& one : x) CHECK(one->memory.guards_intact());
       }
+}
+
+namespace {
+
+// Every choice that serves all of these descriptions, each split row with 2, 3 and 8 blocks or as
+// many as it can.
+std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
+  GemmProblem problem;
+  TW_REQUIRE_OK(gemm_problem(desc, &problem));
+  std::vector<GemmChoice> choices;
+  for (const KernelRow& row : kernel_rows(Family::gemm))
+    for (const uint32_t split : {1u, 2u, 3u, 8u}) {
+      const GemmChoice choice{&row, split};
+      if ((split > 1) != choice.has(kGemmSplit) || choice.cluster() > kMaxCluster) continue;
+      const GemmProblem seen = gemm_seen_by(choice, problem);
+      if (gemm_misfit(device, seen, choice) == GemmMisfit::none && gemm_has_room(choice, seen))
+        choices.push_back(choice);
+    }
+  return choices;
+}
+
+}  // namespace
+
+// A round of four launches of forced rows, in which what each writes is what the one in front of it
+// reads or writes:
+//   X1 = X0 W0       reads what the last round's third wrote
+//   X2 = X1 W1
+//   X0 = -X2         no product, so that no load holds up what reads and writes
+//   X2 = Q W2        both constant, so that all its loads may come before X2 is read
+TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in front") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(24);
+  const bool host = device->info().kind == DeviceKind::host;
+  const int rounds = host ? 1 : 10;
+  constexpr auto kSize = static_cast<int64_t>(Chain::kSize);
+  const char* every = std::getenv("TW_EVERY");
+  const size_t step = every ? static_cast<size_t>(std::max(1, std::atoi(every))) : 1;
+  std::set<uint32_t> schedules;
+  for (const int64_t m : {int64_t{16}, int64_t{200}}) {
+    const auto rows = static_cast<size_t>(m);
+    std::vector<Shuffle> shuffles;
+    std::vector<std::unique_ptr<Values>> x, w;
+    for (int i = 0; i < 4; ++i) {  // the last x is Q
+      x.push_back(std::make_unique<Values>(device, *stream, m * kSize));
+      if (i == 3) break;
+      shuffles.emplace_back(random, Chain::kSize);
+      w.push_back(std::make_unique<Values>(device, *stream, kSize * kSize));
+      w.back()->set(shuffles.back().matrix());
+    }
+    const GemmDesc one = square_desc(m, kSize, kGemmProgrammatic | kGemmConstantB);
+    const GemmDesc both =
+        square_desc(m, kSize, kGemmProgrammatic | kGemmConstantA | kGemmConstantB);
+    const std::vector<GemmChoice> choices = choices_for(*device, one);
+    for (size_t at = 0; at < choices.size(); at += step) {
+      // Another row behind and in front, so that grids and clusters of all shapes meet.
+      const GemmChoice& other =
+          choices[static_cast<size_t>(pick(random, 0, static_cast<int64_t>(choices.size()) - 1))];
+      INFO("m " << m << ": " << gemm_choice_text(choices[at]) << " and "
+                << gemm_choice_text(other));
+      schedules.insert(choices[at].row->variant & ~(kGemmColumnA | kGemmColumnB));
+      std::unique_ptr<Plan> mine, second, constant;
+      TW_REQUIRE_OK(GemmPlan::create_forced(device, one, choices[at], &mine));
+      TW_REQUIRE_OK(GemmPlan::create_forced(device, one, other, &second));
+      TW_REQUIRE_OK(GemmPlan::create_forced(device, both, choices[at], &constant));
+      const auto enqueue = [&](Stream& on) {
+        for (int i = 0; i < rounds; ++i) {
+          TW_REQUIRE_OK(gemm(mine).run(
+              on, {.a = x[0]->address(), .b = w[0]->address(), .d = x[1]->address()}));
+          TW_REQUIRE_OK(gemm(second).run(
+              on, {.a = x[1]->address(), .b = w[1]->address(), .d = x[2]->address()}));
+          TW_REQUIRE_OK(gemm(mine).run(on, {.alpha = 0.0f,
+                                            .beta = -1.0f,
+                                            .a = x[0]->address(),
+                                            .b = w[0]->address(),
+                                            .c = x[2]->address(),
+                                            .d = x[0]->address()}));
+          TW_REQUIRE_OK(gemm(constant).run(
+              on, {.a = x[3]->address(), .b = w[2]->address(), .d = x[2]->address()}));
+        }
+      };
+      for (const bool captured : {false, true}) {
+        if (host && captured) continue;
+        INFO((captured ? "captured" : "in a stream"));
+        std::array<Numbers, 4> expected;
+        for (Numbers& numbers : expected) {
+          numbers.resize(rows * Chain::kSize);
+          for (int& value : numbers) value = static_cast<int>(pick(random, -100, 100));
+        }
+        for (size_t i = 0; i < 4; ++i) x[i]->set(expected[i]);
+        if (captured)
+          Replay(device, enqueue)();
+        else
+          enqueue(*stream);
+        for (int i = 0; i < rounds; ++i) {
+          shuffles[0].apply(expected[0], rows, 1, &expected[1]);
+          shuffles[1].apply(expected[1], rows, 1, &expected[2]);
+          for (size_t e = 0; e < expected[0].size(); ++e) expected[0][e] = -expected[2][e];
+          shuffles[2].apply(expected[3], rows, 1, &expected[2]);
+        }
+        for (size_t i = 0; i < 4; ++i) {
+          CHECK(x[i]->get() == expected[i]);
+          CHECK(x[i]->memory.guards_intact());
+        }
+      }
+    }
+  }
+  if (!host && step == 1)
+    for (const uint32_t schedule :
+         {kSchedule_coop, kSchedule_ping, kSchedule_split, kSchedule_swap, kSchedule_swapsplit,
+          u32{kGemmPlain}, kSchedule_full, kSchedule_fullping, kSchedule_fullsplit,
+          kSchedule_fullswapsplit, kGemmPlain | kGemmFull}) {
+      INFO("schedule " << schedule);
+      CHECK(((device->info().features & feature::wgmma) == 0 || schedules.count(schedule) == 1));
+    }
 }
 
 TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {

@@ -150,3 +150,64 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
   }
   CHECK(stored > 10);
 }
+
+TEST_CASE("a programmatic plan takes the rows that it would take, and asks for what is constant") {
+  const auto device = hopper();
+  for (const int64_t m : {1, 16, 200, 4096}) {
+    INFO("m " << m);
+    GemmDesc desc = gemm_desc(m, 7168, 2048);
+    desc.a_alignment = desc.b_alignment = 16;
+    const PaperLaunch ordinary = launched(device, *plan_of(device, desc), m);
+    CHECK_FALSE(ordinary.config.programmatic);
+    CHECK(ordinary.args.early == 0);
+    desc.flags = kGemmConstantB;  // for nothing without the other
+    CHECK(launched(device, *plan_of(device, desc), m).args.early == 0);
+    for (const uint32_t constant :
+         {0u, kGemmConstantA, kGemmConstantB, kGemmConstantA | kGemmConstantB}) {
+      desc.flags = kGemmProgrammatic | constant;
+      const PaperLaunch launch = launched(device, *plan_of(device, desc), m);
+      CHECK(launch.config.programmatic);
+      CHECK(launch.kernel == ordinary.kernel);
+      // The row's operands are the caller's, or they have changed places.
+      const bool swapped = launch.kernel.find("swap") != std::string::npos;
+      const u32 a = swapped ? kGemmEarlyB : kGemmEarlyA, b = swapped ? kGemmEarlyA : kGemmEarlyB;
+      CHECK(launch.args.early ==
+            (constant & kGemmConstantA ? a : 0) + (constant & kGemmConstantB ? b : 0));
+    }
+  }
+  // A copy that is made for the run is not constant, whatever it is a copy of.
+  GemmDesc odd = gemm_desc(64, 512, 513);
+  odd.min_m = odd.m;
+  odd.realign = true;
+  odd.flags = kGemmProgrammatic | kGemmConstantB;
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const auto plan = plan_of(device, odd);
+  GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .workspace = kA << 1};
+  run.workspace_bytes = plan->info().workspace_bytes;
+  REQUIRE(plan->run(*stream, run).ok());
+  CHECK(device->launches.back().config.programmatic);
+  CHECK(device->launches.back().args.early == 0);
+}
+
+TEST_CASE("a product by addresses is launched programmatically behind the kernel that reads them") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  for (const uint32_t flags : {0u, kGemmProgrammatic | kGemmConstantB}) {
+    GemmDesc desc = gemm_desc(64, 512, 512);
+    desc.batch = 5;
+    desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+    desc.flags = kGemmPointers | flags;
+    const auto plan = plan_of(device, desc);
+    GemmRun run{.a = kA, .b = kB, .d = kD, .workspace = kA << 1};
+    run.workspace_bytes = plan->info().workspace_bytes;
+    const size_t before = device->launches.size();
+    REQUIRE(plan->run(*stream, run).ok());
+    REQUIRE(device->launches.size() == before + 2);
+    // The one in front waits for what the caller says; no address is read before it has ended.
+    CHECK(device->launches[before].config.programmatic == (flags != 0));
+    CHECK(device->launches[before + 1].config.programmatic);
+    CHECK((device->launches[before + 1].full.flags & kFullEarly) == 0);
+  }
+}

@@ -48,14 +48,18 @@ struct GemmArgs {
   unsigned char host_out;  // DType
   unsigned char host_column_a;
   unsigned char host_column_b;
-  u32 stage_bytes;  // of A and B together that land in one stage, see gemm_stage_bytes
-  u32 adds;         // 1: D is C and beta is 1: the copy engine adds to D, nobody reads C
+  u32 stage_bytes;       // of A and B together that land in one stage, see gemm_stage_bytes
+  unsigned short adds;   // 1: D is C and beta is 1: the copy engine adds to D, nobody reads C
+  unsigned short early;  // kGemmEarly bits: operands that are constant, in a programmatic launch
 };
 
 static_assert(sizeof(GemmArgs) == 512, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GemmArgs, a) == 384, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GemmArgs, m) == 464, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
+
+/// Operands that may be loaded before griddepcontrol.wait.
+enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
 
 /// Bits of KernelRow::variant in this family.
 enum : u32 {

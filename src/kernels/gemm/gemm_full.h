@@ -68,7 +68,13 @@ static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
 /// Bits of GemmFullArgs::flags: operands that may be loaded before griddepcontrol.wait; and that
 /// device_m stands for n, where operands are swapped.
 /// And that D is written by the copy engine: nothing but alpha is asked for, and D suits a map.
-enum : u32 { kFullEarlyA = 1, kFullEarlyB = 2, kFullEarly = 3, kFullRowsAreN = 4, kFullStores = 8 };
+enum : u32 {
+  kFullEarlyA = kGemmEarlyA,
+  kFullEarlyB = kGemmEarlyB,
+  kFullEarly = kGemmEarlyBoth,
+  kFullRowsAreN = 4,
+  kFullStores = 8
+};
 
 /// Lines of a box of D, which a warp writes: its share of 64.
 inline constexpr u32 kGemmStoreLines = 16;

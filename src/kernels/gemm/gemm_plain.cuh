@@ -106,6 +106,7 @@ __device__ void gemm_plain(const GemmArgs& args) {
   using Storage = typename In::Storage;
   __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
   __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];
+  ptx::grid_dependency_wait_and_launch();
   const i32 units = args.units_m * args.units_n;
   for (i32 unit = static_cast<i32>(blockIdx.x); unit < units; unit += static_cast<i32>(gridDim.x)) {
     i32 m0, n0;

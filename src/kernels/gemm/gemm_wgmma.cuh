@@ -15,6 +15,11 @@
 // warpgroup that reads it, in every block of the cluster that the stage was sent to, is done).
 // Blocks of a cluster that share B (along m) or A (along n) load a part each and multicast it.
 // While a tile is written out, the producer already fills the ring for the next one.
+//
+// Launched programmatically, every thread waits for the grids in front before it reads or writes
+// global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
+// there is nothing to wait for. The producer lets the grid behind come as soon as it has waited: no
+// two blocks share an SM, so that those of the next grid come as these leave.
 
 #include "kernels/gemm/gemm_config.cuh"
 #include "kernels/parts/epilogue.cuh"
@@ -66,10 +71,27 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
   }
 }
 
+// Where a unit's tile of this block begins.
+struct GemmTileAt {
+  i32 m0, n0;
+};
+
 template <class Config>
-__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
-                             i32 unit_step) {
-  const GemmSpan span = gemm_span<Config>(args.k);
+__device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 unit, u32 rank) {
+  i32 unit_m, unit_n;
+  gemm_unit(args, unit, &unit_m, &unit_n);
+  return {
+      (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
+          Config::kTileM,
+      (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank / Config::kClusterM)) *
+          Config::kTileN};
+}
+
+// This block's share of the operands `which` (kGemmEarly bits) of one k block, into the stage.
+template <class Config>
+__device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const GemmRing<Config>& ring,
+                                                const GemmTileAt& tile, i32 k, u32 rank,
+                                                u32 which) {
   const u32 rank_m = rank % Config::kClusterM;
   const u32 rank_n = rank / Config::kClusterM;
   // Blocks that want the same A lie along n, those that want the same B along m; those before
@@ -78,24 +100,59 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
   const u32 mask_a = kAlongN << (first + rank_m);
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
+  const u32 barrier = ring.full_barrier(ring.stage);
+  if (which & kGemmEarlyA)
+    gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
+        ring.a(), &args.map_a, barrier, tile.m0, k, rank_n, mask_a);
+  if (which & kGemmEarlyB)
+    gemm_load_share<!Config::kRowB, Config::kLinesB, Config::kTileK, Config::kClusterM>(
+        ring.b(), &args.map_b, barrier, tile.n0, k, rank_m, mask_b);
+}
+
+// The first stages of a programmatic launch: what is constant is asked for while the grids in front
+// still run, the rest of these k blocks behind them. Returns where k goes on.
+template <class Config>
+__device__ __forceinline__ i32 gemm_produce_early(const GemmArgs& args, GemmRing<Config>& ring,
+                                                  const GemmTileAt& tile, GemmSpan span, u32 rank) {
+  const u32 early = args.early;
+  const i32 most = span.begin + Config::kStages * Config::kTileK;
+  const i32 end = span.end < most ? span.end : most;
+  GemmRing<Config> ahead = ring;
+  i32 k;
+#pragma unroll 1
+  for (k = span.begin; k < end; k += Config::kTileK) {
+    ptx::mbarrier_arrive_expect(ring.full_barrier(ahead.stage), args.stage_bytes);
+    gemm_load_block<Config>(args, ahead, tile, k, rank, early);
+    ahead.advance();
+  }
+  ptx::grid_dependency_wait();
+#pragma unroll 1
+  for (k = span.begin; k < end; k += Config::kTileK) {
+    gemm_load_block<Config>(args, ring, tile, k, rank, early ^ kGemmEarlyBoth);
+    ring.advance();
+  }
+  return k;
+}
+
+template <class Config>
+__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
+                             i32 unit_step) {
+  const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
+  i32 k = span.begin;
+  if (args.early != 0 && first_unit < units)
+    k = gemm_produce_early<Config>(args, ring, gemm_tile_at<Config>(args, first_unit, rank), span,
+                                   rank);
+  ptx::grid_dependency_wait_and_launch();
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
-    i32 unit_m, unit_n;
-    gemm_unit(args, unit, &unit_m, &unit_n);
-    const i32 m0 =
-        (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank_m)) * Config::kTileM;
-    const i32 n0 =
-        (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank_n)) * Config::kTileN;
-    for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
-      const u32 barrier = ring.full_barrier(ring.stage);
+    const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
+    for (; k < span.end; k += Config::kTileK) {
       ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      ptx::mbarrier_arrive_expect(barrier, args.stage_bytes);
-      gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
-          ring.a(), &args.map_a, barrier, m0, k, rank_n, mask_a);
-      gemm_load_share<!Config::kRowB, Config::kLinesB, Config::kTileK, Config::kClusterM>(
-          ring.b(), &args.map_b, barrier, n0, k, rank_m, mask_b);
+      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
+      gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
       ring.advance();
     }
+    k = span.begin;
   }
 }
 
@@ -198,10 +255,10 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     unit_step *= 2;
   }
   u32 turn = 0;
+  ptx::grid_dependency_wait();  // C is read and D written, even where nothing is loaded
   typename Config::Sum d[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
-    i32 unit_m, unit_n;
-    gemm_unit(args, unit, &unit_m, &unit_n);
+    const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
     gemm_take_turn<Config>(group);
     gemm_accumulate<Config>(d, span, ring, first_piece);
     gemm_pass_turn<Config>(group);
@@ -209,13 +266,6 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     if (k_blocks > 0)
       gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
     if (Config::kPingpong) ring.skip(k_blocks);
-    const i32 m0 = (unit_m * static_cast<i32>(Config::kClusterM) +
-                    static_cast<i32>(rank % Config::kClusterM)) *
-                       Config::kTileM +
-                   static_cast<i32>(first_piece) * 64;
-    const i32 n0 = (unit_n * static_cast<i32>(Config::kClusterN) +
-                    static_cast<i32>(rank / Config::kClusterM)) *
-                   Config::kTileN;
     if constexpr (Config::kSplit) {
       // One unit a cluster, so that the ring is done with: the partial tile takes its place.
       ptx::named_barrier(1, 128 * Config::kConsumers);
@@ -225,13 +275,13 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
             d[piece], [&](auto& sums) { split_put<Config>(sums, ring.base, first_piece + piece); });
       ptx::cluster_arrive();
       ptx::cluster_wait();
-      split_sum<Config>(args, ring.base, rank, threadIdx.x - 128,
-                        m0 - static_cast<i32>(first_piece) * 64, n0);
+      split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
     } else {
 #pragma unroll
       for (i32 piece = 0; piece < Config::kPieces; ++piece)
         gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-          epilogue<Config>(sums, args, staging, turn, group, m0 + piece * 64, n0);
+          epilogue<Config>(sums, args, staging, turn, group,
+                           tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0);
         });
     }
   }
@@ -270,7 +320,8 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
     if (warp == 0 && ptx::elect_one())
       gemm_produce<Config>(args, ring, rank, first_unit, unit_step);
     __syncwarp();
-    if (Config::kSplit) {  // the consumers' barrier before they sum
+    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
+    if (Config::kSplit) {         // the consumers' barrier before they sum
       ptx::cluster_arrive();
       ptx::cluster_wait();
     }
