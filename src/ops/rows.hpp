@@ -177,6 +177,7 @@ class RowsPlan final : public Plan {
   void fill_plain(RowsArgs* args, uint32_t unit) const;
   void fill_lanes(RowsArgs* args, uint32_t unit) const;
   void fill_sorted(RowsLaunch* launch) const;
+  LaunchConfig few_config(const FewArgs& few) const;
   void fill_few(RowsLaunch* launch) const;
   uint32_t number_unit(uint64_t table, uint64_t packed) const;
   LaunchConfig config(uint32_t method, const RowsLaunch& launch) const;

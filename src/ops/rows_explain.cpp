@@ -120,7 +120,7 @@ PlanInfo RowsPlan::info() const {
       break;
     case kRowsFew:
       info.tile[0] = 1;
-      info.tile[1] = config.block[0] * 16 / element;
+      info.tile[1] = config.block[0] * kRowsFewFlight * 16 / element;
       break;
     case kRowsPlain:
       info.tile[0] = 1;

@@ -14,6 +14,7 @@ namespace {
 // What a thread of plain loads and stores moves at once.
 constexpr uint32_t kPlainItemsOfThread = 4;
 constexpr uint32_t kStepBlocks = 8;
+constexpr uint64_t kFewLeastThreads = 128;
 constexpr int64_t kSmallBytes = 8 << 20;
 constexpr uint64_t kMostBlocks = INT32_MAX;  // of a grid
 constexpr int64_t kMinPart = 512;            // bytes of the least part of a row
@@ -216,15 +217,26 @@ void RowsPlan::fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch
   }
 }
 
+// Rows in even pieces: the largest, and of a few rows smaller ones, so that all SMs have some.
+LaunchConfig RowsPlan::few_config(const FewArgs& few) const {
+  const auto pieces = [&few](uint64_t threads) {
+    return (few.row_units + threads * kRowsFewFlight - 1) / (threads * kRowsFewFlight);
+  };
+  const uint64_t sms = usable_sms(*device(), 0);
+  uint64_t most = kRowsFewThreads;
+  while (most > kFewLeastThreads && few.count * pieces(most) < sms) most /= 2;
+  const uint64_t of_thread = pieces(most) * kRowsFewFlight;
+  LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(few.count);
+  config.grid[1] = static_cast<uint32_t>(pieces(most));
+  config.block[0] =
+      static_cast<uint32_t>(((few.row_units + of_thread - 1) / of_thread + 31) / 32 * 32);
+  config.programmatic = true;  // it waits for the grid in front itself
+  return config;
+}
+
 LaunchConfig RowsPlan::config(uint32_t method, const RowsLaunch& launch) const {
-  if (method == kRowsFew) {
-    const uint32_t threads = std::min((launch.few.row_units + 31) / 32 * 32, kRowsFewThreads);
-    LaunchConfig config;
-    config.grid[0] = static_cast<uint32_t>(launch.few.count);
-    config.grid[1] = (launch.few.row_units + threads - 1) / threads;
-    config.block[0] = threads;
-    return config;
-  }
+  if (method == kRowsFew) return few_config(launch.few);
   const RowsArgs& args = launch.rows;
   const RowsDesc& d = problem_.desc;
   const uint64_t sms = usable_sms(*device(), d.max_sms);

@@ -2,6 +2,7 @@
 // Runs that find the number of rows on the device: captured once, replayed with other counts and
 // other indices.
 #include <algorithm>
+#include <numeric>
 
 #include "arena.hpp"
 #include "ops/rows.hpp"
@@ -104,4 +105,88 @@ TEST_CASE("rows: one captured run serves every count") {
       CHECK(counted == outside);
     }
   }
+}
+
+// Gathers and scatters of a few long rows behind one another, which are launched before the one in
+// front is done: each reads what that one wrote, at places that earlier ones have read, too.
+TEST_CASE("rows: few of them behind one another") {
+  const auto device = open_test_device();
+  if (!device) return;
+  std::unique_ptr<Stream> stream;
+  TW_REQUIRE_OK(device->create_stream(&stream));
+  constexpr int64_t kRows = 300;
+  constexpr int64_t kRowBytes = 14336;
+  constexpr int kSteps = 24;
+  std::mt19937_64 random(77);
+  for (const int64_t count : {200, 16})
+    for (const DType index_type : {DType::I32, DType::I64}) {
+      INFO(count, " rows, ", dtype_name(index_type));
+      RowsDesc desc;
+      desc.dtype = DType::F32;
+      desc.columns = kRowBytes / 4;
+      desc.table_rows = kRows;
+      desc.count = count;
+      desc.index_dtype = index_type;
+      const auto row = static_cast<size_t>(kRowBytes);
+      const auto index_bytes = static_cast<size_t>(dtype_bytes(index_type));
+      const auto rows = static_cast<size_t>(count);
+      std::unique_ptr<Plan> plans[2];
+      for (const Op op : {Op::gather, Op::scatter}) {
+        TW_REQUIRE_OK(RowsPlan::create(device, op, desc, &plans[op == Op::scatter]));
+        const std::string kernel = plans[op == Op::scatter]->info().kernel;
+        INFO(kernel);
+        CHECK(kernel.find("_few_") != std::string::npos);
+      }
+      Arena table(device, *stream, kRows * row), packed(device, *stream, rows * row);
+      Arena index(device, *stream, 2 * kSteps * rows * index_bytes);
+      table.fill_random(random);
+      packed.fill_random(random);
+      // Distinct rows, so that scatters have one answer, and some that name none.
+      std::vector<int64_t> named;
+      for (int step = 0; step < 2 * kSteps; ++step) {
+        std::vector<int64_t> all(kRows);
+        std::iota(all.begin(), all.end(), 0);
+        std::shuffle(all.begin(), all.end(), random);
+        for (size_t i = 0; i < rows; ++i) named.push_back(i % 17 == 3 ? -all[i] - 1 : all[i]);
+      }
+      for (size_t i = 0; i < named.size(); ++i)
+        std::memcpy(&index.image()[i * index_bytes], &named[i], index_bytes);
+      index.upload();
+      TW_REQUIRE_OK(stream->synchronize());
+      const auto enqueue = [&](Stream& on) {
+        for (int step = 0; step < 2 * kSteps; ++step)
+          TW_REQUIRE_OK(static_cast<const RowsPlan&>(*plans[step % 2])
+                            .run(on, {.table = table.address(),
+                                      .index = index.address() +
+                                               static_cast<size_t>(step) * rows * index_bytes,
+                                      .packed = packed.address()}));
+      };
+      std::vector<uint8_t> want_table = table.image();
+      std::vector<uint8_t> want_packed = packed.image();
+      const auto model = [&] {
+        for (size_t k = 0; k < named.size(); ++k) {
+          uint8_t* const in_packed = &want_packed[k % rows * row];
+          const bool inside = named[k] >= 0;
+          uint8_t* const in_table = &want_table[(inside ? static_cast<size_t>(named[k]) : 0) * row];
+          if (k / rows % 2 == 1) {
+            if (inside) std::memcpy(in_table, in_packed, row);
+          } else if (inside) {
+            std::memcpy(in_packed, in_table, row);
+          } else {
+            std::memset(in_packed, 0, row);
+          }
+        }
+      };
+      Replay replay(device, enqueue);
+      for (int turn = 0; turn < 6; ++turn) {
+        if (turn % 2 == 0)
+          replay();
+        else
+          enqueue(*stream);
+        TW_REQUIRE_OK(stream->synchronize());
+        model();
+        CHECK(first_difference(table.read(), want_table) == -1);
+        CHECK(first_difference(packed.read(), want_packed) == -1);
+      }
+    }
 }

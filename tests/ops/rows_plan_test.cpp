@@ -215,3 +215,41 @@ TEST_CASE("rows: the pieces of bulk rows are fewer than 2^31") {
           CHECK(few);
         }
 }
+
+// A decode step's rows: whole ones by one block each, few of them by blocks for all SMs; each unit
+// of a row is some thread's, and hardly a thread has none.
+TEST_CASE("rows: a few long rows are launched ahead, in even pieces") {
+  struct Shape {
+    int64_t columns, count;
+    uint32_t pieces, threads;
+  };
+  for (const Shape& s :
+       {Shape{7168, 256, 1, 448}, Shape{7168, 16, 4, 128}, Shape{7168, 100, 2, 224},
+        Shape{1024, 1024, 1, 64}, Shape{1032, 500, 1, 96}, Shape{4096, 256, 1, 256},
+        Shape{32768, 64, 4, 512}, Shape{1 << 20, 1, 256, 256}})
+    for (const Op op : {Op::gather, Op::scatter}) {
+      INFO(s.columns, " columns, ", s.count, " rows");
+      RowsDesc desc = rows_of(s.columns);
+      desc.count = s.count;
+      auto device = gpu(kSm90);
+      std::unique_ptr<Plan> plan;
+      REQUIRE(RowsPlan::create(device, op, desc, &plan).ok());
+      std::unique_ptr<Stream> stream;
+      REQUIRE(device->create_stream(&stream).ok());
+      RowsRun run{.table = 1ull << 32, .index = 1ull << 52, .packed = 1ull << 53};
+      REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+      const PaperLaunch few = device->launches.back();
+      CHECK(few.kernel == std::string(op == Op::gather ? "gather_few_tma" : "scatter_few_tma"));
+      CHECK(few.config.programmatic);
+      CHECK(few.config.grid[0] == s.count);
+      CHECK(few.config.grid[1] == s.pieces);
+      CHECK(few.config.block[0] == s.threads);
+      const int64_t units = int64_t{s.pieces} * s.threads * kRowsFewFlight;
+      CHECK(units >= s.columns / 8);
+      CHECK(units - s.columns / 8 < int64_t{s.pieces} * 32 * kRowsFewFlight);
+      // Others do not wait for the grid in front by themselves.
+      run.device_count = 1ull << 51;
+      REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+      CHECK(!device->launches.back().config.programmatic);
+    }
+}

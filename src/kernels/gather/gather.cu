@@ -60,6 +60,6 @@
 #define TW_GATHER_FEW(feature, shard, symbol)                              \
   TW_EMIT(                                                                 \
       feature, shard,                                                      \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 8) \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 4) \
           symbol(const __grid_constant__ tw::FewArgs args) { tw::rows_few<true>(args); })
 #include "kernels/gather/kernels.inc"

@@ -41,7 +41,8 @@ inline constexpr u32 kRowsPlainThreads = 256;
 inline constexpr u32 kRowsLinearThreads = 256;  // of plain rows, at most
 inline constexpr u32 kRowsLinearFlight = 4;     // units that a thread of them moves
 inline constexpr u32 kRowsMaxStagePieces = 32 * kRowsPiecesOfLane;
-inline constexpr u32 kRowsFewThreads = 256;  // at most, each a unit of 16 bytes
+inline constexpr u32 kRowsFewThreads = 512;  // at most
+inline constexpr u32 kRowsFewFlight = 2;     // units of 16 bytes that each of them moves
 inline constexpr u32 kRowsSortTile = 128;    // indices that a block sorts in shared memory
 inline constexpr u32 kRowsScanThreads = 1024;
 

@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loads of memory that the same thread may write later in the kernel: not by the path for constant
-// data.
+// Loads of memory that is written during the kernel, by the same thread later or by the grid in
+// front while this one waits for it: not by the path for constant data.
 
-#include "kernels/arguments.h"
+#include "kernels/ptx/unit.cuh"
 
 namespace tw::ptx {
+
+/// A word or a vector, for what lies behind grid_dependency_wait(); kept in the first-level cache.
+template <int kBytes>
+__device__ __forceinline__ Unit<kBytes> load_after_wait(u64 address) {
+  static_assert(kBytes == 4 || kBytes == 16, "a word or a vector");
+  Unit<kBytes> value;
+  if constexpr (kBytes == 4)
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  if constexpr (kBytes == 16)
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(address)
+                 : "memory");
+  return value;
+}
+
+/// As load_after_wait<4>, or `other` where no word is wanted; without a branch.
+__device__ __forceinline__ u32 load_word_after_wait(bool wanted, u64 address, u32 other) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "setp.ne.u32 p, %2, 0;\n\t"
+      "@p ld.global.u32 %0, [%1];\n\t}"
+      : "+r"(other)
+      : "l"(address), "r"(static_cast<u32>(wanted))
+      : "memory");
+  return other;
+}
 
 /// A vector of 4, 8 or 16 bytes, which no neighbour shares: not kept in the first-level cache.
 template <u32 kBytes>

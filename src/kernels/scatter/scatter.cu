@@ -99,6 +99,6 @@
 #define TW_SCATTER_FEW(feature, shard, symbol)                             \
   TW_EMIT(                                                                 \
       feature, shard,                                                      \
-      extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 8) \
+      extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 4) \
           symbol(const __grid_constant__ tw::FewArgs args) { tw::rows_few<false>(args); })
 #include "kernels/scatter/kernels.inc"
