@@ -22,6 +22,7 @@ struct Case {
   int32_t reduction = kCombineNone;
   double target = 0;
   bool saturates = false;
+  bool any_bits = false;  // in place of numbers around 1
 };
 
 ElementwiseDesc describe(const Case& c, const Options& options) {
@@ -43,8 +44,7 @@ ElementwiseDesc describe(const Case& c, const Options& options) {
   return desc;
 }
 
-// Numbers around 1, as tensors have them, in place of random bits, half of which no small format
-// holds.
+// Numbers around 1, as tensors have them; of random bits no small format holds one half.
 void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type) {
   uint32_t kind = 0;
   if (!kind_of(type, &kind) || kind >= kWordUnsigned) return;
@@ -88,7 +88,7 @@ void run_case(GpuBench& bench, const Options& options, const Peers& peers, const
     if (desc.dtype[o] == DType{}) continue;
     bytes = static_cast<uint64_t>(c.rows * c.pitch * dtype_bytes(desc.dtype[o])) / 256 * 256 + 256;
     run.address[o] = bench.allocate(bytes);
-    if (o != kOperandDst) fill_numbers(bench, run.address[o], bytes, desc.dtype[o]);
+    if (o != kOperandDst && !c.any_bits) fill_numbers(bench, run.address[o], bytes, desc.dtype[o]);
   }
   check_case(bench, desc, plan, run, bytes);
   const PlanInfo info = plan.info();
@@ -135,10 +135,14 @@ std::vector<Case> cases() {
                             {"add u8", DType::U8, DType::U8, DType::U8, 2 * side, side, side},
                             {"add i64", DType::I64, DType::I64, DType::I64, side / 2, side, side}};
   for (Case& c : list) c.target = 0.98;
+  list.push_back({"bf16 to f8e4m3, random bits", DType::BF16, none, DType::F8E4M3, side, side, side,
+                  kCombineNone, 0, false, true});
   list.push_back(
       {"add f32 into 1 GB", DType::F32, none, DType::F32, side, side, side, kCombineAdd, 0.90});
   list.push_back({"add bf16 into 1 GB", DType::BF16, none, DType::BF16, 2 * side, side, side,
                   kCombineAdd, 0.90});
+  list.push_back(
+      {"add u8 into 0.5 GB", DType::U8, none, DType::U8, 2 * side, side, side, kCombineAdd, 0.90});
   list.push_back({"add bf16 rows of 1000 of 1024", DType::BF16, DType::BF16, DType::BF16, 8 * side,
                   1000, 1024});
   list.push_back({"add bf16 rows of 1001 of 1003", DType::BF16, DType::BF16, DType::BF16, 8 * side,

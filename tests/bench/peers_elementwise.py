@@ -54,9 +54,10 @@ def sums():
         c = torch.empty_like(a)
         report("add " + name, "add", 3 * a.numel() * dtype.itemsize,
                lambda: torch.add(a, b, out=c))
-    for name, dtype, rows in (("f32", torch.float32, SIDE), ("bf16", torch.bfloat16, 2 * SIDE)):
+    for name, dtype, rows, size in (("f32", torch.float32, SIDE, "1"), ("bf16", torch.bfloat16, 2 * SIDE, "1"),
+                                    ("u8", torch.uint8, 2 * SIDE, "0.5")):
         a, b = random(dtype, rows), random(dtype, rows)
-        report(f"add {name} into 1 GB", "add_", 3 * a.numel() * dtype.itemsize,
+        report(f"add {name} into {size} GB", "add_", 3 * a.numel() * dtype.itemsize,
                lambda: b.add_(a))
     for columns, pitch in ((1000, 1024), (1001, 1003)):
         a, b, c = (random(torch.bfloat16, 8 * SIDE, pitch)[:, :columns] for _ in range(3))

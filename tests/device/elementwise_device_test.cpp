@@ -191,6 +191,31 @@ TEST_CASE("elementwise: every pattern of 8 and 16 bits to every format") {
   for (const DType type : {DType::F8E4M3, DType::F8E5M2}) check_patterns(bench, type, narrow);
 }
 
+TEST_CASE("elementwise: f32 of random bits, a quarter of them infinite or NaN, to every format") {
+  ElementwiseBench bench(5, 1 << 19);
+  if (!bench.device) return;
+  std::vector<uint32_t> bits(100000);
+  for (size_t i = 0; i < bits.size(); ++i)
+    bits[i] = static_cast<uint32_t>(bench.random()) | (i % 4 == 0 ? kInfinityF32 : 0);
+  for (size_t i = 0; i < 8; ++i) bits[i] = kInfinityF32 | (i & 3) | (i & 4) << 29;
+  check_patterns(bench, DType::F32, bits);
+}
+
+TEST_CASE("elementwise: bytes and halves several at once, with factors, into what is there") {
+  ElementwiseBench bench(6, 1 << 17);
+  if (!bench.device) return;
+  for (const DType type : {DType::U8, DType::I8, DType::U16, DType::I16})
+    for (const float factor : {1.0f, -1.0f, 255.0f, 65537.0f})
+      for (int32_t op = 0; op <= int32_t{kCombineDec}; ++op) {
+        if (!reduces(type, op)) continue;
+        ElementwiseCase c = flat(type, type, type, 5003);
+        c.alpha = factor;
+        c.beta = 3;
+        c.desc.reduction = op;
+        check_case(bench, c);
+      }
+}
+
 TEST_CASE("elementwise: f32 around every number of a small format and every middle of two") {
   ElementwiseBench bench(3, 1 << 21);
   if (!bench.device) return;

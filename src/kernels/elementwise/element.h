@@ -130,6 +130,50 @@ TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes,
   return value & mask;
 }
 
+/// As word_element of every element of a word of one or two bytes each, without a reduction.
+/// Factors are taken as their lowest bits: of a product of bytes only its own 16 bits have
+/// anything.
+template <u32 kBytes>
+TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
+  static_assert(kBytes == 1 || kBytes == 2, "lanes of a word");
+  if constexpr (kBytes == 2) {
+    constexpr u32 kUpper = 0xffff0000u;
+    const u32 lower = alpha * a + beta * b;
+    const u32 upper = alpha * (a & kUpper) + beta * (b & kUpper);
+    return (lower & ~kUpper) | (upper & kUpper);
+  } else {
+    constexpr u32 kEven = 0x00ff00ffu;
+    const u32 x = alpha & 0xffu;
+    const u32 y = beta & 0xffu;
+    // A byte and a product of bytes are less than 2^16 together: nothing carries to the next.
+    const u32 even = (x * (a & kEven) & kEven) + y * (b & kEven);
+    const u32 odd = (x * (a >> 8 & kEven) & kEven) + y * (b >> 8 & kEven);
+    return (even & kEven) | (odd & kEven) << 8;
+  }
+}
+
+/// As reduce_word of every element of a word; sums and bits need none taken apart.
+template <u32 kBytes>
+TW_KERNEL_HD constexpr u32 reduce_lanes(u32 op, bool is_signed, u32 before, u32 value) {
+  switch (op) {
+    case kCombineAdd:
+      return combine_lanes<kBytes>(1, 1, before, value);
+    case kCombineAnd:
+    case kCombineOr:
+    case kCombineXor:
+      return reduce_word<u32>(op, is_signed, 32, before, value);
+    default: {
+      constexpr u32 kBits = 8 * kBytes;
+      constexpr u32 kMask = (1u << kBits) - 1;
+      u32 word = 0;
+      for (u32 at = 0; at < 32; at += kBits)
+        word |= reduce_word<u32>(op, is_signed, kBits, before >> at & kMask, value >> at & kMask)
+                << at;
+      return word;
+    }
+  }
+}
+
 /// f64, with one NaN too.
 TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
   const double alpha = __builtin_bit_cast(double, args.alpha);

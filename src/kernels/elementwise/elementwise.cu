@@ -5,7 +5,7 @@
 #include "kernels/emit.cuh"
 
 // Four blocks an SM leave each thread 64 registers: what a turn of vectors needs, and 64 KB in
-// flight. flight.
+// flight.
 #define TW_ELEMENTWISE(feature, shard, symbol, blocks, body)                        \
   TW_EMIT(                                                                          \
       feature, shard,                                                               \

@@ -209,15 +209,13 @@ struct WordOf<8> {
   using Type = u64;
 };
 
-/// Element e of a vector of integers of kBytes bytes.
+/// Element e of a vector of integers of four or eight bytes.
 template <u32 kBytes, class Word>
 __device__ __forceinline__ Word word_at(const u32 (&words)[4], u32 e) {
   if constexpr (kBytes == 8)
     return static_cast<Word>(words[2 * e + 1]) << 32 | words[2 * e];
-  else if constexpr (kBytes == 4)
-    return words[e];
   else
-    return words[e * kBytes / 4] >> (e * kBytes % 4 * 8) & ((1u << (8 * kBytes)) - 1);
+    return words[e];
 }
 
 template <u32 kBytes, class Word>
@@ -225,10 +223,24 @@ __device__ __forceinline__ void put_word(u32 (&words)[4], u32 e, Word value) {
   if constexpr (kBytes == 8) {
     words[2 * e] = static_cast<u32>(value);
     words[2 * e + 1] = static_cast<u32>(value >> 32);
-  } else if constexpr (kBytes == 4) {
-    words[e] = value;
   } else {
-    words[e * kBytes / 4] |= value << (e * kBytes % 4 * 8);
+    words[e] = value;
+  }
+}
+
+/// A vector of integers of one or two bytes, several at once.
+template <u32 kBytes, bool kReduce>
+__device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u32 (&a)[4],
+                                            const u32 (&b)[4], const u32 (&before)[4],
+                                            u32 (&words)[4]) {
+  const auto alpha = static_cast<u32>(args.alpha);
+  const auto beta = static_cast<u32>(args.beta);
+#pragma unroll
+  for (u32 w = 0; w < 4; ++w) {
+    words[w] = combine_lanes<kBytes>(alpha, beta, a[w], b[w]);
+    if constexpr (kReduce)
+      words[w] = reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned,
+                                      before[w], words[w]);
   }
 }
 
@@ -237,25 +249,21 @@ template <u32 kBytes, bool kDouble, bool kReduce>
 __device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u32 (&a)[4],
                                             const u32 (&b)[4], const u32 (&before)[4],
                                             u32 (&words)[4]) {
-  using Word = typename WordOf<kBytes>::Type;
+  if constexpr (kBytes <= 2) {
+    lane_vector<kBytes, kReduce>(args, a, b, before, words);
+  } else {
+    using Word = typename WordOf<kBytes>::Type;
 #pragma unroll
-  for (u32 e = 0; e < 16 / kBytes; ++e) {
-    const Word x = word_at<kBytes, Word>(a, e);
-    const Word y = word_at<kBytes, Word>(b, e);
-    const Word old = kReduce ? word_at<kBytes, Word>(before, e) : Word{0};
-    if constexpr (kDouble)
-      put_word<kBytes>(words, e, static_cast<Word>(double_element(args, x, y, old)));
-    else
-      put_word<kBytes>(words, e, word_element<kReduce, Word>(args, kBytes, x, y, old));
+    for (u32 e = 0; e < 16 / kBytes; ++e) {
+      const Word x = word_at<kBytes, Word>(a, e);
+      const Word y = word_at<kBytes, Word>(b, e);
+      const Word old = kReduce ? word_at<kBytes, Word>(before, e) : Word{0};
+      if constexpr (kDouble)
+        put_word<kBytes>(words, e, static_cast<Word>(double_element(args, x, y, old)));
+      else
+        put_word<kBytes>(words, e, word_element<kReduce, Word>(args, kBytes, x, y, old));
+    }
   }
-}
-
-/// The plain sums of four bytes of elements, which do not carry into one another.
-template <u32 kBytes>
-__device__ __forceinline__ u32 add_lanes(u32 a, u32 b) {
-  if constexpr (kBytes == 4) return a + b;
-  constexpr u32 kTops = kBytes == 2 ? 0x80008000u : 0x80808080u;
-  return ((a & ~kTops) + (b & ~kTops)) ^ ((a ^ b) & kTops);
 }
 
 /// Integers and f64: every operand of the same type, 16 bytes a vector.
@@ -275,17 +283,13 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
     const bool reduces = args.reduction != kCombineNone;
     if (reduces) turn.load(kOperandDst, kBytes, args.dst_policy, raw[kOperandDst]);
     const bool doubles = args.kind[kOperandDst] == kWordF64;
-    const bool plain = args.alpha == 1 && args.beta == 1 && !reduces;
 #pragma unroll
     for (u32 k = 0; k < kFlight; ++k) {
       u32 words[4] = {};
       const auto& a = raw[kOperandA][k];
       const auto& b = raw[kOperandB][k];
       const auto& before = raw[kOperandDst][k];
-      if (kBytes <= 4 && plain) {
-#pragma unroll
-        for (u32 w = 0; w < 4; ++w) words[w] = add_lanes<kBytes>(a[w], b[w]);
-      } else if (kBytes == 8 && doubles)
+      if (kBytes == 8 && doubles)
         word_vector<kBytes, kBytes == 8, true>(args, a, b, before, words);
       else if (reduces)
         word_vector<kBytes, false, true>(args, a, b, before, words);

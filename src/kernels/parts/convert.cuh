@@ -2,9 +2,9 @@
 #pragma once
 // Vectors of floating numbers between their formats and f32, by the instructions that there are.
 //
-// Each has the bits of convert.h's formula. The instructions for 8-bit formats saturate and say
-// nothing of what a NaN becomes, so that the formula stands in for them where one of a vector is
-// neither small nor a number.
+// Each has the bits of convert.h's formula. The instructions for 8-bit formats saturate, and make
+// of any NaN the positive one whose bits are all set: what is to overflow instead is mended without
+// a branch, since numbers past the end may be one in two.
 
 #include "kernels/parts/convert.h"
 #include "kernels/ptx/convert.cuh"
@@ -73,26 +73,28 @@ __device__ __forceinline__ u32 pack_bytes(const float* value) {
     return ptx::pack_e5m2(value[0], value[1]) | ptx::pack_e5m2(value[2], value[3]) << 16;
 }
 
-/// A vector of an 8-bit format. The instruction is right up to `bound`; where something is not that
-/// small, NaN among it, the formula takes its place.
+/// A vector of an 8-bit format. Where nothing saturates what is too large is made a NaN before the
+/// instruction sees it, as e4m3 has no infinity, and the largest number an infinity behind it,
+/// which in e5m2 is the number after that.
 template <u32 kFormat, u32 kVector>
 __device__ __forceinline__ void encode_bytes(const float (&value)[kVector], float limit,
                                              u32 (&words)[4]) {
-  constexpr u32 kOver = kFormat == kFormatE4M3 ? kOverflowE4M3 : kOverflowE5M2;
-  const float infinity = __uint_as_float(kInfinityF32);
-  const float bound = limit < infinity ? infinity : __uint_as_float(kOver - 1);
-  bool right = true;
+  const float nan = __uint_as_float(format_nan(kFormatF32));
+  const bool saturates = limit < __uint_as_float(kInfinityF32);
+  if constexpr (kFormat == kFormatE4M3) {
+    const float last = saturates ? nan : __uint_as_float(kOverflowE4M3 - 1);
+    float kept[kVector];
 #pragma unroll
-  for (u32 e = 0; e < kVector; ++e) right = right & (fabsf(value[e]) <= bound);  // no branches
+    for (u32 e = 0; e < kVector; ++e) kept[e] = fabsf(value[e]) > last ? nan : value[e];
 #pragma unroll
-  for (u32 w = 0; w < kVector / 4; ++w) words[w] = pack_bytes<kFormat>(value + 4 * w);
-  if (right) return;
+    for (u32 w = 0; w < kVector / 4; ++w) words[w] = pack_bytes<kFormat>(kept + 4 * w);
+  } else {
+    const float over = saturates ? nan : __uint_as_float(kOverflowE5M2);
 #pragma unroll
-  for (u32 w = 0; w < kVector / 4; ++w) {
-    words[w] = 0;
+    for (u32 w = 0; w < kVector / 4; ++w) words[w] = pack_bytes<kFormat>(value + 4 * w);
 #pragma unroll
-    for (u32 e = 0; e < 4; ++e)
-      words[w] |= encode(kFormat, saturate(value[4 * w + e], limit)) << (8 * e);
+    for (u32 e = 0; e < kVector; ++e)
+      if (fabsf(value[e]) >= over) words[e / 4] += 1u << (8 * (e % 4));
   }
 }
 

@@ -13,7 +13,8 @@ __device__ __forceinline__ u32 e4m3_to_f16(unsigned short pair) {
   return halves;
 }
 
-/// Rounded to nearest even; beyond the largest finite number, infinities included, that number.
+/// Rounded to nearest even; beyond the largest finite number, infinities included, that number. A
+/// NaN of either sign becomes 0x7f.
 __device__ __forceinline__ u32 pack_e4m3(float low, float high) {
   unsigned short pair;
   asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
