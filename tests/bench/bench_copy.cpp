@@ -149,68 +149,6 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   bench.release_all();
 }
 
-// What cache priorities are for: a small copy, repeated after a large one, finds its operands in
-// the L2 where they were told to stay, or where the large one was told not to.
-void run_cache_case(GpuBench& bench, const Options& options) {
-  const std::string name = "16 MB again after 128 MB";
-  if (!wanted(options, name)) return;
-  const int64_t sizes[] = {16 << 20, 128 << 20};
-  const auto plan = [&](int64_t bytes, CachePriority priority) {
-    CopyDesc desc;
-    desc.methods = 1u << kCopyPieces;
-    desc.shape[0] = bytes;
-    desc.src_stride[0] = desc.dst_stride[0] = 1;
-    desc.src_cache = desc.dst_cache = priority;
-    std::unique_ptr<Plan> made;
-    require(CopyPlan::create(bench.device(), desc, &made));
-    return made;
-  };
-  uint64_t address[2][2];
-  for (int k = 0; k < 2; ++k)
-    for (uint64_t& operand : address[k]) operand = bench.allocate(static_cast<uint64_t>(sizes[k]));
-  const std::pair<CachePriority, CachePriority> priorities[] = {
-      {CachePriority::normal, CachePriority::normal},
-      {CachePriority::normal, CachePriority::evict_first},
-      {CachePriority::evict_last, CachePriority::normal},
-      {CachePriority::evict_last, CachePriority::evict_first}};
-  std::vector<std::unique_ptr<Plan>> plans;
-  std::vector<Variant> variants;
-  for (const auto& [small, large] : priorities) {
-    plans.push_back(plan(sizes[0], small));
-    plans.push_back(plan(sizes[1], large));
-    const auto run = [&bench, &address](const Plan& which, int k) {
-      require(
-          static_cast<const CopyPlan&>(which).run(bench.stream(), address[k][0], address[k][1]));
-    };
-    const Plan& first = *plans[plans.size() - 2];
-    const Plan& second = *plans.back();
-    variants.push_back({"", [run, &first] { run(first, 0); },
-                        [run, &first, &second] {
-                          run(first, 0);
-                          run(second, 1);
-                        }});
-  }
-  const Plan& alone = *plans.front();
-  const auto once = [&bench, &address, &alone] {
-    require(static_cast<const CopyPlan&>(alone).run(bench.stream(), address[0][0], address[0][1]));
-  };
-  variants.push_back({"", once, once});
-  const std::vector<double> us = bench.race(variants, options.repeats);
-  const char* const texts[] = {"", ", evict_first large", ", evict_last small", ", both",
-                               ", without them"};
-  for (size_t v = 1; v < us.size(); ++v) {
-    Line line;
-    line.name = name + texts[v];
-    line.kernel = "pieces";
-    line.bytes = 2.0 * static_cast<double>(sizes[0]);
-    line.us = us[v];
-    line.peer = "no priorities";
-    line.peer_us = us[0];
-    print_line(options, line);
-  }
-  bench.release_all();
-}
-
 Case matrix(const std::string& name, int64_t rows, int64_t bytes, int64_t src_pitch,
             int64_t dst_pitch, double target) {
   Case c{name, DType::U8, {{rows, src_pitch, dst_pitch}, {bytes, 1, 1}}};
@@ -354,6 +292,5 @@ int main(int argc, char** argv) {
   print_header(options);
   for (const auto& cases : {contiguous_cases(), pitched_cases(), strided_cases(), small_cases()})
     for (const Case& c : cases) run_case(bench, options, c);
-  run_cache_case(bench, options);
   return 0;
 }

@@ -297,6 +297,10 @@ void GpuBench::flush() {
   launch_over(*stream_, *read_, flush_buffer_, kFlushBytes);
 }
 
+void GpuBench::forget_priorities() {
+  require(driver_.cuCtxResetPersistingL2Cache_() == CUDA_SUCCESS, "cuCtxResetPersistingL2Cache");
+}
+
 std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int repeats) {
   const size_t count = variants.size();
   std::vector<std::vector<double>> times(count);

@@ -71,6 +71,9 @@ class GpuBench {
   void spin(uint64_t nanoseconds);
   /// The pass over the L2 alone.
   void flush();
+  /// Makes lines that are to be evicted last normal ones, which a flush alone does not rid the L2
+  /// of; waits for what runs.
+  void forget_priorities();
 
  private:
   Driver driver_;

@@ -35,7 +35,7 @@ ElementwiseArgs draw_args(std::mt19937& random) {
   args.alpha = static_cast<u64>(kFactors[random() % 11]);
   args.beta = static_cast<u64>(kFactors[random() % 11]);
   args.kind[kOperandDst] = random() % 2 ? kWordSigned : kWordUnsigned;
-  args.reduction = static_cast<u32>(random() % 9);
+  args.reduction = static_cast<u32>(random() % (kCombineXor + 1));
   return args;
 }
 
@@ -49,10 +49,11 @@ void check_lanes() {
     const u32 before = word_of(random);
     const u32 combined =
         combine_lanes<kBytes>(static_cast<u32>(args.alpha), static_cast<u32>(args.beta), a, b);
-    const u32 reduced = reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned,
-                                             before, combined);
+    u32 reduced[] = {combined, combined};
+    reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, {before, before},
+                         reduced);
     if (combined != one_at_a_time<kBytes, false>(args, a, b, before) ||
-        reduced != one_at_a_time<kBytes, true>(args, a, b, before))
+        reduced[0] != one_at_a_time<kBytes, true>(args, a, b, before) || reduced[1] != reduced[0])
       FAIL(args.alpha << " * " << a << " + " << args.beta << " * " << b << ", reduction "
                       << args.reduction << " into " << before);
   }

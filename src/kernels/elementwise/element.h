@@ -152,25 +152,42 @@ TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
   }
 }
 
-/// As reduce_word of every element of a word; sums and bits need none taken apart.
-template <u32 kBytes>
-TW_KERNEL_HD constexpr u32 reduce_lanes(u32 op, bool is_signed, u32 before, u32 value) {
-  switch (op) {
-    case kCombineAdd:
-      return combine_lanes<kBytes>(1, 1, before, value);
-    case kCombineAnd:
-    case kCombineOr:
-    case kCombineXor:
-      return reduce_word<u32>(op, is_signed, 32, before, value);
-    default: {
-      constexpr u32 kBits = 8 * kBytes;
-      constexpr u32 kMask = (1u << kBits) - 1;
+/// As reduce_word of every element of some words, but for inc and dec, which u32 alone has. What
+/// the reduction is decides once for them all.
+template <u32 kBytes, u32 kWords>
+TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&before)[kWords],
+                                         u32 (&value)[kWords]) {
+  constexpr u32 kBits = 8 * kBytes;
+  constexpr u32 kMask = (1u << kBits) - 1;
+  const auto one_at_a_time = [&](u32 which) {
+    for (u32 w = 0; w < kWords; ++w) {
       u32 word = 0;
       for (u32 at = 0; at < 32; at += kBits)
-        word |= reduce_word<u32>(op, is_signed, kBits, before >> at & kMask, value >> at & kMask)
+        word |= reduce_word<u32>(which, is_signed, kBits, before[w] >> at & kMask,
+                                 value[w] >> at & kMask)
                 << at;
-      return word;
+      value[w] = word;
     }
+  };
+  switch (op) {
+    case kCombineAdd:
+      for (u32 w = 0; w < kWords; ++w) value[w] = combine_lanes<kBytes>(1, 1, before[w], value[w]);
+      return;
+    case kCombineAnd:
+      for (u32 w = 0; w < kWords; ++w) value[w] &= before[w];
+      return;
+    case kCombineOr:
+      for (u32 w = 0; w < kWords; ++w) value[w] |= before[w];
+      return;
+    case kCombineXor:
+      for (u32 w = 0; w < kWords; ++w) value[w] ^= before[w];
+      return;
+    case kCombineMin:
+      return one_at_a_time(kCombineMin);
+    case kCombineMax:
+      return one_at_a_time(kCombineMax);
+    default:
+      return;
   }
 }
 

@@ -236,12 +236,9 @@ __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u
   const auto alpha = static_cast<u32>(args.alpha);
   const auto beta = static_cast<u32>(args.beta);
 #pragma unroll
-  for (u32 w = 0; w < 4; ++w) {
-    words[w] = combine_lanes<kBytes>(alpha, beta, a[w], b[w]);
-    if constexpr (kReduce)
-      words[w] = reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned,
-                                      before[w], words[w]);
-  }
+  for (u32 w = 0; w < 4; ++w) words[w] = combine_lanes<kBytes>(alpha, beta, a[w], b[w]);
+  if constexpr (kReduce)
+    reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, before, words);
 }
 
 /// A vector of integers, or of f64 where kDouble is set.
