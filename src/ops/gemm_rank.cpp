@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ namespace {
 [[maybe_unused]] constexpr Order kOrderROW = Order::row;
 [[maybe_unused]] constexpr Order kOrderCOLUMN = Order::column;
 
-// A row of gemm_measured.inc.
+// A row of gemm_measured.inc or gemm_measured_programmatic.inc.
 struct MeasuredRow {
   DType in, out;
   Order a_order, b_order;
@@ -37,14 +38,17 @@ struct MeasuredRow {
   double microseconds;
 };
 
-constexpr MeasuredRow kMeasured[] = {
 #define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
   {DType::in, DType::out, kOrder##a, kOrder##b, m, n, k, #symbol, split, us},
+constexpr MeasuredRow kMeasured[] = {
 #include "ops/gemm_measured.inc"
+};
+constexpr MeasuredRow kMeasuredProgrammatic[] = {
+#include "ops/gemm_measured_programmatic.inc"
+};
 #undef TW_GEMM_MEASURED
-    {}};
 
-// The chip that gemm_measured.inc was measured on.
+// The chip that both were measured on.
 constexpr std::string_view kMeasuredChip = "NVIDIA H200";
 constexpr uint32_t kMeasuredSms = 132;
 
@@ -235,14 +239,18 @@ void GemmRanking::add_measured(std::vector<Measured>* list, int64_t m, const Gem
 void GemmRanking::add_known() {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped || d.accumulator != DType::F32) return;
-  for (const MeasuredRow& row : kMeasured) {
-    if (!row.symbol || row.n != d.n || row.k != d.k || row.in != d.ab_dtype ||
-        row.out != d.d_dtype || row.a_order != d.a_order || row.b_order != d.b_order)
-      continue;
-    for (const GemmChoice& choice : choices_)
-      if (choice.split == row.split && std::string_view(choice.row->symbol) == row.symbol)
-        add_measured(&known_, row.m, choice, row.microseconds * 1e3);
-  }
+  const auto add = [&](std::span<const MeasuredRow> rows) {
+    for (const MeasuredRow& row : rows) {
+      if (row.n != d.n || row.k != d.k || row.in != d.ab_dtype || row.out != d.d_dtype ||
+          row.a_order != d.a_order || row.b_order != d.b_order)
+        continue;
+      for (const GemmChoice& choice : choices_)
+        if (choice.split == row.split && std::string_view(choice.row->symbol) == row.symbol)
+          add_measured(&known_, row.m, choice, row.microseconds * 1e3);
+    }
+  };
+  add(kMeasured);
+  if (d.has(kGemmProgrammatic)) add(kMeasuredProgrammatic);  // of one shape the last counts
 }
 
 // The choice that was measured closest above m rows; of several in one step the last.

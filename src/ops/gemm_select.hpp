@@ -134,7 +134,7 @@ bool gemm_tuning_serves(int64_t measured, int64_t m);
 class GemmRanking {
  public:
   /// `problem` as gemm_problem() makes it. Measured choices, the caller's and then those of
-  /// gemm_measured.inc, go before the model's.
+  /// gemm_measured.inc and gemm_measured_programmatic.inc, go before the model's.
   GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning = nullptr);
 
   /// For m rows, the best first; equal ones in the table's order. A measured choice is the first.
@@ -177,7 +177,7 @@ class GemmRanking {
   GemmChip chip_;
   std::vector<GemmChoice> choices_;
   std::vector<Measured> tuned_;  // by the caller
-  std::vector<Measured> known_;  // of gemm_measured.inc
+  std::vector<Measured> known_;  // of gemm_measured.inc and, where it counts, the programmatic one
 };
 
 }  // namespace tw

@@ -196,10 +196,13 @@ struct Report {
                  kind, s.set, static_cast<long long>(s.m), static_cast<long long>(s.n),
                  static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
                  dtype_name(arguments.race.dtype), type_name(s),
-                 arguments.race.hot ? "hot" : "cold", arguments.race.rounds, time.kernel.c_str(),
-                 time.grid, time.cluster, time.us, r.peer_us, r.peer_algorithm,
-                 s.flops() / time.us * 1e-6, s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
-                 r.distance, r.right ? "true" : "false", classes_of(s).c_str());
+                 arguments.race.programmatic ? "programmatic"
+                 : arguments.race.hot        ? "hot"
+                                             : "cold",
+                 arguments.race.rounds, time.kernel.c_str(), time.grid, time.cluster, time.us,
+                 r.peer_us, r.peer_algorithm, s.flops() / time.us * 1e-6,
+                 s.bytes() / time.us * 1e-3, time.model_us, limit_us(s), r.distance,
+                 r.right ? "true" : "false", classes_of(s).c_str());
   }
 };
 

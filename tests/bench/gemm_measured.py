@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """gemm_measured.py FILE...: rows of src/ops/gemm_measured.inc from JSON lines of
-bench_gemm --all-candidates, for the shapes whose fastest candidate beats the plan's choice.
+bench_gemm --all-candidates, for the shapes whose fastest candidate beats the plan's choice; of
+gemm_measured_programmatic.inc with --mode=programmatic, from those of --programmatic.
 
 --least=1.02 is how many times faster it must have been. Several measurements of one candidate
 become their median. Shapes that differ in m within one step (gemm_rung) get one row, by the
@@ -18,12 +19,12 @@ ORDERS = {"r": "ROW", "c": "COLUMN"}
 KEY = ("dtype", "out", "orders", "m", "n", "k")
 
 
-def read(files):
+def read(files, mode):
     plans, candidates = collections.defaultdict(list), collections.defaultdict(dict)
     for file in files:
         for text in pathlib.Path(file).read_text().splitlines():
             line = json.loads(text)
-            if line["kind"] not in ("plan", "candidate") or line["mode"] != "cold" or "+" in line["out"]:
+            if line["kind"] not in ("plan", "candidate") or line["mode"] != mode or "+" in line["out"]:
                 continue
             key = tuple(line[name] for name in KEY)
             if line["kind"] == "plan":
@@ -72,8 +73,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--least", type=float, default=1.02)
+    parser.add_argument("--mode", choices=("cold", "programmatic"), default="cold")
     options = parser.parse_args()
-    for row in rows(*read(options.files), options.least):
+    for row in rows(*read(options.files, options.mode), options.least):
         print(row)
 
 

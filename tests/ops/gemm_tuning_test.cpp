@@ -197,8 +197,9 @@ TEST_CASE("a measured choice serves the rows that the header says") {
   CHECK(gemm_choice_text(ranking.best(65).choice) == other);
 }
 
-TEST_CASE("rows of gemm_measured.inc name kernels that serve their shapes, and plans follow them") {
+TEST_CASE("rows of what was measured name kernels that serve their shapes, and plans follow them") {
   struct Row {
+    uint32_t flags;
     DType in, out;
     Order a_order, b_order;
     int64_t m, n, k;
@@ -208,21 +209,34 @@ TEST_CASE("rows of gemm_measured.inc name kernels that serve their shapes, and p
   [[maybe_unused]] constexpr Order orderROW = Order::row, orderCOLUMN = Order::column;
   const Row rows[] = {
 #define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
-  {DType::in, DType::out, order##a, order##b, m, n, k, #symbol, split},
+  {0, DType::in, DType::out, order##a, order##b, m, n, k, #symbol, split},
 #include "ops/gemm_measured.inc"
 #undef TW_GEMM_MEASURED
-      {}};
+#define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
+  {kGemmProgrammatic | kGemmConstantB,                              \
+   DType::in,                                                       \
+   DType::out,                                                      \
+   order##a,                                                        \
+   order##b,                                                        \
+   m,                                                               \
+   n,                                                               \
+   k,                                                               \
+   #symbol,                                                         \
+   split},
+#include "ops/gemm_measured_programmatic.inc"
+#undef TW_GEMM_MEASURED
+  };
   const auto chip = hopper(132, "NVIDIA H200");
   for (const Row& row : rows) {
-    if (!row.text) break;
     GemmDesc desc = gemm_desc(row.m, row.n, row.k);
+    desc.flags = row.flags;
     desc.ab_dtype = row.in;
     desc.d_dtype = row.out;
     desc.a_order = row.a_order;
     desc.b_order = row.b_order;
     std::string text = row.text;
     if (row.split > 1) text += "/" + std::to_string(row.split);
-    INFO(text << " for " << row.m << " " << row.n << " " << row.k);
+    INFO(text << " for " << row.m << " " << row.n << " " << row.k << ", flags " << row.flags);
     CHECK(kernel_of(chip, desc, GemmTuning()) == text);
     // With fewer SMs, or by another order of the caller's, it does not count.
     GemmTuning tuning;

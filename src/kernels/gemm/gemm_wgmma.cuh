@@ -18,8 +18,9 @@
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
-// there is nothing to wait for. The producer lets the grid behind come as soon as it has waited: no
-// two blocks share an SM, so that those of the next grid come as these leave.
+// there is nothing to wait for. The producer lets the grid behind come when it has sent its last
+// load: no two blocks share an SM, but where this grid leaves SMs free, loads of the next one's
+// weights would slow its own.
 
 #include "kernels/gemm/gemm_config.cuh"
 #include "kernels/parts/epilogue.cuh"
@@ -143,7 +144,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   if (args.early != 0 && first_unit < units)
     k = gemm_produce_early<Config>(args, ring, gemm_tile_at<Config>(args, first_unit, rank), span,
                                    rank);
-  ptx::grid_dependency_wait_and_launch();
+  ptx::grid_dependency_wait();
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
     for (; k < span.end; k += Config::kTileK) {
@@ -154,6 +155,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     }
     k = span.begin;
   }
+  ptx::grid_dependency_launch();
 }
 
 // Tells the blocks whose loads reach this one, itself and those beside it, that a stage is read.
