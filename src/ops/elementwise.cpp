@@ -176,7 +176,7 @@ LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& arg
   if (method == kElementwiseStrided)
     flight = kElementwiseStridedFlight;
   else if (what() == kElementwiseConvert)
-    flight = kElementwiseConvertFlight;
+    flight = elementwise_convert_flight(static_cast<u32>(vector_));
   const uint64_t items_of_block = uint64_t{kElementwiseThreads} * flight;
   const uint64_t most = most_blocks(*device(), desc_.max_sms, 0);
   LaunchConfig config;

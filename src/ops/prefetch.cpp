@@ -16,8 +16,8 @@ namespace tw {
 namespace {
 
 constexpr uint64_t kAligned = 16;
-constexpr int64_t kBoxBytes = 8192;  // what one instruction asks for, by either method
-constexpr uint32_t kBlocksOfSm = 4;
+constexpr int64_t kBoxBytes = kPrefetchBytes;  // of one instruction, by either method
+constexpr uint32_t kBlocksOfSm = 1;
 
 Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit, const char* text) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
@@ -222,6 +222,8 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
   desc.box_dim[0] = box_args_.box[0] = static_cast<uint32_t>(width);
   desc.box_dim[1] = box_args_.box[1] = static_cast<uint32_t>(height);
   box_args_.tiles_x = static_cast<u32>(ceil_div(row / element, width));
+  if (desc_.by == PrefetchBy::loads)
+    box_args_.box_bytes = static_cast<u32>(width * height * element);
   box_args_.tiles = static_cast<u64>(ceil_div(rows, height)) * box_args_.tiles_x;
   return encode_map(*device(), desc, &box_args_.map);
 }
@@ -239,6 +241,8 @@ void PrefetchPlan::fill_rows() {
   u64 chunk = kBoxBytes;
   while (row_bytes_ / chunk > UINT32_MAX) chunk *= 2;
   row_args_.chunk_bytes = static_cast<u32>(chunk);
+  // A chunk of a row of terabytes is more than lands in shared memory.
+  row_args_.loads = desc_.by == PrefetchBy::loads && chunk <= kPrefetchBytes ? 1 : 0;
   row_args_.chunks = static_cast<u32>((row_bytes_ + chunk - 1) / chunk);
 }
 
@@ -334,10 +338,12 @@ std::string PrefetchPlan::explain() const {
                 dtype_name(desc_.dtype), rows_number_, row_bytes_, rank_);
   std::string out = text;
   if (row_bytes_ == 0) return out + "empty, nothing runs\n";
+  const bool loads = row_args_.loads != 0;
   std::snprintf(text, sizeof text,
                 "kernel %s: %u blocks of %u threads, pieces of %ux%u elements, %" PRIu64
-                " pieces asked for; done means issued\n",
-                i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.boxes_prefetched);
+                " pieces %s\n",
+                i.kernel, i.grid[0], i.block[0], i.tile[0], i.tile[1], i.boxes_prefetched,
+                loads ? "loaded and thrown away" : "asked for; done means issued");
   out += text;
   if (rows_number_ * row_bytes_ < all_bytes_) {
     std::snprintf(text, sizeof text,

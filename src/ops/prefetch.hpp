@@ -13,6 +13,9 @@
 
 namespace tw {
 
+/// How the L2 gets what it is to have (prefetch.cu).
+enum class PrefetchBy { loads, requests };
+
 /// As tw_prefetch_desc: extents and pitch in elements.
 struct PrefetchDesc {
   DType dtype = DType::BF16;
@@ -28,6 +31,8 @@ struct PrefetchDesc {
   int64_t stride[kMaxCopyRank] = {};
   /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
   uint32_t methods = ~0u;
+  /// For tests and benchmarks.
+  PrefetchBy by = PrefetchBy::loads;
 };
 
 class PrefetchPlan final : public Plan {

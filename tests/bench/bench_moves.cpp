@@ -253,24 +253,40 @@ double time_after(GpuBench& bench, int repeats, const std::function<void()>& fir
   return times[times.size() / 2];
 }
 
-void run_prefetch(GpuBench& bench, const Options& options, int64_t megabytes, bool boxes,
-                  CachePriority cache = CachePriority::normal) {
-  const std::string name = "prefetch of " + std::to_string(megabytes) + " MB by " +
-                           (boxes ? "boxes" : "rows") +
-                           (cache == CachePriority::evict_last ? ", kept" : "");
-  if (!wanted(options, name)) return;
-  const int64_t bytes = megabytes << 20;
-  // Boxes are for rows that do not touch.
+struct PrefetchCase {
+  int64_t megabytes = 24;
+  int64_t columns = 0;  // bytes of rows with a gap of 16 behind each; 0: one range
+  PrefetchBy by = PrefetchBy::loads;
+  CachePriority cache = CachePriority::normal;
+};
+
+std::string name_of(const PrefetchCase& c) {
+  std::string name = "prefetch of " + std::to_string(c.megabytes) + " MB";
+  if (c.columns != 0) name += " in rows of " + std::to_string(c.columns);
+  if (c.by == PrefetchBy::requests) name += " by requests";
+  return name + (c.cache == CachePriority::evict_last ? ", kept" : "");
+}
+
+PrefetchDesc describe(const PrefetchCase& c) {
   PrefetchDesc desc;
+  const int64_t bytes = c.megabytes << 20;
   desc.dtype = DType::U8;
-  desc.cache = cache;
-  desc.columns = boxes ? 8192 : bytes;
-  desc.rows = boxes ? bytes / 8192 : 1;
-  desc.pitch = boxes ? 8208 : bytes;
+  desc.cache = c.cache;
+  desc.by = c.by;
+  desc.columns = c.columns == 0 ? bytes : c.columns;
+  desc.rows = c.columns == 0 ? 1 : bytes / (c.columns + 16);
+  desc.pitch = c.columns == 0 ? bytes : c.columns + 16;
+  return desc;
+}
+
+void run_prefetch(GpuBench& bench, const Options& options, const PrefetchCase& c) {
+  const std::string name = name_of(c);
+  if (!wanted(options, name)) return;
+  const PrefetchDesc desc = describe(c);
   std::unique_ptr<Plan> plan;
   require(PrefetchPlan::create(bench.device(), desc, &plan));
   const auto& prefetch = static_cast<const PrefetchPlan&>(*plan);
-  const auto span = static_cast<uint64_t>(boxes ? desc.rows * desc.pitch : bytes);
+  const auto span = static_cast<uint64_t>(c.megabytes) << 20;
   const uint64_t src = bench.allocate(span);
   const auto read = [&] { bench.read(src, span); };
   const auto fetch = [&] { require(prefetch.run(bench.stream(), src)); };
@@ -298,22 +314,35 @@ void run_prefetch(GpuBench& bench, const Options& options, int64_t megabytes, bo
   bench.release_all();
 }
 
-// A flush and a read of 24 MB, thrice: with nothing, the prefetch and an empty kernel in between.
-void profile_prefetch(GpuBench& bench) {
-  constexpr int64_t kBytes = 24 << 20;
-  std::unique_ptr<Plan> plan;
-  require(PrefetchPlan::create(bench.device(), {.dtype = DType::U8, .rows = 1, .columns = kBytes},
-                               &plan));
-  const uint64_t src = bench.allocate(kBytes);
-  for (const int between : {0, 1, 2}) {
+constexpr PrefetchCase kProfiled[] = {{},
+                                      {.by = PrefetchBy::requests},
+                                      {.columns = 8192},
+                                      {.columns = 128},
+                                      {.columns = 128, .by = PrefetchBy::requests},
+                                      {.columns = 100},
+                                      {.columns = 100, .by = PrefetchBy::requests},
+                                      {.megabytes = 32},
+                                      {.megabytes = 40}};
+
+// For prefetch_counters.py: a flush and a read with nothing, an empty kernel or a prefetch between.
+void profile_prefetches(GpuBench& bench) {
+  const uint64_t src = bench.allocate(uint64_t{64} << 20);
+  const auto once = [&](const char* name, uint64_t bytes, const std::function<void()>& between) {
     bench.flush();
-    if (between == 1)
-      require(static_cast<const PrefetchPlan&>(*plan).run(bench.stream(), src));
-    else if (between == 2)
-      bench.spin(0);
+    between();
     bench.spin(kArrival);
-    bench.read(src, kBytes);
+    bench.read(src, bytes);
     require(bench.stream().synchronize());
+    std::printf("case %s\n", name);
+  };
+  const uint64_t bytes = uint64_t{24} << 20;
+  once("nothing", bytes, [] {});
+  once("an empty kernel", bytes, [&] { bench.spin(0); });
+  for (const PrefetchCase& c : kProfiled) {
+    std::unique_ptr<Plan> plan;
+    require(PrefetchPlan::create(bench.device(), describe(c), &plan));
+    once(name_of(c).c_str(), static_cast<uint64_t>(c.megabytes) << 20,
+         [&] { require(static_cast<const PrefetchPlan&>(*plan).run(bench.stream(), src)); });
   }
 }
 
@@ -323,7 +352,7 @@ int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   GpuBench bench;
   if (options.profile) {
-    profile_prefetch(bench);
+    profile_prefetches(bench);
     return 0;
   }
   const Peers peers = read_peers(options.peers);
@@ -332,9 +361,13 @@ int main(int argc, char** argv) {
   for (const CopiesCase& c : {CopiesCase{65536, 4096}, CopiesCase{256, 1 << 20},
                               CopiesCase{4096, 65536, 4}, CopiesCase{4096, 65537}})
     run_copies(bench, options, c);
-  for (const int64_t megabytes : {24, 8, 40, 96}) run_prefetch(bench, options, megabytes, false);
-  run_prefetch(bench, options, 24, true);
-  run_prefetch(bench, options, 24, false, CachePriority::evict_last);
+  for (const int64_t megabytes : {24, 8, 16, 32, 40, 96})
+    run_prefetch(bench, options, {.megabytes = megabytes});
+  run_prefetch(bench, options, {.cache = CachePriority::evict_last});
+  run_prefetch(bench, options, {.by = PrefetchBy::requests});
+  for (const int64_t columns : {8192, 128, 1000, 250, 100, 40})  // the last three are no boxes
+    for (const PrefetchBy by : {PrefetchBy::loads, PrefetchBy::requests})
+      run_prefetch(bench, options, {.columns = columns, .by = by});
   run_ragged(bench, options, peers, {4096, 512, 4096, DType::BF16, 0.90});
   for (const RaggedCase& c : {RaggedCase{4096, 512, 128}, RaggedCase{4096, 512, 100},
                               RaggedCase{4096, 512, 1, DType::I64}})

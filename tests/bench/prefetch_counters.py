@@ -1,41 +1,45 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""prefetch_counters.py BENCH_MOVES: what of 24 MB a kernel still reads from memory after a prefetch.
+"""prefetch_counters.py BENCH_MOVES: what a kernel still reads from memory after a prefetch.
 
-Runs `bench_moves --profile` under ncu, clocks and caches left alone: a flush and the read, with
-nothing, the prefetch and an empty kernel in between. After the prefetch a tenth may come from memory
-at most; after nothing and after the empty kernel it must be more, or the counter shows nothing.
+Runs `bench_moves --profile` under ncu, clocks and caches left alone: a flush and a read with nothing,
+an empty kernel or a prefetch in between. After the prefetch of 24 MB a tenth may come from memory at
+most and the read take 0.7 of its time; after nothing and after the empty kernel all must come from
+there, or the counter shows nothing.
 """
 import csv
 import subprocess
 import sys
 
-METRIC = "dram__bytes_read.sum"
-BYTES = 24 << 20
-BETWEEN = ("nothing", "the prefetch", "an empty kernel")
+BYTES, TIME = "dram__bytes_read.sum", "gpu__time_duration.sum"
+ALL = 24 << 20
 
 
-def read_kernels(program):
+def counted(program):
+    """Cases in order, and bytes and nanoseconds of each kernel that reads; flushes come in between."""
     command = ["ncu", "--csv", "--print-units", "base", "--clock-control", "none", "--cache-control", "none",
-               "-k", "regex:^bench_read", "--metrics", METRIC, program, "--profile"]
+               "-k", "regex:^bench_read", "--metrics", f"{BYTES},{TIME}", program, "--profile"]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
         sys.exit(done.stdout[-2000:] + done.stderr[-2000:])
-    return [float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines[start:])
-            if row["Metric Name"] == METRIC]
+    kernels = {}
+    for row in csv.DictReader(line for line in lines[start:] if line.startswith('"')):
+        kernels.setdefault(int(row["ID"]), {})[row["Metric Name"]] = float(row["Metric Value"].replace(",", ""))
+    return [line[5:] for line in lines if line.startswith("case ")], [kernels[i] for i in sorted(kernels)]
 
 
 def main():
-    kernels = read_kernels(sys.argv[1])
-    if len(kernels) != 6:  # flush and read, thrice
-        sys.exit(f"{len(kernels)} kernels that read, not 6")
-    good = True
-    for between, read in zip(BETWEEN, kernels[1::2]):
-        few = read <= BYTES / 10
-        good = good and few == (between == "the prefetch")
-        print(f"after {between}: {read / 1e6:.2f} MB of {BYTES / 1e6:.2f} from memory")
+    cases, kernels = counted(sys.argv[1])
+    if len(kernels) != 2 * len(cases) or cases[:3] != ["nothing", "an empty kernel", "prefetch of 24 MB"]:
+        sys.exit(f"{len(kernels)} kernels that read, and cases {cases}")
+    reads = kernels[1::2]
+    for case, read in zip(cases, reads):
+        print(f"after {case}: {read[BYTES] / 1e6:.2f} MB from memory, read in {read[TIME] / 1e3:.2f} us")
+    nothing, empty, prefetch = reads[:3]
+    good = (min(nothing[BYTES], empty[BYTES]) >= 0.95 * ALL and prefetch[BYTES] <= ALL / 10 and
+            prefetch[TIME] <= 0.7 * nothing[TIME] < empty[TIME])
     print("as it must be" if good else "WRONG")
     return not good
 

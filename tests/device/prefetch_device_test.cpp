@@ -61,6 +61,7 @@ TEST_CASE("prefetch: ranges and matrices of any size and alignment") {
       const int64_t unit = std::max<int64_t>(1, 16 / bytes);
       desc.pitch = (desc.columns + unit - 1) / unit * unit + pick(random, 0, 3) * unit;
     }
+    desc.by = static_cast<PrefetchBy>(pick(random, 0, 1));
     const uint64_t offset = static_cast<uint64_t>(pick(random, 0, 16) * bytes);
     // The promise that makes the plan's numbers those of this address, where there is one.
     const uint64_t lowest = offset % 16 & (~(offset % 16) + 1);
@@ -82,6 +83,7 @@ TEST_CASE("prefetch: tensors of any rank, strides and budget") {
     const int64_t bytes = dtype_bytes(desc.dtype);
     desc.rank = static_cast<int32_t>(pick(random, 1, 5));
     desc.cache = static_cast<CachePriority>(pick(random, 0, 2));
+    desc.by = static_cast<PrefetchBy>(pick(random, 0, 1));
     int64_t next = 1;
     int64_t below = 0;  // elements before coordinate 0
     int64_t all = bytes;
@@ -111,6 +113,49 @@ TEST_CASE("prefetch: tensors of any rank, strides and budget") {
   }
   const auto after = bench.src->read();
   CHECK(first_difference(after, bench.src->image()) == -1);
+}
+
+TEST_CASE("prefetch: boxes and rows are loaded, or asked for, as they are told to") {
+  Bench bench;
+  if (!bench.device) return;
+  for (const int64_t columns : {20, 200, 256, 5000})
+    for (const int64_t gap : {1, 16})
+      for (const PrefetchBy by : {PrefetchBy::loads, PrefetchBy::requests}) {
+        PrefetchDesc desc;
+        desc.dtype = DType::U8;
+        desc.rows = 100;
+        desc.columns = columns;
+        desc.pitch = (columns + 15) / 16 * 16 + gap;
+        desc.by = by;
+        std::unique_ptr<Plan> plan;
+        TW_REQUIRE_OK(PrefetchPlan::create(bench.device, desc, &plan));
+        const bool loads = by == PrefetchBy::loads;
+        INFO(plan->explain());
+        CHECK((plan->explain().find("loaded and thrown away") != std::string::npos) == loads);
+        const PrefetchBoxArgs& args = static_cast<PrefetchPlan&>(*plan).boxes_for_test();
+        // What a box brings fits where boxes land, and is as much as the engine says it wrote.
+        if (gap == 16) CHECK(args.box_bytes <= kPrefetchBytes);
+        if (gap == 16) CHECK((args.box_bytes != 0) == loads);
+        if (gap == 16 && loads) CHECK(args.box_bytes % (args.box[0] * args.box[1]) == 0);
+        check_case(bench, desc, 0);
+      }
+}
+
+TEST_CASE("prefetch: more loads than are in flight at once") {
+  Bench bench;
+  if (!bench.device) return;
+  for (const int64_t columns : {1048576, 300, 40})
+    for (const PrefetchBy by : {PrefetchBy::loads, PrefetchBy::requests}) {
+      PrefetchDesc desc;
+      desc.dtype = DType::U8;
+      desc.columns = columns;
+      desc.pitch = columns == 1048576 ? 0 : columns / 16 * 16 + 16 + (columns == 40 ? 1 : 0);
+      desc.rows = columns == 1048576 ? 1 : 1000000 / desc.pitch;
+      desc.by = by;
+      desc.max_sms = 1;
+      check_case(bench, desc, 0);
+    }
+  CHECK(first_difference(bench.src->read(), bench.src->image()) == -1);
 }
 
 TEST_CASE("prefetch: rows by number lie where the dimensions say") {

@@ -47,8 +47,7 @@ enum : u32 {
 
 inline constexpr u32 kElementwiseThreads = 256;
 inline constexpr u32 kElementwiseRank = 8;
-inline constexpr u32 kElementwiseConvertFlight = 4;  // vectors that a thread has in flight
-inline constexpr u32 kElementwiseFlight = 2;         // of each operand, with two sources or more
+inline constexpr u32 kElementwiseFlight = 2;  // vectors in flight of each operand of a sum
 inline constexpr u32 kElementwiseStridedFlight = 4;
 
 /// The operands by number.
@@ -81,6 +80,12 @@ static_assert(__builtin_offsetof(ElementwiseArgs, extent) == 72, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, divider) == 328, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, rank) == 436, "as above");
 static_assert(__builtin_offsetof(ElementwiseArgs, dst_shift) == 476, "as above");
+
+/// Vectors that a thread of a conversion has in flight. What writes four bytes for two read is best
+/// with fewer, what writes one for two with more.
+TW_KERNEL_HD constexpr u32 elementwise_convert_flight(u32 vector) {
+  return vector == 4 ? 3 : 4;
+}
 
 /// Items end early enough for a block's step past the last one to be a number that divide() takes.
 inline constexpr u64 kElementwiseLimit = kDividerLimit - (1 << 20);

@@ -142,7 +142,7 @@ __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float
 /// Floating formats. With kConvert there is one source and no reduction.
 template <u32 kVector, bool kConvert>
 __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) {
-  constexpr u32 kFlight = kConvert ? kElementwiseConvertFlight : kElementwiseFlight;
+  constexpr u32 kFlight = kConvert ? elementwise_convert_flight(kVector) : kElementwiseFlight;
   constexpr u32 kTurn = kElementwiseThreads * kFlight;
   const float alpha = __uint_as_float(static_cast<u32>(args.alpha));
   const u64 step = static_cast<u64>(gridDim.x) * kTurn;

@@ -1,25 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches into the L2, and the emission of the prefetch rows. A thread a box or chunk: nothing
-// is waited for, since done means issued.
+// Prefetches into the L2, and the emission of the prefetch rows.
+//
+// The prefetch instructions are dropped when more come than memory keeps up with, and bring a line
+// to the half of the L2 where it is at home, so that half of its readers fetch it from there.
+// Loads are not dropped, and leave a copy in the half of the SM that loads; they cost it shared
+// memory and a warp until they have landed.
 #include "kernels/emit.cuh"
 #include "kernels/prefetch/prefetch.h"
+#include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
+#include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/tma.cuh"
 
 namespace tw {
 
+struct alignas(128) LandingSpace {
+  unsigned char bytes[kPrefetchBytes];
+  u64 barrier[kPrefetchThreads][kPrefetchDepth];
+};
+
+/// Where a thread's loads land. Nobody reads what does, so that all of a block's land on each
+/// other; each thread waits on barriers of its own, for a place for one more and in the end for
+/// them all.
+class Landing {
+ public:
+  __device__ __forceinline__ explicit Landing(LandingSpace& space)
+      : buffer_(ptx::shared_address(space.bytes)),
+        barriers_(ptx::shared_address(space.barrier[threadIdx.x])) {
+    for (u32 i = 0; i < kPrefetchDepth; ++i) ptx::mbarrier_init(barriers_ + 8 * i, 1);
+    ptx::mbarrier_init_fence();
+  }
+
+  __device__ __forceinline__ u32 buffer() const { return buffer_; }
+
+  /// The barrier of a load of so many bytes, which the caller issues.
+  __device__ __forceinline__ u32 expect(u32 bytes) {
+    if (issued_ >= kPrefetchDepth) wait(issued_ - kPrefetchDepth);
+    const u32 barrier = barriers_ + 8 * (issued_++ % kPrefetchDepth);
+    ptx::mbarrier_arrive_expect(barrier, bytes);
+    return barrier;
+  }
+
+  __device__ __forceinline__ void finish() const {
+    for (u32 i = issued_ > kPrefetchDepth ? issued_ - kPrefetchDepth : 0; i < issued_; ++i) wait(i);
+  }
+
+ private:
+  __device__ __forceinline__ void wait(u32 load) const {
+    ptx::mbarrier_wait(barriers_ + 8 * (load % kPrefetchDepth), load / kPrefetchDepth % 2);
+  }
+
+  u32 buffer_;
+  u32 barriers_;
+  u32 issued_ = 0;
+};
+
 __device__ __forceinline__ void prefetch_boxes(const PrefetchBoxArgs& args) {
+  __shared__ LandingSpace space;
+  Landing landing(space);
   const u64 step = static_cast<u64>(gridDim.x) * kPrefetchThreads;
   for (u64 tile = static_cast<u64>(threadIdx.x) * gridDim.x + blockIdx.x; tile < args.tiles;
        tile += step) {
-    const u64 y = tile / args.tiles_x;
-    const u64 x = tile - y * args.tiles_x;
-    ptx::prefetch_2d_hint(&args.map, static_cast<i32>(x * args.box[0]),
-                          static_cast<i32>(y * args.box[1]), args.policy);
+    const u64 row = tile / args.tiles_x;
+    const auto x = static_cast<i32>((tile - row * args.tiles_x) * args.box[0]);
+    const auto y = static_cast<i32>(row * args.box[1]);
+    if (args.box_bytes != 0)
+      ptx::load_2d_hint(landing.buffer(), &args.map, landing.expect(args.box_bytes), x, y,
+                        args.policy);
+    else
+      ptx::prefetch_2d_hint(&args.map, x, y, args.policy);
   }
+  landing.finish();
 }
 
 __device__ __forceinline__ void prefetch_rows(const PrefetchRowArgs& args) {
+  __shared__ LandingSpace space;
+  Landing landing(space);
   const u64 step = static_cast<u64>(gridDim.x) * kPrefetchThreads;
   const u64 items = args.rows * args.chunks;
   for (u64 item = static_cast<u64>(threadIdx.x) * gridDim.x + blockIdx.x; item < items;
@@ -28,12 +84,17 @@ __device__ __forceinline__ void prefetch_rows(const PrefetchRowArgs& args) {
     const u32 chunk = static_cast<u32>(item - row * args.chunks);
     const u64 address = prefetch_row(args, row);
     const PrefetchChunk part = prefetch_chunk(address, args.row_bytes, args.chunk_bytes, chunk);
-    if (part.bytes != 0) ptx::prefetch_bulk_hint(part.from, part.bytes, args.policy);
+    if (part.bytes != 0 && args.loads)
+      ptx::load_bulk_hint(landing.buffer(), part.from, part.bytes, landing.expect(part.bytes),
+                          args.policy);
+    else if (part.bytes != 0)
+      ptx::prefetch_bulk_hint(part.from, part.bytes, args.policy);
     if (chunk != 0) continue;
     const u64 end = address + args.row_bytes;
     if (address % 16 != 0) ptx::prefetch_line(address);
     if (end % 16 != 0) ptx::prefetch_line(end - 1);
   }
+  landing.finish();
 }
 
 }  // namespace tw

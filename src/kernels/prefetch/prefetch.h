@@ -10,7 +10,9 @@ namespace tw {
 /// KernelRow::variant of this family: the method.
 enum : u32 { kPrefetchBoxes = 1, kPrefetchRows = 2 };
 
-inline constexpr u32 kPrefetchThreads = 64;  // of a block
+inline constexpr u32 kPrefetchThreads = 32;  // of a block
+inline constexpr u32 kPrefetchDepth = 2;     // loads that a thread has in flight
+inline constexpr u32 kPrefetchBytes = 4096;  // that a box or chunk has at most
 inline constexpr u32 kPrefetchRank = 8;
 
 /// A matrix by boxes of its tensor map.
@@ -18,9 +20,9 @@ struct PrefetchBoxArgs {
   KernelMap map;
   u64 tiles;
   u32 tiles_x;
-  u32 box[2];  // elements
-  u32 reserved;
-  u64 policy;  // of cache_policy.h
+  u32 box[2];     // elements
+  u32 box_bytes;  // loaded into shared memory; 0: asked for by the prefetch instruction
+  u64 policy;     // of cache_policy.h
   u32 reserved2[24];
 };
 static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
@@ -28,7 +30,7 @@ static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
 static_assert(__builtin_offsetof(PrefetchBoxArgs, tiles) == 128, "as above");
 static_assert(__builtin_offsetof(PrefetchBoxArgs, box) == 140, "as above");
 
-/// Rows of any alignment by bulk prefetches of `chunk_bytes`, from the first 16-byte boundary in a
+/// Rows of any alignment in chunks of `chunk_bytes`, from the first 16-byte boundary in a
 /// row to the last; the lines of a row's first and last byte are asked for singly where those
 /// boundaries leave bytes out.
 struct PrefetchRowArgs {
@@ -39,7 +41,7 @@ struct PrefetchRowArgs {
   u32 chunk_bytes;  // a multiple of 16
   u32 chunks;       // of a row, whatever its alignment
   u32 rank;         // dimensions outside a row, innermost first
-  u32 reserved;
+  u32 loads;        // 1: loaded into shared memory; 0: asked for by the prefetch instruction
   u64 extent[kPrefetchRank];
   i64 stride[kPrefetchRank];  // bytes
 };
