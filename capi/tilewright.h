@@ -2585,8 +2585,8 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
  *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
  * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
- *  candidate, microseconds and, of a batch, "x" and its products. Empty lines and those that begin
- * with # are skipped.
+ *  candidate, microseconds, of a batch "x" and its products, and "programmatic" where it was
+ *  measured with TW_GEMM_PROGRAMMATIC. Empty lines and those that begin with # are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
@@ -2627,7 +2627,8 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  without an epilogue or options) serves the step that m lies in, to its end t, and those before
  *  it that end above t - t / 8 (the quotient rounded down): measured at 8 it serves 1 to 8 rows, at
  *  64 57 to 64, at 4096 3585 to 4096, and at 4097 3585 to 4160. Of several that serve, that of the
- *  lowest step counts, of one step that of the most rows. The cost model chooses for all other
+ *  lowest step counts, of one step that of the most rows. One measured with TW_GEMM_PROGRAMMATIC
+ *  serves such plans alone and goes before others of its step. The cost model chooses for all other
  *  rows. Choices of other chips do not count, and tw_plan_explain() says which of the two chose.
  *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().

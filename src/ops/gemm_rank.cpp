@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "ops/gemm_select.hpp"
@@ -144,9 +145,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
         choices_.end());
   leave_long_sums();
   if (problem.desc.has(kGemmInvariant)) leave_other_orders();
-  if (tuning)
-    for (const GemmTuned& entry : tuning->find(gemm_tuning_key(device, problem)))
-      add_measured(&tuned_, entry.m, entry.candidate.choice, entry.candidate.nanoseconds);
+  if (tuning) add_tuned(*tuning, gemm_tuning_key(device, problem));
   if (device.info().name == kMeasuredChip && chip_.sms == kMeasuredSms) add_known();
 }
 
@@ -234,6 +233,18 @@ bool GemmRanking::has(const GemmChoice& choice) const {
 void GemmRanking::add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
                                double nanoseconds) {
   if (has(choice)) list->push_back({gemm_rung(m), list == &known_, choice, nanoseconds});
+}
+
+// A programmatic plan takes what was measured otherwise too; of one step, what was measured as it
+// is launched comes last and counts.
+void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
+  const bool programmatic = std::exchange(key.programmatic, false);
+  for (const bool own : {false, true}) {
+    if (own && !programmatic) break;
+    key.programmatic = own;
+    for (const GemmTuned& entry : tuning.find(key))
+      add_measured(&tuned_, entry.m, entry.candidate.choice, entry.candidate.nanoseconds);
+  }
 }
 
 void GemmRanking::add_known() {

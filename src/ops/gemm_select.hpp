@@ -20,6 +20,7 @@
 namespace tw {
 
 class GemmTuning;
+struct GemmTuningKey;
 
 /// A row, and how many blocks share each of its tiles along k (1 unless the row splits).
 struct GemmChoice {
@@ -169,6 +170,7 @@ class GemmRanking {
   void leave_other_orders();
   void add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
                     double nanoseconds);
+  void add_tuned(const GemmTuning& tuning, GemmTuningKey key);
   void add_known();
   bool measured(const std::vector<Measured>& list, int64_t m, GemmCandidate* out) const;
   bool measured(int64_t m, GemmCandidate* out) const;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kHeader = "tilewright gemm tuning 1";
 constexpr std::string_view kDevice = "device ";
+constexpr std::string_view kProgrammatic = "programmatic";
 constexpr double kMostMicroseconds = 1e9;
 
 std::string_view trimmed(std::string_view text) {
@@ -100,6 +101,10 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
       return refuse(number, field, "is no number of products: x1 to x1048576");
     field = fields.next();
   }
+  if (field == kProgrammatic) {
+    key.programmatic = true;
+    field = fields.next();
+  }
   if (!field.empty()) return refuse(number, field, "is one field too many");
   return {};
 }
@@ -124,7 +129,8 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
           .n = d.n,
           .k = d.k,
           .batch = std::max<int64_t>(d.batch, 1),
-          .full = problem.wants_full()};
+          .full = problem.wants_full(),
+          .programmatic = d.has(kGemmProgrammatic)};
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {
@@ -200,6 +206,7 @@ std::string GemmTuning::format() const {
                   Decimal(std::max(e.candidate.nanoseconds / 1e3, 0.001), 3).text());
     out += line;
     if (key.batch > 1) out += " x" + std::to_string(key.batch);
+    if (key.programmatic) (out += ' ') += kProgrammatic;
     out += '\n';
   }
   return out;

@@ -7,10 +7,10 @@
 //   bf16 bf16 f32 rcr 132 64 2112 7168 gemm_bf16_bf16_rc_..._split_wgmma/4 12.7
 //
 // A line holds the types of A and B, of D and of sums, the orders of A, B and D (r or c), the SMs
-// that were used, m, n, k, the choice, the microseconds that it took and, where there are several
-// products in a run, their number ("x16"). It counts for devices of
-// the name that the last device line before it gives, and for no others. Empty lines and lines that
-// begin with # are skipped.
+// that were used, m, n, k, the choice, the microseconds that it took, where there are several
+// products in a run their number ("x16"), and "programmatic" where it was launched so: then it
+// counts for such plans alone. It counts for devices of the name that the last device line before
+// it gives, and for no others. Empty lines and lines that begin with # are skipped.
 
 #include <mutex>
 #include <span>
@@ -31,6 +31,7 @@ struct GemmTuningKey {
   int64_t n = 0, k = 0;
   int64_t batch = 1;
   bool full = false;  // with an epilogue: the choice's kernel says so, of whichever it is
+  bool programmatic = false;
   bool operator==(const GemmTuningKey&) const = default;
 };
 

@@ -36,6 +36,8 @@ std::string kernel_of(const std::shared_ptr<PaperDevice>& device, const GemmDesc
 TEST_CASE("a tuning's text comes back the same") {
   const std::string text = text_of(
       entry(64, 2112, 7168, choice_text(kGemmSplit)) + entry(4096, 2112, 7168, choice_text()) +
+      "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text() + " 12.250 programmatic\n" +
+      "bf16 bf16 f32 rcr 132 64 2112 7168 " + choice_text(kGemmFull) + " 99.000 x9 programmatic\n" +
       "device NVIDIA Other 96GB\n" + "f16 f32 f32 crc 78 1 8 16 gemm_host_plain 0.250\n");
   GemmTuning tuning;
   REQUIRE(tuning.load(text).ok());
@@ -90,6 +92,9 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
       {changed("7168", "9223372036854775807"), 5, "m, n and k"},
       {changed(" 12.500", ""), 5, "microseconds"},
       {changed("12.500", "12.500 x"), 5, "too many"},
+      {changed("12.500", "12.500 programmatical"), 5, "too many"},
+      {changed("12.500", "12.500 programmatic programmatic"), 5, "too many"},
+      {changed("12.500", "12.500 programmatic x2"), 5, "too many"},
   };
   for (const Bad& bad : cases) {
     INFO(bad.text);
@@ -102,6 +107,32 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
     CHECK(std::strstr(last_error().message, bad.words));
     CHECK(tuning.format() == "tilewright gemm tuning 1\n");
   }
+}
+
+TEST_CASE("what was measured programmatically is for such plans, which take the others too") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 2112, 7168), launched_early = desc;
+  launched_early.flags = kGemmProgrammatic | kGemmConstantB;
+  const std::string usual = kernel_of(device, desc, GemmTuning());
+  const std::string plain = choice_text(kGemmSplit), early = choice_text();
+  REQUIRE((usual != plain && usual != early && plain != early));
+  std::string programmatic = entry(4096, 2112, 7168, early);
+  programmatic.insert(programmatic.size() - 1, " programmatic");
+  GemmTuning one;
+  REQUIRE(one.load(text_of(programmatic)).ok());
+  CHECK(kernel_of(device, desc, one) == usual);
+  CHECK(kernel_of(device, launched_early, one) == early);
+  // Each in its place, whichever came first.
+  for (const bool first : {false, true}) {
+    const std::string other = entry(4096, 2112, 7168, plain);
+    GemmTuning both;
+    REQUIRE(both.load(text_of(first ? programmatic + other : other + programmatic)).ok());
+    CHECK(kernel_of(device, desc, both) == plain);
+    CHECK(kernel_of(device, launched_early, both) == early);
+  }
+  GemmTuning otherwise;
+  REQUIRE(otherwise.load(text_of(entry(4096, 2112, 7168, plain))).ok());
+  CHECK(kernel_of(device, launched_early, otherwise) == plain);
 }
 
 TEST_CASE("plans follow measured choices, for the chip and the shape that were measured") {
