@@ -94,8 +94,9 @@ CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
                   (to_planes_ ? kToPlanes << 8 : 0),
               0};
     case kCopyPieces:
-    case kCopyShift:
       return {small() ? 1u : 4u, 0};
+    case kCopyShift:  // whose loads are two lanes' each
+      return {small() ? 1u : 2u, 0};
     default:
       return {0, 0};
   }
@@ -197,7 +198,7 @@ Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
 
 CopyPieceArgs CopyPlan::piece_args(uint32_t method, uint64_t src, uint64_t dst) const {
   CopyPieceArgs args = method == kCopyShift ? shift_args_ : piece_args_;
-  const auto misalignment = static_cast<uint32_t>(dst % kAligned);
+  const auto misalignment = static_cast<uint32_t>(dst % kPieceSector);
   if (misalignment != piece_misalignment_)
     fill_pieces(shape_, method == kCopyShift, misalignment, &args);
   const uint64_t base = src - static_cast<uint64_t>(shape_.src_offset);

@@ -41,7 +41,7 @@ void CopyPlan::find_row_methods() {
   found(kCopyShift, shift, worth_pieces);
   piece_misalignment_ = static_cast<uint32_t>(
       (promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset)) %
-      kAligned);
+      kPieceSector);
   if (pieces) fill_pieces(shape_, false, piece_misalignment_, &piece_args_);
   if (shift) fill_pieces(shape_, true, piece_misalignment_, &shift_args_);
   // The copy engine reaches 0.92 to 0.94 of a contiguous copy where pieces reach 0.95 to 0.97, and

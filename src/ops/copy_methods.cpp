@@ -2,6 +2,7 @@
 #include "ops/copy_methods.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/checked.hpp"
 #include "tensor_map/check.hpp"
@@ -10,6 +11,9 @@ namespace tw {
 namespace {
 
 constexpr int64_t kMaxCoordinate = INT32_MAX;  // of a tensor map: extents go further
+// Shorter rows have too many ends for a bulk prefetch each, and these for two each.
+constexpr int64_t kMinSectorRow = 48;
+constexpr int64_t kMinTwoSectorRow = 512;
 
 DType unsigned_type(int64_t bytes) {
   return bytes == 8 ? DType::U64 : bytes == 4 ? DType::U32 : bytes == 2 ? DType::U16 : DType::U8;
@@ -135,13 +139,56 @@ bool alike_modulo_16(const CopyShape& shape) {
   return true;
 }
 
+namespace {
+
+bool is_large(const CopyShape& shape) {
+  return shape.elements * shape.element_bytes >= kSmallCopy;
+}
+
+// Whether `value` and every stride of the destination are multiples of `of`.
+bool dst_multiple(const CopyShape& shape, int64_t value, int64_t of) {
+  for (int32_t d = 0; d < shape.rank; ++d)
+    if (shape.dst_stride[d] % of != 0) return false;
+  return value % of == 0;
+}
+
+// How the sectors are asked for that rows write in part (tests/README.md has the times). Where rows
+// touch, each completes the sectors of its neighbours.
+u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
+  if (shape.rank == 0 || shape.dst_stride[0] == shape.row_bytes || !is_large(shape) ||
+      dst_multiple(shape, misalignment | shape.row_bytes, kPieceSector))
+    return kTouchNothing;
+  if (realign || shape.rank > 1 || shape.row_bytes < kMinSectorRow) return kTouchLines;
+  const u32 twice = shape.row_bytes < kMinTwoSectorRow ? kTouchLines : kTouchSectors;
+  if (!dst_multiple(shape, 0, kCopyAlignment)) return twice;
+  const int64_t begin = misalignment % kCopyAlignment;
+  const int64_t end = begin + shape.row_bytes;
+  if (begin == 0 || end % kCopyAlignment == 0) return kTouchSectors;
+  // From the last piece to the end of the next row's first: two sectors, wherever those begin.
+  const int64_t next = (begin + shape.dst_stride[0]) / kCopyAlignment + 1;
+  const int64_t span = (next - (end - 1) / kCopyAlignment) * kCopyAlignment;
+  if (span < kCopyAlignment || span > 3 * kCopyAlignment) return twice;
+  return static_cast<u32>(std::max(span, 2 * kCopyAlignment));
+}
+
+// Whether ends of rows take more stores of 1 to 8 bytes than are worth it.
+bool stores_ends_by_bytes(const CopyShape& shape, bool realign, int64_t misalignment) {
+  if (!is_large(shape) || (!realign && shape.rank > 1)) return false;
+  if (!dst_multiple(shape, 0, kCopyAlignment))
+    return !dst_multiple(shape, misalignment | shape.row_bytes, 4);
+  const auto begin = static_cast<uint64_t>(-misalignment) % kCopyAlignment;
+  const auto end = static_cast<uint64_t>(misalignment + shape.row_bytes) % kCopyAlignment;
+  return std::popcount(begin) + std::popcount(end) >= 3;
+}
+
+}  // namespace
+
 bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
                  CopyPieceArgs* args) {
   if (shape.empty || shape.rank > static_cast<int32_t>(kPieceRank)) return false;
   if (!realign && !alike_modulo_16(shape)) return false;
-  bool same = true;  // each row's misalignment
-  for (int32_t d = 0; d < shape.rank; ++d) same = same && shape.dst_stride[d] % kCopyAlignment == 0;
-  const int64_t ahead = same ? dst_misalignment : kCopyAlignment - 1;
+  const bool same = dst_multiple(shape, 0, kCopyAlignment);  // each row's misalignment
+  const int64_t ahead = same ? dst_misalignment % kCopyAlignment : kCopyAlignment - 1;
   const int64_t slots = ceil_div(ahead + shape.row_bytes, kCopyAlignment) + (realign ? 1 : 0);
   int64_t items = 0;
   if (!checked_mul(shape.rows, slots, &items) || items >= static_cast<int64_t>(kPieceLimit))
@@ -151,12 +198,9 @@ bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment
   args->items = static_cast<u64>(items);
   args->slots = make_divider(static_cast<u32>(slots));
   args->rank = static_cast<u32>(std::max(shape.rank, 1));
-  args->whole_ends = same && dst_misalignment == 0 && shape.padding_free ? 1 : 0;
-  // Where rows touch, each completes the sectors of its neighbours.
-  args->touch = shape.rank > 0 && shape.dst_stride[0] != shape.row_bytes &&
-                        shape.elements * shape.element_bytes >= kSmallCopy
-                    ? 1
-                    : 0;
+  args->whole_ends = same && ahead == 0 && shape.padding_free ? 1 : 0;
+  args->touch = piece_touch(shape, realign, dst_misalignment);
+  args->ends_bytes = stores_ends_by_bytes(shape, realign, dst_misalignment) ? 1 : 0;
   args->extent[0] = make_divider(1);
   for (int32_t d = 0; d < shape.rank; ++d) {
     args->src_stride[d] = shape.src_stride[d];

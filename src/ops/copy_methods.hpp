@@ -35,7 +35,7 @@ bool alike_modulo_16(const CopyShape& shape);
 
 /// Pieces of 16 bytes, with `realign` where source and destination may be misaligned against each
 /// other: at most seven dimensions of rows, fewer than 2^31 pieces. Fills all but addresses and
-/// policies, for a destination that lies `dst_misalignment` bytes past a multiple of 16.
+/// policies, for a destination that lies `dst_misalignment` bytes past a multiple of kPieceSector.
 bool fill_pieces(const CopyShape& shape, bool realign, uint32_t dst_misalignment,
                  CopyPieceArgs* args);
 

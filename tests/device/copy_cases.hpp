@@ -19,12 +19,12 @@ struct CopyBench {
   std::unique_ptr<Arena> src, dst;
   std::mt19937_64 random;
 
-  explicit CopyBench(uint64_t seed) : random(seed) {
+  explicit CopyBench(uint64_t seed, uint64_t bytes = kArena) : random(seed) {
     device = open_test_device();
     if (!device) return;
     TW_REQUIRE_OK(device->create_stream(&stream));
-    src = std::make_unique<Arena>(device, *stream, kArena);
-    dst = std::make_unique<Arena>(device, *stream, kArena);
+    src = std::make_unique<Arena>(device, *stream, bytes);
+    dst = std::make_unique<Arena>(device, *stream, bytes);
     src->fill_random(random);
     TW_REQUIRE_OK(stream->synchronize());
   }

@@ -132,6 +132,48 @@ TEST_CASE("copy: pitched matrices at widths around the boxes' edges") {
     }
 }
 
+// Copies of a megabyte have kernels of their own, which gather the ends of a warp's rows and ask
+// for the sectors that those cut.
+TEST_CASE("copy: many rows whose ends lie anywhere") {
+  CopyBench bench(8, 5 << 20);
+  if (!bench.device) return;
+  const int64_t widths[] = {33, 37, 48, 64, 100, 101, 112, 131, 300, 1001, 4097};
+  int kernels[2] = {};
+  for (const int64_t width : widths)
+    for (const int64_t pitch : {(width + 15) / 16 * 16 + 16, (width + 31) / 32 * 32, width + 3})
+      for (int i = 0; i < 4; ++i) {
+        const int64_t rows = kSmallCopy / width + pick(bench.random, 1, 70);
+        CopyCase c;
+        c.desc =
+            matrix(DType::U8, rows, width, (width + 15) / 16 * 16 + 16 * pick(bench.random, 0, 1),
+                   std::max(pitch, width));
+        if (i == 3) {  // rows of planes
+          c.desc = CopyDesc{};
+          c.desc.rank = 3;
+          const int64_t shape[] = {rows / 4, 4, width};
+          const int64_t src[] = {5 * pitch + 16, pitch + 16, 1};
+          const int64_t dst[] = {5 * pitch, pitch, 1};
+          for (int d = 0; d < 3; ++d) {
+            c.desc.shape[d] = shape[d];
+            c.desc.src_stride[d] = src[d];
+            c.desc.dst_stride[d] = dst[d];
+          }
+        }
+        c.desc.methods = 1u << kCopyPieces | 1u << kCopyShift | 1u << kCopyStrided;
+        c.src_offset = 64 + pick(bench.random, 0, 31);
+        c.dst_offset = i % 2 == 0 ? c.src_offset : 64 + pick(bench.random, 0, 31);
+        check_case(bench, c);
+        std::unique_ptr<Plan> plan;
+        TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
+        const uint32_t method = static_cast<CopyPlan&>(*plan).method_for_test(
+            static_cast<uint64_t>(c.src_offset), static_cast<uint64_t>(c.dst_offset));
+        kernels[0] += method == kCopyPieces;
+        kernels[1] += method == kCopyShift;
+      }
+  CHECK(kernels[0] > 20);
+  CHECK(kernels[1] > 40);
+}
+
 TEST_CASE("copy: one contiguous row of every length and misalignment") {
   CopyBench bench(3);
   if (!bench.device) return;

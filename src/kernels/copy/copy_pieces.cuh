@@ -14,14 +14,29 @@
 
 #include "kernels/copy/pieces.h"
 #include "kernels/parts/realign.cuh"
+#include "kernels/ptx/tma.cuh"
 
 namespace tw {
+
+/// A piece of which a row has bytes [first, end), until those are stored.
+struct PieceEnd {
+  uint4 v;
+  u64 to;
+  u32 first;
+  u32 end;
+};
 
 template <int kFlight, bool kRealign, int kRank>
 struct PieceMover {
   const CopyPieceArgs& args;
+  PieceEnd* warp_ends;  // kFlight * 32
 
   static constexpr u32 kLanes = kRealign ? 31 : 32;  // that store
+  // Instructions more than what moves the bytes are worth their time in large copies, and where
+  // neither realigning nor further dimensions take many already.
+  static constexpr bool kLarge = kFlight > 1;
+  static constexpr bool kAsksSectors = kLarge && !kRealign && kRank == 1;
+  static constexpr bool kGathersEnds = kLarge && (kRealign || kRank == 1);
   static constexpr u32 kWarps = kPieceThreads / 32;
 
   // What of a loaded piece the store needs.
@@ -29,10 +44,32 @@ struct PieceMover {
     u64 to;
     u32 shift;  // bytes
     u32 first;
-    u32 end;  // 0: nothing to store
+    u32 end;      // 0: nothing to store
+    u32 touches;  // bytes
   };
 
-  __device__ __forceinline__ void store(const Pending& p, const uint4& mine) const {
+  // A piece that a row has in part waits in shared memory for store_ends(), behind `*ends` others.
+  __device__ __forceinline__ void keep_end(const Pending& p, const uint4& v, u32 lanes,
+                                           u32* ends) const {
+    if ((lanes >> ptx::lane_id() & 1) != 0)
+      warp_ends[*ends + __popc(lanes & ptx::lanes_below())] = {v, p.to, p.first, p.end};
+    *ends += __popc(lanes);
+  }
+
+  // A thread a byte, two pieces an instruction: each sector is written once, where stores of 8, 4,
+  // 2 and 1 bytes write it up to four times.
+  __device__ __forceinline__ void store_ends(u32 ends) const {
+    ptx::sync_warp();
+    const u32 byte = ptx::lane_id() % 16;
+    for (u32 e = ptx::lane_id() / 16; e < ends; e += 2) {
+      const PieceEnd& end = warp_ends[e];
+      if (byte >= end.first && byte < end.end)
+        ptx::store_unit<1>(end.to + byte, reinterpret_cast<const unsigned char*>(&end.v)[byte]);
+    }
+    ptx::sync_warp();
+  }
+
+  __device__ __forceinline__ void store(const Pending& p, const uint4& mine, u32* ends) const {
     Words4 v = words_of(mine);
     if constexpr (kRealign) {
       Words4 next;
@@ -40,16 +77,42 @@ struct PieceMover {
       for (int w = 0; w < 4; ++w) next.w[w] = __shfl_down_sync(0xffffffffu, v.w[w], 1);
       v = shift_bytes(v, next, p.shift);
     }
-    if (p.first == 0 && p.end == 16)
-      ptx::store_unit_hint<16>(p.to, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]), args.dst_policy);
-    else if (p.first == 0 || p.end == 16)
+    const uint4 unit = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
+    const bool whole = p.first == 0 && p.end == 16;
+    if (whole) ptx::store_unit_hint<16>(p.to, unit, args.dst_policy);
+    const bool part = p.end != 0 && !whole;
+    if constexpr (kGathersEnds) {
+      const u32 lanes = __ballot_sync(0xffffffffu, part);
+      if (lanes == 0) return;
+      if (args.ends_bytes != 0) return keep_end(p, unit, lanes, ends);
+    }
+    if (part && (p.first == 0 || p.end == 16))
       store_end(p.to, v, p.first, p.end);
-    else if (p.end != 0)
+    else if (part)
       store_part(p.to, v, p.first, p.end);
   }
 
   __device__ __forceinline__ bool stores(const CopyPiece& p) const {
     return p.end != 0 && (!kRealign || ptx::lane_id() != 31);
+  }
+
+  // Asks for the line of a piece that is written in part.
+  __device__ __forceinline__ void touch_line(const CopyPiece& p) const {
+    if (kLarge && !kAsksSectors && args.touch != kTouchNothing && p.end != 0 &&
+        p.end - p.first != 16)
+      ptx::prefetch_line(p.to + p.first);
+  }
+
+  // Asks for the sectors that pieces' rows write in part, once all loads are on their way.
+  __device__ __forceinline__ void touch(const Pending (&pending)[kFlight]) const {
+#pragma unroll
+    for (int k = 0; k < kFlight; ++k) {
+      if (pending[k].touches == 0) continue;
+      if (args.touch == kTouchLines)
+        ptx::prefetch_line(pending[k].to + pending[k].first);
+      else
+        ptx::prefetch_bulk(pending[k].to, pending[k].touches);
+    }
   }
 
   // Pieces at the ends of what may be read, byte by byte.
@@ -73,17 +136,20 @@ struct PieceMover {
 #pragma unroll
       for (int k = 0; k < kFlight; ++k) {
         const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
-        if (args.touch != 0 && p.end != 0 && p.end - p.first != 16)
-          ptx::prefetch_line(p.to + p.first);
+        touch_line(p);
         v[k] = make_uint4(0, 0, 0, 0);
         if (piece_loads(args, p)) v[k] = ptx::load_unit_hint<16>(p.from & ~15ull, args.src_policy);
         const bool mine = stores(p);
         const bool inside = piece_inside(args, p);
         outside = outside || (mine && !inside);
-        pending[k] = {p.to, static_cast<u32>(p.from) & 15, p.first, mine && inside ? p.end : 0};
+        pending[k] = {p.to, static_cast<u32>(p.from) & 15, p.first, mine && inside ? p.end : 0,
+                      kAsksSectors ? piece_touches(args, p) : 0};
       }
+      if (kAsksSectors && args.touch != kTouchNothing) touch(pending);
+      u32 ends = 0;
 #pragma unroll
-      for (int k = 0; k < kFlight; ++k) store(pending[k], v[k]);
+      for (int k = 0; k < kFlight; ++k) store(pending[k], v[k], &ends);
+      if (ends != 0) store_ends(ends);
       if (outside) store_outside(slot);
     }
   }
@@ -92,10 +158,12 @@ struct PieceMover {
 template <int kFlight, bool kRealign>
 __device__ __forceinline__ void copy_pieces(const CopyPieceArgs& args) {
   if constexpr (kFlight == 1) ptx::grid_dependency_wait_and_launch();
+  __shared__ PieceEnd ends[kFlight > 1 ? kPieceThreads * kFlight : 1];
+  PieceEnd* const of_warp = ends + threadIdx.x / 32 * (kFlight * 32);
   if (args.rank == 1)
-    PieceMover<kFlight, kRealign, 1>{args}.run();
+    PieceMover<kFlight, kRealign, 1>{args, of_warp}.run();
   else
-    PieceMover<kFlight, kRealign, 0>{args}.run();
+    PieceMover<kFlight, kRealign, 0>{args, of_warp}.run();
 }
 
 }  // namespace tw

@@ -18,6 +18,13 @@ __device__ __forceinline__ u32 lane_id() {
   return lane;
 }
 
+/// A bit for each lane of a lower number.
+__device__ __forceinline__ u32 lanes_below() {
+  u32 mask;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
+  return mask;
+}
+
 /// The same value in every lane, known to the compiler as such.
 __device__ __forceinline__ u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);
