@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "kernels/gemm/gemm_row.hpp"
 #include "ops/gemm_select.hpp"
 
 namespace tw {
@@ -34,14 +35,20 @@ RowCost row_cost(const KernelRow& row) {
 }
 
 // Nanoseconds that a block's own requests for one k block take: lines of 128 bytes, of which those
-// that start anywhere else than at a multiple of 128 bytes ask the L2 twice.
-double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes) {
+// that start anywhere else than at a multiple of 128 bytes ask the L2 twice. Contiguous along n, B
+// comes in boxes of 64 columns, which start where the tile does: of the first tile at such a
+// multiple.
+double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32_t out_bytes) {
   constexpr double kAligned = 1.1, kStraddling = 2.4;
   const auto line = [&](int64_t pitch) {
     return pitch * in_bytes % 128 == 0 ? kAligned : kStraddling;
   };
+  const GemmTile tile = gemm_tile(row, in_bytes, out_bytes);
+  const bool along_k = (row.variant & kGemmColumnB) != 0;
+  const bool starts = along_k || d.n <= row.tile[1];
+  const double b_line = std::max(line(d.ldb), starts ? kAligned : line(row.tile[1]));
   return static_cast<double>(row.tile[0]) / row.cluster[1] * line(d.lda) +
-         static_cast<double>(row.tile[1]) / row.cluster[0] * line(d.ldb);
+         static_cast<double>(gemm_b_lines(tile)) / row.cluster[0] * b_line;
 }
 
 }  // namespace
@@ -57,7 +64,8 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   const int64_t units =
       ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]) * batch;
   const auto tiles = static_cast<double>(ceil_div(units, chip.clusters_at_once(cluster)));
-  const double k_block = std::max(cost.k_block_ns, asked_ns(row, d, problem.in_bytes));
+  const double k_block =
+      std::max(cost.k_block_ns, asked_ns(row, d, problem.in_bytes, problem.out_bytes));
   const int64_t k_blocks = ceil_div(ceil_div(d.k, row.tile[2]), choice.split);
   const double multiply = static_cast<double>(k_blocks) * k_block;
   // The output is written by the same SMs: f32 doubles what is not hidden. A full row that sums
