@@ -148,7 +148,7 @@ Status GemmKernel::encode_maps(Device& device) {
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
   if (full && stores_)
     TW_TRY(
-        encode_operand(device, d.d_dtype, d.n, d.m, d.ldd,
+        encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
                        {kLineBytes / static_cast<u32>(problem_.out_bytes), kGemmStoreLines, true},
                        rank, {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
   if (!full && problem_.d_pitch_suits_maps())
@@ -262,21 +262,38 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
   return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
 }
 
-// Whether D of a run that asks for alpha alone can go through a map, but for its address.
+// Whether D can go through a map, but for its address.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
   return choice_.has(kGemmFull) && choice_.through_maps() &&
          choice_.row->feature != feature::host && !choice_.has(kGemmSplit | kGemmTransposed) &&
-         !d.epilogue.any() && problem_.d_pitch_suits_maps() &&
-         problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
+         problem_.d_pitch_suits_maps() && problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
 
-// Whether one at these sizes and this address does. The copy engine clips at 16 bytes.
+// Elements of a line of D, where v has n.
+int64_t GemmKernel::d_extent(int64_t n) const {
+  return problem_.gated() ? n / 2 : n;
+}
+
+// Whether D does at these sizes and this address. The copy engine clips at 16 bytes.
 bool GemmKernel::stores(int64_t n, uint64_t address) const {
   const GemmDesc& d = problem_.desc;
   if (!stores_) return false;
-  if (!d.d_padding_free && n * problem_.out_bytes % kMapAlignment != 0) return false;
+  if (!d.d_padding_free && d_extent(n) * problem_.out_bytes % kMapAlignment != 0) return false;
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
+}
+
+// What the run asks for, of a D that goes through its map.
+u32 GemmKernel::stored_as(const GemmRun& run) const {
+  const GemmDesc& d = problem_.desc;
+  if (!run.reads_c() && !d.epilogue.any()) return kFullStores | kFullAlphaAlone;
+  const auto pair = static_cast<uint32_t>(2 * problem_.out_bytes);
+  const bool in_pairs = (d.has(kGemmPointers) ? d.c_alignment >= pair
+                                              : run.c % pair == 0 && full_.c_batch % 2 == 0) &&
+                        d.ldc % 2 == 0 && d.n % 2 == 0;
+  const bool is_short = !problem_.gated() && (d.epilogue.activation == Activation::identity ||
+                                              d.epilogue.activation == Activation::relu);
+  return is_short && (!run.reads_c() || in_pairs) ? kFullStores | kFullShort : kFullStores;
 }
 
 // Operands that may be read while the kernels in front still run.
@@ -297,9 +314,9 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) co
   args.device_m = run.device_m;
   args.device_alpha = run.device_alpha;
   args.device_beta = run.device_beta;
-  if (!run.reads_c() && stores(args.base.n, run.d)) {
-    args.flags |= kFullStores;
-    rebind_map(&args.base.map_d, run.d, 0, args.base.n);
+  if (stores(args.base.n, run.d)) {
+    args.flags |= stored_as(run);
+    rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
     rebind_map(&args.base.map_d, run.d, 1, args.base.m);
   }
   if (pointers_)
@@ -332,9 +349,9 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
   const GemmProblem at = problem_at(m);
   if (choice_.has(kGemmFull)) {
     if (!stores(at.desc.n, 0)) return 0;
-    return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
-                                 ceil_div(at.desc.n * problem_.out_bytes, int64_t{kLineBytes}) *
-                                 full_.batch);
+    return static_cast<uint64_t>(
+        ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
+        ceil_div(d_extent(at.desc.n) * problem_.out_bytes, int64_t{kLineBytes}) * full_.batch);
   }
   const GemmSlab slab = gemm_slab(tile_);
   return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *

@@ -329,7 +329,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
       const GemmChoice choice{&row, split};
       INFO(gemm_choice_text(choice));
       const bool host = row.feature == feature::host;
-      for (int i = 0; i < (host ? 60 : 5); ++i, ++number) {
+      for (int i = 0; i < (host ? 60 : 8); ++i, ++number) {
         Case c;
         const auto& types = kGemmTypes[number % 4];
         c.desc.ab_dtype = host ? types.first : row.dtypes[0];
@@ -349,9 +349,12 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         c.desc.m = 1 + number * 37 % ((turned ? columns : rows) * 5 / 4);
         c.desc.n = 2 + number * 59 % ((turned ? rows : columns) * 5 / 4);
         c.desc.k = 64 * static_cast<int64_t>(split) + 8 * (number % 17);
+        // Every other one such that the copy engine can write D, gated too.
+        const bool whole = number % 2 == 1;
+        if (whole) c.desc.n = (c.desc.n + 15) / 16 * 16;
         options(number * 11 + i, &c);
         pitches(row.variant & kGemmPlain ? 1 : 8, number % 3, &c);
-        if (number % 3 == 0) c.desc.ldd += 1;
+        if (number % 3 == 0) (whole ? c.desc.ldc : c.desc.ldd) += 1;
         c.vector_offset = number % 2;
         GemmProblem problem;
         TW_REQUIRE_OK(gemm_problem(c.desc, &problem));

@@ -101,6 +101,55 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
   }
 }
 
+TEST_CASE("full rows store by the short way what is short, with C in aligned pairs") {
+  const auto device = hopper();
+  struct Case {
+    DType out;
+    uint64_t c;
+    int64_t ldc;
+    float beta;
+    GemmEpilogue epilogue;
+    uint32_t way;
+  };
+  const uint32_t alone = kFullAlphaAlone, is_short = kFullShort;
+  for (const Case& c :
+       {Case{DType::BF16, kC, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 512, 0.5f, {}, is_short},
+        Case{DType::BF16, kC + 4, 514, 0.5f, {}, is_short},
+        Case{DType::BF16, kC + 2, 512, 0.5f, {}, 0},
+        Case{DType::BF16, kC + 2, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 513, 0.5f, {}, 0},
+        Case{DType::F32, kC + 8, 514, 0.5f, {}, is_short},
+        Case{DType::F32, kC + 4, 514, 0.5f, {}, 0},
+        Case{DType::BF16, kC, 512, 0.5f, {.bias = Per::row, .amax = true}, is_short},
+        Case{DType::BF16, kC, 512, 0.0f, {.activation = Activation::relu}, is_short},
+        Case{DType::BF16, kC, 512, 0.0f, {.activation = Activation::gelu}, 0},
+        Case{DType::BF16, kC, 512, 0.0f, {.gate = Gate::halves}, 0},
+        Case{DType::BF16, kC, 512, 0.0f, {.gate = Gate::interleaved}, 0}}) {
+    GemmDesc desc = gemm_desc(512, 512, 512);
+    desc.d_dtype = c.out;
+    desc.ldc = c.ldc;
+    desc.batch = 2;
+    desc.epilogue = c.epilogue;
+    const auto plan = forced(device, desc,
+                             c.out == DType::F32 ? "gemm_bf16_f32_rc_128x128_1x1_full"
+                                                 : "gemm_bf16_bf16_rc_128x128_1x1_full");
+    REQUIRE(plan);
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    const GemmRun run{.beta = c.beta,
+                      .a = kA,
+                      .b = kB,
+                      .c = c.c,
+                      .d = kD,
+                      .bias = 1ull << 52,
+                      .amax = 1ull << 53};
+    REQUIRE(plan->run(*stream, run).ok());
+    const uint32_t flags = device->launches.back().full.flags;
+    INFO("c " << c.c % 16 << ", ldc " << c.ldc << ", beta " << c.beta);
+    CHECK((flags & kFullStores) != 0);
+    CHECK((flags & (kFullAlphaAlone | kFullShort)) == c.way);
+  }
+}
+
 TEST_CASE("boxes that full rows store D by are counted as the kernel sends them") {
   const auto device = hopper();
   struct Case {
@@ -109,7 +158,11 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
     uint32_t flags;
     bool padding_free;
     uint32_t d_alignment;
+    GemmEpilogue epilogue = {};
   };
+  const GemmEpilogue silu{.activation = Activation::silu};
+  const GemmEpilogue halves{.activation = Activation::silu, .gate = Gate::halves};
+  const GemmEpilogue neighbours{.activation = Activation::silu, .gate = Gate::interleaved};
   int stored = 0;
   for (const Case& c :
        {Case{300, 520, DType::BF16, 0, false, 0},
@@ -117,8 +170,14 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
         Case{1, 1000, DType::F32, 0, false, 0}, Case{300, 523, DType::BF16, 0, false, 0},
         Case{300, 523, DType::BF16, 0, true, 0},
         Case{300, 520, DType::BF16, kGemmPointers, false, 8},
-        Case{300, 520, DType::BF16, kGemmPointers, false, 16}}) {
+        Case{300, 520, DType::BF16, kGemmPointers, false, 16},
+        Case{300, 520, DType::F32, 0, false, 0, silu},
+        Case{300, 528, DType::BF16, 0, false, 0, halves},
+        Case{300, 520, DType::BF16, 0, false, 0, halves},
+        Case{300, 528, DType::BF16, 0, false, 0, neighbours}}) {
     GemmDesc desc = gemm_desc(c.m, c.n, 512);
+    desc.epilogue = c.epilogue;
+    const int64_t columns = c.epilogue.gate == Gate::none ? c.n : c.n / 2;
     desc.d_dtype = c.out;
     desc.ldd = 1024;
     desc.batch = 3;
@@ -138,12 +197,14 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
       REQUIRE(plan->run(*stream, run).ok());
       const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
       uint64_t boxes = 0;  // tile by tile, as full_store() and full_store_lines() go
-      const int32_t tm = candidate.choice.row->tile[0], tn = candidate.choice.row->tile[1];
-      for (int64_t m0 = 0; stores && m0 < round_up(c.m, int64_t{tm}); m0 += tm)
-        for (int64_t n0 = 0; n0 < round_up(c.n, int64_t{tn}); n0 += tn)
+      const int64_t tm = candidate.choice.row->tile[0];
+      const int64_t tn = candidate.choice.row->tile[1] / (c.n / columns);  // of D
+      for (int64_t m0 = 0; stores && m0 < round_up(c.m, tm); m0 += tm)
+        for (int64_t n0 = 0; n0 < round_up(columns, tn); n0 += tn)
           for (int64_t at = m0; at < m0 + tm; at += kGemmStoreLines)
             for (int64_t column = n0; column < n0 + tn; column += line)
-              boxes += at < c.m && column < c.n ? 3 : 0;
+              boxes += at < c.m && column < columns ? 3 : 0;
+      if (columns * dtype_bytes(c.out) % 16 != 0 && !c.padding_free) CHECK(!stores);
       CHECK(plan->info().boxes_stored == boxes);
       stored += stores;
     }

@@ -7,8 +7,10 @@
 // writing D needs no barrier between warps; the blocks of a split sum through the ring.
 
 #include "kernels/gemm/gemm_wgmma.cuh"
+#include "kernels/parts/full_at_large.cuh"
 #include "kernels/parts/full_epilogue.cuh"
-#include "kernels/parts/full_store.cuh"
+#include "kernels/parts/full_in_turn.cuh"
+#include "kernels/parts/full_laid_out.cuh"
 #include "kernels/ptx/tensormap.cuh"
 
 namespace tw {
@@ -17,6 +19,17 @@ namespace tw {
 struct FullTile {
   i32 z, m0, n0;
 };
+
+/// A cluster's units. Producer and consumers look them up for themselves: what they have in common
+/// is kept in registers, of which the producer has few.
+struct FullWalk {
+  i32 first, step;
+};
+template <class Config>
+__device__ __forceinline__ FullWalk full_walk() {
+  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
+  return {static_cast<i32>(ptx::block_id_again() / size), static_cast<i32>(gridDim.x / size)};
+}
 
 // `walk` is the run's GemmLive, or the arguments where those are all there is to it.
 template <class Config, class Walk>
@@ -120,13 +133,13 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
 
 template <class Config>
 __device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
-                             i32 first_unit, i32 unit_step) {
-  i32 early = full_load_early<Config>(args, ring, rank, first_unit);
+                             FullWalk walk) {
+  i32 early = full_load_early<Config>(args, ring, rank, walk.first);
   ptx::grid_dependency_wait_and_launch();
   const GemmLive live = full_live<Config>(args);
   const GemmSpan span = gemm_span<Config>(live.k);
   const i32 units = gemm_units(args, live);
-  for (i32 unit = first_unit; unit < units; unit += unit_step) {
+  for (i32 unit = walk.first; unit < units; unit += walk.step) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     const GemmMapsAt maps = gemm_maps_at(args, tile.z);
     if (args.maps != 0) {
@@ -149,33 +162,6 @@ __device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u3
   }
 }
 
-// The accumulators of a tile, slab by slab through the warp's staging memory.
-template <class Config>
-__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
-                                              const GemmFullArgs& args, const FullRun& run,
-                                              u32 staging, i32 m0, i32 n0, u32& largest) {
-  static_assert(Config::kTileN % 64 == 0, "whole slabs");
-  constexpr int kSlabs = Config::kTileN / 64;
-  const bool halves = args.gate == kGateHalves;
-  const i32 columns = args.gate == kGateNone ? 64 : 32;  // of D, in a slab
-  const i32 column0 = args.gate == kGateNone ? n0 : n0 / 2;
-  const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4) * 16;
-#pragma unroll 1
-  for (int step = 0; step < Config::kPieces * kSlabs; ++step) {
-    const i32 line0 = row0 + step / kSlabs * 64;
-    const i32 at0 = column0 + step % kSlabs * columns;
-    FullAhead ahead;
-    full_ahead<typename Config::In>(args, run, line0, at0, ahead);
-    __syncwarp();  // the slab before is read
-#pragma unroll
-    for (int s = 0; s < Config::kPieces * kSlabs; ++s)
-      if (s == step) full_put(d[s / kSlabs], staging, s % kSlabs, halves);
-    __syncwarp();
-    full_slab<typename Config::In, typename Config::Out>(args, run, staging, line0, at0, ahead,
-                                                         largest);
-  }
-}
-
 // Whether the copy engine may write the tile: it knows nothing of the rows that the device has.
 template <class Config>
 __device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const GemmLive& live,
@@ -185,19 +171,35 @@ __device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const Gemm
          (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
 }
 
+// A warp's sums of a tile to D. Longer functions and gates are for few of the runs: what is laid
+// out has them not.
 template <class Config>
-__device__ __forceinline__ void full_store(const float (&d)[Config::kPieces][Config::kSums],
-                                           const GemmFullArgs& args, const FullRun& run,
-                                           u32 staging, u32& turn, const FullTile& tile, i32 m0) {
-  const KernelMap* map = gemm_d_map(args, tile.z);
-  if (args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(map);
-  const i32 line = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * kGemmStoreLines);
+__device__ __forceinline__ void full_epilogue(const float (&d)[Config::kPieces][Config::kSums],
+                                              const GemmFullArgs& args, const FullRun& run,
+                                              const FullTile& tile, i32 m0, bool stores,
+                                              u32 staging, u32& turn, u32& largest) {
+  using In = typename Config::In;
+  using Out = typename Config::Out;
+  const FragmentOut out = {gemm_d_map(args, tile.z),
+                           staging,
+                           m0 + static_cast<i32>(threadIdx.x / 32 % 4 * kGemmStoreLines),
+                           args.gate == kGateNone ? tile.n0 : tile.n0 / 2,
+                           args.maps != 0 ? 0 : tile.z,
+                           0};
+  if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
+  if (stores && (args.flags & kFullAlphaAlone)) {
 #pragma unroll
-  for (i32 piece = 0; piece < Config::kPieces; ++piece)
-    if (line + piece * 64 < run.lines)
-      full_store_lines<typename Config::Out>(d[piece], map, run.alpha, staging, turn,
-                                             line + piece * 64, tile.n0, run.extent,
-                                             args.maps != 0 ? 0 : tile.z);
+    for (i32 piece = 0; piece < Config::kPieces; ++piece)
+      if (out.line + piece * 64 < run.lines)
+        full_store_lines<Out>(d[piece], out.map, run.alpha, staging, turn, out.line + piece * 64,
+                              out.at, run.extent, out.z);
+  } else if (stores && full_goes_laid_out<Out>(args, run)) {
+    full_laid_out<In, Out>(d, args, run, out, turn, largest);
+  } else if (stores && full_goes_in_turn(args, run)) {
+    full_in_turn<In, Out>(d, args, run, out, turn, largest);
+  } else {
+    full_at_large<In, Out>(d, args, run, stores, out, turn, largest);
+  }
 }
 
 // As split_sum: this block's share of the lines of D, summed over the parts of k in the order of
@@ -257,7 +259,7 @@ __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const F
 
 template <class Config>
 __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
-                             i32 first_unit, i32 unit_step) {
+                             FullWalk walk) {
   const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.slab_bytes +
                       threadIdx.x / 32 % 4 * kFullWarpBytes;
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
@@ -274,12 +276,12 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
     if (group == 1) {
       ring.skip(k_blocks);
       gemm_pass_turn<Config>(1);
-      first_unit += unit_step;
+      walk.first += walk.step;
     }
-    unit_step *= 2;
+    walk.step *= 2;
   }
   typename Config::Sum d[Config::kPieces][Config::kSums];
-  for (i32 unit = first_unit; unit < units; unit += unit_step) {
+  for (i32 unit = walk.first; unit < units; unit += walk.step) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
     if (!Config::kSplit)
@@ -298,17 +300,17 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
 #pragma unroll
       for (u32 piece = 0; piece < Config::kPieces; ++piece)
         split_put<Config>(d[piece], ring.base, first_piece + piece);
-      ptx::cluster_arrive();
-      ptx::cluster_wait();
+      if (ptx::cluster_size() > 1) {
+        ptx::cluster_arrive();
+        ptx::cluster_wait();
+      } else {
+        ptx::named_barrier(1, 128 * Config::kConsumers);
+      }
       full_split_sum<Config>(args, run, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0,
                              largest);
-    } else if (full_stores<Config>(args, live, tile)) {
-      full_store<Config>(d, args, run, staging, turn, tile,
-                         tile.m0 + static_cast<i32>(first_piece) * 64);
     } else {
-      if (args.flags & kFullStores) full_store_settle();
-      full_epilogue<Config>(d, args, run, staging, tile.m0 + static_cast<i32>(first_piece) * 64,
-                            tile.n0, largest);
+      full_epilogue<Config>(d, args, run, tile, tile.m0 + static_cast<i32>(first_piece) * 64,
+                            full_stores<Config>(args, live, tile), staging, turn, largest);
     }
   }
   if (args.flags & kFullStores) full_store_finish();
@@ -338,27 +340,25 @@ __device__ void gemm_wgmma(const GemmFullArgs& args) {
     ptx::cluster_wait();
   }
 
-  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
-  const auto first_unit = static_cast<i32>(blockIdx.x / size);
-  const auto unit_step = static_cast<i32>(gridDim.x / size);
+  // A split of one part has no cluster: its warps have nobody else to wait for.
+  const bool shares = Config::kSplit && ptx::cluster_size() > 1;
   if (warp < 4) {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
-    if (warp == 0 && ptx::elect_one())
-      full_produce<Config>(args, ring, rank, first_unit, unit_step);
+    if (warp == 0 && ptx::elect_one()) full_produce<Config>(args, ring, rank, full_walk<Config>());
     __syncwarp();
-    if (Config::kSplit) ptx::grid_dependency_wait();
+    if (shares) ptx::grid_dependency_wait();
     // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
     // has fewer rows than the grid was made for.
-    if (Config::kSplit && first_unit < gemm_units(args, full_live<Config>(args))) {
+    if (shares && full_walk<Config>().first < gemm_units(args, full_live<Config>(args))) {
       ptx::cluster_arrive();
       ptx::cluster_wait();
     }
   } else {
     ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
-    full_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
+    full_consume<Config>(args, ring, rank, warp / 4 - 1, full_walk<Config>());
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.
-  if (Config::kSplit || Config::kCluster > 1) {
+  if (shares || Config::kCluster > 1) {
     ptx::cluster_arrive();
     ptx::cluster_wait();
   }

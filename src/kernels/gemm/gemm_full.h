@@ -7,9 +7,8 @@
 //   D = act(v) * scale                         or, gated, act(v of the gate) * (v beside it) *
 //   scale
 //
-// Maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written by
-// plain stores, 16 bytes at once where it is aligned to that, and through a map where nothing but
-// alpha is asked for.
+// Maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written through
+// a map where it suits one, else by plain stores, 16 bytes at once where it is aligned to that.
 //
 // D lies in lines, rows of a row-major D, columns of a column-major one; C lies as D does, bias and
 // scale go along its lines or across them. Gated, each element of D comes from two columns of v:
@@ -67,13 +66,16 @@ static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
 
 /// Bits of GemmFullArgs::flags: operands that may be loaded before griddepcontrol.wait; and that
 /// device_m stands for n, where operands are swapped.
-/// And that D is written by the copy engine: nothing but alpha is asked for, and D suits a map.
+/// And that D suits a map and is written by the copy engine; then also that nothing but alpha is
+/// asked for, or nothing but bias, relu, scale, amax and a C that lies in aligned pairs.
 enum : u32 {
   kFullEarlyA = kGemmEarlyA,
   kFullEarlyB = kGemmEarlyB,
   kFullEarly = kGemmEarlyBoth,
   kFullRowsAreN = 4,
-  kFullStores = 8
+  kFullStores = 8,
+  kFullAlphaAlone = 16,
+  kFullShort = 32
 };
 
 /// Lines of a box of D, which a warp writes: its share of 64.

@@ -85,8 +85,19 @@ TW_KERNEL_HD inline float sigmoid(float x) {
   return reciprocal(1.0f + exp2_scaled(part, rounded));
 }
 
+/// The larger of x and `floor`, which is +0 or minus infinity; NaN passes.
+TW_KERNEL_HD inline float larger(float x, float floor) {
+#ifdef __CUDA_ARCH__
+  float out;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(out) : "f"(x), "f"(floor));
+  return out;
+#else
+  return x <= floor ? floor : x;
+#endif
+}
+
 TW_KERNEL_HD inline float relu(float x) {
-  return x < 0.0f ? 0.0f : x;  // NaN passes
+  return larger(x, 0.0f);
 }
 
 /// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110. Minus infinity gives -0.

@@ -253,47 +253,6 @@ __device__ __forceinline__ void full_amax(const GemmFullArgs& args, u32 largest)
   atomicMax(reinterpret_cast<u32*>(args.amax), act::bits(rounded) & 0x7fffffffu);
 }
 
-// A warp's 16 lines of 64 sums in shared memory, 256 bytes a line: piece p of 16 bytes of line r
-// lies at p ^ (2 (r % 4)), so that neither fragments nor neighbours meet in a bank.
-inline constexpr u32 kFullWarpBytes = 16 * 256;
-
-__device__ __forceinline__ u32 full_piece(u32 staging, u32 line, u32 piece) {
-  return staging + line * 256 + ((piece ^ (line % 4 * 2)) << 4);
-}
-
-/// 64 columns of the warp's fragment: slab `slab` of it, or with halves its 32 columns of each.
-template <int kCount>
-__device__ __forceinline__ void full_put(const float (&d)[kCount], u32 staging, int slab,
-                                         bool halves) {
-  const u32 lane = ptx::lane_id();
-  const u32 side = lane % 2 * 8;
-#pragma unroll
-  for (int group = 0; group < 8; ++group) {
-    const int together = (slab * 8 + group) * 4;
-    const int apart = (slab * 4 + group % 4) * 4 + group / 4 * (kCount / 2);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const u32 to = full_piece(staging, lane / 4 + static_cast<u32>(8 * half),
-                                static_cast<u32>(2 * group) + lane % 4 / 2) +
-                     side;
-      const int i = together + 2 * half, j = apart + 2 * half;
-      ptx::store_shared_v2(to, halves ? d[j] : d[i], halves ? d[j + 1] : d[i + 1]);
-    }
-  }
-}
-
-/// The eight neighbours in pieces `piece` and `piece` + 1.
-__device__ __forceinline__ void full_take(u32 staging, u32 line, u32 piece, float (&v)[8]) {
-  float low[4], high[4];
-  ptx::load_shared_v4(full_piece(staging, line, piece), low);
-  ptx::load_shared_v4(full_piece(staging, line, piece + 1), high);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    v[i] = low[i];
-    v[i + 4] = high[i];
-  }
-}
-
 /// Every other one of sixteen neighbours.
 __device__ __forceinline__ void full_every_other(const float (&low)[8], const float (&high)[8],
                                                  bool second, float (&v)[8]) {
@@ -301,40 +260,6 @@ __device__ __forceinline__ void full_every_other(const float (&low)[8], const fl
   for (int i = 0; i < 4; ++i) {
     v[i] = second ? low[2 * i + 1] : low[2 * i];
     v[i + 4] = second ? high[2 * i + 1] : high[2 * i];
-  }
-}
-
-/// What a lane reads of bias and scale for a slab, asked for before the sums are staged, so that
-/// nothing waits for it line by line. A lane has the same places of D in up to four lines.
-struct FullAhead {
-  FullVectors vectors;
-  FullAcross across[4];
-};
-
-/// The lane's line and place in a slab, by turn.
-struct FullLane {
-  i32 line, at, step;
-  u32 turns;
-};
-__device__ __forceinline__ FullLane full_lane(const GemmFullArgs& args, i32 line0, i32 at0) {
-  const u32 lane = ptx::lane_id();
-  const u32 groups = args.gate == kGateNone ? 8 : 4;  // of eight of D, in a line
-  return {line0 + static_cast<i32>(lane / groups), at0 + static_cast<i32>(lane % groups * 8),
-          static_cast<i32>(32 / groups), groups / 2};
-}
-
-template <class In>
-__device__ __forceinline__ void full_ahead(const GemmFullArgs& args, const FullRun& run, i32 line0,
-                                           i32 at0, FullAhead& ahead) {
-  const FullLane lane = full_lane(args, line0, at0);
-  const i32 count = run.extent - lane.at;
-  full_along<In>(args, run, lane.at, count, ahead.vectors);
-  if (args.bias_by != kFullAcross && args.scale_by != kFullAcross) return;
-#pragma unroll
-  for (u32 turn = 0; turn < 4; ++turn) {
-    const i32 line = lane.line + static_cast<i32>(turn) * lane.step;
-    if (turn < lane.turns && line < run.lines && count > 0)
-      ahead.across[turn] = full_across<In>(args, line);
   }
 }
 
@@ -350,47 +275,6 @@ __device__ __forceinline__ void full_prefetch(const GemmFullArgs& args, const Fu
     const FullPlace place = {line0 + i / across, at0 + i % across * kTogether, 1};
     if (place.line < run.lines && place.at < run.extent)
       ptx::prefetch_line(full_c<Out>(args, run, place));
-  }
-}
-
-// values[index] of what lies in registers.
-template <class Type>
-__device__ __forceinline__ Type full_pick(const Type (&values)[4], u32 index) {
-  Type out = values[0];
-#pragma unroll
-  for (u32 i = 1; i < 4; ++i)
-    if (i == index) out = values[i];
-  return out;
-}
-
-/// Writes the warp's 16 lines of a slab, from line0 of D on; `at0` is the slab's first place in D.
-template <class In, class Out>
-__device__ __forceinline__ void full_slab(const GemmFullArgs& args, const FullRun& run, u32 staging,
-                                          i32 line0, i32 at0, FullAhead& ahead, u32& largest) {
-  const FullLane lane = full_lane(args, line0, at0);
-  const i32 count = run.extent - lane.at;
-  const u32 group = static_cast<u32>(lane.at - at0) / 8;
-#pragma unroll 1
-  for (u32 turn = 0; turn < lane.turns; ++turn) {
-    const i32 line = lane.line + static_cast<i32>(turn) * lane.step;
-    if (line >= run.lines || count <= 0) break;
-    full_spread(args, full_pick(ahead.across, turn), ahead.vectors);
-    const auto row = static_cast<u32>(line - line0);
-    full_write<In, Out>(
-        args, run, ahead.vectors, line, lane.at, count, largest,
-        [&](bool second, float(&v)[8]) {
-          if (args.gate == kGateNeighbours) {
-            float low[8], high[8];
-            full_take(staging, row, group * 4, low);
-            full_take(staging, row, group * 4 + 2, high);
-            full_every_other(low, high, second, v);
-          } else {
-            full_take(staging, row, group * 2 + (second ? 8 : 0), v);
-          }
-        },
-        [&](FullPlace place, float(&c)[8]) {
-          full_load<Out>(full_c<Out>(args, run, place), place.step, count, c);
-        });
   }
 }
 

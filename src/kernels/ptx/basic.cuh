@@ -25,6 +25,27 @@ __device__ __forceinline__ u32 lanes_below() {
   return mask;
 }
 
+/// The same, read where it stands and not kept from before.
+__device__ __forceinline__ u32 lane_id_again() {
+  u32 lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+
+/// blockIdx.x, likewise.
+__device__ __forceinline__ u32 block_id_again() {
+  u32 block;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  return block;
+}
+
+/// The same value, behind a move that stays where it stands: branches round several of them remain.
+__device__ __forceinline__ float moved(float value) {
+  float out;
+  asm volatile("mov.b32 %0, %1;" : "=f"(out) : "f"(value));
+  return out;
+}
+
 /// The same value in every lane, known to the compiler as such.
 __device__ __forceinline__ u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);
