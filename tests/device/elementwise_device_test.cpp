@@ -197,7 +197,7 @@ TEST_CASE("elementwise: f32 of random bits, a quarter of them infinite or NaN, t
   std::vector<uint32_t> bits(100000);
   for (size_t i = 0; i < bits.size(); ++i)
     bits[i] = static_cast<uint32_t>(bench.random()) | (i % 4 == 0 ? kInfinityF32 : 0);
-  for (size_t i = 0; i < 8; ++i) bits[i] = kInfinityF32 | (i & 3) | (i & 4) << 29;
+  for (uint32_t i = 0; i < 8; ++i) bits[i] = kInfinityF32 | (i & 3) | (i & 4) << 29;
   check_patterns(bench, DType::F32, bits);
 }
 
