@@ -353,7 +353,7 @@ std::string PrefetchPlan::explain() const {
   }
   if (!boxes_)
     out +=
-        "bulk prefetches of rows: one plain range, several dimensions outside a row, or a pitch "
+        "pieces of rows: one plain range, several dimensions outside a row, or a pitch "
         "that is no multiple of 16 bytes has no use for a tensor map\n";
   else if (rows_)
     out += "where the address is no multiple of 16, runs take " + std::string(rows_.row->symbol) +

@@ -1915,8 +1915,9 @@ typedef struct tw_copy_args {
 } tw_copy_args;
 
 /** Brings a tensor, or a sub-box of one by its address and strides, into the L2 cache: rows and
- *  columns, or with a rank a shape and strides. What is asked for and not yet there when somebody
- *  reads it comes from memory as ever; what does not fit in the cache drives out what does. */
+ *  columns, or with a rank a shape and strides. The device reads all of it and keeps nothing, so
+ *  that all of it must be memory that it can read: elsewhere the run faults. What does not fit in
+ *  the cache drives out what does. */
 typedef struct tw_prefetch_desc {
   uint32_t struct_size;    /**< set by the init function */
   tw_dtype dtype;          /**< any type; alone its size matters */
@@ -2370,8 +2371,9 @@ TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_arg
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
-/** Enqueues a prefetch. Done means issued, not arrived. @param plan from tw_prefetch_plan().
- *  @param stream of the same device. @param args not NULL.
+/** Enqueues a prefetch. Done means that what is asked for has been read; where a row begins or
+ *  ends off a multiple of 16 bytes, its line there is only asked for, and may arrive later.
+ *  @param plan from tw_prefetch_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
  *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
