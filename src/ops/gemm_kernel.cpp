@@ -283,14 +283,15 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
-// What the run asks for, of a D that goes through its map.
-u32 GemmKernel::stored_as(const GemmRun& run) const {
+// What the run asks for, of a D that goes through its map and has lines of n: of the run, which may
+// be odd where the plan's is not. The pair at the end would reach past C then.
+u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   const GemmDesc& d = problem_.desc;
   if (!run.reads_c() && !d.epilogue.any()) return kFullStores | kFullAlphaAlone;
   const auto pair = static_cast<uint32_t>(2 * problem_.out_bytes);
   const bool in_pairs = (d.has(kGemmPointers) ? d.c_alignment >= pair
                                               : run.c % pair == 0 && full_.c_batch % 2 == 0) &&
-                        d.ldc % 2 == 0 && d.n % 2 == 0;
+                        d.ldc % 2 == 0 && n % 2 == 0;
   const bool is_short = !problem_.gated() && (d.epilogue.activation == Activation::identity ||
                                               d.epilogue.activation == Activation::relu);
   return is_short && (!run.reads_c() || in_pairs) ? kFullStores | kFullShort : kFullStores;
@@ -315,7 +316,7 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) co
   args.device_alpha = run.device_alpha;
   args.device_beta = run.device_beta;
   if (stores(args.base.n, run.d)) {
-    args.flags |= stored_as(run);
+    args.flags |= stored_as(run, args.base.n);
     rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
     rebind_map(&args.base.map_d, run.d, 1, args.base.m);
   }

@@ -60,7 +60,7 @@ class GemmKernel {
   bool can_store() const;
   int64_t d_extent(int64_t n) const;
   bool stores(int64_t n, uint64_t address) const;
-  u32 stored_as(const GemmRun& run) const;
+  u32 stored_as(const GemmRun& run, int64_t n) const;
   GemmProblem problem_at(int64_t m) const;
   static u32 clipped(const Share& share, int64_t lines);
   int32_t plain_from(int64_t contiguous, uint64_t d) const;

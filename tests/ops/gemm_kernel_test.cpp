@@ -150,6 +150,27 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
   }
 }
 
+TEST_CASE("C is read in pairs where the run's lines have whole ones, not the plan's") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(512, 512, 512);
+  desc.d_order = Order::column;  // a run's m is how long its lines are
+  desc.d_padding_free = true;
+  desc.batch = 2;
+  const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x128_1x1_full");
+  REQUIRE(plan);
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  for (const int64_t m : {512, 511, 510, 1}) {
+    INFO("m " << m);
+    const GemmRun run{.beta = 0.5f, .a = kA, .b = kB, .c = kC, .d = kD, .m = m};
+    REQUIRE(plan->run(*stream, run).ok());
+    const PaperLaunch& launch = device->launches.back();
+    CHECK(launch.args.n == m);
+    CHECK((launch.full.flags & kFullStores) != 0);
+    CHECK(((launch.full.flags & kFullShort) != 0) == (m % 2 == 0));
+  }
+}
+
 TEST_CASE("boxes that full rows store D by are counted as the kernel sends them") {
   const auto device = hopper();
   struct Case {
