@@ -33,7 +33,7 @@ const char* method_name(uint32_t method) {
     case kRowsStaged:
       return "threads on the table's side and bulk copies on the other";
     case kRowsFew:
-      return "a thread a unit of few long rows";
+      return "few long rows, two units of 16 bytes a thread, launched ahead";
     case kRowsShift:
       return "realigned 16-byte pieces";
     case kRowsSorted:

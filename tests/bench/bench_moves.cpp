@@ -305,7 +305,7 @@ void run_prefetch(GpuBench& bench, const Options& options, const PrefetchCase& c
       });
   std::printf(
       "%-38s %-26s cold %.2f us, after it %.2f us: %.2f of that, %s 0.70; after an empty "
-      "kernel %.2f, which %s; issued in %.2f us; with the read at once %.2f us\n",
+      "kernel %.2f, which %s; alone %.2f us; with the read at once %.2f us\n",
       name.c_str(), plan->info().kernel, cold, warm, warm / cold,
       warm <= 0.7 * cold ? "within" : "MISSES", empty / cold,
       empty <= 0.7 * cold ? "must NOT be within" : "misses it as it must", alone, both);

@@ -234,6 +234,7 @@ TEST_CASE("rows: a few long rows are launched ahead, in even pieces") {
       auto device = gpu(kSm90);
       std::unique_ptr<Plan> plan;
       REQUIRE(RowsPlan::create(device, op, desc, &plan).ok());
+      says(*plan, "two units of 16 bytes a thread");
       std::unique_ptr<Stream> stream;
       REQUIRE(device->create_stream(&stream).ok());
       RowsRun run{.table = 1ull << 32, .index = 1ull << 52, .packed = 1ull << 53};
