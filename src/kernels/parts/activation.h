@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions that an epilogue applies, in f32: nvcc and the host's compiler read the same lines
-// and get the same bits, so what the host device computes is what a GPU does.
+// The functions that an epilogue applies, in f32. Host bodies build them from exactly rounded
+// operations alone, so that every compiler gives the same bits; the device takes its own
+// exponential and reciprocal where the host has polynomials, since a warp that applies them has a
+// tile's products to keep up with. Errors are stated for both, against float64; those of the host
+// were measured over every float and a test repeats that, those of the device follow from the
+// instructions' 2^-22 each.
 //
-// Built from exactly rounded operations alone. Each a * b + c is written as the fused operation,
-// and no product is an operand of a plain sum, so that no compiler has a choice left. Ends of a
-// range are choices between numbers that are there, not between ways to compute: a branch for each
-// element would take one after the other what goes side by side. Where an error is stated, it is
-// against float64 and was measured over every float; a test repeats it.
+// Each a * b + c is written as the fused operation, and no product is an operand of a plain sum, so
+// that no compiler has a choice left. Ends of a range are choices between numbers that are there,
+// not between ways to compute: a branch for each element would take one after the other what goes
+// side by side.
 
 #include "kernels/arguments.h"
 
@@ -75,14 +78,32 @@ TW_KERNEL_HD inline float reciprocal(float value) {
 // Past it exp() leaves the range that reciprocal() takes, and x / (1 + exp(-x)) is below 2^-113.
 inline constexpr float kSigmoidEnd = 83.0f;
 
+#ifdef __CUDA_ARCH__
+/// The chip's 2^x and 1 / x: relative errors of 2^-22, subnormals as 0.
+__device__ __forceinline__ float exp2_of_chip(float x) {
+  float out;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+__device__ __forceinline__ float reciprocal_of_chip(float x) {
+  float out;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+#endif
+
 /// 1 / (1 + exp(-x)), x held within +-kSigmoidEnd.
 TW_KERNEL_HD inline float sigmoid(float x) {
+#ifdef __CUDA_ARCH__
+  return reciprocal_of_chip(1.0f + exp2_of_chip(x * -0x1.715476p+0f));
+#else
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
   const float held = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
   const float rounded = fused(held, -kLog2E, kRounder);
   const float whole = rounded - kRounder;
   const float part = fused(held, -kLog2ERest, fused(held, -kLog2E, -whole));
   return reciprocal(1.0f + exp2_scaled(part, rounded));
+#endif
 }
 
 /// The larger of x and `floor`, which is +0 or minus infinity; NaN passes.
@@ -100,13 +121,15 @@ TW_KERNEL_HD inline float relu(float x) {
   return larger(x, 0.0f);
 }
 
-/// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110. Minus infinity gives -0.
+/// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110, on the device below 2^-20 (1 + |x|)
+/// of the value. Minus infinity gives -0.
 TW_KERNEL_HD inline float silu(float x) {
   return (x < -kSigmoidEnd ? -0.0f : x) * sigmoid(x);
 }
 
 /// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is x sigmoid(2 u) of that u: error
-/// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110. Minus infinity gives -0.
+/// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives
+/// -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
@@ -131,8 +154,12 @@ TW_KERNEL_HD inline float gelu(float x) {
   tail = fused(tail, a, 0x1.d62c4ep-2f);
   tail = fused(tail, a, 0x1.26af62p+0f);
   tail = fused(tail, a, 0x1.fffff8p-1f);
+#ifdef __CUDA_ARCH__
+  const float outside = exp2_of_chip(-tail);
+#else
   const float rounded = kRounder - tail;
   const float outside = exp2_scaled(-tail - (rounded - kRounder), rounded);
+#endif
   const float below = inside * outside, above = fused(-inside, outside, x);
   return x < 0.0f ? below : above;
 }

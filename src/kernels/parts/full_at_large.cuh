@@ -27,10 +27,11 @@ __device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kSums], 
     }
   }
   fragment_take<Out>(d, place, v);
+  const auto column = [&](int j, int e) { return fragment_column(along, lane, j, e); };
   if (run.beta != 0.0f)
-    fragment_before<Out, true, true>(v, run, lane, along, across, [&](int i) { return c[i]; });
+    fragment_before<Out, true, true>(v, run, column, across, [&](int i) { return c[i]; });
   else
-    fragment_before<Out, true, false>(v, run, lane, along, across, [&](int i) { return c[i]; });
+    fragment_before<Out, true, false>(v, run, column, across, [&](int i) { return c[i]; });
 }
 
 /// From places of a gate's neighbours, value 2 j + h being that of column 4 j + lane % 4 in line h,

@@ -87,16 +87,15 @@ __device__ __forceinline__ void fragment_scale_across(const GemmFullArgs& args, 
   }
 }
 
-/// alpha * sums + (beta * C + bias); c(i) gives what value i has of C. The bias is one of `along`
-/// and `across`, and -0 the other.
-template <class Out, bool kAcross, bool kC, class TakeC>
+/// alpha * sums + (beta * C + bias); c(i) gives what value i has of C, along(j, e) the bias of
+/// column 8 j + 2 (lane % 4) + e. The bias is one of that and `across`, and -0 the other.
+template <class Out, bool kAcross, bool kC, class TakeAlong, class TakeC>
 __device__ __forceinline__ void fragment_before(float (&v)[kPartValues<Out>], const FullRun& run,
-                                                u32 lane, const float (&along)[2],
-                                                const float (&across)[2], TakeC c) {
+                                                TakeAlong along, const float (&across)[2],
+                                                TakeC c) {
 #pragma unroll
   for (int j = 0; j < kPartColumns<Out> / 8; ++j) {
-    const float column[2] = {fragment_column(along, lane, j, 0),
-                             fragment_column(along, lane, j, 1)};
+    const float column[2] = {along(j, 0), along(j, 1)};
 #pragma unroll
     for (int i = 4 * j; i < 4 * j + 4; ++i) {
       float addend = column[i & 1];

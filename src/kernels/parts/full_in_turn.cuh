@@ -17,7 +17,9 @@ __device__ __forceinline__ void fragment_biased(const float (&d)[kPieces][kSums]
   fragment_bias<In, Out>(args, lane, span, along);
   if (kAcross) fragment_bias_across<In>(args, run, lane, line, across);
   fragment_take<Out>(d, place, v);
-  fragment_before<Out, kAcross, false>(v, run, lane, along, across, [](int) { return 0.0f; });
+  fragment_before<Out, kAcross, false>(
+      v, run, [&](int j, int e) { return fragment_column(along, lane, j, e); }, across,
+      [](int) { return 0.0f; });
 }
 
 /// Gated, columns lie `half` apart and a tile has as many of both.

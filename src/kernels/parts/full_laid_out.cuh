@@ -19,7 +19,6 @@ struct FragmentPair<4> {
 
 template <class Out>
 struct FragmentAhead {
-  float bias[2];
   typename FragmentPair<Out::kBytes>::Type c[kPartValues<Out> / 2];
 };
 
@@ -52,53 +51,72 @@ __device__ __forceinline__ float fragment_of_pair(float2 pair, int e) {
   return e == 0 ? pair.x : pair.y;
 }
 
-template <class In, class Out, bool kC>
-__device__ __forceinline__ void fragment_ask(const GemmFullArgs& args, const FullRun& run, u32 lane,
-                                             i32 line, i32 at, FragmentAhead<Out>& ahead) {
-  const FragmentSpan span = {at, run.extent - at};
-  fragment_bias<In, Out>(args, lane, span, ahead.bias);
-  if (kC) fragment_pairs<Out>(args, run, lane, line, span, ahead);
+/// The bias of a tile's columns from `at` on: of each 64 a lane has two, 2 lane and the one beside
+/// it.
+template <class In, int kGroups>
+__device__ __forceinline__ void fragment_bias_line(const GemmFullArgs& args, const FullRun& run,
+                                                   i32 at, float (&line)[kGroups][2]) {
+  const i32 own = at + static_cast<i32>(ptx::lane_id() * 2);
+  const i32 extent = args.bias_by == kFullAlong ? run.extent : 0;
+#pragma unroll
+  for (i32 i = 0; i < 2 * kGroups; ++i) {
+    const i32 column = own + i / 2 * 64 + i % 2;
+    line[i / 2][i % 2] = -0.0f;
+    if (column < extent)
+      line[i / 2][i % 2] = full_element<In>(args.bias, args.bias_f32 != 0, column);
+  }
 }
 
-/// `kMore`: there is more than a bias along D's lines, C and relu.
-template <class In, class Out, bool kC, bool kMore, int kPieces, int kSums>
+/// `kMore`: there is more than a bias along D's lines (kBias), C (kC) and relu.
+template <class In, class Out, bool kBias, bool kC, bool kMore, int kPieces, int kSums>
 __device__ __forceinline__ void fragment_laid_out(const float (&d)[kPieces][kSums],
                                                   const GemmFullArgs& args, const FullRun& run,
                                                   FragmentOut out, u32& turn, u32& largest) {
   constexpr int kValues = kPartValues<Out>;
   constexpr int kParts = kSums / kValues;  // of a piece
   static_assert(kParts % kPartsOfSlab == 0, "whole slabs");
-  constexpr bool kAhead = !kMore && !(kC && Out::kBytes == 4);  // as registers allow
+  constexpr bool kAhead = kC && !kMore && Out::kBytes == 2;  // as registers allow
   const float floor = args.activation == kActRelu ? 0.0f : act::from_bits(0xff800000u);
   FragmentAhead<Out> ahead;
-  if (!kMore) fragment_ask<In, Out, kC>(args, run, ptx::lane_id(), out.line, out.at, ahead);
+  const auto ask = [&](int step, u32 lane) {
+    const i32 at = out.at + step % kParts * kPartColumns<Out>;
+    fragment_pairs<Out>(args, run, lane, out.line + step / kParts * 64, {at, run.extent - at},
+                        ahead);
+  };
+  if (kAhead) ask(0, ptx::lane_id());
+  float bias[(2 * kSums + 63) / 64][2] = {};
+  if (kBias) fragment_bias_line<In>(args, run, out.at, bias);
 #pragma unroll
   for (int step = 0; step < kPieces * kParts; ++step) {
     // Looked up anew: what follows from it would stay in registers beside the sums otherwise.
     const u32 lane = ptx::lane_id_again();
     const i32 line = out.line + step / kParts * 64;
-    const i32 at = out.at + step % kParts * kPartColumns<Out>;
+    const int column0 = step % kParts * kPartColumns<Out>;
+    const i32 at = out.at + column0;
     const int part = step % kPartsOfSlab;
-    float v[kValues], bias[2] = {};
+    float v[kValues], across[2] = {};
 #pragma unroll
     for (int i = 0; i < kValues; ++i) v[i] = d[step / kParts][step % kParts * kValues + i];
-    if (!kAhead) fragment_ask<In, Out, kC>(args, run, lane, line, at, ahead);
-    if (kMore) fragment_bias_across<In>(args, run, lane, line, bias);
-    fragment_before<Out, kMore, kC>(v, run, lane, ahead.bias, bias, [&](int i) {
-      return fragment_of_pair<Out>(ahead.c[i / 4 * 2 + (i & 2) / 2], i & 1);
-    });
+    if (kC && !kAhead) ask(step, lane);
+    if (kMore) fragment_bias_across<In>(args, run, lane, line, across);
+    fragment_before<Out, kMore, kC>(
+        v, run,
+        [&](int j, int e) {
+          const int from = column0 % 64 / 2 + 4 * j + static_cast<int>(lane % 4);
+          return kBias ? __shfl_sync(0xffffffffu, bias[column0 / 64][e], from) : -0.0f;
+        },
+        across,
+        [&](int i) { return fragment_of_pair<Out>(ahead.c[i / 4 * 2 + (i & 2) / 2], i & 1); });
 #pragma unroll
     for (float& value : v) value = act::larger(value, floor);
     if (kMore) {
-      float along[2], across[2];
+      float along[2];
       fragment_scales<Out>(args, lane, {at, run.extent - at}, along);
       fragment_scale_across(args, run, lane, line, across);
       fragment_scale<Out>(v, lane, along, across);
       fragment_largest<Out>(v, run, lane, line, run.extent - at, largest);
     }
-    if (kAhead && step + 1 < kPieces * kParts)
-      fragment_ask<In, Out, kC>(args, run, lane, out.line + (step + 1) / kParts * 64,
-                                out.at + (step + 1) % kParts * kPartColumns<Out>, ahead);
+    if (kAhead && step + 1 < kPieces * kParts) ask(step + 1, lane);
     if (line < run.lines && at - part * kPartColumns<Out> < run.extent)
       fragment_send<Out>(v, out, lane, line, at, part, turn);
   }
@@ -115,17 +133,18 @@ template <class In, class Out, int kPieces, int kSums>
 __device__ __forceinline__ void full_laid_out(const float (&d)[kPieces][kSums],
                                               const GemmFullArgs& args, const FullRun& run,
                                               FragmentOut out, u32& turn, u32& largest) {
-  const bool more = full_has_more(args);
-  if (run.beta != 0.0f) {
-    if (Out::kBytes == 2 && more)
-      fragment_laid_out<In, Out, true, true>(d, args, run, out, turn, largest);
-    else
-      fragment_laid_out<In, Out, true, false>(d, args, run, out, turn, largest);
+  const bool more = full_has_more(args), along = args.bias_by == kFullAlong;
+  if (run.beta != 0.0f && more) {
+    if constexpr (Out::kBytes == 2)
+      fragment_laid_out<In, Out, true, true, true>(d, args, run, out, turn, largest);
+  } else if (run.beta != 0.0f) {
+    fragment_laid_out<In, Out, true, true, false>(d, args, run, out, turn, largest);
+  } else if (more) {
+    fragment_laid_out<In, Out, true, false, true>(d, args, run, out, turn, largest);
+  } else if (along) {
+    fragment_laid_out<In, Out, true, false, false>(d, args, run, out, turn, largest);
   } else {
-    if (more)
-      fragment_laid_out<In, Out, false, true>(d, args, run, out, turn, largest);
-    else
-      fragment_laid_out<In, Out, false, false>(d, args, run, out, turn, largest);
+    fragment_laid_out<In, Out, false, false, false>(d, args, run, out, turn, largest);
   }
 }
 
