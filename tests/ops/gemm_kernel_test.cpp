@@ -217,7 +217,7 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
       const GemmRun run{.a = kA, .b = kB, .d = kD, .workspace = kC, .workspace_bytes = 1 << 20};
       REQUIRE(plan->run(*stream, run).ok());
       const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
-      uint64_t boxes = 0;  // tile by tile, as full_store() and full_store_lines() go
+      uint64_t boxes = 0;  // tile by tile, as fragment_send() and full_store_lines() go
       const int64_t tm = candidate.choice.row->tile[0];
       const int64_t tn = candidate.choice.row->tile[1] / (c.n / columns);  // of D
       for (int64_t m0 = 0; stores && m0 < round_up(c.m, tm); m0 += tm)

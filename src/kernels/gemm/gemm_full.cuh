@@ -3,8 +3,8 @@
 // The full rows on Hopper: the plain rows' pipeline (gemm_wgmma.cuh) over the matrices of a batch,
 // with operands through maps of three dimensions and the full epilogue behind it.
 //
-// Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of sums, so that
-// writing D needs no barrier between warps; the blocks of a split sum through the ring.
+// Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
+// writing it needs no barrier between warps; the blocks of a split sum through the ring.
 
 #include "kernels/gemm/gemm_wgmma.cuh"
 #include "kernels/parts/full_at_large.cuh"

@@ -8,7 +8,8 @@
 //   scale
 //
 // Maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written through
-// a map where it suits one, else by plain stores, 16 bytes at once where it is aligned to that.
+// a map where it suits one and the row has whole tiles to itself, else by plain stores, of pairs or
+// of 16 bytes at once where it is aligned to that.
 //
 // D lies in lines, rows of a row-major D, columns of a column-major one; C lies as D does, bias and
 // scale go along its lines or across them. Gated, each element of D comes from two columns of v:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue: eight neighbours of a line of D at a time, from sums in shared memory to plain
-// stores, so that bias, C, scale and D are read and written 16 bytes at once where they are aligned
-// to that. One body for all options and all rows; what differs is where the sums are taken from.
+// The full epilogue of split and plain rows: eight neighbours of a line of D at a time, from sums
+// in shared memory to plain stores, so that bias, C, scale and D are read and written 16 bytes at
+// once where they are aligned to that. One body for all options; what differs is where the sums are
+// taken from. And what every full row needs of a run; the others go on in full_fragment.cuh.
 
 #include "kernels/gemm/gemm_live.h"
 #include "kernels/parts/types.cuh"
