@@ -27,6 +27,7 @@ export -f check
 
 # The longest first.
 {
+  echo "racecheck copy_turn"
   echo "racecheck gemm_stress -tc='*small products*'"
   for name in rows elementwise gemm_epilogue copy ragged gemm gemm_batch gemm_chain copies rows_sums rows_order \
     rows_values rows_capture copy_window prefetch; do
