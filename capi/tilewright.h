@@ -2160,10 +2160,11 @@ typedef int32_t tw_activation;
 enum {
   TW_ACTIVATION_NONE = 0,      /**< x */
   TW_ACTIVATION_RELU = 1,      /**< max(x, 0); NaN stays NaN */
-  TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-22 |x| */
-  TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-21
-                                    of its value times 1 + |the tangent's argument| */
-  TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-21 of its value */
+  TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-21 |x| */
+  TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-20
+                                    of its value times 1 + |the tangent's argument|, and 2^-110 */
+  TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-20 of its value times 1 + |x|, and
+                                    2^-110 */
 };
 
 /** Which columns of V = alpha * A B + beta * C + bias make one of D: act(first) * second. */

@@ -135,8 +135,8 @@ TW_KERNEL_HD inline float gelu_tanh(float x) {
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
 }
 
-/// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, and below -5.6, where the value is within
-/// 2^-23 of 0, it is -0.
+/// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, on the device below 2^-21 |x|, and below
+/// -5.6, where the value is within 2^-23 of 0, it is -0.
 TW_KERNEL_HD inline float gelu(float x) {
   constexpr float kEnd = 5.6f;
   const float size = x < 0.0f ? -x : x;
