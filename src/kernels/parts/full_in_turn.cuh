@@ -22,8 +22,9 @@ __device__ __forceinline__ void fragment_biased(const float (&d)[kPieces][kSums]
       [](int) { return 0.0f; });
 }
 
-/// Gated, columns lie `half` apart and a tile has as many of both.
-template <class In, class Out, u32 kWhich, bool kGated, int kPieces, int kSums>
+/// Gated, columns lie `half` apart and a tile has as many of both. `kMore`: with more than a bias
+/// along D's lines. A loop has its code for itself, since what it jumps over it fetches too.
+template <class In, class Out, u32 kWhich, bool kGated, bool kMore, int kPieces, int kSums>
 __device__ __forceinline__ void fragment_in_turn(const float (&d)[kPieces][kSums],
                                                  const GemmFullArgs& args, const FullRun& run,
                                                  FragmentOut out, u32& turn, u32& largest) {
@@ -41,18 +42,17 @@ __device__ __forceinline__ void fragment_in_turn(const float (&d)[kPieces][kSums
     if (line >= run.lines || at - part * kPartColumns<Out> >= run.extent) continue;
     const i32 count = run.extent - at;
     float v[kValues];
+    fragment_biased<In, Out, kMore>(d, place, args, run, lane, line, {at, count}, v);
+    fragment_activate<kWhich>(v);
     if constexpr (kGated) {
       float through[kValues];
-      fragment_biased<In, Out, false>(d, place, args, run, lane, line, {at, count}, v);
-      fragment_activate<kWhich>(v);
-      fragment_biased<In, Out, false>(d, place + kOfD, args, run, lane, line,
+      fragment_biased<In, Out, kMore>(d, place + kOfD, args, run, lane, line,
                                       {at + args.half, count}, through);
 #pragma unroll
       for (int i = 0; i < kValues; ++i) v[i] *= through[i];
-    } else {
+    }
+    if constexpr (kMore) {
       float along[2], across[2];
-      fragment_biased<In, Out, true>(d, place, args, run, lane, line, {at, count}, v);
-      fragment_activate<kWhich>(v);
       fragment_scales<Out>(args, lane, {at, count}, along);
       fragment_scale_across(args, run, lane, line, across);
       fragment_scale<Out>(v, lane, along, across);
@@ -69,18 +69,28 @@ __device__ __forceinline__ bool full_goes_in_turn(const GemmFullArgs& args, cons
   return args.gate == kGateHalves && args.activation == kActSilu && !full_has_more(args);
 }
 
+template <class In, class Out, bool kMore, int kPieces, int kSums>
+__device__ __forceinline__ void fragment_by_function(const float (&d)[kPieces][kSums],
+                                                     const GemmFullArgs& args, const FullRun& run,
+                                                     FragmentOut out, u32& turn, u32& largest) {
+  if (args.activation == kActGelu)
+    fragment_in_turn<In, Out, kActGelu, false, kMore>(d, args, run, out, turn, largest);
+  else if (args.activation == kActGeluTanh)
+    fragment_in_turn<In, Out, kActGeluTanh, false, kMore>(d, args, run, out, turn, largest);
+  else
+    fragment_in_turn<In, Out, kActSilu, false, kMore>(d, args, run, out, turn, largest);
+}
+
 template <class In, class Out, int kPieces, int kSums>
 __device__ __forceinline__ void full_in_turn(const float (&d)[kPieces][kSums],
                                              const GemmFullArgs& args, const FullRun& run,
                                              FragmentOut out, u32& turn, u32& largest) {
   if (args.gate == kGateHalves)
-    fragment_in_turn<In, Out, kActSilu, true>(d, args, run, out, turn, largest);
-  else if (args.activation == kActGelu)
-    fragment_in_turn<In, Out, kActGelu, false>(d, args, run, out, turn, largest);
-  else if (args.activation == kActGeluTanh)
-    fragment_in_turn<In, Out, kActGeluTanh, false>(d, args, run, out, turn, largest);
+    fragment_in_turn<In, Out, kActSilu, true, false>(d, args, run, out, turn, largest);
+  else if (full_has_more(args))
+    fragment_by_function<In, Out, true>(d, args, run, out, turn, largest);
   else
-    fragment_in_turn<In, Out, kActSilu, false>(d, args, run, out, turn, largest);
+    fragment_by_function<In, Out, false>(d, args, run, out, turn, largest);
 }
 
 }  // namespace tw
