@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full epilogue of bias, C in pairs, relu, scale and amax, on its way to the copy engine. What
-// a part needs from memory is asked for a part before.
+// The full epilogue of bias, C in pairs, relu, scale and amax, on its way to the copy engine. The
+// bias of a tile's columns is read at once; C is asked for a part before, as registers allow.
 
 #include "kernels/parts/full_fragment.cuh"
 
