@@ -23,7 +23,7 @@ struct GatherMover : RowPieces {
       if (next_row[k] != kNoRow) bytes += piece(item, k).bytes;
     bytes = __reduce_add_sync(0xffffffffu, bytes);
     if (ptx::lane_id() == 0) ptx::mbarrier_arrive_expect(barrier, bytes);
-    __syncwarp();
+    ptx::sync_warp();
 #pragma unroll
     for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
       if (32 * k >= args.stage_pieces) continue;
@@ -55,13 +55,13 @@ struct GatherMover : RowPieces {
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
     u32 rows = pieces_of(item);
     if constexpr (kSum) {
-      __syncwarp();
+      ptx::sync_warp();
       rows = packed_row_of(args, rows);
       sum_stage(args, stage, weight_note(stage, 0), rows);
     }
     // Zeros and sums were written by plain stores, which the copy engine does not see by itself.
     ptx::fence_async_shared();
-    __syncwarp();
+    ptx::sync_warp();
     if (args.dense) {
       if (ptx::lane_id() == 0)
         ptx::store_bulk_hint(dense_address(item), stage, rows * args.part_bytes, args.write_policy);

@@ -105,15 +105,15 @@ __device__ void gemm_plain(const GemmFullArgs& args) {
                  row, base.m, k, live.k);
       full_fetch(b, reinterpret_cast<const Storage*>(matrix.b), base.b_stride_n, base.b_stride_k,
                  column, base.n, k, live.k);
-      __syncthreads();
+      ptx::sync_block();
       plain_multiply<In>(chain, a, b);
-      __syncthreads();
+      ptx::sync_block();
       if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= live.k) plain_add(d, chain);
     }
     full_plain_put(d, sums);
-    __syncthreads();
+    ptx::sync_block();
     full_plain_write<In, Out>(args, run, sums, m0, n0, largest);
-    __syncthreads();
+    ptx::sync_block();
   }
   full_amax<Out>(args, largest);
 }

@@ -120,9 +120,9 @@ __device__ void gemm_plain(const GemmArgs& args) {
                   args.m, k, args.k);
       plain_fetch(b, reinterpret_cast<const Storage*>(args.b), args.b_stride_n, args.b_stride_k, n0,
                   args.n, k, args.k);
-      __syncthreads();
+      ptx::sync_block();
       plain_multiply<In>(chain, a, b);
-      __syncthreads();
+      ptx::sync_block();
       if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= args.k) plain_add(d, chain);
     }
     plain_write<Out>(d, args, m0, n0);

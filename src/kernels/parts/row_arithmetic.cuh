@@ -82,10 +82,10 @@ __device__ __forceinline__ void sum_stage_of(const RowsArgs& args, u32 stage, u3
         add_weighted(sum, value, __uint_as_float(ptx::shared_load<4>(weights + slot * 4)), j == 0);
       }
     }
-    __syncwarp();
+    ptx::sync_warp();
     if (unit < units)
       ptx::shared_store<16>(stage + row * args.part_bytes + inside, pack<T, kCount>(sum));
-    __syncwarp();
+    ptx::sync_warp();
   }
 }
 

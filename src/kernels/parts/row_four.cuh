@@ -52,7 +52,7 @@ struct FourMover {
       ptx::mbarrier_arrive_expect(barrier, s.rows * s.bytes);
       if (args.dense) ptx::load_bulk(stage, packed_address(s, 0), s.rows * s.bytes, barrier);
     }
-    __syncwarp();
+    ptx::sync_warp();
     if (args.dense) return;
     for (u32 row = ptx::lane_id(); row < s.rows; row += 32)
       ptx::load_bulk(stage + row * args.part_bytes, packed_address(s, row), s.bytes, barrier);
@@ -80,7 +80,7 @@ struct FourMover {
       const u32 groups = four_groups(s);
       if (ptx::lane_id() == 0)
         ptx::mbarrier_arrive_expect(barrier, groups * four_group_bytes(args));
-      __syncwarp();
+      ptx::sync_warp();
       if (ptx::lane_id() < groups)
         ptx::load_gather4(stage + ptx::lane_id() * four_group_bytes(args), map, barrier,
                           column_of(s), next.row[0], next.row[1], next.row[2], next.row[3]);

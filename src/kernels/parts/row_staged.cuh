@@ -23,7 +23,7 @@ struct StagedGather : RowPieces {
       if (slot(k) < args.stage_pieces)
         ptx::shared_store<8>(row_note(stage, slot(k)), static_cast<u64>(next_row[k]));
     }
-    __syncwarp();
+    ptx::sync_warp();
 #pragma unroll 4
     for (u32 unit = ptx::lane_id(); unit < units; unit += 32) {
       const u32 r = divide(unit, args.unit_divider);
@@ -41,7 +41,7 @@ struct StagedGather : RowPieces {
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
     // Written by threads, which the copy engine does not see by itself.
     ptx::fence_async_shared();
-    __syncwarp();
+    ptx::sync_warp();
     const u32 rows = pieces_of(item);
     if (args.dense) {
       if (ptx::lane_id() == 0)
@@ -75,7 +75,7 @@ struct StagedScatter : RowPieces {
         ptx::load_bulk_hint(stage, dense_address(item), rows * args.part_bytes, barrier,
                             args.read_policy);
     }
-    __syncwarp();
+    ptx::sync_warp();
     if (!args.dense) {
       for (u32 at = ptx::lane_id(); at < rows; at += 32) {
         const RowPiece p = row_piece(args, item + at, total);
@@ -99,7 +99,7 @@ struct StagedScatter : RowPieces {
                             ptx::shared_load<16>(stage + unit * 16));
     }
     // The stage is read before the next load into it is issued.
-    __syncwarp();
+    ptx::sync_warp();
   }
 };
 

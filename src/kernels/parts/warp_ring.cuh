@@ -41,7 +41,7 @@ __device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32
       ptx::mbarrier_init(ring.barriers + stage * 8, arrivals);
     ptx::mbarrier_init_fence();
   }
-  __syncwarp();
+  ptx::sync_warp();
   return ring;
 }
 
@@ -58,7 +58,7 @@ __device__ __forceinline__ void run_warp_ring(const WarpRing& ring, Mover& mover
     if (loading < end) {
       // The stage was last read by a store that is more than kPendingStores groups old.
       ptx::store_wait_read<kPendingStores>();
-      __syncwarp();
+      ptx::sync_warp();
       mover.load(loading, ring.data + load_stage * ring.stage_bytes,
                  ring.barriers + load_stage * 8);
       loading += step;

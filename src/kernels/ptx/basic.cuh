@@ -139,7 +139,9 @@ __device__ __forceinline__ void set_max_registers_down() {
 
 /// Waits until the grids this one depends on have finished (no-op in an ordinary launch).
 __device__ __forceinline__ void grid_dependency_wait() {
+  delay_here();
   asm volatile("griddepcontrol.wait;" ::: "memory");
+  delay_here();
 }
 
 /// Lets a dependent grid be launched.

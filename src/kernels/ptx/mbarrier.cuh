@@ -43,7 +43,9 @@ __device__ __forceinline__ void mbarrier_arrive_expect(u32 barrier, u32 bytes) {
 /// Arrives once the thread's asynchronous copies (async_copy.cuh) so far have landed; counts as one
 /// of the arrivals that the barrier was made for.
 __device__ __forceinline__ void mbarrier_arrive_copies(u32 barrier) {
+  delay_here();
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+  delay_here();
 }
 
 __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {

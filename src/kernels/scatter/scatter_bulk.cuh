@@ -37,7 +37,7 @@ struct ScatterMover : RowPieces {
       if (args.dense && bytes != 0)
         ptx::load_bulk_hint(stage, dense_address(item), bytes, barrier, args.read_policy);
     }
-    __syncwarp();
+    ptx::sync_warp();
     if (!args.dense) {
 #pragma unroll
       for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
@@ -53,10 +53,10 @@ struct ScatterMover : RowPieces {
   __device__ __forceinline__ void store(u64 item, u32 stage) const {
     if constexpr (kReduce) {
       if (args.weights != 0) {
-        __syncwarp();
+        ptx::sync_warp();
         sum_stage(args, stage, weight_note(stage, 0), pieces_of(item));
         ptx::fence_async_shared();
-        __syncwarp();
+        ptx::sync_warp();
       }
     }
 #pragma unroll

@@ -40,13 +40,13 @@ __device__ __forceinline__ DigitPeers digit_peers(u32 digit) {
 __device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count, u32 block,
                                            u32 (&counts)[kSortDigits]) {
   for (u32 digit = ptx::lane_id(); digit < kSortDigits; digit += 32) counts[digit] = 0;
-  __syncwarp();
+  ptx::sync_warp();
   const u64 first = static_cast<u64>(block) * kSortBlockItems + threadIdx.x / 32 * kSortWarpItems;
   for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
     const SortedIndex index = sorted_index(args, count, first + k);
     const DigitPeers peers = digit_peers(index.digit);
     if (peers.before == 0 && index.digit < kSortDigits) counts[index.digit] += peers.all;
-    __syncwarp();
+    ptx::sync_warp();
   }
 }
 
@@ -54,7 +54,7 @@ using WarpCounts = u32[kSortWarps][kSortDigits];
 
 __device__ __forceinline__ void count_block(const OrderArgs& args, u32 block, WarpCounts& counts) {
   count_warp(args, run_count(args.rows), block, counts[threadIdx.x / 32]);
-  __syncthreads();
+  ptx::sync_block();
   u32 sum = 0;
 #pragma unroll
   for (u32 warp = 0; warp < kSortWarps; ++warp) sum += counts[warp][threadIdx.x];
@@ -90,9 +90,9 @@ __device__ __forceinline__ void scatter_scan(const OrderArgs& args) {
       const u32 lower = __shfl_up_sync(0xffffffffu, sum, step);
       if (lane >= step) sum += lower;
     }
-    __syncthreads();  // the round before has read of_warp
+    ptx::sync_block();  // the round before has read of_warp
     if (lane == 31) of_warp[warp] = sum;
-    __syncthreads();
+    ptx::sync_block();
     u32 first = before + sum - all;
     for (u32 w = 0; w < kRowsScanThreads / 32; ++w) {
       if (w < warp) first += of_warp[w];
@@ -110,7 +110,7 @@ __device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, Wa
   const i64 count = run_count(args.rows);
   const u32 warp = threadIdx.x / 32;
   count_warp(args, count, block, counts[warp]);
-  __syncthreads();
+  ptx::sync_block();
   // From counts to where each warp's first index of a digit goes.
   u32 place = ptx::load_unit_cached<4>(args.digits +
                                        (static_cast<u64>(threadIdx.x) * args.blocks + block) * 4);
@@ -120,7 +120,7 @@ __device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, Wa
     counts[w][threadIdx.x] = place;
     place += own;
   }
-  __syncthreads();
+  ptx::sync_block();
   const u64 first = static_cast<u64>(block) * kSortBlockItems + warp * kSortWarpItems;
   for (u32 k = ptx::lane_id(); k < kSortWarpItems; k += 32) {
     const SortedIndex index = sorted_index(args, count, first + k);
@@ -128,9 +128,9 @@ __device__ __forceinline__ void place_block(const OrderArgs& args, u32 block, Wa
     const bool real = index.digit < kSortDigits;
     u32 to = 0;
     if (real) to = counts[warp][index.digit] + peers.before;
-    __syncwarp();
+    ptx::sync_warp();
     if (real && peers.before == 0) counts[warp][index.digit] += peers.all;
-    __syncwarp();
+    ptx::sync_warp();
     if (real) ptx::store_unit<4>(args.to + static_cast<u64>(to) * 4, index.number);
   }
 }
@@ -139,7 +139,7 @@ __device__ __forceinline__ void scatter_count(const OrderArgs& args) {
   __shared__ WarpCounts counts;
   for (u32 block = blockIdx.x; block < args.blocks; block += gridDim.x) {
     count_block(args, block, counts);
-    __syncthreads();
+    ptx::sync_block();
   }
 }
 
@@ -147,7 +147,7 @@ __device__ __forceinline__ void scatter_place(const OrderArgs& args) {
   __shared__ WarpCounts counts;
   for (u32 block = blockIdx.x; block < args.blocks; block += gridDim.x) {
     place_block(args, block, counts);
-    __syncthreads();
+    ptx::sync_block();
   }
 }
 

@@ -92,9 +92,9 @@ __device__ __forceinline__ void sort_tile(const RowsArgs& args, SortTile& tile, 
   const u32 slot = threadIdx.x % kRowsSortTile;
   const u32 half = threadIdx.x / kRowsSortTile;
   const u64 key = static_cast<u64>(row);  // kNoRow is the largest
-  __syncthreads();                        // the tile before has been walked
+  ptx::sync_block();                      // the tile before has been walked
   if (half == 0) tile.key[slot] = key;
-  __syncthreads();
+  ptx::sync_block();
   u32 before = 0;
 #pragma unroll 8
   for (u32 k = 0; k < kRowsSortTile / 2; ++k) {
@@ -103,14 +103,14 @@ __device__ __forceinline__ void sort_tile(const RowsArgs& args, SortTile& tile, 
     before += theirs < key || (theirs == key && other < slot) ? 1 : 0;
   }
   tile.rank[half][slot] = before;
-  __syncthreads();
+  ptx::sync_block();
   if (half == 0) {
     const u32 rank = before + tile.rank[1][slot];
     tile.row[rank] = row;
     tile.slot[rank] = slot;
     tile.weight[rank] = row == kNoRow ? 0.0f : index_weight(args, first + slot);
   }
-  __syncthreads();
+  ptx::sync_block();
 }
 
 template <class Src, class Dst, u32 kCount>
