@@ -43,11 +43,10 @@ TEST_CASE("units are counted in 31 bits, and so is the one past the last that a 
 TEST_CASE("a split of one part has no more tiles than it can step over") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(kGemmMaxExtent, 1, 1);
-  desc.a_order = Order::column;
-  desc.ldb = 8;
+  desc.lda = desc.ldb = 8;
   desc.a_batch = desc.b_batch = 0;
   desc.batch = 9;  // of 2^27 tiles less 64 each: more than 2^30
-  const std::string text = "gemm_bf16_bf16_rr_64x16_1x1_fullswapsplit/1";
+  const std::string text = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/1";
   CHECK_FALSE(forced(device, desc, text));
   CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().fault.rule) == "candidate_tiles");
