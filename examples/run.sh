@@ -9,6 +9,7 @@
 # Everything runs on the host device; where there is a GPU, everything runs on it, too.
 # Environment: TW_BUILD_DIR      where to build (build/ of the repository)
 #              TW_MESON_OPTIONS  more options for the library, such as -Dprebuilt_kernels=DIR
+#              TW_LIBRARY_BUILD  a build folder whose static library is taken in place of a new one
 #              TW_CHECKER        numpy or c; NumPy is taken where it is found
 #              TW_BUILT          not empty: build nothing, run what an earlier call has built there
 set -euo pipefail
@@ -78,7 +79,19 @@ quietly() {
   return 1
 }
 
-install_library() {
+# What a build folder holds, in a prefix that was moved behind it. Where there are both libraries a
+# linker would take the shared one.
+take_library() {
+  local staged=$build/examples-staged found
+  say "installing the library of $TW_LIBRARY_BUILD into $prefix"
+  rm -rf "$prefix" "$staged"
+  quietly install "$meson" install -C "$TW_LIBRARY_BUILD" --no-rebuild --destdir "$staged" || return 1
+  found=$(find "$staged" -path '*/include/tilewright/tilewright.h')
+  mv "${found%/include/*}" "$prefix"
+  find "$prefix" -name 'libtilewright.so*' -delete
+}
+
+build_library() {
   say "building the library and installing it into $prefix"
   # shellcheck disable=SC2086  # several options
   quietly configure configure "$build/examples-library" -Dtests=false -Dexamples=false \
@@ -87,7 +100,12 @@ install_library() {
   rm -rf "$prefix"
   quietly install "$meson" install -C "$build/examples-library" --no-rebuild || return 1
   sed -n '/^  tilewright$/,/^$/p' "$build/examples-logs/configure.log"
-  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+}
+
+install_library() {
+  if [ -n "${TW_LIBRARY_BUILD:-}" ]; then take_library; else build_library; fi
+  archive=$(find "$prefix" -name libtilewright.a)
+  export PKG_CONFIG_PATH=${archive%/*}/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 }
 
 build_c() { quietly "build-$1" make -C "$examples/c/$1" OUT="$out/$1" "${@:2}"; }
@@ -116,7 +134,7 @@ build_python() {
   mkdir -p "$out/python"
   cp "$examples"/python/*.py "$out/python"
   quietly build-python cc -shared -o "$out/python/libtilewright.so" -Wl,--whole-archive \
-    "$prefix/lib/libtilewright.a" -Wl,--no-whole-archive -lstdc++ -lm -pthread -ldl || return 1
+    "$archive" -Wl,--no-whole-archive -lstdc++ -lm -pthread -ldl || return 1
   printf '#!/bin/sh\nexec "%s" -B "%s" "$@"\n' "$numpy_python" "$out/python/test_tilewright.py" \
     >"$out/python/test"
   chmod +x "$out/python/test"

@@ -23,12 +23,16 @@ def find():
 
 
 def faults_of(tool, files, *options):
-    for file in files:
-        done = subprocess.run([tool, "--dry-run", "-Werror", *options, str(file)],
-                              capture_output=True, text=True)
-        if done.returncode:
-            first = re.search(r":(\d+):\d+:", done.stderr)
-            yield f"{file}:{first.group(1) if first else '?'}: not as clang-format {VERSION} has it"
+    """All files in one call: starting the tool takes five times as long as it works on one."""
+    done = subprocess.run([tool, "--dry-run", "-Werror", *options, *map(str, files)],
+                          capture_output=True, text=True)
+    told = {}
+    for file, line in re.findall(r"^(.+?):(\d+):\d+: ", done.stderr, re.MULTILINE):
+        told.setdefault(file, line)
+    if done.returncode and not told:
+        yield f"{tool}: {done.stderr.strip()[-300:]}"
+    for file, line in told.items():
+        yield f"{file}:{line}: not as clang-format {VERSION} has it"
 
 
 def c_style():
@@ -53,8 +57,11 @@ def planted(folder):
         common.skip(f"there is no clang-format {VERSION}")
     (folder / ".clang-format").write_text((common.ROOT / ".clang-format").read_text())
     (folder / "good.cpp").write_text("int a;\n")
-    (folder / "bad.cpp").write_text("int   a ;\n")
-    common.expect(faults_of(tool, [folder / "good.cpp", folder / "bad.cpp"]), "bad.cpp:1")
+    for name in ("bad", "worse"):
+        (folder / f"{name}.cpp").write_text("int a;\nint   b ;\nint  c ;\n")
+    common.expect(faults_of(tool, [folder / f"{name}.cpp" for name in ("bad", "good", "worse")]),
+                  "bad.cpp:2", "worse.cpp:2")
+    common.expect(faults_of(tool, [folder / "absent.cpp"]), "No such file")
 
 
 if __name__ == "__main__":

@@ -133,14 +133,17 @@ def golang(prefix, folder):
     # cgo takes no word of pkg-config's with a space in it.
     plain = folder / "plain"
     prefix.rename(plain)
-    # A cache of its own: Go does not build again when pkg-config's answer changes.
-    environment = with_pkgconfig(plain, GOFLAGS="-mod=mod", GOTOOLCHAIN="local",
-                                 GOCACHE=str(folder / "go-cache"))
+    # A cache of its own: Go does not build again when pkg-config's answer changes. It begins as the
+    # first run left it, with Go's own packages; sources of another folder are built again.
+    cache = folder / "go-cache"
+    if (first := folder.parent / "work" / "go-cache").exists():
+        shutil.copytree(first, cache)
+    environment = with_pkgconfig(plain, GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GOCACHE=str(cache))
     where = {"cwd": EXAMPLES / "go", "env": environment}
     if shutil.which("gofmt") and run("gofmt", "-l", ".", **where).strip():
         sys.exit("not as gofmt has it")
     run("go", "vet", "./...", **where)
-    run("go", "test", "-count=1", "-timeout=120s", "./...", **where)
+    run("go", "test", "-count=1", "-timeout=120s", "-failfast", "./...", **where)
     run("go", "build", "-o", folder / "program", "./copythengemm", **where)
     run(folder / "program", "host")
 
