@@ -29,6 +29,7 @@ class Landing {
         barriers_(ptx::shared_address(space.barrier[threadIdx.x])) {
     for (u32 i = 0; i < kPrefetchDepth; ++i) ptx::mbarrier_init(barriers_ + 8 * i, 1);
     ptx::mbarrier_init_fence();
+    ptx::sync_warp();  // lanes share the instructions that initialise their barriers
   }
 
   __device__ __forceinline__ u32 buffer() const { return buffer_; }
