@@ -4,7 +4,9 @@
 // descriptions that it can serve.
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -35,10 +37,38 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
       take(choice);
       continue;
     }
-    for (choice.split = 2; choice.split <= kMaxCluster; ++choice.split)
+    for (choice.split = choice.least_split(); choice.split <= kMaxCluster; ++choice.split)
       if (choice.cluster() <= kMaxCluster) take(choice);
   }
   return choices;
+}
+
+/// One choice for each way that kernels work: schedule, cluster, split, width of D, transposed.
+inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
+  std::vector<GemmChoice> kinds;
+  std::set<std::vector<int64_t>> seen;
+  for (const GemmChoice& choice : all_choices(device)) {
+    const KernelRow& row = *choice.row;
+    const uint32_t orders = row.variant & (kGemmColumnA | kGemmColumnB);
+    const bool plain = choice.has(kGemmPlain);
+    if (!plain && orders != kGemmColumnB && orders != kGemmColumnA) continue;
+    if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
+    const std::vector<int64_t> kind = {row.variant, choice.split, row.cluster[0], row.cluster[1],
+                                       dtype_bytes(row.dtypes[1])};
+    if (seen.insert(kind).second) kinds.push_back(choice);
+  }
+  return kinds;
+}
+
+/// All of them, or every n-th from the k-th on where TW_SHARE is k/n: several processes together.
+inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
+  const char* share = std::getenv("TW_SHARE");
+  int which = 0, of = 1;
+  if (share) REQUIRE(std::sscanf(share, "%d/%d", &which, &of) == 2);
+  std::vector<GemmChoice> own;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (static_cast<int>(i) % of == which) own.push_back(all[i]);
+  return own;
 }
 
 /// Types and orders that a choice serves for a D of this order; extents are the caller's to fill.

@@ -3,7 +3,6 @@
 // what a plan explains is what a captured graph holds.
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <thread>
 
 #include "captured_kernel.hpp"
@@ -19,23 +18,6 @@ constexpr int kEqualRuns = 1000;
 constexpr int kStreams = 4;
 constexpr int kLaunches = 10000;
 constexpr uint32_t kHeldSms = 120;
-
-// One choice for each way that kernels work: schedule, cluster, split, width of D, transposed.
-std::vector<GemmChoice> one_of_each_kind(const Device& device) {
-  std::vector<GemmChoice> kinds;
-  std::set<std::vector<int64_t>> seen;
-  for (const GemmChoice& choice : all_choices(device)) {
-    const KernelRow& row = *choice.row;
-    const uint32_t orders = row.variant & (kGemmColumnA | kGemmColumnB);
-    const bool plain = choice.has(kGemmPlain);
-    if (!plain && orders != kGemmColumnB && orders != kGemmColumnA) continue;
-    if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
-    const std::vector<int64_t> kind = {row.variant, choice.split, row.cluster[0], row.cluster[1],
-                                       dtype_bytes(row.dtypes[1])};
-    if (seen.insert(kind).second) kinds.push_back(choice);
-  }
-  return kinds;
-}
 
 // Several tiles a block where the choice is persistent, edges on both sides.
 GemmCase case_for(const GemmChoice& choice, uint64_t seed) {
@@ -94,7 +76,7 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
   const auto lab = GemmLab::open();
   if (!lab) return;
   uint64_t seed = 6000;
-  for (const GemmChoice& choice : one_of_each_kind(*lab->device())) {
+  for (const GemmChoice& choice : share_of(one_of_each_kind(*lab->device()))) {
     GemmCase c = case_for(choice, ++seed);
     const KernelRow& row = *choice.row;
     const bool turned = choice.has(kGemmTransposed);

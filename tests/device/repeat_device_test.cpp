@@ -1,79 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, gathers and scatters a thousand times each, by every method with barriers: each run gives
-// the bytes that plain loads and stores give. Most telling in a build with kernel_delays.
-#include <algorithm>
-#include <functional>
-#include <numeric>
-
-#include "fixture.hpp"
-#include "gemm_check.hpp"
+// Copies a thousand times each, by every method and every kernel of the family: each run gives the
+// bytes that plain loads and stores give.
 #include "ops/copy.hpp"
-#include "ops/rows.hpp"
+#include "repeat_lab.hpp"
 
 using namespace tw;
 using namespace tw::test;
 
 namespace {
 
-constexpr int kRuns = 1000;
-constexpr uint64_t kBytes = 8 << 20;
 constexpr int64_t kRows = 1500;
 
-// Source, destination and the truth on the GPU.
-struct Lab {
-  std::shared_ptr<Device> device;
-  std::unique_ptr<Stream> stream;
-  GemmCheck check;
-  uint64_t memory = 0;
-
-  bool open() {
-    if (std::string(test_device()) != "cuda") {
-      skip("compares on the GPU");
-      return false;
-    }
-    device = open_test_device();
-    if (!device) return false;
-    TW_REQUIRE_OK(device->create_stream(&stream));
-    TW_REQUIRE_OK(check.open(device, *stream));
-    TW_REQUIRE_OK(device->allocate(4 * kBytes, &memory));
-    TW_REQUIRE_OK(check.fill(source(), 1, kBytes / 4, 0, DType::F32, 1, 0));
-    return true;
-  }
-  ~Lab() {
-    if (memory) (void)device->release(memory);
-  }
-  uint64_t source() const { return memory; }
-  uint64_t result() const { return memory + kBytes; }
-  uint64_t truth() const { return memory + 2 * kBytes; }
-  uint64_t index() const { return memory + 3 * kBytes; }
-
-  // The same bytes each time, those that `plain` writes into the truth.
-  void repeat(const std::function<Status(uint64_t to)>& plain,
-              const std::function<Status(uint64_t to)>& run) {
-    TW_REQUIRE_OK(stream->fill(truth(), 0x5c, kBytes));
-    TW_REQUIRE_OK(plain(truth()));
-    for (int i = 0; i < kRuns; ++i) {
-      TW_REQUIRE_OK(stream->fill(result(), 0x5c, kBytes));
-      TW_REQUIRE_OK(run(result()));
-      TW_REQUIRE_OK(check.compare_bits(*stream, result(), truth(), kBytes));
-    }
-    uint64_t different = 0;
-    TW_REQUIRE_OK(check.different(&different));
-    CHECK(different == 0);
-  }
-};
-
-std::unique_ptr<Plan> copy_plan(const Lab& lab, CopyDesc desc, uint32_t method) {
-  desc.methods = 1u << method;
-  std::unique_ptr<Plan> plan;
-  TW_REQUIRE_OK(CopyPlan::create(lab.device, desc, &plan));
-  return plan;
+DType bits_of(int64_t bytes) {
+  return bytes == 1   ? DType::U8
+         : bytes == 2 ? DType::BF16
+         : bytes == 4 ? DType::F32
+         : bytes == 8 ? DType::I64
+                      : DType::B128;
 }
 
-CopyDesc matrix(int64_t bytes, int64_t src_pitch, int64_t dst_pitch) {
+// One case: plans that may take this method alone, and the truth by another one.
+void repeat_copy(RepeatLab& lab, TakenRows* taken, uint32_t method, CopyDesc desc,
+                 uint32_t truth = kCopyStrided) {
+  const auto planned = [&](uint32_t only) {
+    desc.methods = 1u << only;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(CopyPlan::create(lab.device, desc, &plan));
+    CHECK(static_cast<CopyPlan&>(*plan).method_for_test(lab.source(), lab.result()) == only);
+    return plan;
+  };
+  const auto plan = planned(method);
+  const auto plain = planned(truth);
+  INFO(plan->explain());
+  taken->take(*plan);
+  const auto run = [&lab](const Plan& which, uint64_t to) {
+    return static_cast<const CopyPlan&>(which).run(*lab.stream, lab.source(), to);
+  };
+  lab.repeat([&](uint64_t to) { return run(*plain, to); },
+             [&](uint64_t to) { return run(*plan, to); });
+}
+
+CopyDesc matrix(int64_t bytes, int64_t src_pitch, int64_t dst_pitch, int64_t rows = kRows) {
   CopyDesc desc;
   desc.rank = 2;
-  desc.shape[0] = kRows;
+  desc.shape[0] = rows;
   desc.shape[1] = bytes;
   desc.src_stride[0] = src_pitch;
   desc.dst_stride[0] = dst_pitch;
@@ -82,80 +52,95 @@ CopyDesc matrix(int64_t bytes, int64_t src_pitch, int64_t dst_pitch) {
   return desc;
 }
 
-std::unique_ptr<Plan> rows_plan(const Lab& lab, Op op, RowsDesc desc, uint32_t method) {
-  desc.methods = 1u << method;
-  std::unique_ptr<Plan> plan;
-  TW_REQUIRE_OK(RowsPlan::create(lab.device, op, desc, &plan));
-  return plan;
+// Dimensions, outermost first, none of which merges with its neighbour: after each there is a gap,
+// another on either side.
+CopyDesc nested(const std::vector<int64_t>& shape) {
+  CopyDesc desc;
+  desc.rank = static_cast<int32_t>(shape.size());
+  int64_t src = 1, dst = 1;
+  for (int32_t d = desc.rank - 1; d >= 0; --d) {
+    desc.shape[d] = shape[static_cast<size_t>(d)];
+    desc.src_stride[d] = src;
+    desc.dst_stride[d] = dst;
+    src = (src * desc.shape[d] + 15) / 16 * 16 + 16;
+    dst = (dst * desc.shape[d] + 15) / 16 * 16 + 32;
+  }
+  desc.max_sms = 20;
+  return desc;
+}
+
+// [a][b] of a packed destination from [b][a] of a packed source.
+CopyDesc turned(int64_t a, int64_t b, int64_t element_bytes, uint32_t max_sms = 0) {
+  CopyDesc desc;
+  desc.dtype = bits_of(element_bytes);
+  desc.rank = 2;
+  desc.shape[0] = a;
+  desc.shape[1] = desc.dst_stride[0] = b;
+  desc.src_stride[0] = desc.dst_stride[1] = 1;
+  desc.src_stride[1] = a;
+  desc.max_sms = max_sms;
+  return desc;
+}
+
+// A window that hangs over its tensor of bytes on all four sides.
+CopyDesc window() {
+  CopyDesc desc = matrix(2100, 2048, 2112);
+  desc.src_shape[0] = kRows - 60;
+  desc.src_start[0] = -30;
+  desc.src_shape[1] = 2000;
+  desc.src_start[1] = -48;
+  return desc;
 }
 
 }  // namespace
 
-TEST_CASE("copy: a thousand runs by each method") {
-  Lab lab;
+TEST_CASE("copy: a thousand runs by each method, with every kernel") {
+  RepeatLab lab;
   if (!lab.open()) return;
-  // [a][b] of a packed destination from [b][a] of a packed source.
-  const auto turned = [](int64_t a, int64_t b) {
-    CopyDesc desc;
-    desc.dtype = DType::BF16;
-    desc.rank = 2;
-    desc.shape[0] = a;
-    desc.shape[1] = desc.dst_stride[0] = b;
-    desc.src_stride[0] = desc.dst_stride[1] = 1;
-    desc.src_stride[1] = a;
-    return desc;
+  TakenRows taken;
+  const auto repeat = [&](uint32_t method, const CopyDesc& desc) {
+    repeat_copy(lab, &taken, method, desc);
   };
-  CopyDesc bounded = turned(1032, 1504);
-  bounded.max_sms = 3;  // tiles go round
-  const std::pair<uint32_t, CopyDesc> cases[] = {
-      {kCopyBoxes, matrix(4097, 4112, 4128)},  {kCopyBoxes, matrix(272, 304, 272)},
-      {kCopyRows, matrix(4097, 4112, 4128)},   {kCopyPieces, matrix(4097, 4112, 4128)},
-      {kCopyPieces, matrix(1003, 1008, 1024)}, {kCopyShift, matrix(4097, 4101, 4115)},
-      {kCopyTranspose, turned(1032, 1504)},    {kCopyTranspose, bounded},
-      {kCopyTranspose, turned(120, 240)},      {kCopyTransposePlain, turned(1031, 1501)},
-      {kCopyInterleave, turned(3, 800000)},    {kCopyInterleave, turned(800000, 3)},
-      {kCopyPermute, turned(1031, 1504)}};
-  for (const auto& [method, desc] : cases) {
-    const auto plan = copy_plan(lab, desc, method);
-    const auto plain = copy_plan(lab, desc, kCopyStrided);
-    INFO(plan->explain());
-    const auto run = [&lab](const Plan& which, uint64_t to) {
-      return static_cast<const CopyPlan&>(which).run(*lab.stream, lab.source(), to);
-    };
-    lab.repeat([&](uint64_t to) { return run(*plain, to); },
-               [&](uint64_t to) { return run(*plan, to); });
+  for (const auto& shape : std::vector<std::vector<int64_t>>{
+           {kRows, 4097}, {kRows, 272}, {30, 50, 4097}, {6, 5, 50, 4097}, {3, 4, 5, 25, 4097}}) {
+    repeat(kCopyBoxes, nested(shape));
+    repeat(kCopyRows, nested(shape));
+    repeat(kCopyPieces, nested(shape));
   }
-}
-
-TEST_CASE("gather and scatter: a thousand runs by each method") {
-  Lab lab;
-  if (!lab.open()) return;
-  std::vector<int32_t> order(static_cast<size_t>(kRows));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(3));
-  TW_REQUIRE_OK(lab.stream->copy_to_device(lab.index(), order.data(), order.size() * 4));
-  TW_REQUIRE_OK(lab.stream->synchronize());
-  for (const Op op : {Op::gather, Op::scatter})
-    for (const auto& [method, bytes] :
-         {std::pair<uint32_t, int64_t>{kRowsBulk, 4096}, {kRowsBulk, 48}, {kRowsShift, 4099}}) {
-      RowsDesc desc;
-      desc.dtype = DType::U8;
-      desc.columns = bytes;
-      desc.table_rows = kRows;
-      desc.table_pitch = bytes + (method == kRowsBulk ? 16 : 3);
-      desc.count = kRows;
-      desc.max_sms = 20;
-      const auto plan = rows_plan(lab, op, desc, method);
-      const auto plain = rows_plan(lab, op, desc, kRowsPlain);
-      INFO(plan->explain());
-      const auto run = [&lab, op = op](const Plan& which, uint64_t to) {
-        const bool gather = op == Op::gather;
-        return static_cast<const RowsPlan&>(which).run(*lab.stream,
-                                                       {.table = gather ? lab.source() : to,
-                                                        .index = lab.index(),
-                                                        .packed = gather ? to : lab.source()});
-      };
-      lab.repeat([&](uint64_t to) { return run(*plain, to); },
-                 [&](uint64_t to) { return run(*plan, to); });
-    }
+  repeat(kCopyPieces, matrix(1003, 1008, 1024));
+  repeat(kCopyPieces, matrix(1003, 1008, 1024, 150));
+  repeat(kCopyShift, matrix(4097, 4101, 4115));
+  repeat(kCopyShift, matrix(4097, 4101, 4115, 150));
+  for (const int64_t bytes : {1, 2, 4, 8}) {
+    const int64_t b = bytes == 8 ? 752 : 1504;
+    const int64_t a = bytes == 4 || bytes == 8 ? 528 : 1040;
+    repeat(kCopyTranspose, turned(a, b, bytes));
+    repeat(kCopyTranspose, turned(a, b, bytes, 3));  // tiles go round
+    repeat(kCopyTranspose, turned(128, 240, bytes));
+    repeat(kCopyTransposePlain, turned(a - 9, b - 3, bytes));
+    repeat(kCopyTransposePlain, turned(a - 9, b - 3, bytes, 3));
+  }
+  for (const int64_t bytes : {1, 2, 4, 8, 16}) {
+    const int64_t b = bytes >= 8 ? 304 : 1504;
+    repeat(kCopyPermute, turned(331, b, bytes));
+    repeat(kCopyPermute, turned(331, b, bytes, 3));
+  }
+  for (const KernelRow& row : kernel_rows(Family::copy)) {
+    if ((row.variant & 0xff) != kCopyInterleave || !(row.feature & lab.device->info().features))
+      continue;
+    const auto bytes = static_cast<int64_t>(row.variant >> 8 & 0xff);
+    const auto planes = static_cast<int64_t>(row.variant >> 16 & (kToPlanes - 1));
+    const bool to_planes = (row.variant >> 16 & kToPlanes) != 0;
+    constexpr int64_t kCount = 24000;
+    repeat(kCopyInterleave,
+           turned(to_planes ? planes : kCount, to_planes ? kCount : planes, bytes, 2));
+  }
+  for (const uint32_t method : {kCopyBoxes, kCopyRows, kCopyPieces, kCopyShift})
+    repeat(method, window());
+  // The truth so far, by one that is none of its kind.
+  repeat_copy(lab, &taken, kCopyStrided, turned(1031, 1504, 2), kCopyPermute);
+  repeat_copy(lab, &taken, kCopyStrided, matrix(4097, 4101, 4115), kCopyShift);
+  taken.check_all(*lab.device, Family::copy,
+                  [](const KernelRow& row) { return (row.variant & 0xff) != kCopyFill; });
+  MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }

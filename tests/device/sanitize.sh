@@ -1,41 +1,68 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # compute-sanitizer over the device tests, on a machine with a GPU:
-#   [JOBS=8] [LIMIT=400] tests/device/sanitize.sh BUILD_DIR [OUTPUT_DIR]
-# memcheck and synccheck on whole tests, racecheck on small shapes: it slows kernels a hundredfold.
+#   [JOBS=8] [LIMIT=400] [TOOLS='memcheck racecheck'] tests/device/sanitize.sh BUILD_DIR [OUTPUT_DIR]
+# Whole tests, but for gemm's, which has rows by the hundred: memcheck and synccheck see each
+# TW_EVERY-th choice, racecheck a small product of each kind. The tests that run things a thousand
+# times run them once.
 # JOBS at once, LIMIT seconds each; one that is not done by then is named and counts as a failure.
-# Exits with 1 if any tool found something in any test.
+# Exits with 1 if any tool found something in any test that is not among the known hazards.
 set -uo pipefail
 tests=$(cd "$1/tests/device" && pwd)
 mkdir -p "${2:-$tests/sanitize}"
 out=$(cd "${2:-$tests/sanitize}" && pwd)
-export tests out LIMIT=${LIMIT:-400} TW_TEST_DEVICE=cuda
+tools=${TOOLS:-memcheck synccheck racecheck}
+# As racecheck words them, on one line. A prefetch's loads land on each other: nobody reads what
+# they bring, and places of their own for all of a block's would take more shared memory than an SM
+# has.
+known='Error: Race reported between Write access at prefetch_(rows|boxes)_tma\+(0x[0-9a-f]+) and Write access at prefetch_\1_tma\+\2 '
+export tests out known LIMIT=${LIMIT:-400} TW_TEST_DEVICE=cuda
 
-# TOOL NAME [the test's arguments]; gemm's rows: each TW_EVERY-th choice.
+# Hazards of a log that are not known.
+unknown() {
+  sed -n '/Race reported between/{N;s/\n=* */ /;p}' "$1" | grep -vcE "$known"
+}
+
+# TOOL NAME [VARIABLE=VALUE...] [the test's arguments]
 check() {
-  local tool=$1 name=$2
+  local tool=$1 name=$2 more=() note=
   shift 2
-  local log="$out/${tool}_$name.txt" began=$SECONDS
+  while [[ ${1-} == TW_*=* ]]; do
+    export "${1?}"
+    shift
+  done
+  [ "$tool" = racecheck ] && more=(--print-limit 100000)
+  local log="$out/${tool}_$name${TW_SHARE:+_${TW_SHARE%/*}}.txt" began=$SECONDS
   timeout -k 5 "$LIMIT" compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 99 \
-    "$tests/${name}_device_test" "$@" >"$log" 2>&1
+    "${more[@]}" "$tests/${name}_device_test" "$@" >"$log" 2>&1
   local status=$?
-  printf '%-10s %-15s exit %3d %4d s  %s\n' "$tool" "$name" "$status" $((SECONDS - began)) \
-    "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1)"
+  if [ "$tool" = racecheck ] && [ "$status" -eq 99 ] && grep -q 'SUCCESS!' "$log" &&
+    [ "$(unknown "$log")" -eq 0 ]; then
+    status=0 note=', known ones alone'
+  fi
+  printf '%-10s %-16s %-4s exit %3d %4d s  %s%s\n' "$tool" "$name" "${TW_SHARE-}" "$status" \
+    $((SECONDS - began)) "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1)" "$note"
   [ "$status" -eq 0 ]
 }
-export -f check
+export -f check unknown
 
 # The longest first.
 {
-  echo "racecheck copy_turn"
-  echo "racecheck gemm_stress -tc='*small products*'"
-  for name in rows elementwise gemm_epilogue copy ragged gemm gemm_batch gemm_chain copies rows_sums rows_order \
-    rows_values rows_capture copy_window prefetch; do
-    echo "memcheck $name"
-    echo "synccheck $name"
+  for name in copy_turn rows; do echo "racecheck $name"; done
+  for share in 0 1 2 3; do
+    echo "racecheck gemm_stress TW_SHARE=$share/4 -tc='*small products*'"
+    echo "racecheck gemm_full_stress TW_SHARE=$share/4 -tc='*small products*'"
   done
-  for tool in memcheck synccheck; do echo "$tool gemm_rows"; done
+  # A thousand runs of what rows_order and repeat_rows have too.
+  echo "racecheck rows_sums -tce='*the last of equal indices*'"
+  for name in repeat_moves repeat_rows; do echo "racecheck $name TW_RUNS=1"; done
+  for tool in memcheck synccheck; do
+    for name in rows elementwise gemm_epilogue copy ragged gemm gemm_batch gemm_chain copies rows_sums rows_order \
+      rows_values rows_capture copy_window prefetch gemm_rows; do
+      echo "$tool $name TW_EVERY=${TW_EVERY:-40}"
+    done
+  done
   echo "racecheck copy -tc='*widths around*,*odd extents*'"
-  echo "racecheck rows"
-  echo "racecheck ragged -tc='*lengths of nothing*'"
-} | TW_EVERY=${TW_EVERY:-40} xargs -d '\n' -P "${JOBS:-4}" -I{} bash -c 'check {} || exit 1' || exit 1
+  for name in elementwise ragged rows_order copy_window copies prefetch; do echo "racecheck $name"; done
+} | grep -E "^(${tools// /|}) " |
+  xargs -d '\n' -P "${JOBS:-4}" -I{} bash -c 'check {} || exit 1' || exit 1

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiplies with kernels of another image, TW_MUTANT_IMAGE, in place of the library's: those of
 // the rows in TW_MUTANT_ROWS, separated by commas. Prints the first wrong result and fails;
-// gemm_mutants.py makes the images and calls this.
+// kernel_mutants.py makes the images and calls this.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
-#include "gemm_choices.hpp"
-#include "gemm_lab.hpp"
+#include "gemm_full_cases.hpp"
 
 using namespace tw;
 using namespace tw::test;
@@ -71,27 +70,70 @@ std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
   return "";
 }
 
-}  // namespace
+// The same of a full row, by each of its ways: what the library's kernel writes is the truth.
+std::string try_full_row(GemmLab& lab, FullLab& full, Module& module, const GemmChoice& choice) {
+  const std::vector<FullWay> ways = full_ways();
+  for (const FullWay& way : ways) {
+    const GemmDesc desc = full_desc(choice, way);
+    const std::unique_ptr<Plan> plan = full_plan(lab.device(), choice, desc);
+    if (!plan) continue;
+    full.begin(desc, way, *plan);
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    full.make_truth(gemm);
+    replace_kernel(gemm, module, choice.row->symbol);
+    for (int i = 0; i < kRepeats; ++i) {
+      full.clear(lab.stream(), 1);
+      TW_REQUIRE_OK(gemm.run(lab.stream(), full.run(1)));
+      full.compare(lab.stream(), 1);
+    }
+    uint64_t different = 0;
+    TW_REQUIRE_OK(lab.check().different(&different));
+    if (different)
+      return gemm_choice_text(choice) + ", " + way.name + ": " + std::to_string(different) +
+             " words in " + std::to_string(kRepeats) + " runs";
+  }
+  return "";
+}
 
-TEST_CASE("gemm: rows of another image multiply right") {
+// Calls attempt(module, choice) for the rows of the image, full ones or others.
+template <class Attempt>
+void try_image(GemmLab& lab, bool full, Attempt attempt) {
   const char* path = std::getenv("TW_MUTANT_IMAGE");
   const char* rows = std::getenv("TW_MUTANT_ROWS");
   if (!path || !rows) return skip("TW_MUTANT_IMAGE and TW_MUTANT_ROWS are not set");
   std::ifstream file(path, std::ios::binary);
   const std::string image{std::istreambuf_iterator<char>(file), {}};
   const std::string wanted = "," + std::string(rows) + ",";
-  const auto lab = GemmLab::open();
-  if (!lab) return;
   std::unique_ptr<Module> module;
-  TW_REQUIRE_OK(lab->device()->load_module(image.data(), image.size(), &module));
+  TW_REQUIRE_OK(lab.device()->load_module(image.data(), image.size(), &module));
   int tried = 0;
-  for (const GemmChoice& choice : all_choices(*lab->device())) {
-    if (choice.split != 1 && choice.split != 2 && choice.split != 5) continue;
+  for (const GemmChoice& choice : all_choices(*lab.device())) {
+    if (choice.has(kGemmFull) != full) continue;
+    if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
     if (wanted.find("," + std::string(choice.row->symbol) + ",") == std::string::npos) continue;
     ++tried;
-    const std::string wrong = try_row(*lab, *module, choice);
+    const std::string wrong = attempt(*module, choice);
     if (!wrong.empty()) std::printf("WRONG: %s\n", wrong.c_str());
     REQUIRE(wrong == "");
   }
   CHECK(tried > 0);
+}
+
+}  // namespace
+
+TEST_CASE("gemm: rows of another image multiply right") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
+    return try_row(*lab, module, choice);
+  });
+}
+
+TEST_CASE("gemm full: rows of another image multiply right") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  FullLab full(*lab);
+  try_image(*lab, true, [&](Module& module, const GemmChoice& choice) {
+    return try_full_row(*lab, full, module, choice);
+  });
 }

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that every wait and every proxy fence of the kernels is needed.
+
+    kernel_mutants.py build NVCC OUT [options]    images of the mutants, in OUT (no GPU needed)
+    kernel_mutants.py run OUT TESTS [options]     TESTS is BUILD/tests/device; needs a GPU
+    kernel_mutants.py list                        what build would remove, and the rows of gemm
+
+`build` copies the kernels, removes one statement from the copy and compiles it: of gemm a few rows of
+each schedule, of other families the image that has the statement. What leaves the machine code as it
+was is dropped. `run` has a test take its kernels from each image: with the unchanged one of a subject
+it must pass, with every other one fail, or hang. Statements marked "also" are tried and reported, and
+nothing fails if one of them is not missed.
+
+    --subjects A,B    those alone
+    --delays          kernels that wait at random round barriers
+    --unchanged       nothing is removed: with --delays, rows that wait at random, a thousand runs each
+    --needed          those alone that must be missed
+    --files REGEX     statements of those files alone
+    --jobs N          compilations, or tests, at once
+    --seconds N       of a test, then it hangs
+"""
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "src" / "kernels"
+# What must be missed, and what is tried beside it.
+NEEDED = ["mbarrier_wait", "fence_async_shared"]
+ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "mbarrier_init_fence",
+        "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire"]
+
+
+@dataclasses.dataclass
+class Subject:
+    """Kernels that are compiled together, and the test that shows what they do."""
+    name: str
+    family: str
+    shard: int
+    root: str     # and what it includes of the family and of parts/ has the statements
+    program: str  # of tests/device, without _device_test
+    cases: str    # of that program
+    but: str = ""  # files among those that the image has no code of
+
+
+SUBJECTS = [
+    Subject("gemm", "gemm", 0, "gemm/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm:*"),
+    Subject("gemm_full", "gemm", 0, "gemm/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
+    Subject("copy_rings", "copy", 0, "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
+    Subject("copy_turns", "copy", 1, "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
+    Subject("copy_planes", "copy", 2, "copy/copy_interleave.cuh", "repeat", "copy:*"),
+    Subject("gather", "gather", 0, "gather/gather.cu", "repeat_rows", "gather:*", "row_four"),
+    Subject("scatter", "scatter", 0, "scatter/scatter.cu", "repeat_rows", "scatter:*",
+            "row_four|order|sorted|segment"),
+    Subject("scatter_order", "scatter", 1, "scatter/scatter.cu", "repeat_rows", "scatter:*",
+            "row_|ring|bulk"),
+    Subject("ragged", "ragged", 0, "ragged/ragged.cu", "repeat_moves", "ragged:*"),
+    Subject("copies", "copies", 0, "copies/copies.cu", "repeat_moves", "copies:*"),
+    Subject("prefetch", "prefetch", 0, "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
+]
+# Schedules that a subject of gemm is compiled with; each row once with a cluster and once without.
+SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
+             "gemm_full": ["full", "fullping", "fullsplit", "fullswapsplit"]}
+
+
+def statements(text, names):
+    """(begin, end) of each call of a function of ptx:: that stands as a statement."""
+    for match in re.finditer(r"\bptx::(%s)\b" % "|".join(names), text) if names else ():
+        yield match.start(), text.index(";", match.end()) + 1
+
+
+def sources(subject):
+    """Paths in the kernels' folder of the files that hold the kernels, each once."""
+    found, to_read = [], [subject.root]
+    while to_read:
+        file = to_read.pop(0)
+        found.append(file)
+        pattern = r'#include "kernels/((?:%s|parts)/\w+\.cuh)"' % subject.family
+        for name in re.findall(pattern, (KERNELS / file).read_text()):
+            if name not in found + to_read:
+                to_read.append(name)
+    return [f for f in found if not (subject.but and re.search(subject.but, pathlib.Path(f).stem))]
+
+
+def table_rows():
+    """Argument lists of the wgmma rows, as the preprocessor sees them."""
+    source = "#define TW_GEMM(...) ROW __VA_ARGS__ END\n"
+    source += "".join(f"#define TW_GEMM_{name}(...)\n" for name in ("PLAIN", "PLAIN_FULL", "POINTERS", "HOST"))
+    source += f'#include "{KERNELS / "gemm" / "kernels.inc"}"\n'
+    out = subprocess.run(["g++", "-E", "-P", "-x", "c++", "-"], input=source, text=True, check=True,
+                         capture_output=True).stdout
+    return [[a.strip() for a in row.split(",")] for row in re.findall(r"ROW (.*?) END", out, re.DOTALL)]
+
+
+def few_rows(subject, types):
+    """A row- and B column-major: of each schedule the first row with a cluster and without."""
+    chosen = {}
+    for row in table_rows():
+        if row[3:5] not in types or row[5:7] != ["ROW", "COLUMN"] or row[-1] not in SCHEDULES[subject.name]:
+            continue
+        chosen.setdefault((*row[3:5], row[-1], row[-3:-1] != ["1", "1"]), row)
+    return list(chosen.values())
+
+
+def write_table(kernels, rows):
+    lines = [f"TW_GEMM({', '.join([row[0], '0', *row[2:]])})" for row in rows]
+    (kernels / "gemm" / "kernels.inc").write_text("\n".join(lines) + "\n")
+
+
+def removals(subject, kinds, files):
+    """What can be removed of a subject's sources."""
+    for kind, names in kinds:
+        for file in filter(re.compile(files).search, sources(subject)):
+            text = (KERNELS / file).read_text()
+            for begin, end in statements(text, names):
+                yield {"kind": kind, "file": file, "line": text.count("\n", 0, begin) + 1,
+                       "text": " ".join(text[begin:end].split()), "span": [begin, end]}
+
+
+def find_mutants(options):
+    kinds = [] if options.unchanged else [("needed", NEEDED), ("also", [] if options.needed else ALSO)]
+    mutants, whole = [], set()
+    for subject in SUBJECTS:
+        if options.subjects and subject.name not in options.subjects.split(","):
+            continue
+        shards, groups = [subject.shard], [[]]
+        if options.unchanged and subject.family != "gemm":  # all of a family's at once
+            if subject.family in whole:
+                continue
+            whole.add(subject.family)
+            shards = list(range(families()[subject.family]))
+        if subject.family == "gemm":
+            types = [["BF16", "BF16"]] + ([["BF16", "F32"], ["F16", "F16"]] if options.unchanged else [])
+            rows = few_rows(subject, types)
+            # Unchanged rows are many and slow to compile: one in each image.
+            groups = [[row] for row in rows] if options.unchanged else [rows]
+        for rows in groups:
+            unchanged = {"kind": "none", "file": "", "line": 0, "text": ""}
+            for removal in [unchanged, *removals(subject, kinds, options.files)]:
+                mutants.append({"number": len(mutants), "subject": subject.name, **removal, "shards": shards,
+                                "table": rows, "rows": [row[2] for row in rows]})
+    return mutants
+
+
+def show(options):
+    """Fails where there is nothing to remove or nothing to show it with: the names have changed."""
+    options.unchanged, options.needed, options.files = False, False, ""
+    mutants = find_mutants(options)
+    for mutant in mutants:
+        if mutant["kind"] == "none":
+            print(mutant["subject"], *mutant["rows"])
+        else:
+            print(f"  {mutant['kind']:6} {mutant['file']}:{mutant['line']}: {mutant['text']}")
+    wrong = 0
+    for subject in SUBJECTS:
+        own = [m for m in mutants if m["subject"] == subject.name]
+        wrong += len(own) < 2 or (subject.family == "gemm" and not own[0]["rows"])
+    texts = " ".join(m["text"] for m in mutants if m["kind"] == "needed")
+    sys.exit(1 if wrong or not all(name in texts for name in NEEDED) else 0)
+
+
+def folder_of(out, mutant):
+    return out / str(mutant["number"])
+
+
+def image_of(out, mutant):
+    subject = next(s for s in SUBJECTS if s.name == mutant["subject"])
+    return folder_of(out, mutant) / f"{subject.family}_{subject.shard}.cubin"
+
+
+def compile_mutant(options, out, mutant):
+    subject = next(s for s in SUBJECTS if s.name == mutant["subject"])
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder)
+        shutil.copytree(KERNELS, copy / "kernels")
+        if mutant["table"]:
+            write_table(copy / "kernels", mutant["table"])
+        if mutant["file"]:
+            begin, end = mutant["span"]
+            path = copy / "kernels" / mutant["file"]
+            text = path.read_text()
+            path.write_text(text[:begin] + "(void)0;" + text[end:])
+        folder_of(out, mutant).mkdir(parents=True, exist_ok=True)
+        command = [options.nvcc, "-std=c++20", "-O3", "--expt-relaxed-constexpr", "-I", folder, "-cubin",
+                   "-gencode", "arch=compute_90a,code=sm_90a"]
+        command += [f"-DTW_HAS_{name}={int(name in ('tma', 'mma', 'wgmma'))}" for name in features()]
+        command += ["-DTW_DELAYS"] if options.delays else []
+        # In the copy's folder: what the compiler keeps of a path is the same for all.
+        source = pathlib.Path("kernels") / subject.family / f"{subject.family}.cu"
+        for shard in mutant["shards"]:
+            image = folder_of(out, mutant) / f"{subject.family}_{shard}.cubin"
+            subprocess.run([*command, f"-DTW_SHARD={shard}", str(source), "-o", str(image)], check=True, cwd=folder)
+
+
+def families():
+    text = (KERNELS / "families.inc").read_text()
+    return {name: int(shards) for name, shards in re.findall(r"^TW_FAMILY\((\w+), \d+, (\d+)\)", text, re.MULTILINE)}
+
+
+def features():
+    text = (ROOT / "src" / "base" / "features.inc").read_text()
+    return re.findall(r"^TW_FEATURE\((\w+),", text, re.MULTILINE)
+
+
+def build(options):
+    out = pathlib.Path(options.out).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    mutants = find_mutants(options)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda m: compile_mutant(options, out, m), mutants))
+    kept, same = [], {}
+    for mutant in mutants:
+        code = image_of(out, mutant).read_bytes()
+        if mutant["kind"] == "none":
+            same[mutant["subject"]] = code
+        elif code == same[mutant["subject"]]:
+            shutil.rmtree(folder_of(out, mutant))
+            continue
+        kept.append({k: v for k, v in mutant.items() if k not in ("span", "table", "shards")})
+    (out / "mutants.json").write_text(json.dumps(kept, indent=1))
+    changed = sum(m["kind"] != "none" for m in kept)
+    print(f"{changed} mutants and {len(kept) - changed} unchanged images in {out}")
+
+
+def run_mutant(options, out, mutant):
+    """What became of it, and a word about how it showed."""
+    subject = next(s for s in SUBJECTS if s.name == mutant["subject"])
+    environment = {**os.environ, "TW_TEST_DEVICE": "cuda"}
+    if subject.family == "gemm":
+        environment.update(TW_MUTANT_IMAGE=str(image_of(out, mutant)), TW_MUTANT_ROWS=",".join(mutant["rows"]))
+    else:
+        environment["TW_KERNEL_IMAGES"] = str(folder_of(out, mutant))
+    program = pathlib.Path(options.tests) / (
+        subject.program + ("" if subject.family == "gemm" else "_device_test"))
+    try:
+        done = subprocess.run([program, "-aa=1", f"-tc={subject.cases}"], capture_output=True, text=True,
+                              timeout=options.seconds, env=environment)
+    except subprocess.TimeoutExpired:
+        return "hangs", ""
+    if done.returncode == 77:
+        sys.exit("there is no GPU")
+    if done.returncode == 0:
+        return "right", " ".join(re.findall(r"MESSAGE: (.*)", done.stdout))
+    seen = re.search(r"WRONG: (.*)", done.stdout) or re.search(r"(?:ERROR: .*\n.*\n)\s*logged: (.*)", done.stdout)
+    fault = re.search(r"(.*(?:illegal|misaligned|unspecified|trap|launch).*)", done.stdout)
+    return ("faults" if fault else "wrong"), (fault or seen).group(1).strip()[:110] if fault or seen else ""
+
+
+def run(options):
+    out = pathlib.Path(options.out)
+    listed = json.loads((out / "mutants.json").read_text())
+    listed = [m for m in listed if not options.subjects or m["subject"] in options.subjects.split(",")]
+    # Those first that must be missed.
+    listed.sort(key=lambda m: ["none", "needed", "also"].index(m["kind"]))
+    unnoticed, unmissed = 0, 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = pool.map(lambda m: (m, *run_mutant(options, out, m)), listed)
+        for mutant, result, detail in results:
+            missed = (result == "right") == (mutant["kind"] == "none")
+            unnoticed += not missed and mutant["kind"] != "also"
+            unmissed += not missed and mutant["kind"] == "also"
+            where = f"{mutant['file']}:{mutant['line']}" if mutant["file"] else "unchanged"
+            text = mutant["text"][:60] or " ".join(mutant["rows"])[:60]
+            print(f"{mutant['number']:3} {mutant['subject']:13} {mutant['kind']:6} {result:7} {where:30} "
+                  f"{text:60} {detail}", flush=True)
+    print(f"{len(listed)} images; {unnoticed} are not as they must be, {unmissed} of the others are not missed")
+    sys.exit(1 if unnoticed else 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    parts = commands.add_parser("build")
+    parts.add_argument("nvcc")
+    parts.add_argument("out")
+    parts.add_argument("--delays", action="store_true")
+    parts.add_argument("--unchanged", action="store_true")
+    parts.add_argument("--needed", action="store_true")
+    parts.add_argument("--files", default="")
+    parts.add_argument("--jobs", type=int, default=os.cpu_count())
+    parts = commands.add_parser("run")
+    parts.add_argument("out")
+    parts.add_argument("tests")
+    parts.add_argument("--jobs", type=int, default=4)
+    parts.add_argument("--seconds", type=int, default=60)
+    commands.add_parser("list")
+    for command in commands.choices.values():
+        command.add_argument("--subjects", default="")
+    options = parser.parse_args()
+    {"build": build, "run": run, "list": show}[options.command](options)
+
+
+if __name__ == "__main__":
+    main()
