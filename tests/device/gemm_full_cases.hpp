@@ -53,11 +53,14 @@ inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool sma
   desc.k = 840;
   if (choice.has(kGemmSplit)) desc.m = 264, desc.n = 272;
   if (small) {
-    const bool turned = choice.has(kGemmTransposed);
-    desc.m = choice.row->tile[turned ? 1 : 0] * choice.row->cluster[turned ? 1 : 0] + 8;
-    desc.n = choice.row->tile[turned ? 0 : 1] * choice.row->cluster[turned ? 0 : 1] + 16;
+    const bool turned = choice.has(kGemmTransposed), split = choice.has(kGemmSplit);
+    const int64_t rows = choice.row->tile[turned ? 1 : 0] * choice.row->cluster[turned ? 1 : 0];
+    const int64_t columns = choice.row->tile[turned ? 0 : 1] * choice.row->cluster[turned ? 0 : 1];
+    // A split's blocks have one tile: no more than that.
+    desc.m = split ? std::max<int64_t>(8, rows - 8) : rows + 8;
+    desc.n = split ? std::max<int64_t>(16, columns - 16) : columns + 16;
     desc.k = choice.split * 64 + 72;
-    desc.max_sms = choice.has(kGemmSplit) ? 0 : std::max(2u, choice.cluster());
+    desc.max_sms = split ? 0 : std::max(2u, choice.cluster());
   }
   desc.epilogue = way.epilogue;
   desc.batch = way.batch;

@@ -80,10 +80,13 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
     GemmCase c = case_for(choice, ++seed);
     const KernelRow& row = *choice.row;
     const bool turned = choice.has(kGemmTransposed);
-    const int64_t rows = row.tile[0] * row.cluster[0] + 8;
-    const int64_t columns = row.tile[1] * row.cluster[1] + 8;
-    c.desc.m = turned ? columns : rows;
-    c.desc.n = turned ? rows : columns;
+    // A split's blocks have one tile: no more than that.
+    const auto around = [&](int i) {
+      const int64_t tiles = row.tile[i] * row.cluster[i];
+      return choice.has(kGemmSplit) ? std::max<int64_t>(8, tiles - 8) : tiles + 8;
+    };
+    c.desc.m = around(turned ? 1 : 0);
+    c.desc.n = around(turned ? 0 : 1);
     c.desc.k = choice.split * 64 + 72;
     c.desc.max_sms =
         choice.has(kGemmSplit) ? 0 : std::max(2u, choice.cluster());  // several tiles a block

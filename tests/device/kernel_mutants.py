@@ -263,8 +263,9 @@ def run(options):
     listed.sort(key=lambda m: ["none", "needed", "also"].index(m["kind"]))
     unnoticed, unmissed = 0, 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(lambda m: (m, *run_mutant(options, out, m)), listed)
-        for mutant, result, detail in results:
+        running = {pool.submit(run_mutant, options, out, mutant): mutant for mutant in listed}
+        for done in concurrent.futures.as_completed(running):
+            mutant, (result, detail) = running[done], done.result()
             missed = (result == "right") == (mutant["kind"] == "none")
             unnoticed += not missed and mutant["kind"] != "also"
             unmissed += not missed and mutant["kind"] == "also"

@@ -49,9 +49,9 @@ export -f check unknown
 # The longest first.
 {
   for name in copy_turn rows; do echo "racecheck $name"; done
-  for share in 0 1 2 3; do
-    echo "racecheck gemm_stress TW_SHARE=$share/4 -tc='*small products*'"
-    echo "racecheck gemm_full_stress TW_SHARE=$share/4 -tc='*small products*'"
+  for share in 0 1 2 3 4; do
+    echo "racecheck gemm_stress TW_SHARE=$share/5 -tc='*small products*'"
+    echo "racecheck gemm_full_stress TW_SHARE=$share/5 -tc='*small products*'"
   done
   # A thousand runs of what rows_order and repeat_rows have too.
   echo "racecheck rows_sums -tce='*the last of equal indices*'"
