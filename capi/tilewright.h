@@ -2128,9 +2128,10 @@ enum {
   /** The bits of a row of D, but for the sign of a zero, do not depend on m, nor on the plan's m:
    *  the kernels of all m take the same steps over k and share k among the same number of blocks,
    *  which follow from the rest of the description and the chip. Costs speed for few rows. A
-   *  column-major A needs an lda (packed it would follow from m) or realign. Where D is no bf16 and
-   *  k more than 16384, blocks share k and run at once: a plan with max_sms whose m needs more of
-   *  them is refused, with the most. */
+   *  column-major A needs an lda (packed it would follow from m) or realign. Where D is f16 and k
+   *  more than 16384, and where D is f32, k more than 4096 and there is an epilogue or a batch,
+   *  blocks share k and run at once: a plan with max_sms whose m needs more of them is refused, with
+   *  the most. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** The run's kernels may be launched while the kernel before them in the stream still runs; they
    *  wait for its end before they read an operand that is not declared constant and before they

@@ -134,6 +134,9 @@ std::string GemmPlan::explain() const {
       i.kernel, i.tile[0], i.tile[1], i.tile[2], i.stages, i.cluster[0], i.grid[0], i.block[0],
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
+  if (lookup_.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
+    add(&out, "k in %d chains one after the other, added up in %s\n", gemm_chains(d.k),
+        lookup_.back()->choice().writes_chains() ? "D" : "registers");
   out += explain_choice();
   out += explain_options(d);
   if (realign_)

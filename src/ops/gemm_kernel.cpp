@@ -249,6 +249,8 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   args->k = run.reads_ab() ? static_cast<i32>(problem_.desc.k) : 0;
   if (!choice_.has(kGemmFull)) {
     args->adds = adds(run) ? 1 : 0;
+    if (choice_.makes_chains())
+      args->more_chains = static_cast<unsigned char>(gemm_chains(args->k) - 1);
     args->early = static_cast<unsigned short>(early());
     args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
   }
@@ -355,8 +357,9 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
         ceil_div(d_extent(at.desc.n) * problem_.out_bytes, int64_t{kLineBytes}) * full_.batch);
   }
   const GemmSlab slab = gemm_slab(tile_);
+  const int64_t times = choice_.writes_chains() ? gemm_chains(at.desc.k) : 1;
   return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *
-                               ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous));
+                               ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous) * times);
 }
 
 }  // namespace tw

@@ -149,31 +149,34 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   if (device.info().name == kMeasuredChip && chip_.sms == kMeasuredSms) add_known();
 }
 
-// The tensor cores cut what they add to a sum, always towards zero, so that a sum in one block
-// drifts with its length: measured on an H200, at 16384 of k by 0.9 of 2^-20 of the sum of
-// magnitudes. bf16 does not show it; for f32 and f16 k is shared among blocks, as far as rows can.
+// Sums of one chain drift with their length (gemm_chains). Against half a unit of bf16 that does
+// not show, against one of f16 it does past 16384. Rows that make no chains share k among as many
+// blocks or are left out, as far as there are others.
 void GemmRanking::leave_long_sums() {
-  constexpr int64_t kLongest = 16384;
-  if (problem_.desc.d_dtype == DType::BF16 || problem_.desc.k <= kLongest) return;
-  const auto length = [&](const GemmChoice& c) { return ceil_div(problem_.desc.k, c.split); };
-  int64_t shortest = problem_.desc.k;
-  for (const GemmChoice& c : choices_) shortest = std::min(shortest, length(c));
-  const auto too_long = [&](const GemmChoice& c) {
-    return c.through_maps() && length(c) > std::max(shortest, kLongest);
+  constexpr int32_t kLongestF16 = 16384;
+  const GemmDesc& d = problem_.desc;
+  if (d.d_dtype == DType::BF16) return;
+  const uint32_t wanted = static_cast<uint32_t>(
+      d.d_dtype == DType::F32 ? gemm_chains(d.k) : gemm_chains(d.k, kLongestF16));
+  uint32_t most = 1;
+  for (const GemmChoice& c : choices_) most = std::max(most, c.split);
+  const auto too_few = [&](const GemmChoice& c) {
+    return c.through_maps() && !c.makes_chains() && c.split < std::min(wanted, most);
   };
-  choices_.erase(std::remove_if(choices_.begin(), choices_.end(), too_long), choices_.end());
+  choices_.erase(std::remove_if(choices_.begin(), choices_.end(), too_few), choices_.end());
 }
 
-// What adds the products of a row in another order than others do: how many blocks share k, and
-// whether D is made the other way round. Neither may depend on m, nor may the step from rows that
-// go through maps to those that do not, so that one kind of row is left. It is made of (n, k),
-// types, pitches and promises alone.
+// What adds the products of a row in another order than others do: how many blocks share k, whether
+// chains of it are added up in D, with alpha in each, and whether D is made the other way round.
+// None may depend on m, nor may the step from rows that go through maps to those that do not, so
+// that one kind of row is left. It is made of (n, k), types, pitches and promises alone.
 void GemmRanking::leave_other_orders() {
   const GemmDesc& d = problem_.desc;
   const bool suits =
       d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
   const auto possible = [&](const GemmChoice& c) {
-    return suits && c.through_maps() && !c.has(kGemmTransposed);
+    return suits && c.through_maps() && !c.has(kGemmTransposed) &&
+           !(c.writes_chains() && gemm_chains(d.k) > 1);
   };
   uint32_t split = 0;  // the least; none: rows that take anything
   for (const GemmChoice& c : choices_)

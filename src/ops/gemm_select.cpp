@@ -72,7 +72,8 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   // parts has every option in its way: measured with one part, 90 ns for each element of a
   // thread's.
   constexpr double kFullElementNs = 90;
-  double write = cost.tile_ns * (problem.out_bytes / 2.0);
+  const double times = choice.writes_chains() ? gemm_chains(d.k) : 1;
+  double write = cost.tile_ns * (problem.out_bytes / 2.0) * times;
   if (choice.has(kGemmFull) && choice.has(kGemmSplit))
     write += kFullElementNs * row.tile[0] * row.tile[1] /
              (128.0 * gemm_consumers(static_cast<u32>(row.tile[0])) * choice.split);

@@ -31,6 +31,16 @@ struct GemmChoice {
   bool through_maps() const { return !has(kGemmPlain); }
   /// The fewest blocks that share a tile along k: a full row's split may be of one part.
   uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull) ? 2 : 1; }
+  /// Whether it multiplies a long k in several chains (gemm_chains) without sharing it.
+  bool makes_chains() const {
+    return through_maps() && row->feature != feature::host && !has(kGemmSplit | kGemmFull) &&
+           row->dtypes[1] == DType::F32;
+  }
+  /// Of such a row, whether it writes D once for each of them.
+  bool writes_chains() const {
+    return makes_chains() && !gemm_keeps_chains(static_cast<u32>(row->tile[0]),
+                                                static_cast<u32>(row->tile[1]), row->variant);
+  }
   /// Blocks of a cluster.
   uint32_t cluster() const {
     return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * split;

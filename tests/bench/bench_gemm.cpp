@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm against cuBLASLt on the shapes of gemm_sets.cpp.
 //   bench_gemm --set=SQ,KS [--shard=1/4] [--dtype=f16] [--mode=hot] [--rounds=15] [--json=FILE]
-//              [--min_m=512] [--shape=4096x4096x7168,...] [--seconds=280] [--peer_rounds=5]
+//              [--min_m=512] [--max_m=256] [--shape=4096x4096x7168,...] [--seconds=280]
+//              [--peer_rounds=5]
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
 //              [--programmatic]
 //              [--cublaslt=/path/to/libcublasLt.so.13]
@@ -31,7 +32,7 @@ struct Arguments {
   GemmRaceOptions race;
   std::vector<std::string> sets = {"SQ"};
   int shard = 1, shards = 1;
-  int64_t min_m = 0;
+  int64_t min_m = 0, max_m = INT64_MAX;
   std::vector<std::string> extents;  // those alone
   std::string cublaslt;
   bool profile = false;
@@ -73,6 +74,8 @@ Arguments parse(int argc, char** argv) {
       all.race.peer_rounds = std::atoi(value.c_str());
     else if (name == "--min_m")
       all.min_m = std::atoll(value.c_str());
+    else if (name == "--max_m")
+      all.max_m = std::atoll(value.c_str());
     else if (name == "--shape")
       all.extents = split_names(value);
     else if (name == "--cublaslt")
@@ -113,7 +116,7 @@ std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
     require(!all.empty(), ("set " + set).c_str());
     for (size_t i = 0; i < all.size(); ++i) {
       if (static_cast<int>(i) % arguments.shards != arguments.shard - 1) continue;
-      if (all[i].m < arguments.min_m) continue;
+      if (all[i].m < arguments.min_m || all[i].m > arguments.max_m) continue;
       if (!arguments.extents.empty() &&
           std::count(arguments.extents.begin(), arguments.extents.end(), extents(all[i])) == 0)
         continue;

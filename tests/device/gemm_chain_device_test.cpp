@@ -274,7 +274,7 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
   std::normal_distribution<float> normal;
   const bool host = device->info().kind == DeviceKind::host;
   constexpr int64_t kMost = 300;
-  for (const auto& size : {std::pair{576, 1536}, {264, 520}})
+  for (const auto& size : {std::pair{576, 1536}, {264, 520}, {72, 4168}})
     for (const uint32_t flags : {kGemmInvariant, kGemmInvariant | kGemmProgrammatic})
       for (const DType out : {DType::BF16, DType::F32}) {
         const int n = size.first, k = size.second;
@@ -302,7 +302,8 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
             own.m = own_plan ? m : kMost;
             std::unique_ptr<Plan> plan;
             TW_REQUIRE_OK(GemmPlan::create(device, own, &plan));
-            const GemmRun run{.a = a.address(), .b = b.address(), .d = d.address(), .m = m};
+            const GemmRun run{
+                .alpha = 0.7f, .a = a.address(), .b = b.address(), .d = d.address(), .m = m};
             TW_REQUIRE_OK(gemm(plan).run(*stream, run));
             d.read();
             if (all.empty()) all.assign(d.data(), d.data() + row * kMost);

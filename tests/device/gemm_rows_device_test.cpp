@@ -134,6 +134,83 @@ TEST_CASE("gemm: long sums, and large results") {
     }
 }
 
+// Of many elements, so that the farthest are seen: a chain's drift goes with the square root of k.
+// D of f16 is rounded by more than that up to some 10^4, see tests/README.md.
+TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  const int64_t sizes[][3] = {{2048, 256, 7168},
+                              {2048, 256, 16384},
+                              {64, 4096, 7168},
+                              {2048, 2048, 7168},
+                              {16, 512, 65536}};
+  for (const auto& types : kGemmTypes)
+    for (const auto& size : sizes)
+      for (uint64_t seed = 1; seed <= 3; ++seed) {
+        if (types.second == DType::F16 && size[2] == 16384) continue;
+        GemmCase c;
+        c.desc.ab_dtype = types.first;
+        c.desc.d_dtype = types.second;
+        c.desc.b_order = seed % 2 ? Order::column : Order::row;
+        c.desc.m = size[0];
+        c.desc.n = size[1];
+        c.desc.k = size[2];
+        c.seed = 97000 + seed;
+        INFO(describe(c));
+        std::unique_ptr<Plan> plan;
+        TW_REQUIRE_OK(GemmPlan::create(lab->device(), c.desc, &plan));
+        const GemmOutcome outcome = lab->run(static_cast<const GemmPlan&>(*plan), c);
+        CHECK(outcome.text == "");
+        CHECK(outcome.verdict.distance() < distance_limit(c.desc));
+        // Far enough from the bound for a hundred times as many.
+        if (types.second == DType::F32) CHECK(outcome.verdict.worst < 0.85);
+      }
+}
+
+// Two and three chains of every f32 row that makes them, all that a tile's end, C and scalars do
+// once with each; an odd number of tiles for two blocks, so that one stays without a partner.
+TEST_CASE("gemm: k in several chains, each row forced") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  int number = 0;
+  for (const GemmChoice& choice : all_choices(*lab->device())) {
+    if (!choice.makes_chains()) continue;
+    const KernelRow& row = *choice.row;
+    INFO(gemm_choice_text(choice));
+    for (int i = 0; i < 6; ++i) {
+      GemmCase c;
+      c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
+      const bool turned = choice.has(kGemmTransposed) != (i == 4);
+      const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
+      const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
+      const int64_t along = i % 2 ? 3 * tile_m - 5 : tile_m + 3;
+      const int64_t across = i % 3 ? tile_n + 9 : 3 * tile_n - 8;
+      c.desc.m = turned ? across : along;
+      c.desc.n = turned ? along : across;
+      c.desc.k = i % 2 ? 4104 + 64 * (number % 3) : 16384 + 8 * (1 + number % 9);
+      c.desc.max_sms = i == 1 ? 0 : choice.cluster() * (i < 3 ? 1 : 2);
+      set_pitches(choice, i + number, &c.desc);
+      c.seed = static_cast<uint64_t>(number * 8 + i + 98000);
+      c.magnitude = i == 0 ? 3 : 0;
+      c.alpha = i == 3 ? -1.5f : 1.0f;
+      c.beta = i == 2 ? 1.0f : i == 3 ? 0.75f : 0.0f;
+      c.in_place = i == 2;
+      if (i == 2) c.desc.ldc = c.desc.ldd;
+      if (i == 5) c.d_offset = 4;
+      INFO(describe(c));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      CHECK(gemm.explain().find(" chains one after the other") != std::string::npos);
+      const GemmOperands at = lab->prepare(c);
+      CHECK(lab->run(gemm, c, at).text == "");
+    }
+    ++number;
+  }
+  MESSAGE(number << " rows");
+  CHECK(number > 0);
+}
+
 TEST_CASE("gemm: one plan for every m up to its own") {
   const auto lab = GemmLab::open();
   if (!lab) return;

@@ -100,9 +100,10 @@ TEST_CASE("what shares k among blocks has no more of them than a launch can") {
 TEST_CASE("an invariant plan adds in one order, whatever m is") {
   const auto device = hopper();
   int varied = 0;
-  for (const DType out : {DType::BF16, DType::F32})
+  for (const DType out : {DType::BF16, DType::F32, DType::F16})
     for (const auto& [n, k] : {std::pair{576, 7168}, {7168, 2048}, {4096, 4096}, {64, 40000}}) {
       GemmDesc desc = gemm_desc(8192, n, k);
+      if (out == DType::F16) desc.ab_dtype = out;
       desc.d_dtype = out;
       const bool free_choice_varies = [&] {
         std::set<uint32_t> orders;
@@ -128,8 +129,8 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
             }
         }
         CHECK(orders.size() == 1);
-        // A sum that is too long for one block is shared all the same.
-        if (promised) CHECK(orders.begin()->first == (out == DType::F32 && k > 16384 ? 3 : 1));
+        // What is too long for one chain is shared where a block makes no others.
+        if (promised) CHECK(orders.begin()->first == (out == DType::F16 && k > 16384 ? 2 : 1));
       }
     }
   CHECK(varied >= 6);  // or there is nothing to see here
@@ -206,8 +207,8 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
 
 TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m there is one") {
   const auto device = hopper();
-  GemmDesc desc = gemm_desc(8192, 512, 20000, 100);  // sums too long for one block
-  desc.d_dtype = DType::F32;
+  GemmDesc desc = gemm_desc(8192, 512, 20000, 100);  // sums too long for one chain
+  desc.ab_dtype = desc.d_dtype = DType::F16;
   desc.a_alignment = desc.b_alignment = 16;
   desc.flags = kGemmInvariant;
   std::unique_ptr<Plan> plan;
@@ -250,6 +251,12 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   other.flags = 0;
   CHECK(GemmPlan::create(device, other, &plan).ok());
   other = desc;
+  other.ab_dtype = DType::BF16;
+  other.d_dtype = DType::F32;
+  CHECK(GemmPlan::create(device, other, &plan).ok());  // a block makes the chains by itself
+  other.epilogue.bias = Per::column;
+  CHECK_FALSE(GemmPlan::create(device, other, &plan).ok());
+  CHECK(std::string(last_error().message).find("with D in bf16") != std::string::npos);
   other.d_dtype = DType::BF16;
   CHECK(GemmPlan::create(device, other, &plan).ok());
   other = desc;

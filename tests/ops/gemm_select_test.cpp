@@ -156,25 +156,37 @@ TEST_CASE("texts that are no candidates") {
   }
 }
 
-TEST_CASE("long sums are shared among blocks where the output would show them") {
+TEST_CASE("long sums are made of as many chains as the output would show") {
   const auto device = hopper();
-  for (const DType out : {DType::BF16, DType::F32})
-    for (const int64_t k : {16384, 20000, 65536, 1 << 20}) {
-      GemmDesc desc = gemm_desc(4096, 4096, k);
-      desc.d_dtype = out;
-      uint32_t least = kMaxCluster, most = 1;
-      for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096)) {
-        if (!c.choice.through_maps()) continue;
-        least = std::min(least, c.choice.split);
-        most = std::max(most, c.choice.split);
+  constexpr std::pair<DType, DType> kTypes[] = {
+      {DType::BF16, DType::BF16}, {DType::BF16, DType::F32}, {DType::F16, DType::F16}};
+  for (const auto& types : kTypes)
+    for (const bool full : {false, true})
+      for (const int64_t k : {4096, 4104, 16384, 16392, 36864, 36872, 1 << 20}) {
+        GemmDesc desc = gemm_desc(4096, 4096, k);
+        desc.ab_dtype = types.first;
+        desc.d_dtype = types.second;
+        if (full) desc.epilogue.bias = Per::column;
+        // n chains of k are as far off as one of k / n^2.
+        const int64_t longest = types.second == DType::F32 ? 4096 : 16384;
+        int64_t wanted = 1;
+        while (types.second != DType::BF16 && wanted * wanted * longest < k) ++wanted;
+        int64_t least = 1 << 20;
+        uint32_t most = 1;
+        bool alone = false;
+        for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096)) {
+          if (!c.choice.through_maps()) continue;
+          CHECK(c.choice.makes_chains() ==
+                (types.second == DType::F32 && !c.choice.has(kGemmSplit) && !full));
+          alone = alone || c.choice.makes_chains();
+          if (!c.choice.makes_chains()) least = std::min<int64_t>(least, c.choice.split);
+          most = std::max(most, c.choice.split);
+        }
+        INFO(std::string(dtype_name(types.second)), ", k ", k, ", full ", full);
+        CHECK(most > 1);
+        CHECK(alone == (types.second == DType::F32 && !full));
+        CHECK(least == std::max<int64_t>(alone ? 2 : 1, std::min<int64_t>(wanted, most)));
       }
-      INFO(k);
-      if (out == DType::BF16 || k <= 16384)
-        CHECK(least == 1);
-      else
-        CHECK(least == std::min<int64_t>((k + 16383) / 16384, most));
-      CHECK(most > 1);
-    }
 }
 
 TEST_CASE("how many clusters run at once is the driver's word, asked once") {

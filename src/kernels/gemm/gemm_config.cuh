@@ -30,6 +30,11 @@ struct GemmConfig {
   static constexpr bool kSplit = (kSchedule & kGemmSplit) != 0;
   static constexpr bool kHalfSum = (kSchedule & kGemmHalfSum) != 0;
   static constexpr bool kTransposed = (kSchedule & kGemmTransposed) != 0;
+  // Long sums are made of several chains: added up in registers, or in memory, where of ping-pong
+  // rows both warpgroups take turns chain by chain. A split's parts are such chains by themselves.
+  static constexpr bool kChains = Out::kBytes == 4 && !kSplit && (kSchedule & kGemmFull) == 0;
+  static constexpr bool kKeeps = kChains && gemm_keeps_chains(kM, kN, kSchedule);
+  static constexpr bool kInTurn = kChains && kPingpong;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // A thread's sums of one piece: floats, or pairs of f16.
@@ -48,6 +53,9 @@ struct GemmConfig {
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
   static_assert(kN % 8 == 0 && kN <= 256, "what wgmma can do");
   static_assert(kShared.total <= kGemmSharedLimit, "more shared memory than a block can have");
+  // Of a thread, in the producer's warpgroup and in those that multiply.
+  static constexpr u32 kFewRegisters = kConsumers == 1 ? 56 : kInTurn && kCluster > 1 ? 40 : 24;
+  static constexpr u32 kManyRegisters = kConsumers == 1 ? 224 : kInTurn && kCluster > 1 ? 232 : 240;
   // Blocks that a block's loads reach: those beside it along m and n.
   static constexpr u32 kReached = kClusterM + kClusterN - 1;
   static_assert(kCluster <= 8, "a portable cluster");

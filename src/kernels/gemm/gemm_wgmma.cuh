@@ -11,6 +11,11 @@
 //
 // Split rows: the blocks of a cluster multiply parts of k of one tile, see parts/split.cuh.
 //
+// f32 rows multiply a tile of large k in several chains (gemm_chains), one after the other. Where
+// registers do not hold two sums (gemm_keeps_chains) each is written as a tile is, and those behind
+// the first are added to D by the copy engine; of ping-pong rows both warpgroups take turns chain
+// by chain.
+//
 // A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every
 // warpgroup that reads it, in every block of the cluster that the stage was sent to, is done).
 // Blocks of a cluster that share B (along m) or A (along n) load a part each and multicast it.
@@ -44,6 +49,22 @@ __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   const auto size = static_cast<i32>(ptx::cluster_size() / Config::kCluster);
   const i32 end = (rank + 1) * blocks / size * Config::kTileK;
   return {rank * blocks / size * Config::kTileK, end < depth ? end : depth};
+}
+
+// The k of one of the chains that `span` is multiplied in.
+template <class Config>
+__device__ __forceinline__ GemmSpan gemm_chain(GemmSpan span, i32 chain, i32 chains) {
+  if (!Config::kChains) return span;
+  const i32 blocks = (span.end + Config::kTileK - 1) / Config::kTileK;  // it begins at 0
+  const i32 each = (blocks + chains - 1) / chains * Config::kTileK;
+  const i32 begin = chain * each;
+  return {begin, span.end - begin < each ? span.end : begin + each};
+}
+
+template <class Config>
+__device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 chains) {
+  const GemmSpan of = gemm_chain<Config>(span, chain, chains);
+  return (of.end - of.begin + Config::kTileK - 1) / Config::kTileK;
 }
 
 // This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
@@ -145,16 +166,24 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
     k = gemm_produce_early<Config>(args, ring, gemm_tile_at<Config>(args, first_unit, rank), span,
                                    rank);
   ptx::grid_dependency_wait();
-  for (i32 unit = first_unit; unit < units; unit += unit_step) {
-    const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-    for (; k < span.end; k += Config::kTileK) {
-      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
-      gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
-      ring.advance();
-    }
-    k = span.begin;
-  }
+  // Of two units in turn the chains alternate; of others they follow each other, and k just goes
+  // on.
+  constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
+  const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
+  for (i32 first = first_unit; first < units; first += kTurns * unit_step)
+    for (i32 chain = 0; chain < chains; ++chain)
+      for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
+        const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
+        const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
+        if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
+        for (; k < of.end; k += Config::kTileK) {
+          ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+          ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
+          gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
+          ring.advance();
+        }
+        k = span.begin;
+      }
   ptx::grid_dependency_launch();
 }
 
@@ -229,6 +258,20 @@ __device__ __forceinline__ void gemm_with_sums(typename Config::Sum (&d)[Config:
   }
 }
 
+// One more chain's sums: kept with those in front of it until the last one, which leaves all in d.
+template <class Config>
+__device__ __forceinline__ void gemm_keep(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums],
+    typename Config::Sum (&kept)[Config::kPieces][Config::kSums], i32 chain, i32 chains) {
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+#pragma unroll
+    for (int i = 0; i < Config::kSums; ++i) {
+      if (chain > 0) d[piece][i] += kept[piece][i];
+      if (chain + 1 < chains) kept[piece][i] = d[piece][i];
+    }
+}
+
 // Turns of the ping-pong rows: barrier 3 + g opens when warpgroup g may send its products.
 template <class Config>
 __device__ __forceinline__ void gemm_take_turn(u32 group) {
@@ -247,10 +290,10 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
+  const i32 chains = Config::kChains ? 1 + args.more_chains : 1;
   if (Config::kPingpong) {
     if (group == 1) {
-      ring.skip(k_blocks);
+      ring.skip(gemm_chain_blocks<Config>(span, 0, chains));
       gemm_pass_turn<Config>(1);
       first_unit += unit_step;
     }
@@ -259,32 +302,50 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   u32 turn = 0;
   ptx::grid_dependency_wait();  // C is read and D written, even where nothing is loaded
   typename Config::Sum d[Config::kPieces][Config::kSums];
+  [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-    gemm_take_turn<Config>(group);
-    gemm_accumulate<Config>(d, span, ring, first_piece);
-    gemm_pass_turn<Config>(group);
-    ptx::wgmma_wait<0>();
-    if (k_blocks > 0)
-      gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
-    if (Config::kPingpong) ring.skip(k_blocks);
-    if constexpr (Config::kSplit) {
-      // One unit a cluster, so that the ring is done with: the partial tile takes its place.
-      ptx::named_barrier(1, 128 * Config::kConsumers);
+    // Nobody takes turns with the chains of a last unit that has no partner.
+    const bool alone = Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;
+    for (i32 chain = 0; chain < chains; ++chain) {
+      const GemmSpan of = gemm_chain<Config>(span, chain, chains);
+      if (chain == 0 || !alone) gemm_take_turn<Config>(group);
+      gemm_accumulate<Config>(d, of, ring, first_piece);
+      if (!alone) gemm_pass_turn<Config>(group);
+      ptx::wgmma_wait<0>();
+      if (of.end > of.begin)
+        gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+      // The other's chain: the same one, or for the second group the next.
+      if (Config::kPingpong && !alone)
+        ring.skip(gemm_chain_blocks<Config>(span,
+                                            group == 0           ? chain
+                                            : chain + 1 < chains ? chain + 1
+                                                                 : 0,
+                                            chains));
+      if constexpr (Config::kKeeps) {
+        if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
+        if (chain + 1 < chains) continue;
+      }
+      if constexpr (Config::kSplit) {
+        // One unit a cluster, so that the ring is done with: the partial tile takes its place.
+        ptx::named_barrier(1, 128 * Config::kConsumers);
 #pragma unroll
-      for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        gemm_with_sums<Config>(
-            d[piece], [&](auto& sums) { split_put<Config>(sums, ring.base, first_piece + piece); });
-      ptx::cluster_arrive();
-      ptx::cluster_wait();
-      split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
-    } else {
+        for (u32 piece = 0; piece < Config::kPieces; ++piece)
+          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+            split_put<Config>(sums, ring.base, first_piece + piece);
+          });
+        ptx::cluster_arrive();
+        ptx::cluster_wait();
+        split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
+      } else {
 #pragma unroll
-      for (i32 piece = 0; piece < Config::kPieces; ++piece)
-        gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-          epilogue<Config>(sums, args, staging, turn, group,
-                           tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0);
-        });
+        for (i32 piece = 0; piece < Config::kPieces; ++piece)
+          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+            epilogue<Config>(sums, args, staging, turn, group,
+                             tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
+                             Config::kChains && !Config::kKeeps && chain > 0);
+          });
+      }
     }
   }
   epilogue_finish();
@@ -318,7 +379,7 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   const auto first_unit = static_cast<i32>(blockIdx.x / size);
   const auto unit_step = static_cast<i32>(gridDim.x / size);
   if (warp < 4) {
-    ptx::set_max_registers_down<Config::kConsumers == 2 ? 24 : 56>();
+    ptx::set_max_registers_down<Config::kFewRegisters>();
     if (warp == 0 && ptx::elect_one())
       gemm_produce<Config>(args, ring, rank, first_unit, unit_step);
     __syncwarp();
@@ -328,7 +389,7 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
       ptx::cluster_wait();
     }
   } else {
-    ptx::set_max_registers_up<Config::kConsumers == 2 ? 240 : 224>();
+    ptx::set_max_registers_up<Config::kManyRegisters>();
     gemm_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.

@@ -23,14 +23,15 @@ __device__ __forceinline__ constexpr int epilogue_column(int i) {
   return i / 4 * 8 + (i & 1);
 }
 
-// alpha * d, plus beta * C where asked. NaN and infinity in C pass; with beta 0 C is not read.
+// alpha * d, plus beta * C where asked. NaN and infinity in C pass; with beta 0, and where D is
+// added to, C is not read.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArgs& args, i32 row0,
-                                               i32 column0) {
+                                               i32 column0, bool adds) {
   using Out = typename Config::Out;
 #pragma unroll
   for (float& value : d) value *= args.alpha;
-  if (args.beta == 0.0f || args.adds) return;
+  if (args.beta == 0.0f || adds) return;
   const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
   const i32 columns = args.n - column0;
 #pragma unroll
@@ -54,7 +55,7 @@ __device__ __forceinline__ void epilogue_put(typename Out::Storage* to, float va
 
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const GemmArgs& args,
-                                               i32 row0, i32 column0) {
+                                               i32 row0, i32 column0, bool adds) {
   using Out = typename Config::Out;
   auto* out = reinterpret_cast<typename Out::Storage*>(args.d);
   const i32 columns = args.n - column0;
@@ -70,7 +71,7 @@ __device__ __forceinline__ void epilogue_plain(const float (&d)[kCount], const G
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
       if (epilogue_half(i) == half && epilogue_column(i) < columns && epilogue_column(i) >= first)
-        epilogue_put<Out>(&line[epilogue_column(i) * column_step], d[i], args.adds != 0);
+        epilogue_put<Out>(&line[epilogue_column(i) * column_step], d[i], adds);
   }
 }
 
@@ -145,10 +146,11 @@ __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCoun
 
 /// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0). `turn` counts
 /// the slabs of the whole run: a tile may have an odd number of them, so the buffer that is free is
-/// not a matter of the slab's place in its tile.
+/// not a matter of the slab's place in its tile. `again`: this thread has written here before, and
+/// what it has now is added.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& args, u32 staging,
-                                         u32& turn, u32 group, i32 m0, i32 n0) {
+                                         u32& turn, u32 group, i32 m0, i32 n0, bool again) {
   constexpr bool kTransposed = Config::kTransposed;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;  // along D's contiguous dimension
@@ -158,13 +160,15 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   const i32 row0 = m0 + static_cast<i32>(warp * 16 + lane / 4);
   const i32 column0 = n0 + static_cast<i32>(lane % 4 * 2);
   const i32 start = kTransposed ? m0 : n0;
-  epilogue_scale<Config>(d, args, row0, column0);
-  if (start + kExtent > args.plain_from) epilogue_plain<Config>(d, args, row0, column0);
+  const bool adds = args.adds != 0 || again;
+  epilogue_scale<Config>(d, args, row0, column0, adds);
+  if (start + kExtent > args.plain_from) epilogue_plain<Config>(d, args, row0, column0, adds);
   if (m0 >= args.m || n0 >= args.n) return;
 
   const u32 barrier = 1 + group;
   // One and the same thread throughout: groups of stores belong to the thread that commits them.
   const bool issuer = threadIdx.x % 128 == 0;
+  if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
 #pragma unroll
   for (int slab = 0; slab < kExtent / kContiguous; ++slab) {
     const i32 at = start + slab * kContiguous;
@@ -180,7 +184,7 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
     ptx::named_barrier(barrier, 128);
     if (issuer) {
       const i32 line = kTransposed ? n0 : m0;
-      if (args.adds)
+      if (adds)
         ptx::store_add_2d(&args.map_d, buffer, at, line);
       else
         ptx::store_2d(&args.map_d, buffer, at, line);
