@@ -259,6 +259,7 @@ def run(options):
     out = pathlib.Path(options.out)
     listed = json.loads((out / "mutants.json").read_text())
     listed = [m for m in listed if not options.subjects or m["subject"] in options.subjects.split(",")]
+    listed = [m for m in listed if not options.needed or m["kind"] != "also"]
     # Those first that must be missed.
     listed.sort(key=lambda m: ["none", "needed", "also"].index(m["kind"]))
     unnoticed, unmissed = 0, 0
@@ -291,6 +292,7 @@ def main():
     parts = commands.add_parser("run")
     parts.add_argument("out")
     parts.add_argument("tests")
+    parts.add_argument("--needed", action="store_true")
     parts.add_argument("--jobs", type=int, default=4)
     parts.add_argument("--seconds", type=int, default=60)
     commands.add_parser("list")

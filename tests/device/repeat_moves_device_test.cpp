@@ -55,13 +55,13 @@ void repeat_copies(RepeatLab& lab, TakenRows* taken, CopiesDesc desc, uint32_t m
              [&](uint64_t to) { return run(*plan, to); });
 }
 
-void repeat_ragged(RepeatLab& lab, TakenRows* taken, RaggedDesc desc, uint32_t method) {
+void repeat_ragged(RepeatLab& lab, TakenRows* taken, RaggedDesc desc, uint32_t method,
+                   int64_t longest) {
   std::vector<int32_t> offsets{0};
   std::mt19937_64 random(4);
   for (int64_t i = 0; i < desc.batch; ++i)
-    offsets.push_back(
-        std::min(static_cast<int32_t>(desc.tokens),
-                 offsets.back() + static_cast<int32_t>(pick(random, 0, desc.rows + 3))));
+    offsets.push_back(std::min(static_cast<int32_t>(desc.tokens),
+                               offsets.back() + static_cast<int32_t>(pick(random, 0, longest))));
   lab.put(lab.index(), offsets);
   const auto planned = [&](uint32_t only) {
     desc.methods = 1u << only;
@@ -166,8 +166,19 @@ TEST_CASE("ragged: a thousand runs by each method") {
           desc.batch = 3000000 / (20 * (columns + gap)) + 1;
           desc.tokens = 3000000 / (columns + 2 * gap);
           desc.max_sms = 5;
-          repeat_ragged(lab, &taken, desc, method);
+          repeat_ragged(lab, &taken, desc, method, desc.rows + 3);
         }
+  // Hardly more than what is filled, which is sent off as soon as it is written where a warp has
+  // one tile.
+  for (const int64_t columns : {64, 1024})
+    for (const int64_t batch : {60, 300}) {
+      RaggedDesc desc;
+      desc.columns = columns;
+      desc.rows = 12;
+      desc.batch = batch;
+      desc.tokens = 2 * batch;
+      repeat_ragged(lab, &taken, desc, kRaggedBulk, 2);
+    }
   taken.check_all(*lab.device, Family::ragged, moves);
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
