@@ -219,7 +219,8 @@ for config in $configs; do
         tests+=(--wrapper "setarch $(uname -m) -R")
       fi
       TSAN_OPTIONS=halt_on_error=1 run tsan -Dcuda=disabled -Dexamples=false \
-        -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
+        -Dbuildtype=debugoptimized -Doptimization=1 -Dc_args=-g1 -Dcpp_args=-g1 -Db_sanitize=thread \
+        -Db_lundef=false
       targets=() tests=()
       ;;
     *)
