@@ -19,7 +19,7 @@ measure() {
 }
 
 for mode in cold hot; do
-  for set in TINY,ODD-M,ODD-8,SQ KS BWD DS LL; do
+  for set in TINY,ODD-M,ODD-8,ODD-1,ODD-PEER,SQ KS BWD DS LL,DEC; do
     measure --set="$set" --mode="$mode" --json="$out/$mode.jsonl" "${@}"
   done
   measure --set=SQ,DS --dtype=f16 --mode="$mode" --json="$out/f16_$mode.jsonl" "${@}"

@@ -73,6 +73,7 @@ class GemmRacer {
   GemmDesc describe(const GemmShape& shape) const;
   Copies arrange(const GemmShape& shape) const;
   Operands operands(const Copies& copies, int index) const;
+  GemmRun run_of(const GemmShape& shape, const Operands& at) const;
   Variant variant(const GemmPlan& plan, const GemmShape& shape, const Copies& copies);
   Variant peer_variant(int algorithm, const Copies& copies);
   std::vector<double> time(const GemmShape& shape, const std::vector<Variant>& variants,
@@ -88,7 +89,7 @@ class GemmRacer {
   GemmPeer* peer_;
   GemmRaceOptions options_;
   test::GemmCheck check_;
-  uint64_t inputs_ = 0, outputs_ = 0;
+  uint64_t inputs_ = 0, outputs_ = 0, workspace_ = 0;
 };
 
 }  // namespace tw::bench

@@ -94,6 +94,16 @@ Shapes odd_extents(const char* set, std::initializer_list<int64_t> extents) {
   return shapes;
 }
 
+// Packed, so that no TMA store ends where D's rows do, and of the second ones no map has B.
+Shapes odd_peers() {
+  Shapes shapes;
+  for (const Order b : {Order::column, Order::row}) {
+    shapes.push_back({"ODD-PEER", 4095, 4097, 4104, Order::row, b});
+    shapes.push_back({"ODD-PEER", 1001, 1003, 1008, Order::row, b});
+  }
+  return shapes;
+}
+
 Shapes tiny() {
   return {{"TINY", 64, 64, 64},
           {"TINY", 128, 128, 32},
@@ -130,6 +140,18 @@ bool odd(const GemmShape& s, int32_t) {
   return is(s, {"ODD-M", "ODD-8"});
 }
 
+bool odd_pitches(const GemmShape& s, int32_t) {
+  return is(s, {"ODD-1"});
+}
+
+bool large_odd_pitches(const GemmShape& s, int32_t) {
+  return is(s, {"ODD-1"}) && s.m >= 1000 && s.n >= 1000 && s.k >= 1000;
+}
+
+bool odd_peer(const GemmShape& s, int32_t) {
+  return is(s, {"ODD-PEER"});
+}
+
 }  // namespace
 
 std::vector<GemmShape> gemm_set(const std::string& name) {
@@ -142,21 +164,26 @@ std::vector<GemmShape> gemm_set(const std::string& name) {
   if (name == "ODD-M") return odd_m();
   if (name == "ODD-8") return odd_extents("ODD-8", {24, 72, 136, 4104, 7176});
   if (name == "ODD-1") return odd_extents("ODD-1", {4097, 4098, 4100, 33, 7});
+  if (name == "ODD-PEER") return odd_peers();
   if (name == "TINY") return tiny();
   return {};
 }
 
 const std::vector<std::string>& gemm_set_names() {
-  static const std::vector<std::string> names = {"SQ",  "KS",    "DS",    "LL",    "DEC",
-                                                 "BWD", "ODD-M", "ODD-8", "ODD-1", "TINY"};
+  static const std::vector<std::string> names = {
+      "SQ", "KS", "DS", "LL", "DEC", "BWD", "ODD-M", "ODD-8", "ODD-1", "ODD-PEER", "TINY"};
   return names;
 }
 
 const std::vector<GemmClass>& gemm_classes() {
-  static const std::vector<GemmClass> classes = {{"K >= 2048, four waves", 1.02, 0.93, large},
-                                                 {"SQ, KS, DS, LL, BWD", 1.00, 0.90, in_main_sets},
-                                                 {"one wave", 0.95, 0.85, one_wave},
-                                                 {"ODD-M, ODD-8", 1.00, 0.93, odd}};
+  static const std::vector<GemmClass> classes = {
+      {"K >= 2048, four waves", 1.02, 0.93, large},
+      {"SQ, KS, DS, LL, BWD", 1.00, 0.90, in_main_sets},
+      {"one wave", 0.95, 0.85, one_wave},
+      {"ODD-M, ODD-8", 1.00, 0.93, odd},
+      {"ODD-1", 3.0, 1.0, odd_pitches},
+      {"ODD-1 from 1000 on", 4.0, 1.0, large_odd_pitches},
+      {"ODD-PEER", 4.0, 3.0, odd_peer}};
   return classes;
 }
 

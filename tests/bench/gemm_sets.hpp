@@ -26,7 +26,7 @@ struct GemmShape {
   }
 };
 
-/// SQ, KS, DS, LL, DEC, BWD, ODD-M, ODD-8, ODD-1, TINY; an unknown name gives nothing.
+/// SQ, KS, DS, LL, DEC, BWD, ODD-M, ODD-8, ODD-1, ODD-PEER, TINY; an unknown name gives nothing.
 std::vector<GemmShape> gemm_set(const std::string& name);
 /// Names that gemm_set() knows.
 const std::vector<std::string>& gemm_set_names();
