@@ -312,9 +312,9 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
       }
 }
 
-// Tokens' embeddings are gathered, go through six products, some with epilogues, and are scattered
-// to their places; the number of tokens, the tokens, a product's weights (by address) and a factor
-// change from replay to replay of one graph.
+// Tokens' embeddings are gathered, go through six products, each with an epilogue, and are
+// scattered to their places; the number of tokens, the tokens, a product's weights (by address),
+// alpha, beta and a scale change from replay to replay of one graph.
 TEST_CASE("gemm chain: a decode step, captured once") {
   const auto device = open_test_device();
   if (!device) return;
@@ -322,7 +322,9 @@ TEST_CASE("gemm chain: a decode step, captured once") {
   std::mt19937_64 random(23);
   const bool host = device->info().kind == DeviceKind::host;
   constexpr int64_t kSize = 256, kWords = 1000, kMost = 16, kPlaces = 64;
-  constexpr int kProducts = 6, kFactor = 1, kRelu = 2, kByAddress = 3, kBias = 4, kWeights = 3;
+  constexpr int kProducts = 6, kFactor = 1, kByAddress = 3, kResidual = 5, kWeights = 3;
+  constexpr bool kRelu[] = {true, false, true, true, false, false};
+  constexpr bool kBiased[] = {true, false, false, false, true, false};
   constexpr auto kWidth = static_cast<size_t>(kSize);
 
   Numbers words(kWords * kSize);
@@ -340,7 +342,8 @@ TEST_CASE("gemm chain: a decode step, captured once") {
     w.back()->set(shuffles.back().matrix());
   }
   Guarded token(device, *stream, kMost * 8), place(device, *stream, kMost * 8);
-  Guarded rows(device, *stream, 8), factor(device, *stream, 4), pointers(device, *stream, 3 * 8);
+  Guarded rows(device, *stream, 8), pointers(device, *stream, 3 * 8);
+  Guarded factors(device, *stream, 3 * 4);  // alpha, scale and beta
 
   RowsDesc lookup;
   lookup.dtype = DType::BF16;
@@ -355,17 +358,16 @@ TEST_CASE("gemm chain: a decode step, captured once") {
   TW_REQUIRE_OK(RowsPlan::create(device, Op::scatter, spread, &scatter));
   REQUIRE(scatter->info().workspace_bytes == 0);
   const uint32_t common = kGemmProgrammatic | kGemmDeviceM | kGemmDeviceScalars;
-  std::unique_ptr<Plan> plain, by_address, relu, biased;
-  TW_REQUIRE_OK(
-      GemmPlan::create(device, square_desc(kMost, kSize, common | kGemmConstantB), &plain));
-  TW_REQUIRE_OK(
-      GemmPlan::create(device, square_desc(kMost, kSize, common | kGemmPointers), &by_address));
-  Guarded workspace(device, *stream, by_address->info().workspace_bytes);
-  GemmDesc more = square_desc(kMost, kSize, common | kGemmConstantB);
-  more.epilogue.activation = Activation::relu;
-  TW_REQUIRE_OK(GemmPlan::create(device, more, &relu));
-  more.epilogue = {.bias = Per::column};
-  TW_REQUIRE_OK(GemmPlan::create(device, more, &biased));
+  std::vector<std::unique_ptr<Plan>> plans(kProducts);
+  for (int i = 0; i < kProducts; ++i) {
+    GemmDesc desc = square_desc(
+        kMost, kSize, common | (i == kByAddress ? uint32_t{kGemmPointers} : kGemmConstantB));
+    if (kRelu[i]) desc.epilogue.activation = Activation::relu;
+    if (kBiased[i]) desc.epilogue.bias = Per::column;
+    if (i == kFactor) desc.epilogue.scale = Per::tensor;
+    TW_REQUIRE_OK(GemmPlan::create(device, desc, &plans[static_cast<size_t>(i)]));
+  }
+  Guarded workspace(device, *stream, plans[kByAddress]->info().workspace_bytes);
   Numbers bias(kWidth);
   for (int& value : bias) value = static_cast<int>(pick(random, -4, 4));
   Values bias_row(device, *stream, kSize);
@@ -380,8 +382,15 @@ TEST_CASE("gemm chain: a decode step, captured once") {
                   .b = w[static_cast<size_t>(i)]->address(),
                   .d = x[static_cast<size_t>(i) + 1]->address(),
                   .device_m = rows.address()};
-      if (i == kFactor) run.device_alpha = factor.address();
-      if (i == kBias) run.bias = bias_row.address();
+      if (i == kFactor) {
+        run.device_alpha = factors.address();
+        run.scale = factors.address() + 4;
+      }
+      if (i == kResidual) {
+        run.c = x[0]->address();
+        run.device_beta = factors.address() + 8;
+      }
+      if (kBiased[i]) run.bias = bias_row.address();
       if (i == kByAddress) {
         run.a = pointers.address();
         run.b = pointers.address() + 8;
@@ -389,11 +398,7 @@ TEST_CASE("gemm chain: a decode step, captured once") {
         run.workspace = workspace.address();
         run.workspace_bytes = workspace.bytes();
       }
-      const auto& plan = i == kByAddress ? by_address
-                         : i == kRelu    ? relu
-                         : i == kBias    ? biased
-                                         : plain;
-      TW_REQUIRE_OK(gemm(plan).run(on, run));
+      TW_REQUIRE_OK(gemm(plans[static_cast<size_t>(i)]).run(on, run));
     }
     RowsRun out{
         .table = places.address(), .index = place.address(), .packed = x[kProducts]->address()};
@@ -405,7 +410,9 @@ TEST_CASE("gemm chain: a decode step, captured once") {
   places.set(expected);
   for (int step = 0; step < (host ? 6 : 1000); ++step) {
     const int64_t m = step == 0 ? kMost : step == 1 ? 0 : pick(random, 0, kMost);
-    const float scale = static_cast<float>(pick(random, 0, 1) ? 2 : -1);
+    const int alpha = pick(random, 0, 1) ? 2 : -1, scale = static_cast<int>(pick(random, -2, 2));
+    const int beta = static_cast<int>(pick(random, -1, 1));
+    const float now_known[] = {float(alpha), float(scale), float(beta)};
     const auto chosen = static_cast<size_t>(kProducts + pick(random, 0, kWeights - 1));
     std::vector<int64_t> tokens(kMost), where(kPlaces);
     for (int64_t& one : tokens) one = pick(random, 0, kWords - 1);
@@ -416,21 +423,23 @@ TEST_CASE("gemm chain: a decode step, captured once") {
     std::memcpy(token.data(), tokens.data(), kMost * 8);
     std::memcpy(place.data(), where.data(), kMost * 8);
     std::memcpy(rows.data(), &m, 8);
-    std::memcpy(factor.data(), &scale, 4);
+    std::memcpy(factors.data(), now_known, sizeof now_known);
     std::memcpy(pointers.data(), named, sizeof named);
-    for (Guarded* one : {&token, &place, &rows, &factor, &pointers}) one->upload();
+    for (Guarded* one : {&token, &place, &rows, &factors, &pointers}) one->upload();
     replay();
 
     const auto count = static_cast<size_t>(m);
     Numbers now(kMost * kSize), next(kMost * kSize);
     for (size_t i = 0; i < count; ++i)
       std::copy_n(&words[static_cast<size_t>(tokens[i]) * kWidth], kWidth, &now[i * kWidth]);
+    const Numbers gathered = now;
     for (size_t i = 0; i < kProducts; ++i) {
-      shuffles[i == kByAddress ? chosen : i].apply(
-          now, count, i == kFactor ? static_cast<int>(scale) : 1, &next);
+      shuffles[i == kByAddress ? chosen : i].apply(now, count, i == kFactor ? alpha * scale : 1,
+                                                   &next);
       for (size_t at = 0; at < count * kWidth; ++at) {
-        if (i == kRelu) next[at] = std::max(next[at], 0);
-        if (i == kBias) next[at] += bias[at % kWidth];
+        if (i == kResidual) next[at] += beta * gathered[at];
+        if (kBiased[i]) next[at] += bias[at % kWidth];
+        if (kRelu[i]) next[at] = std::max(next[at], 0);
       }
       std::swap(now, next);
     }
