@@ -113,8 +113,8 @@ typedef struct tw_error_info {
   tw_status status;      /**< of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
   int32_t index;         /**< element of the argument, or -1 */
-  const char* argument;  /**< name of the argument or field, or NULL; lives for ever */
-  const char* rule;      /**< stable id of the broken rule, or NULL; lives for ever */
+  const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
+  const char *rule;      /**< stable id of the broken rule, or NULL; lives for ever */
   int64_t got;           /**< what was passed, where a number was wrong; of a uint64_t its bits */
   int64_t limit;         /**< what the rule allows */
 } tw_error_info;
@@ -124,7 +124,7 @@ typedef int32_t tw_log_level;
 enum { TW_LOG_ERROR = 1, TW_LOG_WARNING = 2, TW_LOG_INFO = 3, TW_LOG_DEBUG = 4 };
 
 /** Receives one log line; `message` is valid during the call alone. Called from any thread. */
-typedef void (*tw_log_callback)(void* user, tw_log_level level, const char* message);
+typedef void (*tw_log_callback)(void *user, tw_log_level level, const char *message);
 
 /** The library's version. @return major * 10000 + minor * 100 + patch.
  *  @threadsafety{any thread} @since 0.1 */
@@ -132,23 +132,23 @@ TW_API uint32_t tw_version(void);
 
 /** The version as text, "0.1.0". @return a string that lives for ever.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API const char* tw_version_string(void);
+TW_API const char *tw_version_string(void);
 
 /** The name of a status, "TW_ERROR_RULE". @param status any number.
  *  @return a string that lives for ever; "TW_ERROR_?" for a number that is no status.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API const char* tw_status_name(tw_status status);
+TW_API const char *tw_status_name(tw_status status);
 
 /** What a status means in general; tw_last_error() says what happened in particular.
  *  @param status any number.
  *  @return a string that lives for ever. @threadsafety{any thread} @since 0.1 */
-TW_API const char* tw_status_text(tw_status status);
+TW_API const char *tw_status_text(tw_status status);
 
 /** The message of the calling thread's last failure; "" before the first.
  *  @return a string valid until the thread's next failing call.
  *  @threadsafety{any thread; a language that moves its tasks between threads must pin the task
  *  around the failing call and this one} @since 0.1 */
-TW_API const char* tw_last_error(void);
+TW_API const char *tw_last_error(void);
 
 /** Details of the calling thread's last failure.
  *  @param[in,out] info struct_size set by the caller; the rest is filled in.
@@ -156,7 +156,7 @@ TW_API const char* tw_last_error(void);
  *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
  *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_last_error_info(tw_error_info* info);
+TW_API tw_status tw_last_error_info(tw_error_info *info);
 
 /** Installs the process's log callback; the only process-wide state the library has. At
  *  TW_LOG_ERROR it is told of devices that are lost, at TW_LOG_WARNING of tensor maps that the
@@ -170,7 +170,7 @@ TW_API tw_status tw_last_error_info(tw_error_info* info);
  *  @param level messages up to this level are delivered.
  *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_log_set(tw_log_callback callback, void* user, tw_log_level level);
+TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
 
 /** Element types. The last group is of tensor maps; operations that move elements and compute
  *  nothing take it too, by its size. */
@@ -207,7 +207,7 @@ TW_API int32_t tw_dtype_size(tw_dtype dtype);
 /** "bf16", ... @param dtype any number.
  *  @return a string that lives for ever; "?" for a number that names no type.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API const char* tw_dtype_name(tw_dtype dtype);
+TW_API const char *tw_dtype_name(tw_dtype dtype);
 /** @} */
 
 /** @defgroup device Device
@@ -264,7 +264,7 @@ typedef struct tw_device_info {
  *  @retval TW_ERROR_NOT_BUILT kind is TW_DEVICE_CUDA and this build has no CUDA device.
  *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or count is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_device_count(tw_device_kind kind, int32_t* count);
+TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
 
 /** Opens a device by number; a CUDA device on its primary context.
  *  @param kind which kind. @param ordinal from 0; the host device has 0 alone.
@@ -274,7 +274,7 @@ TW_API tw_status tw_device_count(tw_device_kind kind, int32_t* count);
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
  *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or device is NULL.
  *  @threadsafety{any thread} @blocking{may initialise the driver: up to seconds} @since 0.1 */
-TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device** device);
+TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device **device);
 
 /** Opens a CUDA device on the caller's own context, which must outlive the device handle.
  *  @param context not NULL; stays the caller's.
@@ -284,19 +284,19 @@ TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_devic
  *  @retval TW_ERROR_NO_DEVICE it finds none. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_device_create_from_context(struct CUctx_st* context, tw_device** device);
+TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
 
 /** Closes a device: waits for its own streams, frees what tw_malloc() gave and nobody freed,
  *  unloads modules. Handles made from it answer TW_ERROR_DEVICE_CLOSED from then on and must still
  *  be destroyed. @param device may be NULL.
  *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
-TW_API void tw_device_destroy(tw_device* device);
+TW_API void tw_device_destroy(tw_device *device);
 
 /** What the device is. @param device not NULL.
  *  @param[in,out] info struct_size set by the caller; the rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @retval TW_ERROR_STRUCT_SIZE no known
  *  size. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_device_get_info(tw_device* device, tw_device_info* info);
+TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
 /** @} */
 
 /** @defgroup memory Memory, streams and events
@@ -308,46 +308,46 @@ TW_API tw_status tw_device_get_info(tw_device* device, tw_device_info* info);
  *  @param[out] address the caller's, to be given to tw_free().
  *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much.
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.1 */
-TW_API tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address);
+TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address);
 
 /** Frees what tw_malloc() gave. @param device the same one. @param address 0 does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
-TW_API tw_status tw_free(tw_device* device, uint64_t address);
+TW_API tw_status tw_free(tw_device *device, uint64_t address);
 
 /** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
  *  @param[out] stream the caller's, to be given to tw_stream_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_stream_create(tw_device* device, tw_stream** stream);
+TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
 
 /** Wraps the caller's own CUDA stream. @param device a CUDA device whose context the stream is of.
  *  @param cuda_stream stays the caller's and must outlive the handle; NULL is refused, since the
  *  NULL stream waits for all others. @param[out] stream the caller's, for tw_stream_destroy().
  *  @retval TW_ERROR_WRONG_DEVICE the host device, or a stream of another context.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stream,
-                                       tw_stream** stream);
+TW_API tw_status tw_stream_create_from(tw_device *device, struct CUstream_st *cuda_stream,
+                                       tw_stream **stream);
 
 /** Destroys the handle; an own stream is drained by the driver in its time, a wrapped one is left
  *  alone. @param stream may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_stream_destroy(tw_stream* stream);
+TW_API void tw_stream_destroy(tw_stream *stream);
 
 /** Waits until everything enqueued so far is done. @param stream not NULL.
  *  @retval TW_ERROR_DEVICE_LOST something enqueued failed and killed the context.
  *  @retval TW_ERROR_CAPTURE the stream is being captured.
  *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
-TW_API tw_status tw_stream_synchronize(tw_stream* stream);
+TW_API tw_status tw_stream_synchronize(tw_stream *stream);
 
 /** Whether everything enqueued so far is done. @param stream not NULL.
  *  @retval TW_OK it is. @retval TW_ERROR_NOT_READY it is not.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_stream_query(tw_stream* stream);
+TW_API tw_status tw_stream_query(tw_stream *stream);
 
 /** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL;
  *  one that was never recorded is no wait. @retval TW_ERROR_WRONG_DEVICE of different devices.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_stream_wait_event(tw_stream* stream, tw_event* event);
+TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
 
 /** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
  *  @param src host memory, valid until the copy is done. @param bytes 0 does nothing.
@@ -355,7 +355,7 @@ TW_API tw_status tw_stream_wait_event(tw_stream* stream, tw_event* event);
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
  *  late} @since 0.1 */
-TW_API tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src,
+TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void *src,
                                      uint64_t bytes);
 
 /** Enqueues a copy from device to host memory. @param stream not NULL. @param dst host memory,
@@ -364,7 +364,7 @@ TW_API tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
  *  late} @since 0.1 */
-TW_API tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t bytes);
+TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, uint64_t bytes);
 
 /** Enqueues a copy between two places of device memory that do not overlap.
  *  @param stream not NULL. @param dst device address. @param src device address.
@@ -372,47 +372,47 @@ TW_API tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, u
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0. @retval TW_ERROR_OVERFLOW a
  * range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uint64_t bytes);
+TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t src, uint64_t bytes);
 
 /** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
  *  address. @param value 0 to 255. @param bytes 0 does nothing.
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0, or value is no byte.
  *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t bytes);
+TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint64_t bytes);
 
 /** Creates an event, which can time. @param device not NULL.
  *  @param[out] event the caller's, to be given to tw_event_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_event_create(tw_device* device, tw_event** event);
+TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
 
 /** Destroys an event; work that waits for it is not disturbed. @param event may be NULL.
  *  @threadsafety{external} @since 0.1 */
-TW_API void tw_event_destroy(tw_event* event);
+TW_API void tw_event_destroy(tw_event *event);
 
 /** Enqueues the event: it is reached when all earlier work of the stream is done.
  *  @param event not NULL. @param stream of the same device.
  *  @retval TW_ERROR_WRONG_DEVICE of different devices.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_event_record(tw_event* event, tw_stream* stream);
+TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
 
 /** Waits for the event's last record; returns at once where there was none. @param event not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
-TW_API tw_status tw_event_synchronize(tw_event* event);
+TW_API tw_status tw_event_synchronize(tw_event *event);
 
 /** Whether the event's last record is reached. @param event not NULL.
  *  @retval TW_OK it is, or there was none. @retval TW_ERROR_NOT_READY it is not.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_event_query(tw_event* event);
+TW_API tw_status tw_event_query(tw_event *event);
 
 /** Time between two reached events. @param start recorded first. @param end recorded later.
  *  @param[out] milliseconds the time; 0 on failure.
  *  @retval TW_ERROR_NOT_READY one is not reached yet.
  *  @retval TW_ERROR_INVALID_ARGUMENT one was never recorded.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_event_elapsed(tw_event* start, tw_event* end, float* milliseconds);
+TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *milliseconds);
 /** @} */
 
 /** @defgroup layout Layouts: CuTe's shape:stride algebra at run time
@@ -449,60 +449,60 @@ enum { TW_LAYOUT_MAX_LEAVES = 32, TW_LAYOUT_MAX_DEPTH = 16 };
  *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
  *  @retval TW_ERROR_CAPACITY too many leaves or too deep. @retval TW_ERROR_OVERFLOW too large.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_parse(const char* text, tw_layout** layout);
+TW_API tw_status tw_layout_parse(const char *text, tw_layout **layout);
 
 /** Makes a flat layout. @param rank 1 to TW_LAYOUT_MAX_LEAVES. @param shape rank extents, each at
  *  least 1. @param stride rank strides, or NULL for the compact column-major ones.
  *  @param[out] layout the caller's, for tw_layout_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_create(int32_t rank, const int64_t* shape, const int64_t* stride,
-                                  tw_layout** layout);
+TW_API tw_status tw_layout_create(int32_t rank, const int64_t *shape, const int64_t *stride,
+                                  tw_layout **layout);
 
 /** Destroys a layout. @param layout may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_layout_destroy(tw_layout* layout);
+TW_API void tw_layout_destroy(tw_layout *layout);
 
 /** Writes a layout's text, zero-terminated. @param layout not NULL. @param[out] buffer may be NULL
  *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
  *  text needs with its zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_format(const tw_layout* layout, char* buffer, size_t capacity,
-                                  size_t* length);
+TW_API tw_status tw_layout_format(const tw_layout *layout, char *buffer, size_t capacity,
+                                  size_t *length);
 
 /** Number of coordinates: the product of the shape.
  *  Example: size("((2,3),4):((1,8),2)") = "24" @param layout not NULL. @param[out] size it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_size(const tw_layout* layout, int64_t* size);
+TW_API tw_status tw_layout_size(const tw_layout *layout, int64_t *size);
 
 /** One more than the largest distance between two indices: sum of (extent - 1) * |stride|, plus 1.
  *  Example: cosize("(4,3):(1,100)") = "204"
  *  @param layout not NULL. @param[out] cosize it.
  *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates (basis strides), not integers.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_cosize(const tw_layout* layout, int64_t* cosize);
+TW_API tw_status tw_layout_cosize(const tw_layout *layout, int64_t *cosize);
 
 /** Number of modes at the top; 1 for a layout that is a single `extent:stride`.
  *  Example: rank("((2,3),4):((1,8),2)") = "2"
  *  @param layout not NULL. @param[out] rank it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_rank(const tw_layout* layout, int32_t* rank);
+TW_API tw_status tw_layout_rank(const tw_layout *layout, int32_t *rank);
 
 /** Depth of nesting: 0 for a single `extent:stride`, 1 for a flat tuple.
  *  Example: depth("((2,3),4):((1,8),2)") = "2"
  *  @param layout not NULL. @param[out] depth it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_depth(const tw_layout* layout, int32_t* depth);
+TW_API tw_status tw_layout_depth(const tw_layout *layout, int32_t *depth);
 
 /** Number of leaves, that is of integers in the shape.
  *  Example: leaves("((2,3),4):((1,8),2)") = "3" @param layout not NULL.
  *  @param[out] leaves it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_leaves(const tw_layout* layout, int32_t* leaves);
+TW_API tw_status tw_layout_leaves(const tw_layout *layout, int32_t *leaves);
 
 /** One mode of a layout as a layout.
  *  Example: mode("((2,3),4):((1,8),2)", 0) = "(2,3):(1,8)" @param layout not NULL. @param mode from
@@ -510,7 +510,7 @@ TW_API tw_status tw_layout_leaves(const tw_layout* layout, int32_t* leaves);
  *  @param[out] out the caller's, for tw_layout_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_mode(const tw_layout* layout, int32_t mode, tw_layout** out);
+TW_API tw_status tw_layout_mode(const tw_layout *layout, int32_t mode, tw_layout **out);
 
 /** Coordinate to index.
  *  Example: crd2idx("((2,3),4):((1,8),2)", 5, 3) = "23" @param layout not NULL. @param coord one
@@ -520,8 +520,8 @@ TW_API tw_status tw_layout_mode(const tw_layout* layout, int32_t mode, tw_layout
  *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_crd2crd().
  *  @retval TW_ERROR_INVALID_ARGUMENT the count fits nothing, or a number is out of its extent.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_crd2idx(const tw_layout* layout, const int64_t* coord, int32_t count,
-                                   int64_t* index);
+TW_API tw_status tw_layout_crd2idx(const tw_layout *layout, const int64_t *coord, int32_t count,
+                                   int64_t *index);
 
 /** Coordinate to coordinate, for a layout of basis strides such as a tensor map's.
  *  Example: crd2crd("(0,0) o (1024,512):(1@1,1@0)", 2, 3) = "(3,2)"
@@ -531,8 +531,8 @@ TW_API tw_status tw_layout_crd2idx(const tw_layout* layout, const int64_t* coord
  *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_layout_crd2idx().
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_crd2crd(const tw_layout* layout, const int64_t* coord, int32_t count,
-                                   int64_t* out, int32_t capacity, int32_t* written);
+TW_API tw_status tw_layout_crd2crd(const tw_layout *layout, const int64_t *coord, int32_t count,
+                                   int64_t *out, int32_t capacity, int32_t *written);
 
 /** Linear coordinate to flat coordinate, one number for each leaf.
  *  Example: idx2crd("((2,3),4):((1,8),2)", 13) = "(1,0,2)" @param layout not NULL.
@@ -541,7 +541,7 @@ TW_API tw_status tw_layout_crd2crd(const tw_layout* layout, const int64_t* coord
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than leaves.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_idx2crd(const tw_layout* layout, int64_t linear, int64_t* coord,
+TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int64_t *coord,
                                    int32_t capacity);
 
 /** Index back to the smallest linear coordinate that has it.
@@ -549,7 +549,7 @@ TW_API tw_status tw_layout_idx2crd(const tw_layout* layout, int64_t linear, int6
  *  @param index any number. @param[out] linear the coordinate.
  *  @retval TW_ERROR_NOT_FOUND no coordinate has this index.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_find(const tw_layout* layout, int64_t index, int64_t* linear);
+TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t *linear);
 
 /** One tile of a tensor: CuTe's local_tile. Extents that the tile does not divide are rounded up to
  *  whole tiles.
@@ -560,8 +560,8 @@ TW_API tw_status tw_layout_find(const tw_layout* layout, int64_t index, int64_t*
  * added to the layout's; for basis strides it is part of out and 0 here.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_local_tile(const tw_layout* layout, int32_t rank, const int64_t* tile,
-                                      const int64_t* coord, tw_layout** out, int64_t* offset);
+TW_API tw_status tw_layout_local_tile(const tw_layout *layout, int32_t rank, const int64_t *tile,
+                                      const int64_t *coord, tw_layout **out, int64_t *offset);
 /** @name Tuples: shapes, coordinates, orders
  *  Nested integers as text or from an array. In coordinates and tilers `_` (TW_FREE) means "keep
  *  this mode".
@@ -575,57 +575,57 @@ TW_API tw_status tw_layout_local_tile(const tw_layout* layout, int32_t rank, con
  *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
  *  @retval TW_ERROR_CAPACITY too many numbers or too deep.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_parse(const char* text, tw_tuple** tuple);
+TW_API tw_status tw_tuple_parse(const char *text, tw_tuple **tuple);
 
 /** Makes a flat tuple. @param count 1 to TW_LAYOUT_MAX_LEAVES. @param values count numbers.
  *  @param[out] tuple the caller's, for tw_tuple_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_create(int32_t count, const int64_t* values, tw_tuple** tuple);
+TW_API tw_status tw_tuple_create(int32_t count, const int64_t *values, tw_tuple **tuple);
 
 /** Destroys a tuple. @param tuple may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_tuple_destroy(tw_tuple* tuple);
+TW_API void tw_tuple_destroy(tw_tuple *tuple);
 
 /** Writes a tuple's text, zero-terminated. @param tuple not NULL. @param[out] buffer may be NULL
  *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
  *  text needs with its zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_format(const tw_tuple* tuple, char* buffer, size_t capacity,
-                                 size_t* length);
+TW_API tw_status tw_tuple_format(const tw_tuple *tuple, char *buffer, size_t capacity,
+                                 size_t *length);
 
 /** The numbers from left to right, without their nesting. @param tuple not NULL.
  *  @param[out] values the numbers. @param capacity numbers that values can hold.
  *  @param[out] written how many there are.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_values(const tw_tuple* tuple, int64_t* values, int32_t capacity,
-                                 int32_t* written);
+TW_API tw_status tw_tuple_values(const tw_tuple *tuple, int64_t *values, int32_t capacity,
+                                 int32_t *written);
 
 /** Product of the numbers. Example: product("(2,(3,4))") = "24"
  *  @param tuple not NULL. @param[out] product it.
  *  @retval TW_ERROR_OVERFLOW it exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_product(const tw_tuple* tuple, int64_t* product);
+TW_API tw_status tw_tuple_product(const tw_tuple *tuple, int64_t *product);
 
 /** Do two tuples have the same nesting? Example: congruent("(2,(3,4))", "(1,(1,1))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_congruent(const tw_tuple* a, const tw_tuple* b, int32_t* yes);
+TW_API tw_status tw_tuple_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
 /** Does b's nesting refine a's, having anything where a has a number?
  *  Example: weakly_congruent("(2,12)", "(2,(3,4))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple* a, const tw_tuple* b, int32_t* yes);
+TW_API tw_status tw_tuple_weakly_congruent(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
 /** Is every coordinate of shape a one of shape b? So it is where b refines a with equal sizes.
  *  Example: compatible("(2,12)", "(2,(3,4))") = "1"
  *  @param a not NULL. @param b not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_compatible(const tw_tuple* a, const tw_tuple* b, int32_t* yes);
+TW_API tw_status tw_tuple_compatible(const tw_tuple *a, const tw_tuple *b, int32_t *yes);
 
 /** Is every number of a coordinate below that of a shape? The predicate of partial tiles: a
  *  coordinate of a divided identity tensor against the tensor's shape.
@@ -633,20 +633,20 @@ TW_API tw_status tw_tuple_compatible(const tw_tuple* a, const tw_tuple* b, int32
  *  @param coord not NULL. @param shape of the same nesting. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_elem_less(const tw_tuple* coord, const tw_tuple* shape, int32_t* yes);
+TW_API tw_status tw_tuple_elem_less(const tw_tuple *coord, const tw_tuple *shape, int32_t *yes);
 
 /** Products of all numbers to the left: the compact column-major strides of a shape.
  *  Example: prefix_product("(2,(3,4))") = "(1,(2,6))"
  *  @param shape not NULL. @param[out] out the caller's, for tw_tuple_destroy().
  *  @retval TW_ERROR_OVERFLOW a product exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_prefix_product(const tw_tuple* shape, tw_tuple** out);
+TW_API tw_status tw_tuple_prefix_product(const tw_tuple *shape, tw_tuple **out);
 
 /** Sum of the products of matching numbers: a coordinate times strides.
  *  Example: inner_product("(1,(2,3))", "(4,(5,6))") = "32"
  *  @param a not NULL. @param b of the same nesting. @param[out] product it.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the nestings differ.
  *  @retval TW_ERROR_OVERFLOW it exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_inner_product(const tw_tuple* a, const tw_tuple* b, int64_t* product);
+TW_API tw_status tw_tuple_inner_product(const tw_tuple *a, const tw_tuple *b, int64_t *product);
 
 /** Divides a shape: by an integer from its leftmost number on, by a shape number by number.
  *  Example: shape_div("(4,(3,2))", "6") = ERROR_NOT_A_LAYOUT
@@ -654,14 +654,14 @@ TW_API tw_status tw_tuple_inner_product(const tw_tuple* a, const tw_tuple* b, in
  *  @param a not NULL. @param b not NULL. @param[out] out the caller's, for tw_tuple_destroy().
  *  @retval TW_ERROR_NOT_A_LAYOUT of two numbers neither divides the other.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_shape_div(const tw_tuple* a, const tw_tuple* b, tw_tuple** out);
+TW_API tw_status tw_tuple_shape_div(const tw_tuple *a, const tw_tuple *b, tw_tuple **out);
 
 /** How many tiles cover a shape. Example: ceil_div("(84,168)", "(5,16)") = "(17,11)"
  *  @param shape not NULL. @param tile not NULL; modes that it lacks stay.
  *  @param[out] out the caller's, for tw_tuple_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or tile has more modes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tuple_ceil_div(const tw_tuple* shape, const tw_tuple* tile, tw_tuple** out);
+TW_API tw_status tw_tuple_ceil_div(const tw_tuple *shape, const tw_tuple *tile, tw_tuple **out);
 /** @} */
 
 /** @name Tilers: how a layout is cut
@@ -673,37 +673,37 @@ TW_API tw_status tw_tuple_ceil_div(const tw_tuple* shape, const tw_tuple* tile, 
  *  @param text zero-terminated. @param[out] tiler the caller's, for tw_tiler_destroy().
  *  @retval TW_ERROR_PARSE the text is none; the message says where and what was expected.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tiler_parse(const char* text, tw_tiler** tiler);
+TW_API tw_status tw_tiler_parse(const char *text, tw_tiler **tiler);
 
 /** Makes `<extents[0],extents[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
  *  @param extents rank numbers, each at least 1, or TW_FREE.
  *  @param[out] tiler the caller's, for tw_tiler_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tiler_create(int32_t rank, const int64_t* extents, tw_tiler** tiler);
+TW_API tw_status tw_tiler_create(int32_t rank, const int64_t *extents, tw_tiler **tiler);
 
 /** Makes a tiler of a layout. @param layout of integer strides, without swizzle or offset; copied.
  *  @param[out] tiler the caller's, for tw_tiler_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tiler_from_layout(const tw_layout* layout, tw_tiler** tiler);
+TW_API tw_status tw_tiler_from_layout(const tw_layout *layout, tw_tiler **tiler);
 
 /** Makes `<entries[0],entries[1],...>`. @param rank 1 to TW_LAYOUT_MAX_LEAVES.
  *  @param entries rank tilers; copied. @param[out] tiler the caller's, for tw_tiler_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument or an entry is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tiler_by_mode(int32_t rank, const tw_tiler* const* entries, tw_tiler** tiler);
+TW_API tw_status tw_tiler_by_mode(int32_t rank, const tw_tiler *const *entries, tw_tiler **tiler);
 
 /** Destroys a tiler. @param tiler may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_tiler_destroy(tw_tiler* tiler);
+TW_API void tw_tiler_destroy(tw_tiler *tiler);
 
 /** Writes a tiler's text, zero-terminated. @param tiler not NULL. @param[out] buffer may be NULL
  *  where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the whole
  *  text needs with its zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tiler_format(const tw_tiler* tiler, char* buffer, size_t capacity,
-                                 size_t* length);
+TW_API tw_status tw_tiler_format(const tw_tiler *tiler, char *buffer, size_t capacity,
+                                 size_t *length);
 /** @} */
 
 /** @name Layouts from shapes
@@ -714,14 +714,14 @@ TW_API tw_status tw_tiler_format(const tw_tiler* tiler, char* buffer, size_t cap
  *  @param shape extents, each at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_make_left(const tw_tuple* shape, tw_layout** out);
+TW_API tw_status tw_layout_make_left(const tw_tuple *shape, tw_layout **out);
 
 /** The compact layout that counts from the right: row-major.
  *  Example: make_layout_right("(4,(2,3))") = "(4,(2,3)):(6,(3,1))"
  *  @param shape extents, each at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_make_right(const tw_tuple* shape, tw_layout** out);
+TW_API tw_status tw_layout_make_right(const tw_tuple *shape, tw_layout **out);
 
 /** A compact layout whose strides rise with the numbers of an order.
  *  Example: make_ordered_layout("(4,3,2)", "(2,0,1)") = "(4,3,2):(6,1,3)"
@@ -729,15 +729,15 @@ TW_API tw_status tw_layout_make_right(const tw_tuple* shape, tw_layout** out);
  *  of equal numbers share a stride. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_make_ordered(const tw_tuple* shape, const tw_tuple* order,
-                                        tw_layout** out);
+TW_API tw_status tw_layout_make_ordered(const tw_tuple *shape, const tw_tuple *order,
+                                        tw_layout **out);
 
 /** A compact layout whose modes follow one another as another layout's do; strides 0 stay.
  *  Example: make_layout_like("(2,16,2):(1,8,4)") = "(2,16,2):(1,4,2)"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_make_like(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_make_like(const tw_layout *layout, tw_layout **out);
 
 /** The layout that gives back each coordinate: what predicates are made of, see
  *  tw_tuple_elem_less(). Example: make_identity_layout("(4,(2,3))") =
@@ -745,7 +745,7 @@ TW_API tw_status tw_layout_make_like(const tw_layout* layout, tw_layout** out);
  *  @param shape extents, each at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_make_identity(const tw_tuple* shape, tw_layout** out);
+TW_API tw_status tw_layout_make_identity(const tw_tuple *shape, tw_layout **out);
 
 /** A thread-value layout: (thread, value) to the index in a tile, for threads that lie in a tile as
  *  one layout says, each with a block of values as another says.
@@ -755,15 +755,15 @@ TW_API tw_status tw_layout_make_identity(const tw_tuple* shape, tw_layout** out)
  *  @param[out] out the layout, the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT threads and values do not number the tile's elements one by one.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_make_tv(const tw_layout* threads, const tw_layout* values,
-                                   tw_tuple** tiler, tw_layout** out);
+TW_API tw_status tw_layout_make_tv(const tw_layout *threads, const tw_layout *values,
+                                   tw_tuple **tiler, tw_layout **out);
 
 /** A layout of as many of `size` coordinates as spread evenly over the modes of a shape.
  *  Example: domain_distribute("(9,32,2)", "8") = "8:9"
  *  @param shape extents, each at least 1. @param size at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_domain_distribute(const tw_tuple* shape, int64_t size, tw_layout** out);
+TW_API tw_status tw_layout_domain_distribute(const tw_tuple *shape, int64_t size, tw_layout **out);
 /** @} */
 
 /** @name Questions about a layout
@@ -773,13 +773,13 @@ TW_API tw_status tw_layout_domain_distribute(const tw_tuple* shape, int64_t size
  *  @param layout not NULL. @param[out] shape the caller's, for tw_tuple_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_shape(const tw_layout* layout, tw_tuple** shape);
+TW_API tw_status tw_layout_shape(const tw_layout *layout, tw_tuple **shape);
 
 /** The strides. Example: stride("((2,3),4):((1,8),2)") = "((1,8),2)"
  *  @param layout not NULL. @param[out] stride the caller's, for tw_tuple_destroy().
  *  @retval TW_ERROR_UNSUPPORTED the strides are basis elements: take them from the text.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_stride(const tw_layout* layout, tw_tuple** stride);
+TW_API tw_status tw_layout_stride(const tw_layout *layout, tw_tuple **stride);
 
 /** The swizzle Sw<bits,base,shift> and the offset in front of a layout, 0 where there is none.
  *  Example: swizzle("Sw<3,4,3> o 128 o (8,128):(128,1)") = "3 4 3 128"
@@ -787,8 +787,8 @@ TW_API tw_status tw_layout_stride(const tw_layout* layout, tw_tuple** stride);
  *  @param[out] shift S. @param[out] offset added before the swizzle.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_swizzle(const tw_layout* layout, int32_t* bits, int32_t* base,
-                                   int32_t* shift, int64_t* offset);
+TW_API tw_status tw_layout_swizzle(const tw_layout *layout, int32_t *bits, int32_t *base,
+                                   int32_t *shift, int64_t *offset);
 
 /** Index of a coordinate in any nesting that the shape refines. A coordinate that is one number may
  *  lie past the end, where the last mode counts on, as in CuTe.
@@ -799,40 +799,40 @@ TW_API tw_status tw_layout_swizzle(const tw_layout* layout, int32_t* bits, int32
  *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates: use tw_layout_at_coord().
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_at(const tw_layout* layout, const tw_tuple* coord, int64_t* index);
+TW_API tw_status tw_layout_at(const tw_layout *layout, const tw_tuple *coord, int64_t *index);
 
 /** The same for a layout that gives coordinates.
  *  Example: at_coord("(0,0) o (1024,512):(1@1,1@0)", "(2,3)") = "(3,2)"
  *  @param layout not NULL. @param coord without `_`. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_at_coord(const tw_layout* layout, const tw_tuple* coord, tw_tuple** out);
+TW_API tw_status tw_layout_at_coord(const tw_layout *layout, const tw_tuple *coord, tw_tuple **out);
 
 /** Does no index belong to two coordinates? Example: is_injective("(4,4):(1,3)") = "0"
  *  @param layout not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_UNSUPPORTED the modes overlap too much to decide.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_is_injective(const tw_layout* layout, int32_t* yes);
+TW_API tw_status tw_layout_is_injective(const tw_layout *layout, int32_t *yes);
 
 /** Is no index left out between the smallest and the largest?
  *  Example: is_surjective("(4,4):(1,3)") = "1"
  *  @param layout not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates, or its swizzle leaves its range.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_is_surjective(const tw_layout* layout, int32_t* yes);
+TW_API tw_status tw_layout_is_surjective(const tw_layout *layout, int32_t *yes);
 
 /** Are the indices size(layout) numbers one behind the other, in any order?
  *  Example: is_contiguous("(4,4):(4,1)") = "1"
  *  @param layout not NULL. @param[out] yes 1 or 0.
  *  @retval TW_ERROR_UNSUPPORTED as for tw_layout_is_surjective().
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_is_contiguous(const tw_layout* layout, int32_t* yes);
+TW_API tw_status tw_layout_is_contiguous(const tw_layout *layout, int32_t *yes);
 
 /** The number of elements that every access to a layout may be aligned to and taken in, counted
  *  from an aligned base. Example: max_alignment("(3,(32,2)):(128,(4,1))") = "2"
  *  @param layout of integer strides. @param[out] elements the number.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride is negative. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_max_alignment(const tw_layout* layout, int64_t* elements);
+TW_API tw_status tw_layout_max_alignment(const tw_layout *layout, int64_t *elements);
 
 /** The longest vector whose elements lie one behind the other in two layouts, in the same order:
  *  how wide a copy between them can be. Example: max_common_vector("(8,4):(1,8)", "(8,4):(1,16)") =
@@ -840,8 +840,8 @@ TW_API tw_status tw_layout_max_alignment(const tw_layout* layout, int64_t* eleme
  *  @param a of integer strides. @param b of the same size. @param[out] elements the number.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_max_common_vector(const tw_layout* a, const tw_layout* b,
-                                             int64_t* elements);
+TW_API tw_status tw_layout_max_common_vector(const tw_layout *a, const tw_layout *b,
+                                             int64_t *elements);
 /** @} */
 
 /** @name The same function with other modes
@@ -855,50 +855,50 @@ TW_API tw_status tw_layout_max_common_vector(const tw_layout* a, const tw_layout
  *  the profile has a number, whichever. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_coalesce(const tw_layout* layout, const tw_tuple* profile,
-                                    tw_layout** out);
+TW_API tw_status tw_layout_coalesce(const tw_layout *layout, const tw_tuple *profile,
+                                    tw_layout **out);
 
 /** Coalesces without the modes of stride 0. Example: filter("(2,4,8):(1,0,2)", NULL) = "16:1"
  *  @param layout not NULL. @param profile as for tw_layout_coalesce(), may be NULL.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or the profile has too many modes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_filter(const tw_layout* layout, const tw_tuple* profile,
-                                  tw_layout** out);
+TW_API tw_status tw_layout_filter(const tw_layout *layout, const tw_tuple *profile,
+                                  tw_layout **out);
 
 /** Gives modes of stride 0 the extent 1. Example: filter_zeros("(2,4,8):(1,0,2)") =
  *  "(2,1,8):(1,0,2)"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_filter_zeros(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_filter_zeros(const tw_layout *layout, tw_layout **out);
 
 /** Takes the nesting away. Example: flatten("((2,3),4):((1,8),2)") = "(2,3,4):(1,8,2)"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_flatten(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_flatten(const tw_layout *layout, tw_layout **out);
 
 /** Makes one mode of several. Example: group_modes("(2,3,4):(1,2,6)", 1, 3) = "(2,(3,4)):(1,(2,6))"
  *  @param layout not NULL. @param begin first mode. @param end behind the last.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there are no such modes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_group_modes(const tw_layout* layout, int32_t begin, int32_t end,
-                                       tw_layout** out);
+TW_API tw_status tw_layout_group_modes(const tw_layout *layout, int32_t begin, int32_t end,
+                                       tw_layout **out);
 
 /** Adds a mode behind. Example: append("(2,3):(1,2)", "4:8") = "(2,3,4):(1,2,8)"
  *  @param layout not NULL. @param mode any layout without swizzle, offset or origin; copied.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @retval TW_ERROR_CAPACITY too many leaves. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_append(const tw_layout* layout, const tw_layout* mode, tw_layout** out);
+TW_API tw_status tw_layout_append(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
 
 /** Adds a mode in front. Example: prepend("(2,3):(1,2)", "4:8") = "(4,2,3):(8,1,2)"
  *  @param layout not NULL. @param mode as for tw_layout_append(). @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @retval TW_ERROR_CAPACITY too many leaves. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_prepend(const tw_layout* layout, const tw_layout* mode, tw_layout** out);
+TW_API tw_status tw_layout_prepend(const tw_layout *layout, const tw_layout *mode, tw_layout **out);
 
 /** Puts a layout in place of a mode. Example: replace("(2,3):(1,2)", 1, "(4,4):(8,2)") =
  *  "(2,(4,4)):(1,(8,2))"
@@ -906,24 +906,24 @@ TW_API tw_status tw_layout_prepend(const tw_layout* layout, const tw_layout* mod
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such mode.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_replace(const tw_layout* layout, int32_t index, const tw_layout* with,
-                                   tw_layout** out);
+TW_API tw_status tw_layout_replace(const tw_layout *layout, int32_t index, const tw_layout *with,
+                                   tw_layout **out);
 
 /** Some modes, in the order given. Example: select("(2,3,4):(1,2,6)", 2, 0) = "(4,2):(6,1)"
  *  @param layout not NULL. @param count how many, at least 1. @param modes their numbers.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such mode.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_select(const tw_layout* layout, int32_t count, const int32_t* modes,
-                                  tw_layout** out);
+TW_API tw_status tw_layout_select(const tw_layout *layout, int32_t count, const int32_t *modes,
+                                  tw_layout **out);
 
 /** Modes from one to another. Example: take("(2,3,4):(1,2,6)", 1, 3) = "(3,4):(2,6)"
  *  @param layout not NULL. @param begin first mode. @param end behind the last.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there are no such modes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_take(const tw_layout* layout, int32_t begin, int32_t end,
-                                tw_layout** out);
+TW_API tw_status tw_layout_take(const tw_layout *layout, int32_t begin, int32_t end,
+                                tw_layout **out);
 /** @} */
 
 /** @name Algebra
@@ -942,7 +942,7 @@ TW_API tw_status tw_layout_take(const tw_layout* layout, int32_t begin, int32_t 
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT the function is not of the form of a layout.
  *  @retval TW_ERROR_OVERFLOW an index exceeds 64 bits. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_composition(const tw_layout* a, const tw_layout* b, tw_layout** out);
+TW_API tw_status tw_layout_composition(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
 /** Composition mode by mode; modes that the tiler lacks are dropped.
  *  Example: composition_tiler("(12,(4,8)):(59,(13,1))", "<3:4,8>") = "(3,(4,2)):(236,(13,1))"
@@ -950,8 +950,8 @@ TW_API tw_status tw_layout_composition(const tw_layout* a, const tw_layout* b, t
  *  @retval TW_ERROR_NOT_A_LAYOUT the function is not of the form of a layout.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tiler has more modes. @threadsafety{any thread} @since
  *  0.1 */
-TW_API tw_status tw_layout_composition_tiler(const tw_layout* a, const tw_tiler* tiler,
-                                             tw_layout** out);
+TW_API tw_status tw_layout_composition_tiler(const tw_layout *a, const tw_tiler *tiler,
+                                             tw_layout **out);
 
 /** What a layout leaves out of 0 ... cosize - 1, in rising order: each of its indices added to each
  *  of the layout's gives another number.
@@ -962,14 +962,14 @@ TW_API tw_status tw_layout_composition_tiler(const tw_layout* a, const tw_tiler*
  *  @retval TW_ERROR_INVALID_ARGUMENT cosize is below 1.
  *  @threadsafety{any thread} @since
  *  0.1 */
-TW_API tw_status tw_layout_complement(const tw_layout* layout, int64_t cosize, tw_layout** out);
+TW_API tw_status tw_layout_complement(const tw_layout *layout, int64_t cosize, tw_layout **out);
 
 /** Index to coordinate: L(R(i)) = i for every i below size(R), which is as far as L's modes count
  *  0, 1, 2, ... Example: right_inverse("(4,8):(8,1)") = "(8,4):(4,1)"
  *  @param layout of integer strides, none negative; with a swizzle where that maps its indices onto
  *  themselves. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_right_inverse(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_right_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Index to coordinate also where there are gaps: R(L(i)) = i. Where several coordinates share an
  *  index, L(R(L(i))) = L(i). Example: left_inverse("(4,3,5):(1,12,37)") = ERROR_NOT_A_LAYOUT
@@ -977,7 +977,7 @@ TW_API tw_status tw_layout_right_inverse(const tw_layout* layout, tw_layout** ou
  *  @param layout of integer strides, none negative. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride is no multiple of the next smaller one.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_left_inverse(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out);
 
 /** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile, the
  *  second steps from tile to tile; a last tile may reach past the end. Mode by mode for a tuple.
@@ -986,74 +986,74 @@ TW_API tw_status tw_layout_left_inverse(const tw_layout* layout, tw_layout** out
  *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_logical_divide(const tw_layout* layout, const tw_tiler* tiler,
-                                          tw_layout** out);
+TW_API tw_status tw_layout_logical_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                          tw_layout **out);
 
 /** logical_divide with the tiles' modes first and together: ((tile, tile), (rest, rest)).
  *  Example: zipped_divide("(6,8):(1,6)", "<2,4>") = "((2,4),(3,2)):((1,6),(2,24))"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_zipped_divide(const tw_layout* layout, const tw_tiler* tiler,
-                                         tw_layout** out);
+TW_API tw_status tw_layout_zipped_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                         tw_layout **out);
 
 /** zipped_divide with the rest's modes at the top: ((tile, tile), rest, rest).
  *  Example: tiled_divide("(6,8):(1,6)", "<2,4>") = "((2,4),3,2):((1,6),2,24)"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_tiled_divide(const tw_layout* layout, const tw_tiler* tiler,
-                                        tw_layout** out);
+TW_API tw_status tw_layout_tiled_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                        tw_layout **out);
 
 /** zipped_divide with all modes at the top: (tile, tile, rest, rest).
  *  Example: flat_divide("(6,8):(1,6)", "<2,4>") = "(2,4,3,2):(1,6,2,24)"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_flat_divide(const tw_layout* layout, const tw_tiler* tiler,
-                                       tw_layout** out);
+TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *tiler,
+                                       tw_layout **out);
 
 /** Repeats a layout: (A, complement(A, size(A) * cosize(B)) o B). The first mode is A, the second
  *  steps from copy to copy in B's order. Mode by mode for a tuple.
  *  Example: logical_product("(2,2):(4,1)", "6:1") = "((2,2),(2,3)):((4,1),(2,8))"
  *  @param a of integer strides, none negative. @param tiler not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_logical_product(const tw_layout* a, const tw_tiler* tiler,
-                                           tw_layout** out);
+TW_API tw_status tw_layout_logical_product(const tw_layout *a, const tw_tiler *tiler,
+                                           tw_layout **out);
 
 /** logical_product with A's modes first and together.
  *  Example: zipped_product("(2,5):(5,1)", "<3,4>") = "((2,5),(3,4)):((5,1),(1,5))"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_zipped_product(const tw_layout* a, const tw_tiler* tiler,
-                                          tw_layout** out);
+TW_API tw_status tw_layout_zipped_product(const tw_layout *a, const tw_tiler *tiler,
+                                          tw_layout **out);
 
 /** zipped_product with the copies' modes at the top.
  *  Example: tiled_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,5),3,4):((5,1),10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_tiled_product(const tw_layout* a, const tw_tiler* tiler,
-                                         tw_layout** out);
+TW_API tw_status tw_layout_tiled_product(const tw_layout *a, const tw_tiler *tiler,
+                                         tw_layout **out);
 
 /** zipped_product with all modes at the top.
  *  Example: flat_product("(2,5):(5,1)", "(3,4):(1,3)") = "(2,5,3,4):(5,1,10,30)"
  *  @param a as for tw_layout_logical_product(). @param tiler not NULL.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_flat_product(const tw_layout* a, const tw_tiler* tiler, tw_layout** out);
+TW_API tw_status tw_layout_flat_product(const tw_layout *a, const tw_tiler *tiler, tw_layout **out);
 
 /** logical_product with modes paired, A's first: a tiling of blocks.
  *  Example: blocked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((2,3),(5,4)):((5,10),(1,30))"
  *  @param a as for tw_layout_logical_product(). @param b of integer strides.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_blocked_product(const tw_layout* a, const tw_layout* b, tw_layout** out);
+TW_API tw_status tw_layout_blocked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
 /** logical_product with modes paired, B's first: A's elements spread over the copies.
  *  Example: raked_product("(2,5):(5,1)", "(3,4):(1,3)") = "((3,2),(4,5)):((10,5),(30,1))"
  *  @param a as for tw_layout_logical_product(). @param b of integer strides.
  *  @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_raked_product(const tw_layout* a, const tw_layout* b, tw_layout** out);
+TW_API tw_status tw_layout_raked_product(const tw_layout *a, const tw_layout *b, tw_layout **out);
 
 /** Repeats a block until it covers a shape.
  *  Example: tile_to_shape("Sw<3,3,3> o 0 o (8,64):(64,1)", "(128,64)", NULL) = "Sw<3,3,3> o 0 o
@@ -1061,23 +1061,23 @@ TW_API tw_status tw_layout_raked_product(const tw_layout* a, const tw_layout* b,
  *  @param block may be swizzled. @param shape of at least the block's rank. @param order in which
  *  the copies follow one another, NULL for leftmost first. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_tile_to_shape(const tw_layout* block, const tw_tuple* shape,
-                                         const tw_tuple* order, tw_layout** out);
+TW_API tw_status tw_layout_tile_to_shape(const tw_layout *block, const tw_tuple *shape,
+                                         const tw_tuple *order, tw_layout **out);
 
 /** Coordinates whose indices are the same in two layouts, from 0 on without a gap: R with
  *  a(R(i)) = b(R(i)) = i.
  *  Example: max_common_layout("(4,16):(16,1)", "(4,16):(16,1)") = "(16,4):(4,1)"
  *  @param a of integer strides. @param b likewise. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_max_common_layout(const tw_layout* a, const tw_layout* b,
-                                             tw_layout** out);
+TW_API tw_status tw_layout_max_common_layout(const tw_layout *a, const tw_layout *b,
+                                             tw_layout **out);
 
 /** Coordinates that do not change the index: L(N(i)) = 0.
  *  Example: nullspace("(4,2,8):(1,0,4)") = "2:4"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_nullspace(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_nullspace(const tw_layout *layout, tw_layout **out);
 /** @} */
 
 /** @name Parts of a layout
@@ -1092,15 +1092,15 @@ TW_API tw_status tw_layout_nullspace(const tw_layout* layout, tw_layout** out);
  *  @param[out] offset of the part, elements.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_slice(const tw_layout* layout, const tw_tuple* coord, tw_layout** out,
-                                 int64_t* offset);
+TW_API tw_status tw_layout_slice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out,
+                                 int64_t *offset);
 
 /** Keeps the modes where a coordinate has a number: what a slice takes away.
  *  Example: dice("(4,(2,3)):(1,(4,8))", "(2,(_,1))") = "(4,3):(1,8)"
  *  @param layout not NULL. @param coord not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_dice(const tw_layout* layout, const tw_tuple* coord, tw_layout** out);
+TW_API tw_status tw_layout_dice(const tw_layout *layout, const tw_tuple *coord, tw_layout **out);
 
 /** The same layout, from a coordinate on.
  *  Example: domain_offset("(8,8):(1,8)", "(2,3)") = "26 + (8,8):(1,8)"
@@ -1110,8 +1110,8 @@ TW_API tw_status tw_layout_dice(const tw_layout* layout, const tw_tuple* coord, 
  *  @param[out] offset of the part, elements.
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the shape.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_domain_offset(const tw_layout* layout, const tw_tuple* coord,
-                                         tw_layout** out, int64_t* offset);
+TW_API tw_status tw_layout_domain_offset(const tw_layout *layout, const tw_tuple *coord,
+                                         tw_layout **out, int64_t *offset);
 
 /** One tile, by any tiler; tw_layout_local_tile() is the same for plain extents.
  *  Example: tile("(6,8):(1,6)", "<2,4>", "(1,1)") = "26 + (2,4):(1,6)"
@@ -1122,8 +1122,8 @@ TW_API tw_status tw_layout_domain_offset(const tw_layout* layout, const tw_tuple
  *  @retval TW_ERROR_INVALID_ARGUMENT the coordinate does not fit the tiles.
  *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_tile(const tw_layout* layout, const tw_tiler* tiler,
-                                const tw_tuple* coord, tw_layout** out, int64_t* offset);
+TW_API tw_status tw_layout_tile(const tw_layout *layout, const tw_tiler *tiler,
+                                const tw_tuple *coord, tw_layout **out, int64_t *offset);
 
 /** One thread's elements: its place among the threads, in every tile of the threads' shape.
  *  Example: local_partition("(32,16):(1,32)", "(2,8):(1,2)", 4) = "64 + (16,2):(2,256)"
@@ -1133,8 +1133,8 @@ TW_API tw_status tw_layout_tile(const tw_layout* layout, const tw_tiler* tiler,
  *  @retval TW_ERROR_NOT_FOUND there is no such thread.
  *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_zipped_divide().
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_local_partition(const tw_layout* layout, const tw_layout* threads,
-                                           int64_t thread, tw_layout** out, int64_t* offset);
+TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_layout *threads,
+                                           int64_t thread, tw_layout **out, int64_t *offset);
 /** @} */
 
 /** @name Swizzles, and elements of another size
@@ -1150,22 +1150,22 @@ TW_API tw_status tw_layout_local_partition(const tw_layout* layout, const tw_lay
  *  @param shift S, |S| at least B; negative shifts left. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_swizzled(const tw_layout* layout, int32_t bits, int32_t base,
-                                    int32_t shift, tw_layout** out);
+TW_API tw_status tw_layout_swizzled(const tw_layout *layout, int32_t bits, int32_t base,
+                                    int32_t shift, tw_layout **out);
 
 /** Takes the swizzle, the offset and the origin away.
  *  Example: unswizzled("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_unswizzled(const tw_layout* layout, tw_layout** out);
+TW_API tw_status tw_layout_unswizzled(const tw_layout *layout, tw_layout **out);
 
 /** A swizzle as a function. Example: swizzle_apply("Sw<3,4,3>", 144) = "128"
  *  @param bits B. @param base M. @param shift S. @param x any number. @param[out] out its image.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int64_t x,
-                                  int64_t* out);
+                                  int64_t *out);
 
 /** A swizzle of elements of one size for elements of another, both in bits.
  *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
@@ -1174,7 +1174,7 @@ TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int
  *  @retval TW_ERROR_NOT_A_LAYOUT the sizes' ratio is no power of two, or bits are lost.
  *  @retval TW_ERROR_INVALID_ARGUMENT the numbers make no swizzle, or a size is below 1.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_swizzle_recast(int32_t* bits, int32_t* base, int32_t* shift, int64_t from_bits,
+TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift, int64_t from_bits,
                                    int64_t to_bits);
 
 /** Joins n neighbouring elements into one. Example: upcast("(8,4):(4,1)", 2) = "(8,2):(2,1)"
@@ -1182,14 +1182,14 @@ TW_API tw_status tw_swizzle_recast(int32_t* bits, int32_t* base, int32_t* shift,
  *  @retval TW_ERROR_NOT_A_LAYOUT a stride or the offset does not fit groups of n.
  *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_upcast(const tw_layout* layout, int64_t n, tw_layout** out);
+TW_API tw_status tw_layout_upcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
 /** Takes each element apart into n. Example: downcast("(8,4):(4,1)", 2) = "(8,8):(8,1)"
  *  @param layout of integers. @param n at least 1. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT no mode has stride 1, where the parts would lie.
  *  @retval TW_ERROR_INVALID_ARGUMENT n is below 1.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_downcast(const tw_layout* layout, int64_t n, tw_layout** out);
+TW_API tw_status tw_layout_downcast(const tw_layout *layout, int64_t n, tw_layout **out);
 
 /** The same bytes as elements of another size, swizzle included.
  *  Example: recast("Sw<3,4,3> o 0 o (8,128):(128,1)", 8, 16) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
@@ -1198,8 +1198,8 @@ TW_API tw_status tw_layout_downcast(const tw_layout* layout, int64_t n, tw_layou
  *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_upcast() and tw_layout_downcast().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is below 1.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_recast(const tw_layout* layout, int64_t from_bits, int64_t to_bits,
-                                  tw_layout** out);
+TW_API tw_status tw_layout_recast(const tw_layout *layout, int64_t from_bits, int64_t to_bits,
+                                  tw_layout **out);
 /** @} */
 
 /** @name Who moves what
@@ -1215,9 +1215,9 @@ TW_API tw_status tw_layout_recast(const tw_layout* layout, int64_t from_bits, in
  *  @retval TW_ERROR_INVALID_ARGUMENT there is no such thread, or tv has other than two modes.
  *  @retval TW_ERROR_NOT_A_LAYOUT the tiles cut the tensor's modes unevenly.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_partition_tv(const tw_layout* tensor, const tw_tuple* tile,
-                                        const tw_layout* tv, int64_t thread, tw_layout** out,
-                                        int64_t* offset);
+TW_API tw_status tw_layout_partition_tv(const tw_layout *tensor, const tw_tuple *tile,
+                                        const tw_layout *tv, int64_t thread, tw_layout **out,
+                                        int64_t *offset);
 
 /** The boxes that the TMA moves for a tile: CuTe's tma_partition. The example's tile (2,1) of 128 x
  *  128 bf16 goes in two boxes of 128 x 64, panels of the 128-byte swizzle.
@@ -1236,10 +1236,10 @@ TW_API tw_status tw_layout_partition_tv(const tw_layout* tensor, const tw_tuple*
  *  @retval TW_ERROR_NOT_A_LAYOUT no box moves this tile; the message says why.
  *  @retval TW_ERROR_INVALID_ARGUMENT extents do not match, or there is no such tile or CTA.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem,
-                                         const tw_tuple* tile, const tw_tuple* coord, int64_t ctas,
-                                         int64_t cta, int64_t* box, int32_t capacity,
-                                         tw_layout** boxes, tw_layout** slots);
+TW_API tw_status tw_layout_partition_tma(const tw_layout *tensor, const tw_layout *smem,
+                                         const tw_tuple *tile, const tw_tuple *coord, int64_t ctas,
+                                         int64_t cta, int64_t *box, int32_t capacity,
+                                         tw_layout **boxes, tw_layout **slots);
 
 /** Passes through shared memory (32 banks of 4 bytes) that a warp needs for all its values.
  *  Example: bank_passes("(32,32):(32,1)", 32, "(32,1):(1,0)", 4) = "32 of 1"
@@ -1251,9 +1251,9 @@ TW_API tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layou
  *  @retval TW_ERROR_INVALID_ARGUMENT the values of one access are not one behind the other.
  *  @retval TW_ERROR_MISALIGNED an access is not aligned to its size.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_bank_passes(const tw_layout* layout, int32_t element_bits,
-                                       const tw_layout* tv, int32_t access_bytes, int64_t* passes,
-                                       int64_t* least);
+TW_API tw_status tw_layout_bank_passes(const tw_layout *layout, int32_t element_bits,
+                                       const tw_layout *tv, int32_t access_bytes, int64_t *passes,
+                                       int64_t *least);
 
 /** The shared-memory layout that a tile of rows has by default: the widest swizzle of 128, 64 or 32
  *  bytes that a row is a multiple of, none below 8 rows; columns beyond it go into further panels.
@@ -1263,7 +1263,7 @@ TW_API tw_status tw_layout_bank_passes(const tw_layout* layout, int32_t element_
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t element_bits,
-                                          int32_t* swizzle_bytes, tw_layout** out);
+                                          int32_t *swizzle_bytes, tw_layout **out);
 /** @} */
 
 /** @name Linear layouts: which element each register of each thread holds
@@ -1278,18 +1278,18 @@ TW_API tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t
  *  @retval TW_ERROR_PARSE the text is none. @retval TW_ERROR_INVALID_ARGUMENT a basis lies outside
  *  the shape, or an extent is no power of two.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_parse(const char* text, tw_linear** linear);
+TW_API tw_status tw_linear_parse(const char *text, tw_linear **linear);
 
 /** Destroys a linear layout. @param linear may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_linear_destroy(tw_linear* linear);
+TW_API void tw_linear_destroy(tw_linear *linear);
 
 /** Writes a linear layout's text, zero-terminated. @param linear not NULL. @param[out] buffer may
  * be NULL where capacity is 0. @param capacity bytes of buffer. @param[out] length bytes that the
  * whole text needs with its zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning of the text.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_format(const tw_linear* linear, char* buffer, size_t capacity,
-                                  size_t* length);
+TW_API tw_status tw_linear_format(const tw_linear *linear, char *buffer, size_t capacity,
+                                  size_t *length);
 
 /** Triton's BlockedLayout on a shape: what reaches beyond it wraps to nothing, and where the
  *  shape is larger registers repeat. Operands below: shape, size_per_thread, threads_per_warp,
@@ -1302,10 +1302,10 @@ TW_API tw_status tw_linear_format(const tw_linear* linear, char* buffer, size_t 
  *  @param[out] out the caller's, for tw_linear_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, no power of two, or order no permutation.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t* shape,
-                                   const int64_t* size_per_thread, const int64_t* threads_per_warp,
-                                   const int64_t* warps_per_cta, const int32_t* order,
-                                   tw_linear** out);
+TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t *shape,
+                                   const int64_t *size_per_thread, const int64_t *threads_per_warp,
+                                   const int64_t *warps_per_cta, const int32_t *order,
+                                   tw_linear **out);
 
 /** Triton's SliceLayout: drops a dimension, and the registers that moved in it alone.
  *  Example: linear_slice("register=[[0,1],[1,0]] lane=[[2,0]] -> (4,2)", 0) =
@@ -1313,7 +1313,7 @@ TW_API tw_status tw_linear_blocked(int32_t rank, const int64_t* shape,
  *  @param parent of at least two dimensions. @param dim from 0. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or there is no such dimension.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_slice(const tw_linear* parent, int32_t dim, tw_linear** out);
+TW_API tw_status tw_linear_slice(const tw_linear *parent, int32_t dim, tw_linear **out);
 
 /** Fits a linear layout to another shape, as tw_linear_blocked() does.
  *  Example: linear_resize("register=[[1]] lane=[[2]] -> (4)", "(8)") =
@@ -1321,7 +1321,7 @@ TW_API tw_status tw_linear_slice(const tw_linear* parent, int32_t dim, tw_linear
  *  @param linear not NULL. @param shape as many extents as it has dimensions. @param[out] out the
  *  caller's. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_resize(const tw_linear* linear, const tw_tuple* shape, tw_linear** out);
+TW_API tw_status tw_linear_resize(const tw_linear *linear, const tw_tuple *shape, tw_linear **out);
 
 /** outer(inner(x)): inner's coordinates, bit by bit with the first dimension lowest, are outer's
  *  register, lane, warp and block bits.
@@ -1330,7 +1330,7 @@ TW_API tw_status tw_linear_resize(const tw_linear* linear, const tw_tuple* shape
  *  @param outer not NULL. @param inner with as many bits of coordinates as outer has input bits.
  *  @param[out] out the caller's. @retval TW_ERROR_INVALID_ARGUMENT the numbers of bits differ.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_compose(const tw_linear* outer, const tw_linear* inner, tw_linear** out);
+TW_API tw_status tw_linear_compose(const tw_linear *outer, const tw_linear *inner, tw_linear **out);
 
 /** From an element back to (register, lane, warp, block); of several holders the first.
  *  Example: linear_inverse("register=[[2]] lane=[[1]] -> (4)") =
@@ -1338,7 +1338,7 @@ TW_API tw_status tw_linear_compose(const tw_linear* outer, const tw_linear* inne
  *  @param linear not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT an element is held by nobody.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_inverse(const tw_linear* linear, tw_linear** out);
+TW_API tw_status tw_linear_inverse(const tw_linear *linear, tw_linear **out);
 
 /** The element that one register holds: numbers of register, lane, warp and block.
  *  Example: linear_at("register=[[0,1]] lane=[[1,0],[2,0]] -> (4,2)", 1, 3, 0, 0) = "(3,1)"
@@ -1349,8 +1349,8 @@ TW_API tw_status tw_linear_inverse(const tw_linear* linear, tw_linear** out);
  *  @retval TW_ERROR_INVALID_ARGUMENT a number exceeds its bits.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL written says how many it takes.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_at(const tw_linear* linear, int64_t reg, int64_t lane, int64_t warp,
-                              int64_t block, int64_t* coord, int32_t capacity, int32_t* written);
+TW_API tw_status tw_linear_at(const tw_linear *linear, int64_t reg, int64_t lane, int64_t warp,
+                              int64_t block, int64_t *coord, int32_t capacity, int32_t *written);
 
 /** From a layout whose extents are powers of two, swizzled or not. Modes are (registers),
  *  (threads, registers) or (threads, registers, blocks), threads splitting into 32 lanes and warps.
@@ -1360,8 +1360,8 @@ TW_API tw_status tw_linear_at(const tw_linear* linear, int64_t reg, int64_t lane
  *  for one dimension. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT the layout is not linear over bits; the message says where.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_from_layout(const tw_layout* layout, const tw_tuple* shape,
-                                       tw_linear** out);
+TW_API tw_status tw_linear_from_layout(const tw_layout *layout, const tw_tuple *shape,
+                                       tw_linear **out);
 
 /** Back to a layout of (threads, registers) or (threads, registers, blocks), swizzled where need
  * be. Example: linear_to_layout("register=[[16],[8]] lane=[[32],[64],[1],[2],[4]] -> (128)") =
@@ -1369,7 +1369,7 @@ TW_API tw_status tw_linear_from_layout(const tw_layout* layout, const tw_tuple* 
  *  @param linear not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_NOT_A_LAYOUT there is none.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_to_layout(const tw_linear* linear, tw_layout** out);
+TW_API tw_status tw_linear_to_layout(const tw_linear *linear, tw_layout **out);
 
 /** Does a layout of row indices suit the gather4 instruction: first two register bases [1] and [2],
  *  all lane bases [0]? The example's answer is 16 instructions in each of 4 warps.
@@ -1380,7 +1380,7 @@ TW_API tw_status tw_linear_to_layout(const tw_linear* linear, tw_layout** out);
  * @param[out] warps how many issue; where all warps hold the same rows, one.
  *  @retval TW_ERROR_UNSUPPORTED it does not; the message says which basis is wrong and why.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_linear_gather4(const tw_linear* linear, int64_t* per_warp, int64_t* warps);
+TW_API tw_status tw_linear_gather4(const tw_linear *linear, int64_t *per_warp, int64_t *warps);
 /** @} */
 
 /** @name Pictures
@@ -1404,8 +1404,8 @@ enum {
  *  @retval TW_ERROR_INVALID_ARGUMENT paint is no TW_PAINT_ number, or element_bits are outside 1
  *  to 1024 where banks are painted.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_draw(const tw_layout* layout, tw_paint paint, int32_t element_bits,
-                                char* buffer, size_t capacity, size_t* length);
+TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t element_bits,
+                                char *buffer, size_t capacity, size_t *length);
 
 /** Draws a thread-value layout: in each element of the tile the thread and value that hold it,
  *  coloured by thread. @param tv from (thread, value) to the number of an element of the tile.
@@ -1414,8 +1414,8 @@ TW_API tw_status tw_layout_draw(const tw_layout* layout, tw_paint paint, int32_t
  *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @retval TW_ERROR_INVALID_ARGUMENT tv has other than two modes, or an extent of tile is below 1.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_draw_tv(const tw_layout* tv, const tw_tuple* tile, char* buffer,
-                                   size_t capacity, size_t* length);
+TW_API tw_status tw_layout_draw_tv(const tw_layout *tv, const tw_tuple *tile, char *buffer,
+                                   size_t capacity, size_t *length);
 
 /** Draws the boxes of tw_layout_partition_tma() over the tensor's first two modes.
  *  @param tensor not NULL. @param box extents of one, tensor's rank numbers. @param boxes from the
@@ -1424,9 +1424,9 @@ TW_API tw_status tw_layout_draw_tv(const tw_layout* tv, const tw_tuple* tile, ch
  *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @retval TW_ERROR_INVALID_ARGUMENT boxes gives numbers, or an extent of box is below 1.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_draw_boxes(const tw_layout* tensor, const int64_t* box,
-                                      const tw_layout* boxes, char* buffer, size_t capacity,
-                                      size_t* length);
+TW_API tw_status tw_layout_draw_boxes(const tw_layout *tensor, const int64_t *box,
+                                      const tw_layout *boxes, char *buffer, size_t capacity,
+                                      size_t *length);
 /** @} */
 /** @} */
 
@@ -1459,12 +1459,12 @@ enum {
 };
 
 /** Told that somebody is done with what was lent. Called once, from any thread; must not fail. */
-typedef void (*tw_release_callback)(void* user);
+typedef void (*tw_release_callback)(void *user);
 
 /** Fills a tensor with zeros but for its struct_size; device_kind is TW_DEVICE_HOST.
  *  @param[out] tensor not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT tensor is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_init(tw_tensor* tensor);
+TW_API tw_status tw_tensor_init(tw_tensor *tensor);
 
 /** Reads a DLPack tensor. Nothing is kept or owned: whoever has the managed tensor still calls its
  *  deleter, when the work on its memory is done. Strides that are left out become those of a
@@ -1476,7 +1476,7 @@ TW_API tw_status tw_tensor_init(tw_tensor* tensor);
  *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or form is unknown.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_from_dlpack(const void* dlpack, tw_dlpack_form form, tw_tensor* tensor);
+TW_API tw_status tw_tensor_from_dlpack(const void *dlpack, tw_dlpack_form form, tw_tensor *tensor);
 
 /** Makes a managed DLPack tensor of a tensor, for another library to consume.
  *  @param tensor its memory stays the caller's and must live until `release` is called.
@@ -1489,8 +1489,8 @@ TW_API tw_status tw_tensor_from_dlpack(const void* dlpack, tw_dlpack_form form, 
  *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or a number names nothing.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_to_dlpack(const tw_tensor* tensor, tw_dlpack_form form,
-                                     tw_release_callback release, void* user, void** managed);
+TW_API tw_status tw_tensor_to_dlpack(const tw_tensor *tensor, tw_dlpack_form form,
+                                     tw_release_callback release, void *user, void **managed);
 /** @} */
 
 /** @defgroup tensor_map Tensor maps: the 128-byte descriptors that the TMA reads
@@ -1570,8 +1570,8 @@ typedef struct tw_tensor_map_desc {
 typedef struct tw_rule_violation {
   uint32_t struct_size; /**< set by the caller */
   int32_t index;        /**< element of the argument, or -1 */
-  const char* rule;     /**< stable id; lives for ever */
-  const char* argument; /**< field of the description; lives for ever */
+  const char *rule;     /**< stable id; lives for ever */
+  const char *argument; /**< field of the description; lives for ever */
   int64_t got;          /**< what was passed; of a uint64_t its bits */
   int64_t limit;        /**< what the rule allows */
   char message[472];    /**< the rule in a sentence, with the numbers, and what would work */
@@ -1580,7 +1580,7 @@ typedef struct tw_rule_violation {
 /** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
  *  fill, element strides 1, all sizes 0. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc* desc);
+TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc);
 
 /** Checks a description against every rule; needs no device. Rules of 9.0 were measured on the
  *  driver; those of other chips come from its manual and are unverified. @param desc not NULL.
@@ -1590,9 +1590,9 @@ TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc* desc);
  *  @retval TW_OK all rules hold. @retval TW_ERROR_RULE the first broken one is the last error too.
  *  @retval TW_ERROR_INVALID_ARGUMENT arch is none of the TW_ARCH_ numbers, or capacity is negative.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc* desc, tw_arch arch,
-                                     tw_rule_violation* violations, int32_t capacity,
-                                     int32_t* count);
+TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arch,
+                                     tw_rule_violation *violations, int32_t capacity,
+                                     int32_t *count);
 
 /** Finds an accepted description that differs from a broken one only in fields that its broken
  *  rules name; its box covers at least half the bytes asked for, unless none that is accepted does.
@@ -1601,8 +1601,8 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc* desc, tw_arch arc
  *  @retval TW_ERROR_NOT_FOUND no such description is accepted. @retval TW_ERROR_INVALID_ARGUMENT an
  *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc* desc, tw_arch arch,
-                                       tw_tensor_map_desc* proposed);
+TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch arch,
+                                       tw_tensor_map_desc *proposed);
 
 /** Checks a description and writes its 128 bytes, without a driver: the same bytes as the driver's
  *  for compute capability 9.0; unverified for other chips. @param desc not NULL.
@@ -1610,7 +1610,7 @@ TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc* desc, tw_arch a
  *  @retval TW_ERROR_RULE a rule is broken. @retval TW_ERROR_UNSUPPORTED the bits of this type or
  *  swizzle are not known to the library. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or
  *  arch is none of the TW_ARCH_ numbers. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc* desc, tw_arch arch, void* bytes);
+TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch arch, void *bytes);
 
 /** Reads 128 bytes back into a description: of a core dump, of another library. Bytes do not tell
  *  an im2col-wide map from an im2col map, nor types that share a code; the first such type comes
@@ -1619,15 +1619,15 @@ TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc* desc, tw_arch ar
  *  TW_ERROR_UNSUPPORTED too.
  *  @retval TW_ERROR_UNSUPPORTED some bits are not known to the library: the message names them.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_decode(const void* bytes, tw_tensor_map_desc* desc);
+TW_API tw_status tw_tensor_map_decode(const void *bytes, tw_tensor_map_desc *desc);
 
 /** Makes a tensor map. @param device not NULL. @param desc not NULL.
  *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
  *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
  *  @retval TW_ERROR_UNSUPPORTED an im2col-wide map, which this driver or this build does not know.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_create(tw_device* device, const tw_tensor_map_desc* desc,
-                                      tw_tensor_map** map);
+TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
+                                      tw_tensor_map **map);
 
 /** A tensor and a tile of it, from which tw_tensor_map_create_tile() makes a map. Modes are
  *  outermost first, strides in elements; one mode has stride 1. */
@@ -1649,7 +1649,7 @@ typedef struct tw_tile_desc {
 /** Fills a description with defaults: bf16, no swizzle, no multicast, all sizes 0.
  *  @param[out] desc not NULL. @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tile_desc_init(tw_tile_desc* desc);
+TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc);
 
 /** Makes the map that moves tiles by as few boxes as possible. Rows wider than the swizzle's span
  *  become a dimension of their own and neighbouring modes are merged, where what lies outside the
@@ -1660,13 +1660,13 @@ TW_API tw_status tw_tile_desc_init(tw_tile_desc* desc);
  *  @retval TW_ERROR_RULE no map can be made: the message names the rule that is broken.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work, or is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
-                                           const tw_layout* shared, tw_tensor_map** map);
+TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc *desc,
+                                           const tw_layout *shared, tw_tensor_map **map);
 
 /** How many boxes, each one instruction, move a tile; 1 for a map of tw_tensor_map_create().
  *  @param map not NULL. @param[out] boxes the number.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes);
+TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
 
 /** One box of a tile. Blocks of a multicast load equal runs of boxes.
  *  @param map not NULL. @param start where the tile begins, in the tensor's own coordinates, one
@@ -1677,14 +1677,14 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes);
  *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no such box.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int32_t index,
-                                   int32_t* coord, uint64_t* shared_offset);
+TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
+                                   int32_t *coord, uint64_t *shared_offset);
 
 /** Points a map at another address; nothing else is checked or encoded anew. @param map not NULL.
  *  @param global_address device address, aligned as the map needs it.
  *  @retval TW_ERROR_RULE the address is misaligned or too large; the map is as before.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL. @threadsafety{external} @since 0.1 */
-TW_API tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address);
+TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
 
 /** Changes one extent of a tiled map. @param map not NULL.
  *  @param dimension of the map, 0 the innermost; one that neither folds nor merges modes.
@@ -1693,38 +1693,38 @@ TW_API tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_addres
  *  @retval TW_ERROR_UNSUPPORTED an im2col map, or a dimension that folds or merges modes.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL, or there is no such dimension.
  *  @threadsafety{external} @since 0.1 */
-TW_API tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t extent);
+TW_API tw_status tw_tensor_map_resize(tw_tensor_map *map, int32_t dimension, uint64_t extent);
 
 /** Destroys a tensor map; launches that took its bytes are not disturbed. @param map may be NULL.
  *  @threadsafety{external} @since 0.1 */
-TW_API void tw_tensor_map_destroy(tw_tensor_map* map);
+TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 
 /** Copies out the 128 bytes, to any address. A kernel wants them 64-byte aligned, which
  *  tw_launch() and the parameter space see to. @param map not NULL. @param[out] bytes room for 128.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map* map, void* bytes);
+TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
 /** The description that a map was made from. @param map not NULL.
  *  @param[in,out] desc struct_size set by the caller; the rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* desc);
+TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
 /** The coordinate tensor: the layout that gives TMA coordinates for the tensor's coordinates, modes
  *  outermost first as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
  *  @param map not NULL. @param[out] layout the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout);
+TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
 /** Describes a map in words: extents, box, bytes of a transaction, and whether a store through it
  *  would touch bytes past the tensor. @param map not NULL. @param[out] buffer may be NULL where
  *  capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t capacity,
-                                       size_t* length);
+TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
+                                       size_t *length);
 
 /** Draws a box in shared memory as SVG: which 16 bytes of which row lie where, and in which banks.
  *  @param map not NULL. @param[out] buffer may be NULL where capacity is 0.
@@ -1732,8 +1732,8 @@ TW_API tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, s
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_draw(const tw_tensor_map* map, char* buffer, size_t capacity,
-                                    size_t* length);
+TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size_t capacity,
+                                    size_t *length);
 /** @} */
 
 /** @defgroup kernel Modules and kernels of the caller's own
@@ -1773,40 +1773,40 @@ typedef struct tw_launch_desc {
  *  @retval TW_ERROR_WRONG_DEVICE the host device cannot run GPU code.
  *  @retval TW_ERROR_DRIVER_TOO_OLD its PTX is newer than the driver.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_module_load(tw_device* device, const void* image, size_t size,
-                                tw_module** module);
+TW_API tw_status tw_module_load(tw_device *device, const void *image, size_t size,
+                                tw_module **module);
 
 /** Destroys the handle. @param module may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_module_destroy(tw_module* module);
+TW_API void tw_module_destroy(tw_module *module);
 
 /** A kernel of a module by its symbol. @param module not NULL. @param name zero-terminated.
  *  @param[out] kernel the caller's, to be given to tw_kernel_destroy(); it outlives the module
  *  handle. @retval TW_ERROR_NOT_FOUND no kernel of that name.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel);
+TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **kernel);
 
 /** Destroys the handle. @param kernel may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_kernel_destroy(tw_kernel* kernel);
+TW_API void tw_kernel_destroy(tw_kernel *kernel);
 
 /** What the kernel needs. @param kernel not NULL. @param[in,out] info struct_size set by the
  *  caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info);
+TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
 
 /** How much of a launch fits the device at once. @param kernel not NULL. @param desc not NULL.
  *  @param[out] blocks_per_sm blocks of this size that one SM holds. @param[out] clusters clusters
  *  of this size that the device holds.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_kernel_occupancy(tw_kernel* kernel, const tw_launch_desc* desc,
-                                     int32_t* blocks_per_sm, int32_t* clusters);
+TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
+                                     int32_t *blocks_per_sm, int32_t *clusters);
 
 /** Fills a launch description: one block of 128 threads, no cluster, no dynamic shared memory.
  *  @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_launch_desc_init(tw_launch_desc* desc);
+TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc);
 
 /** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
  *  @param desc not NULL. @param param_count must be the kernel's. @param param_sizes bytes of each
@@ -1816,8 +1816,8 @@ TW_API tw_status tw_launch_desc_init(tw_launch_desc* desc);
  *  cannot work; the message names the limit. @retval TW_ERROR_WRONG_DEVICE of different devices.
  *  @retval TW_ERROR_UNSUPPORTED more parameters, or bytes of them, than the library passes on.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_launch(tw_stream* stream, tw_kernel* kernel, const tw_launch_desc* desc,
-                           uint32_t param_count, const uint32_t* param_sizes, const void* params);
+TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch_desc *desc,
+                           uint32_t param_count, const uint32_t *param_sizes, const void *params);
 /** @} */
 
 /** @defgroup plan Plans: operations made once and run many times
@@ -1850,7 +1850,7 @@ enum {
 typedef struct tw_plan_info {
   uint32_t struct_size;        /**< set by the caller */
   tw_op op;                    /**< the operation */
-  const char* kernel;          /**< its symbol, or the driver's function; lives for ever */
+  const char *kernel;          /**< its symbol, or the driver's function; lives for ever */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
   uint32_t cluster[3];         /**< blocks */
@@ -2131,7 +2131,7 @@ enum {
    *  column-major A needs an lda (packed it would follow from m) or realign. Where D is f16 and k
    *  more than 16384, and where D is f32, k more than 4096 and there is an epilogue or a batch,
    *  blocks share k and run at once: a plan with max_sms whose m needs more of them is refused,
-   * with the most. */
+   *  with the most. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** The run's kernels may be launched while the kernel before them in the stream still runs; they
    *  wait for its end before they read an operand that is not declared constant and before they
@@ -2239,7 +2239,7 @@ typedef struct tw_gemm_desc {
 typedef struct tw_gemm_candidate {
   uint32_t struct_size; /**< set by the caller */
   uint32_t split;       /**< blocks that share each tile along k; 1: none do */
-  const char* kernel;   /**< symbol of the kernel; lives for ever */
+  const char *kernel;   /**< symbol of the kernel; lives for ever */
   int64_t m_first;      /**< rows m of the runs that it serves */
   int64_t m_last;       /**< likewise, the most */
   double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
@@ -2301,55 +2301,55 @@ typedef struct tw_gemm_args {
 
 /** Fills a description with zeros and defaults. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copy_desc_init(tw_copy_desc* desc);
+TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc);
 /** As tw_copy_desc_init(). @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copy_args_init(tw_copy_args* args);
+TW_API tw_status tw_copy_args_init(tw_copy_args *args);
 /** As tw_copy_desc_init(). @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc* desc);
+TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc);
 /** As tw_copy_desc_init(). @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_prefetch_args_init(tw_prefetch_args* args);
+TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args);
 /** As tw_copy_desc_init(): i32 indices, group 1. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_rows_desc_init(tw_rows_desc* desc);
+TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
 /** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_rows_args_init(tw_rows_args* args);
+TW_API tw_status tw_rows_args_init(tw_rows_args *args);
 /** As tw_copy_desc_init(). @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copies_desc_init(tw_copies_desc* desc);
+TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc);
 /** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copies_args_init(tw_copies_args* args);
+TW_API tw_status tw_copies_args_init(tw_copies_args *args);
 /** As tw_copy_desc_init(): i32 offsets, padding with zeros. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_ragged_desc_init(tw_ragged_desc* desc);
+TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc);
 /** As tw_copy_desc_init(): batch and tokens -1. @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_ragged_args_init(tw_ragged_args* args);
+TW_API tw_status tw_ragged_args_init(tw_ragged_args *args);
 /** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_desc_init(tw_gemm_desc* desc);
+TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc);
 /** As tw_copy_desc_init(): 12 candidates, 7 rounds, back to back. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc* desc);
+TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc);
 /** As tw_copy_desc_init(): alpha 1, beta 0, m -1. @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_args_init(tw_gemm_args* args);
+TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
 
 /** Plans a copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
@@ -2358,20 +2358,20 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args* args);
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** plan);
+TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
 /** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP source and destination overlap.
  *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy not empty.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copy_run(tw_plan* plan, tw_stream* stream, const tw_copy_args* args);
+TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
 
 /** Plans a prefetch. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
  *  priority cannot work. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* desc, tw_plan** plan);
+TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
 /** Enqueues a prefetch. Done means that what is asked for has been read; where a row begins or
  *  ends off a multiple of 16 bytes, its line there is only asked for, and may arrive later.
@@ -2379,7 +2379,7 @@ TW_API tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* des
  *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
  *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_prefetch_run(tw_plan* plan, tw_stream* stream, const tw_prefetch_args* args);
+TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
 
 /** Options of an elementwise operation: bits of tw_elementwise_desc.flags. */
 enum {
@@ -2433,11 +2433,11 @@ typedef struct tw_elementwise_args {
 /** As tw_copy_desc_init(): f32 of one source, rank 1. @param[out] desc not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc* desc);
+TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc);
 /** As tw_copy_desc_init(): alpha 1, beta 1. @param[out] args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_elementwise_args_init(tw_elementwise_args* args);
+TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args);
 
 /** Plans an elementwise operation: a conversion, a sum of two tensors, or a reduction into a third.
  *  @param device not NULL. @param desc not NULL.
@@ -2449,8 +2449,8 @@ TW_API tw_status tw_elementwise_args_init(tw_elementwise_args* args);
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc,
-                                     tw_plan** plan);
+TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
+                                     tw_plan **plan);
 
 /** Enqueues an elementwise operation. @param plan from tw_elementwise_plan(). @param stream of the
  *  same device. @param args not NULL.
@@ -2458,15 +2458,15 @@ TW_API tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_des
  *  @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP the destination shares bytes with a source without being it.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_elementwise_run(tw_plan* plan, tw_stream* stream,
-                                    const tw_elementwise_args* args);
+TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
+                                    const tw_elementwise_args *args);
 
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
  *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gather_plan(tw_device* device, const tw_rows_desc* desc, tw_plan** plan);
+TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
  *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
@@ -2476,7 +2476,7 @@ TW_API tw_status tw_gather_plan(tw_device* device, const tw_rows_desc* desc, tw_
  *  @retval TW_ERROR_OVERLAP packed or outside, which are written, overlap each other or any other
  *  operand: table, index, weights, device_count.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gather_run(tw_plan* plan, tw_stream* stream, const tw_rows_args* args);
+TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
 /** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
  *  @param device not NULL. @param desc not NULL.
@@ -2484,7 +2484,7 @@ TW_API tw_status tw_gather_run(tw_plan* plan, tw_stream* stream, const tw_rows_a
  *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_scatter_plan(tw_device* device, const tw_rows_desc* desc, tw_plan** plan);
+TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
  *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
@@ -2498,14 +2498,14 @@ TW_API tw_status tw_scatter_plan(tw_device* device, const tw_rows_desc* desc, tw
  *  @retval TW_ERROR_OVERLAP table, outside or the workspace, which are written, overlap each other
  *  or any other operand: packed, index, weights, device_count.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_scatter_run(tw_plan* plan, tw_stream* stream, const tw_rows_args* args);
+TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
 /** Plans many copies of one description. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
  *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
  *  twice. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, tw_plan** plan);
+TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
 /** Enqueues many copies, in one launch. @param plan from tw_copies_plan(). @param stream of the
  * same device. @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a list is 0, or the number
@@ -2513,14 +2513,14 @@ TW_API tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, t
  * where args have no skipped. @retval TW_ERROR_MISALIGNED a list is not aligned to 8; on the host
  * device also a promise that is broken. @retval TW_ERROR_OVERLAP a pair's operands overlap, which
  * the host device alone sees. @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copies_run(tw_plan* plan, tw_stream* stream, const tw_copies_args* args);
+TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
 
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
  *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan** plan);
+TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
 /** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
  *  @param plan from tw_ragged_plan(). @param stream of the same device.
@@ -2529,7 +2529,7 @@ TW_API tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, t
  *  where args have no faults. @retval TW_ERROR_MISALIGNED an address breaks the description's
  *  promise. @retval TW_ERROR_OVERLAP operands overlap.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* args);
+TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
@@ -2538,7 +2538,7 @@ TW_API tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged
  *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1. @retval TW_ERROR_UNSUPPORTED the
  *  device or max_sms leaves no kernel for the description, or it has more tiles than a launch can.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** plan);
+TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
  *  takes first, then by predicted time. No kernel is loaded but, once a device, the one with which
@@ -2550,9 +2550,9 @@ TW_API tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_pl
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
  *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
-                                    tw_gemm_candidate* candidates, int32_t capacity,
-                                    int32_t* count);
+TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
+                                    tw_gemm_candidate *candidates, int32_t capacity,
+                                    int32_t *count);
 
 /** Plans a matrix product by a given candidate, for every m. Runs whose addresses the candidate
  *  cannot take are refused: no other kernel steps in.
@@ -2564,8 +2564,8 @@ TW_API tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
  *  tw_gemm_plan().
  *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc,
-                                        const char* candidate, tw_plan** plan);
+TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
+                                        const char *candidate, tw_plan **plan);
 
 /** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
  *  function that plans a matrix product. @param[out] candidates an array whose elements'
@@ -2573,17 +2573,17 @@ TW_API tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* d
  *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates,
-                                int32_t capacity, int32_t* count);
+TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
+                                int32_t capacity, int32_t *count);
 
 /** Makes an empty set of measured choices. It belongs to no device and knows for which chip each
  *  choice was measured. @param[out] tuning the caller's, to be given to tw_gemm_tuning_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT tuning is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning** tuning);
+TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning **tuning);
 
 /** Destroys a set of measured choices; plans made with it keep what they took.
  *  @param tuning may be NULL. @threadsafety{external} @since 0.1 */
-TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning* tuning);
+TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
 
 /** Adds the choices of a text to a set, each in the place of one for the same chip and shape. The
  *  text is what tw_gemm_tuning_format() writes, of any number of chips: a line
@@ -2595,15 +2595,15 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning* tuning);
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning* tuning, const char* text);
+TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
 
 /** Writes a set as text, for tw_gemm_tuning_load(). @param tuning not NULL.
  *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
  *  @param[out] length bytes needed with the zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning* tuning, char* buffer, size_t capacity,
-                                       size_t* length);
+TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffer, size_t capacity,
+                                       size_t *length);
 
 /** Measures candidates for one matrix product on the caller's stream and operands and adds the
  *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
@@ -2620,9 +2620,9 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning* tuning, char* buffe
  *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @retval TW_ERROR_UNSUPPORTED no kernel computes this product on the device.
  *  @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
-TW_API tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_desc* desc,
-                              const tw_gemm_args* args, const tw_gemm_tune_desc* how,
-                              tw_gemm_candidate* best);
+TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const tw_gemm_desc *desc,
+                              const tw_gemm_args *args, const tw_gemm_tune_desc *how,
+                              tw_gemm_candidate *best);
 
 /** Plans a matrix product by measured choices. Kernels are chosen for steps of m, which end at
  *  multiples of 8 up to 512, of 64 up to 8192, of 256 up to 65536, of 4096 up to 131072, and of
@@ -2639,8 +2639,8 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const t
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
  *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
-                                    const tw_gemm_tuning* tuning, tw_plan** plan);
+TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
+                                    const tw_gemm_tuning *tuning, tw_plan **plan);
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
@@ -2652,25 +2652,25 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
  *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
  *  description has no flag for.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gemm_run(tw_plan* plan, tw_stream* stream, const tw_gemm_args* args);
+TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
 
 /** Destroys a plan; runs in flight are not disturbed. @param plan may be NULL.
  *  @threadsafety{external} @since 0.1 */
-TW_API void tw_plan_destroy(tw_plan* plan);
+TW_API void tw_plan_destroy(tw_plan *plan);
 
 /** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
  *  the caller.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_plan_get_info(const tw_plan* plan, tw_plan_info* info);
+TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 
 /** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
  *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
  *  @param[out] length bytes needed with the zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_plan_explain(const tw_plan* plan, char* buffer, size_t capacity,
-                                 size_t* length);
+TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
+                                 size_t *length);
 /** @} */
 
 /** @defgroup table Precompiled kernels: what is embedded, for which targets
@@ -2681,8 +2681,8 @@ TW_API tw_status tw_plan_explain(const tw_plan* plan, char* buffer, size_t capac
 typedef struct tw_kernel_entry {
   uint32_t struct_size;  /**< set by the caller */
   tw_op op;              /**< whose plans use it */
-  const char* name;      /**< its symbol; lives for ever */
-  const char* target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
+  const char *name;      /**< its symbol; lives for ever */
+  const char *target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
   uint32_t feature;      /**< the TW_FEATURE_ bit that a device must have */
   uint32_t threads;      /**< of a block */
   uint32_t tile[3];      /**< rows, columns, k of a tile, elements; 0 where it has none */
@@ -2699,7 +2699,7 @@ typedef struct tw_kernel_entry {
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and there is no such index; count is set.
  *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t* count);
+TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
 
 /** What ptxas gave a precompiled kernel: registers, shared and local memory, parameters. Needs no
  *  device; tw_kernel_get_info() asks the driver the same of a loaded one.
@@ -2708,7 +2708,7 @@ TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t*
  *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target: the message says which.
  *  @retval TW_ERROR_UNSUPPORTED PTX has no registers before the driver compiles it.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
-TW_API tw_status tw_kernels_info(const char* name, const char* target, tw_kernel_info* info);
+TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel_info *info);
 
 /** The cubin (of machine code) or PTX text that holds a precompiled kernel, to be disassembled; the
  *  kernel shares it with others of its family. @param name the kernel's symbol.
@@ -2717,8 +2717,8 @@ TW_API tw_status tw_kernels_info(const char* name, const char* target, tw_kernel
  *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
  *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
-TW_API tw_status tw_kernel_image(const char* name, const char* target, void* buffer,
-                                 size_t capacity, size_t* size);
+TW_API tw_status tw_kernel_image(const char *name, const char *target, void *buffer,
+                                 size_t capacity, size_t *size);
 /** @} */
 
 #ifdef __cplusplus
