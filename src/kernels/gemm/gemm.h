@@ -137,7 +137,7 @@ struct GemmShared {
   u32 d_offset;
   u32 slab_bytes;  // a multiple of 1024, as swizzled slabs want it
   u32 slabs;       // of each consumer warpgroup: one is written while others are being read
-  u32 barriers;    // offset: full[stages], then empty[stages]
+  u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is
   u32 total;
 };
 
@@ -176,7 +176,8 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   // The blocks of a split sum from and write out of the ring.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
-  const u32 stage = shared.a_bytes + shared.b_bytes + 16;  // with its two barriers
+  const u32 notes = tile.variant & kGemmFull ? 16 : 24;
+  const u32 stage = shared.a_bytes + shared.b_bytes + notes;
   const u32 least = tile.variant & kGemmFull ? 1 : 2;
   shared.slabs = least;
   shared.stages = (kGemmSharedLimit - least * one_each) / stage;
@@ -191,7 +192,7 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
   shared.barriers = shared.d_offset + shared.slabs * one_each;
-  shared.total = shared.barriers + shared.stages * 16;
+  shared.total = shared.barriers + shared.stages * notes;
   return shared;
 }
 

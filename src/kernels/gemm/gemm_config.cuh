@@ -80,6 +80,7 @@ struct GemmRing {
     return base + Config::kShared.barriers + 8u * static_cast<u32>(of);
   }
   __device__ u32 empty_barrier(i32 of) const { return full_barrier(of + Config::kStages); }
+  __device__ u32 tile(i32 of) const { return empty_barrier(of + Config::kStages); }
   __device__ void advance() {
     if (++stage == Config::kStages) {
       stage = 0;

@@ -19,7 +19,11 @@
 // A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every
 // warpgroup that reads it, in every block of the cluster that the stage was sent to, is done).
 // Blocks of a cluster that share B (along m) or A (along n) load a part each and multicast it.
-// While a tile is written out, the producer already fills the ring for the next one.
+// While a tile is written out, the producer already fills the ring for the next one. With a tile's
+// first stage it says where the tile is.
+//
+// Where the copy engine writes all of D and C is not read, the tiles have a loop of their own, with
+// epilogue_stored, which keeps what happens between two of them short.
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
@@ -28,9 +32,10 @@
 // weights would slow its own.
 
 #include "kernels/gemm/gemm_config.cuh"
-#include "kernels/parts/epilogue.cuh"
+#include "kernels/parts/epilogue_stored.cuh"
 #include "kernels/parts/split.cuh"
 #include "kernels/ptx/mbarrier.cuh"
+#include "kernels/ptx/shared.cuh"
 #include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
@@ -109,6 +114,22 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
           Config::kTileN};
 }
 
+// Where a tile is, beside the barriers of its first stage: the divisions take 1300 clocks, which
+// the producer has and the consumers do not. They read it before the stage's products, and the
+// stage is free when those are done for all of a warpgroup.
+template <class Config>
+__device__ __forceinline__ void gemm_note_tile(const GemmRing<Config>& ring,
+                                               const GemmTileAt& tile) {
+  ptx::shared_store<8>(ring.tile(ring.stage), static_cast<u64>(static_cast<u32>(tile.n0)) << 32 |
+                                                  static_cast<u32>(tile.m0));
+}
+
+template <class Config>
+__device__ __forceinline__ GemmTileAt gemm_noted_tile(const GemmRing<Config>& ring) {
+  const u64 noted = ptx::shared_load<8>(ring.tile(ring.stage));
+  return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
+}
+
 // This block's share of the operands `which` (kGemmEarly bits) of one k block, into the stage.
 template <class Config>
 __device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const GemmRing<Config>& ring,
@@ -143,6 +164,7 @@ __device__ __forceinline__ i32 gemm_produce_early(const GemmArgs& args, GemmRing
   i32 k;
 #pragma unroll 1
   for (k = span.begin; k < end; k += Config::kTileK) {
+    if (k == span.begin) gemm_note_tile<Config>(ahead, tile);
     ptx::mbarrier_arrive_expect(ring.full_barrier(ahead.stage), args.stage_bytes);
     gemm_load_block<Config>(args, ahead, tile, k, rank, early);
     ahead.advance();
@@ -156,11 +178,19 @@ __device__ __forceinline__ i32 gemm_produce_early(const GemmArgs& args, GemmRing
   return k;
 }
 
+// Units from one of a block's to the next. Asked for where it is used: kept from the kernel's
+// beginning, it costs a register that 192 columns of sums do not leave.
 template <class Config>
-__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
-                             i32 unit_step) {
+__device__ __forceinline__ i32 gemm_unit_step() {
+  return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
+}
+
+template <class Config>
+__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
+                             i32 first_unit) {
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
+  const i32 unit_step = gemm_unit_step<Config>();
   i32 k = span.begin;
   if (args.early != 0 && first_unit < units)
     k = gemm_produce_early<Config>(args, ring, gemm_tile_at<Config>(args, first_unit, rank), span,
@@ -178,6 +208,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
         if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
         for (; k < of.end; k += Config::kTileK) {
           ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+          if (k == span.begin) gemm_note_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
           gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
           ring.advance();
@@ -206,24 +237,20 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
   }
 }
 
-// All k blocks of one tile into the accumulators. The products of a block are still running when
-// the next block's are sent; a stage is given back one block later.
+// All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
+// and from 0 where it is. The products of a block are still running when the next block's are sent;
+// a stage is given back one block later.
 template <class Config>
 __device__ __forceinline__ void gemm_accumulate(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
-    GemmRing<Config>& ring, u32 first_piece) {
+    GemmRing<Config>& ring, u32 first_piece, GemmTileAt* tile) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
-  if (span.end <= span.begin) {
-#pragma unroll
-    for (auto& piece : d)
-#pragma unroll
-      for (auto& value : piece) value = 0;
-  }
   i32 previous = -1;
   u32 accumulate = 0;
   for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
     ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    if (tile != nullptr && k == 0) *tile = gemm_noted_tile<Config>(ring);
     const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
     ptx::wgmma_fence();
@@ -242,6 +269,15 @@ __device__ __forceinline__ void gemm_accumulate(
     previous = ring.stage;
     ring.advance();
   }
+}
+
+template <class Config>
+__device__ __forceinline__ void gemm_no_products(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums]) {
+#pragma unroll
+  for (auto& piece : d)
+#pragma unroll
+    for (auto& value : piece) value = 0;
 }
 
 // Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
@@ -282,11 +318,51 @@ __device__ __forceinline__ void gemm_pass_turn(u32 group) {
   if (Config::kPingpong) ptx::named_barrier_arrive(3 + (group ^ 1), 256);
 }
 
+// The stage whose products were sent last is read.
 template <class Config>
-__device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
-                             i32 first_unit, i32 unit_step) {
-  const u32 staging = ring.base + Config::kShared.d_offset +
-                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+__device__ __forceinline__ void gemm_release_last(const GemmRing<Config>& ring) {
+  gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+}
+
+// What becomes of a tile's sums; `again` says that those of a chain before lie in D. A split's
+// block has one tile, and its partial sums take the place of the ring, which is done with.
+template <class Config, bool kStored>
+__device__ __forceinline__ void gemm_write(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums], const GemmArgs& args,
+    const GemmRing<Config>& ring, u32 rank, u32 group, u32& turn, const GemmTileAt& tile,
+    bool again) {
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  if constexpr (Config::kSplit) {
+    ptx::named_barrier(1, 128 * Config::kConsumers);
+#pragma unroll
+    for (u32 piece = 0; piece < Config::kPieces; ++piece)
+      gemm_with_sums<Config>(
+          d[piece], [&](auto& sums) { split_put<Config>(sums, ring.base, first_piece + piece); });
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
+  } else {
+    const u32 staging = ring.base + Config::kShared.d_offset +
+                        group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+#pragma unroll
+    for (i32 piece = 0; piece < Config::kPieces; ++piece)
+      gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+        const i32 m0 = tile.m0 + (static_cast<i32>(first_piece) + piece) * 64;
+        if constexpr (kStored)
+          epilogue_stored<Config>(sums, args, staging, turn, group, m0, tile.n0, again);
+        else
+          epilogue<Config>(sums, args, staging, turn, group, m0, tile.n0, again);
+      });
+  }
+}
+
+// kStored: there are products, and epilogue_stored writes D. Sums are set to 0 once then, for the
+// compiler's sake: in front of each tile that takes half a k block's time, and the first product
+// overwrites whatever they hold.
+template <class Config, bool kStored>
+__device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
+                                             u32 group, i32 first_unit) {
+  i32 unit_step = gemm_unit_step<Config>();
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
   const GemmSpan span = gemm_span<Config>(args.k);
@@ -303,18 +379,20 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   ptx::grid_dependency_wait();  // C is read and D written, even where nothing is loaded
   typename Config::Sum d[Config::kPieces][Config::kSums];
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
+  if (kStored) gemm_no_products<Config>(d);
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
-    const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
+    GemmTileAt tile{};
+    if (!kStored) tile = gemm_tile_at<Config>(args, unit, rank);
     // Nobody takes turns with the chains of a last unit that has no partner.
     const bool alone = Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan of = gemm_chain<Config>(span, chain, chains);
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
-      gemm_accumulate<Config>(d, of, ring, first_piece);
+      if (!kStored && of.end <= of.begin) gemm_no_products<Config>(d);
+      gemm_accumulate<Config>(d, of, ring, first_piece, kStored ? &tile : nullptr);
       if (!alone) gemm_pass_turn<Config>(group);
       ptx::wgmma_wait<0>();
-      if (of.end > of.begin)
-        gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+      if (kStored || of.end > of.begin) gemm_release_last<Config>(ring);
       // The other's chain: the same one, or for the second group the next.
       if (Config::kPingpong && !alone)
         ring.skip(gemm_chain_blocks<Config>(span,
@@ -326,26 +404,8 @@ __device__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 ra
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;
       }
-      if constexpr (Config::kSplit) {
-        // One unit a cluster, so that the ring is done with: the partial tile takes its place.
-        ptx::named_barrier(1, 128 * Config::kConsumers);
-#pragma unroll
-        for (u32 piece = 0; piece < Config::kPieces; ++piece)
-          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-            split_put<Config>(sums, ring.base, first_piece + piece);
-          });
-        ptx::cluster_arrive();
-        ptx::cluster_wait();
-        split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
-      } else {
-#pragma unroll
-        for (i32 piece = 0; piece < Config::kPieces; ++piece)
-          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-            epilogue<Config>(sums, args, staging, turn, group,
-                             tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
-                             Config::kChains && !Config::kKeeps && chain > 0);
-          });
-      }
+      gemm_write<Config, kStored>(d, args, ring, rank, group, turn, tile,
+                                  Config::kChains && !Config::kKeeps && chain > 0);
     }
   }
   epilogue_finish();
@@ -377,11 +437,9 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
 
   const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
   const auto first_unit = static_cast<i32>(blockIdx.x / size);
-  const auto unit_step = static_cast<i32>(gridDim.x / size);
   if (warp < 4) {
     ptx::set_max_registers_down<Config::kFewRegisters>();
-    if (warp == 0 && ptx::elect_one())
-      gemm_produce<Config>(args, ring, rank, first_unit, unit_step);
+    if (warp == 0 && ptx::elect_one()) gemm_produce<Config>(args, ring, rank, first_unit);
     __syncwarp();
     ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
     if (Config::kSplit) {         // the consumers' barrier before they sum
@@ -390,7 +448,11 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
     }
   } else {
     ptx::set_max_registers_up<Config::kManyRegisters>();
-    gemm_consume<Config>(args, ring, rank, warp / 4 - 1, first_unit, unit_step);
+    const u32 group = warp / 4 - 1;
+    if (!Config::kSplit && epilogue_is_stored<Config>(args))
+      gemm_consume<Config, true>(args, ring, rank, group, first_unit);
+    else
+      gemm_consume<Config, false>(args, ring, rank, group, first_unit);
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.
   if (Config::kSplit || Config::kCluster > 1) {

@@ -89,7 +89,9 @@ template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 staging, int slab) {
   using Out = typename Config::Out;
   constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;  // of eight columns
-  const u32 lane = ptx::lane_id();
+  u32 lane = ptx::lane_id();
+  // Offsets of floats are found again for each slab: kept, they are too many beside 192 columns.
+  if constexpr (Out::kBytes == 4) asm volatile("" : "+r"(lane));
   const u32 warp_row = (threadIdx.x / 32 % 4) * 16;
 #pragma unroll
   for (int group = 0; group < kGroups; group += Out::kBytes == 2 ? 2 : 1) {
@@ -193,9 +195,9 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   }
 }
 
-/// Before the block ends: shared memory stays until the last stores are made.
+/// Before the block ends: shared memory stays until the last stores are made, each by its thread.
 __device__ __forceinline__ void epilogue_finish() {
-  if (threadIdx.x / 32 % 4 == 0) ptx::store_wait<0>();
+  ptx::store_wait<0>();
 }
 
 }  // namespace tw
