@@ -132,15 +132,19 @@ void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
     n0 *= kHostTile;
     job.matrix(z);
     const GemmMapsAt maps = gemm_maps_at(job.args, z);
+    // Gated, a tile's lines come from two places.
+    const bool gated = job.args.gate != kGateNone;
+    const uint32_t rows = gated ? kHostTile : lines_inside(job.live.m, m0);
+    const uint32_t columns = gated ? kHostTile : lines_inside(job.live.n, n0);
     std::memset(tile.d, 0, sizeof tile.d);
     for (i32 k = 0; k < job.live.k; k += kHostTileK) {
       load_gated(engine, job, *maps.a, a_along_k, false, m0, k, maps.a_index, 0);
       load_gated(engine, job, *maps.b, b_along_k, true, n0, k, maps.b_index, kShared.a_bytes);
-      unpack(engine.shared(), a_along_k, job.in,
+      unpack(engine.shared(), a_along_k, job.in, rows,
              [&](uint32_t m, uint32_t kk, float value) { tile.a[m][kk] = value; });
-      unpack(engine.shared() + kShared.a_bytes, b_along_k, job.in,
+      unpack(engine.shared() + kShared.a_bytes, b_along_k, job.in, columns,
              [&](uint32_t n, uint32_t kk, float value) { tile.b[kk][n] = value; });
-      multiply(tile);
+      multiply(tile, rows, columns);
     }
     write_tile(job, tile, m0, n0);
   }

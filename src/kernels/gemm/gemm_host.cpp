@@ -90,15 +90,16 @@ void gemm_host_boxes(HostEngine& engine, const void* arguments) {
     gemm_unit(args, unit, &m0, &n0);
     m0 *= kHostTile;
     n0 *= kHostTile;
+    const uint32_t rows = lines_inside(args.m, m0), columns = lines_inside(args.n, n0);
     std::memset(tile.d, 0, sizeof tile.d);
     for (i32 k = 0; k < args.k; k += kHostTileK) {
       load_operand(engine, args.map_a, a_along_k, m0, k, 0);
       load_operand(engine, args.map_b, b_along_k, n0, k, kShared.a_bytes);
-      unpack(engine.shared(), a_along_k, job.in,
+      unpack(engine.shared(), a_along_k, job.in, rows,
              [&](uint32_t m, uint32_t kk, float value) { tile.a[m][kk] = value; });
-      unpack(engine.shared() + kShared.a_bytes, b_along_k, job.in,
+      unpack(engine.shared() + kShared.a_bytes, b_along_k, job.in, columns,
              [&](uint32_t n, uint32_t kk, float value) { tile.b[kk][n] = value; });
-      multiply(tile);
+      multiply(tile, rows, columns);
     }
     store_tile(engine, job, tile, m0, n0);
   }

@@ -2,6 +2,7 @@
 #pragma once
 // What the gemm family's host bodies have in common: elements, and tiles from shared memory.
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/dtype.hpp"
@@ -50,11 +51,17 @@ inline uint32_t swizzled(uint32_t line, uint32_t byte) {
   return line * 128 + (((byte / 16) ^ (line % 8)) * 16) + byte % 16;
 }
 
-// An operand's k block from shared memory. `across` lines are m or n; along_k says what is
-// contiguous.
+// Lines of the tile that begins at `first` inside an extent. What is behind them makes sums that
+// nobody reads.
+inline uint32_t lines_inside(i32 extent, i32 first) {
+  return static_cast<uint32_t>(std::clamp(extent - first, 0, i32{kHostTile}));
+}
+
+// The first lines of an operand's k block from shared memory. Lines are m or n; along_k says what
+// is contiguous.
 template <class Put>
-void unpack(const uint8_t* shared, bool along_k, DType type, Put put) {
-  for (uint32_t line = 0; line < kHostTile; ++line)
+void unpack(const uint8_t* shared, bool along_k, DType type, uint32_t lines, Put put) {
+  for (uint32_t line = 0; line < lines; ++line)
     for (uint32_t k = 0; k < kHostTileK; ++k) {
       const uint32_t at =
           along_k ? swizzled(line, k * 2) : line / 64 * kSpan + swizzled(k, line % 64 * 2);
@@ -62,11 +69,11 @@ void unpack(const uint8_t* shared, bool along_k, DType type, Put put) {
     }
 }
 
-inline void multiply(Tile& tile) {
-  for (int m = 0; m < kHostTile; ++m)
+inline void multiply(Tile& tile, uint32_t rows, uint32_t columns) {
+  for (uint32_t m = 0; m < rows; ++m)
     for (int k = 0; k < kHostTileK; ++k) {
       const float a = tile.a[m][k];
-      for (int n = 0; n < kHostTile; ++n) tile.d[m][n] += a * tile.b[k][n];
+      for (uint32_t n = 0; n < columns; ++n) tile.d[m][n] += a * tile.b[k][n];
     }
 }
 
