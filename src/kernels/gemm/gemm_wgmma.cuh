@@ -241,7 +241,7 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 // and from 0 where it is. The products of a block are still running when the next block's are sent;
 // a stage is given back one block later.
 template <class Config>
-__device__ __forceinline__ void gemm_accumulate(
+__device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
     GemmRing<Config>& ring, u32 first_piece, GemmTileAt* tile) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
@@ -278,6 +278,15 @@ __device__ __forceinline__ void gemm_no_products(
   for (auto& piece : d)
 #pragma unroll
     for (auto& value : piece) value = 0;
+}
+
+// All k blocks of one tile, if there are any.
+template <class Config>
+__device__ __forceinline__ void gemm_accumulate(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
+    GemmRing<Config>& ring, u32 first_piece) {
+  if (span.end <= span.begin) gemm_no_products<Config>(d);
+  gemm_multiply<Config>(d, span, ring, first_piece, nullptr);
 }
 
 // Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
@@ -388,8 +397,10 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan of = gemm_chain<Config>(span, chain, chains);
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
-      if (!kStored && of.end <= of.begin) gemm_no_products<Config>(d);
-      gemm_accumulate<Config>(d, of, ring, first_piece, kStored ? &tile : nullptr);
+      if (kStored)
+        gemm_multiply<Config>(d, of, ring, first_piece, &tile);
+      else
+        gemm_accumulate<Config>(d, of, ring, first_piece);
       if (!alone) gemm_pass_turn<Config>(group);
       ptx::wgmma_wait<0>();
       if (kStored || of.end > of.begin) gemm_release_last<Config>(ring);

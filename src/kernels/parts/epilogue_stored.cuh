@@ -9,11 +9,13 @@
 
 namespace tw {
 
-/// Whether epilogue_stored can write D, and there are products: the same for all tiles of a launch.
+/// Whether epilogue_stored can write D, and there are products in one chain: the same for all tiles
+/// of a launch.
 template <class Config>
 __device__ __forceinline__ bool epilogue_is_stored(const GemmArgs& args) {
   const i32 contiguous = Config::kTransposed ? args.m : args.n;
-  return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0;
+  return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0 &&
+         !(Config::kChains && args.more_chains);
 }
 
 // The slabs of a piece that are written between two barriers. In ping-pong rows one, so that the
