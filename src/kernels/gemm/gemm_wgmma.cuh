@@ -22,8 +22,8 @@
 // While a tile is written out, the producer already fills the ring for the next one. With a tile's
 // first stage it says where the tile is.
 //
-// Where the copy engine writes all of D and C is not read, the tiles have a loop of their own, with
-// epilogue_stored, which keeps what happens between two of them short.
+// Where the copy engine writes all of D and C is not read, the tiles have a loop of their own
+// (gemm_consume_stored), which keeps what happens between two of them short.
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
@@ -31,192 +31,12 @@
 // load: no two blocks share an SM, but where this grid leaves SMs free, loads of the next one's
 // weights would slow its own.
 
-#include "kernels/gemm/gemm_config.cuh"
+#include "kernels/gemm/gemm_produce.cuh"
 #include "kernels/parts/epilogue_stored.cuh"
 #include "kernels/parts/split.cuh"
-#include "kernels/ptx/mbarrier.cuh"
-#include "kernels/ptx/shared.cuh"
-#include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
 namespace tw {
-
-// The k that this block multiplies: all of it, or its part of a split.
-struct GemmSpan {
-  i32 begin, end;
-};
-
-template <class Config>
-__device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
-  if (!Config::kSplit) return {0, depth};
-  const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
-  const auto rank = static_cast<i32>(ptx::cluster_rank() / Config::kCluster);
-  const auto size = static_cast<i32>(ptx::cluster_size() / Config::kCluster);
-  const i32 end = (rank + 1) * blocks / size * Config::kTileK;
-  return {rank * blocks / size * Config::kTileK, end < depth ? end : depth};
-}
-
-// The k of one of the chains that `span` is multiplied in.
-template <class Config>
-__device__ __forceinline__ GemmSpan gemm_chain(GemmSpan span, i32 chain, i32 chains) {
-  if (!Config::kChains) return span;
-  const i32 blocks = (span.end + Config::kTileK - 1) / Config::kTileK;  // it begins at 0
-  const i32 each = (blocks + chains - 1) / chains * Config::kTileK;
-  const i32 begin = chain * each;
-  return {begin, span.end - begin < each ? span.end : begin + each};
-}
-
-template <class Config>
-__device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 chains) {
-  const GemmSpan of = gemm_chain<Config>(span, chain, chains);
-  return (of.end - of.begin + Config::kTileK - 1) / Config::kTileK;
-}
-
-// This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
-// the tile's first line (row of A, column of B), `share` which share it is.
-template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
-__device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
-                                                i32 first, i32 k, u32 share, u32 mask) {
-  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = gemm_boxes(kAlongK, kLines, kTileK, kSharers);
-  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
-  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
-  const u32 k0 = kSplitK ? share * kPart : 0;
-#pragma unroll
-  for (u32 box = 0; box < kBoxes; ++box) {
-    const u32 line = line0 + box * 64;
-    // Lines along k lie 128 bytes apart; otherwise 64 of them lie side by side, k blocks long.
-    const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
-    const i32 across = first + static_cast<i32>(line);
-    const i32 along = k + static_cast<i32>(k0);
-    const i32 x = kAlongK ? along : across;
-    const i32 y = kAlongK ? across : along;
-    if (kSharers == 1)
-      ptx::load_2d(to, map, barrier, x, y);
-    else
-      ptx::load_2d_multicast(to, map, barrier, x, y, mask);
-  }
-}
-
-// Where a unit's tile of this block begins.
-struct GemmTileAt {
-  i32 m0, n0;
-};
-
-template <class Config>
-__device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 unit, u32 rank) {
-  i32 unit_m, unit_n;
-  gemm_unit(args, unit, &unit_m, &unit_n);
-  return {
-      (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
-          Config::kTileM,
-      (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank / Config::kClusterM)) *
-          Config::kTileN};
-}
-
-// Where a tile is, beside the barriers of its first stage: the divisions take 1300 clocks, which
-// the producer has and the consumers do not. They read it before the stage's products, and the
-// stage is free when those are done for all of a warpgroup.
-template <class Config>
-__device__ __forceinline__ void gemm_note_tile(const GemmRing<Config>& ring,
-                                               const GemmTileAt& tile) {
-  ptx::shared_store<8>(ring.tile(ring.stage), static_cast<u64>(static_cast<u32>(tile.n0)) << 32 |
-                                                  static_cast<u32>(tile.m0));
-}
-
-template <class Config>
-__device__ __forceinline__ GemmTileAt gemm_noted_tile(const GemmRing<Config>& ring) {
-  const u64 noted = ptx::shared_load<8>(ring.tile(ring.stage));
-  return {static_cast<i32>(noted), static_cast<i32>(noted >> 32)};
-}
-
-// This block's share of the operands `which` (kGemmEarly bits) of one k block, into the stage.
-template <class Config>
-__device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const GemmRing<Config>& ring,
-                                                const GemmTileAt& tile, i32 k, u32 rank,
-                                                u32 which) {
-  const u32 rank_m = rank % Config::kClusterM;
-  const u32 rank_n = rank / Config::kClusterM;
-  // Blocks that want the same A lie along n, those that want the same B along m; those before
-  // `first` have another part of k.
-  const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
-  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
-  const u32 mask_a = kAlongN << (first + rank_m);
-  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
-  const u32 barrier = ring.full_barrier(ring.stage);
-  if (which & kGemmEarlyA)
-    gemm_load_share<!Config::kColumnA, Config::kTileM, Config::kTileK, Config::kClusterN>(
-        ring.a(), &args.map_a, barrier, tile.m0, k, rank_n, mask_a);
-  if (which & kGemmEarlyB)
-    gemm_load_share<!Config::kRowB, Config::kLinesB, Config::kTileK, Config::kClusterM>(
-        ring.b(), &args.map_b, barrier, tile.n0, k, rank_m, mask_b);
-}
-
-// The first stages of a programmatic launch: what is constant is asked for while the grids in front
-// still run, the rest of these k blocks behind them. Returns where k goes on.
-template <class Config>
-__device__ __forceinline__ i32 gemm_produce_early(const GemmArgs& args, GemmRing<Config>& ring,
-                                                  const GemmTileAt& tile, GemmSpan span, u32 rank) {
-  const u32 early = args.early;
-  const i32 most = span.begin + Config::kStages * Config::kTileK;
-  const i32 end = span.end < most ? span.end : most;
-  GemmRing<Config> ahead = ring;
-  i32 k;
-#pragma unroll 1
-  for (k = span.begin; k < end; k += Config::kTileK) {
-    if (k == span.begin) gemm_note_tile<Config>(ahead, tile);
-    ptx::mbarrier_arrive_expect(ring.full_barrier(ahead.stage), args.stage_bytes);
-    gemm_load_block<Config>(args, ahead, tile, k, rank, early);
-    ahead.advance();
-  }
-  ptx::grid_dependency_wait();
-#pragma unroll 1
-  for (k = span.begin; k < end; k += Config::kTileK) {
-    gemm_load_block<Config>(args, ring, tile, k, rank, early ^ kGemmEarlyBoth);
-    ring.advance();
-  }
-  return k;
-}
-
-// Units from one of a block's to the next. Asked for where it is used: kept from the kernel's
-// beginning, it costs a register that 192 columns of sums do not leave.
-template <class Config>
-__device__ __forceinline__ i32 gemm_unit_step() {
-  return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
-}
-
-template <class Config>
-__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
-                             i32 first_unit) {
-  const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 units = args.units_m * args.units_n;
-  const i32 unit_step = gemm_unit_step<Config>();
-  i32 k = span.begin;
-  if (args.early != 0 && first_unit < units)
-    k = gemm_produce_early<Config>(args, ring, gemm_tile_at<Config>(args, first_unit, rank), span,
-                                   rank);
-  ptx::grid_dependency_wait();
-  // Of two units in turn the chains alternate; of others they follow each other, and k just goes
-  // on.
-  constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
-  const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
-  for (i32 first = first_unit; first < units; first += kTurns * unit_step)
-    for (i32 chain = 0; chain < chains; ++chain)
-      for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
-        const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-        const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
-        if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
-        for (; k < of.end; k += Config::kTileK) {
-          ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-          if (k == span.begin) gemm_note_tile<Config>(ring, tile);
-          ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
-          gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
-          ring.advance();
-        }
-        k = span.begin;
-      }
-  ptx::grid_dependency_launch();
-}
 
 // Tells the blocks whose loads reach this one, itself and those beside it, that a stage is read.
 // One warp speaks for its warpgroup: products are the warpgroup's, and are done for all of it at
@@ -238,8 +58,8 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 }
 
 // All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
-// and from 0 where it is. The products of a block are still running when the next block's are sent;
-// a stage is given back one block later.
+// where it is. The products of a block are still running when the next block's are sent; a stage is
+// given back one block later.
 template <class Config>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
@@ -250,7 +70,7 @@ __device__ __forceinline__ void gemm_multiply(
   u32 accumulate = 0;
   for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
     ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-    if (tile != nullptr && k == 0) *tile = gemm_noted_tile<Config>(ring);
+    if (tile != nullptr && k == span.begin) *tile = gemm_noted_tile<Config>(ring);
     const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
     ptx::wgmma_fence();
@@ -333,45 +153,59 @@ __device__ __forceinline__ void gemm_release_last(const GemmRing<Config>& ring) 
   gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
 }
 
-// What becomes of a tile's sums; `again` says that those of a chain before lie in D. A split's
-// block has one tile, and its partial sums take the place of the ring, which is done with.
-template <class Config, bool kStored>
-__device__ __forceinline__ void gemm_write(
-    typename Config::Sum (&d)[Config::kPieces][Config::kSums], const GemmArgs& args,
-    const GemmRing<Config>& ring, u32 rank, u32 group, u32& turn, const GemmTileAt& tile,
-    bool again) {
+// Where a consumer warpgroup's slabs begin.
+template <class Config>
+__device__ __forceinline__ u32 gemm_staging(const GemmRing<Config>& ring, u32 group) {
+  return ring.base + Config::kShared.d_offset +
+         group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+}
+
+// Tiles of one chain whose D goes by epilogue_stored. Sums are set to 0 once, for the compiler's
+// sake: in front of each tile that takes half a k block's time, and the first product overwrites
+// whatever they hold.
+template <class Config>
+__device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRing<Config> ring,
+                                                    u32 group, i32 first_unit) {
+  i32 unit_step = gemm_unit_step<Config>();
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  if constexpr (Config::kSplit) {
-    ptx::named_barrier(1, 128 * Config::kConsumers);
-#pragma unroll
-    for (u32 piece = 0; piece < Config::kPieces; ++piece)
-      gemm_with_sums<Config>(
-          d[piece], [&](auto& sums) { split_put<Config>(sums, ring.base, first_piece + piece); });
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-    split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
-  } else {
-    const u32 staging = ring.base + Config::kShared.d_offset +
-                        group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+  const u32 staging = gemm_staging<Config>(ring, group);
+  const i32 units = args.units_m * args.units_n;
+  const i32 k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+  if (Config::kPingpong) {
+    if (group == 1) {
+      ring.skip(k_blocks);
+      gemm_pass_turn<Config>(1);
+      first_unit += unit_step;
+    }
+    unit_step *= 2;
+  }
+  u32 turn = 0;
+  ptx::grid_dependency_wait();
+  typename Config::Sum d[Config::kPieces][Config::kSums];
+  gemm_no_products<Config>(d);
+  for (i32 unit = first_unit; unit < units; unit += unit_step) {
+    GemmTileAt tile;
+    gemm_take_turn<Config>(group);
+    gemm_multiply<Config>(d, {0, args.k}, ring, first_piece, &tile);
+    gemm_pass_turn<Config>(group);
+    ptx::wgmma_wait<0>();
+    gemm_release_last<Config>(ring);
+    if (Config::kPingpong) ring.skip(k_blocks);
 #pragma unroll
     for (i32 piece = 0; piece < Config::kPieces; ++piece)
       gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-        const i32 m0 = tile.m0 + (static_cast<i32>(first_piece) + piece) * 64;
-        if constexpr (kStored)
-          epilogue_stored<Config>(sums, args, staging, turn, group, m0, tile.n0, again);
-        else
-          epilogue<Config>(sums, args, staging, turn, group, m0, tile.n0, again);
+        epilogue_stored<Config>(sums, args, staging, turn, group,
+                                tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0);
       });
   }
+  epilogue_finish();
 }
 
-// kStored: there are products, and epilogue_stored writes D. Sums are set to 0 once then, for the
-// compiler's sake: in front of each tile that takes half a k block's time, and the first product
-// overwrites whatever they hold.
-template <class Config, bool kStored>
+template <class Config>
 __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
                                              u32 group, i32 first_unit) {
   i32 unit_step = gemm_unit_step<Config>();
+  const u32 staging = gemm_staging<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const i32 units = args.units_m * args.units_n;
   const GemmSpan span = gemm_span<Config>(args.k);
@@ -388,22 +222,17 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
   ptx::grid_dependency_wait();  // C is read and D written, even where nothing is loaded
   typename Config::Sum d[Config::kPieces][Config::kSums];
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
-  if (kStored) gemm_no_products<Config>(d);
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
-    GemmTileAt tile{};
-    if (!kStored) tile = gemm_tile_at<Config>(args, unit, rank);
+    const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
     // Nobody takes turns with the chains of a last unit that has no partner.
     const bool alone = Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan of = gemm_chain<Config>(span, chain, chains);
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
-      if (kStored)
-        gemm_multiply<Config>(d, of, ring, first_piece, &tile);
-      else
-        gemm_accumulate<Config>(d, of, ring, first_piece);
+      gemm_accumulate<Config>(d, of, ring, first_piece);
       if (!alone) gemm_pass_turn<Config>(group);
       ptx::wgmma_wait<0>();
-      if (kStored || of.end > of.begin) gemm_release_last<Config>(ring);
+      if (of.end > of.begin) gemm_release_last<Config>(ring);
       // The other's chain: the same one, or for the second group the next.
       if (Config::kPingpong && !alone)
         ring.skip(gemm_chain_blocks<Config>(span,
@@ -415,8 +244,26 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;
       }
-      gemm_write<Config, kStored>(d, args, ring, rank, group, turn, tile,
-                                  Config::kChains && !Config::kKeeps && chain > 0);
+      if constexpr (Config::kSplit) {
+        // One unit a cluster, so that the ring is done with: the partial tile takes its place.
+        ptx::named_barrier(1, 128 * Config::kConsumers);
+#pragma unroll
+        for (u32 piece = 0; piece < Config::kPieces; ++piece)
+          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+            split_put<Config>(sums, ring.base, first_piece + piece);
+          });
+        ptx::cluster_arrive();
+        ptx::cluster_wait();
+        split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
+      } else {
+#pragma unroll
+        for (i32 piece = 0; piece < Config::kPieces; ++piece)
+          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+            epilogue<Config>(sums, args, staging, turn, group,
+                             tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
+                             Config::kChains && !Config::kKeeps && chain > 0);
+          });
+      }
     }
   }
   epilogue_finish();
@@ -460,10 +307,12 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   } else {
     ptx::set_max_registers_up<Config::kManyRegisters>();
     const u32 group = warp / 4 - 1;
-    if (!Config::kSplit && epilogue_is_stored<Config>(args))
-      gemm_consume<Config, true>(args, ring, rank, group, first_unit);
-    else
-      gemm_consume<Config, false>(args, ring, rank, group, first_unit);
+    bool stored = false;
+    if constexpr (!Config::kSplit) {
+      stored = epilogue_is_stored<Config>(args);
+      if (stored) gemm_consume_stored<Config>(args, ring, group, first_unit);
+    }
+    if (!stored) gemm_consume<Config>(args, ring, rank, group, first_unit);
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.
   if (Config::kSplit || Config::kCluster > 1) {

@@ -29,34 +29,34 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   return at_once;
 }
 
-/// As epilogue(), with `turn` in bytes. Each of the slabs at once is stored by a warp of its own,
-/// which also waits until the engine has read it: groups of stores belong to the thread that
-/// commits them. One barrier for both, that slabs are written and that the next ones are free, is
-/// slower: the engine takes its time with stores while it loads, and the wait would hold up a slab
-/// that is ready.
+/// As epilogue(). Each of the slabs at once is stored by a warp of its own, which also waits until
+/// the engine has read it: groups of stores belong to the thread that commits them. Where other
+/// slabs have room beside these, they are known to be free behind the same barrier that says these
+/// are written, and one barrier does.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
-                                                u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
-                                                bool again) {
+                                                u32 staging, u32& turn, u32 group, i32 m0, i32 n0) {
   constexpr bool kTransposed = Config::kTransposed;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr u32 kSlabs = (kTransposed ? 64 : 2 * kCount) / Config::kSlab.contiguous;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
-  constexpr u32 kStep = kAtOnce * kSlabBytes;
   constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
   const u32 warp = threadIdx.x / 32 % 4;
   const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
   const u32 barrier = 1 + group;
 #pragma unroll
   for (float& value : d) value *= args.alpha;
-  if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
 #pragma unroll
   for (u32 first = 0; first < kSlabs; first += kAtOnce) {
     const u32 buffer = staging + turn;
-    turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
-    if (issuer) ptx::store_wait_read<kTurns - 1>();
-    ptx::named_barrier(barrier, 128);
+    turn = turn + kAtOnce * kSlabBytes == kTurns * kAtOnce * kSlabBytes
+               ? 0
+               : turn + kAtOnce * kSlabBytes;
+    if (kTurns == 1) {
+      if (issuer) ptx::store_wait_read<0>();
+      ptx::named_barrier(barrier, 128);
+    }
 #pragma unroll
     for (u32 i = 0; i < kAtOnce; ++i) {
       if constexpr (kTransposed)
@@ -65,12 +65,13 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
         epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
     }
     ptx::fence_async_shared();
+    if (kTurns > 1 && issuer) ptx::store_wait_read<(kTurns > 1 ? kTurns - 2 : 0)>();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
       const u32 from = buffer + warp * kSlabBytes;
       const i32 at = (kTransposed ? m0 : n0) + static_cast<i32>(first + warp) * kContiguous;
       const i32 line = kTransposed ? n0 : m0;
-      if (args.adds || again)
+      if (args.adds)
         ptx::store_add_2d(&args.map_d, from, at, line);
       else
         ptx::store_2d(&args.map_d, from, at, line);
