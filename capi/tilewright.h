@@ -2129,9 +2129,9 @@ enum {
    *  the kernels of all m take the same steps over k and share k among the same number of blocks,
    *  which follow from the rest of the description and the chip. Costs speed for few rows. A
    *  column-major A needs an lda (packed it would follow from m) or realign. Where D is f16 and k
-   *  more than 16384, and where D is f32, k more than 4096 and there is an epilogue or a batch,
-   *  blocks share k and run at once: a plan with max_sms whose m needs more of them is refused,
-   *  with the most. */
+   *  more than 16384, and where D is f32, k more than 7168 and there is an epilogue, a batch,
+   *  TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS, blocks share k and run at once: a plan with
+   *  max_sms whose m needs more of them is refused, with the most. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** The run's kernels may be launched while the kernel before them in the stream still runs; they
    *  wait for its end before they read an operand that is not declared constant and before they
@@ -2177,8 +2177,9 @@ enum {
 };
 
 /** D = act(alpha * A B + beta * C + bias) * scale; A is m x k, B is k x n, C and D are m x n, where
- *  columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once. A sum
- *  that is zero may be so with either sign. Runs may have any m from min_m to m: a plan prepares
+ *  columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once, an
+ *  f32 D of a k over 4096 perhaps once for each of the several sums that it is made of. A sum that
+ *  is zero may be so with either sign. Runs may have any m from min_m to m: a plan prepares
  *  the kernel of each range of m, and which kernel serves an m does not depend on the plan's range.
  */
 typedef struct tw_gemm_desc {

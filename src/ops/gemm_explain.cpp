@@ -147,7 +147,8 @@ std::string GemmPlan::explain() const {
   if (!lookup_.back()->choice().through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
-        "map needs, or the device has no faster row\n";
+        "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "
+        "no faster row\n";
   else if (fallback_)
     add(&out,
         "where A or B turns out not to be 16-byte aligned, runs take %s; promise a_alignment and "

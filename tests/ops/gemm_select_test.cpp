@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <string>
 #include <tuple>
@@ -162,13 +163,13 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
       {DType::BF16, DType::BF16}, {DType::BF16, DType::F32}, {DType::F16, DType::F16}};
   for (const auto& types : kTypes)
     for (const bool full : {false, true})
-      for (const int64_t k : {4096, 4104, 16384, 16392, 36864, 36872, 1 << 20}) {
+      for (const int64_t k : {4096, 4104, 7168, 7176, 16384, 16392, 36864, 36872, 1 << 20}) {
         GemmDesc desc = gemm_desc(4096, 4096, k);
         desc.ab_dtype = types.first;
         desc.d_dtype = types.second;
         if (full) desc.epilogue.bias = Per::column;
         // n chains of k are as far off as one of k / n^2.
-        const int64_t longest = types.second == DType::F32 ? 4096 : 16384;
+        const int64_t longest = types.second != DType::F32 ? 16384 : full ? 7168 : 4096;
         int64_t wanted = 1;
         while (types.second != DType::BF16 && wanted * wanted * longest < k) ++wanted;
         int64_t least = 1 << 20;
@@ -187,6 +188,12 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
         CHECK(alone == (types.second == DType::F32 && !full));
         CHECK(least == std::max<int64_t>(alone ? 2 : 1, std::min<int64_t>(wanted, most)));
       }
+}
+
+TEST_CASE("there are never more chains than the kernel's argument can say") {
+  constexpr auto kMost = 1 + std::numeric_limits<decltype(GemmArgs::more_chains)>::max();
+  CHECK(gemm_chains(int64_t{kMost} * kMost * 4096) == kMost);
+  CHECK(gemm_chains((int64_t{1} << 31) - 1024) == kMost);
 }
 
 TEST_CASE("how many clusters run at once is the driver's word, asked once") {

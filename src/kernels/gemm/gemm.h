@@ -62,10 +62,10 @@ static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 /// Chains of products that an f32 sum over k is made of. The tensor cores cut what they add, always
 /// towards zero: on an H200 one chain of N(0, 1) products drifts by 0.73 of 2^-20 of the sum of
 /// magnitudes at k of 4096 and by 1.3 at 16384, as the square root of k; n chains by an nth of
-/// that.
+/// that. As many as GemmArgs::more_chains can say.
 TW_KERNEL_HD constexpr i32 gemm_chains(i64 k, i64 longest = 4096) {
   i32 chains = 1;
-  while (chains * i64{chains} * longest < k) ++chains;
+  while (chains < 256 && chains * i64{chains} * longest < k) ++chains;
   return chains;
 }
 
@@ -136,7 +136,7 @@ struct GemmShared {
   u32 b_bytes;  // one stage
   u32 d_offset;
   u32 slab_bytes;  // a multiple of 1024, as swizzled slabs want it
-  u32 slabs;       // of each consumer warpgroup: one is written while others are being read
+  u32 slabs;       // of each consumer warpgroup
   u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is
   u32 total;
 };
@@ -166,7 +166,7 @@ TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
 
 /// The one place that knows the arrangement: the kernel, the plan and the tests read it. As many
 /// stages as there is room for beside two slabs, or one where that makes a fourth; what is left is
-/// for more slabs, so that a tile's D leaves the registers without waiting for the copy engine.
+/// for more slabs, so that more of D leaves the registers before it waits for the copy engine.
 TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
   GemmShared shared{};

@@ -32,7 +32,8 @@ enum : unsigned char {
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateNeighbours = 2 };
 
 struct GemmFullArgs {
-  GemmArgs base;  // plain_from and adds are not used; units are those of one matrix
+  // plain_from, adds, more_chains and early are not used; units are those of one matrix.
+  GemmArgs base;
   u64 bias;
   u64 scale;  // f32; 0 with kFullOne: scale_value counts
   u64 amax;   // f32 word that the bits of the largest |D| are raised to; 0: none

@@ -22,8 +22,9 @@
 // While a tile is written out, the producer already fills the ring for the next one. With a tile's
 // first stage it says where the tile is.
 //
-// Where the copy engine writes all of D and C is not read, the tiles have a loop of their own
-// (gemm_consume_stored), which keeps what happens between two of them short.
+// Where the copy engine writes all of D, C is not read and there are products in one chain, the
+// tiles have a loop of their own (gemm_consume_stored), which keeps what happens between two of
+// them short.
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch

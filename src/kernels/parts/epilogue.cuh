@@ -2,7 +2,7 @@
 #pragma once
 // From accumulators to D: alpha, beta * C, conversion, shared memory, TMA store.
 //
-// A warpgroup writes its 64 rows in slabs (gemm_slab). Two staging slabs alternate where there is
+// A warpgroup writes its 64 rows in slabs (gemm_slab). Staging slabs alternate where there is
 // room: while the copy engine reads one, the other is written. What a TMA store cannot end at (it
 // clips at 16 bytes), from args.plain_from on, goes by plain stores.
 //
