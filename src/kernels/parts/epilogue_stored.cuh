@@ -2,8 +2,8 @@
 #pragma once
 // From accumulators to D where TMA stores write all of it and C is not read: alpha, conversion,
 // shared memory, store. It is epilogue.cuh without what is seldom asked for, in a loop of its own
-// (gemm_consume_stored): between two tiles the time is that of fetching instructions, and code that is
-// jumped over costs as much as code that runs.
+// (gemm_consume_stored): between two tiles the time is that of fetching instructions, and code that
+// is jumped over costs as much as code that runs.
 
 #include "kernels/parts/epilogue.cuh"
 
