@@ -2129,7 +2129,7 @@ enum {
    *  the kernels of all m take the same steps over k and share k among the same number of blocks,
    *  which follow from the rest of the description and the chip. Costs speed for few rows. A
    *  column-major A needs an lda (packed it would follow from m) or realign. Where D is f16 and k
-   *  more than 16384, and where D is f32, k more than 7168 and there is an epilogue, a batch,
+   *  more than 16384, and where D is f32, k more than 4096 and there is an epilogue, a batch,
    *  TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS, blocks share k and run at once: a plan with
    *  max_sms whose m needs more of them is refused, with the most. */
   TW_GEMM_BATCH_INVARIANT = 2,

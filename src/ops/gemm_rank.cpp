@@ -151,16 +151,13 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
 
 // Sums of one chain drift with their length (gemm_chains). Against half a unit of bf16 that does
 // not show, against one of f16 it does past 16384. Rows that make no chains share k among as many
-// blocks or are left out, as far as there are others. Full rows make none, and shared k is half as
-// fast for them: one chain of theirs may be as long as is still seen to be within the bound.
+// blocks or are left out, as far as there are others.
 void GemmRanking::leave_long_sums() {
   constexpr int32_t kLongestF16 = 16384;
-  constexpr int32_t kLongestFull = 7168;
   const GemmDesc& d = problem_.desc;
   if (d.d_dtype == DType::BF16) return;
-  const auto wanted = static_cast<uint32_t>(d.d_dtype == DType::F16 ? gemm_chains(d.k, kLongestF16)
-                                            : problem_.wants_full() ? gemm_chains(d.k, kLongestFull)
-                                                                    : gemm_chains(d.k));
+  const uint32_t wanted = static_cast<uint32_t>(
+      d.d_dtype == DType::F32 ? gemm_chains(d.k) : gemm_chains(d.k, kLongestF16));
   uint32_t most = 1;
   for (const GemmChoice& c : choices_) most = std::max(most, c.split);
   const auto too_few = [&](const GemmChoice& c) {

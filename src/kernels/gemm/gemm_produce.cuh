@@ -83,9 +83,9 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
           Config::kTileN};
 }
 
-// Where a tile is, beside the barriers of its first stage: the divisions take 1300 clocks, which
-// the producer has and the consumers do not. They read it before the stage's products, and the
-// stage is free when those are done for all of a warpgroup.
+// Where a tile is, beside the barriers of its first stage: the divisions take 550 clocks and more,
+// which the producer has and the consumers do not. They read it before the stage's products, and
+// the stage is free when those are done for all of a warpgroup.
 template <class Config>
 __device__ __forceinline__ void gemm_note_tile(const GemmRing<Config>& ring,
                                                const GemmTileAt& tile) {
