@@ -16,7 +16,7 @@
 #define TW_EMIT_CAT2(a, b) a##b
 #define TW_EMIT_CAT(a, b) TW_EMIT_CAT2(a, b)
 
-// Whether the row's shard is the one being built; a family has twelve at most.
+// Whether the row's shard is the one being built; a family has thirteen at most.
 #define TW_EMIT_SHARD_0 0
 #define TW_EMIT_SHARD_1 0
 #define TW_EMIT_SHARD_2 0
@@ -29,6 +29,7 @@
 #define TW_EMIT_SHARD_9 0
 #define TW_EMIT_SHARD_10 0
 #define TW_EMIT_SHARD_11 0
+#define TW_EMIT_SHARD_12 0
 #if TW_SHARD == 0
 #undef TW_EMIT_SHARD_0
 #define TW_EMIT_SHARD_0 1
@@ -65,8 +66,11 @@
 #elif TW_SHARD == 11
 #undef TW_EMIT_SHARD_11
 #define TW_EMIT_SHARD_11 1
+#elif TW_SHARD == 12
+#undef TW_EMIT_SHARD_12
+#define TW_EMIT_SHARD_12 1
 #else
-#error "TW_SHARD must be 0 to 11"
+#error "TW_SHARD must be 0 to 12"
 #endif
 
 #define TW_EMIT(feature, shard, ...)         \

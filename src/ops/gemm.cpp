@@ -73,7 +73,7 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   // Addresses that are not promised to suit maps may turn out not to.
   const bool suits = desc.realign || desc.has(kGemmPointers) ||
                      (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
-  TW_TRY(plan->prepare(gemm_ranges(ranking, served), suits ? nullptr : &plain));
+  TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served), suits ? nullptr : &plain));
   *out = std::move(plan);
   return {};
 }
@@ -98,7 +98,7 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   seen = gemm_seen_by(choice, seen);
   const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
   TW_TRY(plan->prepare(
-      {{.first = std::max<int64_t>(desc.min_m, 1), .last = rows, .candidate = candidate}},
+      ranking, {{.first = std::max<int64_t>(desc.min_m, 1), .last = rows, .candidate = candidate}},
       nullptr));
   *out = std::move(plan);
   return {};
@@ -109,12 +109,16 @@ void GemmPlan::keep_best(std::vector<GemmCandidate> candidates) {
   best_ = std::move(candidates);
 }
 
-Status GemmPlan::prepare(std::vector<GemmRange> ranges, const GemmChoice* fallback) {
+Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
+                         const GemmChoice* fallback) {
   ranges_ = std::move(ranges);
   for (const GemmRange& range : ranges_) {
     GemmKernel* kernel = nullptr;
     TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
     lookup_.push_back(kernel);
+    if (range.candidate.choice.has(kGemmAlone))
+      TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
+    whole_.push_back(kernel);
   }
   if (!fallback) return {};
   GemmKernel* kernel = nullptr;
@@ -173,7 +177,9 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
   if (m == 0 || d.batch == 0 || (problem_.swapped ? d.m : d.n) == 0) return {};
   TW_TRY(check_run(run, m));
-  const GemmKernel* kernel = lookup_[range_of(m)];
+  const size_t range = range_of(m);
+  const GemmKernel* kernel = lookup_[range];
+  if (!kernel->does(run, m)) kernel = whole_[range];
   // Addresses that are not read may be anything.
   const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_) {

@@ -67,7 +67,8 @@ class GemmPlan final : public Plan {
   static Status begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                       std::unique_ptr<GemmPlan>* out);
   void keep_best(std::vector<GemmCandidate> candidates);
-  Status prepare(std::vector<GemmRange> ranges, const GemmChoice* fallback);
+  Status prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
+                 const GemmChoice* fallback);
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   size_t range_of(int64_t m) const;
   Status check_run(const GemmRun& run, int64_t m) const;
@@ -87,6 +88,7 @@ class GemmPlan final : public Plan {
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   std::vector<GemmRange> ranges_;
   std::vector<GemmKernel*> lookup_;       // of ranges_, one by one
+  std::vector<GemmKernel*> whole_;        // of ranges_: for runs that those do not do
   const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
   std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
 };

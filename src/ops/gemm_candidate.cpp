@@ -108,6 +108,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   " pieces of %d",
                   who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
     case GemmMisfit::epilogue:
+      if (choice.has(kGemmAlone))
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+                    "candidate %s does alpha * A B of matrices at constant distances: bias, "
+                    "activation, gate, scale, amax and TW_GEMM_BATCH_POINTERS take a full kernel",
+                    who);
       if (!choice.has(kGemmFull))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
                     "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "

@@ -144,6 +144,9 @@ std::string GemmPlan::explain() const {
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
         " bytes before each run\n",
         realign_->workspace_bytes());
+  if (whole_.back() != lookup_.back())
+    add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
+        gemm_choice_text(whole_.back()->choice()).c_str());
   if (!lookup_.back()->choice().through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "

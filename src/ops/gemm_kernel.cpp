@@ -285,6 +285,13 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
+// A batch row does alpha * A B of the plan's own sizes, and writes through maps alone.
+bool GemmKernel::does(const GemmRun& run, int64_t m) const {
+  if (!choice_.has(kGemmAlone)) return true;
+  return !run.reads_c() && run.device_m == 0 && run.device_alpha == 0 &&
+         stores(problem_.swapped ? m : problem_.desc.n, run.d);
+}
+
 // What the run asks for, of a D that goes through its map and has lines of n: of the run, which may
 // be odd where the plan's is not. The pair at the end would reach past C then.
 u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {

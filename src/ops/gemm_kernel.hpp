@@ -28,7 +28,9 @@ class GemmKernel {
     return !choice_.through_maps() || problem_.desc.has(kGemmPointers) ||
            (run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0);
   }
-  /// A checked run of m rows, neither m nor n 0.
+  /// Whether it does all that a run of m rows asks for; other rows than those of batches do.
+  bool does(const GemmRun& run, int64_t m) const;
+  /// A checked run of m rows, neither m nor n 0, which it does and takes.
   Status launch(Stream& stream, const GemmRun& run, int64_t m) const;
 
   /// What launch() would do with aligned addresses and beta 0; m may be 0.

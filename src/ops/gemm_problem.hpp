@@ -151,6 +151,15 @@ struct GemmProblem {
   }
   /// Whether it takes the rows with every option (kGemmFull).
   bool wants_full() const { return desc.epilogue.any() || wants_batch(); }
+  /// Whether a batch row can do its runs, but for what a run itself may ask for: no epilogue,
+  /// matrices at constant distances of sizes that the host knows, and a D that suits maps. It loads
+  /// nothing early, as programmatic launches want it.
+  bool is_alone() const {
+    return !desc.epilogue.any() &&
+           !desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars | kGemmProgrammatic) &&
+           d_pitch_suits_maps() && batch_suits_maps(desc.d_batch, out_bytes) &&
+           (swapped || desc.d_padding_free || desc.n * out_bytes % kMapAlignment == 0);
+  }
   bool wants_batch() const {
     return desc.batch > 1 || desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars);
   }

@@ -68,6 +68,7 @@ bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
 // Of a gate whose columns lie apart, a tile loads half from each: boxes across k are 64 wide, and
 // begin at multiples of 16 bytes.
 bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
+  if (choice.has(kGemmAlone)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_full()) return true;
   if (!choice.has(kGemmFull)) return false;
   if (!seen.gated() || !choice.through_maps()) return true;
@@ -127,6 +128,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     GemmChoice choice{&row, 1};
     // Plain rows do all that is plain.
     if (choice.has(kGemmFull) != problem.wants_full()) continue;
+    if (choice.has(kGemmAlone) && !problem.is_alone()) continue;
     const bool splits = choice.has(kGemmSplit);
     choice.split = choice.least_split();
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
@@ -320,13 +322,12 @@ std::vector<GemmCandidate> GemmRanking::at(int64_t m) const {
   return out;
 }
 
-GemmCandidate GemmRanking::best(int64_t m, bool maps_too) const {
-  GemmCandidate first;
-  if (maps_too && measured(m, &first)) return first;
+template <class Takes>
+GemmCandidate GemmRanking::best_of(int64_t m, Takes takes) const {
   GemmChoice choice;
   double least = std::numeric_limits<double>::infinity();
   each(m, [&](const GemmChoice& next, const GemmProblem&, double nanoseconds) {
-    if ((!maps_too && next.through_maps()) || nanoseconds >= least) return;
+    if (!takes(next) || nanoseconds >= least) return;
     choice = next;
     least = nanoseconds;
   });
@@ -334,6 +335,20 @@ GemmCandidate GemmRanking::best(int64_t m, bool maps_too) const {
   GemmProblem at = problem_;
   at.set_rows(gemm_rung(m));
   return gemm_candidate(choice, gemm_seen_by(choice, at), chip_);
+}
+
+GemmCandidate GemmRanking::best(int64_t m) const {
+  GemmCandidate first;
+  if (measured(m, &first)) return first;
+  return best_of(m, [](const GemmChoice&) { return true; });
+}
+
+GemmCandidate GemmRanking::best_plain(int64_t m) const {
+  return best_of(m, [](const GemmChoice& c) { return !c.through_maps(); });
+}
+
+GemmCandidate GemmRanking::best_whole(int64_t m) const {
+  return best_of(m, [](const GemmChoice& c) { return !c.has(kGemmAlone); });
 }
 
 }  // namespace tw

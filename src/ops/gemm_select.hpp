@@ -151,9 +151,11 @@ class GemmRanking {
   /// For m rows, the best first; equal ones in the table's order. A measured choice is the first.
   std::vector<GemmCandidate> at(int64_t m) const;
   /// The first of them; row is nullptr if there is none.
-  GemmCandidate best(int64_t m) const { return best(m, true); }
+  GemmCandidate best(int64_t m) const;
   /// The best that takes any address and pitch.
-  GemmCandidate best_plain(int64_t m) const { return best(m, false); }
+  GemmCandidate best_plain(int64_t m) const;
+  /// The best by the model that does whatever a run of the description may ask for.
+  GemmCandidate best_whole(int64_t m) const;
   /// Refuses rows m that no choice has room for, where there are choices for fewer: with
   /// kGemmInvariant alone, which leaves no others.
   Status check_room(int64_t m) const;
@@ -161,7 +163,8 @@ class GemmRanking {
   bool has(const GemmChoice& choice) const;
 
  private:
-  GemmCandidate best(int64_t m, bool maps_too) const;
+  template <class Takes>
+  GemmCandidate best_of(int64_t m, Takes takes) const;
   bool has_room(int64_t m) const;
   template <class Take>
   void each(int64_t m, Take take) const;

@@ -142,6 +142,8 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
       continue;
     Contender contender{.candidate = candidate};
     TW_TRY(GemmPlan::create_forced(device, own, candidate.choice, &contender.plan));
+    // What would take its place is a contender of its own.
+    if (!contender.gemm().kernel_for(own.m).does(mine, own.m)) continue;
     contenders.push_back(std::move(contender));
   }
   if (contenders.empty())

@@ -3,7 +3,7 @@
 //   bench_gemm_batch [--rounds=15] [--cublaslt=/path/to/libcublasLt.so.13] [--candidates]
 // A line a batch: our time by strides and by addresses (with the kernel in front), the peer's best
 // of its first algorithms, and whether the results agree. L2 flushed, variants in turn, medians.
-// With --candidates every way of ours has a line of its own behind it.
+// With --candidates every way of ours has a line of its own behind it, of a race of its own.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +67,7 @@ class Bench {
     std::printf("%-24s %9.2f %9.2f %9.2f %6.3f  %s, %u%s\n", name(batch).c_str(), us[0], us[1],
                 theirs, theirs / us[0], strided->info().kernel, strided->info().cluster[0],
                 right ? "" : "  WRONG RESULT");
-    if (candidates) measure_candidates(desc, run, theirs);
+    if (candidates) measure_candidates(batch, desc, run, algorithm);
     std::fflush(stdout);
     return right;
   }
@@ -137,24 +137,36 @@ class Bench {
     return usable[static_cast<size_t>(std::min_element(us.begin(), us.end()) - us.begin())];
   }
   bool same(const Batch& batch, const Plan& plan, const GemmRun& run, int algorithm) {
+    require(check_.fill(d_, 1, batch.count * batch.m * batch.n, 0, DType::BF16, 7, 0));
     launches(plan, run)();
     peer(algorithm).enqueue();
     test::Verdict verdict;
     require(check_.difference(d_, peer_d_, batch.count * batch.m * batch.n, DType::BF16, &verdict));
     return verdict.not_finite == 0 && verdict.xx > 0 && verdict.distance() < 1e-5;
   }
-  void measure_candidates(const GemmDesc& desc, const GemmRun& run, double theirs) {
+  // All in one race with the peer, so that their ratios are to what it took in the same rounds.
+  void measure_candidates(const Batch& batch, const GemmDesc& desc, const GemmRun& run,
+                          int algorithm) {
     std::vector<GemmRange> ranges;
     require(gemm_candidates(*bench_.device(), desc, &ranges));
+    std::vector<std::unique_ptr<Plan>> plans;
+    std::vector<GemmCandidate> candidates;
+    std::vector<Variant> variants;
     for (const GemmRange& range : ranges) {
       if (!range.candidate.choice.through_maps()) continue;
-      std::unique_ptr<Plan> plan;
-      require(GemmPlan::create_forced(bench_.device(), desc, range.candidate.choice, &plan));
-      const double us = bench_.race({{"forced", launches(*plan, run)}}, 3)[0];
-      std::printf("    %-52s %9.2f %6.3f, predicted %.2f\n",
-                  gemm_choice_text(range.candidate.choice).c_str(), us, theirs / us,
-                  range.candidate.nanoseconds / 1e3);
+      candidates.push_back(range.candidate);
+      plans.emplace_back();
+      require(
+          GemmPlan::create_forced(bench_.device(), desc, range.candidate.choice, &plans.back()));
+      variants.push_back({"forced", launches(*plans.back(), run)});
     }
+    if (algorithm >= 0) variants.push_back(peer(algorithm));
+    const std::vector<double> us = bench_.race(variants, rounds_);
+    for (size_t i = 0; i < plans.size(); ++i)
+      std::printf("    %-52s %9.2f %6.3f, predicted %.2f%s\n",
+                  gemm_choice_text(candidates[i].choice).c_str(), us[i],
+                  algorithm < 0 ? 0.0 : us.back() / us[i], candidates[i].nanoseconds / 1e3,
+                  algorithm < 0 || same(batch, *plans[i], run, algorithm) ? "" : "  WRONG RESULT");
   }
 
   int rounds_;

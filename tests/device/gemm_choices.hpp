@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,14 +21,17 @@ inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF
                                                          {DType::F16, DType::F16},
                                                          {DType::F16, DType::F32}};
 
-/// Every row that the device has, each split row once for every number of blocks. TW_EVERY=n takes
-/// each n-th alone, for tools under which a kernel takes a hundred times as long.
+/// Every row that the device has, each split row once for every number of blocks. TW_ROWS=text
+/// takes those alone whose name has the text, and TW_EVERY=n of them each n-th, for tools under
+/// which a kernel takes a hundred times as long.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
   std::vector<GemmChoice> choices;
   const char* every = std::getenv("TW_EVERY");
+  const char* text = std::getenv("TW_ROWS");
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   int number = 0;
   const auto take = [&](const GemmChoice& choice) {
+    if (text && !std::strstr(choice.row->symbol, text)) return;
     if (number++ % step == 0) choices.push_back(choice);
   };
   for (const KernelRow& row : kernel_rows(Family::gemm)) {

@@ -4,24 +4,33 @@
 #include "kernels/gemm/gemm_full_plain.cuh"
 #include "kernels/gemm/gemm_pointers.cuh"
 #if TW_HAS_wgmma
-#include "kernels/gemm/gemm_full.cuh"
+#include "kernels/gemm/gemm_batch.cuh"
 #endif
 
 namespace tw {
 using BF16 = Bf16;
 inline constexpr int kOrderROW = 0;
 inline constexpr int kOrderCOLUMN = 1;
+#if TW_HAS_wgmma
+template <class Config, class Args>
+__device__ __forceinline__ void gemm_row(const Args& args) {
+  if constexpr ((Config::kTile.variant & kGemmAlone) != 0)
+    gemm_batch<Config>(args);
+  else
+    gemm_wgmma<Config>(args);
+}
+#endif
 }  // namespace tw
 
-#define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, cm, cn, schedule)  \
-  TW_EMIT(                                                                                        \
-      feature, shard,                                                                             \
-      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) symbol( \
-          const __grid_constant__                                                                 \
-              tw::GemmArgsOf<(tw::kSchedule_##schedule & tw::kGemmFull) != 0>::Type args) {       \
-        tw::gemm_wgmma<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order,  \
-                                      tm, tn, tk, cm, cn, tw::kSchedule_##schedule>>(args);       \
-      })
+#define TW_GEMM(feature, shard, symbol, in, out, a_order, b_order, tm, tn, tk, cm, cn, schedule)   \
+  TW_EMIT(                                                                                         \
+      feature, shard,                                                                              \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1)          \
+          symbol(const __grid_constant__                                                           \
+                     tw::GemmArgsOf<(tw::kSchedule_##schedule & tw::kGemmFull) != 0>::Type args) { \
+            tw::gemm_row<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order, \
+                                        tm, tn, tk, cm, cn, tw::kSchedule_##schedule>>(args);      \
+          })
 #define TW_GEMM_PLAIN(feature, shard, symbol, in, out, tm, tn, tk)            \
   TW_EMIT(                                                                    \
       feature, shard,                                                         \

@@ -82,6 +82,7 @@ enum : u32 {
   kGemmTransposed = 32,  // D is written column-major: planned with the operands swapped
   kGemmHalfSum = 64,     // sums in f16
   kGemmPrologue = 256,   // no product, but the kernel in front of one, see gemm_pointers.h
+  kGemmAlone = 512,      // of the full rows' work alpha * A B alone, see gemm_batch.cuh
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 
@@ -95,6 +96,8 @@ inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
+inline constexpr u32 kSchedule_batch = kGemmFull | kGemmAlone;
+inline constexpr u32 kSchedule_batchping = kGemmFull | kGemmAlone | kGemmPingpong;
 inline constexpr u32 kSchedule_fullsplit = kGemmFull | kGemmSplit;
 inline constexpr u32 kSchedule_fullswapsplit = kGemmFull | kGemmTransposed | kGemmSplit;
 
@@ -113,9 +116,14 @@ struct GemmSlab {
   bool swizzled;
 };
 
+/// Whether a slab is two of each warp's own, see parts/full_store.cuh.
+TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
+  return (tile.variant & kGemmFull) != 0 && (tile.variant & kGemmAlone) == 0;
+}
+
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   // A full row's holds sums, 16 lines for each warp, see parts/full_epilogue.cuh.
-  if (tile.variant & kGemmFull) return {256 / tile.out_bytes, 64, true};
+  if (gemm_stages_by_warp(tile)) return {256 / tile.out_bytes, 64, true};
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmTransposed) return {line, tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
@@ -157,7 +165,7 @@ TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 varian
 
 /// Slabs of D that a consumer warpgroup writes for one tile.
 TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
-  if (tile.variant & kGemmFull) return 1;  // each warp's is its own
+  if (gemm_stages_by_warp(tile)) return 1;  // each warp's is its own
   const GemmSlab slab = gemm_slab(tile);
   const u32 across = (tile.variant & kGemmTransposed ? 64 : tile.n) / slab.contiguous;
   const u32 sharers = tile.variant & kGemmPingpong ? 1 : gemm_consumers(tile.m);
@@ -178,7 +186,7 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   const u32 notes = tile.variant & kGemmFull ? 16 : 24;
   const u32 stage = shared.a_bytes + shared.b_bytes + notes;
-  const u32 least = tile.variant & kGemmFull ? 1 : 2;
+  const u32 least = gemm_stages_by_warp(tile) ? 1 : 2;
   shared.slabs = least;
   shared.stages = (kGemmSharedLimit - least * one_each) / stage;
   if (shared.stages < 4 && (kGemmSharedLimit - one_each) / stage > shared.stages) {

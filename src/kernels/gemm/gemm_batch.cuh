@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The batch rows on Hopper: the full rows' pipeline and arguments for what most batches are,
+// alpha * A B of whole matrices at constant distances, D written by the copy engine. Nothing else
+// is in their way; runs that ask for more take a full row, see GemmKernel::does().
+//
+// One thread feeds the tensor cores of an SM, so its loop is kept short: nothing is loaded early,
+// and where shared memory lies is kept in a register, where the compiler would find it out anew for
+// each k block (some 400 cycles a block by the profiler's samples, of 512 that the tensor cores
+// take; half of that as it is). Nor is anything done between products that can be done elsewhere.
+// Each warp stages its own 16 lines of D and sends them itself, so that no warp waits for another.
+
+#include "kernels/gemm/gemm_full.cuh"
+#include "kernels/parts/epilogue.cuh"
+
+namespace tw {
+
+// Not to be made anew from here on.
+__device__ __forceinline__ u32 batch_kept(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+// This block's share of the operands of one k block.
+template <class Config>
+__device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
+                                                 const GemmRing<Config>& ring,
+                                                 const GemmMapsAt& maps, const FullTile& tile,
+                                                 i32 k, u32 rank) {
+  const u32 rank_m = rank % Config::kClusterM;
+  const u32 rank_n = rank / Config::kClusterM;
+  // Blocks that want the same A lie along n, those that want the same B along m.
+  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
+  const u32 mask_a = kAlongN << rank_m;
+  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (rank_n * Config::kClusterM);
+  const u32 barrier = ring.full_barrier(ring.stage);
+  full_load_share<!Config::kColumnA, false, Config::kTileM, Config::kTileK, Config::kClusterN>(
+      args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index, rank_n, mask_a);
+  full_load_share<!Config::kRowB, false, Config::kLinesB, Config::kTileK, Config::kClusterM>(
+      args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index, rank_m, mask_b);
+}
+
+template <class Config>
+__device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
+                              FullWalk walk) {
+  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  ring.base = batch_kept(ring.base);
+  const i32 depth = args.base.k;
+  ptx::grid_dependency_wait();
+  for (i32 unit = walk.first; unit < units; unit += walk.step) {
+    const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+    const GemmMapsAt maps = gemm_maps_at(args, tile.z);
+#pragma unroll 1
+    for (i32 k = 0; k < depth; k += Config::kTileK) {
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+      batch_load_block<Config>(args, ring, maps, tile, k, rank);
+      ring.advance();
+    }
+  }
+  ptx::grid_dependency_launch();
+}
+
+// Descriptors as halves, of which the upper one is a constant: in 64 bits each of them is an
+// addition with a carry more, between two products.
+__device__ __forceinline__ u64 batch_descriptor(u32 low, u32 high) {
+  return static_cast<u64>(high) << 32 | low;
+}
+
+// As gemm_accumulate, but that the sums of no k are whatever they were: to make them zero here is a
+// select for each of them in front of each tile's first product.
+template <class Config>
+__device__ __forceinline__ void batch_accumulate(float (&d)[Config::kPieces][Config::kSums],
+                                                 i32 depth, GemmRing<Config>& ring,
+                                                 u32 first_piece) {
+  constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
+  constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
+  const u64 first = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
+  const auto high = static_cast<u32>(first >> 32);
+  const auto low = static_cast<u32>(first);
+  i32 previous = -1;
+  u32 accumulate = 0;
+  for (i32 k = 0; k < depth; k += Config::kTileK) {
+    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    const u32 stage = low + static_cast<u32>(ring.stage) *
+                                ((Config::kShared.a_bytes + Config::kShared.b_bytes) / 16);
+    const u32 a = stage + first_piece * (64 * 128 / 16);
+    const u32 b = stage + Config::kShared.a_bytes / 16;
+    ptx::wgmma_fence();
+#pragma unroll
+    for (u32 step = 0; step < Config::kTileK / 16; ++step) {
+#pragma unroll
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        ptx::wgmma<Config::kColumnA, Config::kRowB>(
+            d[piece], typename Config::In{},
+            batch_descriptor(a + (piece * (64 * 128) + step * kStepA) / 16, high),
+            batch_descriptor(b + step * kStepB / 16, high), accumulate);
+      accumulate = 1;
+    }
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<1>();
+    if (previous >= 0) gemm_release<Config>(ring, previous);
+    previous = ring.stage;
+    ring.advance();
+  }
+}
+
+// A warp's 16 lines of each piece, the first of whose elements is (line, at), of product z.
+template <class Config>
+__device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
+                                            const GemmFullArgs& args, u32 staging, u32& turn,
+                                            i32 line, i32 at, i32 z) {
+  constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
+  static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
+  const u32 lane = ptx::lane_id();
+  const u32 own = threadIdx.x / 32 % 4 * (kGemmStoreLines * kContiguous * Config::Out::kBytes);
+#pragma unroll
+  for (int piece = 0; piece < Config::kPieces; ++piece) {
+    if (line + piece * 64 >= args.base.m) break;
+#pragma unroll
+    for (int slab = 0; slab < Config::kTileN / kContiguous; ++slab) {
+      const i32 column = at + slab * kContiguous;
+      if (column >= args.base.n) break;
+      const u32 to = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
+      // One and the same lane throughout: groups of stores belong to the thread that commits them.
+      if (lane == 0) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
+      ptx::sync_warp();
+      epilogue_stage<Config>(d[piece], to, slab);
+      ptx::fence_async_shared();
+      ptx::sync_warp();
+      if (lane == 0) {
+        ptx::store_3d(&args.base.map_d, to + own, column, line + piece * 64, z);
+        ptx::store_commit();
+      }
+    }
+  }
+}
+
+template <class Config>
+__device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
+                              FullWalk walk) {
+  const u32 staging = ring.base + Config::kShared.d_offset +
+                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  ring.base = batch_kept(ring.base);
+  ptx::grid_dependency_wait();
+  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  const i32 depth = args.base.k;
+  const i32 k_blocks = (depth + Config::kTileK - 1) / Config::kTileK;
+  u32 turn = 0;
+  if (Config::kPingpong) {
+    if (group == 1) {
+      ring.skip(k_blocks);
+      gemm_pass_turn<Config>(1);
+      walk.first += walk.step;
+    }
+    walk.step *= 2;
+  }
+  float d[Config::kPieces][Config::kSums];
+  for (i32 unit = walk.first; unit < units; unit += walk.step) {
+    const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+    gemm_take_turn<Config>(group);
+    batch_accumulate<Config>(d, depth, ring, first_piece);
+    gemm_pass_turn<Config>(group);
+    ptx::wgmma_wait<0>();
+    if (k_blocks > 0)
+      gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+    if (Config::kPingpong) ring.skip(k_blocks);
+    const float alpha = args.base.alpha;
+    if (alpha != 1.0f || k_blocks == 0) {
+#pragma unroll
+      for (auto& piece : d)
+#pragma unroll
+        for (auto& value : piece) value = k_blocks == 0 ? 0.0f : value * alpha;
+    }
+    batch_write<Config>(d, args, staging, turn,
+                        tile.m0 + static_cast<i32>(first_piece * 64 + threadIdx.x / 32 % 4 * 16),
+                        tile.n0, tile.z);
+  }
+  // Shared memory stays until it is read; the writes themselves are the grid's end.
+  if (ptx::lane_id() == 0) ptx::store_wait_read<0>();
+}
+
+template <class Config>
+__device__ void gemm_batch(const GemmFullArgs& args) {
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
+  if (warp == 0 && ptx::elect_one()) {
+    ptx::prefetch_map(&args.base.map_a);
+    ptx::prefetch_map(&args.base.map_b);
+    ptx::prefetch_map(&args.base.map_d);
+    for (i32 stage = 0; stage < Config::kStages; ++stage) {
+      ptx::mbarrier_init(ring.full_barrier(stage), 1);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+    }
+    ptx::mbarrier_init_fence();
+  }
+  __syncthreads();
+  if (Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+  if (warp < 4) {
+    ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
+    if (warp == 0 && ptx::elect_one()) batch_produce<Config>(args, ring, rank, full_walk<Config>());
+    __syncwarp();
+    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
+  } else {
+    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
+    batch_consume<Config>(args, ring, rank, warp / 4 - 1, full_walk<Config>());
+  }
+  // No block leaves while another may still write into it or arrive on its barriers.
+  if (Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+}
+
+}  // namespace tw
