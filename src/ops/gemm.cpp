@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cinttypes>
 #include <initializer_list>
+#include <optional>
+
+#include "ops/gemm_tuning.hpp"
 
 namespace tw {
 namespace {
@@ -19,7 +22,29 @@ uint64_t product(std::initializer_list<int64_t> factors) {
   return left ? UINT64_MAX : out;
 }
 
+// The problem of the runs that read C, where they may have kernels of their own: plain rows read it
+// element by element once the product is made, full rows 16 bytes at a time before. What a caller
+// measured stays, and so do the bits where they must not depend on the kernel.
+std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
+  const GemmDesc& d = problem.desc;
+  if (problem.wants_full() || problem.out_bytes != 2 || d.accumulator != DType::F32 ||
+      d.has(kGemmInvariant) || d.c_alignment < kMapAlignment ||
+      !pitch_suits_maps(d.ldc * problem.out_bytes) || !problem.d_pitch_suits_maps())
+    return {};
+  GemmProblem with_c = problem;
+  with_c.reads_c = true;
+  return with_c;
+}
+
 }  // namespace
+
+size_t GemmPlan::Table::index(int64_t m) const {
+  const auto found =
+      std::lower_bound(ranges.begin(), ranges.end(), m,
+                       [](const GemmRange& r, int64_t rows) { return r.last < rows; });
+  const auto last = static_cast<int64_t>(ranges.size()) - 1;
+  return static_cast<size_t>(std::min<int64_t>(found - ranges.begin(), last));
+}
 
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem) {
   const int64_t rows = std::max<int64_t>(problem.rows(), 1);
@@ -74,6 +99,15 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   const bool suits = desc.realign || desc.has(kGemmPointers) ||
                      (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
   TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served), suits ? nullptr : &plain));
+  const std::optional<GemmProblem> with_c = gemm_with_c(served);
+  const bool measured =
+      tuning != nullptr && !tuning->find(gemm_tuning_key(*device, served)).empty();
+  if (with_c && !measured) {
+    const GemmRanking ranking_with_c(*device, *with_c);
+    const GemmCandidate best = ranking_with_c.best(with_c->rows());
+    if (best.choice.row && best.choice.through_maps())
+      TW_TRY(plan->fill(gemm_ranges(ranking_with_c, *with_c), &plan->with_c_));
+  }
   *out = std::move(plan);
   return {};
 }
@@ -109,13 +143,22 @@ void GemmPlan::keep_best(std::vector<GemmCandidate> candidates) {
   best_ = std::move(candidates);
 }
 
-Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
-                         const GemmChoice* fallback) {
-  ranges_ = std::move(ranges);
-  for (const GemmRange& range : ranges_) {
+Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
+  table->ranges = std::move(ranges);
+  for (const GemmRange& range : table->ranges) {
     GemmKernel* kernel = nullptr;
     TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
-    lookup_.push_back(kernel);
+    table->kernels.push_back(kernel);
+  }
+  return {};
+}
+
+Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
+                         const GemmChoice* fallback) {
+  TW_TRY(fill(std::move(ranges), &table_));
+  for (size_t i = 0; i < table_.ranges.size(); ++i) {
+    const GemmRange& range = table_.ranges[i];
+    GemmKernel* kernel = table_.kernels[i];
     if (range.candidate.choice.has(kGemmAlone))
       TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
     whole_.push_back(kernel);
@@ -141,13 +184,6 @@ Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** 
   return {};
 }
 
-size_t GemmPlan::range_of(int64_t m) const {
-  const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), m,
-                                   [](const GemmRange& r, int64_t rows) { return r.last < rows; });
-  return static_cast<size_t>(
-      std::min<int64_t>(at - ranges_.begin(), static_cast<int64_t>(ranges_.size()) - 1));
-}
-
 Status GemmPlan::no_kernel_for(const GemmRun& run) const {
   const bool a = run.a % kMapAlignment != 0;
   return fail(Code::ERROR_MISALIGNED,
@@ -158,7 +194,7 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
               "%s is 0x%" PRIx64
               ", no multiple of 16, which the plan's forced candidate %s needs for its tensor maps",
               a ? "a" : "b", a ? run.a : run.b,
-              gemm_choice_text(ranges_.back().candidate.choice).c_str());
+              gemm_choice_text(ranges().back().candidate.choice).c_str());
 }
 
 Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
@@ -177,9 +213,8 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
   if (m == 0 || d.batch == 0 || (problem_.swapped ? d.m : d.n) == 0) return {};
   TW_TRY(check_run(run, m));
-  const size_t range = range_of(m);
-  const GemmKernel* kernel = lookup_[range];
-  if (!kernel->does(run, m)) kernel = whole_[range];
+  const GemmKernel* kernel = run.reads_c() ? &kernel_with_c(m) : &kernel_for(m);
+  if (!kernel->does(run, m)) kernel = whole_[table_.index(m)];
   // Addresses that are not read may be anything.
   const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_) {
@@ -196,7 +231,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
 
 PlanInfo GemmPlan::info() const {
   const GemmDesc& d = problem_.desc;
-  const GemmKernel& kernel = *lookup_.back();
+  const GemmKernel& kernel = *table_.kernels.back();
   const KernelRow& row = *kernel.choice().row;
   const bool empty = d.m == 0 || d.n == 0 || d.batch == 0;
   const LaunchConfig launch = kernel.config(empty ? 0 : problem_.rows());

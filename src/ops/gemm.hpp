@@ -54,14 +54,27 @@ class GemmPlan final : public Plan {
   PlanInfo info() const override;
   std::string explain() const override;
 
-  const std::vector<GemmRange>& ranges() const { return ranges_; }
+  const std::vector<GemmRange>& ranges() const { return table_.ranges; }
   /// The kernel of a run of m rows (from min_m to the plan's) with aligned addresses.
-  const GemmKernel& kernel_for(int64_t m) const { return *lookup_[range_of(m)]; }
+  const GemmKernel& kernel_for(int64_t m) const { return *table_.at(m); }
+  /// The same of a run that reads C.
+  const GemmKernel& kernel_with_c(int64_t m) const {
+    return *(with_c_.kernels.empty() ? table_ : with_c_).at(m);
+  }
 
   /// For tests that plant a fault in a map: of the kernel for all rows.
-  GemmArgs& arguments_for_test() { return lookup_.back()->arguments_for_test(); }
+  GemmArgs& arguments_for_test() { return table_.kernels.back()->arguments_for_test(); }
 
  private:
+  // Ranges of m and the kernel of each.
+  struct Table {
+    std::vector<GemmRange> ranges;
+    std::vector<GemmKernel*> kernels;
+
+    size_t index(int64_t m) const;
+    GemmKernel* at(int64_t m) const { return kernels[index(m)]; }
+  };
+
   GemmPlan(std::shared_ptr<Device> device, const GemmProblem& problem)
       : Plan(std::move(device), Op::gemm), problem_(problem), served_(gemm_served(problem)) {}
   static Status begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
@@ -69,8 +82,8 @@ class GemmPlan final : public Plan {
   void keep_best(std::vector<GemmCandidate> candidates);
   Status prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
                  const GemmChoice* fallback);
+  Status fill(std::vector<GemmRange> ranges, Table* table);
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
-  size_t range_of(int64_t m) const;
   Status check_run(const GemmRun& run, int64_t m) const;
   Status add_arrays(const GemmRun& run, GemmSpans* spans) const;
   Status add_operands(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
@@ -86,9 +99,9 @@ class GemmPlan final : public Plan {
   std::unique_ptr<GemmRealign> realign_;  // nullptr: there are none
   bool forced_ = false;
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
-  std::vector<GemmRange> ranges_;
-  std::vector<GemmKernel*> lookup_;       // of ranges_, one by one
-  std::vector<GemmKernel*> whole_;        // of ranges_: for runs that those do not do
+  Table table_;
+  Table with_c_;  // for runs that read C where that takes other kernels; empty: none
+  std::vector<GemmKernel*> whole_;        // of table_'s ranges: for runs that those do not do
   const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
   std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
 };

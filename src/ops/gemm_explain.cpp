@@ -51,8 +51,8 @@ const char* source(const GemmCandidate& candidate) {
 
 std::string GemmPlan::explain_choice() const {
   std::string out;
-  const GemmKernel& kernel = *lookup_.back();
-  const GemmCandidate& chosen = ranges_.back().candidate;
+  const GemmKernel& kernel = *table_.kernels.back();
+  const GemmCandidate& chosen = table_.ranges.back().candidate;
   const uint64_t units = kernel.units(problem_.rows());
   const uint32_t room = kernel.room();
   add(&out, "chosen %s, %s: %s %s us, %" PRIu64 " units of work in %s waves of %u\n",
@@ -69,14 +69,14 @@ std::string GemmPlan::explain_choice() const {
         Decimal(other.nanoseconds / 1e3, 2).text());
     break;
   }
-  if (ranges_.size() > 1)
-    for (size_t i = 0; i < ranges_.size(); ++i) {
+  if (table_.ranges.size() > 1)
+    for (size_t i = 0; i < table_.ranges.size(); ++i) {
       if (i == kRangesShown) {
-        add(&out, "and %zu ranges more\n", ranges_.size() - i);
+        add(&out, "and %zu ranges more\n", table_.ranges.size() - i);
         break;
       }
-      add(&out, "m %" PRId64 " to %" PRId64 ": %s\n", ranges_[i].first, ranges_[i].last,
-          gemm_choice_text(ranges_[i].candidate.choice).c_str());
+      add(&out, "m %" PRId64 " to %" PRId64 ": %s\n", table_.ranges[i].first, table_.ranges[i].last,
+          gemm_choice_text(table_.ranges[i].candidate.choice).c_str());
     }
   return out;
 }
@@ -89,7 +89,8 @@ std::string GemmPlan::explain_options(const GemmDesc& d) const {
         "%" PRId64
         " products whose addresses the device reads: a kernel in front leaves them%s in "
         "a workspace of %" PRIu64 " bytes, without those with an address that cannot be\n",
-        d.batch, lookup_.back()->choice().through_maps() ? " and tensor maps made of them" : "",
+        d.batch,
+        table_.kernels.back()->choice().through_maps() ? " and tensor maps made of them" : "",
         workspace_bytes());
   else if (d.batch != 1)
     add(&out,
@@ -134,20 +135,22 @@ std::string GemmPlan::explain() const {
       i.kernel, i.tile[0], i.tile[1], i.tile[2], i.stages, i.cluster[0], i.grid[0], i.block[0],
       i.dynamic_smem_bytes);
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
-  if (lookup_.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
+  if (table_.kernels.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
     add(&out, "k in %d chains one after the other, added up in %s\n", gemm_chains(d.k),
-        lookup_.back()->choice().writes_chains() ? "D" : "registers");
+        table_.kernels.back()->choice().writes_chains() ? "D" : "registers");
   out += explain_choice();
+  if (!with_c_.kernels.empty())
+    add(&out, "with C %s\n", gemm_choice_text(with_c_.kernels.back()->choice()).c_str());
   out += explain_options(d);
   if (realign_)
     add(&out,
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
         " bytes before each run\n",
         realign_->workspace_bytes());
-  if (whole_.back() != lookup_.back())
+  if (whole_.back() != table_.kernels.back())
     add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
         gemm_choice_text(whole_.back()->choice()).c_str());
-  if (!lookup_.back()->choice().through_maps() && !forced_)
+  if (!table_.kernels.back()->choice().through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
         "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "

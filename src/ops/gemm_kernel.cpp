@@ -264,10 +264,11 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
   return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
 }
 
-// Whether D can go through a map, but for its address.
+// Whether D can go through a map, but for its address. A tile has whole boxes of it.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
-  return choice_.has(kGemmFull) && choice_.through_maps() &&
+  const int64_t of_tile = d_extent(choice_.row->tile[1]) * problem_.out_bytes;
+  return choice_.has(kGemmFull) && choice_.through_maps() && of_tile % kLineBytes == 0 &&
          choice_.row->feature != feature::host && !choice_.has(kGemmSplit | kGemmTransposed) &&
          problem_.d_pitch_suits_maps() && problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
@@ -297,13 +298,19 @@ bool GemmKernel::does(const GemmRun& run, int64_t m) const {
 u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   const GemmDesc& d = problem_.desc;
   if (!run.reads_c() && !d.epilogue.any()) return kFullStores | kFullAlphaAlone;
-  const auto pair = static_cast<uint32_t>(2 * problem_.out_bytes);
-  const bool in_pairs = (d.has(kGemmPointers) ? d.c_alignment >= pair
-                                              : run.c % pair == 0 && full_.c_batch % 2 == 0) &&
-                        d.ldc % 2 == 0 && n % 2 == 0;
+  const auto in_pieces = [&](int64_t bytes) {
+    return (d.has(kGemmPointers)
+                ? d.c_alignment >= bytes
+                : (run.c | static_cast<uint64_t>(full_.c_batch * problem_.out_bytes)) %
+                          static_cast<uint64_t>(bytes) ==
+                      0) &&
+           d.ldc * problem_.out_bytes % bytes == 0;
+  };
+  const bool in_pairs = in_pieces(int64_t{2} * problem_.out_bytes) && n % 2 == 0;
   const bool is_short = !problem_.gated() && (d.epilogue.activation == Activation::identity ||
                                               d.epilogue.activation == Activation::relu);
-  return is_short && (!run.reads_c() || in_pairs) ? kFullStores | kFullShort : kFullStores;
+  if (!is_short || (run.reads_c() && !in_pairs)) return kFullStores;
+  return kFullStores | kFullShort | (run.reads_c() && in_pieces(16) ? kFullWideC : 0u);
 }
 
 // Operands that may be read while the kernels in front still run.

@@ -116,6 +116,7 @@ struct GemmProblem {
   bool swapped = false;  // desc's A is the caller's B, and the caller's m is desc.n
   int32_t in_bytes = 0;
   int32_t out_bytes = 0;
+  bool reads_c = false;  // for runs that do alone, see gemm_with_c()
 
   /// Elements between neighbours along each dimension.
   int64_t a_stride_m() const { return desc.a_order == Order::row ? desc.lda : 1; }
@@ -150,12 +151,12 @@ struct GemmProblem {
     return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;
   }
   /// Whether it takes the rows with every option (kGemmFull).
-  bool wants_full() const { return desc.epilogue.any() || wants_batch(); }
+  bool wants_full() const { return desc.epilogue.any() || wants_batch() || reads_c; }
   /// Whether a batch row can do its runs, but for what a run itself may ask for: no epilogue,
   /// matrices at constant distances of sizes that the host knows, and a D that suits maps. It loads
   /// nothing early, as programmatic launches want it.
   bool is_alone() const {
-    return !desc.epilogue.any() &&
+    return !desc.epilogue.any() && !reads_c &&
            !desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars | kGemmProgrammatic) &&
            d_pitch_suits_maps() && batch_suits_maps(desc.d_batch, out_bytes) &&
            (swapped || desc.d_padding_free || desc.n * out_bytes % kMapAlignment == 0);

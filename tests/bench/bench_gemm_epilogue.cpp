@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm with epilogues against cuBLASLt: with the same epilogue where it has one; otherwise its
 // product alone and then a copy of D, which is what a pass over D costs at least.
-//   bench_gemm_epilogue [--rounds=15] [--filter=TEXT] [--cublaslt=/path/to/libcublasLt.so.13]
+//   bench_gemm_epilogue [--rounds=15] [--filter=TEXT] [--shape=MxNxK] [--all=TEXT]
+//                       [--cublaslt=/path/to/libcublasLt.so.13]
 // A line a case: our time, the peer's, and beside them what our plain product takes. L2 flushed,
-// variants in turn, medians.
+// variants in turn, medians. --all: and below it the times of the candidates with TEXT in their
+// names, each checked against the peer's result too.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -58,13 +60,17 @@ const GemmShape kShapes[] = {{"EPI", 4096, 7168, 512},
                              {"EPI", 16, 28672, 4096},
                              {"EPI", 64, 7168, 2048}};
 
+std::string text_of(const GemmShape& shape) {
+  return std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+}
+
 struct Memory {
   uint64_t a, b, c, d, peer_d, bias, scale, amax;
 };
 
 class Bench {
  public:
-  Bench(int rounds, const std::string& path) : rounds_(rounds) {
+  Bench(int rounds, const std::string& all, const std::string& path) : rounds_(rounds), all_(all) {
     require(check_.open(bench_.device(), bench_.stream()));
     std::string why;
     peer_ = GemmPeer::open(path, bench_.allocate(GemmPeer::kWorkspaceBytes), &why);
@@ -108,14 +114,13 @@ class Bench {
     if (algorithm >= 0) variants.push_back(peer(shape, c, algorithm));
     const std::vector<double> us = bench_.race(variants, rounds_);
     const bool right = algorithm < 0 || !c.fused || same(shape, c, *ours, run, algorithm);
-    const std::string size =
-        std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
-    std::printf("%-18s %-16s %9.2f %9.2f %6.3f %9.2f  %s, %u%s%s\n", size.c_str(), c.name, us[0],
-                us.size() > 2 ? us[2] : 0.0, us.size() > 2 ? us[2] / us[0] : 0.0, us[1],
+    std::printf("%-18s %-16s %9.2f %9.2f %6.3f %9.2f  %s, %u%s%s\n", text_of(shape).c_str(), c.name,
+                us[0], us.size() > 2 ? us[2] : 0.0, us.size() > 2 ? us[2] / us[0] : 0.0, us[1],
                 ours->info().kernel, ours->info().cluster[0], c.fused ? "" : ", unfused peer",
                 right ? "" : "  WRONG RESULT");
+    const bool all_right = all_.empty() || measure_all(shape, c, run, algorithm);
     std::fflush(stdout);
-    return right;
+    return right && all_right;
   }
 
  private:
@@ -131,6 +136,32 @@ class Bench {
     desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
     desc.epilogue = epilogue;
     return desc;
+  }
+  bool measure_all(const GemmShape& shape, const Case& c, const GemmRun& run, int algorithm) {
+    const GemmDesc desc = describe(shape, c.epilogue);
+    std::vector<GemmRange> candidates;
+    require(gemm_candidates(*bench_.device(), desc, &candidates));
+    std::vector<std::unique_ptr<Plan>> plans(candidates.size());
+    std::vector<std::string> names(candidates.size());
+    std::vector<Variant> variants;
+    bool right = true;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const GemmChoice& choice = candidates[i].candidate.choice;
+      if (gemm_choice_text(choice).find(all_) == std::string::npos) continue;
+      require(GemmPlan::create_forced(bench_.device(), desc, choice, &plans[i]));
+      names[i] = gemm_choice_text(choice);
+      const auto& plan = static_cast<const GemmPlan&>(*plans[i]);
+      if (algorithm >= 0 && c.fused && !same(shape, c, plan, run, algorithm)) {
+        std::printf("    %s: WRONG RESULT\n", names[i].c_str());
+        right = false;
+      }
+      variants.push_back(
+          {names[i], [this, &plan, run] { require(plan.run(bench_.stream(), run)); }});
+    }
+    const std::vector<double> us = bench_.race(variants, rounds_);
+    for (size_t i = 0; i < us.size(); ++i)
+      std::printf("    %9.2f  %s\n", us[i], variants[i].name.c_str());
+    return right;
   }
   uint64_t d_bytes(const GemmShape& shape) const {
     return static_cast<uint64_t>(shape.m * shape.n * shape.out_bytes());
@@ -169,6 +200,7 @@ class Bench {
   }
 
   int rounds_;
+  std::string all_;  // names of candidates that are measured too
   GpuBench bench_;
   test::GemmCheck check_;
   std::unique_ptr<GemmPeer> peer_;
@@ -179,17 +211,20 @@ class Bench {
 
 int main(int argc, char** argv) {
   int rounds = 15;
-  std::string filter, path;
+  std::string filter, path, only, all;
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], "--rounds=", 9) == 0) rounds = std::atoi(argv[i] + 9);
     if (std::strncmp(argv[i], "--filter=", 9) == 0) filter = argv[i] + 9;
+    if (std::strncmp(argv[i], "--shape=", 8) == 0) only = argv[i] + 8;
     if (std::strncmp(argv[i], "--cublaslt=", 11) == 0) path = argv[i] + 11;
+    if (std::strncmp(argv[i], "--all=", 6) == 0) all = argv[i] + 6;
   }
-  Bench bench(rounds, path);
+  Bench bench(rounds, all, path);
   bool right = true;
   for (const GemmShape& shape : kShapes)
     for (const Case& c : kCases)
-      if (std::string(c.name).find(filter) != std::string::npos)
+      if (std::string(c.name).find(filter) != std::string::npos &&
+          (only.empty() || only == text_of(shape)))
         right = bench.measure(shape, c) && right;
   return right ? 0 : 1;
 }

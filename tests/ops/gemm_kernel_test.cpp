@@ -110,15 +110,17 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
     GemmEpilogue epilogue;
     uint32_t way;
   };
-  const uint32_t alone = kFullAlphaAlone, is_short = kFullShort;
+  const uint32_t alone = kFullAlphaAlone, is_short = kFullShort, wide = kFullShort | kFullWideC;
   for (const Case& c :
-       {Case{DType::BF16, kC, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 512, 0.5f, {}, is_short},
+       {Case{DType::BF16, kC, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 512, 0.5f, {}, wide},
+        Case{DType::BF16, kC + 8, 512, 0.5f, {}, is_short},
+        Case{DType::BF16, kC, 516, 0.5f, {}, is_short},
         Case{DType::BF16, kC + 4, 514, 0.5f, {}, is_short},
         Case{DType::BF16, kC + 2, 512, 0.5f, {}, 0},
         Case{DType::BF16, kC + 2, 512, 0.0f, {}, alone}, Case{DType::BF16, kC, 513, 0.5f, {}, 0},
         Case{DType::F32, kC + 8, 514, 0.5f, {}, is_short},
         Case{DType::F32, kC + 4, 514, 0.5f, {}, 0},
-        Case{DType::BF16, kC, 512, 0.5f, {.bias = Per::row, .amax = true}, is_short},
+        Case{DType::BF16, kC, 512, 0.5f, {.bias = Per::row, .amax = true}, wide},
         Case{DType::BF16, kC, 512, 0.0f, {.activation = Activation::relu}, is_short},
         Case{DType::BF16, kC, 512, 0.0f, {.activation = Activation::gelu}, 0},
         Case{DType::BF16, kC, 512, 0.0f, {.gate = Gate::halves}, 0},
@@ -145,7 +147,7 @@ TEST_CASE("full rows store by the short way what is short, with C in aligned pai
     const uint32_t flags = device->launches.back().full.flags;
     INFO("c " << c.c % 16 << ", ldc " << c.ldc << ", beta " << c.beta);
     CHECK((flags & kFullStores) != 0);
-    CHECK((flags & (kFullAlphaAlone | kFullShort)) == c.way);
+    CHECK((flags & (kFullAlphaAlone | kFullShort | kFullWideC)) == c.way);
   }
 }
 
@@ -168,6 +170,42 @@ TEST_CASE("C is read in pairs where the run's lines have whole ones, not the pla
     CHECK((launch.full.flags & kFullStores) != 0);
     CHECK(((launch.full.flags & kFullShort) != 0) == (m % 2 == 0));
   }
+}
+
+TEST_CASE("runs that read C have a full row where C is promised 16 bytes, others what they had") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(512, 512, 512);
+  const auto kernels = [&](const GemmDesc& of) {
+    std::unique_ptr<Plan> plan;
+    REQUIRE(GemmPlan::create(device, of, &plan).ok());
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD};
+    REQUIRE(gemm.run(*stream, run).ok());
+    const std::string without = device->launches.back().kernel;
+    run.beta = 1.0f;
+    REQUIRE(gemm.run(*stream, run).ok());
+    const bool said = gemm.explain().find("\nwith C gemm_") != std::string::npos;
+    CHECK(said == (without != device->launches.back().kernel));
+    return std::pair(without, std::string(device->launches.back().kernel));
+  };
+  const auto before = kernels(desc);
+  CHECK(before.first.find("full") == std::string::npos);
+  CHECK(before.second == before.first);
+  desc.c_alignment = 16;
+  const auto promised = kernels(desc);
+  CHECK(promised.first == before.first);
+  CHECK(promised.second.find("_full") != std::string::npos);
+  GemmDesc no = desc;
+  no.d_dtype = DType::F32;  // the copy engine adds
+  CHECK(kernels(no).second.find("_full") == std::string::npos);
+  no = desc;
+  no.flags = kGemmInvariant;  // bits must not depend on the kernel
+  CHECK(kernels(no).second.find("_full") == std::string::npos);
+  no = desc;
+  no.ldc = 516;
+  CHECK(kernels(no).second.find("_full") == std::string::npos);
 }
 
 TEST_CASE("boxes that full rows store D by are counted as the kernel sends them") {
@@ -216,7 +254,7 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
       const GemmRun run{.a = kA, .b = kB, .d = kD, .workspace = kC, .workspace_bytes = 1 << 20};
       REQUIRE(plan->run(*stream, run).ok());
       const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
-      uint64_t boxes = 0;  // tile by tile, as fragment_send() and full_store_lines() go
+      uint64_t boxes = 0;  // tile by tile, as the kernel goes
       const int64_t tm = candidate.choice.row->tile[0];
       const int64_t tn = candidate.choice.row->tile[1] / (c.n / columns);  // of D
       for (int64_t m0 = 0; stores && m0 < round_up(c.m, tm); m0 += tm)

@@ -6,48 +6,13 @@
 // Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
 // writing it needs no barrier between warps; the blocks of a split sum through the ring.
 
-#include "kernels/gemm/gemm_wgmma.cuh"
+#include "kernels/gemm/full_tiles.cuh"
 #include "kernels/parts/full_at_large.cuh"
+#include "kernels/parts/full_chunks.cuh"
 #include "kernels/parts/full_epilogue.cuh"
-#include "kernels/parts/full_in_turn.cuh"
-#include "kernels/parts/full_laid_out.cuh"
 #include "kernels/ptx/tensormap.cuh"
 
 namespace tw {
-
-/// Where a unit's tile of this block lies.
-struct FullTile {
-  i32 z, m0, n0;
-};
-
-/// A cluster's units. Producer and consumers look them up for themselves: what they have in common
-/// is kept in registers, of which the producer has few.
-struct FullWalk {
-  i32 first, step;
-};
-template <class Config>
-__device__ __forceinline__ FullWalk full_walk() {
-  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
-  return {static_cast<i32>(ptx::block_id_again() / size), static_cast<i32>(gridDim.x / size)};
-}
-
-// `walk` is the run's GemmLive, or the arguments where those are all there is to it.
-template <class Config, class Walk>
-__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, const Walk& walk, i32 unit,
-                                              u32 rank) {
-  const i32 units = walk.units_m * walk.units_n;
-  FullTile tile;
-  tile.z = args.batch == 1 ? 0 : unit / units;
-  i32 unit_m, unit_n;
-  gemm_unit(walk, unit - tile.z * units, &unit_m, &unit_n);
-  tile.m0 =
-      (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
-      Config::kTileM;
-  tile.n0 =
-      (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank / Config::kClusterM)) *
-      Config::kTileN;
-  return tile;
-}
 
 // As gemm_load_share, of matrix z. A gated operand whose columns lie apart comes in boxes of half a
 // tile's lines at most.
@@ -132,14 +97,13 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
 }
 
 template <class Config>
-__device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
-                             FullWalk walk) {
-  i32 early = full_load_early<Config>(args, ring, rank, walk.first);
+__device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank) {
+  i32 early = full_load_early<Config>(args, ring, rank, full_first<Config>());
   ptx::grid_dependency_wait_and_launch();
   const GemmLive live = full_live<Config>(args);
   const GemmSpan span = gemm_span<Config>(live.k);
   const i32 units = gemm_units(args, live);
-  for (i32 unit = walk.first; unit < units; unit += walk.step) {
+  for (i32 unit = full_first<Config>(); unit < units; unit += full_step<Config>()) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     const GemmMapsAt maps = gemm_maps_at(args, tile.z);
     if (args.maps != 0) {
@@ -171,35 +135,63 @@ __device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const Gemm
          (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
 }
 
-// A warp's sums of a tile to D. Longer functions and gates are for few of the runs: what is laid
-// out has them not.
+// A consumer warp's staging memory, and where its part of D begins.
 template <class Config>
-__device__ __forceinline__ void full_epilogue(const float (&d)[Config::kPieces][Config::kSums],
+struct FullWarp {
+  static constexpr int kRooms = static_cast<int>(Config::kShared.slabs);
+  static constexpr int kGroups = Config::kTileN / 64;
+  using Bias = FullAhead<Config::kPieces, kGroups>;
+  u32 staging;
+  i32 line;  // of a tile
+};
+
+template <class Config>
+__device__ __forceinline__ FullWarp<Config> full_warp(const GemmRing<Config>& ring, u32 group) {
+  const u32 warp = threadIdx.x / 32 % 4;
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  return {ring.base + Config::kShared.d_offset +
+              (group * 4 + warp) * FullWarp<Config>::kRooms * kRoomBytes,
+          static_cast<i32>(first_piece * 64 + warp * kGemmStoreLines)};
+}
+
+// What is read besides the operands, before a tile is multiplied.
+template <class Config>
+__device__ __forceinline__ void full_ask(const GemmFullArgs& args, const FullRun& run,
+                                         const FullTile& tile, const FullWarp<Config>& warp,
+                                         bool chunks, u32 turn,
+                                         typename FullWarp<Config>::Bias& bias) {
+  const i32 line = tile.m0 + warp.line;
+  if (chunks) full_ask_bias(args, run, line, tile.n0, bias);
+  if (run.beta == 0.0f) return;
+  constexpr int kRooms = FullWarp<Config>::kRooms;
+  constexpr bool kAll = Config::kPieces * Config::kSums * 2 * Config::Out::kBytes <= kRooms * 256;
+  if (chunks)
+    full_ask_c<typename Config::Out, kRooms, Config::kPieces, Config::kSums>(
+        args, run, warp.staging, line, tile.n0, turn);
+  if (!chunks || !kAll)
+    full_prefetch<typename Config::Out>(args, run,
+                                        tile.m0 + (Config::kPingpong ? 0 : warp.line / 64 * 64),
+                                        tile.n0, Config::kPieces * 64, Config::kTileN);
+}
+
+// A warp's sums of a tile to D.
+template <class Config>
+__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
                                               const GemmFullArgs& args, const FullRun& run,
-                                              const FullTile& tile, i32 m0, bool stores,
-                                              u32 staging, u32& turn, u32& largest) {
+                                              const FullTile& tile, const FullWarp<Config>& warp,
+                                              bool stores, bool chunks,
+                                              typename FullWarp<Config>::Bias& bias, u32& turn,
+                                              u32& largest) {
   using In = typename Config::In;
   using Out = typename Config::Out;
-  const FragmentOut out = {gemm_d_map(args, tile.z),
-                           staging,
-                           m0 + static_cast<i32>(threadIdx.x / 32 % 4 * kGemmStoreLines),
+  const FragmentOut out = {gemm_d_map(args, tile.z), warp.staging, tile.m0 + warp.line,
                            args.gate == kGateNone ? tile.n0 : tile.n0 / 2,
-                           args.maps != 0 ? 0 : tile.z,
-                           0};
-  if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
-  if (stores && (args.flags & kFullAlphaAlone)) {
-#pragma unroll
-    for (i32 piece = 0; piece < Config::kPieces; ++piece)
-      if (out.line + piece * 64 < run.lines)
-        full_store_lines<Out>(d[piece], out.map, run.alpha, staging, turn, out.line + piece * 64,
-                              out.at, run.extent, out.z);
-  } else if (stores && full_goes_laid_out<Out>(args, run)) {
-    full_laid_out<In, Out>(d, args, run, out, turn, largest);
-  } else if (stores && full_goes_in_turn(args, run)) {
-    full_in_turn<In, Out>(d, args, run, out, turn, largest);
-  } else {
+                           args.maps != 0 ? 0 : tile.z};
+  if (stores && args.maps != 0 && ptx::elect_one()) ptx::tensormap_acquire(out.map);
+  if (chunks)
+    full_chunks<In, Out, FullWarp<Config>::kRooms>(d, args, run, out, bias, turn, largest);
+  else
     full_at_large<In, Out>(d, args, run, stores, out, turn, largest);
-  }
 }
 
 // As split_sum: this block's share of the lines of D, summed over the parts of k in the order of
@@ -258,10 +250,8 @@ __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const F
 }
 
 template <class Config>
-__device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
-                             FullWalk walk) {
-  const u32 staging = ring.base + Config::kShared.d_offset + group * Config::kShared.slab_bytes +
-                      threadIdx.x / 32 % 4 * kFullWarpBytes;
+__device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group) {
+  const FullWarp<Config> warp = full_warp<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   ptx::grid_dependency_wait_and_launch();
   const GemmLive live = full_live<Config>(args);
@@ -272,27 +262,27 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
   const i32 columns = Config::kTransposed ? live.m : live.n;
   FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
   u32 largest = 0, turn = 0;
+  i32 first = full_first<Config>();
   if (Config::kPingpong) {
     if (group == 1) {
       ring.skip(k_blocks);
       gemm_pass_turn<Config>(1);
-      walk.first += walk.step;
+      first += full_step<Config>();
     }
-    walk.step *= 2;
   }
-  typename Config::Sum d[Config::kPieces][Config::kSums];
-  for (i32 unit = walk.first; unit < units; unit += walk.step) {
+  float d[Config::kPieces][Config::kSums];
+  for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
-    if (!Config::kSplit)
-      full_prefetch<typename Config::Out>(args, run, tile.m0 + static_cast<i32>(first_piece) * 64,
-                                          tile.n0, Config::kPieces * 64, Config::kTileN);
+    const bool stores = full_stores<Config>(args, live, tile);
+    const bool chunks = stores && full_in_chunks<typename Config::Out>(args, run);
+    typename FullWarp<Config>::Bias bias;
+    if constexpr (!Config::kSplit) full_ask<Config>(args, run, tile, warp, chunks, turn, bias);
     gemm_take_turn<Config>(group);
     gemm_accumulate<Config>(d, span, ring, first_piece);
     gemm_pass_turn<Config>(group);
     ptx::wgmma_wait<0>();
-    if (k_blocks > 0)
-      gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+    if (k_blocks > 0) gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
     if constexpr (Config::kSplit) {
       // One unit a cluster, so that the ring is done with: the partial tile takes its place.
@@ -309,12 +299,11 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
       full_split_sum<Config>(args, run, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0,
                              largest);
     } else {
-      full_epilogue<Config>(d, args, run, tile, tile.m0 + static_cast<i32>(first_piece) * 64,
-                            full_stores<Config>(args, live, tile), staging, turn, largest);
+      full_epilogue<Config>(d, args, run, tile, warp, stores, chunks, bias, turn, largest);
     }
   }
   if (args.flags & kFullStores) full_store_finish();
-  __syncwarp();
+  ptx::sync_warp();
   full_amax<typename Config::Out>(args, largest);
 }
 
@@ -344,18 +333,18 @@ __device__ void gemm_wgmma(const GemmFullArgs& args) {
   const bool shares = Config::kSplit && ptx::cluster_size() > 1;
   if (warp < 4) {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
-    if (warp == 0 && ptx::elect_one()) full_produce<Config>(args, ring, rank, full_walk<Config>());
+    if (warp == 0 && ptx::elect_one()) full_produce<Config>(args, ring, rank);
     __syncwarp();
     if (shares) ptx::grid_dependency_wait();
     // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
     // has fewer rows than the grid was made for.
-    if (shares && full_walk<Config>().first < gemm_units(args, full_live<Config>(args))) {
+    if (shares && full_first<Config>() < gemm_units(args, full_live<Config>(args))) {
       ptx::cluster_arrive();
       ptx::cluster_wait();
     }
   } else {
     ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
-    full_consume<Config>(args, ring, rank, warp / 4 - 1, full_walk<Config>());
+    full_consume<Config>(args, ring, rank, warp / 4 - 1);
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.
   if (shares || Config::kCluster > 1) {

@@ -69,7 +69,8 @@ static_assert(__builtin_offsetof(GemmFullArgs, batch) == 608, "as above");
 /// Bits of GemmFullArgs::flags: operands that may be loaded before griddepcontrol.wait; and that
 /// device_m stands for n, where operands are swapped.
 /// And that D suits a map and is written by the copy engine; then also that nothing but alpha is
-/// asked for, or nothing but bias, relu, scale, amax and a C that lies in aligned pairs.
+/// asked for, or nothing but bias, relu, scale, amax and a C that lies in aligned pairs; and that C
+/// lies in pieces of 16 bytes.
 enum : u32 {
   kFullEarlyA = kGemmEarlyA,
   kFullEarlyB = kGemmEarlyB,
@@ -77,7 +78,8 @@ enum : u32 {
   kFullRowsAreN = 4,
   kFullStores = 8,
   kFullAlphaAlone = 16,
-  kFullShort = 32
+  kFullShort = 32,
+  kFullWideC = 64
 };
 
 /// Lines of a box of D, which a warp writes: its share of 64.

@@ -106,7 +106,7 @@ TW_KERNEL_HD inline float sigmoid(float x) {
 #endif
 }
 
-/// The larger of x and `floor`, which is +0 or minus infinity; NaN passes.
+/// The larger of x and `floor`, a number or minus infinity; NaN passes, and +0 is larger than -0.
 TW_KERNEL_HD inline float larger(float x, float floor) {
 #ifdef __CUDA_ARCH__
   float out;
@@ -121,28 +121,49 @@ TW_KERNEL_HD inline float relu(float x) {
   return larger(x, 0.0f);
 }
 
+/// x, or of minus infinity the lowest number, whose product with 0 is -0; NaN passes.
+TW_KERNEL_HD inline float finite_below(float x) {
+  return larger(x, -0x1.fffffep+127f);
+}
+
 /// x / (1 + exp(-x)): error below 2^-21 of the value + 2^-110, on the device below 2^-20 (1 + |x|)
-/// of the value. Minus infinity gives -0.
+/// of the value + 2^-110. Minus infinity gives -0.
 TW_KERNEL_HD inline float silu(float x) {
+#ifdef __CUDA_ARCH__
+  const float held = finite_below(x);
+  return held * sigmoid(held);
+#else
   return (x < -kSigmoidEnd ? -0.0f : x) * sigmoid(x);
+#endif
 }
 
 /// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is x sigmoid(2 u) of that u: error
 /// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives
 /// -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
+#ifdef __CUDA_ARCH__
+  // 2 u times -log2 e at once.
+  const float held = finite_below(x);
+  const float power = held * fused(held * held, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
+  return held * reciprocal_of_chip(1.0f + exp2_of_chip(power));
+#else
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
+#endif
 }
 
-/// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, on the device below 2^-21 |x|, and below
-/// -5.6, where the value is within 2^-23 of 0, it is -0.
+/// x / 2 (1 + erf(x / sqrt 2)): error below 2^-22 |x|, on the device below 2^-21 |x|. On the host
+/// it is -0 below -5.6, where the value is within 2^-23 of 0; on the device for minus infinity.
 TW_KERNEL_HD inline float gelu(float x) {
-  constexpr float kEnd = 5.6f;
+  [[maybe_unused]] constexpr float kEnd = 5.6f;
+#ifdef __CUDA_ARCH__
+  const float a = fminf(fabsf(x), 0x1.fffffep+127f);
+#else
   const float size = x < 0.0f ? -x : x;
   const float a = size > kEnd ? kEnd : size;
   const float inside = size > kEnd ? -0.0f : x;
-  // -log2 of the normal distribution's tail past a.
+#endif
+  // -log2 of the normal distribution's tail past a; past kEnd too large rather than too small.
   float tail = 0x1.1c08bcp-26f;
   tail = fused(tail, a, -0x1.1c4aa2p-21f);
   tail = fused(tail, a, 0x1.e779d2p-18f);
@@ -155,13 +176,13 @@ TW_KERNEL_HD inline float gelu(float x) {
   tail = fused(tail, a, 0x1.26af62p+0f);
   tail = fused(tail, a, 0x1.fffff8p-1f);
 #ifdef __CUDA_ARCH__
-  const float outside = exp2_of_chip(-tail);
+  return fused(-a, exp2_of_chip(-tail), larger(x, -0.0f));
 #else
   const float rounded = kRounder - tail;
   const float outside = exp2_scaled(-tail - (rounded - kRounder), rounded);
-#endif
   const float below = inside * outside, above = fused(-inside, outside, x);
   return x < 0.0f ? below : above;
+#endif
 }
 
 }  // namespace act

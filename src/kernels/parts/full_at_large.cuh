@@ -116,11 +116,25 @@ __device__ __forceinline__ void fragment_write(const float (&v)[kPartValues<Out>
   }
 }
 
+/// Part `part` of a slab, whose first element is (line, at); the last one sends it. Slabs take
+/// turns in the first room, `turn` counts those of the whole run.
+template <class Out>
+__device__ __forceinline__ void fragment_send(const float (&v)[kPartValues<Out>],
+                                              const FragmentOut& out, u32 lane, i32 line, i32 at,
+                                              int part, u32& turn) {
+  const u32 slab = out.staging + turn % 2 * kStoreBytes;
+  if (part == 0) store_free<1>();
+  store_stage<Out>(v, store_first<Out>(lane, slab), 0, static_cast<u32>(part));
+  if (part != kPartsOfSlab - 1) return;
+  store_send<Out, 1>(out.map, slab, line, at - part * kPartColumns<Out>, out.z);
+  ++turn;
+}
+
 /// `stores`: D goes through its map.
 template <class In, class Out, int kPieces, int kSums>
 __device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
                                               const GemmFullArgs& args, const FullRun& run,
-                                              bool stores, FragmentOut out, u32& turn,
+                                              bool stores, const FragmentOut& out, u32& turn,
                                               u32& largest) {
   constexpr int kValues = kPartValues<Out>;
   const int parts = kSums / kValues / (args.gate == kGateNone ? 1 : 2);  // of a piece

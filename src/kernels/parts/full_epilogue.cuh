@@ -15,7 +15,7 @@ namespace tw {
 struct FullRun {
   i32 lines, extent;  // of D that are written
   u64 c, d;
-  float alpha, beta, scale;
+  float alpha, beta;
 };
 
 /// `lines` and `extent` are D's; scalars from device memory where they lie there.
@@ -27,8 +27,14 @@ __device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines,
   run.d = args.base.d;
   run.alpha = gemm_scalar(args.device_alpha, args.base.alpha);
   run.beta = gemm_scalar(args.device_beta, args.base.beta);
-  run.scale = gemm_scalar(args.scale_by == kFullOne ? args.scale : 0, args.scale_value);
   return run;
+}
+
+/// The scale for all of D; 1 where there is none or it varies. Looked up where it is used: kept, it
+/// would be a register that a tile's sums do not leave.
+__device__ __forceinline__ float full_scale(const GemmFullArgs& args) {
+  if (args.scale_by != kFullOne) return 1.0f;
+  return gemm_scalar(args.scale, args.scale_value);
 }
 
 /// C and D of product `z`, and the lines of D that are written: none where it is left out.
@@ -111,10 +117,11 @@ __device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace pl
 template <class In>
 __device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullRun& run, i32 at,
                                            i32 count, FullVectors& vectors) {
+  const float scale = full_scale(args);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     vectors.bias[i] = -0.0f;
-    vectors.scale[i] = run.scale;
+    vectors.scale[i] = scale;
   }
   if (args.bias_by == kFullAlong)
     full_bias<In>(args, full_place(args, 0, at, false), count, vectors.bias);

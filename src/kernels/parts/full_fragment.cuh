@@ -4,13 +4,12 @@
 // and computes on wgmma's fragment as it lies. Of 16 lines a lane has two, eight apart, and in each
 // the columns 8 j + 2 (lane % 4) and the one beside it.
 //
-// Three ways, the same bits. What decides their speed is how instructions come in: one warp a
-// scheduler has nobody to hide a jump to a line that is not in the cache behind. So the common ways
-// have no branches: an option that is not asked for is computed with what changes nothing, a bias
-// of -0, a factor of 1, a floor of minus infinity.
-//   laid out  short functions: code for every part of a tile, one behind the other
-//   in turn   longer functions and their gates: one part's code for all
-//   at large  the rest, by branches: neighbours' gates, C in odd places, D that suits no map
+// Two ways, the same bits. One warp a scheduler has nobody to hide behind, neither a jump to a line
+// that is not in the instruction cache nor a load. So the common way (full_chunks.cuh) has no
+// branches, an option that is not asked for is computed with what changes nothing, a bias of -0, a
+// factor of 1, a floor of minus infinity, and what it reads was asked for before the product was
+// made. The other (full_at_large.cuh) takes the rest, by branches: odd C, gates that are seldom,
+// longer functions with C, D that suits no map.
 
 #include "kernels/parts/full_store.cuh"
 
@@ -78,10 +77,11 @@ __device__ __forceinline__ void fragment_bias_across(const GemmFullArgs& args, c
 /// Scale of the lane's two lines where it goes across them, or the one for all.
 __device__ __forceinline__ void fragment_scale_across(const GemmFullArgs& args, const FullRun& run,
                                                       u32 lane, i32 line, float (&scale)[2]) {
+  const float all = full_scale(args);
 #pragma unroll
   for (i32 half = 0; half < 2; ++half) {
     const i32 own = line + static_cast<i32>(lane / 4) + 8 * half;
-    scale[half] = args.scale_by == kFullOne ? run.scale : 1.0f;
+    scale[half] = all;
     if (args.scale_by == kFullAcross && own < run.lines)
       scale[half] = reinterpret_cast<const float*>(args.scale)[own];
   }
@@ -157,22 +157,11 @@ __device__ __forceinline__ bool full_has_more(const GemmFullArgs& args) {
   return args.bias_by == kFullAcross || args.scale_by != kFullNone || args.amax != 0;
 }
 
-/// Where the parts of a tile's D go: first element, product of the map, and the slab being made.
+/// Where the parts of a tile's D go: first element, and product of the map.
 struct FragmentOut {
   const KernelMap* map;
   u32 staging;
   i32 line, at, z;
-  u32 slab;
 };
-
-/// Part `part` of a slab, whose first element is (line, at); the last one sends it.
-template <class Out>
-__device__ __forceinline__ void fragment_send(const float (&v)[kPartValues<Out>], FragmentOut& out,
-                                              u32 lane, i32 line, i32 at, int part, u32& turn) {
-  if (part == 0) out.slab = store_begin(lane, out.staging, turn++);
-  store_stage<Out>(v, lane, out.slab, static_cast<u32>(part));
-  if (part == kPartsOfSlab - 1)
-    store_send(lane, out.map, out.slab, line, at - part * kPartColumns<Out>, out.z);
-}
 
 }  // namespace tw

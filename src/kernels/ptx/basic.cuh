@@ -39,6 +39,13 @@ __device__ __forceinline__ u32 block_id_again() {
   return block;
 }
 
+/// gridDim.x, likewise.
+__device__ __forceinline__ u32 grid_size_again() {
+  u32 blocks;
+  asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
+  return blocks;
+}
+
 /// The same value, behind a move that stays where it stands: branches round several of them remain.
 __device__ __forceinline__ float moved(float value) {
   float out;

@@ -44,6 +44,24 @@ __device__ __forceinline__ Unit<kBytes> load_unit_cached(u64 address) {
   return value;
 }
 
+/// Where `there` is true; otherwise `value` stays. No branch, and nobody waits for it here.
+__device__ __forceinline__ void load_if_u32(u32& value, u64 address, bool there) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "setp.ne.u32 p, %2, 0;\n\t"
+      "@p ld.global.u32 %0, [%1];\n\t}"
+      : "+r"(value)
+      : "l"(address), "r"(static_cast<u32>(there)));
+}
+__device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool there) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "setp.ne.u32 p, %2, 0;\n\t"
+      "@p ld.global.u16 %0, [%1];\n\t}"
+      : "+r"(value)
+      : "l"(address), "r"(static_cast<u32>(there)));
+}
+
 template <int kBytes>
 __device__ __forceinline__ void store_unit(u64 address, Unit<kBytes> value) {
   if constexpr (kBytes == 1)

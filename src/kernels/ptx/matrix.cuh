@@ -50,6 +50,14 @@ __device__ __forceinline__ void stmatrix_x2(u32 shared, u32 r0, u32 r1) {
                : "memory");
 }
 
+/// The way back from stmatrix_x4.
+__device__ __forceinline__ void ldmatrix_x4(u32 shared, u32 (&r)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared)
+               : "memory");
+}
+
 /// As stmatrix_x4, each matrix transposed: a lane addresses what was column l % 8.
 __device__ __forceinline__ void stmatrix_x4_trans(u32 shared, u32 r0, u32 r1, u32 r2, u32 r3) {
   asm volatile(
@@ -70,6 +78,10 @@ __device__ __forceinline__ void store_shared(u32 shared, float x) {
 
 __device__ __forceinline__ void store_shared_v2(u32 shared, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(x), "f"(y) : "memory");
+}
+
+__device__ __forceinline__ void load_shared_v2(u32 shared, float& x, float& y) {
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(shared) : "memory");
 }
 
 __device__ __forceinline__ void load_shared_v4(u32 shared, float (&v)[4]) {
