@@ -29,10 +29,11 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   return at_once;
 }
 
-/// As epilogue(). Each of the slabs at once is stored by a warp of its own, which also waits until
-/// the engine has read it: groups of stores belong to the thread that commits them. Where other
-/// slabs have room beside these, they are known to be free behind the same barrier that says these
-/// are written, and one barrier does.
+/// As epilogue(), with `turn` in bytes. Each of the slabs at once is stored by a warp of its own,
+/// which also waits until the engine has read it: groups of stores belong to the thread that
+/// commits them. One barrier for both, that slabs are written and that the next ones are free, is
+/// slower: the engine takes its time with stores while it loads, and the wait would hold up a slab
+/// that is ready.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
                                                 u32 staging, u32& turn, u32 group, i32 m0, i32 n0) {
@@ -41,6 +42,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
   constexpr u32 kSlabs = (kTransposed ? 64 : 2 * kCount) / Config::kSlab.contiguous;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
+  constexpr u32 kStep = kAtOnce * kSlabBytes;
   constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
   const u32 warp = threadIdx.x / 32 % 4;
   const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
@@ -50,13 +52,9 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
 #pragma unroll
   for (u32 first = 0; first < kSlabs; first += kAtOnce) {
     const u32 buffer = staging + turn;
-    turn = turn + kAtOnce * kSlabBytes == kTurns * kAtOnce * kSlabBytes
-               ? 0
-               : turn + kAtOnce * kSlabBytes;
-    if (kTurns == 1) {
-      if (issuer) ptx::store_wait_read<0>();
-      ptx::named_barrier(barrier, 128);
-    }
+    turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
+    if (issuer) ptx::store_wait_read<kTurns - 1>();
+    ptx::named_barrier(barrier, 128);
 #pragma unroll
     for (u32 i = 0; i < kAtOnce; ++i) {
       if constexpr (kTransposed)
@@ -65,7 +63,6 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
         epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
     }
     ptx::fence_async_shared();
-    if (kTurns > 1 && issuer) ptx::store_wait_read<(kTurns > 1 ? kTurns - 2 : 0)>();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
       const u32 from = buffer + warp * kSlabBytes;
