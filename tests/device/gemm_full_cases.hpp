@@ -189,14 +189,16 @@ class FullLab {
   uint64_t d_bytes_ = 0, workspace_bytes_ = 0;
 };
 
-/// A plan of one choice for a way; nullptr where the choice has not this gate.
+/// A plan of one choice for a way; nullptr where the choice has not this gate, or does alpha * A B
+/// alone and the way asks for more.
 inline std::unique_ptr<Plan> full_plan(const std::shared_ptr<Device>& device,
                                        const GemmChoice& choice, const GemmDesc& desc) {
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
   if (!check_gemm_choice(*device, problem, choice).ok()) {
     INFO(gemm_choice_text(choice) << ": " << last_error().message);
-    CHECK(desc.epilogue.gate != Gate::none);
+    const bool more = desc.epilogue.any() || desc.has(kGemmPointers);
+    CHECK((desc.epilogue.gate != Gate::none || (choice.has(kGemmAlone) && more)));
     return nullptr;
   }
   std::unique_ptr<Plan> plan;
