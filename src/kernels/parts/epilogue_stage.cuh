@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From accumulators to a slab of D in shared memory, see gemm_slab.
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/parts/types.cuh"
+
+namespace tw {
+
+// A thread's elements of D: two rows eight apart, and in each the columns 8 j and 8 j + 1 from its
+// first. Distances from the first column are constants, which keeps addresses out of registers.
+__device__ __forceinline__ constexpr int epilogue_half(int i) {
+  return (i & 2) / 2;
+}
+__device__ __forceinline__ constexpr int epilogue_column(int i) {
+  return i / 4 * 8 + (i & 1);
+}
+
+// Piece c of 16 bytes of line r of a swizzled slab lies at c ^ (r % 8).
+template <class Config>
+__device__ __forceinline__ u32 epilogue_place(u32 staging, u32 line, u32 piece) {
+  if constexpr (Config::kSlab.swizzled)
+    return staging + line * 128 + ((piece ^ (line % 8)) << 4);
+  else
+    return staging + line * (Config::kSlab.contiguous * Config::Out::kBytes) + (piece << 4);
+}
+
+// One slab of columns into shared memory.
+template <class Config, int kCount>
+__device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 staging, int slab) {
+  using Out = typename Config::Out;
+  constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;  // of eight columns
+  u32 lane = ptx::lane_id();
+  // Offsets of floats are found again for each slab: kept, they are too many beside 192 columns.
+  if constexpr (Out::kBytes == 4) asm volatile("" : "+r"(lane));
+  const u32 warp_row = (threadIdx.x / 32 % 4) * 16;
+#pragma unroll
+  for (int group = 0; group < kGroups; group += Out::kBytes == 2 ? 2 : 1) {
+    const int i = (slab * kGroups + group) * 4;
+    if constexpr (Out::kBytes == 2) {
+      const u32 row = warp_row + lane % 16;
+      const u32 to = epilogue_place<Config>(staging, row, static_cast<u32>(group) + lane / 16);
+      if (group + 1 < kGroups)
+        ptx::stmatrix_x4(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]),
+                         Out::pack(d[i + 4], d[i + 5]), Out::pack(d[i + 6], d[i + 7]));
+      else
+        ptx::stmatrix_x2(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]));
+    } else {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const u32 row = warp_row + lane / 4 + static_cast<u32>(8 * half);
+        const u32 piece = static_cast<u32>(2 * group) + lane % 4 / 2;
+        ptx::store_shared_v2(epilogue_place<Config>(staging, row, piece) + lane % 2 * 8,
+                             d[i + half * 2], d[i + half * 2 + 1]);
+      }
+    }
+  }
+}
+
+// One slab of rows into shared memory, a line for each column.
+template <class Config, int kCount>
+__device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCount], u32 staging,
+                                                          int slab) {
+  using Out = typename Config::Out;
+  const u32 lane = ptx::lane_id();
+  const u32 warp = threadIdx.x / 32 % 4;
+  if constexpr (Out::kBytes == 2) {
+    // Lanes 0 to 15 address the eight columns of one group, lanes 16 to 31 those of the next.
+#pragma unroll
+    for (int group = 0; group < kCount / 4; group += 2) {
+      const int i = group * 4;
+      const u32 line = static_cast<u32>(group) * 8 + lane / 16 * 8 + lane % 8;
+      const u32 to = epilogue_place<Config>(staging, line, warp * 2 + lane / 8 % 2);
+      if (group + 1 < kCount / 4)
+        ptx::stmatrix_x4_trans(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]),
+                               Out::pack(d[i + 4], d[i + 5]), Out::pack(d[i + 6], d[i + 7]));
+      else
+        ptx::stmatrix_x2_trans(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]));
+    }
+  } else if (static_cast<int>(warp / 2) == slab) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const u32 row = warp % 2 * 16 + lane / 4 + static_cast<u32>(8 * epilogue_half(i));
+      const u32 line = lane % 4 * 2 + static_cast<u32>(epilogue_column(i));
+      ptx::store_shared(epilogue_place<Config>(staging, line, row / 4) + row % 4 * 4, d[i]);
+    }
+  }
+}
+
+}  // namespace tw
