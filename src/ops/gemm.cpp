@@ -219,8 +219,9 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_) {
     GemmRun moved = run;
-    TW_TRY(realign_->apply(stream, &moved));
-    return kernel->launch(stream, moved, m);
+    bool copied = false;
+    TW_TRY(realign_->apply(stream, &moved, &copied));
+    return kernel->launch(stream, moved, m, copied);
   }
   if (reads && !kernel->takes(run)) {
     if (!fallback_) return no_kernel_for(run);

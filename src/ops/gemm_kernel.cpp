@@ -257,11 +257,13 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.through_maps()) bind_maps(args);
 }
 
-Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m) const {
-  if (choice_.has(kGemmFull)) return launch_full(stream, run, m);
+Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const {
+  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, behind_own);
   GemmArgs args = args_;
   bind(run, m, &args);
-  return stream.launch(*prepared_.kernel, config(args), &args, sizeof args);
+  LaunchConfig launch = config(args);
+  launch.programmatic |= behind_own;
+  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
 // Whether D can go through a map, but for its address. A tile has whole boxes of it.
@@ -321,7 +323,8 @@ u32 GemmKernel::early() const {
          (d.has(kGemmConstantB) ? u32{kGemmEarlyB} : 0u);
 }
 
-Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) const {
+Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
+                               bool behind_own) const {
   GemmFullArgs args = full_;
   bind(run, m, &args.base);
   args.bias = run.bias;
@@ -340,7 +343,9 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m) co
     TW_TRY(pointers_->launch(stream, run, &args));
   else if (run.device_m == 0 && run.device_alpha == 0)  // or only the device knows what is read
     args.flags |= early();
-  return stream.launch(*prepared_.kernel, config(args.base), &args, sizeof args);
+  LaunchConfig launch = config(args.base);
+  launch.programmatic |= behind_own;
+  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {

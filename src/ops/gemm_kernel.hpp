@@ -30,8 +30,10 @@ class GemmKernel {
   }
   /// Whether it does all that a run of m rows asks for; other rows than those of batches do.
   bool does(const GemmRun& run, int64_t m) const;
-  /// A checked run of m rows, neither m nor n 0, which it does and takes.
-  Status launch(Stream& stream, const GemmRun& run, int64_t m) const;
+  /// A checked run of m rows, neither m nor n 0, which it does and takes. `behind_own`: behind a
+  /// kernel of the plan's in the same stream, whose end the product waits for by itself, so that
+  /// its beginning overlaps that.
+  Status launch(Stream& stream, const GemmRun& run, int64_t m, bool behind_own = false) const;
 
   /// What launch() would do with aligned addresses and beta 0; m may be 0.
   LaunchConfig config(int64_t m) const;
@@ -70,7 +72,7 @@ class GemmKernel {
   bool adds(const GemmRun& run) const;
   void bind_maps(GemmArgs* args) const;
   void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
-  Status launch_full(Stream& stream, const GemmRun& run, int64_t m) const;
+  Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   LaunchConfig config(const GemmArgs& args) const;
 
   GemmProblem problem_;  // as the row sees it

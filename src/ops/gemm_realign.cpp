@@ -147,13 +147,14 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
   return {};
 }
 
-Status GemmRealign::apply(Stream& stream, GemmRun* run) const {
+Status GemmRealign::apply(Stream& stream, GemmRun* run, bool* copied) const {
   const std::pair<const Copy*, uint64_t*> operands[] = {{&a_, &run->a}, {&b_, &run->b}};
   for (const auto& [copy, address] : operands) {
     if (!copy->plan || (!copy->always && *address % kMapAlignment == 0)) continue;
     const uint64_t to = run->workspace + copy->offset;
     TW_TRY(static_cast<const CopyPlan&>(*copy->plan).run(stream, *address, to));
     *address = to;
+    *copied = true;
   }
   return {};
 }

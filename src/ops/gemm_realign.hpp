@@ -22,8 +22,8 @@ class GemmRealign {
                        std::unique_ptr<GemmRealign>* out);
 
   uint64_t workspace_bytes() const { return bytes_; }
-  /// Copies what maps cannot read, and points the run there.
-  Status apply(Stream& stream, GemmRun* run) const;
+  /// Copies what maps cannot read, and points the run there; `copied` says whether anything was.
+  Status apply(Stream& stream, GemmRun* run, bool* copied) const;
 
  private:
   struct Copy {

@@ -52,15 +52,27 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
 
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create(device, d, &plan));
+  const uint64_t workspace_bytes = plan->info().workspace_bytes;
+  Guarded workspace(device, stream, std::max<uint64_t>(workspace_bytes, 16), 0);
   const GemmRun run{.alpha = c.alpha,
                     .beta = c.beta,
                     .a = a.memory.address(),
                     .b = b.memory.address(),
                     .c = cc.memory.address(),
                     .d = out.memory.address(),
-                    .m = c.run_m};
+                    .m = c.run_m,
+                    .workspace = workspace.address(),
+                    .workspace_bytes = workspace_bytes};
+  if (workspace_bytes > 0) {
+    // Copies of other operands, and a product of them, are still under way behind this.
+    GemmRun other = run;
+    std::swap(other.a, other.b);
+    for (int i = 0; i < 3; ++i) TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, other));
+  }
   TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, run));
   TW_REQUIRE_OK(stream.synchronize());
+  workspace.read();
+  CHECK(workspace.guards_intact());
   out.memory.read();
   CHECK(out.memory.guards_intact());
   CHECK(out.padding_intact());
@@ -149,6 +161,26 @@ TEST_CASE("gemm: random sizes, pitches, offsets and scalars") {
     c.alpha = pick(random, 0, 4) ? 1.0f : pick(random, 0, 1) ? 0.0f : -1.5f;
     c.beta = pick(random, 0, 1) ? 0.0f : 0.75f;
     if (pick(random, 0, 3) == 0) c.run_m = pick(random, 0, c.desc.m);
+    check_case(device, *stream, random, c);
+  }
+}
+
+TEST_CASE("gemm: operands that are copied first, run behind run") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 24; ++i) {
+    Case c;
+    c.desc.ab_dtype = DType::BF16;
+    c.desc.d_dtype = i % 2 ? DType::F32 : DType::BF16;
+    c.desc.a_order = static_cast<Order>(i >> 1 & 1);
+    c.desc.b_order = static_cast<Order>(i >> 2 & 1);
+    c.desc.m = c.desc.n = c.desc.min_m = pick(random, 100, 200) * 2 + 1;
+    c.desc.k = c.desc.m;
+    c.desc.realign = true;
+    c.a_offset = c.b_offset = 2;
+    c.integers = i % 3 == 0;
     check_case(device, *stream, random, c);
   }
 }

@@ -9,50 +9,63 @@
 
 namespace tw {
 
-// Element `at` of a line of a slab.
+// A line of a slab by the warp: lane l has words l, l + 32 and so on of 4 bytes.
 template <class Config>
-__device__ __forceinline__ u32 lines_place(u32 staging, u32 line, u32 at) {
-  constexpr u32 kPerPiece = 16 / Config::Out::kBytes;
-  return epilogue_place<Config>(staging, line, at / kPerPiece) +
-         at % kPerPiece * Config::Out::kBytes;
+inline constexpr int kLineWords =
+    (static_cast<int>(Config::kSlab.contiguous * Config::Out::kBytes) / 4 + 31) / 32;
+
+template <class Config>
+__device__ __forceinline__ void lines_read(u32 (&words)[kLineWords<Config>], u32 staging,
+                                           i32 line) {
+  constexpr u32 kWords = Config::kSlab.contiguous * Config::Out::kBytes / 4;
+#pragma unroll
+  for (int i = 0; i < kLineWords<Config>; ++i) {
+    const u32 word = ptx::lane_id() + static_cast<u32>(32 * i);
+    words[i] =
+        word < kWords
+            ? ptx::shared_load<4>(
+                  epilogue_place<Config>(staging, static_cast<u32>(line), word / 4) + word % 4 * 4)
+            : 0;
+  }
 }
 
 // Elements [0, count) of a line of 2-byte elements. `to` is even but need not be a multiple of 4:
 // then words begin one element later, and the first element and the last are alone. Nothing is
 // added to those.
-template <class Config>
-__device__ __forceinline__ void lines_write(unsigned short* to, u32 staging, u32 line, i32 count,
+template <int kWords>
+__device__ __forceinline__ void lines_write(unsigned short* to, u32 (&words)[kWords], i32 count,
                                             bool) {
-  const i32 lane = static_cast<i32>(ptx::lane_id());
-  const i32 odd = static_cast<i32>(reinterpret_cast<u64>(to) / 2 & 1);
-  if (odd != 0 && lane == 0) to[0] = ptx::shared_load<2>(lines_place<Config>(staging, line, 0));
+  const auto lane = static_cast<i32>(ptx::lane_id());
+  const auto odd = static_cast<i32>(reinterpret_cast<u64>(to) / 2 & 1);
+  if (odd != 0) {
+    if (lane == 0 && count > 0) to[0] = static_cast<unsigned short>(words[0]);
 #pragma unroll
-  for (i32 first = 0; first < static_cast<i32>(Config::kSlab.contiguous); first += 64) {
-    const i32 at = first + 2 * lane + odd;
-    const u32 from = lines_place<Config>(staging, line, static_cast<u32>(at));
-    if (at + 1 < count) {
-      // Of an odd pair the second element may lie in the next piece.
-      const u32 word = odd == 0 ? ptx::shared_load<4>(from)
-                                : ptx::shared_load<2>(from) |
-                                      static_cast<u32>(ptx::shared_load<2>(lines_place<Config>(
-                                          staging, line, static_cast<u32>(at) + 1)))
-                                          << 16;
-      *reinterpret_cast<u32*>(to + at) = word;
-    } else if (at < count) {
-      to[at] = ptx::shared_load<2>(from);
+    for (int i = 0; i < kWords; ++i) {
+      u32 next = __shfl_down_sync(~0u, words[i], 1);
+      if (i + 1 < kWords) {
+        const u32 beyond = __shfl_sync(~0u, words[i + 1 < kWords ? i + 1 : i], 0);
+        if (lane == 31) next = beyond;
+      }
+      words[i] = __funnelshift_r(words[i], next, 16);
     }
+  }
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const i32 at = 2 * (lane + 32 * i) + odd;
+    if (at + 1 < count)
+      *reinterpret_cast<u32*>(to + at) = words[i];
+    else if (at < count)
+      to[at] = static_cast<unsigned short>(words[i]);
   }
 }
 
-template <class Config>
-__device__ __forceinline__ void lines_write(float* to, u32 staging, u32 line, i32 count,
-                                            bool adds) {
+template <int kWords>
+__device__ __forceinline__ void lines_write(float* to, u32 (&words)[kWords], i32 count, bool adds) {
 #pragma unroll
-  for (u32 first = 0; first < Config::kSlab.contiguous; first += 32) {
-    const u32 at = first + ptx::lane_id();
-    if (static_cast<i32>(at) >= count) continue;
-    const float value =
-        __uint_as_float(ptx::shared_load<4>(lines_place<Config>(staging, line, at)));
+  for (int i = 0; i < kWords; ++i) {
+    const i32 at = static_cast<i32>(ptx::lane_id()) + 32 * i;
+    if (at >= count) continue;
+    const float value = __uint_as_float(words[i]);
     to[at] = adds ? to[at] + value : value;
   }
 }
@@ -68,6 +81,7 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;
   constexpr i32 kLines = kTransposed ? 2 * kCount : 64;
+  constexpr int kAtOnce = 4;
   const i32 line0 = kTransposed ? n0 : m0;
   const i32 start = kTransposed ? m0 : n0;
   const i32 lines = min(kLines, (kTransposed ? args.n : args.m) - line0);
@@ -84,7 +98,8 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
   };
 #pragma unroll
   for (i32 slab = 0; slab < kExtent / kContiguous; ++slab) {
-    if (kTransposed)
+    if (slab * kContiguous >= columns) break;
+    if constexpr (kTransposed)
       epilogue_stage_transposed<Config>(d, staging, slab);
     else
       epilogue_stage<Config>(d, staging, slab);
@@ -92,9 +107,16 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
     auto* to = reinterpret_cast<Storage*>(args.d) + (line0 + first) * args.d_stride_m + start +
                slab * kContiguous;
     const i32 count = min(columns - slab * kContiguous, kContiguous);
-#pragma unroll 4
-    for (i32 line = first; line < end; ++line, to += args.d_stride_m)
-      lines_write<Config>(to, staging, static_cast<u32>(line), count, adds);
+    // Some at a time, so that one line's way to the registers does not hold up the next.
+    for (i32 line = first; line < end; line += kAtOnce) {
+      u32 words[kAtOnce][kLineWords<Config>];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        lines_read<Config>(words[i], staging, min(line + i, kLines - 1));
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i, to += args.d_stride_m)
+        if (line + i < end) lines_write(to, words[i], count, adds);
+    }
     meet();
   }
 }
