@@ -25,36 +25,60 @@ __device__ __forceinline__ u32 epilogue_place(u32 staging, u32 line, u32 piece) 
     return staging + line * (Config::kSlab.contiguous * Config::Out::kBytes) + (piece << 4);
 }
 
+// One slab of columns of 16 bits into shared memory.
+template <class Config, int kCount>
+__device__ __forceinline__ void epilogue_stage_halves(const float (&d)[kCount], u32 staging,
+                                                      int slab) {
+  using Out = typename Config::Out;
+  constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;  // of eight columns
+  const u32 lane = ptx::lane_id();
+  const u32 row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+  for (int group = 0; group < kGroups; group += 2) {
+    const int i = (slab * kGroups + group) * 4;
+    const u32 to = epilogue_place<Config>(staging, row, static_cast<u32>(group) + lane / 16);
+    if (group + 1 < kGroups)
+      ptx::stmatrix_x4(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]),
+                       Out::pack(d[i + 4], d[i + 5]), Out::pack(d[i + 6], d[i + 7]));
+    else
+      ptx::stmatrix_x2(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]));
+  }
+}
+
+// The same of floats. In a swizzled slab two rows that follow one another have their eight columns
+// in the same banks: the odd ones write two groups on, and what the even ones write then later.
+template <class Config, int kCount>
+__device__ __forceinline__ void epilogue_stage_floats(const float (&d)[kCount], u32 staging,
+                                                      int slab) {
+  constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;
+  constexpr int kOn = Config::kSlab.swizzled ? 2 : 0;
+  static_assert(kOn == 0 || kGroups == 4, "two times two groups");
+  u32 lane = ptx::lane_id();
+  asm volatile("" : "+r"(lane));  // kept from slab to slab, offsets are too many for 192 columns
+  const bool odd = kOn != 0 && lane / 4 % 2 != 0;
+#pragma unroll
+  for (int group = 0; group < kGroups - kOn; ++group)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 row = threadIdx.x / 32 % 4 * 16 + lane / 4 + static_cast<u32>(8 * half);
+      const u32 piece = static_cast<u32>(2 * group) + lane % 4 / 2;
+      const int i = (slab * kGroups + group) * 4 + half * 2, j = i + kOn * 4;
+      const auto put = [&](u32 at, float first, float second) {
+        ptx::store_shared_v2(epilogue_place<Config>(staging, row, at) + lane % 2 * 8, first,
+                             second);
+      };
+      put(odd ? piece ^ 4 : piece, odd ? d[j] : d[i], odd ? d[j + 1] : d[i + 1]);
+      if (kOn != 0) put(odd ? piece : piece ^ 4, odd ? d[i] : d[j], odd ? d[i + 1] : d[j + 1]);
+    }
+}
+
 // One slab of columns into shared memory.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 staging, int slab) {
-  using Out = typename Config::Out;
-  constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;  // of eight columns
-  u32 lane = ptx::lane_id();
-  // Offsets of floats are found again for each slab: kept, they are too many beside 192 columns.
-  if constexpr (Out::kBytes == 4) asm volatile("" : "+r"(lane));
-  const u32 warp_row = (threadIdx.x / 32 % 4) * 16;
-#pragma unroll
-  for (int group = 0; group < kGroups; group += Out::kBytes == 2 ? 2 : 1) {
-    const int i = (slab * kGroups + group) * 4;
-    if constexpr (Out::kBytes == 2) {
-      const u32 row = warp_row + lane % 16;
-      const u32 to = epilogue_place<Config>(staging, row, static_cast<u32>(group) + lane / 16);
-      if (group + 1 < kGroups)
-        ptx::stmatrix_x4(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]),
-                         Out::pack(d[i + 4], d[i + 5]), Out::pack(d[i + 6], d[i + 7]));
-      else
-        ptx::stmatrix_x2(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]));
-    } else {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const u32 row = warp_row + lane / 4 + static_cast<u32>(8 * half);
-        const u32 piece = static_cast<u32>(2 * group) + lane % 4 / 2;
-        ptx::store_shared_v2(epilogue_place<Config>(staging, row, piece) + lane % 2 * 8,
-                             d[i + half * 2], d[i + half * 2 + 1]);
-      }
-    }
-  }
+  if constexpr (Config::Out::kBytes == 2)
+    epilogue_stage_halves<Config>(d, staging, slab);
+  else
+    epilogue_stage_floats<Config>(d, staging, slab);
 }
 
 // One slab of rows into shared memory, a line for each column.
