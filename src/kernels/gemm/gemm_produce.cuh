@@ -154,16 +154,16 @@ __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
 }
 
+// `tile` is first_unit's.
 template <class Config>
-__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
-                             i32 first_unit) {
+__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
+                             GemmTileAt tile) {
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
   const i32 unit_step = gemm_unit_step<Config>();
   i32 k = span.begin;
   if (args.early != 0 && first_unit < units)
-    k = gemm_produce_early<Config>(args, ring, gemm_tile_at<Config>(args, first_unit, rank), span,
-                                   rank);
+    k = gemm_produce_early<Config>(args, ring, tile, span, rank);
   ptx::grid_dependency_wait();
   // Of two units in turn the chains alternate; of others they follow each other, and k just goes
   // on.
@@ -172,7 +172,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   for (i32 first = first_unit; first < units; first += kTurns * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
-        const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
+        if (unit != first_unit || chain > 0) tile = gemm_tile_at<Config>(args, unit, rank);
         const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
         if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
         for (; k < of.end; k += Config::kTileK) {

@@ -278,10 +278,20 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   // Among the blocks that share A and B; a split has several such groups in a cluster.
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 
-  if (warp == 0 && ptx::elect_one()) {
-    ptx::prefetch_map(&args.map_a);
-    ptx::prefetch_map(&args.map_b);
-    if (args.plain_from > 0) ptx::prefetch_map(&args.map_d);
+  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
+  const auto first_unit = static_cast<i32>(blockIdx.x / size);
+
+  // The first load waits for all of this. The divisions that place a tile take as long as what
+  // another warp does meanwhile.
+  GemmTileAt first_tile{};
+  if (warp == 0) {
+    if (ptx::elect_one()) {
+      ptx::prefetch_map(&args.map_a);
+      ptx::prefetch_map(&args.map_b);
+      if (args.plain_from > 0) ptx::prefetch_map(&args.map_d);
+    }
+    first_tile = gemm_tile_at<Config>(args, first_unit, rank);
+  } else if (warp == 1 && ptx::elect_one()) {
     for (i32 stage = 0; stage < Config::kStages; ++stage) {
       ptx::mbarrier_init(ring.full_barrier(stage), 1);
       ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
@@ -290,22 +300,13 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   }
   __syncthreads();
   if (Config::kCluster > 1) {
-    ptx::cluster_arrive();
+    ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
   }
 
-  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
-  const auto first_unit = static_cast<i32>(blockIdx.x / size);
-  if (warp < 4) {
-    ptx::set_max_registers_down<Config::kFewRegisters>();
-    if (warp == 0 && ptx::elect_one()) gemm_produce<Config>(args, ring, rank, first_unit);
-    __syncwarp();
-    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
-    if (Config::kSplit) {         // the consumers' barrier before they sum
-      ptx::cluster_arrive();
-      ptx::cluster_wait();
-    }
-  } else {
+  // In this order nvcc puts the producer's code next to what runs before it: the first load waits
+  // for instructions too.
+  if (warp >= 4) {
     ptx::set_max_registers_up<Config::kManyRegisters>();
     const u32 group = warp / 4 - 1;
     bool stored = false;
@@ -314,6 +315,16 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
       if (stored) gemm_consume_stored<Config>(args, ring, group, first_unit);
     }
     if (!stored) gemm_consume<Config>(args, ring, rank, group, first_unit);
+  } else {
+    ptx::set_max_registers_down<Config::kFewRegisters>();
+    if (warp == 0 && ptx::elect_one())
+      gemm_produce<Config>(args, ring, rank, first_unit, first_tile);
+    __syncwarp();
+    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
+    if (Config::kSplit) {         // the consumers' barrier before they sum
+      ptx::cluster_arrive();
+      ptx::cluster_wait();
+    }
   }
   // No block leaves while another may still write into it, read it or arrive on its barriers.
   if (Config::kSplit || Config::kCluster > 1) {

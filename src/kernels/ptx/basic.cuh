@@ -90,6 +90,13 @@ __device__ __forceinline__ void cluster_arrive() {
   delay_here();
 }
 
+/// The same behind nothing but mbarrier_init_fence: other writes need not be seen by the cluster.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  delay_here();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  delay_here();
+}
+
 __device__ __forceinline__ void cluster_wait() {
   delay_here();
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
