@@ -50,6 +50,9 @@ struct GemmConfig {
   static constexpr i32 kStages = static_cast<i32>(kShared.stages);
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
   static constexpr u32 kLinesB = gemm_b_lines(kTile);
+  // Whether the loop of stored tiles has registers for chains.
+  static constexpr bool kStoresChains =
+      kChains && !(kKeeps && kConsumers == 2 && kPieces * kSums > 64);
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
   static_assert(kN % 8 == 0 && kN <= 256, "what wgmma can do");
   static_assert(kShared.total <= kGemmSharedLimit, "more shared memory than a block can have");

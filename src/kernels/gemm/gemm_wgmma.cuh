@@ -22,9 +22,8 @@
 // While a tile is written out, the producer already fills the ring for the next one. With a tile's
 // first stage it says where the tile is.
 //
-// Where the copy engine writes all of D, C is not read and there are products in one chain, the
-// tiles have a loop of their own (gemm_consume_stored), which keeps what happens between two of
-// them short.
+// Where the copy engine writes all of D, C is not read and there are products, the tiles have a
+// loop of their own (gemm_consume_stored), which keeps what happens between two of them short.
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
@@ -161,9 +160,22 @@ __device__ __forceinline__ u32 gemm_staging(const GemmRing<Config>& ring, u32 gr
          group * (Config::kShared.slabs * Config::kShared.slab_bytes);
 }
 
-// Tiles of one chain whose D goes by epilogue_stored. Sums are set to 0 once, for the compiler's
-// sake: in front of each tile that takes half a k block's time, and the first product overwrites
-// whatever they hold.
+// Whether nobody takes turns with the chains of a unit: of a last one that has no partner.
+template <class Config>
+__device__ __forceinline__ bool gemm_alone(i32 unit, i32 unit_step, i32 units, u32 group) {
+  return Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;
+}
+
+// Past the stages of the other's chain: the same one, or for the second group the next.
+template <class Config>
+__device__ __forceinline__ void gemm_skip_other(GemmRing<Config>& ring, GemmSpan span, u32 group,
+                                                i32 chain, i32 chains, bool alone) {
+  if (!Config::kPingpong || alone) return;
+  const i32 next = chain + 1 < chains ? chain + 1 : 0;
+  ring.skip(gemm_chain_blocks<Config>(span, group == 0 ? chain : next, chains));
+}
+
+// Tiles whose D goes by epilogue_stored.
 template <class Config>
 __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRing<Config> ring,
                                                     u32 group, i32 first_unit) {
@@ -171,10 +183,11 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const u32 staging = gemm_staging<Config>(ring, group);
   const i32 units = args.units_m * args.units_n;
-  const i32 k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+  const GemmSpan span = {0, args.k};
+  const i32 chains = Config::kStoresChains ? 1 + args.more_chains : 1;
   if (Config::kPingpong) {
     if (group == 1) {
-      ring.skip(k_blocks);
+      ring.skip(gemm_chain_blocks<Config>(span, 0, chains));
       gemm_pass_turn<Config>(1);
       first_unit += unit_step;
     }
@@ -183,21 +196,30 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
   u32 turn = 0;
   ptx::grid_dependency_wait();
   typename Config::Sum d[Config::kPieces][Config::kSums];
-  gemm_no_products<Config>(d);
+  [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     GemmTileAt tile;
-    gemm_take_turn<Config>(group);
-    gemm_multiply<Config>(d, {0, args.k}, ring, first_piece, &tile);
-    gemm_pass_turn<Config>(group);
-    ptx::wgmma_wait<0>();
-    gemm_release_last<Config>(ring);
-    if (Config::kPingpong) ring.skip(k_blocks);
+    const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
+    for (i32 chain = 0; chain < chains; ++chain) {
+      if (chain == 0 || !alone) gemm_take_turn<Config>(group);
+      gemm_multiply<Config>(d, gemm_chain<Config>(span, chain, chains), ring, first_piece,
+                            chain == 0 ? &tile : nullptr);
+      if (!alone) gemm_pass_turn<Config>(group);
+      ptx::wgmma_wait<0>();
+      gemm_release_last<Config>(ring);
+      gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
+      if constexpr (Config::kKeeps && Config::kStoresChains) {
+        if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
+        if (chain + 1 < chains) continue;
+      }
 #pragma unroll
-    for (i32 piece = 0; piece < Config::kPieces; ++piece)
-      gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-        epilogue_stored<Config>(sums, args, staging, turn, group,
-                                tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0);
-      });
+      for (i32 piece = 0; piece < Config::kPieces; ++piece)
+        gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+          epilogue_stored<Config>(sums, args, staging, turn, group,
+                                  tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
+                                  Config::kStoresChains && !Config::kKeeps && chain > 0);
+        });
+    }
   }
   epilogue_finish();
 }
@@ -225,8 +247,7 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
-    // Nobody takes turns with the chains of a last unit that has no partner.
-    const bool alone = Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;
+    const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan of = gemm_chain<Config>(span, chain, chains);
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
@@ -234,13 +255,7 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
       if (!alone) gemm_pass_turn<Config>(group);
       ptx::wgmma_wait<0>();
       if (of.end > of.begin) gemm_release_last<Config>(ring);
-      // The other's chain: the same one, or for the second group the next.
-      if (Config::kPingpong && !alone)
-        ring.skip(gemm_chain_blocks<Config>(span,
-                                            group == 0           ? chain
-                                            : chain + 1 < chains ? chain + 1
-                                                                 : 0,
-                                            chains));
+      gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
       if constexpr (Config::kKeeps) {
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;

@@ -9,13 +9,13 @@
 
 namespace tw {
 
-/// Whether epilogue_stored can write D, and there are products in one chain: the same for all tiles
-/// of a launch.
+/// Whether epilogue_stored can write D, and there are products, in one chain unless there are
+/// registers for more: the same for all tiles of a launch.
 template <class Config>
 __device__ __forceinline__ bool epilogue_is_stored(const GemmArgs& args) {
   const i32 contiguous = Config::kTransposed ? args.m : args.n;
   return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0 &&
-         !(Config::kChains && args.more_chains);
+         !(Config::kChains && !Config::kStoresChains && args.more_chains);
 }
 
 // The slabs of a piece that are written between two barriers. In ping-pong rows one, so that the
@@ -36,7 +36,8 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
 /// that is ready.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
-                                                u32 staging, u32& turn, u32 group, i32 m0, i32 n0) {
+                                                u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
+                                                bool again) {
   constexpr bool kTransposed = Config::kTransposed;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr u32 kSlabs = (kTransposed ? 64 : 2 * kCount) / Config::kSlab.contiguous;
@@ -47,8 +48,11 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
   const u32 warp = threadIdx.x / 32 % 4;
   const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
   const u32 barrier = 1 + group;
+  if (args.alpha != 1.0f) [[unlikely]] {
 #pragma unroll
-  for (float& value : d) value *= args.alpha;
+    for (float& value : d) value *= args.alpha;
+  }
+  if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
 #pragma unroll
   for (u32 first = 0; first < kSlabs; first += kAtOnce) {
     const u32 buffer = staging + turn;
@@ -68,7 +72,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
       const u32 from = buffer + warp * kSlabBytes;
       const i32 at = (kTransposed ? m0 : n0) + static_cast<i32>(first + warp) * kContiguous;
       const i32 line = kTransposed ? n0 : m0;
-      if (args.adds)
+      if (args.adds || again)
         ptx::store_add_2d(&args.map_d, from, at, line);
       else
         ptx::store_2d(&args.map_d, from, at, line);
