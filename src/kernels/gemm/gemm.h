@@ -145,7 +145,9 @@ struct GemmShared {
   u32 d_offset;
   u32 slab_bytes;  // a multiple of 1024, as swizzled slabs want it
   u32 slabs;       // of each consumer warpgroup
-  u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is
+  u32 room;        // of a split for few tokens: where the parts of its sums arrive; at d_offset
+  u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is,
+                   // then (of a split) the barrier of the parts
   u32 total;
 };
 
@@ -172,6 +174,19 @@ TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   return across * (tile.m / 64 / sharers);
 }
 
+/// Bytes for the parts of a split's sums, which then need not wait until the ring is free: where
+/// they are few. A group of eight columns goes to one block.
+TW_KERNEL_HD constexpr u32 gemm_split_room(const GemmTile& tile) {
+  if (!(tile.variant & kGemmSplit) || (tile.variant & kGemmFull)) return 0;
+  if (tile.m > 64 || tile.n > 72) return 0;
+  u32 most = 0;
+  for (u32 parts = 2; parts <= 8; ++parts) {
+    const u32 cells = (tile.n / 8 + parts - 1) / parts * parts;
+    if (cells > most) most = cells;
+  }
+  return (most * tile.m * 32 + 1023) / 1024 * 1024;
+}
+
 /// The one place that knows the arrangement: the kernel, the plan and the tests read it. As many
 /// stages as there is room for beside two slabs, or one where that makes a fourth; what is left is
 /// for more slabs, so that more of D leaves the registers before it waits for the copy engine.
@@ -185,22 +200,24 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   const u32 notes = tile.variant & kGemmFull ? 16 : 24;
+  const u32 last = stages_d || (tile.variant & kGemmFull) ? 0 : 8;  // the barrier of the parts
+  const u32 limit = kGemmSharedLimit - last;
+  shared.room = gemm_split_room(tile);
   const u32 stage = shared.a_bytes + shared.b_bytes + notes;
   const u32 least = gemm_stages_by_warp(tile) ? 1 : 2;
   shared.slabs = least;
-  shared.stages = (kGemmSharedLimit - least * one_each) / stage;
-  if (shared.stages < 4 && (kGemmSharedLimit - one_each) / stage > shared.stages) {
+  shared.stages = (limit - shared.room - least * one_each) / stage;
+  if (shared.stages < 4 && (limit - one_each) / stage > shared.stages) {
     shared.slabs = 1;
-    shared.stages = (kGemmSharedLimit - one_each) / stage;
+    shared.stages = (limit - one_each) / stage;
   }
   const u32 most = gemm_slabs_of_tile(tile) < 4 ? gemm_slabs_of_tile(tile) : 4;
-  while (shared.slabs < most &&
-         (kGemmSharedLimit - (shared.slabs + 1) * one_each) / stage == shared.stages)
+  while (shared.slabs < most && (limit - (shared.slabs + 1) * one_each) / stage == shared.stages)
     ++shared.slabs;
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
-  shared.barriers = shared.d_offset + shared.slabs * one_each;
-  shared.total = shared.barriers + shared.stages * notes;
+  shared.barriers = shared.d_offset + shared.room + shared.slabs * one_each;
+  shared.total = shared.barriers + shared.stages * notes + last;
   return shared;
 }
 
@@ -242,16 +259,23 @@ TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 a
 }
 
 /// Unit `index` of the walk that band, units_m and units_n of `args` describe: bands of `band`
-/// units along m, each walked along n.
-template <class Walk>
-TW_KERNEL_HD constexpr void gemm_unit(const Walk& args, i32 index, i32* unit_m, i32* unit_n) {
+/// units along m, each walked along n. `divide` is what a quotient is made with.
+template <class Walk, class Divide>
+TW_KERNEL_HD constexpr void gemm_unit(const Walk& args, i32 index, i32* unit_m, i32* unit_n,
+                                      Divide divide) {
   const i32 per_band = args.band * args.units_n;
-  const i32 first = index / per_band * args.band;
+  const i32 bands = divide(index, per_band);
+  const i32 first = bands * args.band;
   const i32 rest = args.units_m - first;
   const i32 height = rest < args.band ? rest : args.band;
-  const i32 inside = index % per_band;
-  *unit_m = first + inside % height;
-  *unit_n = inside / height;
+  const i32 inside = index - bands * per_band;
+  const i32 across = divide(inside, height);
+  *unit_m = first + inside - across * height;
+  *unit_n = across;
+}
+template <class Walk>
+TW_KERNEL_HD constexpr void gemm_unit(const Walk& args, i32 index, i32* unit_m, i32* unit_n) {
+  gemm_unit(args, index, unit_m, unit_n, [](i32 a, i32 b) { return a / b; });
 }
 
 }  // namespace tw

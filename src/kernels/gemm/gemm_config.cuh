@@ -49,6 +49,8 @@ struct GemmConfig {
   static constexpr GemmShared kShared = gemm_shared(kTile);
   static constexpr i32 kStages = static_cast<i32>(kShared.stages);
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
+  // A split that has room beside its ring for the parts of its sums.
+  static constexpr bool kRoom = kShared.room > 0;
   static constexpr u32 kLinesB = gemm_b_lines(kTile);
   // Whether the loop of stored tiles has registers for chains.
   static constexpr bool kStoresChains =
@@ -84,6 +86,8 @@ struct GemmRing {
   }
   __device__ u32 empty_barrier(i32 of) const { return full_barrier(of + Config::kStages); }
   __device__ u32 tile(i32 of) const { return empty_barrier(of + Config::kStages); }
+  /// Where a split's parts are counted.
+  __device__ u32 parts_barrier() const { return tile(Config::kStages); }
   __device__ void advance() {
     if (++stage == Config::kStages) {
       stage = 0;

@@ -18,11 +18,18 @@ struct GemmSpan {
 template <class Config>
 __device__ __forceinline__ GemmSpan gemm_span(i32 depth) {
   if (!Config::kSplit) return {0, depth};
+  // Bounds that all blocks agree about, without a division; no part is empty.
   const i32 blocks = (depth + Config::kTileK - 1) / Config::kTileK;
-  const auto rank = static_cast<i32>(ptx::cluster_rank() / Config::kCluster);
-  const auto size = static_cast<i32>(ptx::cluster_size() / Config::kCluster);
-  const i32 end = (rank + 1) * blocks / size * Config::kTileK;
-  return {rank * blocks / size * Config::kTileK, end < depth ? end : depth};
+  const u32 part = ptx::cluster_rank() / Config::kCluster;
+  const u32 parts = ptx::cluster_size() / Config::kCluster;
+  const float each = ptx::reciprocal(static_cast<float>(parts));
+  const auto bound = [&](u32 of) {
+    return of == parts ? blocks
+                       : static_cast<i32>(
+                             (static_cast<float>(blocks) * static_cast<float>(of) + 0.5f) * each);
+  };
+  const i32 end = bound(part + 1) * Config::kTileK;
+  return {bound(part) * Config::kTileK, end < depth ? end : depth};
 }
 
 // The k of one of the chains that `span` is multiplied in.
@@ -74,8 +81,16 @@ struct GemmTileAt {
 
 template <class Config>
 __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 unit, u32 rank) {
+  const auto divide = [](i32 a, i32 b) {
+    return static_cast<i32>(static_cast<u32>(a) / static_cast<u32>(b));
+  };
   i32 unit_m, unit_n;
-  gemm_unit(args, unit, &unit_m, &unit_n);
+  if constexpr (Config::kSplit) {  // all at once: nothing to be gained by bands
+    unit_n = divide(unit, args.units_m);
+    unit_m = unit - unit_n * args.units_m;
+  } else {
+    gemm_unit(args, unit, &unit_m, &unit_n, divide);
+  }
   return {
       (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
           Config::kTileM,
@@ -121,50 +136,90 @@ __device__ __forceinline__ void gemm_load_block(const GemmArgs& args, const Gemm
         ring.b(), &args.map_b, barrier, tile.n0, k, rank_m, mask_b);
 }
 
-// The first stages of a programmatic launch: what is constant is asked for while the grids in front
-// still run, the rest of these k blocks behind them. Returns where k goes on.
+// A block's first unit. Asked for where it is used: kept from the kernel's beginning, it costs a
+// register that 192 columns of sums do not leave.
 template <class Config>
-__device__ __forceinline__ i32 gemm_produce_early(const GemmArgs& args, GemmRing<Config>& ring,
-                                                  const GemmTileAt& tile, GemmSpan span, u32 rank) {
-  const u32 early = args.early;
+__device__ __forceinline__ i32 gemm_first_unit() {
+  return static_cast<i32>(Config::kSplit ? ptx::cluster_id()
+                                         : ptx::block_id_again() / Config::kCluster);
+}
+
+// What a block begins with: its first tile and the k blocks of it that fill the ring.
+struct GemmFirst {
+  GemmTileAt tile;
+  i32 begin, end;
+};
+
+template <class Config>
+__device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, u32 rank) {
+  const GemmSpan span = gemm_span<Config>(args.k);
   const i32 most = span.begin + Config::kStages * Config::kTileK;
-  const i32 end = span.end < most ? span.end : most;
-  GemmRing<Config> ahead = ring;
-  i32 k;
+  const bool some = unit < args.units_m * args.units_n;
+  return {gemm_tile_at<Config>(args, unit, rank), span.begin,
+          !some             ? span.begin
+          : span.end < most ? span.end
+                            : most};
+}
+
+// k blocks of the first tile, from k to `end`, into free stages: all operands, or in a programmatic
+// launch those that may be asked for while the grids in front still run.
+template <class Config>
+__device__ __forceinline__ i32 gemm_fill(const GemmArgs& args, GemmRing<Config>& ring,
+                                         const GemmTileAt& tile, i32 k, i32 end, u32 rank,
+                                         u32 which) {
 #pragma unroll 1
-  for (k = span.begin; k < end; k += Config::kTileK) {
-    if (k == span.begin) gemm_note_tile<Config>(ahead, tile);
-    ptx::mbarrier_arrive_expect(ring.full_barrier(ahead.stage), args.stage_bytes);
-    gemm_load_block<Config>(args, ahead, tile, k, rank, early);
-    ahead.advance();
-  }
-  ptx::grid_dependency_wait();
-#pragma unroll 1
-  for (k = span.begin; k < end; k += Config::kTileK) {
-    gemm_load_block<Config>(args, ring, tile, k, rank, early ^ kGemmEarlyBoth);
+  for (; k < end; k += Config::kTileK) {
+    ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
+    gemm_load_block<Config>(args, ring, tile, k, rank, which);
     ring.advance();
   }
   return k;
 }
 
-// Units from one of a block's to the next. Asked for where it is used: kept from the kernel's
-// beginning, it costs a register that 192 columns of sums do not leave.
+// The first stages, from k on to `stages` of them at most: each is free, and of a first tile and
+// chain. What a programmatic launch may not ask for early follows with the last call, behind the
+// grids in front. Returns where k goes on.
+template <class Config>
+__device__ __forceinline__ i32 gemm_produce_first(const GemmArgs& args, GemmRing<Config>& ring,
+                                                  const GemmFirst& first, i32 k, i32 stages,
+                                                  u32 rank) {
+  const i32 most = first.begin + stages * Config::kTileK;
+  const i32 end = first.end < most ? first.end : most;
+  const u32 early = args.early;
+  if (k == first.begin) gemm_note_tile<Config>(ring, first.tile);
+  if (early == 0) {
+    ptx::grid_dependency_wait();
+    k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, kGemmEarlyBoth);
+  } else {
+    k = gemm_fill<Config>(args, ring, first.tile, k, end, rank, early);
+    if (stages < Config::kStages) return k;
+    ptx::grid_dependency_wait();
+    GemmRing<Config> late(ring.base);
+#pragma unroll 1
+    for (i32 at = first.begin; at < k; at += Config::kTileK) {
+      gemm_load_block<Config>(args, late, first.tile, at, rank, early ^ kGemmEarlyBoth);
+      late.advance();
+    }
+  }
+  if (!Config::kSplit && stages == Config::kStages && args.plain_from > 0)
+    ptx::prefetch_map(&args.map_d);
+  return k;
+}
+
+// Units from one of a block's to the next, likewise.
 template <class Config>
 __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
 }
 
-// `tile` is first_unit's.
+// The rest of them, behind gemm_produce_first, which got to `k`.
 template <class Config>
-__device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank, i32 first_unit,
-                             GemmTileAt tile) {
+__device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
+                                             i32 k) {
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
   const i32 unit_step = gemm_unit_step<Config>();
-  i32 k = span.begin;
-  if (args.early != 0 && first_unit < units)
-    k = gemm_produce_early<Config>(args, ring, tile, span, rank);
-  ptx::grid_dependency_wait();
+  const i32 first_unit = gemm_first_unit<Config>();
   // Of two units in turn the chains alternate; of others they follow each other, and k just goes
   // on.
   constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
@@ -172,7 +227,7 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
   for (i32 first = first_unit; first < units; first += kTurns * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
-        if (unit != first_unit || chain > 0) tile = gemm_tile_at<Config>(args, unit, rank);
+        const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
         const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
         if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
         for (; k < of.end; k += Config::kTileK) {
@@ -185,6 +240,12 @@ __device__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 ra
         k = span.begin;
       }
   ptx::grid_dependency_launch();
+  // No block leaves while another may still arrive on its barriers or wait for what it sent: all
+  // have read every stage.
+  for (i32 stage = 0; Config::kCluster > 1 && stage < Config::kStages; ++stage) {
+    ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+    ring.advance();
+  }
 }
 
 }  // namespace tw

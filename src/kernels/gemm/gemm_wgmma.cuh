@@ -260,29 +260,66 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;
       }
-      if constexpr (Config::kSplit) {
-        // One unit a cluster, so that the ring is done with: the partial tile takes its place.
-        ptx::named_barrier(1, 128 * Config::kConsumers);
 #pragma unroll
-        for (u32 piece = 0; piece < Config::kPieces; ++piece)
-          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-            split_put<Config>(sums, ring.base, first_piece + piece);
-          });
-        ptx::cluster_arrive();
-        ptx::cluster_wait();
-        split_sum<Config>(args, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0);
-      } else {
-#pragma unroll
-        for (i32 piece = 0; piece < Config::kPieces; ++piece)
-          gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-            epilogue<Config>(sums, args, staging, turn, group,
-                             tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
-                             Config::kChains && !Config::kKeeps && chain > 0);
-          });
-      }
+      for (i32 piece = 0; piece < Config::kPieces; ++piece)
+        gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+          epilogue<Config>(sums, args, staging, turn, group,
+                           tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
+                           Config::kChains && !Config::kKeeps && chain > 0);
+        });
     }
   }
   epilogue_finish();
+}
+
+// The barriers of stages `from` to `to`; with the first also that of a split's parts.
+template <class Config>
+__device__ __forceinline__ void gemm_init_barriers(const GemmRing<Config>& ring, i32 from, i32 to) {
+#pragma unroll
+  for (i32 stage = from; stage < to; ++stage) {
+    ptx::mbarrier_init(ring.full_barrier(stage), 1);
+    ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+  }
+  if (Config::kSplit && from == 0) ptx::mbarrier_init(ring.parts_barrier(), 1);
+  ptx::mbarrier_init_fence();
+}
+
+// All threads of a split's cluster, before sums are sent: where they have room of their own it is
+// enough that all blocks have begun, else all rings must be read.
+template <class Config>
+__device__ __forceinline__ void gemm_meet_parts() {
+  if (!Config::kSplit) return;
+  if (!Config::kRoom) ptx::cluster_arrive_relaxed();
+  if (!Config::kRoom || Config::kCluster == 1) ptx::cluster_wait();
+}
+
+// A split's blocks have one tile. Where there is no room for the parts of its sums beside the ring
+// they come into it, when all of the cluster's rings are read.
+template <class Config>
+__device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRing<Config> ring,
+                                                   u32 rank, u32 group, i32 unit) {
+  const u32 first_piece = group * Config::kPieces;
+  const u32 thread = threadIdx.x - 128;
+  const u32 room = Config::kRoom ? ring.base + Config::kShared.d_offset : ring.base;
+  const u32 barrier = ring.parts_barrier();
+  const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
+  const SplitShare<Config> share(args, tile.m0, tile.n0);
+  if (thread == 0) ptx::mbarrier_arrive_expect(barrier, share.bytes());
+  ptx::grid_dependency_wait();
+  typename Config::Sum d[Config::kPieces][Config::kSums];
+  const GemmSpan span = gemm_span<Config>(args.k);
+  gemm_accumulate<Config>(d, span, ring, first_piece);
+  ptx::wgmma_wait<0>();
+  if (Config::kCluster > 1 && span.end > span.begin) gemm_release_last<Config>(ring);
+  gemm_meet_parts<Config>();
+#pragma unroll
+  for (u32 piece = 0; piece < Config::kPieces; ++piece) {
+    if ((first_piece + piece) * 4 + threadIdx.x / 32 % 4 >= share.warps) break;
+    gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+      split_send<Config>(sums, share, room, barrier, rank, piece, thread);
+    });
+  }
+  split_collect<Config>(args, share, room, barrier, first_piece, thread, tile.m0, tile.n0);
 }
 
 template <class Config>
@@ -293,58 +330,61 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
   // Among the blocks that share A and B; a split has several such groups in a cluster.
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 
-  const u32 size = Config::kSplit ? ptx::cluster_size() : Config::kCluster;
-  const auto first_unit = static_cast<i32>(blockIdx.x / size);
-
-  // The first load waits for all of this. The divisions that place a tile take as long as what
-  // another warp does meanwhile.
-  GemmTileAt first_tile{};
-  if (warp == 0) {
-    if (ptx::elect_one()) {
+  // The producer's own: what both it and consumers advance is in nobody's uniform registers.
+  GemmRing<Config> loading = ring;
+  GemmFirst first;
+  i32 k = 0;
+  if (Config::kCluster == 1) {
+    // Loads that reach this block alone wait for nobody else: the first is sent before the other
+    // barriers are made, since code that runs once costs what it takes to fetch it.
+    if (warp == 0) {
+      first = gemm_first<Config>(args, gemm_first_unit<Config>(), rank);
+      if (ptx::elect_one()) {
+        gemm_init_barriers<Config>(ring, 0, 1);
+        k = gemm_produce_first<Config>(args, loading, first, first.begin, 1, rank);
+        gemm_init_barriers<Config>(ring, 1, Config::kStages);
+      }
+      ptx::sync_warp();
+      ptx::named_barrier_arrive(5, Config::kThreads);
+      if (ptx::elect_one())
+        k = gemm_produce_first<Config>(args, loading, first, k, Config::kStages, rank);
+      ptx::sync_warp();
+    } else {
+      ptx::named_barrier(5, Config::kThreads);
+    }
+  } else {
+    if (warp == 0 && ptx::elect_one()) {
       ptx::prefetch_map(&args.map_a);
       ptx::prefetch_map(&args.map_b);
-      if (args.plain_from > 0) ptx::prefetch_map(&args.map_d);
+      gemm_init_barriers<Config>(ring, 0, Config::kStages);
     }
-    first_tile = gemm_tile_at<Config>(args, first_unit, rank);
-  } else if (warp == 1 && ptx::elect_one()) {
-    for (i32 stage = 0; stage < Config::kStages; ++stage) {
-      ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
-    }
-    ptx::mbarrier_init_fence();
-  }
-  __syncthreads();
-  if (Config::kCluster > 1) {
+    ptx::sync_block();
     ptx::cluster_arrive_relaxed();
+    if (warp == 0) first = gemm_first<Config>(args, gemm_first_unit<Config>(), rank);
     ptx::cluster_wait();
-  }
-
-  // In this order nvcc puts the producer's code next to what runs before it: the first load waits
-  // for instructions too.
-  if (warp >= 4) {
-    ptx::set_max_registers_up<Config::kManyRegisters>();
-    const u32 group = warp / 4 - 1;
-    bool stored = false;
-    if constexpr (!Config::kSplit) {
-      stored = epilogue_is_stored<Config>(args);
-      if (stored) gemm_consume_stored<Config>(args, ring, group, first_unit);
-    }
-    if (!stored) gemm_consume<Config>(args, ring, rank, group, first_unit);
-  } else {
-    ptx::set_max_registers_down<Config::kFewRegisters>();
     if (warp == 0 && ptx::elect_one())
-      gemm_produce<Config>(args, ring, rank, first_unit, first_tile);
+      k = gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);
+  }
+  if (Config::kRoom && Config::kCluster == 1) ptx::cluster_arrive_relaxed();  // gemm_meet_parts
+
+  // In this order nvcc puts the producer's code next to what runs before it: loads wait for
+  // instructions too.
+  if (warp >= 4) {
+    if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kManyRegisters>();
+    const u32 group = warp / 4 - 1;
+    const i32 first_unit = gemm_first_unit<Config>();
+    if constexpr (Config::kSplit)
+      gemm_consume_split<Config>(args, ring, rank, group, first_unit);
+    else if (epilogue_is_stored<Config>(args))
+      gemm_consume_stored<Config>(args, ring, group, first_unit);
+    else
+      gemm_consume<Config>(args, ring, rank, group, first_unit);
+  } else {
+    if (Config::kConsumers > 1) ptx::set_max_registers_down<Config::kFewRegisters>();
+    if (warp == 0 && ptx::elect_one()) gemm_produce<Config>(args, loading, rank, k);
     __syncwarp();
     ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
-    if (Config::kSplit) {         // the consumers' barrier before they sum
-      ptx::cluster_arrive();
-      ptx::cluster_wait();
-    }
-  }
-  // No block leaves while another may still write into it, read it or arrive on its barriers.
-  if (Config::kSplit || Config::kCluster > 1) {
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
+    gemm_meet_parts<Config>();
   }
 }
 

@@ -117,7 +117,7 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
 
 /// Before the block ends: shared memory stays until the last stores are made, each by its thread.
 __device__ __forceinline__ void epilogue_finish() {
-  ptx::store_wait<0>();
+  ptx::store_wait_read<0>();
 }
 
 }  // namespace tw

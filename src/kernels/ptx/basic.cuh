@@ -58,6 +58,13 @@ __device__ __forceinline__ u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);
 }
 
+/// To some two units of the last place.
+__device__ __forceinline__ float reciprocal(float x) {
+  float out;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
 __device__ __forceinline__ u32 cluster_rank() {
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -84,13 +91,29 @@ __device__ __forceinline__ void load_cluster_v4(u32 remote, float (&v)[4]) {
                : "memory");
 }
 
+__device__ __forceinline__ u32 cluster_id() {
+  u32 id;
+  asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(id));
+  return id;
+}
+
+/// Stores into a block of the cluster, and counts the bytes on a barrier there once they are seen.
+__device__ __forceinline__ void store_async_v4(u32 remote, const float (&v)[4], u32 barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(remote),
+      "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]), "r"(barrier)
+      : "memory");
+}
+
 __device__ __forceinline__ void cluster_arrive() {
   delay_here();
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   delay_here();
 }
 
-/// The same behind nothing but mbarrier_init_fence: other writes need not be seen by the cluster.
+/// The same for threads whose writes nobody behind the barrier reads: without waiting until they
+/// are seen by all the chip, which is what a release takes.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   delay_here();
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

@@ -72,12 +72,25 @@ __device__ __forceinline__ void stmatrix_x2_trans(u32 shared, u32 r0, u32 r1) {
                : "memory");
 }
 
+/// An 8 x 8 matrix of 16-bit elements, a row of it in four lanes, transposed.
+__device__ __forceinline__ u32 turn_matrix(u32 pair) {
+  u32 turned;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(pair));
+  return turned;
+}
+
 __device__ __forceinline__ void store_shared(u32 shared, float x) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared), "f"(x) : "memory");
 }
 
 __device__ __forceinline__ void store_shared_v2(u32 shared, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(x), "f"(y) : "memory");
+}
+
+__device__ __forceinline__ void store_shared_v4(u32 shared, const float (&v)[4]) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "f"(v[0]), "f"(v[1]),
+               "f"(v[2]), "f"(v[3])
+               : "memory");
 }
 
 __device__ __forceinline__ void load_shared_v2(u32 shared, float& x, float& y) {
