@@ -23,7 +23,9 @@
 // first stage it says where the tile is.
 //
 // Where the copy engine writes all of D, C is not read and there are products, the tiles have a
-// loop of their own (gemm_consume_stored), which keeps what happens between two of them short.
+// loop of their own (gemm_consume_stored), which keeps what happens between two of them short. What
+// a cooperative row has no staging memory for waits in registers until the next tile's products are
+// made (epilogue_left).
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
@@ -59,11 +61,12 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 
 // All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
 // where it is. The products of a block are still running when the next block's are sent; a stage is
-// given back one block later.
-template <class Config>
+// given back one block later. Calls meanwhile() once, while products are made: of two blocks, if
+// there are two.
+template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
-    GemmRing<Config>& ring, u32 first_piece, GemmTileAt* tile) {
+    GemmRing<Config>& ring, u32 first_piece, GemmTileAt* tile, Meanwhile meanwhile) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   i32 previous = -1;
@@ -84,6 +87,8 @@ __device__ __forceinline__ void gemm_multiply(
       accumulate = 1;
     }
     ptx::wgmma_commit();
+    if (previous >= 0 ? k == span.begin + Config::kTileK : k + Config::kTileK >= span.end)
+      meanwhile();
     ptx::wgmma_wait<1>();
     if (previous >= 0) gemm_release<Config>(ring, previous);
     previous = ring.stage;
@@ -106,7 +111,7 @@ __device__ __forceinline__ void gemm_accumulate(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
     GemmRing<Config>& ring, u32 first_piece) {
   if (span.end <= span.begin) gemm_no_products<Config>(d);
-  gemm_multiply<Config>(d, span, ring, first_piece, nullptr);
+  gemm_multiply<Config>(d, span, ring, first_piece, nullptr, [] {});
 }
 
 // Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
@@ -197,13 +202,20 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
   ptx::grid_dependency_wait();
   typename Config::Sum d[Config::kPieces][Config::kSums];
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
+  EpilogueLeft<Config> left;
+  const auto write_left = [&] {
+    if constexpr (epilogue_left<Config>() > 0)
+      epilogue_write_left<Config>(left, args, staging, group);
+  };
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     GemmTileAt tile;
     const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
       gemm_multiply<Config>(d, gemm_chain<Config>(span, chain, chains), ring, first_piece,
-                            chain == 0 ? &tile : nullptr);
+                            chain == 0 ? &tile : nullptr, [&] {
+                              if (unit != first_unit) write_left();
+                            });
       if (!alone) gemm_pass_turn<Config>(group);
       ptx::wgmma_wait<0>();
       gemm_release_last<Config>(ring);
@@ -217,10 +229,11 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
         gemm_with_sums<Config>(d[piece], [&](auto& sums) {
           epilogue_stored<Config>(sums, args, staging, turn, group,
                                   tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
-                                  Config::kStoresChains && !Config::kKeeps && chain > 0);
+                                  Config::kStoresChains && !Config::kKeeps && chain > 0, left);
         });
     }
   }
+  if (first_unit < units) write_left();
   epilogue_finish();
 }
 

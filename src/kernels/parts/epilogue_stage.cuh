@@ -25,24 +25,41 @@ __device__ __forceinline__ u32 epilogue_place(u32 staging, u32 line, u32 piece) 
     return staging + line * (Config::kSlab.contiguous * Config::Out::kBytes) + (piece << 4);
 }
 
-// One slab of columns of 16 bits into shared memory.
-template <class Config, int kCount>
-__device__ __forceinline__ void epilogue_stage_halves(const float (&d)[kCount], u32 staging,
-                                                      int slab) {
-  using Out = typename Config::Out;
+// Pairs of neighbours of 16 bits, as a thread has them: those of sums 2 i and 2 i + 1 from `first`.
+template <class Config, int kPairs, int kCount>
+__device__ __forceinline__ void epilogue_pack(const float (&d)[kCount], int first,
+                                              u32 (&pairs)[kPairs]) {
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i)
+    pairs[i] = Config::Out::pack(d[first + 2 * i], d[first + 2 * i + 1]);
+}
+
+// One slab of columns of 16 bits into shared memory, the pairs of which begin at `first`.
+template <class Config, int kPairs>
+__device__ __forceinline__ void epilogue_stage_pairs(const u32 (&pairs)[kPairs], u32 staging,
+                                                     int first) {
   constexpr int kGroups = static_cast<int>(Config::kSlab.contiguous) / 8;  // of eight columns
   const u32 lane = ptx::lane_id();
   const u32 row = threadIdx.x / 32 % 4 * 16 + lane % 16;
 #pragma unroll
   for (int group = 0; group < kGroups; group += 2) {
-    const int i = (slab * kGroups + group) * 4;
+    const int i = first + group * 2;
     const u32 to = epilogue_place<Config>(staging, row, static_cast<u32>(group) + lane / 16);
     if (group + 1 < kGroups)
-      ptx::stmatrix_x4(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]),
-                       Out::pack(d[i + 4], d[i + 5]), Out::pack(d[i + 6], d[i + 7]));
+      ptx::stmatrix_x4(to, pairs[i], pairs[i + 1], pairs[i + 2], pairs[i + 3]);
     else
-      ptx::stmatrix_x2(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]));
+      ptx::stmatrix_x2(to, pairs[i], pairs[i + 1]);
   }
+}
+
+// One slab of columns of 16 bits into shared memory.
+template <class Config, int kCount>
+__device__ __forceinline__ void epilogue_stage_halves(const float (&d)[kCount], u32 staging,
+                                                      int slab) {
+  constexpr int kPairs = static_cast<int>(Config::kSlab.contiguous) / 4;
+  u32 pairs[kPairs];
+  epilogue_pack<Config>(d, slab * kPairs * 2, pairs);
+  epilogue_stage_pairs<Config>(pairs, staging, 0);
 }
 
 // The same of floats. In a swizzled slab two rows that follow one another have their eight columns

@@ -29,6 +29,58 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   return at_once;
 }
 
+// Slabs of a tile that a cooperative warpgroup has no room for before the engine has read others.
+// It keeps them in registers, in 16 bits, and writes them while the next tile's products are made.
+template <class Config>
+__device__ __forceinline__ constexpr u32 epilogue_left() {
+  if (Config::kPingpong || Config::kTransposed || Config::Out::kBytes != 2 || Config::kTileN < 192)
+    return 0;
+  constexpr u32 kSlabs = Config::kTileN / Config::kSlab.contiguous;
+  return kSlabs == 2 * epilogue_at_once<Config>(kSlabs) ? kSlabs / 2 : 0;
+}
+
+/// What is left of a tile of m0 and n0.
+template <class Config>
+struct EpilogueLeft {
+  static constexpr int kSlabPairs = static_cast<int>(Config::kSlab.contiguous) / 4;
+  static constexpr int kPairs = static_cast<int>(epilogue_left<Config>()) * kSlabPairs;
+  i32 m0, n0;
+  u32 pairs[kPairs == 0 ? 1 : kPairs];
+};
+
+// Slabs that a warpgroup has written go to the engine, each by a warp of its own.
+template <class Config, u32 kAtOnce>
+__device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, u32 group,
+                                              u32 first, i32 m0, i32 n0, bool adds) {
+  const u32 warp = threadIdx.x / 32 % 4;
+  ptx::fence_async_shared();
+  ptx::named_barrier(1 + group, 128);
+  if (warp >= kAtOnce || threadIdx.x % 32 != 0) return;
+  const u32 from = buffer + warp * Config::kShared.slab_bytes;
+  const i32 at =
+      (Config::kTransposed ? m0 : n0) + static_cast<i32>((first + warp) * Config::kSlab.contiguous);
+  const i32 line = Config::kTransposed ? n0 : m0;
+  if (adds)
+    ptx::store_add_2d(&args.map_d, from, at, line);
+  else
+    ptx::store_2d(&args.map_d, from, at, line);
+  ptx::store_commit();
+}
+
+/// Writes what is left.
+template <class Config>
+__device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& left,
+                                                    const GemmArgs& args, u32 staging, u32 group) {
+  constexpr u32 kLeft = epilogue_left<Config>();
+  if (threadIdx.x / 32 % 4 < kLeft && threadIdx.x % 32 == 0) ptx::store_wait_read<0>();
+  ptx::named_barrier(1 + group, 128);
+#pragma unroll
+  for (u32 i = 0; i < kLeft; ++i)
+    epilogue_stage_pairs<Config>(left.pairs, staging + i * Config::kShared.slab_bytes,
+                                 static_cast<int>(i) * left.kSlabPairs);
+  epilogue_send<Config, kLeft>(args, staging, group, kLeft, left.m0, left.n0, false);
+}
+
 /// As epilogue(), with `turn` in bytes. Each of the slabs at once is stored by a warp of its own,
 /// which also waits until the engine has read it: groups of stores belong to the thread that
 /// commits them. One barrier for both, that slabs are written and that the next ones are free, is
@@ -37,11 +89,11 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
                                                 u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
-                                                bool again) {
+                                                bool again, EpilogueLeft<Config>& left) {
   constexpr bool kTransposed = Config::kTransposed;
-  constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr u32 kSlabs = (kTransposed ? 64 : 2 * kCount) / Config::kSlab.contiguous;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
+  constexpr u32 kLeft = epilogue_left<Config>();
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
   constexpr u32 kStep = kAtOnce * kSlabBytes;
   constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
@@ -54,7 +106,7 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
   }
   if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
 #pragma unroll
-  for (u32 first = 0; first < kSlabs; first += kAtOnce) {
+  for (u32 first = 0; first < kSlabs - kLeft; first += kAtOnce) {
     const u32 buffer = staging + turn;
     turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
     if (issuer) ptx::store_wait_read<kTurns - 1>();
@@ -66,18 +118,13 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
       else
         epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
     }
-    ptx::fence_async_shared();
-    ptx::named_barrier(barrier, 128);
-    if (issuer) {
-      const u32 from = buffer + warp * kSlabBytes;
-      const i32 at = (kTransposed ? m0 : n0) + static_cast<i32>(first + warp) * kContiguous;
-      const i32 line = kTransposed ? n0 : m0;
-      if (args.adds || again)
-        ptx::store_add_2d(&args.map_d, from, at, line);
-      else
-        ptx::store_2d(&args.map_d, from, at, line);
-      ptx::store_commit();
-    }
+    epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds || again);
+  }
+  if constexpr (kLeft > 0) {
+    left.m0 = m0;
+    left.n0 = n0;
+    epilogue_pack<Config>(d, static_cast<int>((kSlabs - kLeft) * Config::kSlab.contiguous) / 2,
+                          left.pairs);
   }
 }
 
