@@ -23,9 +23,9 @@
 // first stage it says where the tile is.
 //
 // Where the copy engine writes all of D, C is not read and there are products, the tiles have a
-// loop of their own (gemm_consume_stored), which keeps what happens between two of them short. What
-// a cooperative row has no staging memory for waits in registers until the next tile's products are
-// made (epilogue_left).
+// loop of their own (gemm_consume_stored), which keeps what happens between two of them short. D of
+// a cooperative row that has staging memory for half of it waits in registers, and is written while
+// the next tile's products are made (epilogue_left).
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
@@ -61,8 +61,8 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 
 // All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
 // where it is. The products of a block are still running when the next block's are sent; a stage is
-// given back one block later. Calls meanwhile() once, while products are made: of two blocks, if
-// there are two.
+// given back one block later. Calls meanwhile() while the products of two blocks are made, or of
+// the last one.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
@@ -87,8 +87,7 @@ __device__ __forceinline__ void gemm_multiply(
       accumulate = 1;
     }
     ptx::wgmma_commit();
-    if (previous >= 0 ? k == span.begin + Config::kTileK : k + Config::kTileK >= span.end)
-      meanwhile();
+    if (previous >= 0 || k + Config::kTileK >= span.end) meanwhile();
     ptx::wgmma_wait<1>();
     if (previous >= 0) gemm_release<Config>(ring, previous);
     previous = ring.stage;
@@ -203,9 +202,17 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
   typename Config::Sum d[Config::kPieces][Config::kSums];
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
   EpilogueLeft<Config> left;
+  // Called for a k block each: D goes out in halves, two blocks apart, since the second one waits
+  // until the engine has read the first.
+  u32 due = 0;
   const auto write_left = [&] {
-    if constexpr (epilogue_left<Config>() > 0)
-      epilogue_write_left<Config>(left, args, staging, group);
+    if constexpr (epilogue_left<Config>() > 0) {
+      if (due == 4)
+        epilogue_write_left<Config, 0>(left, args, staging, group);
+      else if (due == 2)
+        epilogue_write_left<Config, 1>(left, args, staging, group);
+      if (due > 0) --due;
+    }
   };
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     GemmTileAt tile;
@@ -213,13 +220,13 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
     for (i32 chain = 0; chain < chains; ++chain) {
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
       gemm_multiply<Config>(d, gemm_chain<Config>(span, chain, chains), ring, first_piece,
-                            chain == 0 ? &tile : nullptr, [&] {
-                              if (unit != first_unit) write_left();
-                            });
+                            chain == 0 ? &tile : nullptr, write_left);
       if (!alone) gemm_pass_turn<Config>(group);
+      while (due > 0) write_left();
       ptx::wgmma_wait<0>();
       gemm_release_last<Config>(ring);
       gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
+      due = epilogue_left<Config>() > 0 ? 4 : 0;
       if constexpr (Config::kKeeps && Config::kStoresChains) {
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;
@@ -233,7 +240,7 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
         });
     }
   }
-  if (first_unit < units) write_left();
+  while (due > 0) write_left();
   epilogue_finish();
 }
 

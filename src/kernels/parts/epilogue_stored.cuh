@@ -29,17 +29,18 @@ __device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
   return at_once;
 }
 
-// Slabs of a tile that a cooperative warpgroup has no room for before the engine has read others.
-// It keeps them in registers, in 16 bits, and writes them while the next tile's products are made.
+// Slabs of a cooperative row that has staging memory for half of a tile's: the engine would have to
+// read those before the others are written. All of them stay in registers, in 16 bits, and are
+// written while the next tile's products are made.
 template <class Config>
 __device__ __forceinline__ constexpr u32 epilogue_left() {
   if (Config::kPingpong || Config::kTransposed || Config::Out::kBytes != 2 || Config::kTileN < 192)
     return 0;
   constexpr u32 kSlabs = Config::kTileN / Config::kSlab.contiguous;
-  return kSlabs == 2 * epilogue_at_once<Config>(kSlabs) ? kSlabs / 2 : 0;
+  return kSlabs == 2 * epilogue_at_once<Config>(kSlabs) ? kSlabs : 0;
 }
 
-/// What is left of a tile of m0 and n0.
+/// What is left to write of the tile at (m0, n0).
 template <class Config>
 struct EpilogueLeft {
   static constexpr int kSlabPairs = static_cast<int>(Config::kSlab.contiguous) / 4;
@@ -67,18 +68,18 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   ptx::store_commit();
 }
 
-/// Writes what is left.
-template <class Config>
+/// Writes a half of what is left, 0 or 1.
+template <class Config, u32 kHalf>
 __device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& left,
                                                     const GemmArgs& args, u32 staging, u32 group) {
-  constexpr u32 kLeft = epilogue_left<Config>();
-  if (threadIdx.x / 32 % 4 < kLeft && threadIdx.x % 32 == 0) ptx::store_wait_read<0>();
+  constexpr u32 kSlabs = epilogue_left<Config>() / 2;
+  if (threadIdx.x / 32 % 4 < kSlabs && threadIdx.x % 32 == 0) ptx::store_wait_read<0>();
   ptx::named_barrier(1 + group, 128);
 #pragma unroll
-  for (u32 i = 0; i < kLeft; ++i)
+  for (u32 i = 0; i < kSlabs; ++i)
     epilogue_stage_pairs<Config>(left.pairs, staging + i * Config::kShared.slab_bytes,
-                                 static_cast<int>(i) * left.kSlabPairs);
-  epilogue_send<Config, kLeft>(args, staging, group, kLeft, left.m0, left.n0, false);
+                                 static_cast<int>(kHalf * kSlabs + i) * left.kSlabPairs);
+  epilogue_send<Config, kSlabs>(args, staging, group, kHalf * kSlabs, left.m0, left.n0, false);
 }
 
 /// As epilogue(), with `turn` in bytes. Each of the slabs at once is stored by a warp of its own,
@@ -93,7 +94,6 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
   constexpr bool kTransposed = Config::kTransposed;
   constexpr u32 kSlabs = (kTransposed ? 64 : 2 * kCount) / Config::kSlab.contiguous;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
-  constexpr u32 kLeft = epilogue_left<Config>();
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
   constexpr u32 kStep = kAtOnce * kSlabBytes;
   constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
@@ -104,9 +104,15 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
 #pragma unroll
     for (float& value : d) value *= args.alpha;
   }
+  if constexpr (epilogue_left<Config>() > 0) {
+    left.m0 = m0;
+    left.n0 = n0;
+    epilogue_pack<Config>(d, 0, left.pairs);
+    return;
+  }
   if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
 #pragma unroll
-  for (u32 first = 0; first < kSlabs - kLeft; first += kAtOnce) {
+  for (u32 first = 0; first < kSlabs; first += kAtOnce) {
     const u32 buffer = staging + turn;
     turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
     if (issuer) ptx::store_wait_read<kTurns - 1>();
@@ -119,12 +125,6 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
         epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
     }
     epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds || again);
-  }
-  if constexpr (kLeft > 0) {
-    left.m0 = m0;
-    left.n0 = n0;
-    epilogue_pack<Config>(d, static_cast<int>((kSlabs - kLeft) * Config::kSlab.contiguous) / 2,
-                          left.pairs);
   }
 }
 
