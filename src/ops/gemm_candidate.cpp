@@ -122,8 +122,8 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
           "candidate %s does not gate this description's columns: D is row-major where it "
-          "does, and where they lie apart and B is row-major its tile has a multiple of 128 "
-          "of them and n / 2 is one of 8",
+          "does, tiles of 64 columns that no blocks share gate to f32 alone, and where columns lie "
+          "apart and B is row-major the tile has a multiple of 128 of them and n / 2 is one of 8",
           who);
   }
   if (gemm_has_room(choice, seen)) return {};

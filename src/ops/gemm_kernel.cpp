@@ -146,14 +146,14 @@ Status GemmKernel::encode_maps(Device& device) {
   TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                         {line, share_b_.part, true}, rank,
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
+  const GemmSlab slab = gemm_slab(tile_);
   if (full && stores_)
-    TW_TRY(
-        encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
-                       {kLineBytes / static_cast<u32>(problem_.out_bytes), kGemmStoreLines, true},
-                       rank, {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
+    TW_TRY(encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
+                          {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
+                          {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
   if (!full && problem_.d_pitch_suits_maps())
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
-                          gemm_slab(tile_), rank, {}, &args_.map_d));
+                          slab, rank, {}, &args_.map_d));
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
   one.grid[0] = one.cluster[0] = choice_.cluster();
@@ -269,10 +269,11 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, bool be
 // Whether D can go through a map, but for its address. A tile has whole boxes of it.
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
-  const int64_t of_tile = d_extent(choice_.row->tile[1]) * problem_.out_bytes;
-  return choice_.has(kGemmFull) && choice_.through_maps() && of_tile % kLineBytes == 0 &&
-         choice_.row->feature != feature::host && !choice_.has(kGemmSplit | kGemmTransposed) &&
-         problem_.d_pitch_suits_maps() && problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
+  const int64_t of_tile = d_extent(choice_.row->tile[1]);
+  return choice_.has(kGemmFull) && choice_.through_maps() &&
+         of_tile % gemm_slab(tile_).contiguous == 0 && choice_.row->feature != feature::host &&
+         !choice_.has(kGemmSplit | kGemmTransposed) && problem_.d_pitch_suits_maps() &&
+         problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
 
 // Elements of a line of D, where v has n.
@@ -369,13 +370,12 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
   if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
   const GemmProblem at = problem_at(m);
+  const GemmSlab slab = gemm_slab(tile_);
   if (choice_.has(kGemmFull)) {
     if (!stores(at.desc.n, 0)) return 0;
-    return static_cast<uint64_t>(
-        ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
-        ceil_div(d_extent(at.desc.n) * problem_.out_bytes, int64_t{kLineBytes}) * full_.batch);
+    return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
+                                 ceil_div(d_extent(at.desc.n), slab.contiguous) * full_.batch);
   }
-  const GemmSlab slab = gemm_slab(tile_);
   const int64_t times = choice_.writes_chains() ? gemm_chains(at.desc.k) : 1;
   return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *
                                ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous) * times);

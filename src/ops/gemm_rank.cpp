@@ -73,6 +73,10 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (!choice.has(kGemmFull)) return false;
   if (!seen.gated() || !choice.through_maps()) return true;
   if (!seen.gate_along()) return false;
+  // D of a gated tile that is no whole slab is not staged. A split's one part does it faster.
+  if (!choice.has(kGemmSplit | kGemmTransposed) &&
+      choice.row->tile[1] / 2 * seen.out_bytes % 128 != 0)
+    return false;
   if (seen.desc.epilogue.gate != Gate::halves) return true;
   const bool by_m = seen.swapped;  // what is gated is the row's m
   const bool along_k = by_m ? seen.desc.a_order == Order::row : seen.desc.b_order == Order::column;

@@ -24,10 +24,13 @@ RowCost row_cost(const KernelRow& row) {
   constexpr uint32_t k_split = kGemmSplit;
   constexpr uint32_t k_swap = kGemmTransposed;
   constexpr uint32_t k_swapsplit = kGemmTransposed | kGemmSplit;
+  constexpr uint32_t k_full = kGemmFull;
+  constexpr uint32_t k_fullping = kGemmFull | kGemmPingpong;
   const uint32_t schedule = row.variant & (kGemmPingpong | kGemmSplit | kGemmTransposed);
-#define TW_GEMM_COST(tm, tn, cm, cn, wanted, k_block, tile_, launch)          \
-  if (row.tile[0] == (tm) && row.tile[1] == (tn) && row.cluster[0] == (cm) && \
-      row.cluster[1] == (cn) && schedule == k_##wanted)                       \
+  const uint32_t own = schedule | (row.variant & (kGemmFull | kGemmAlone));
+#define TW_GEMM_COST(tm, tn, cm, cn, wanted, k_block, tile_, launch)                            \
+  if (row.tile[0] == (tm) && row.tile[1] == (tn) && row.cluster[0] == (cm) &&                   \
+      row.cluster[1] == (cn) && ((k_##wanted & kGemmFull) != 0 ? own : schedule) == k_##wanted) \
     return {k_block, tile_, launch};
 #include "ops/gemm_costs.inc"
 #undef TW_GEMM_COST
@@ -74,7 +77,7 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   constexpr double kFullElementNs = 90;
   const double times = choice.writes_chains() ? gemm_chains(d.k) : 1;
   double write = cost.tile_ns * (problem.out_bytes / 2.0) * times;
-  if (choice.has(kGemmFull) && choice.has(kGemmSplit))
+  if (choice.has(kGemmFull) && choice.has(kGemmSplit | kGemmTransposed))
     write += kFullElementNs * row.tile[0] * row.tile[1] /
              (128.0 * gemm_consumers(static_cast<u32>(row.tile[0])) * choice.split);
   // What products share is read once.
@@ -88,9 +91,10 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   const double work = tiles * (multiply + write), moves = bytes / kBytesPerNs;
   const double all = cost.launch_ns + std::max(work, moves);
   // Batch rows have no options in their way: measured 2 to 13 % less than a full row of the tile.
-  // And they are told apart by what memory hides, of which some shows all the same.
+  // And full rows are told apart by what memory hides, of which some shows all the same.
   constexpr double kAlone = 0.92, kShows = 0.05;
-  return choice.has(kGemmAlone) ? kAlone * (all + kShows * std::min(work, moves)) : all;
+  if (!choice.has(kGemmFull)) return all;
+  return (choice.has(kGemmAlone) ? kAlone : 1.0) * (all + kShows * std::min(work, moves));
 }
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm with epilogues against cuBLASLt: with the same epilogue where it has one; otherwise its
 // product alone and then a copy of D, which is what a pass over D costs at least.
-//   bench_gemm_epilogue [--rounds=15] [--filter=TEXT] [--shape=MxNxK] [--all=TEXT]
+//   bench_gemm_epilogue [--rounds=15] [--filter=TEXT] [--shape=MxNxK] [--all=TEXT[,TEXT...]]
 //                       [--cublaslt=/path/to/libcublasLt.so.13]
 // A line a case: our time, the peer's, and beside them what our plain product takes. L2 flushed,
-// variants in turn, medians. --all: and below it the times of the candidates with TEXT in their
-// names, each checked against the peer's result too.
+// variants in turn, medians. --all: and below it the times of the candidates with one of these in
+// their names, each checked against the peer's result too.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -147,7 +147,7 @@ class Bench {
     bool right = true;
     for (size_t i = 0; i < candidates.size(); ++i) {
       const GemmChoice& choice = candidates[i].candidate.choice;
-      if (gemm_choice_text(choice).find(all_) == std::string::npos) continue;
+      if (!listed(gemm_choice_text(choice))) continue;
       require(GemmPlan::create_forced(bench_.device(), desc, choice, &plans[i]));
       names[i] = gemm_choice_text(choice);
       const auto& plan = static_cast<const GemmPlan&>(*plans[i]);
@@ -162,6 +162,14 @@ class Bench {
     for (size_t i = 0; i < us.size(); ++i)
       std::printf("    %9.2f  %s\n", us[i], variants[i].name.c_str());
     return right;
+  }
+  bool listed(const std::string& name) const {
+    for (size_t from = 0; from < all_.size();) {
+      const size_t comma = std::min(all_.find(',', from), all_.size());
+      if (name.find(all_.substr(from, comma - from)) != std::string::npos) return true;
+      from = comma + 1;
+    }
+    return false;
   }
   uint64_t d_bytes(const GemmShape& shape) const {
     return static_cast<uint64_t>(shape.m * shape.n * shape.out_bytes());

@@ -69,7 +69,7 @@ SUBJECTS = [
 ]
 # Schedules that a subject of gemm is compiled with; each row once with a cluster and once without.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
-             "gemm_full": ["full", "fullping", "fullsplit", "fullswapsplit"]}
+             "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"]}
 
 
 def statements(text, names):

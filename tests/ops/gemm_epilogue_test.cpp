@@ -94,7 +94,7 @@ TEST_CASE("an epilogue takes full rows, nothing else does") {
         }
 }
 
-TEST_CASE("a full row has the cost of the plain row of its tile, and more where it sums parts") {
+TEST_CASE("a full row has about the cost of the plain row of its tile, more where it sums parts") {
   const auto device = hopper();
   const GemmChip chip = GemmChip::of(*device, 0);
   const GemmProblem p = gemm_problem_of(with({.amax = true}, 4096, 4096, 4096));
@@ -107,7 +107,8 @@ TEST_CASE("a full row has the cost of the plain row of its tile, and more where 
           std::equal(row.cluster, row.cluster + 2, full.cluster) &&
           row.dtypes[0] == full.dtypes[0] && row.dtypes[1] == full.dtypes[1]) {
         const double own = gemm_cost({&full, 1}, p, chip), plain = gemm_cost({&row, 1}, p, chip);
-        CHECK((full.variant & kGemmSplit ? own > plain : own == plain));
+        CHECK(own > (full.variant & kGemmSplit ? 1.0 : 0.8) * plain);
+        CHECK((full.variant & kGemmSplit || own < 1.25 * plain));
         ++compared;
       }
   }

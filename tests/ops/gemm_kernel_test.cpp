@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/checked.hpp"
+#include "kernels/gemm/gemm_row.hpp"
 #include "paper_device.hpp"
 
 using namespace tw;
@@ -243,7 +244,6 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
     desc.d_padding_free = c.padding_free;
     desc.a_alignment = desc.b_alignment = 16;
     desc.d_alignment = c.d_alignment;
-    const int64_t line = 128 / dtype_bytes(c.out);
     for (const GemmCandidate& candidate : GemmRanking(*device, gemm_problem_of(desc)).at(c.m)) {
       const std::string text = gemm_choice_text(candidate.choice);
       INFO(text << ", n " << c.n);
@@ -255,8 +255,10 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
       REQUIRE(plan->run(*stream, run).ok());
       const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
       uint64_t boxes = 0;  // tile by tile, as the kernel goes
-      const int64_t tm = candidate.choice.row->tile[0];
-      const int64_t tn = candidate.choice.row->tile[1] / (c.n / columns);  // of D
+      const KernelRow& row = *candidate.choice.row;
+      const int64_t tm = row.tile[0];
+      const int64_t tn = row.tile[1] / (c.n / columns);  // of D
+      const int64_t line = gemm_slab(gemm_tile(row, 2, dtype_bytes(c.out))).contiguous;
       for (int64_t m0 = 0; stores && m0 < round_up(c.m, tm); m0 += tm)
         for (int64_t n0 = 0; n0 < round_up(columns, tn); n0 += tn)
           for (int64_t at = m0; at < m0 + tm; at += kGemmStoreLines)

@@ -98,6 +98,7 @@ inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
 inline constexpr u32 kSchedule_batch = kGemmFull | kGemmAlone;
 inline constexpr u32 kSchedule_batchping = kGemmFull | kGemmAlone | kGemmPingpong;
+inline constexpr u32 kSchedule_fullswap = kGemmFull | kGemmTransposed;
 inline constexpr u32 kSchedule_fullsplit = kGemmFull | kGemmSplit;
 inline constexpr u32 kSchedule_fullswapsplit = kGemmFull | kGemmTransposed | kGemmSplit;
 
@@ -116,14 +117,12 @@ struct GemmSlab {
   bool swizzled;
 };
 
-/// Whether a slab is two of each warp's own, see parts/full_store.cuh.
+/// Whether each warp has its share of a slab, 16 lines, to itself, see parts/full_store.cuh.
 TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
   return (tile.variant & kGemmFull) != 0 && (tile.variant & kGemmAlone) == 0;
 }
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
-  // A full row's holds sums, 16 lines for each warp, see parts/full_epilogue.cuh.
-  if (gemm_stages_by_warp(tile)) return {256 / tile.out_bytes, 64, true};
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmTransposed) return {line, tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
@@ -137,7 +136,15 @@ TW_KERNEL_HD constexpr u32 gemm_b_lines(const GemmTile& tile) {
   return tile.variant & kGemmColumnB ? tile.n : (tile.n + 63) / 64 * 64;
 }
 
-/// Shared memory of a wgmma row, in this order: `stages` times A and B, the staging of D, barriers.
+/// Bytes of the board of a full row: bias and scale along D's lines as floats, one a column, for
+/// those that write a tile together (parts/full_board.cuh). Splits have none.
+TW_KERNEL_HD constexpr u32 gemm_board_bytes(const GemmTile& tile) {
+  if (!gemm_stages_by_warp(tile) || (tile.variant & (kGemmSplit | kGemmTransposed))) return 0;
+  return tile.n * 8 * (tile.variant & kGemmPingpong ? 2 : 1);
+}
+
+/// Shared memory of a wgmma row, in this order: `stages` times A and B, the staging of D, barriers,
+/// a full row's board.
 struct GemmShared {
   u32 stages;
   u32 a_bytes;  // one stage
@@ -148,6 +155,7 @@ struct GemmShared {
   u32 room;        // of a split for few tokens: where the parts of its sums arrive; at d_offset
   u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is,
                    // then (of a split) the barrier of the parts
+  u32 board;       // offset
   u32 total;
 };
 
@@ -167,7 +175,6 @@ TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 varian
 
 /// Slabs of D that a consumer warpgroup writes for one tile.
 TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
-  if (gemm_stages_by_warp(tile)) return 1;  // each warp's is its own
   const GemmSlab slab = gemm_slab(tile);
   const u32 across = (tile.variant & kGemmTransposed ? 64 : tile.n) / slab.contiguous;
   const u32 sharers = tile.variant & kGemmPingpong ? 1 : gemm_consumers(tile.m);
@@ -196,28 +203,39 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   shared.a_bytes = tile.m * tile.k * tile.in_bytes;
   shared.b_bytes = (gemm_b_lines(tile) * tile.k * tile.in_bytes + 1023) / 1024 * 1024;
   shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
+  // A full row's transposed tile is put down whole, as sums (parts/split.cuh).
+  const bool by_warp = gemm_stages_by_warp(tile);
+  const bool as_sums = by_warp && (tile.variant & kGemmTransposed);
+  if (as_sums)
+    shared.slab_bytes = ((tile.m + 4) * tile.n * 4 / gemm_consumers(tile.m) + 1023) / 1024 * 1024;
   // The blocks of a split sum from and write out of the ring.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   const u32 notes = tile.variant & kGemmFull ? 16 : 24;
   const u32 last = stages_d || (tile.variant & kGemmFull) ? 0 : 8;  // the barrier of the parts
-  const u32 limit = kGemmSharedLimit - last;
+  const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
   shared.room = gemm_split_room(tile);
   const u32 stage = shared.a_bytes + shared.b_bytes + notes;
-  const u32 least = gemm_stages_by_warp(tile) ? 1 : 2;
+  // Warps that write for themselves have a tile's slabs, so that C has room for all of it; two
+  // where a fourth stage is worth more.
+  const u32 of_tile = gemm_slabs_of_tile(tile);
+  const u32 wanted = as_sums ? 1 : of_tile < 2 ? 2 : of_tile < 4 ? of_tile : 4;
+  const u32 least = by_warp ? wanted : 2;
+  const u32 fewer = by_warp && !as_sums ? 2 : 1;
   shared.slabs = least;
   shared.stages = (limit - shared.room - least * one_each) / stage;
-  if (shared.stages < 4 && (limit - one_each) / stage > shared.stages) {
-    shared.slabs = 1;
-    shared.stages = (limit - one_each) / stage;
+  if (shared.stages < 4 && (limit - fewer * one_each) / stage > shared.stages) {
+    shared.slabs = fewer;
+    shared.stages = (limit - fewer * one_each) / stage;
   }
-  const u32 most = gemm_slabs_of_tile(tile) < 4 ? gemm_slabs_of_tile(tile) : 4;
+  const u32 most = by_warp ? shared.slabs : of_tile < 4 ? of_tile : 4;
   while (shared.slabs < most && (limit - (shared.slabs + 1) * one_each) / stage == shared.stages)
     ++shared.slabs;
   if (shared.stages > kGemmMaxStages) shared.stages = kGemmMaxStages;
   shared.d_offset = shared.stages * (shared.a_bytes + shared.b_bytes);
   shared.barriers = shared.d_offset + shared.room + shared.slabs * one_each;
-  shared.total = shared.barriers + shared.stages * notes + last;
+  shared.board = shared.barriers + shared.stages * notes + last;
+  shared.total = shared.board + gemm_board_bytes(tile);
   return shared;
 }
 

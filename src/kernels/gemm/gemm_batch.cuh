@@ -15,12 +15,6 @@
 
 namespace tw {
 
-// Not to be made anew from here on.
-__device__ __forceinline__ u32 batch_kept(u32 value) {
-  asm volatile("" : "+r"(value));
-  return value;
-}
-
 // This block's share of the operands of one k block.
 template <class Config>
 __device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
@@ -44,7 +38,7 @@ template <class Config>
 __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
                               FullWalk walk) {
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
-  ring.base = batch_kept(ring.base);
+  ring.base = full_kept(ring.base);
   const i32 depth = args.base.k;
   ptx::grid_dependency_wait();
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
@@ -59,50 +53,6 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
     }
   }
   ptx::grid_dependency_launch();
-}
-
-// Descriptors as halves, of which the upper one is a constant: in 64 bits each of them is an
-// addition with a carry more, between two products.
-__device__ __forceinline__ u64 batch_descriptor(u32 low, u32 high) {
-  return static_cast<u64>(high) << 32 | low;
-}
-
-// As gemm_accumulate, but that the sums of no k are whatever they were: to make them zero here is a
-// select for each of them in front of each tile's first product.
-template <class Config>
-__device__ __forceinline__ void batch_accumulate(float (&d)[Config::kPieces][Config::kSums],
-                                                 i32 depth, GemmRing<Config>& ring,
-                                                 u32 first_piece) {
-  constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
-  constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
-  const u64 first = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
-  const auto high = static_cast<u32>(first >> 32);
-  const auto low = static_cast<u32>(first);
-  i32 previous = -1;
-  u32 accumulate = 0;
-  for (i32 k = 0; k < depth; k += Config::kTileK) {
-    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-    const u32 stage = low + static_cast<u32>(ring.stage) *
-                                ((Config::kShared.a_bytes + Config::kShared.b_bytes) / 16);
-    const u32 a = stage + first_piece * (64 * 128 / 16);
-    const u32 b = stage + Config::kShared.a_bytes / 16;
-    ptx::wgmma_fence();
-#pragma unroll
-    for (u32 step = 0; step < Config::kTileK / 16; ++step) {
-#pragma unroll
-      for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        ptx::wgmma<Config::kColumnA, Config::kRowB>(
-            d[piece], typename Config::In{},
-            batch_descriptor(a + (piece * (64 * 128) + step * kStepA) / 16, high),
-            batch_descriptor(b + step * kStepB / 16, high), accumulate);
-      accumulate = 1;
-    }
-    ptx::wgmma_commit();
-    ptx::wgmma_wait<1>();
-    if (previous >= 0) gemm_release<Config>(ring, previous);
-    previous = ring.stage;
-    ring.advance();
-  }
 }
 
 // A warp's 16 lines of each piece, the first of whose elements is (line, at), of product z.
@@ -142,7 +92,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  ring.base = batch_kept(ring.base);
+  ring.base = full_kept(ring.base);
   ptx::grid_dependency_wait();
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
   const i32 depth = args.base.k;
@@ -160,7 +110,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
     const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
     gemm_take_turn<Config>(group);
-    batch_accumulate<Config>(d, depth, ring, first_piece);
+    full_multiply<Config>(d, depth, ring, first_piece);
     gemm_pass_turn<Config>(group);
     ptx::wgmma_wait<0>();
     if (k_blocks > 0)

@@ -6,34 +6,29 @@
 // Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
 // writing it needs no barrier between warps; the blocks of a split sum through the ring.
 
-#include "kernels/gemm/full_tiles.cuh"
+#include "kernels/gemm/full_loops.cuh"
 #include "kernels/parts/full_at_large.cuh"
-#include "kernels/parts/full_chunks.cuh"
-#include "kernels/parts/full_epilogue.cuh"
-#include "kernels/ptx/tensormap.cuh"
 
 namespace tw {
 
-// As gemm_load_share, of matrix z. A gated operand whose columns lie apart comes in boxes of half a
-// tile's lines at most.
-template <bool kAlongK, bool kGated, u32 kLines, u32 kTileK, u32 kSharers>
+// As gemm_load_share, of matrix z. A gated operand whose columns lie apart (kHalves) comes in boxes
+// of half a tile's lines at most.
+template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 shared,
                                                 const KernelMap* map, u32 barrier, i32 first, i32 k,
                                                 i32 z, u32 share, u32 mask) {
   constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes = gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes =
+      kAlongK && kHalves && kSharers == 1 ? 2 : gemm_boxes(kAlongK, kLines, kTileK, kSharers);
   constexpr bool kSplitK = !kAlongK && kPart < kTileK;
-  constexpr bool kHalved = kAlongK && kGated && kSharers == 1;
   const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
   const u32 k0 = kSplitK ? share * kPart : 0;
-  const u32 boxes = kHalved && args.gate == kGateHalves ? 2 : kBoxes;
 #pragma unroll
-  for (u32 box = 0; box < (kHalved ? 2 : kBoxes); ++box) {
-    if (kHalved && box == boxes) break;
+  for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * (kAlongK ? kLines / 2 : 64);
     const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
-    const i32 across = kGated ? full_line(args, first, static_cast<i32>(line), kLines)
-                              : first + static_cast<i32>(line);
+    const i32 across = kHalves ? full_line(args, first, static_cast<i32>(line), kLines)
+                               : first + static_cast<i32>(line);
     const i32 along = k + static_cast<i32>(k0);
     const i32 x = kAlongK ? along : across;
     const i32 y = kAlongK ? across : along;
@@ -44,14 +39,8 @@ __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 sh
   }
 }
 
-template <class Config>
-__device__ __forceinline__ GemmLive full_live(const GemmFullArgs& args) {
-  return gemm_live(args, Config::kTileM * static_cast<i32>(Config::kClusterM),
-                   Config::kTileN * static_cast<i32>(Config::kClusterN));
-}
-
 // This block's share of the operands `which` (kFullEarly bits) of one k block.
-template <class Config>
+template <class Config, bool kHalves>
 __device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
                                                 const GemmRing<Config>& ring,
                                                 const GemmMapsAt& maps, const FullTile& tile, i32 k,
@@ -66,18 +55,18 @@ __device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
   const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
   const u32 barrier = ring.full_barrier(ring.stage);
   if (which & kFullEarlyA)
-    full_load_share<!Config::kColumnA, Config::kTransposed, Config::kTileM, Config::kTileK,
-                    Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index,
-                                       rank_n, mask_a);
+    full_load_share<!Config::kColumnA, kHalves && Config::kTransposed, Config::kTileM,
+                    Config::kTileK, Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k,
+                                                       maps.a_index, rank_n, mask_a);
   if (which & kFullEarlyB)
-    full_load_share<!Config::kRowB, !Config::kTransposed, Config::kLinesB, Config::kTileK,
-                    Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index,
-                                       rank_m, mask_b);
+    full_load_share<!Config::kRowB, kHalves && !Config::kTransposed, Config::kLinesB,
+                    Config::kTileK, Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k,
+                                                       maps.b_index, rank_m, mask_b);
 }
 
 // Before the kernels in front have ended: the constant operands of the first stages. The plan asks
 // for it where nothing that says which those are lies in device memory. Returns how many k blocks.
-template <class Config>
+template <class Config, bool kHalves>
 __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRing<Config> ring,
                                                u32 rank, i32 unit) {
   if ((args.flags & kFullEarly) == 0 || unit >= args.base.units_m * args.base.units_n * args.batch)
@@ -89,16 +78,20 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
 #pragma unroll 1
   for (i32 k = span.begin; k < span.end && blocks < Config::kStages; k += Config::kTileK) {
     ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
-    full_load_block<Config>(args, ring, maps, tile, k, rank, args.flags & kFullEarly);
+    full_load_block<Config, kHalves>(args, ring, maps, tile, k, rank, args.flags & kFullEarly);
     ring.advance();
     ++blocks;
   }
   return blocks;
 }
 
-template <class Config>
-__device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank) {
-  i32 early = full_load_early<Config>(args, ring, rank, full_first<Config>());
+// One thread feeds the tensor cores of an SM, so that its loop is kept short: what was loaded early
+// is made whole in front of it.
+template <class Config, bool kHalves>
+__device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring,
+                                             u32 rank) {
+  ring.base = full_kept(ring.base);
+  i32 early = full_load_early<Config, kHalves>(args, ring, rank, full_first<Config>());
   ptx::grid_dependency_wait_and_launch();
   const GemmLive live = full_live<Config>(args);
   const GemmSpan span = gemm_span<Config>(live.k);
@@ -110,17 +103,18 @@ __device__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring, u3
       ptx::tensormap_acquire(maps.a);
       ptx::tensormap_acquire(maps.b);
     }
+    i32 k = span.begin;
 #pragma unroll 1
-    for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
-      u32 which = kFullEarlyA | kFullEarlyB;
-      if (early > 0) {
-        --early;
-        which ^= args.flags & kFullEarly;
-      } else {
-        ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-        ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
-      }
-      full_load_block<Config>(args, ring, maps, tile, k, rank, which);
+    for (; early > 0; --early, k += Config::kTileK) {
+      full_load_block<Config, kHalves>(args, ring, maps, tile, k, rank,
+                                       ~args.flags & (kFullEarlyA | kFullEarlyB));
+      ring.advance();
+    }
+#pragma unroll 1
+    for (; k < span.end; k += Config::kTileK) {
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+      full_load_block<Config, kHalves>(args, ring, maps, tile, k, rank, kFullEarlyA | kFullEarlyB);
       ring.advance();
     }
   }
@@ -135,74 +129,27 @@ __device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const Gemm
          (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
 }
 
-// A consumer warp's staging memory, and where its part of D begins.
-template <class Config>
-struct FullWarp {
-  static constexpr int kRooms = static_cast<int>(Config::kShared.slabs);
-  static constexpr int kGroups = Config::kTileN / 64;
-  using Bias = FullAhead<Config::kPieces, kGroups>;
-  u32 staging;
-  i32 line;  // of a tile
-};
-
-template <class Config>
-__device__ __forceinline__ FullWarp<Config> full_warp(const GemmRing<Config>& ring, u32 group) {
-  const u32 warp = threadIdx.x / 32 % 4;
-  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  return {ring.base + Config::kShared.d_offset +
-              (group * 4 + warp) * FullWarp<Config>::kRooms * kRoomBytes,
-          static_cast<i32>(first_piece * 64 + warp * kGemmStoreLines)};
-}
-
-// What is read besides the operands, before a tile is multiplied.
-template <class Config>
-__device__ __forceinline__ void full_ask(const GemmFullArgs& args, const FullRun& run,
-                                         const FullTile& tile, const FullWarp<Config>& warp,
-                                         bool chunks, u32 turn,
-                                         typename FullWarp<Config>::Bias& bias) {
-  const i32 line = tile.m0 + warp.line;
-  if (chunks) full_ask_bias(args, run, line, tile.n0, bias);
-  if (run.beta == 0.0f) return;
-  constexpr int kRooms = FullWarp<Config>::kRooms;
-  constexpr bool kAll = Config::kPieces * Config::kSums * 2 * Config::Out::kBytes <= kRooms * 256;
-  if (chunks)
-    full_ask_c<typename Config::Out, kRooms, Config::kPieces, Config::kSums>(
-        args, run, warp.staging, line, tile.n0, turn);
-  if (!chunks || !kAll)
-    full_prefetch<typename Config::Out>(args, run,
-                                        tile.m0 + (Config::kPingpong ? 0 : warp.line / 64 * 64),
-                                        tile.n0, Config::kPieces * 64, Config::kTileN);
-}
-
-// A warp's sums of a tile to D.
+// A warp's sums of a tile to D, with any option.
 template <class Config>
 __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
                                               const GemmFullArgs& args, const FullRun& run,
                                               const FullTile& tile, const FullWarp<Config>& warp,
-                                              bool stores, bool chunks,
-                                              typename FullWarp<Config>::Bias& bias, u32& turn,
-                                              u32& largest) {
-  using In = typename Config::In;
-  using Out = typename Config::Out;
-  const FragmentOut out = {gemm_d_map(args, tile.z), warp.staging, tile.m0 + warp.line,
-                           args.gate == kGateNone ? tile.n0 : tile.n0 / 2,
-                           args.maps != 0 ? 0 : tile.z};
-  if (stores && args.maps != 0 && ptx::elect_one()) ptx::tensormap_acquire(out.map);
-  if (chunks)
-    full_chunks<In, Out, FullWarp<Config>::kRooms>(d, args, run, out, bias, turn, largest);
-  else
-    full_at_large<In, Out>(d, args, run, stores, out, turn, largest);
+                                              bool stores, u32& turn, u32& largest) {
+  const FragmentOut out = full_out(args, tile, warp);
+  if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
+  full_at_large<typename Config::In, typename Config::Out>(d, args, run, stores, out, turn,
+                                                           largest);
 }
 
 // As split_sum: this block's share of the lines of D, summed over the parts of k in the order of
-// ranks.
+// ranks; or, where k has no parts, all of them.
 template <class Config>
 __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const FullRun& run,
                                                u32 partial, u32 rank, u32 thread, i32 m0, i32 n0,
                                                u32& largest) {
   using Tile = SplitTile<Config>;
-  const u32 part = ptx::cluster_rank() / Config::kCluster;
-  const u32 parts = ptx::cluster_size() / Config::kCluster;
+  const u32 part = Config::kSplit ? ptx::cluster_rank() / Config::kCluster : 0;
+  const u32 parts = Config::kSplit ? ptx::cluster_size() / Config::kCluster : 1;
   const bool gated = args.gate != kGateNone;
   const u32 groups = Tile::kExtent / (gated ? 16 : 8);
   const i32 line0 = Config::kTransposed ? n0 : m0;
@@ -213,6 +160,11 @@ __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const F
   const u32 last = (part + 1) * lines / parts;
   const auto take = [&](u32 line, u32 column, float(&sum)[8]) {
     const u32 from = partial + (line * Tile::kPitch + column) * 4;
+    if constexpr (!Config::kSplit) {
+#pragma unroll
+      for (u32 i = 0; i < 4; ++i) ptx::load_shared_v2(from + i * 8, sum[2 * i], sum[2 * i + 1]);
+      return;
+    }
 #pragma unroll
     for (float& value : sum) value = 0.0f;
 #pragma unroll 4
@@ -249,19 +201,18 @@ __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const F
   }
 }
 
+// Tiles with whatever there is to do, one option behind the other.
 template <class Config>
-__device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group) {
+__device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const GemmLive& live,
+                                                 FullRun run, GemmRing<Config> ring, u32 rank,
+                                                 u32 group, u32& largest) {
   const FullWarp<Config> warp = full_warp<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  ptx::grid_dependency_wait_and_launch();
-  const GemmLive live = full_live<Config>(args);
   const i32 units = gemm_units(args, live);
   const GemmSpan span = gemm_span<Config>(live.k);
   const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
-  const i32 rows = Config::kTransposed ? live.n : live.m;
-  const i32 columns = Config::kTransposed ? live.m : live.n;
-  FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
-  u32 largest = 0, turn = 0;
+  const i32 rows = run.lines;
+  u32 turn = 0;
   i32 first = full_first<Config>();
   if (Config::kPingpong) {
     if (group == 1) {
@@ -274,10 +225,10 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
   for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
-    const bool stores = full_stores<Config>(args, live, tile);
-    const bool chunks = stores && full_in_chunks<typename Config::Out>(args, run);
-    typename FullWarp<Config>::Bias bias;
-    if constexpr (!Config::kSplit) full_ask<Config>(args, run, tile, warp, chunks, turn, bias);
+    if (!Config::kSplit && !Config::kTransposed && run.beta != 0.0f)
+      full_prefetch<typename Config::Out>(args, run,
+                                          tile.m0 + (Config::kPingpong ? 0 : warp.line / 64 * 64),
+                                          tile.n0, Config::kPieces * 64, Config::kTileN);
     gemm_take_turn<Config>(group);
     gemm_accumulate<Config>(d, span, ring, first_piece);
     gemm_pass_turn<Config>(group);
@@ -298,9 +249,38 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
       }
       full_split_sum<Config>(args, run, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0,
                              largest);
+    } else if constexpr (Config::kTransposed) {
+      const u32 whole = ring.base + Config::kShared.d_offset;
+      ptx::named_barrier(1, 128 * Config::kConsumers);  // the tile before is read
+#pragma unroll
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        split_put<Config>(d[piece], whole, first_piece + piece);
+      ptx::named_barrier(1, 128 * Config::kConsumers);
+      full_split_sum<Config>(args, run, whole, rank, threadIdx.x - 128, tile.m0, tile.n0, largest);
     } else {
-      full_epilogue<Config>(d, args, run, tile, warp, stores, chunks, bias, turn, largest);
+      full_epilogue<Config>(d, args, run, tile, warp, full_stores<Config>(args, live, tile), turn,
+                            largest);
     }
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring,
+                                             u32 rank, u32 group) {
+  ptx::grid_dependency_wait_and_launch();
+  const GemmLive live = full_live<Config>(args);
+  const i32 rows = Config::kTransposed ? live.n : live.m;
+  const i32 columns = Config::kTransposed ? live.m : live.n;
+  const FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
+  u32 largest = 0;
+  bool chunks = false;
+  if constexpr (!Config::kSplit && !Config::kTransposed)
+    chunks = (args.flags & kFullStores) && live.k > 0 &&
+             full_in_chunks<typename Config::Out, Config::kTileN>(args, run);
+  if (!chunks) {
+    full_consume_any<Config>(args, live, run, ring, rank, group, largest);
+  } else if constexpr (!Config::kSplit && !Config::kTransposed) {
+    full_consume_in_chunks<Config>(args, live, run, ring, rank, group, largest);
   }
   if (args.flags & kFullStores) full_store_finish();
   ptx::sync_warp();
@@ -308,7 +288,7 @@ __device__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring, u3
 }
 
 template <class Config>
-__device__ void gemm_wgmma(const GemmFullArgs& args) {
+__device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
@@ -317,6 +297,7 @@ __device__ void gemm_wgmma(const GemmFullArgs& args) {
   if (warp == 0 && ptx::elect_one()) {
     ptx::prefetch_map(&args.base.map_a);
     ptx::prefetch_map(&args.base.map_b);
+    if (args.flags & kFullStores) ptx::prefetch_map(&args.base.map_d);
     for (i32 stage = 0; stage < Config::kStages; ++stage) {
       ptx::mbarrier_init(ring.full_barrier(stage), 1);
       ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
@@ -333,7 +314,12 @@ __device__ void gemm_wgmma(const GemmFullArgs& args) {
   const bool shares = Config::kSplit && ptx::cluster_size() > 1;
   if (warp < 4) {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
-    if (warp == 0 && ptx::elect_one()) full_produce<Config>(args, ring, rank);
+    if (warp == 0 && ptx::elect_one()) {
+      if (args.gate == kGateHalves)
+        full_produce<Config, true>(args, ring, rank);
+      else
+        full_produce<Config, false>(args, ring, rank);
+    }
     __syncwarp();
     if (shares) ptx::grid_dependency_wait();
     // The consumers' barrier before they sum. A cluster may have nothing to do, where the device

@@ -29,9 +29,9 @@ __device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kSums], 
   fragment_take<Out>(d, place, v);
   const auto column = [&](int j, int e) { return fragment_column(along, lane, j, e); };
   if (run.beta != 0.0f)
-    fragment_before<Out, true, true>(v, run, column, across, [&](int i) { return c[i]; });
+    fragment_before<true, true>(v, run, column, across, [&](int i) { return c[i]; });
   else
-    fragment_before<Out, true, false>(v, run, column, across, [&](int i) { return c[i]; });
+    fragment_before<true, false>(v, run, column, across, [&](int i) { return c[i]; });
 }
 
 /// From places of a gate's neighbours, value 2 j + h being that of column 4 j + lane % 4 in line h,
@@ -116,17 +116,27 @@ __device__ __forceinline__ void fragment_write(const float (&v)[kPartValues<Out>
   }
 }
 
+/// Slabs that this way sends.
+template <class Out>
+using LargeSlab = FullSlab<Out, kSlabColumns<Out>>;
+
 /// Part `part` of a slab, whose first element is (line, at); the last one sends it. Slabs take
-/// turns in the first room, `turn` counts those of the whole run.
+/// turns in the first two, `turn` counts those of the whole run.
 template <class Out>
 __device__ __forceinline__ void fragment_send(const float (&v)[kPartValues<Out>],
                                               const FragmentOut& out, u32 lane, i32 line, i32 at,
                                               int part, u32& turn) {
-  const u32 slab = out.staging + turn % 2 * kStoreBytes;
-  if (part == 0) store_free<1>();
-  store_stage<Out>(v, store_first<Out>(lane, slab), 0, static_cast<u32>(part));
-  if (part != kPartsOfSlab - 1) return;
-  store_send<Out, 1>(out.map, slab, line, at - part * kPartColumns<Out>, out.z);
+  using Slab = LargeSlab<Out>;
+  const u32 slab = out.staging + turn % 2 * Slab::kBytes;
+  if (part == 0) store_free<1>(lane);
+  store_stage<Slab>(v, store_first<Slab>(lane, slab), static_cast<u32>(part));
+  if (part != Slab::kParts - 1) return;
+  ptx::fence_async_shared();
+  ptx::sync_warp();
+  if (lane == 0) {
+    ptx::store_3d(out.map, slab, at - part * kPartColumns<Out>, line, out.z);
+    ptx::store_commit();
+  }
   ++turn;
 }
 
@@ -144,7 +154,7 @@ __device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
     const int piece = step / parts;
     const i32 line = out.line + piece * 64;
     const i32 at = out.at + step % parts * kPartColumns<Out>;
-    const int part = step % kPartsOfSlab;
+    const int part = step % LargeSlab<Out>::kParts;
     if (line >= run.lines) break;
     if (at - part * kPartColumns<Out> >= run.extent) continue;
     float v[kValues], through[kValues], along[2], across[2];
@@ -161,7 +171,7 @@ __device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
       fragment_scale_across(args, run, lane, line, across);
       fragment_scale<Out>(v, lane, along, across);
     }
-    if (args.amax) fragment_largest<Out>(v, run, lane, line, run.extent - at, largest);
+    if (args.amax) fragment_largest(v, run, lane, line, run.extent - at, largest);
     if (stores)
       fragment_send<Out>(v, out, lane, line, at, part, turn);
     else

@@ -1,324 +1,304 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The full epilogue's common way, to the copy engine: chunks of a tile's sums, each laid out
-// without branches and sent at once. Registers have no addresses, so that the next chunk's sums are
-// moved to where the first one's were.
+// without branches and sent at once. Short functions have all of a tile's chunks one behind the
+// other. The longer ones would be more instructions than are at hand; there the next chunk's sums
+// are moved to where the first one's were, since registers have no addresses.
 
 #include "kernels/parts/full_ahead.cuh"
+#include "kernels/parts/full_board.cuh"
 
 namespace tw {
 
-/// Chunks of a piece of kSums sums: what is taken of them at once, and what they are moved on by.
-/// kStreams: a piece at once, the slabs of which take turns in one room.
-template <class Out, u32 kGate, int kSums, bool kStreams>
-struct FullChunk {
-  static constexpr i32 kOfPiece = kGate == kGateNone ? 2 * kSums : kSums;  // columns of D
-  static constexpr i32 kMost = kStreams             ? kOfPiece
-                               : kGate == kGateNone ? kSlabsOfRoom * kSlabColumns<Out>
-                                                    : 64;
-  static constexpr i32 kColumns = kOfPiece < kMost ? kOfPiece : kMost;
-  static constexpr int kSlabs = kColumns / kSlabColumns<Out>;
-  static constexpr int kChunks = kOfPiece / kColumns;
-  static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // sums
+/// What a loop does to the sums: a function, kActIdentity being none; whether a bias along D's
+/// lines is added; a gate; whether C is, and whether there is more. With C or more kActRelu is none
+/// or relu, as the arguments say, and bias any. A bias that is not asked for is -0.
+template <u32 kFunction, bool kWithBias, u32 kGateOf, bool kWithC, bool kWithMore>
+struct FullWay {
+  static constexpr u32 kWhich = kFunction, kGate = kGateOf;
+  static constexpr bool kBias = kWithBias, kC = kWithC, kMore = kWithMore;
+  static constexpr bool kShort = kWhich == kActIdentity || kWhich == kActRelu;
+  static constexpr bool kFloor = kWhich == kActRelu && (kC || kMore);
+  // Relu by the conversion to D's type.
+  static constexpr bool kPacks = kWhich == kActRelu && !kFloor;
 };
 
-/// Turns pairs from kFrom to below kTo round, so that the one kStep behind the first comes first.
-template <int kFrom, int kTo, int kStep, class Value, int kCount>
-__device__ __forceinline__ void chunk_turn(Value (&v)[kCount][2]) {
-  Value old[kTo - kFrom][2];
-#pragma unroll
-  for (int i = 0; i < 2 * (kTo - kFrom); ++i) old[i / 2][i % 2] = v[kFrom + i / 2][i % 2];
-#pragma unroll
-  for (int i = 0; i < 2 * (kTo - kFrom); ++i)
-    v[kFrom + i / 2][i % 2] = old[(i / 2 + kStep) % (kTo - kFrom)][i % 2];
-}
+/// Chunks of a piece of kSums sums: what is taken of them at once, and what they are moved on by.
+template <class Slab, u32 kGate, int kSums, int kRing>
+struct FullChunk {
+  static constexpr i32 kOfPiece = kGate == kGateNone ? 2 * kSums : kSums;  // columns of D
+  static constexpr int kSlabsOfPiece = kOfPiece / Slab::kColumns;
+  static constexpr int kMost = kRing < 4 ? 1 : kRing / 2;
+  static constexpr int kSlabs = kSlabsOfPiece < kMost ? kSlabsOfPiece : kMost;
+  static constexpr i32 kColumns = kSlabs * Slab::kColumns;
+  static constexpr int kChunks = kSlabsOfPiece / kSlabs;
+  static constexpr int kStep = kGate == kGateNeighbours ? kColumns : kColumns / 2;  // sums
+  static_assert(kChunks * kColumns == kOfPiece, "whole chunks");
+};
 
-/// Packed pairs of columns 8 J + lane % 4 and the one four behind it become those of 8 J +
-/// 2 (lane % 4) and the one beside it.
-__device__ __forceinline__ u32 chunk_close_up(u32 word, u32 lane) {
-  const auto from = static_cast<int>(lane / 4 * 4 + lane % 2 * 2);
-  const u32 low = __shfl_sync(0xffffffffu, word, from);
-  const u32 high = __shfl_sync(0xffffffffu, word, from + 1);
-  return __byte_perm(low, high, lane % 4 < 2 ? 0x5410 : 0x7632);
-}
-
-/// kWhich: a function; kActIdentity for alpha alone, kActRelu for none or relu. kC: with C. kMore:
-/// with more than a bias along D's lines, C and a function. kRooms: of the warp's staging memory.
-template <class In, class Out, u32 kWhich, u32 kGate, bool kC, bool kMore, int kRooms, int kPieces,
-          int kSums>
+/// kRing: slabs of the warp's staging memory.
+template <class In, class Slab, class Way, int kRing, int kPieces, int kSums>
 struct FullChunks {
   static_assert(kPieces <= 2, "a second piece is moved to the first one's place");
-  static constexpr bool kStreams =
-      kRooms == 1 && !kC && (kSums <= 64 || kWhich == kActIdentity || kWhich == kActRelu);
-  using Chunk = FullChunk<Out, kGate, kSums, kStreams>;
-  static constexpr int kGroups = kSums / 32;
-  static constexpr int kValues = kPartValues<Out>;
-  static constexpr i32 kColumns = kPartColumns<Out>;  // of a part
+  static_assert((kRing & (kRing - 1)) == 0, "slabs are counted on");
+  using Out = typename Slab::Out;
+  using Chunk = FullChunk<Slab, Way::kGate, kSums, kRing>;
+  static constexpr int kValues = Slab::kValues;
+  static constexpr i32 kColumns = Slab::kPartColumns;
 
   const GemmFullArgs& args;
   const FullRun& run;
   const FragmentOut& out;
-  const FullAhead<kPieces, kGroups>& asked;  // bias
-  u32& largest;
-  FullAhead<kPieces, kGroups> scales;
-  float bias[kGroups][2], scale[kGroups][2];  // along the lines
-  float bias_across[2], scale_across[2];
-  float floor;
+  FullAsked<kPieces>& asked;
+  u32 board;  // of the lane's first two columns
   u32 lane;
+  float floor;
+  u32& largest;
 
-  __device__ __forceinline__ static float along(const float (&two)[kGroups][2], u32 lane,
-                                                int column, int j, int e) {
-    const int from = column % 64 / 2 + 4 * j + static_cast<int>(lane % 4);
-    return __shfl_sync(0xffffffffu, two[column / 64][e], from);
+  // Two columns of the bias for each four sums of a part, the first of which is `place` behind
+  // `along`.
+  __device__ __forceinline__ void take_bias(u32 along, int place,
+                                            float (&bias)[kValues / 2]) const {
+#pragma unroll
+    for (int j = 0; j < kValues / 4; ++j) {
+      float two[2];
+      board_take(along + static_cast<u32>(place + 4 * j) * 8, two);
+      bias[2 * j] = two[0], bias[2 * j + 1] = two[1];
+    }
   }
 
-  // alpha * sums + (beta * C + bias) of the sums from `place` on, those of column 2 `place`.
-  __device__ __forceinline__ void before(const float (&d)[kSums], int place,
-                                         const float (&c)[kValues], float (&v)[kValues]) const {
-    // Fragments have eight columns, two of them a lane's, for four sums.
+  // alpha * sums + (beta * C + bias) of the sums from base + place on, whose bias begins at `along`
+  // for `base`.
+  __device__ __forceinline__ void before(const float (&d)[kSums], int base, int place, u32 along,
+                                         int piece, const float (&c)[kValues],
+                                         float (&v)[kValues]) const {
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) v[i] = d[place + i];
-    fragment_before<Out, kMore, kC>(
-        v, run,
-        [&](int j, int e) {
-          return kWhich == kActIdentity ? -0.0f : along(bias, lane, 2 * place, j, e);
-        },
-        bias_across, [&](int i) { return c[i]; });
+    for (int i = 0; i < kValues; ++i) v[i] = d[base + place + i];
+    if constexpr (Way::kBias) {
+      float bias[kValues / 2], across[2] = {-0.0f, -0.0f};
+      take_bias(along, place, bias);
+      if constexpr (Way::kMore) {
+        across[0] = board_bias<In>(args, asked.bias_across[piece][0]);
+        across[1] = board_bias<In>(args, asked.bias_across[piece][1]);
+      }
+      fragment_before<Way::kMore, Way::kC>(
+          v, run, [&](int j, int e) { return bias[2 * j + e]; }, across,
+          [&](int i) { return c[i]; });
+    }
   }
 
   __device__ __forceinline__ void function(float (&v)[kValues]) const {
-    if constexpr (kWhich == kActRelu) {
+    if constexpr (Way::kFloor) {
 #pragma unroll
       for (float& value : v) value = act::larger(value, floor);
-    } else {
-      fragment_activate<kWhich>(v);
+    } else if constexpr (!Way::kPacks) {
+      fragment_activate<Way::kWhich>(v);
     }
   }
 
   // v of a part without a gate, or with one whose columns lie apart.
-  __device__ __forceinline__ void apart(const float (&d)[kSums], int place,
-                                        const float (&c)[kValues], float (&v)[kValues]) const {
-    before(d, place, c, v);
+  __device__ __forceinline__ void apart(const float (&d)[kSums], int base, int place, u32 along,
+                                        int piece, const float (&c)[kValues],
+                                        float (&v)[kValues]) const {
+    before(d, base, place, along, piece, c, v);
     function(v);
-    if constexpr (kGate == kGateHalves) {
+    if constexpr (Way::kGate == kGateHalves) {
       float through[kValues];
-      before(d, kSums / 2 + place, c, through);
+      before(d, base, kSums / 2 + place, along, piece, c, through);
 #pragma unroll
       for (int i = 0; i < kValues; ++i) v[i] *= through[i];
     }
   }
 
-  // Of neighbours, as packed pairs: value 2 j + h is of column 4 j + lane % 4 in line h.
-  __device__ __forceinline__ void beside(const float (&d)[kSums], int place,
-                                         u32 (&words)[kValues / 2]) const {
+  // Of neighbours, part `i` of a chunk: a lane's columns 8 j + 2 (lane % 4) and the one beside it
+  // are column 4 j + lane % 4 of D.
+  __device__ __forceinline__ void beside(const float (&d)[kSums], int base, int i, u32 along,
+                                         u32 slab) const {
     const float none[kValues] = {};
-    float v[kValues], through[kValues];
+    const u32 first = store_place<Slab>(slab, lane / 4, 0) + lane % 4 * 2;
 #pragma unroll
     for (int second = 0; second < 2; ++second) {
-      float w[kValues];
-      before(d, 2 * place + second * kValues, none, w);
+      float w[kValues], v[kValues / 2];
+      before(d, base, (2 * i + second) * kValues, along, 0, none, w);
 #pragma unroll
-      for (int i = 0; i < kValues / 2; ++i) {
-        v[second * (kValues / 2) + i] = w[2 * i];
-        through[second * (kValues / 2) + i] = w[2 * i + 1];
+      for (int j = 0; j < kValues / 2; ++j) v[j] = activate(Way::kWhich, w[2 * j]) * w[2 * j + 1];
+#pragma unroll
+      for (int j = 0; j < kValues / 4; ++j) {
+        const u32 both = Out::pack(v[2 * j], v[2 * j + 1]);
+        const auto at = static_cast<u32>(i % Slab::kParts * kColumns + second * kValues + 4 * j);
+        const u32 to = store_at(first, at / 8) + at % 8 * 2;
+        ptx::shared_store<2>(to, static_cast<unsigned short>(both));
+        ptx::shared_store<2>(to + 8 * Slab::kLine, static_cast<unsigned short>(both >> 16));
       }
     }
-    function(v);
-#pragma unroll
-    for (int i = 0; i < kValues; ++i) v[i] *= through[i];
-#pragma unroll
-    for (int i = 0; i < kValues / 2; ++i) {
-      const int first = i / 2 * 4 + i % 2;
-      words[i] = chunk_close_up(Out::pack(v[first], v[first + 2]), lane);
-    }
   }
 
-  __device__ __forceinline__ void more(float (&v)[kValues], int column, i32 line, i32 at) const {
+  __device__ __forceinline__ void more(float (&v)[kValues], u32 scales, int piece, i32 line,
+                                       i32 at) const {
 #pragma unroll
-    for (int j = 0; j < kColumns / 8; ++j) {
-      const float two[2] = {along(scale, lane, column, j, 0), along(scale, lane, column, j, 1)};
+    for (int j = 0; j < kValues / 4; ++j) {
+      float two[2];
+      board_take(scales + static_cast<u32>(j) * 32, two);
 #pragma unroll
-      for (int i = 4 * j; i < 4 * j + 4; ++i) v[i] *= two[i & 1] * scale_across[(i & 2) / 2];
+      for (int i = 4 * j; i < 4 * j + 4; ++i)
+        v[i] *= two[i & 1] * act::from_bits(asked.scale_across[piece][(i & 2) / 2]);
     }
-    fragment_largest<Out>(v, run, lane, line, run.extent - at, largest);
-  }
-
-  // Part i of the chunk whose sums come first in d.
-  __device__ __forceinline__ void part(const float (&d)[kSums], int i, u32 first, u32 slab,
-                                       i32 line, i32 at) {
-    const auto half = static_cast<u32>(i % kPartsOfSlab);
-    if constexpr (kGate == kGateNeighbours) {
-      u32 words[kValues / 2];
-      beside(d, i * kValues, words);
-      store_words(words, first, slab, half);
+    if (args.amax == 0) return;
+    if (line + static_cast<i32>(kGemmStoreLines) <= run.lines && at + kColumns <= run.extent) {
+#pragma unroll
+      for (const float& value : v) largest = max(largest, act::bits(value) & 0x7fffffffu);
     } else {
+      fragment_largest(v, run, lane, line, run.extent - at, largest);
+    }
+  }
+
+  // Part i of the chunk whose sums begin at `base`, into slab `slab`; `along` is its board.
+  __device__ __forceinline__ void part(const float (&d)[kSums], int base, int i, int piece,
+                                       u32 slab, u32 along, i32 line, i32 at) {
+    constexpr int kPending = kRing - Chunk::kSlabs;
+    const auto half = static_cast<u32>(i % Slab::kParts);
+    if constexpr (Way::kGate == kGateNeighbours) {
+      if (i == 0) store_free<kPending>(lane);
+      beside(d, base, i, along, slab);
+    } else {
+      const u32 first = store_first<Slab>(lane, slab);
       float v[kValues], c[kValues] = {};
-      if (kC) store_unstage<Out>(c, first, slab, half);
-      apart(d, i * kValues, c, v);
-      if constexpr (kMore) more(v, i * kColumns, line, at + i * kColumns);
-      store_stage<Out>(v, first, slab, half);
+      if (Way::kC) store_unstage<Slab>(c, first, half);
+      apart(d, base, i * kValues, along, piece, c, v);
+      if constexpr (Way::kMore)
+        more(v, along + (2 * kSums + static_cast<u32>(i) * kColumns) * 4, piece, line,
+             at + i * kColumns);
+      if (!Way::kC && i == 0) store_free<kPending>(lane);
+      store_stage<Slab, Way::kPacks>(v, first, half);
     }
   }
 
-  __device__ __forceinline__ void chunk(const float (&d)[kSums], u32& turn, i32 line, i32 at) {
-    const u32 room = out.staging + turn++ % kRooms * kRoomBytes;
-    if (!kC) store_free<Chunk::kSlabs*(kRooms - 1)>();
-    const u32 first = store_first<Out>(lane, room);
+  // The chunk's slabs, the first of which is number `turn` of all that the warp has written.
+  __device__ __forceinline__ void send(u32 turn, i32 line, i32 at) const {
+    const bool partial =
+        args.device_m != 0 &&
+        (line + static_cast<i32>(kGemmStoreLines) > run.lines || at + Chunk::kColumns > run.extent);
+    ptx::fence_async_shared();
+    ptx::sync_warp();
 #pragma unroll
-    for (int i = 0; i < Chunk::kSlabs * kPartsOfSlab; ++i)
-      part(d, i, first, static_cast<u32>(i / kPartsOfSlab), line, at);
-    store_send<Out, Chunk::kSlabs>(out.map, room, line, at, out.z);
-  }
-
-  __device__ __forceinline__ void stream(const float (&d)[kSums], u32& turn, i32 line, i32 at) {
-#pragma unroll
-    for (int i = 0; i < Chunk::kSlabs; ++i) {
-      const u32 slab = out.staging + turn++ % kSlabsOfRoom * kStoreBytes;
-      store_free<kSlabsOfRoom - 1>();
-#pragma unroll
-      for (int j = 0; j < kPartsOfSlab; ++j)
-        part(d, i * kPartsOfSlab + j, store_first<Out>(lane, slab), 0, line, at);
-      store_send<Out, 1>(out.map, slab, line, at + i * kSlabColumns<Out>, out.z);
+    for (u32 s = 0; s < Chunk::kSlabs; ++s) {
+      const u32 slab = out.staging + (turn + s) % kRing * Slab::kBytes;
+      const i32 column = at + static_cast<i32>(s) * Slab::kColumns;
+      if (partial) store_inside<Slab>(args, run, lane, slab, line, column);
+      if (lane == 0) {
+        if (!partial) ptx::store_3d(out.map, slab, column, line, out.z);
+        ptx::store_commit();
+      }
     }
   }
 
-  __device__ __forceinline__ void next_chunk(float (&d)[kSums]) {
-    constexpr int kStep = Chunk::kStep, kTurn = kStep / 32;
-#pragma unroll
-    for (int i = 0; i + kStep < kSums; ++i) d[i] = d[i + kStep];
-    if constexpr (kGate == kGateHalves) {
-      chunk_turn<0, kGroups / 2, kTurn>(bias);
-      chunk_turn<kGroups / 2, kGroups, kTurn>(bias);
-    } else {
-      chunk_turn<0, kGroups, kTurn>(bias);
-    }
-    if (kMore) chunk_turn<0, kGroups, kTurn>(scale);
+  // C of a slab that there was no room for before.
+  __device__ __forceinline__ void late_c(u32 slab, i32 line, i32 at) const {
+    store_free<0>(lane);
+    ahead_slab<Slab>(args, run, lane, slab, line, at);
+    ptx::async_copy_commit();
+    ptx::async_copy_wait<0>();
+    ptx::sync_warp();
   }
 
-  // What goes along the lines for all pieces, and across them for piece `piece`.
-  __device__ __forceinline__ void take_along() {
-    const bool no_bias = kMore && args.bias_by == kFullAcross;
-    const bool no_scale = args.scale_by == kFullAcross;
+  // Chunk `of` of the tile, of piece `piece`, whose sums begin at `base`.
+  __device__ __forceinline__ void chunk(const float (&d)[kSums], int base, int piece, int of,
+                                        u32& turn, u32 along, i32 line, i32 at) {
 #pragma unroll
-    for (int i = 0; i < 2 * kGroups; ++i) {
-      bias[i / 2][i % 2] = no_bias ? -0.0f : ahead_value<In>(args, asked.raw[i / 2][i % 2]);
-      if (kMore) scale[i / 2][i % 2] = no_scale ? 1.0f : act::from_bits(scales.raw[i / 2][i % 2]);
+    for (u32 s = 0; s < Chunk::kSlabs; ++s) {
+      const u32 slab = out.staging + (turn + s) % kRing * Slab::kBytes;
+      if (Way::kC && kPieces * Chunk::kSlabsOfPiece > kRing &&
+          of * Chunk::kSlabs + static_cast<int>(s) >= kRing)
+        late_c(slab, line, at + static_cast<i32>(s) * Slab::kColumns);
+#pragma unroll
+      for (int j = 0; j < Slab::kParts; ++j)
+        part(d, base, static_cast<int>(s) * Slab::kParts + j, piece, slab, along, line, at);
     }
+    send(turn, line, at);
+    turn += Chunk::kSlabs;
   }
-  __device__ __forceinline__ void take_across(int piece) {
-    const int last = kPieces - 1;
+
+  __device__ __forceinline__ u32 along(int chunk) const {
+    return board + static_cast<u32>(chunk * Chunk::kStep) * 8;
+  }
+
+  // All of a tile one behind the other.
+  __device__ __forceinline__ void at_length(float (&d)[kPieces][kSums], u32& turn) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const u32 raw = piece == 0 ? asked.raw[0][half] : asked.raw[last][half];
-      const u32 factor = piece == 0 ? scales.raw[0][half] : scales.raw[last][half];
-      bias_across[half] = args.bias_by == kFullAcross ? ahead_value<In>(args, raw) : -0.0f;
-      scale_across[half] = args.scale_by == kFullAcross ? act::from_bits(factor) : 1.0f;
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const i32 line = out.line + piece * 64;
+      if (line >= run.lines) break;
+#pragma unroll
+      for (int i = 0; i < Chunk::kChunks; ++i)
+        chunk(d[piece], i * Chunk::kStep, piece, piece * Chunk::kChunks + i, turn, along(i), line,
+              out.at + i * Chunk::kColumns);
     }
   }
 
-  __device__ __forceinline__ void tile(float (&d)[kPieces][kSums], u32& turn) {
-    lane = ptx::lane_id_again();
-    floor = args.activation == kActRelu ? 0.0f : act::from_bits(0xff800000u);
-    if (kMore) full_ask_scale(args, run, out.line, out.at, scales);
-    take_along();
-    if (kC) {
-      ptx::async_copy_wait<0>();
-      ptx::sync_warp();
-    }
+  // By turns.
+  __device__ __forceinline__ void in_turn(float (&d)[kPieces][kSums], u32& turn) {
 #pragma unroll 1
     for (int piece = 0; piece < kPieces; ++piece) {
       const i32 line = out.line + piece * 64;
       if (line >= run.lines) break;
-      if (kMore) take_across(piece);
 #pragma unroll 1
       for (int i = 0; i < Chunk::kChunks; ++i) {
-        const i32 at = out.at + i * Chunk::kColumns;
-        if (kC && kPieces * Chunk::kChunks > kRooms && piece * Chunk::kChunks + i >= kRooms) {
-          const u32 room = out.staging + turn % kRooms * kRoomBytes;
-          store_free<0>();
-          ahead_chunk<Out, Chunk::kSlabs>(args, run, room, line, at);
-          ptx::async_copy_wait<0>();
-          ptx::sync_warp();
-        }
-        if constexpr (kStreams)
-          stream(d[0], turn, line, at);
-        else
-          chunk(d[0], turn, line, at);
-        if (Chunk::kChunks > 1) next_chunk(d[0]);
-      }
+        chunk(d[0], 0, 0, piece * Chunk::kChunks + i, turn, along(i), line,
+              out.at + i * Chunk::kColumns);
 #pragma unroll
-      for (int i = 0; kPieces > 1 && i < kSums; ++i) d[0][i] = d[kPieces - 1][i];
+        for (int j = 0; Chunk::kChunks > 1 && j + Chunk::kStep < kSums; ++j)
+          d[0][j] = d[0][j + Chunk::kStep];
+      }
+      if constexpr (kPieces > 1) {
+#pragma unroll
+        for (int i = 0; i < kSums; ++i) d[0][i] = d[1][i];
+#pragma unroll
+        for (int i = 0; Way::kMore && i < 2; ++i) {
+          asked.bias_across[0][i] = asked.bias_across[1][i];
+          asked.scale_across[0][i] = asked.scale_across[1][i];
+        }
+      }
     }
+  }
+
+  __device__ __forceinline__ void tile(float (&d)[kPieces][kSums], u32& turn) {
+    if constexpr (!Way::kBias) {
+      if (run.alpha != 1.0f) {
+#pragma unroll
+        for (auto& piece : d)
+#pragma unroll
+          for (float& value : piece) value *= run.alpha;
+      }
+    }
+    if constexpr (Way::kShort)
+      at_length(d, turn);
+    else
+      in_turn(d, turn);
   }
 };
 
-/// C of a tile's first chunks, as many as there are rooms.
-template <class Out, int kRooms, int kPieces, int kSums>
-__device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullRun& run,
+/// C of as much of a tile as there is room for.
+template <class Slab, int kRing, int kPieces, int kSums>
+__device__ __forceinline__ void full_ask_c(const GemmFullArgs& args, const FullRun& run, u32 lane,
                                            u32 staging, i32 line, i32 at, u32 turn) {
-  using Chunk = FullChunk<Out, kGateNone, kSums, false>;
-  constexpr int kAll = kPieces * Chunk::kChunks;
-  store_free<0>();
+  constexpr int kOfPiece = 2 * kSums / Slab::kColumns;
+  constexpr int kAll = kPieces * kOfPiece;
+  store_free<0>(lane);
 #pragma unroll 1
-  for (int i = 0; i < (kAll < kRooms ? kAll : kRooms); ++i)
-    ahead_chunk<Out, Chunk::kSlabs>(
-        args, run, staging + (turn + static_cast<u32>(i)) % kRooms * kRoomBytes,
-        line + i / Chunk::kChunks * 64, at + i % Chunk::kChunks * Chunk::kColumns);
+  for (int i = 0; i < (kAll < kRing ? kAll : kRing); ++i)
+    ahead_slab<Slab>(args, run, lane, staging + (turn + static_cast<u32>(i)) % kRing * Slab::kBytes,
+                     line + i / kOfPiece * 64, at + i % kOfPiece * Slab::kColumns);
+  ptx::async_copy_commit();
 }
 
 /// Whether the common way has what is asked for, of a D that goes through its map.
-template <class Out>
+template <class Out, i32 kTileN>
 __device__ __forceinline__ bool full_in_chunks(const GemmFullArgs& args, const FullRun& run) {
   if (args.flags & (kFullAlphaAlone | kFullShort)) return true;
   if (run.beta != 0.0f) return false;
   if (args.gate == kGateNone) return args.activation > kActRelu;
-  return args.activation == kActSilu && !full_has_more(args) &&
+  return kTileN % 128 == 0 && args.activation == kActSilu && !full_has_more(args) &&
          (args.gate == kGateHalves || Out::kBytes == 2);
-}
-
-template <class In, class Out, int kRooms, int kPieces, int kSums>
-__device__ __forceinline__ void full_chunks(float (&d)[kPieces][kSums], const GemmFullArgs& args,
-                                            const FullRun& run, const FragmentOut& out,
-                                            const FullAhead<kPieces, kSums / 32>& bias, u32& turn,
-                                            u32& largest) {
-#define TW_FULL_CHUNKS(...)                                                                     \
-  FullChunks<In, Out, __VA_ARGS__, kRooms, kPieces, kSums>{args, run, out, bias, largest}.tile( \
-      d, turn)
-  const bool more = full_has_more(args);
-  if (args.flags & kFullAlphaAlone) {
-    TW_FULL_CHUNKS(kActIdentity, kGateNone, false, false);
-  } else if (args.gate == kGateHalves) {
-    if constexpr (kSums >= 64) TW_FULL_CHUNKS(kActSilu, kGateHalves, false, false);
-  } else if (args.gate == kGateNeighbours) {
-    if constexpr (kSums >= 64 && Out::kBytes == 2)
-      TW_FULL_CHUNKS(kActSilu, kGateNeighbours, false, false);
-  } else if (args.activation == kActGelu) {
-    if (more)
-      TW_FULL_CHUNKS(kActGelu, kGateNone, false, true);
-    else
-      TW_FULL_CHUNKS(kActGelu, kGateNone, false, false);
-  } else if (args.activation == kActGeluTanh) {
-    if (more)
-      TW_FULL_CHUNKS(kActGeluTanh, kGateNone, false, true);
-    else
-      TW_FULL_CHUNKS(kActGeluTanh, kGateNone, false, false);
-  } else if (args.activation == kActSilu) {
-    if (more)
-      TW_FULL_CHUNKS(kActSilu, kGateNone, false, true);
-    else
-      TW_FULL_CHUNKS(kActSilu, kGateNone, false, false);
-  } else if (run.beta != 0.0f) {
-    if (more)
-      TW_FULL_CHUNKS(kActRelu, kGateNone, true, true);
-    else
-      TW_FULL_CHUNKS(kActRelu, kGateNone, true, false);
-  } else {
-    if (more)
-      TW_FULL_CHUNKS(kActRelu, kGateNone, false, true);
-    else
-      TW_FULL_CHUNKS(kActRelu, kGateNone, false, false);
-  }
-#undef TW_FULL_CHUNKS
 }
 
 }  // namespace tw

@@ -15,6 +15,14 @@
 
 namespace tw {
 
+/// Columns of a part of 64 bytes a line, and a lane's values of it.
+template <class Out>
+inline constexpr i32 kSlabColumns = 128 / static_cast<i32>(Out::kBytes);
+template <class Out>
+inline constexpr i32 kPartColumns = kSlabColumns<Out> / 2;
+template <class Out>
+inline constexpr int kPartValues = kPartColumns<Out> / 2;
+
 /// What lies along a line of v for a part: elements `from` to `from` + `count` of bias and C. A
 /// gate has two such for one part of D.
 struct FragmentSpan {
@@ -89,12 +97,12 @@ __device__ __forceinline__ void fragment_scale_across(const GemmFullArgs& args, 
 
 /// alpha * sums + (beta * C + bias); c(i) gives what value i has of C, along(j, e) the bias of
 /// column 8 j + 2 (lane % 4) + e. The bias is one of that and `across`, and -0 the other.
-template <class Out, bool kAcross, bool kC, class TakeAlong, class TakeC>
-__device__ __forceinline__ void fragment_before(float (&v)[kPartValues<Out>], const FullRun& run,
+template <bool kAcross, bool kC, int kCount, class TakeAlong, class TakeC>
+__device__ __forceinline__ void fragment_before(float (&v)[kCount], const FullRun& run,
                                                 TakeAlong along, const float (&across)[2],
                                                 TakeC c) {
 #pragma unroll
-  for (int j = 0; j < kPartColumns<Out> / 8; ++j) {
+  for (int j = 0; j < kCount / 4; ++j) {
     const float column[2] = {along(j, 0), along(j, 1)};
 #pragma unroll
     for (int i = 4 * j; i < 4 * j + 4; ++i) {
@@ -140,14 +148,13 @@ __device__ __forceinline__ void fragment_take(const float (&d)[kPieces][kSums], 
 }
 
 /// Of what is in D alone.
-template <class Out>
-__device__ __forceinline__ void fragment_largest(const float (&v)[kPartValues<Out>],
-                                                 const FullRun& run, u32 lane, i32 line, i32 count,
-                                                 u32& largest) {
+template <int kCount>
+__device__ __forceinline__ void fragment_largest(const float (&v)[kCount], const FullRun& run,
+                                                 u32 lane, i32 line, i32 count, u32& largest) {
   const i32 columns = count - static_cast<i32>(lane % 4 * 2);
   const i32 lines = run.lines - line - static_cast<i32>(lane / 4);
 #pragma unroll
-  for (int i = 0; i < kPartValues<Out>; ++i)
+  for (int i = 0; i < kCount; ++i)
     if (i / 4 * 8 + (i & 1) < columns && (i & 2) * 4 < lines)
       largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
 }

@@ -30,8 +30,10 @@ struct SplitTile {
   static constexpr u32 kExtent = Config::kTransposed ? Config::kTileM : Config::kTileN;
   static constexpr u32 kPitch =
       Config::kTransposed ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
-  static_assert(kPitch * kLines * 4 <= Config::kShared.d_offset,
-                "the partial tile takes the place of the ring");
+  static_assert(kPitch * kLines * 4 <= (Config::kSplit
+                                            ? Config::kShared.d_offset
+                                            : Config::kShared.barriers - Config::kShared.d_offset),
+                "the partial tile takes the place of the ring, or of the staging of D");
 };
 
 /// The warpgroup's piece of 64 rows, from accumulators to the partial tile.

@@ -12,6 +12,9 @@ struct Bf16 {
   static __device__ __forceinline__ u32 pack(float low, float high) {
     return ptx::pack_bf16(low, high);
   }
+  static __device__ __forceinline__ u32 pack_relu(float low, float high) {
+    return ptx::pack_bf16_relu(low, high);
+  }
   static __device__ __forceinline__ Storage from_float(float value) {
     return static_cast<Storage>(ptx::pack_bf16(value, 0.0f));
   }
@@ -28,6 +31,9 @@ struct F16 {
   static constexpr u32 kBytes = 2;
   static __device__ __forceinline__ u32 pack(float low, float high) {
     return ptx::pack_f16(low, high);
+  }
+  static __device__ __forceinline__ u32 pack_relu(float low, float high) {
+    return ptx::pack_f16_relu(low, high);
   }
   static __device__ __forceinline__ Storage from_float(float value) {
     return static_cast<Storage>(ptx::pack_f16(value, 0.0f));

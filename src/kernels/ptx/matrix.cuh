@@ -35,6 +35,18 @@ __device__ __forceinline__ float bf16_to_float(unsigned short bits) {
   return __uint_as_float(static_cast<u32>(bits) << 16);
 }
 
+/// The same, and what is below 0 becomes 0; NaN stays one.
+__device__ __forceinline__ u32 pack_bf16_relu(float low, float high) {
+  u32 pair;
+  asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+__device__ __forceinline__ u32 pack_f16_relu(float low, float high) {
+  u32 pair;
+  asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
 /// Stores four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix
 /// l / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 shared, u32 r0, u32 r1, u32 r2, u32 r3) {
