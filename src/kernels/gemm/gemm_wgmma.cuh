@@ -60,7 +60,7 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 }
 
 // All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
-// where it is. The products of a block are still running when the next block's are sent; a stage is
+// and from 0 where it is. The products of a block are still running when the next block's are sent; a stage is
 // given back one block later. Calls meanwhile() while the products of two blocks are made, or of
 // the last one.
 template <class Config, class Meanwhile>
@@ -73,7 +73,7 @@ __device__ __forceinline__ void gemm_multiply(
   u32 accumulate = 0;
   for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
     ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-    if (tile != nullptr && k == span.begin) *tile = gemm_noted_tile<Config>(ring);
+    if (tile != nullptr && k == 0) *tile = gemm_noted_tile<Config>(ring);
     const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
     ptx::wgmma_fence();
@@ -219,8 +219,8 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
     const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
-      gemm_multiply<Config>(d, gemm_chain<Config>(span, chain, chains), ring, first_piece,
-                            chain == 0 ? &tile : nullptr, write_left);
+      gemm_multiply<Config>(d, gemm_chain<Config>(span, chain, chains), ring, first_piece, &tile,
+                            write_left);
       if (!alone) gemm_pass_turn<Config>(group);
       while (due > 0) write_left();
       ptx::wgmma_wait<0>();
