@@ -163,20 +163,20 @@ __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const F
     if constexpr (!Config::kSplit) {
 #pragma unroll
       for (u32 i = 0; i < 4; ++i) ptx::load_shared_v2(from + i * 8, sum[2 * i], sum[2 * i + 1]);
-      return;
-    }
+    } else {
 #pragma unroll
-    for (float& value : sum) value = 0.0f;
+      for (float& value : sum) value = 0.0f;
 #pragma unroll 4
-    for (u32 other = 0; other < parts; ++other) {
-      float low[4], high[4];
-      const u32 remote = ptx::cluster_address(from, other * Config::kCluster + rank);
-      ptx::load_cluster_v4(remote, low);
-      ptx::load_cluster_v4(remote + 16, high);
+      for (u32 other = 0; other < parts; ++other) {
+        float low[4], high[4];
+        const u32 remote = ptx::cluster_address(from, other * Config::kCluster + rank);
+        ptx::load_cluster_v4(remote, low);
+        ptx::load_cluster_v4(remote + 16, high);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        sum[i] += low[i];
-        sum[i + 4] += high[i];
+        for (int i = 0; i < 4; ++i) {
+          sum[i] += low[i];
+          sum[i + 4] += high[i];
+        }
       }
     }
   };

@@ -60,9 +60,9 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
 }
 
 // All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
-// and from 0 where it is. The products of a block are still running when the next block's are sent; a stage is
-// given back one block later. Calls meanwhile() while the products of two blocks are made, or of
-// the last one.
+// and from 0 where it is. The products of a block are still running when the next block's are sent;
+// a stage is given back one block later. Calls meanwhile() while the products of two blocks are
+// made, or of the last one.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
