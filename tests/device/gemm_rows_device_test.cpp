@@ -208,7 +208,8 @@ TEST_CASE("gemm: k in several chains, each row forced") {
     ++number;
   }
   MESSAGE(number << " rows");
-  CHECK(number > 0);
+  // Compiled from PTX there are none.
+  CHECK((number > 0 || !(lab->device()->info().features & feature::wgmma)));
 }
 
 TEST_CASE("gemm: one plan for every m up to its own") {
