@@ -137,7 +137,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
   gemm_no_products<Config>(d);
   FullTile next = full_tile<Config>(args, live, unit, rank);
   const auto column = static_cast<i32>(party.thread);
-  if (Way::kBias) board_prefetch<Config::kTileN>(args, next.n0, column);
+  if (Way::kBias && unit < units) board_prefetch<Config::kTileN>(args, next.n0, column);
   while (unit < units) {
     const FullTile tile = next;
     full_matrix<In, Out>(args, tile.z, rows, &run);

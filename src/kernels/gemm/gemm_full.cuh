@@ -141,8 +141,8 @@ __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config
                                                            largest);
 }
 
-// As split_sum: this block's share of the lines of D, summed over the parts of k in the order of
-// ranks; or, where k has no parts, all of them.
+// This block's share of the lines of D, summed over the parts of k in the order of ranks; or, where
+// k has no parts, all of them.
 template <class Config>
 __device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const FullRun& run,
                                                u32 partial, u32 rank, u32 thread, i32 m0, i32 n0,
