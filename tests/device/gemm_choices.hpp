@@ -8,18 +8,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "gemm_lab.hpp"
+#include "gemm_matrix.hpp"
 #include "ops/gemm_select.hpp"
 
 namespace tw::test {
-
-inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF16},
-                                                         {DType::BF16, DType::F32},
-                                                         {DType::F16, DType::F16},
-                                                         {DType::F16, DType::F32}};
 
 /// Every row that the device has, each split row once for every number of blocks. TW_ROWS=text
 /// takes those alone whose name has the text, and TW_EVERY=n of them each n-th, for tools under

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The full rows of gemm many times over and on many streams, by every way of their epilogues and
 // batches: always the same bits.
+#include <cmath>
+#include <limits>
+
 #include "gemm_full_cases.hpp"
+#include "gemm_matrix.hpp"
 #include "kernel_folder.hpp"
 
 using namespace tw;
@@ -86,4 +90,37 @@ TEST_CASE("gemm full: small products of each kind and way, for tools that slow k
     TW_REQUIRE_OK(plan.run(lab->stream(), full.run(1)));
     full.compare(lab->stream(), 1);
   });
+}
+
+TEST_CASE("gemm full: an infinite alpha times empty sums is NaN, whatever the row") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  FullLab full(*lab);
+  const FullWay way = full_ways().front();
+  int rows = 0;
+  for (const GemmChoice& choice : one_of_each_kind(*lab->device())) {
+    if (!choice.has(kGemmFull) || choice.split > 2) continue;
+    GemmDesc desc = full_desc(choice, way, true);
+    desc.k = 0;
+    INFO(gemm_choice_text(choice));
+    const std::unique_ptr<Plan> plan = full_plan(lab->device(), choice, desc);
+    if (!plan) continue;
+    full.begin(desc, way, *plan);
+    full.clear(lab->stream(), 0);
+    GemmRun run = full.run(0);
+    run.alpha = std::numeric_limits<float>::infinity();
+    TW_REQUIRE_OK(static_cast<const GemmPlan&>(*plan).run(lab->stream(), run));
+    const auto step = static_cast<size_t>(dtype_bytes(desc.d_dtype));
+    std::vector<uint8_t> d(static_cast<size_t>(desc.m * desc.ldd) * step);
+    TW_REQUIRE_OK(lab->stream().copy_to_host(d.data(), run.d, d.size()));
+    TW_REQUIRE_OK(lab->stream().synchronize());
+    int64_t numbers = 0;
+    for (int64_t i = 0; i < desc.m; ++i)
+      for (int64_t j = 0; j < desc.n; ++j)
+        numbers += !std::isnan(
+            decode_element(&d[static_cast<size_t>(i * desc.ldd + j) * step], desc.d_dtype));
+    CHECK(numbers == 0);
+    ++rows;
+  }
+  CHECK(rows > 0);
 }

@@ -12,10 +12,10 @@
 namespace tw::test {
 
 /// Types of A and B, and of D.
-constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF16},
-                                                  {DType::BF16, DType::F32},
-                                                  {DType::F16, DType::F16},
-                                                  {DType::F16, DType::F32}};
+inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF16},
+                                                         {DType::BF16, DType::F32},
+                                                         {DType::F16, DType::F16},
+                                                         {DType::F16, DType::F32}};
 
 inline float decode_element(const uint8_t* at, DType type) {
   if (type == DType::F32) {

@@ -55,6 +55,8 @@ class Subject:
 SUBJECTS = [
     Subject("gemm", "gemm", 0, "gemm/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm:*"),
     Subject("gemm_full", "gemm", 0, "gemm/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
+    Subject("gemm_batch", "gemm", 0, "gemm/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
+            "full_[^l]|split|stored|produce"),
     Subject("copy_rings", "copy", 0, "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
     Subject("copy_turns", "copy", 1, "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
     Subject("copy_planes", "copy", 2, "copy/copy_interleave.cuh", "repeat", "copy:*"),
@@ -69,7 +71,8 @@ SUBJECTS = [
 ]
 # Schedules that a subject of gemm is compiled with; each row once with a cluster and once without.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
-             "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"]}
+             "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"],
+             "gemm_batch": ["batch", "batchping"]}
 
 
 def statements(text, names):

@@ -121,7 +121,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
 #pragma unroll
       for (auto& piece : d)
 #pragma unroll
-        for (auto& value : piece) value = k_blocks == 0 ? 0.0f : value * alpha;
+        for (auto& value : piece) value = (k_blocks == 0 ? 0.0f : value) * alpha;
     }
     batch_write<Config>(d, args, staging, turn,
                         tile.m0 + static_cast<i32>(first_piece * 64 + threadIdx.x / 32 % 4 * 16),
