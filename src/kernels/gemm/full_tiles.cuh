@@ -56,6 +56,11 @@ __device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* rest) {
 // As gemm_unit.
 template <class Walk>
 __device__ __forceinline__ void full_unit(const Walk& walk, i32 index, i32* unit_m, i32* unit_n) {
+  if (walk.units_n == 1 || walk.units_m == 1) {
+    *unit_m = walk.units_n == 1 ? index : 0;
+    *unit_n = walk.units_n == 1 ? 0 : index;
+    return;
+  }
   i32 inside, row;
   const i32 first = full_divide(index, walk.band * walk.units_n, &inside) * walk.band;
   *unit_n = full_divide(inside, min(walk.units_m - first, walk.band), &row);

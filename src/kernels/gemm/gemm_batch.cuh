@@ -53,6 +53,7 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
     }
   }
   ptx::grid_dependency_launch();
+  gemm_all_read<Config>(ring);
 }
 
 // A warp's 16 lines of each piece, the first of whose elements is (line, at), of product z.
@@ -137,34 +138,16 @@ __device__ void gemm_batch(const GemmFullArgs& args) {
   GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
-  if (warp == 0 && ptx::elect_one()) {
-    ptx::prefetch_map(&args.base.map_a);
-    ptx::prefetch_map(&args.base.map_b);
-    ptx::prefetch_map(&args.base.map_d);
-    for (i32 stage = 0; stage < Config::kStages; ++stage) {
-      ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
-    }
-    ptx::mbarrier_init_fence();
-  }
-  __syncthreads();
-  if (Config::kCluster > 1) {
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-  }
-  if (warp < 4) {
+  full_begin<Config>(args, ring, warp);
+  // In this order nvcc puts the producer's code next to what runs before it.
+  if (warp >= 4) {
+    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
+    batch_consume<Config>(args, ring, rank, warp / 4 - 1, full_walk<Config>());
+  } else {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
     if (warp == 0 && ptx::elect_one()) batch_produce<Config>(args, ring, rank, full_walk<Config>());
     __syncwarp();
     ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
-  } else {
-    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
-    batch_consume<Config>(args, ring, rank, warp / 4 - 1, full_walk<Config>());
-  }
-  // No block leaves while another may still write into it or arrive on its barriers.
-  if (Config::kCluster > 1) {
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
   }
 }
 

@@ -92,7 +92,7 @@ __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<
                                              u32 rank) {
   ring.base = full_kept(ring.base);
   i32 early = full_load_early<Config, kHalves>(args, ring, rank, full_first<Config>());
-  ptx::grid_dependency_wait_and_launch();
+  ptx::grid_dependency_wait();
   const GemmLive live = full_live<Config>(args);
   const GemmSpan span = gemm_span<Config>(live.k);
   const i32 units = gemm_units(args, live);
@@ -118,6 +118,8 @@ __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<
       ring.advance();
     }
   }
+  ptx::grid_dependency_launch();
+  gemm_all_read<Config>(ring);
 }
 
 // Whether the copy engine may write the tile: it knows nothing of the rows that the device has.
@@ -267,7 +269,7 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
 template <class Config>
 __device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring,
                                              u32 rank, u32 group) {
-  ptx::grid_dependency_wait_and_launch();
+  ptx::grid_dependency_wait();
   const GemmLive live = full_live<Config>(args);
   const i32 rows = Config::kTransposed ? live.n : live.m;
   const i32 columns = Config::kTransposed ? live.m : live.n;
@@ -287,6 +289,37 @@ __device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<
   full_amax<typename Config::Out>(args, largest);
 }
 
+// Makes the barriers, a stage's by a lane, and has the maps at hand. Where loads reach their own
+// block alone the producer's warp waits for nobody, and the others for it. Blocks of a cluster wait
+// until all have begun; what their arrivals tell is that barriers are made, which the fence behind
+// those says to all of the cluster, so that they need not release anything else.
+template <class Config>
+__device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
+                                           u32 warp) {
+  if (warp == 0) {
+    const auto stage = static_cast<i32>(ptx::lane_id());
+    if (stage < Config::kStages) {
+      ptx::mbarrier_init(ring.full_barrier(stage), 1);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+    }
+    ptx::mbarrier_init_fence();
+    ptx::sync_warp();
+  } else if (warp == 1 && ptx::elect_one()) {
+    ptx::prefetch_map(&args.base.map_a);
+    ptx::prefetch_map(&args.base.map_b);
+    if (args.flags & kFullStores) ptx::prefetch_map(&args.base.map_d);
+  }
+  if (Config::kCluster > 1) {
+    ptx::sync_block();
+    ptx::cluster_arrive_relaxed();
+    ptx::cluster_wait();
+  } else if (warp == 0) {
+    ptx::named_barrier_arrive(5, Config::kThreads);
+  } else {
+    ptx::named_barrier(5, Config::kThreads);
+  }
+}
+
 template <class Config>
 __device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
@@ -294,26 +327,17 @@ __device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 
-  if (warp == 0 && ptx::elect_one()) {
-    ptx::prefetch_map(&args.base.map_a);
-    ptx::prefetch_map(&args.base.map_b);
-    if (args.flags & kFullStores) ptx::prefetch_map(&args.base.map_d);
-    for (i32 stage = 0; stage < Config::kStages; ++stage) {
-      ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
-    }
-    ptx::mbarrier_init_fence();
-  }
-  __syncthreads();
-  if (Config::kCluster > 1) {
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-  }
+  full_begin<Config>(args, ring, warp);
 
   // A split of one part has no cluster: its warps have nobody else to wait for.
   const bool shares = Config::kSplit && ptx::cluster_size() > 1;
-  if (warp < 4) {
-    ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
+  // In this order nvcc puts the producer's code next to what runs before it: loads wait for
+  // instructions too, which may lie in memory, as weights do.
+  if (warp >= 4) {
+    if (Config::kConsumers == 2) ptx::set_max_registers_up<232>();
+    full_consume<Config>(args, ring, rank, warp / 4 - 1);
+  } else {
+    if (Config::kConsumers == 2) ptx::set_max_registers_down<40>();
     if (warp == 0 && ptx::elect_one()) {
       if (args.gate == kGateHalves)
         full_produce<Config, true>(args, ring, rank);
@@ -328,13 +352,11 @@ __device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
       ptx::cluster_arrive();
       ptx::cluster_wait();
     }
-  } else {
-    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
-    full_consume<Config>(args, ring, rank, warp / 4 - 1);
   }
-  // No block leaves while another may still write into it, read it or arrive on its barriers.
-  if (shares || Config::kCluster > 1) {
-    ptx::cluster_arrive();
+  // No block leaves while another may still read its sums. Arrivals need not release anything: what
+  // was read has been made use of, and D is the grid's end.
+  if (shares) {
+    ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
   }
 }

@@ -212,6 +212,16 @@ __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
 }
 
+// Behind a producer's last load. No block leaves while another may still arrive on its barriers or
+// wait for what it sent: all have read every stage.
+template <class Config>
+__device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
+  for (i32 stage = 0; Config::kCluster > 1 && stage < Config::kStages; ++stage) {
+    ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+    ring.advance();
+  }
+}
+
 // The rest of them, behind gemm_produce_first, which got to `k`.
 template <class Config>
 __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
@@ -240,12 +250,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
         k = span.begin;
       }
   ptx::grid_dependency_launch();
-  // No block leaves while another may still arrive on its barriers or wait for what it sent: all
-  // have read every stage.
-  for (i32 stage = 0; Config::kCluster > 1 && stage < Config::kStages; ++stage) {
-    ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
-    ring.advance();
-  }
+  gemm_all_read<Config>(ring);
 }
 
 }  // namespace tw
