@@ -85,7 +85,11 @@ __device__ __forceinline__ GemmTileAt gemm_tile_at(const GemmArgs& args, i32 uni
     return static_cast<i32>(static_cast<u32>(a) / static_cast<u32>(b));
   };
   i32 unit_m, unit_n;
-  if constexpr (Config::kSplit) {  // all at once: nothing to be gained by bands
+  // As few tokens are. The divisions are 200 clocks of those that a first load takes to go out.
+  if (args.units_n == 1 || args.units_m == 1) {
+    unit_m = args.units_n == 1 ? unit : 0;
+    unit_n = args.units_n == 1 ? 0 : unit;
+  } else if constexpr (Config::kSplit) {  // all at once: nothing to be gained by bands
     unit_n = divide(unit, args.units_m);
     unit_m = unit - unit_n * args.units_m;
   } else {
@@ -144,6 +148,20 @@ __device__ __forceinline__ i32 gemm_first_unit() {
                                          : ptx::block_id_again() / Config::kCluster);
 }
 
+// k blocks that a block asks for ahead of its products: what the ring has room for, but where so
+// many blocks with one tile each begin at once that the memory would be asked for more than some 10
+// MB, which it takes longer to find: (1, 3584, 3584) in two parts takes 8.77 us with 10 of 16
+// stages and 9.14 with all. Fewer blocks need them, and loads ahead of a grid in front are early in
+// any case.
+template <class Config>
+__device__ __forceinline__ i32 gemm_ahead(const GemmArgs& args) {
+  constexpr i32 kAhead = 10;
+  if (!Config::kHoldsBack || args.early != 0 || gridDim.x < 80) return Config::kStages;
+  if (!Config::kSplit && args.units_m * args.units_n > static_cast<i32>(gridDim.x))
+    return Config::kStages;
+  return kAhead;
+}
+
 // What a block begins with: its first tile and the k blocks of it that fill the ring.
 struct GemmFirst {
   GemmTileAt tile;
@@ -153,7 +171,7 @@ struct GemmFirst {
 template <class Config>
 __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, u32 rank) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 most = span.begin + Config::kStages * Config::kTileK;
+  const i32 most = span.begin + gemm_ahead<Config>(args) * Config::kTileK;
   const bool some = unit < args.units_m * args.units_n;
   return {gemm_tile_at<Config>(args, unit, rank), span.begin,
           !some             ? span.begin
@@ -234,6 +252,8 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
   // on.
   constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
   const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
+  const bool holds_back = gemm_ahead<Config>(args) < Config::kStages;
+  GemmRing<Config> read(ring.base);  // what must be read before the next load
   for (i32 first = first_unit; first < units; first += kTurns * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
@@ -241,6 +261,10 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
         const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
         if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
         for (; k < of.end; k += Config::kTileK) {
+          if (Config::kHoldsBack && holds_back) {
+            ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
+            read.advance();
+          }
           ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
           if (k == span.begin) gemm_note_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);

@@ -200,7 +200,6 @@ __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitS
   const u32 owned = share.owned(share.part);
   if (owned == 0 || share.warps == 0) return;
   const i32 column0 = n0 + static_cast<i32>(share.first()) * 8;
-  ptx::mbarrier_wait(barrier, 0);
 #pragma unroll
   for (u32 piece = 0; piece < Share::kPieces; ++piece) {
     const u32 row = (first_piece + piece) * 64 + threadIdx.x / 32 % 4 * 16;
@@ -208,6 +207,7 @@ __device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitS
     const u32 cell = room + (piece * Share::kThreads + thread) * 16;
     SplitPlace<Config> place(args, m0 + static_cast<i32>(row), column0, owned);
     const bool plain = place.is_plain(args, m0 + static_cast<i32>(row));
+    if (piece == 0) ptx::mbarrier_wait(barrier, 0);  // behind what need not wait
 #pragma unroll 1
     for (u32 local = 0; local < owned; local += kAtOnce) {
       float sum[kAtOnce][4] = {};
