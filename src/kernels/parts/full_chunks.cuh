@@ -54,35 +54,38 @@ struct FullChunks {
   u32 lane;
   float floor;
   u32& largest;
+  // Along the lines, of a chunk: two columns for each four sums.
+  float bias[kSums / 2];
 
-  // Two columns of the bias for each four sums of a part, the first of which is `place` behind
-  // `along`.
-  __device__ __forceinline__ void take_bias(u32 along, int place,
-                                            float (&bias)[kValues / 2]) const {
+  // The bias of a chunk.
+  __device__ __forceinline__ void take_bias(u32 along) {
+    if constexpr (Way::kBias) {
 #pragma unroll
-    for (int j = 0; j < kValues / 4; ++j) {
-      float two[2];
-      board_take(along + static_cast<u32>(place + 4 * j) * 8, two);
-      bias[2 * j] = two[0], bias[2 * j + 1] = two[1];
+      for (int i = 0; i < Chunk::kStep; i += 4) {
+        take_two(along, i);
+        if (Way::kGate == kGateHalves) take_two(along, kSums / 2 + i);
+      }
     }
   }
+  __device__ __forceinline__ void take_two(u32 along, int place) {
+    float two[2];
+    board_take(along + static_cast<u32>(place) * 8, two);
+    bias[place / 2] = two[0], bias[place / 2 + 1] = two[1];
+  }
 
-  // alpha * sums + (beta * C + bias) of the sums from base + place on, whose bias begins at `along`
-  // for `base`.
-  __device__ __forceinline__ void before(const float (&d)[kSums], int base, int place, u32 along,
-                                         int piece, const float (&c)[kValues],
-                                         float (&v)[kValues]) const {
+  // alpha * sums + (beta * C + bias) of the sums from `place` on; those of a chunk begin at `base`.
+  __device__ __forceinline__ void before(const float (&d)[kSums], int base, int place, int piece,
+                                         const float (&c)[kValues], float (&v)[kValues]) const {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) v[i] = d[base + place + i];
     if constexpr (Way::kBias) {
-      float bias[kValues / 2], across[2] = {-0.0f, -0.0f};
-      take_bias(along, place, bias);
+      float across[2] = {-0.0f, -0.0f};
       if constexpr (Way::kMore) {
         across[0] = board_bias<In>(args, asked.bias_across[piece][0]);
         across[1] = board_bias<In>(args, asked.bias_across[piece][1]);
       }
       fragment_before<Way::kMore, Way::kC>(
-          v, run, [&](int j, int e) { return bias[2 * j + e]; }, across,
+          v, run, [&](int j, int e) { return bias[(place + 4 * j) / 2 + e]; }, across,
           [&](int i) { return c[i]; });
     }
   }
@@ -97,14 +100,13 @@ struct FullChunks {
   }
 
   // v of a part without a gate, or with one whose columns lie apart.
-  __device__ __forceinline__ void apart(const float (&d)[kSums], int base, int place, u32 along,
-                                        int piece, const float (&c)[kValues],
-                                        float (&v)[kValues]) const {
-    before(d, base, place, along, piece, c, v);
+  __device__ __forceinline__ void apart(const float (&d)[kSums], int base, int place, int piece,
+                                        const float (&c)[kValues], float (&v)[kValues]) const {
+    before(d, base, place, piece, c, v);
     function(v);
     if constexpr (Way::kGate == kGateHalves) {
       float through[kValues];
-      before(d, base, kSums / 2 + place, along, piece, c, through);
+      before(d, base, kSums / 2 + place, piece, c, through);
 #pragma unroll
       for (int i = 0; i < kValues; ++i) v[i] *= through[i];
     }
@@ -112,14 +114,13 @@ struct FullChunks {
 
   // Of neighbours, part `i` of a chunk: a lane's columns 8 j + 2 (lane % 4) and the one beside it
   // are column 4 j + lane % 4 of D.
-  __device__ __forceinline__ void beside(const float (&d)[kSums], int base, int i, u32 along,
-                                         u32 slab) const {
+  __device__ __forceinline__ void beside(const float (&d)[kSums], int base, int i, u32 slab) const {
     const float none[kValues] = {};
     const u32 first = store_place<Slab>(slab, lane / 4, 0) + lane % 4 * 2;
 #pragma unroll
     for (int second = 0; second < 2; ++second) {
       float w[kValues], v[kValues / 2];
-      before(d, base, (2 * i + second) * kValues, along, 0, none, w);
+      before(d, base, (2 * i + second) * kValues, 0, none, w);
 #pragma unroll
       for (int j = 0; j < kValues / 2; ++j) v[j] = activate(Way::kWhich, w[2 * j]) * w[2 * j + 1];
 #pragma unroll
@@ -159,12 +160,12 @@ struct FullChunks {
     const auto half = static_cast<u32>(i % Slab::kParts);
     if constexpr (Way::kGate == kGateNeighbours) {
       if (i == 0) store_free<kPending>(lane);
-      beside(d, base, i, along, slab);
+      beside(d, base, i, slab);
     } else {
       const u32 first = store_first<Slab>(lane, slab);
       float v[kValues], c[kValues] = {};
       if (Way::kC) store_unstage<Slab>(c, first, half);
-      apart(d, base, i * kValues, along, piece, c, v);
+      apart(d, base, i * kValues, piece, c, v);
       if constexpr (Way::kMore)
         more(v, along + (2 * kSums + static_cast<u32>(i) * kColumns) * 4, piece, line,
              at + i * kColumns);
@@ -229,9 +230,11 @@ struct FullChunks {
       const i32 line = out.line + piece * 64;
       if (line >= run.lines) break;
 #pragma unroll
-      for (int i = 0; i < Chunk::kChunks; ++i)
+      for (int i = 0; i < Chunk::kChunks; ++i) {
+        if (Chunk::kChunks > 1) take_bias(along(i));
         chunk(d[piece], i * Chunk::kStep, piece, piece * Chunk::kChunks + i, turn, along(i), line,
               out.at + i * Chunk::kColumns);
+      }
     }
   }
 
@@ -243,6 +246,7 @@ struct FullChunks {
       if (line >= run.lines) break;
 #pragma unroll 1
       for (int i = 0; i < Chunk::kChunks; ++i) {
+        if (Chunk::kChunks > 1) take_bias(along(i));
         chunk(d[0], 0, 0, piece * Chunk::kChunks + i, turn, along(i), line,
               out.at + i * Chunk::kColumns);
 #pragma unroll
@@ -270,6 +274,7 @@ struct FullChunks {
           for (float& value : piece) value *= run.alpha;
       }
     }
+    if (Chunk::kChunks == 1) take_bias(board);
     if constexpr (Way::kShort)
       at_length(d, turn);
     else
