@@ -93,7 +93,8 @@ __device__ __forceinline__ void full_multiply(float (&d)[Config::kPieces][Config
 // Warps that write a tile together, whose board it is.
 template <class Config>
 struct FullParty {
-  static constexpr u32 kThreads = Config::kPingpong ? 128 : 128 * Config::kConsumers;
+  static constexpr i32 kThreads = Config::kPingpong ? 128 : 128 * Config::kConsumers;
+  static constexpr int kOfThread = (Config::kTileN + kThreads - 1) / kThreads;  // columns
   u32 board, thread, barrier;
 };
 
@@ -101,7 +102,7 @@ template <class Config>
 __device__ __forceinline__ FullParty<Config> full_party(const GemmRing<Config>& ring, u32 group) {
   const u32 own = Config::kPingpong ? group : 0;
   return {ring.base + Config::kShared.board + own * Config::kTileN * 8,
-          (threadIdx.x - 128) % FullParty<Config>::kThreads, 1 + own};
+          (threadIdx.x - 128) % static_cast<u32>(FullParty<Config>::kThreads), 1 + own};
 }
 
 /// Way is a FullWay.
@@ -136,21 +137,27 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
   float d[Config::kPieces][Config::kSums];
   gemm_no_products<Config>(d);
   FullTile next = full_tile<Config>(args, live, unit, rank);
-  const auto column = static_cast<i32>(party.thread);
-  if (Way::kBias && unit < units) board_prefetch<Config::kTileN>(args, next.n0, column);
+  using Party = FullParty<Config>;
+  const auto thread = static_cast<i32>(party.thread);
+  if (Way::kBias && unit < units)
+    board_prefetch<Config::kTileN, Party::kThreads>(args, next.n0, thread);
   while (unit < units) {
     const FullTile tile = next;
     full_matrix<In, Out>(args, tile.z, rows, &run);
-    if (Way::kC)
+    if (Way::kC) {
       full_ask_c<Slab, kRing, Config::kPieces, Config::kSums>(args, run, lane, warp.staging,
                                                               tile.m0 + warp.line, tile.n0, turn);
+      if (kRing < static_cast<int>(gemm_slabs_of_tile(Config::kTile)))
+        full_prefetch<Out>(args, run, tile.m0 + static_cast<i32>(first_piece) * 64, tile.n0,
+                           Config::kPieces * 64, Config::kTileN);
+    }
     gemm_take_turn<Config>(group);
     full_multiply<Config>(d, live.k, ring, first_piece);
     gemm_pass_turn<Config>(group);
-    FullAsked<Config::kPieces> asked;
+    FullAsked<Config::kPieces, Party::kOfThread> asked;
     if (Way::kBias)
-      board_ask<Config::kPieces, Config::kTileN, Way::kMore>(args, run, tile.m0 + warp.line,
-                                                             tile.n0, column, asked);
+      board_ask<Config::kTileN, Party::kThreads, Way::kMore>(args, run, tile.m0 + warp.line,
+                                                             tile.n0, thread, asked);
     unit += full_step<Config>() * (Config::kPingpong ? 2 : 1);
     next = full_tile<Config>(args, live, unit, rank);
     if (Way::kBias && !Config::kPingpong) ptx::named_barrier(party.barrier, party.kThreads);
@@ -158,7 +165,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
     gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
     if (Way::kBias) {
-      board_note<In, Config::kTileN, Way::kMore>(args, party.board, column, asked);
+      board_note<In, Config::kTileN, Party::kThreads, Way::kMore>(args, party.board, thread, asked);
       ptx::named_barrier(party.barrier, party.kThreads);
     }
     if (Way::kC) {
@@ -167,7 +174,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
     }
     const FragmentOut out = full_out(args, tile, warp);
     if (args.maps != 0 && lane == 0) ptx::tensormap_acquire(out.map);
-    FullChunks<In, Slab, Way, kRing, Config::kPieces, Config::kSums>{
+    FullChunks<In, Slab, Way, kRing, Config::kPieces, Config::kSums, Party::kOfThread>{
         args, run, out, asked, party.board + lane % 4 * 8, lane, floor, largest}
         .tile(d, turn);
   }

@@ -126,6 +126,7 @@ TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
   if (tile.variant & kGemmTransposed) return {line, tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
+  if (gemm_stages_by_warp(tile) && tile.n % (line / 2) == 0) return {line / 2, 64, true};
   u32 groups = tile.n / 8;
   while (groups % 2 == 0) groups /= 2;
   return {groups * 8, 64, false};
@@ -219,7 +220,12 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   // Warps that write for themselves have a tile's slabs, so that C has room for all of it; two
   // where a fourth stage is worth more.
   const u32 of_tile = gemm_slabs_of_tile(tile);
-  const u32 wanted = as_sums ? 1 : of_tile < 2 ? 2 : of_tile < 4 ? of_tile : 4;
+  const u32 across = tile.n / slab.contiguous;
+  const u32 wanted = as_sums                         ? 1
+                     : across > 4 && across % 2 != 0 ? across
+                     : of_tile < 2                   ? 2
+                     : of_tile < 4                   ? of_tile
+                                                     : 4;
   const u32 least = by_warp ? wanted : 2;
   const u32 fewer = by_warp && !as_sums ? 2 : 1;
   shared.slabs = least;

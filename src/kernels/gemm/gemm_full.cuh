@@ -139,8 +139,8 @@ __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config
                                               bool stores, u32& turn, u32& largest) {
   const FragmentOut out = full_out(args, tile, warp);
   if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
-  full_at_large<typename Config::In, typename Config::Out>(d, args, run, stores, out, turn,
-                                                           largest);
+  full_at_large<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
+                                                                      turn, largest);
 }
 
 // This block's share of the lines of D, summed over the parts of k in the order of ranks; or, where

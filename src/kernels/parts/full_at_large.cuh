@@ -116,17 +116,12 @@ __device__ __forceinline__ void fragment_write(const float (&v)[kPartValues<Out>
   }
 }
 
-/// Slabs that this way sends.
-template <class Out>
-using LargeSlab = FullSlab<Out, kSlabColumns<Out>>;
-
 /// Part `part` of a slab, whose first element is (line, at); the last one sends it. Slabs take
 /// turns in the first two, `turn` counts those of the whole run.
-template <class Out>
-__device__ __forceinline__ void fragment_send(const float (&v)[kPartValues<Out>],
+template <class Slab>
+__device__ __forceinline__ void fragment_send(const float (&v)[Slab::kValues],
                                               const FragmentOut& out, u32 lane, i32 line, i32 at,
                                               int part, u32& turn) {
-  using Slab = LargeSlab<Out>;
   const u32 slab = out.staging + turn % 2 * Slab::kBytes;
   if (part == 0) store_free<1>(lane);
   store_stage<Slab>(v, store_first<Slab>(lane, slab), static_cast<u32>(part));
@@ -134,19 +129,21 @@ __device__ __forceinline__ void fragment_send(const float (&v)[kPartValues<Out>]
   ptx::fence_async_shared();
   ptx::sync_warp();
   if (lane == 0) {
-    ptx::store_3d(out.map, slab, at - part * kPartColumns<Out>, line, out.z);
+    ptx::store_3d(out.map, slab, at - part * Slab::kPartColumns, line, out.z);
     ptx::store_commit();
   }
   ++turn;
 }
 
-/// `stores`: D goes through its map.
-template <class In, class Out, int kPieces, int kSums>
+/// `stores`: D goes through its map, in slabs of that kind.
+template <class In, class Slab, int kPieces, int kSums>
 __device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
                                               const GemmFullArgs& args, const FullRun& run,
                                               bool stores, const FragmentOut& out, u32& turn,
                                               u32& largest) {
-  constexpr int kValues = kPartValues<Out>;
+  using Out = typename Slab::Out;
+  constexpr int kValues = Slab::kValues;
+  static_assert(kValues == kPartValues<Out>, "parts are the same in all slabs");
   const int parts = kSums / kValues / (args.gate == kGateNone ? 1 : 2);  // of a piece
 #pragma unroll 1
   for (int step = 0; step < kPieces * parts; ++step) {
@@ -154,7 +151,7 @@ __device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
     const int piece = step / parts;
     const i32 line = out.line + piece * 64;
     const i32 at = out.at + step % parts * kPartColumns<Out>;
-    const int part = step % LargeSlab<Out>::kParts;
+    const int part = step % Slab::kParts;
     if (line >= run.lines) break;
     if (at - part * kPartColumns<Out> >= run.extent) continue;
     float v[kValues], through[kValues], along[2], across[2];
@@ -173,7 +170,7 @@ __device__ __forceinline__ void full_at_large(const float (&d)[kPieces][kSums],
     }
     if (args.amax) fragment_largest(v, run, lane, line, run.extent - at, largest);
     if (stores)
-      fragment_send<Out>(v, out, lane, line, at, part, turn);
+      fragment_send<Slab>(v, out, lane, line, at, part, turn);
     else
       fragment_write<Out>(v, args, run, lane, line, at);
   }

@@ -11,10 +11,12 @@
 namespace tw {
 
 /// What of a tile's bias and scale has been asked for, as it lies in memory, since a conversion
-/// would wait for it: one column's, and across the lines that of a lane's own two in each piece.
-template <int kPieces>
+/// would wait for it: that of a thread's columns, and across the lines that of a lane's own two in
+/// each piece.
+template <int kPieces, int kOfThread>
 struct FullAsked {
-  u32 bias, scale;
+  static constexpr int kColumns = kOfThread;
+  u32 bias[kOfThread], scale[kOfThread];
   u32 bias_across[kPieces][2], scale_across[kPieces][2];
 };
 
@@ -36,11 +38,15 @@ __device__ __forceinline__ void board_ask_scale(const GemmFullArgs& args, i32 at
 }
 
 /// Asks for a tile's bias in the L2.
-template <i32 kTileN>
-__device__ __forceinline__ void board_prefetch(const GemmFullArgs& args, i32 n0, i32 column) {
-  const i32 at = full_line(args, n0, column, kTileN);
-  if (args.bias_by == kFullAlong && column < kTileN && at < args.base.n && column % 16 == 0)
-    ptx::prefetch_line(args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1)));
+template <i32 kTileN, i32 kThreads>
+__device__ __forceinline__ void board_prefetch(const GemmFullArgs& args, i32 n0, i32 thread) {
+  if (args.bias_by != kFullAlong || thread % 16 != 0) return;
+#pragma unroll
+  for (i32 column = thread; column - thread < kTileN; column += kThreads) {
+    const i32 at = full_line(args, n0, column, kTileN);
+    if (column < kTileN && at < args.base.n)
+      ptx::prefetch_line(args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1)));
+  }
 }
 
 template <class In>
@@ -48,22 +54,29 @@ __device__ __forceinline__ float board_bias(const GemmFullArgs& args, u32 raw) {
   return args.bias_f32 ? act::from_bits(raw) : In::to_float(static_cast<typename In::Storage>(raw));
 }
 
-/// Of a tile of kTileN columns that begins at column n0 of v. `column` of them is the thread's; the
-/// threads past kTileN have none. `line` is the warp's first one.
-template <int kPieces, i32 kTileN, bool kMore>
+/// Of a tile of kTileN columns that begins at column n0 of v. `thread` of kThreads has every
+/// kThreads-th of them, and past kTileN none. `line` is the warp's first one.
+template <i32 kTileN, i32 kThreads, bool kMore, int kPieces, int kOfThread>
 __device__ __forceinline__ void board_ask(const GemmFullArgs& args, const FullRun& run, i32 line,
-                                          i32 n0, i32 column, FullAsked<kPieces>& asked) {
-  const i32 at = full_line(args, n0, column, kTileN);
-  // Of a gate's columns as many are there as D's take.
-  const i32 extent = args.gate == kGateNeighbours                       ? 2 * run.extent
-                     : args.gate == kGateHalves && 2 * column >= kTileN ? args.half + run.extent
-                                                                        : run.extent;
-  const bool there = column < kTileN && at < extent;
-  asked.bias = board_no_bias(args);
-  board_ask_bias(args, at, there && args.bias_by == kFullAlong, asked.bias);
+                                          i32 n0, i32 thread,
+                                          FullAsked<kPieces, kOfThread>& asked) {
+#pragma unroll
+  for (int i = 0; i < kOfThread; ++i) {
+    const i32 column = thread + i * kThreads;
+    const i32 at = full_line(args, n0, column, kTileN);
+    // Of a gate's columns as many are there as D's take.
+    const i32 extent = args.gate == kGateNeighbours                       ? 2 * run.extent
+                       : args.gate == kGateHalves && 2 * column >= kTileN ? args.half + run.extent
+                                                                          : run.extent;
+    const bool there = column < kTileN && at < extent;
+    asked.bias[i] = board_no_bias(args);
+    board_ask_bias(args, at, there && args.bias_by == kFullAlong, asked.bias[i]);
+    if constexpr (kMore) {
+      asked.scale[i] = act::bits(full_scale(args));
+      board_ask_scale(args, at, there && args.scale_by == kFullAlong, asked.scale[i]);
+    }
+  }
   if constexpr (kMore) {
-    asked.scale = act::bits(full_scale(args));
-    board_ask_scale(args, at, there && args.scale_by == kFullAlong, asked.scale);
     const auto lane = static_cast<i32>(ptx::lane_id());
 #pragma unroll
     for (i32 i = 0; i < 2 * kPieces; ++i) {
@@ -78,14 +91,18 @@ __device__ __forceinline__ void board_ask(const GemmFullArgs& args, const FullRu
   }
 }
 
-/// The thread's column, on the board.
-template <class In, i32 kTileN, bool kMore, int kPieces>
-__device__ __forceinline__ void board_note(const GemmFullArgs& args, u32 board, i32 column,
-                                           const FullAsked<kPieces>& asked) {
-  if (column >= kTileN) return;
-  const u32 to = board + static_cast<u32>(column) * 4;
-  ptx::shared_store<4>(to, act::bits(board_bias<In>(args, asked.bias)));
-  if (kMore) ptx::shared_store<4>(to + kTileN * 4, asked.scale);
+/// The thread's columns, on the board.
+template <class In, i32 kTileN, i32 kThreads, bool kMore, class Asked>
+__device__ __forceinline__ void board_note(const GemmFullArgs& args, u32 board, i32 thread,
+                                           const Asked& asked) {
+#pragma unroll
+  for (int i = 0; i < Asked::kColumns; ++i) {
+    const i32 column = thread + i * kThreads;
+    if (column >= kTileN) return;
+    const u32 to = board + static_cast<u32>(column) * 4;
+    ptx::shared_store<4>(to, act::bits(board_bias<In>(args, asked.bias[i])));
+    if (kMore) ptx::shared_store<4>(to + kTileN * 4, asked.scale[i]);
+  }
 }
 
 /// Two neighbours.

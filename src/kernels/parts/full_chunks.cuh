@@ -24,11 +24,13 @@ struct FullWay {
 };
 
 /// Chunks of a piece of kSums sums: what is taken of them at once, and what they are moved on by.
+/// Where there is room for just the slabs of a piece, and those are not to be halved, all of them.
 template <class Slab, u32 kGate, int kSums, int kRing>
 struct FullChunk {
   static constexpr i32 kOfPiece = kGate == kGateNone ? 2 * kSums : kSums;  // columns of D
   static constexpr int kSlabsOfPiece = kOfPiece / Slab::kColumns;
-  static constexpr int kMost = kRing < 4 ? 1 : kRing / 2;
+  static constexpr bool kAll = kRing == kSlabsOfPiece && kRing % 2 != 0;
+  static constexpr int kMost = kAll ? kRing : kRing < 4 ? 1 : kRing / 2;
   static constexpr int kSlabs = kSlabsOfPiece < kMost ? kSlabsOfPiece : kMost;
   static constexpr i32 kColumns = kSlabs * Slab::kColumns;
   static constexpr int kChunks = kSlabsOfPiece / kSlabs;
@@ -37,29 +39,31 @@ struct FullChunk {
 };
 
 /// kRing: slabs of the warp's staging memory.
-template <class In, class Slab, class Way, int kRing, int kPieces, int kSums>
+template <class In, class Slab, class Way, int kRing, int kPieces, int kSums, int kOfThread>
 struct FullChunks {
   static_assert(kPieces <= 2, "a second piece is moved to the first one's place");
-  static_assert((kRing & (kRing - 1)) == 0, "slabs are counted on");
   using Out = typename Slab::Out;
   using Chunk = FullChunk<Slab, Way::kGate, kSums, kRing>;
+  static_assert(Chunk::kAll || (kRing & (kRing - 1)) == 0, "slabs are counted on");
   static constexpr int kValues = Slab::kValues;
+  // Of many sums the bias is taken part by part: registers are for one only.
+  static constexpr bool kBiasByPart = kSums > 64 && Chunk::kAll;
   static constexpr i32 kColumns = Slab::kPartColumns;
 
   const GemmFullArgs& args;
   const FullRun& run;
   const FragmentOut& out;
-  FullAsked<kPieces>& asked;
+  FullAsked<kPieces, kOfThread>& asked;
   u32 board;  // of the lane's first two columns
   u32 lane;
   float floor;
   u32& largest;
-  // Along the lines, of a chunk: two columns for each four sums.
-  float bias[kSums / 2];
+  // Along the lines, of a chunk or part: two columns for each four sums.
+  float bias[kBiasByPart ? kValues / 2 : kSums / 2];
 
   // The bias of a chunk.
   __device__ __forceinline__ void take_bias(u32 along) {
-    if constexpr (Way::kBias) {
+    if constexpr (Way::kBias && !kBiasByPart) {
 #pragma unroll
       for (int i = 0; i < Chunk::kStep; i += 4) {
         take_two(along, i);
@@ -71,6 +75,13 @@ struct FullChunks {
     float two[2];
     board_take(along + static_cast<u32>(place) * 8, two);
     bias[place / 2] = two[0], bias[place / 2 + 1] = two[1];
+  }
+  // Of the part whose sums begin at `place` of the chunk's.
+  __device__ __forceinline__ void take_bias_of_part(u32 along, int place) {
+    if constexpr (Way::kBias && kBiasByPart) {
+#pragma unroll
+      for (int i = 0; i < kValues; i += 4) take_two(along + static_cast<u32>(place) * 8, i);
+    }
   }
 
   // alpha * sums + (beta * C + bias) of the sums from `place` on; those of a chunk begin at `base`.
@@ -85,7 +96,8 @@ struct FullChunks {
         across[1] = board_bias<In>(args, asked.bias_across[piece][1]);
       }
       fragment_before<Way::kMore, Way::kC>(
-          v, run, [&](int j, int e) { return bias[(place + 4 * j) / 2 + e]; }, across,
+          v, run, [&](int j, int e) { return bias[((kBiasByPart ? 0 : place) + 4 * j) / 2 + e]; },
+          across,
           [&](int i) { return c[i]; });
     }
   }
@@ -164,6 +176,7 @@ struct FullChunks {
     } else {
       const u32 first = store_first<Slab>(lane, slab);
       float v[kValues], c[kValues] = {};
+      take_bias_of_part(along, i * kValues);
       if (Way::kC) store_unstage<Slab>(c, first, half);
       apart(d, base, i * kValues, piece, c, v);
       if constexpr (Way::kMore)
@@ -172,6 +185,10 @@ struct FullChunks {
       if (!Way::kC && i == 0) store_free<kPending>(lane);
       store_stage<Slab, Way::kPacks>(v, first, half);
     }
+  }
+
+  __device__ __forceinline__ u32 slab_of(u32 turn, u32 s) const {
+    return out.staging + (Chunk::kAll ? s : (turn + s) % kRing) * Slab::kBytes;
   }
 
   // The chunk's slabs, the first of which is number `turn` of all that the warp has written.
@@ -183,7 +200,7 @@ struct FullChunks {
     ptx::sync_warp();
 #pragma unroll
     for (u32 s = 0; s < Chunk::kSlabs; ++s) {
-      const u32 slab = out.staging + (turn + s) % kRing * Slab::kBytes;
+      const u32 slab = slab_of(turn, s);
       const i32 column = at + static_cast<i32>(s) * Slab::kColumns;
       if (partial) store_inside<Slab>(args, run, lane, slab, line, column);
       if (lane == 0) {
@@ -193,10 +210,13 @@ struct FullChunks {
     }
   }
 
-  // C of a slab that there was no room for before.
-  __device__ __forceinline__ void late_c(u32 slab, i32 line, i32 at) const {
+  // C of a chunk that there was no room for before.
+  __device__ __forceinline__ void late_c(u32 turn, i32 line, i32 at) const {
     store_free<0>(lane);
-    ahead_slab<Slab>(args, run, lane, slab, line, at);
+#pragma unroll 1
+    for (u32 s = 0; s < Chunk::kSlabs; ++s)
+      ahead_slab<Slab>(args, run, lane, slab_of(turn, s), line,
+                       at + static_cast<i32>(s) * Slab::kColumns);
     ptx::async_copy_commit();
     ptx::async_copy_wait<0>();
     ptx::sync_warp();
@@ -205,16 +225,13 @@ struct FullChunks {
   // Chunk `of` of the tile, of piece `piece`, whose sums begin at `base`.
   __device__ __forceinline__ void chunk(const float (&d)[kSums], int base, int piece, int of,
                                         u32& turn, u32 along, i32 line, i32 at) {
+    if (Way::kC && of * Chunk::kSlabs >= kRing) late_c(turn, line, at);
 #pragma unroll
-    for (u32 s = 0; s < Chunk::kSlabs; ++s) {
-      const u32 slab = out.staging + (turn + s) % kRing * Slab::kBytes;
-      if (Way::kC && kPieces * Chunk::kSlabsOfPiece > kRing &&
-          of * Chunk::kSlabs + static_cast<int>(s) >= kRing)
-        late_c(slab, line, at + static_cast<i32>(s) * Slab::kColumns);
+    for (u32 s = 0; s < Chunk::kSlabs; ++s)
 #pragma unroll
       for (int j = 0; j < Slab::kParts; ++j)
-        part(d, base, static_cast<int>(s) * Slab::kParts + j, piece, slab, along, line, at);
-    }
+        part(d, base, static_cast<int>(s) * Slab::kParts + j, piece, slab_of(turn, s), along, line,
+             at);
     send(turn, line, at);
     turn += Chunk::kSlabs;
   }

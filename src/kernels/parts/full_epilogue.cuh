@@ -277,7 +277,7 @@ __device__ __forceinline__ void full_prefetch(const GemmFullArgs& args, const Fu
                                               i32 line0, i32 at0, i32 lines, i32 columns) {
   if (run.beta == 0.0f || args.gate != kGateNone) return;
   constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);
-  const i32 across = columns / kTogether;
+  const i32 across = (columns + kTogether - 1) / kTogether;
 #pragma unroll 1
   for (auto i = static_cast<i32>(threadIdx.x % 128); i < lines * across; i += 128) {
     const FullPlace place = {line0 + i / across, at0 + i % across * kTogether, 1};

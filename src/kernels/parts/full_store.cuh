@@ -18,16 +18,17 @@ struct FullSlab {
   static constexpr i32 kColumns = kWidth;
   static constexpr u32 kLine = kWidth * Out::kBytes;  // bytes
   static constexpr u32 kBytes = kGemmStoreLines * kLine;
-  static constexpr int kParts = 2;
+  static constexpr int kParts = kLine / 64;
   static constexpr i32 kPartColumns = kWidth / kParts;
   static constexpr int kValues = kPartColumns / 2;  // of a part
-  static_assert(kLine == 128, "as the copy engine's swizzle has it");
+  static_assert(kLine == 128 || kLine == 64, "as the copy engine's swizzles have it");
 };
 
 // Piece c of 16 bytes of line r of a slab lies at c ^ (r % 8), as the copy engine's swizzle has it.
 template <class Slab>
 __device__ __forceinline__ u32 store_place(u32 slab, u32 line, u32 piece) {
-  return slab + line * Slab::kLine + ((piece ^ (line % 8)) << 4);
+  const u32 turned = Slab::kLine == 128 ? line % 8 : line / 2 % 4;
+  return slab + line * Slab::kLine + ((piece ^ turned) << 4);
 }
 
 /// Where the lane's first values of a slab lie, of which store_at gives the piece that is `piece`
