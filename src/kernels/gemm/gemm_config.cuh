@@ -35,6 +35,9 @@ struct GemmConfig {
   static constexpr bool kChains = Out::kBytes == 4 && !kSplit && (kSchedule & kGemmFull) == 0;
   static constexpr bool kKeeps = kChains && gemm_keeps_chains(kM, kN, kSchedule);
   static constexpr bool kInTurn = kChains && kPingpong;
+  // Whether D that is added to is asked into the L2; producers of 192 columns in turn have no
+  // register for it.
+  static constexpr bool kAsksForD = kChains && !(kPingpong && kN >= 192);
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // A thread's sums of one piece: floats, or pairs of f16.

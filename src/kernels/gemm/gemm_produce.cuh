@@ -240,6 +240,25 @@ __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
   }
 }
 
+// Where the copy engine adds to D, it waits for what lies there: a tile's is asked into the L2 this
+// many k blocks before its last one.
+inline constexpr i32 kGemmAskAhead = 8;
+
+// Of rows that add to D, in boxes of its map.
+template <class Config>
+__device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile) {
+  constexpr auto kAcross = static_cast<i32>(Config::kSlab.contiguous);
+  constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
+  constexpr i32 kAlong = Config::kTransposed ? Config::kTileM : Config::kTileN;
+  constexpr i32 kOthers = Config::kTransposed ? Config::kTileN : Config::kTileM;
+#pragma unroll 1
+  for (i32 line = 0; line < kOthers; line += kLines)
+#pragma unroll 1
+    for (i32 at = 0; at < kAlong; at += kAcross)
+      ptx::prefetch_2d(&args.map_d, (Config::kTransposed ? tile.m0 : tile.n0) + at,
+                       (Config::kTransposed ? tile.n0 : tile.m0) + line);
+}
+
 // The rest of them, behind gemm_produce_first, which got to `k`.
 template <class Config>
 __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
@@ -260,6 +279,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
         const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
         const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
         if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
+        bool asks = Config::kAsksForD && args.adds && args.plain_from > 0 && chain == 0;
         for (; k < of.end; k += Config::kTileK) {
           if (Config::kHoldsBack && holds_back) {
             ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
@@ -269,6 +289,10 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
           if (k == span.begin) gemm_note_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
           gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
+          if (asks && k + kGemmAskAhead * Config::kTileK >= of.end) {
+            gemm_ask_for_d<Config>(args, tile);
+            asks = false;
+          }
           ring.advance();
         }
         k = span.begin;
