@@ -97,8 +97,7 @@ struct FullChunks {
       }
       fragment_before<Way::kMore, Way::kC>(
           v, run, [&](int j, int e) { return bias[((kBiasByPart ? 0 : place) + 4 * j) / 2 + e]; },
-          across,
-          [&](int i) { return c[i]; });
+          across, [&](int i) { return c[i]; });
     }
   }
 
@@ -168,7 +167,7 @@ struct FullChunks {
   // Part i of the chunk whose sums begin at `base`, into slab `slab`; `along` is its board.
   __device__ __forceinline__ void part(const float (&d)[kSums], int base, int i, int piece,
                                        u32 slab, u32 along, i32 line, i32 at) {
-    constexpr int kPending = kRing - Chunk::kSlabs;
+    constexpr int kPending = kRing / Chunk::kSlabs - 1;  // chunks
     const auto half = static_cast<u32>(i % Slab::kParts);
     if constexpr (Way::kGate == kGateNeighbours) {
       if (i == 0) store_free<kPending>(lane);
@@ -198,15 +197,19 @@ struct FullChunks {
         (line + static_cast<i32>(kGemmStoreLines) > run.lines || at + Chunk::kColumns > run.extent);
     ptx::fence_async_shared();
     ptx::sync_warp();
+    if (partial) [[unlikely]] {
+#pragma unroll 1
+      for (u32 s = 0; s < Chunk::kSlabs; ++s)
+        store_inside<Slab>(args, run, lane, slab_of(turn, s), line,
+                           at + static_cast<i32>(s) * Slab::kColumns);
+    }
+    if (lane == 0) {
 #pragma unroll
-    for (u32 s = 0; s < Chunk::kSlabs; ++s) {
-      const u32 slab = slab_of(turn, s);
-      const i32 column = at + static_cast<i32>(s) * Slab::kColumns;
-      if (partial) store_inside<Slab>(args, run, lane, slab, line, column);
-      if (lane == 0) {
-        if (!partial) ptx::store_3d(out.map, slab, column, line, out.z);
-        ptx::store_commit();
-      }
+      for (u32 s = 0; s < Chunk::kSlabs; ++s)
+        if (!partial)
+          ptx::store_3d(out.map, slab_of(turn, s), at + static_cast<i32>(s) * Slab::kColumns, line,
+                        out.z);
+      ptx::store_commit();
     }
   }
 
@@ -271,6 +274,7 @@ struct FullChunks {
           d[0][j] = d[0][j + Chunk::kStep];
       }
       if constexpr (kPieces > 1) {
+        if (piece + 1 == kPieces) break;
 #pragma unroll
         for (int i = 0; i < kSums; ++i) d[0][i] = d[1][i];
 #pragma unroll

@@ -90,7 +90,7 @@ __device__ __forceinline__ void store_unstage(float (&v)[Slab::kValues], u32 fir
   }
 }
 
-/// Waits until at most kPending of the slabs that were sent have not been read.
+/// Waits until at most kPending of the groups that were sent have not been read.
 template <int kPending>
 __device__ __forceinline__ void store_free(u32 lane) {
   if (lane == 0) ptx::store_wait_read<kPending>();
