@@ -30,9 +30,9 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   TensorMapDesc desc;
   desc.dtype = type;
   desc.rank = rank;
-  desc.swizzle = !box.swizzled                                          ? Swizzle::none
+  desc.swizzle = !box.swizzled                                           ? Swizzle::none
                  : box.contiguous * static_cast<u32>(bytes) < kLineBytes ? Swizzle::b64
-                                                                        : Swizzle::b128;
+                                                                         : Swizzle::b128;
   // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
   desc.l2_promotion = L2Promotion::b128;
   // An empty operand is never read; its map must be one all the same.

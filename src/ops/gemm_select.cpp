@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a choice costs.
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.hpp"
 #include "kernels/gemm/gemm_row.hpp"
@@ -54,6 +55,14 @@ double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32
          static_cast<double>(gemm_b_lines(tile)) / row.cluster[0] * b_line;
 }
 
+// Whether there is more to do for each element than a bias and relu, and what that takes for one of
+// a thread's: measured with gelu_tanh.
+constexpr double kLongElementNs = 42;
+
+bool is_long(const GemmEpilogue& e) {
+  return e.activation > Activation::relu || e.scale != Per::none || e.amax;
+}
+
 }  // namespace
 
 double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
@@ -88,7 +97,13 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
                         static_cast<double>(d.k * n) * matrices(d.b_batch)) *
                            problem.in_bytes +
                        static_cast<double>(m * n) * matrices(d.d_batch) * problem.out_bytes;
-  const double work = tiles * (multiply + write), moves = bytes / kBytesPerNs;
+  const double moves = bytes / kBytesPerNs;
+  double work = tiles * (multiply + write);
+  // A warpgroup of a full row that takes turns does all of a tile's epilogue itself: what takes
+  // longer than the other's products is seen.
+  if (choice.has(kGemmFull) && choice.has(kGemmPingpong) && is_long(d.epilogue))
+    work = std::max(work, std::ceil(tiles / 2) *
+                              (multiply + kLongElementNs * row.tile[0] * row.tile[1] / 128.0));
   const double all = cost.launch_ns + std::max(work, moves);
   // Batch rows have no options in their way: measured 2 to 13 % less than a full row of the tile.
   // And full rows are told apart by what memory hides, of which some shows all the same.

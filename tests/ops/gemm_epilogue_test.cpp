@@ -136,7 +136,7 @@ TEST_CASE("what a full row is told") {
     REQUIRE(static_cast<GemmPlan&>(*plan).run(*stream, run).ok());
     return device->launches.back();
   };
-  const std::string coop = "gemm_bf16_bf16_rc_128x256_2x1_full";
+  const std::string coop = "gemm_bf16_bf16_rc_128x128_1x1_full";
   const std::string swapped = "gemm_bf16_bf16_rc_64x16_1x1_fullswapsplit/2";
   const GemmEpilogue both = {.bias = Per::column, .bias_dtype = DType::F32, .scale = Per::row};
   // D's lines are the caller's rows, whichever way round the row multiplies.
@@ -162,8 +162,8 @@ TEST_CASE("what a full row is told") {
     CHECK(launch.full.half == 256);
     CHECK(launch.full.gate_across == 0);
     CHECK(launch.full.amax == 0xa0000000);
-    CHECK(launch.args.units_n == 2);
-    CHECK(launch.args.stage_bytes == (128 + 256) * 128);
+    CHECK(launch.args.units_n == 4);
+    CHECK(launch.args.stage_bytes == (128 + 128) * 128);
   }
   GemmFullArgs args{};
   args.gate = kGateHalves;
