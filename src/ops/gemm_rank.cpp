@@ -173,7 +173,8 @@ void GemmRanking::leave_long_sums() {
 }
 
 // What adds the products of a row in another order than others do: how many blocks share k, whether
-// chains of it are added up in D, with alpha in each, and whether D is made the other way round.
+// chains of it are added up in other ways than as whole sums, and whether D is made the other way
+// round.
 // None may depend on m, nor may the step from rows that go through maps to those that do not, so
 // that one kind of row is left. It is made of (n, k), types, pitches and promises alone.
 void GemmRanking::leave_other_orders() {
@@ -182,7 +183,7 @@ void GemmRanking::leave_other_orders() {
       d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
   const auto possible = [&](const GemmChoice& c) {
     return suits && c.through_maps() && !c.has(kGemmTransposed) &&
-           !(c.writes_chains() && gemm_chains(d.k) > 1);
+           !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
   };
   uint32_t split = 0;  // the least; none: rows that take anything
   for (const GemmChoice& c : choices_)

@@ -36,10 +36,16 @@ struct GemmChoice {
     return through_maps() && row->feature != feature::host && !has(kGemmSplit | kGemmFull) &&
            row->dtypes[1] == DType::F32;
   }
-  /// Of such a row, whether it writes D once for each of them.
+  /// Of such a row, whether it adds up whole sums of chains in registers; and if not, whether it
+  /// writes D once for each chain, rather than putting halves of sums aside.
+  bool keeps_chains() const {
+    return makes_chains() && gemm_keeps_chains(static_cast<u32>(row->tile[0]),
+                                               static_cast<u32>(row->tile[1]), row->variant);
+  }
   bool writes_chains() const {
-    return makes_chains() && !gemm_keeps_chains(static_cast<u32>(row->tile[0]),
-                                                static_cast<u32>(row->tile[1]), row->variant);
+    return makes_chains() && !keeps_chains() &&
+           !gemm_parks_chains(static_cast<u32>(row->tile[0]), static_cast<u32>(row->tile[1]),
+                              row->variant);
   }
   /// Blocks of a cluster.
   uint32_t cluster() const {

@@ -174,6 +174,13 @@ TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 varian
   return !(variant & kGemmPingpong) && tile_m / 64 / gemm_consumers(tile_m) * tile_n / 2 <= 72;
 }
 
+/// Whether it has registers for the upper halves of a chain's sums: the lower ones are where the
+/// next chain begins (gemm_park).
+TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 variant) {
+  const u32 sharers = variant & kGemmPingpong ? 1 : gemm_consumers(tile_m);
+  return !gemm_keeps_chains(tile_m, tile_n, variant) && tile_m / 64 / sharers * tile_n / 2 <= 128;
+}
+
 /// Slabs of D that a consumer warpgroup writes for one tile.
 TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);

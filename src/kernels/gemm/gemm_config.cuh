@@ -34,6 +34,7 @@ struct GemmConfig {
   // rows both warpgroups take turns chain by chain. A split's parts are such chains by themselves.
   static constexpr bool kChains = Out::kBytes == 4 && !kSplit && (kSchedule & kGemmFull) == 0;
   static constexpr bool kKeeps = kChains && gemm_keeps_chains(kM, kN, kSchedule);
+  static constexpr bool kParks = kChains && gemm_parks_chains(kM, kN, kSchedule);
   static constexpr bool kInTurn = kChains && kPingpong;
   // Whether D that is added to is asked into the L2; producers of 192 columns in turn have no
   // register for it.
@@ -57,10 +58,9 @@ struct GemmConfig {
   // A split that has room beside its ring for the parts of its sums.
   static constexpr bool kRoom = kShared.room > 0;
   static constexpr u32 kLinesB = gemm_b_lines(kTile);
-  // Whether the loop of stored tiles makes chains: it needs registers for them, and where
-  // warpgroups take turns it was up to 9 % slower with them (8192 x 129280 x 7168 to f32).
+  // Whether the loop of stored tiles makes chains: it needs registers for them.
   static constexpr bool kStoresChains =
-      kChains && !kInTurn && !(kKeeps && kConsumers == 2 && kPieces * kSums > 64);
+      kChains && (!kInTurn || kParks) && !(kKeeps && kConsumers == 2 && kPieces * kSums > 64);
   static_assert(kK * In::kBytes == 128, "a k block is one swizzle span");
   static_assert(kN % 8 == 0 && kN <= 256, "what wgmma can do");
   static_assert(kShared.total <= kGemmSharedLimit, "more shared memory than a block can have");

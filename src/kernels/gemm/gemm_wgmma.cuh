@@ -12,9 +12,10 @@
 // Split rows: the blocks of a cluster multiply parts of k of one tile, see parts/split.cuh.
 //
 // f32 rows multiply a tile of large k in several chains (gemm_chains), one after the other. Where
-// registers do not hold two sums (gemm_keeps_chains) each is written as a tile is, and those behind
-// the first are added to D by the copy engine; of ping-pong rows both warpgroups take turns chain
-// by chain.
+// registers do not hold two sums (gemm_keeps_chains) the upper halves of one are put aside
+// (gemm_park); where those do not fit either, and in what follows is not stored at once, each is
+// written as a tile is, and those behind the first are added to D by the copy engine. Of ping-pong
+// rows both warpgroups take turns chain by chain.
 //
 // A ring of kStages stages, each with two barriers: full (bytes have landed) and empty (every
 // warpgroup that reads it, in every block of the cluster that the stage was sent to, is done).
@@ -59,18 +60,18 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
   }
 }
 
-// All k blocks of one tile, at least one, into the accumulators, whatever they hold; with `tile`
-// and from 0 where it is. The products of a block are still running when the next block's are sent;
-// a stage is given back one block later. Calls meanwhile() while the products of two blocks are
-// made, or of the last one.
+// All k blocks of one tile, at least one, into the accumulators, whatever they hold, or with
+// `accumulate` 1 onto that; with `tile` and from 0 where it is. The products of a block are still
+// running when the next block's are sent; a stage is given back one block later. Calls meanwhile()
+// while the products of two blocks are made, or of the last one.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
-    GemmRing<Config>& ring, u32 first_piece, GemmTileAt* tile, Meanwhile meanwhile) {
+    GemmRing<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile,
+    Meanwhile meanwhile) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   i32 previous = -1;
-  u32 accumulate = 0;
   for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
     ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     if (tile != nullptr && k == 0) *tile = gemm_noted_tile<Config>(ring);
@@ -110,7 +111,7 @@ __device__ __forceinline__ void gemm_accumulate(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
     GemmRing<Config>& ring, u32 first_piece) {
   if (span.end <= span.begin) gemm_no_products<Config>(d);
-  gemm_multiply<Config>(d, span, ring, first_piece, nullptr, [] {});
+  gemm_multiply<Config>(d, span, ring, first_piece, 0, nullptr, [] {});
 }
 
 // Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
@@ -139,6 +140,44 @@ __device__ __forceinline__ void gemm_keep(
       if (chain > 0) d[piece][i] += kept[piece][i];
       if (chain + 1 < chains) kept[piece][i] = d[piece][i];
     }
+}
+
+// Puts the upper halves of a chain's sums aside and leaves the lower ones in d, where the next
+// chain begins: small beside its products, so that it does not cut them more than if it began at 0.
+// Halves are split without rounding; an infinity has no lower one. The last chain leaves all in d.
+template <class Config>
+__device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kSums],
+                                          u32 (&parked)[Config::kPieces][Config::kSums / 2],
+                                          i32 chain, i32 chains) {
+  const auto upper = [](u32 bits) { return __uint_as_float(bits & 0xffff0000u); };
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+#pragma unroll
+    for (int i = 0; i < Config::kSums; i += 2) {
+      u32& both = parked[piece][i / 2];
+      if (chain > 0) {
+        d[piece][i] += __uint_as_float(both << 16);
+        d[piece][i + 1] += upper(both);
+      }
+      if (chain + 1 < chains) {
+        both = ptx::upper_halves(d[piece][i], d[piece][i + 1]);
+        const float of_low = __uint_as_float(both << 16), of_high = upper(both);
+        d[piece][i] = d[piece][i] == of_low ? 0.0f : d[piece][i] - of_low;
+        d[piece][i + 1] = d[piece][i + 1] == of_high ? 0.0f : d[piece][i + 1] - of_high;
+      }
+    }
+}
+
+// The k of a warpgroup's chain. Where two of them multiply side by side and park, one does so two
+// blocks behind the other, which meanwhile has the tensor cores for itself.
+template <class Config>
+__device__ __forceinline__ GemmSpan gemm_chain_of(GemmSpan span, i32 chain, i32 chains, u32 group) {
+  GemmSpan of = gemm_chain<Config>(span, chain, chains);
+  if (Config::kParks && !Config::kPingpong && group == 1) {
+    if (chain > 0) of.begin += 2 * Config::kTileK;
+    if (chain + 1 < chains) of.end += 2 * Config::kTileK;
+  }
+  return of;
 }
 
 // Turns of the ping-pong rows: barrier 3 + g opens when warpgroup g may send its products.
@@ -201,6 +240,7 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
   ptx::grid_dependency_wait();
   typename Config::Sum d[Config::kPieces][Config::kSums];
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
+  [[maybe_unused]] u32 parked[Config::kPieces][Config::kSums / 2];
   EpilogueLeft<Config> left;
   // Called for a k block each: D goes out in halves, two blocks apart, since the second one waits
   // until the engine has read the first.
@@ -219,8 +259,8 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
     const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
-      gemm_multiply<Config>(d, gemm_chain<Config>(span, chain, chains), ring, first_piece, &tile,
-                            write_left);
+      gemm_multiply<Config>(d, gemm_chain_of<Config>(span, chain, chains, group), ring, first_piece,
+                            Config::kParks && chain > 0, &tile, write_left);
       if (!alone) gemm_pass_turn<Config>(group);
       while (due > 0) write_left();
       ptx::wgmma_wait<0>();
@@ -231,12 +271,16 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
         if (chain + 1 < chains) continue;
       }
+      if constexpr (Config::kParks && Config::kStoresChains) {
+        if (chains > 1) gemm_park<Config>(d, parked, chain, chains);
+        if (chain + 1 < chains) continue;
+      }
 #pragma unroll
       for (i32 piece = 0; piece < Config::kPieces; ++piece)
         gemm_with_sums<Config>(d[piece], [&](auto& sums) {
           epilogue_stored<Config>(sums, args, staging, turn, group,
                                   tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
-                                  Config::kStoresChains && !Config::kKeeps && chain > 0, left);
+                                  false, left);
         });
     }
   }

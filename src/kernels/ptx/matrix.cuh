@@ -6,6 +6,16 @@
 
 namespace tw::ptx {
 
+/// The upper 16 bits of two floats. Told in PTX, so that nvcc goes on taking them for floats: sums
+/// that it takes for words it moves between products, which then wait for each other.
+__device__ __forceinline__ u32 upper_halves(float low, float high) {
+  u32 out;
+  asm("{\n .reg .b32 a, b;\n mov.b32 a, %1;\n mov.b32 b, %2;\n prmt.b32 %0, a, b, 0x7632;\n}"
+      : "=r"(out)
+      : "f"(low), "f"(high));
+  return out;
+}
+
 /// Two f32 to a packed pair, round to nearest even; `low` is the lower address.
 __device__ __forceinline__ u32 pack_bf16(float low, float high) {
   u32 pair;
