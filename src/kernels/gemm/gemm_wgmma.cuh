@@ -37,6 +37,7 @@
 #include "kernels/gemm/gemm_produce.cuh"
 #include "kernels/parts/epilogue_stored.cuh"
 #include "kernels/parts/split.cuh"
+#include "kernels/ptx/global.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
 namespace tw {
@@ -288,6 +289,29 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
   epilogue_finish();
 }
 
+// Asks a warpgroup's part of C into the L2, lines of 128 bytes and each line's last element.
+template <class Config>
+__device__ __forceinline__ void gemm_ask_for_c(const GemmArgs& args, i32 m0, i32 n0) {
+  using Out = typename Config::Out;
+  constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);
+  constexpr i32 kRows = Config::kPieces * 64;
+  constexpr i32 kAlong = Config::kTransposed ? kRows : Config::kTileN;
+  constexpr i32 kLines = Config::kTransposed ? Config::kTileN : kRows;
+  constexpr i32 kAcross = (kAlong + kTogether - 1) / kTogether + 1;
+  const i32 line0 = Config::kTransposed ? n0 : m0, at0 = Config::kTransposed ? m0 : n0;
+  const i32 lines = (Config::kTransposed ? args.n : args.m) - line0;
+  const i32 rest = (Config::kTransposed ? args.m : args.n) - at0;
+  const i32 last = (rest < kAlong ? rest : kAlong) - 1;
+#pragma unroll 1
+  for (auto i = static_cast<i32>(threadIdx.x % 128); i < kLines * kAcross; i += 128) {
+    const i32 line = i / kAcross, at = i % kAcross * kTogether;
+    if (line < lines && last >= 0)
+      ptx::prefetch_line(args.c + static_cast<u64>(((line0 + line) * args.c_stride_m + at0 +
+                                                    (at < last ? at : last)) *
+                                                   static_cast<i64>(Out::kBytes)));
+  }
+}
+
 template <class Config>
 __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
                                              u32 group, i32 first_unit) {
@@ -311,6 +335,8 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
+    if (args.beta != 0.0f && !args.adds)
+      gemm_ask_for_c<Config>(args, tile.m0 + static_cast<i32>(first_piece) * 64, tile.n0);
     const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       const GemmSpan of = gemm_chain<Config>(span, chain, chains);
