@@ -55,12 +55,17 @@ double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32
          static_cast<double>(gemm_b_lines(tile)) / row.cluster[0] * b_line;
 }
 
-// Whether there is more to do for each element than a bias and relu, and what that takes for one of
-// a thread's: measured with gelu_tanh.
-constexpr double kLongElementNs = 42;
-
-bool is_long(const GemmEpilogue& e) {
-  return e.activation > Activation::relu || e.scale != Per::none || e.amax;
+// What a warpgroup of a full row takes for its part of a tile's epilogue where there is more to do
+// for each element than a bias and relu; for one of a thread's as measured with gelu_tanh. What sums
+// parts has every option in its way already.
+double epilogue_ns(const GemmChoice& choice, const GemmEpilogue& e) {
+  constexpr double kElementNs = 42;
+  if (!choice.has(kGemmFull) || choice.has(kGemmSplit | kGemmTransposed) ||
+      (e.activation <= Activation::relu && e.scale == Per::none && !e.amax))
+    return 0;
+  const auto tile_m = static_cast<u32>(choice.row->tile[0]);
+  const u32 sharers = choice.has(kGemmPingpong) ? 1 : gemm_consumers(tile_m);
+  return kElementNs * tile_m * choice.row->tile[1] / (128.0 * sharers);
 }
 
 }  // namespace
@@ -98,13 +103,12 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
                            problem.in_bytes +
                        static_cast<double>(m * n) * matrices(d.d_batch) * problem.out_bytes;
   const double moves = bytes / kBytesPerNs;
-  double work = tiles * (multiply + write);
-  // A warpgroup of a full row that takes turns does all of a tile's epilogue itself: what takes
-  // longer than the other's products is seen.
-  if (choice.has(kGemmFull) && choice.has(kGemmPingpong) && is_long(d.epilogue))
-    work = std::max(work, std::ceil(tiles / 2) *
-                              (multiply + kLongElementNs * row.tile[0] * row.tile[1] / 128.0));
-  const double all = cost.launch_ns + std::max(work, moves);
+  const double own = epilogue_ns(choice, d.epilogue);
+  double work = tiles * (multiply + std::max(write, choice.has(kGemmPingpong) ? 0.0 : own));
+  // Of two warpgroups in turn one writes while the other multiplies: what takes longer is seen.
+  if (choice.has(kGemmPingpong)) work = std::max(work, std::ceil(tiles / 2) * (multiply + own));
+  // The last tile's is nobody's to hide.
+  const double all = cost.launch_ns + own + std::max(work, moves);
   // Batch rows have no options in their way: measured 2 to 13 % less than a full row of the tile.
   // And full rows are told apart by what memory hides, of which some shows all the same.
   constexpr double kAlone = 0.92, kShows = 0.05;
