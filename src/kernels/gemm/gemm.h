@@ -220,7 +220,7 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
   const u32 notes = tile.variant & kGemmFull ? 16 : 24;
-  const u32 last = stages_d || (tile.variant & kGemmFull) ? 0 : 8;  // the barrier of the parts
+  const u32 last = stages_d ? 0 : 8;  // the barrier of the parts
   const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
   shared.room = gemm_split_room(tile);
   const u32 stage = shared.a_bytes + shared.b_bytes + notes;

@@ -4,9 +4,10 @@
 // with operands through maps of three dimensions and the full epilogue behind it.
 //
 // Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
-// writing it needs no barrier between warps; the blocks of a split sum through the ring.
+// writing it needs no barrier between warps; splits are in full_split.cuh.
 
 #include "kernels/gemm/full_loops.cuh"
+#include "kernels/gemm/full_split.cuh"
 #include "kernels/parts/full_at_large.cuh"
 
 namespace tw {
@@ -143,66 +144,6 @@ __device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config
                                                                       turn, largest);
 }
 
-// This block's share of the lines of D, summed over the parts of k in the order of ranks; or, where
-// k has no parts, all of them.
-template <class Config>
-__device__ __forceinline__ void full_split_sum(const GemmFullArgs& args, const FullRun& run,
-                                               u32 partial, u32 rank, u32 thread, i32 m0, i32 n0,
-                                               u32& largest) {
-  using Tile = SplitTile<Config>;
-  const u32 part = Config::kSplit ? ptx::cluster_rank() / Config::kCluster : 0;
-  const u32 parts = Config::kSplit ? ptx::cluster_size() / Config::kCluster : 1;
-  const bool gated = args.gate != kGateNone;
-  const u32 groups = Tile::kExtent / (gated ? 16 : 8);
-  const i32 line0 = Config::kTransposed ? n0 : m0;
-  const i32 at0 = (Config::kTransposed ? m0 : n0) / (gated ? 2 : 1);
-  const i32 rest = run.lines - line0;
-  const u32 lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
-  const u32 first = part * lines / parts;
-  const u32 last = (part + 1) * lines / parts;
-  const auto take = [&](u32 line, u32 column, float(&sum)[8]) {
-    const u32 from = partial + (line * Tile::kPitch + column) * 4;
-    if constexpr (!Config::kSplit) {
-#pragma unroll
-      for (u32 i = 0; i < 4; ++i) ptx::load_shared_v2(from + i * 8, sum[2 * i], sum[2 * i + 1]);
-    } else {
-#pragma unroll
-      for (float& value : sum) value = 0.0f;
-#pragma unroll 4
-      for (u32 other = 0; other < parts; ++other) {
-        float low[4], high[4];
-        const u32 remote = ptx::cluster_address(from, other * Config::kCluster + rank);
-        ptx::load_cluster_v4(remote, low);
-        ptx::load_cluster_v4(remote + 16, high);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          sum[i] += low[i];
-          sum[i + 4] += high[i];
-        }
-      }
-    }
-  };
-#pragma unroll 1
-  for (u32 item = first * groups + thread; item < last * groups; item += 128 * Config::kConsumers) {
-    const u32 line = item / groups;
-    const u32 column = item % groups * 8;
-    const i32 at = at0 + static_cast<i32>(column);
-    if (at >= run.extent) continue;
-    full_write<typename Config::In, typename Config::Out>(
-        args, run, line0 + static_cast<i32>(line), at, run.extent - at, largest,
-        [&](bool second, float(&v)[8]) {
-          if (args.gate == kGateNeighbours) {
-            float low[8], high[8];
-            take(line, column * 2, low);
-            take(line, column * 2 + 8, high);
-            full_every_other(low, high, second, v);
-          } else {
-            take(line, column + (second ? Tile::kExtent / 2 : 0), v);
-          }
-        });
-  }
-}
-
 // Tiles with whatever there is to do, one option behind the other.
 template <class Config>
 __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const GemmLive& live,
@@ -227,7 +168,7 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
   for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
-    if (!Config::kSplit && !Config::kTransposed && run.beta != 0.0f)
+    if (!Config::kTransposed && run.beta != 0.0f)
       full_prefetch<typename Config::Out>(args, run,
                                           tile.m0 + (Config::kPingpong ? 0 : warp.line / 64 * 64),
                                           tile.n0, Config::kPieces * 64, Config::kTileN);
@@ -237,28 +178,14 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
     ptx::wgmma_wait<0>();
     if (k_blocks > 0) gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
-    if constexpr (Config::kSplit) {
-      // One unit a cluster, so that the ring is done with: the partial tile takes its place.
-      ptx::named_barrier(1, 128 * Config::kConsumers);
-#pragma unroll
-      for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        split_put<Config>(d[piece], ring.base, first_piece + piece);
-      if (ptx::cluster_size() > 1) {
-        ptx::cluster_arrive();
-        ptx::cluster_wait();
-      } else {
-        ptx::named_barrier(1, 128 * Config::kConsumers);
-      }
-      full_split_sum<Config>(args, run, ring.base, rank, threadIdx.x - 128, tile.m0, tile.n0,
-                             largest);
-    } else if constexpr (Config::kTransposed) {
+    if constexpr (Config::kTransposed) {
       const u32 whole = ring.base + Config::kShared.d_offset;
       ptx::named_barrier(1, 128 * Config::kConsumers);  // the tile before is read
 #pragma unroll
       for (u32 piece = 0; piece < Config::kPieces; ++piece)
         split_put<Config>(d[piece], whole, first_piece + piece);
       ptx::named_barrier(1, 128 * Config::kConsumers);
-      full_split_sum<Config>(args, run, whole, rank, threadIdx.x - 128, tile.m0, tile.n0, largest);
+      full_write_whole<Config>(args, run, whole, threadIdx.x - 128, tile.m0, tile.n0, largest);
     } else {
       full_epilogue<Config>(d, args, run, tile, warp, full_stores<Config>(args, live, tile), turn,
                             largest);
@@ -279,9 +206,11 @@ __device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<
   if constexpr (!Config::kSplit && !Config::kTransposed)
     chunks = (args.flags & kFullStores) && live.k > 0 &&
              full_in_chunks<typename Config::Out, Config::kTileN>(args, run);
-  if (!chunks) {
+  if constexpr (Config::kSplit) {
+    full_consume_split<Config>(args, live, run, ring, group, largest);
+  } else if (!chunks) {
     full_consume_any<Config>(args, live, run, ring, rank, group, largest);
-  } else if constexpr (!Config::kSplit && !Config::kTransposed) {
+  } else if constexpr (!Config::kTransposed) {
     full_consume_in_chunks<Config>(args, live, run, ring, rank, group, largest);
   }
   if (args.flags & kFullStores) full_store_finish();
@@ -302,6 +231,7 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
       ptx::mbarrier_init(ring.full_barrier(stage), 1);
       ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
     }
+    if (Config::kSplit && stage == 0) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
     ptx::mbarrier_init_fence();
     ptx::sync_warp();
   } else if (warp == 1 && ptx::elect_one()) {
@@ -349,15 +279,9 @@ __device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
     // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
     // has fewer rows than the grid was made for.
     if (shares && full_first<Config>() < gemm_units(args, full_live<Config>(args))) {
-      ptx::cluster_arrive();
+      ptx::cluster_arrive_relaxed();
       ptx::cluster_wait();
     }
-  }
-  // No block leaves while another may still read its sums. Arrivals need not release anything: what
-  // was read has been made use of, and D is the grid's end.
-  if (shares) {
-    ptx::cluster_arrive_relaxed();
-    ptx::cluster_wait();
   }
 }
 

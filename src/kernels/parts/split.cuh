@@ -12,8 +12,7 @@
 // memory for every thread, were some 0.6. What comes behind the products runs once: what counts is
 // how many instructions there are, six clocks each, not how they are ordered.
 //
-// Full rows (gemm_full.cuh) put their part into shared memory by lines, rows of D as it lies in
-// memory, and read the others'.
+// Full rows (gemm/full_split.cuh) send theirs by lines, rows of D as it lies in memory.
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/parts/types.cuh"

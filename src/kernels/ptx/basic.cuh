@@ -106,6 +106,21 @@ __device__ __forceinline__ void store_async_v4(u32 remote, const float (&v)[4], 
       : "memory");
 }
 
+__device__ __forceinline__ void store_async_v2(u32 remote, float x, float y, u32 barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::
+          "r"(remote),
+      "f"(x), "f"(y), "r"(barrier)
+      : "memory");
+}
+__device__ __forceinline__ void store_async(u32 remote, float x, u32 barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
+          remote),
+      "f"(x), "r"(barrier)
+      : "memory");
+}
+
 __device__ __forceinline__ void cluster_arrive() {
   delay_here();
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
