@@ -218,21 +218,24 @@ __device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<
   full_amax<typename Config::Out>(args, largest);
 }
 
-// Makes the barriers, a stage's by a lane, and has the maps at hand. Where loads reach their own
-// block alone the producer's warp waits for nobody, and the others for it. Blocks of a cluster wait
-// until all have begun; what their arrivals tell is that barriers are made, which the fence behind
-// those says to all of the cluster, so that they need not release anything else.
+// Makes the barriers, and has the maps at hand. One thread makes all: ptxas makes a loop over lanes
+// of what each of them would do, 1 us of it. Where loads reach their own block alone the producer's
+// warp waits for nobody, and the others for it. Blocks of a cluster wait until all have begun; what
+// their arrivals tell is that barriers are made, which the fence behind those says to all of the
+// cluster, so that they need not release anything else.
 template <class Config>
 __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
                                            u32 warp) {
   if (warp == 0) {
-    const auto stage = static_cast<i32>(ptx::lane_id());
-    if (stage < Config::kStages) {
-      ptx::mbarrier_init(ring.full_barrier(stage), 1);
-      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+    if (ptx::elect_one()) {
+#pragma unroll
+      for (i32 stage = 0; stage < Config::kStages; ++stage) {
+        ptx::mbarrier_init(ring.full_barrier(stage), 1);
+        ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+      }
+      if (Config::kSplit) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
+      ptx::mbarrier_init_fence();
     }
-    if (Config::kSplit && stage == 0) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
-    ptx::mbarrier_init_fence();
     ptx::sync_warp();
   } else if (warp == 1 && ptx::elect_one()) {
     ptx::prefetch_map(&args.base.map_a);
