@@ -148,20 +148,20 @@ __device__ __forceinline__ i32 gemm_first_unit() {
                                          : ptx::block_id_again() / Config::kCluster);
 }
 
-// k blocks that a block asks for ahead of its products: what the ring has room for, but where so
-// many blocks with one tile each begin at once that the memory would be asked for more than some 10
-// MB, which it takes longer to find: (1, 3584, 3584) in two parts takes 8.77 us with 10 of 16
-// stages and 9.14 with all. Fewer blocks need them, loads ahead of a grid in front are early in any
-// case, and with a long k they are wanted: (256, 2112, 7168) takes a third more without.
+// k blocks that a block asks for ahead of its products: what the ring has room for, but for few
+// tokens where all blocks begin at once, and so many that the memory would be asked for more than
+// some 10 MB, which it takes longer to find: (1, 3584, 3584) in two parts takes 8.77 us with 10 of
+// 16 stages and 9.14 with all. Fewer blocks need all of them, as do long sums and waves of blocks,
+// and what is loaded while a grid in front runs cannot be too much.
 template <class Config>
-__device__ __forceinline__ i32 gemm_ahead(const GemmArgs& args) {
-  constexpr i32 kAhead = 10, kMostBlocks = 40;
-  if (!Config::kHoldsBack || args.early != 0 || gridDim.x < 80) return Config::kStages;
-  const GemmSpan span = gemm_span<Config>(args.k);
-  if (span.end - span.begin > kMostBlocks * Config::kTileK) return Config::kStages;
-  if (!Config::kSplit && args.units_m * args.units_n > static_cast<i32>(gridDim.x))
-    return Config::kStages;
-  return kAhead;
+__device__ __forceinline__ i32 gemm_ahead(const GemmArgs& args, GemmSpan span) {
+  constexpr i32 kAhead = 10, kLongest = 40, kFewest = 80, kMost = 144;  // k blocks, blocks
+  const auto blocks = static_cast<i32>(gridDim.x);
+  const bool holds_back = Config::kHoldsBack && args.early == 0 && blocks >= kFewest &&
+                          blocks <= kMost && (args.units_m == 1 || args.units_n == 1) &&
+                          args.units_m * args.units_n <= blocks &&
+                          span.end - span.begin <= kLongest * Config::kTileK;
+  return holds_back ? kAhead : Config::kStages;
 }
 
 // What a block begins with: its first tile and the k blocks of it that fill the ring.
@@ -173,7 +173,7 @@ struct GemmFirst {
 template <class Config>
 __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, u32 rank) {
   const GemmSpan span = gemm_span<Config>(args.k);
-  const i32 most = span.begin + gemm_ahead<Config>(args) * Config::kTileK;
+  const i32 most = span.begin + gemm_ahead<Config>(args, span) * Config::kTileK;
   const bool some = unit < args.units_m * args.units_n;
   return {gemm_tile_at<Config>(args, unit, rank), span.begin,
           !some             ? span.begin
@@ -273,7 +273,7 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
   // on.
   constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
   const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
-  const bool holds_back = gemm_ahead<Config>(args) < Config::kStages;
+  const bool holds_back = gemm_ahead<Config>(args, span) < Config::kStages;
   GemmRing<Config> read(ring.base);  // what must be read before the next load
   for (i32 first = first_unit; first < units; first += kTurns * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
