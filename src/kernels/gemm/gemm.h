@@ -124,7 +124,8 @@ TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
-  if (tile.variant & kGemmTransposed) return {line, tile.n, true};
+  // Two slabs of a whole tile of 256 columns leave room for four stages, of a quarter for five.
+  if (tile.variant & kGemmTransposed) return {line, tile.n > 192 ? tile.n / 4 : tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
   if (gemm_stages_by_warp(tile) && tile.n % (line / 2) == 0) return {line / 2, 64, true};
   u32 groups = tile.n / 8;
@@ -184,7 +185,8 @@ TW_KERNEL_HD constexpr bool gemm_parks_chains(u32 tile_m, u32 tile_n, u32 varian
 /// Slabs of D that a consumer warpgroup writes for one tile.
 TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
-  const u32 across = (tile.variant & kGemmTransposed ? 64 : tile.n) / slab.contiguous;
+  const u32 across = tile.variant & kGemmTransposed ? 64 / slab.contiguous * (tile.n / slab.lines)
+                                                    : tile.n / slab.contiguous;
   const u32 sharers = tile.variant & kGemmPingpong ? 1 : gemm_consumers(tile.m);
   return across * (tile.m / 64 / sharers);
 }

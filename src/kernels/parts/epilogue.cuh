@@ -32,9 +32,12 @@ __device__ __forceinline__ void epilogue_scale(float (&d)[kCount], const GemmArg
     const i64 column_step = Config::kTransposed ? args.c_stride_m : 1;
     const auto* line = c + row * row_step + column0 * column_step;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i)
+    for (int i = 0; i < kCount; ++i) {
+      // In steps, or so many of C are on their way at once that sums leave the registers.
+      if (Config::kTransposed && kCount > 96 && i % 32 == 0 && epilogue_column(i) >= columns) break;
       if (epilogue_half(i) == half && epilogue_column(i) < columns)
         d[i] += args.beta * Out::to_float(line[epilogue_column(i) * column_step]);
+    }
   }
 }
 
@@ -76,6 +79,9 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;  // along D's contiguous dimension
   static_assert(kExtent % kContiguous == 0, "whole slabs");
+  constexpr i32 kAcross = kExtent / kContiguous;
+  constexpr i32 kLines = static_cast<i32>(Config::kSlab.lines);
+  constexpr i32 kParts = kTransposed ? 2 * kCount / kLines : 1;
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32 % 4;
   const i32 row0 = m0 + static_cast<i32>(warp * 16 + lane / 4);
@@ -92,20 +98,20 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
   const bool issuer = threadIdx.x % 128 == 0;
   if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
 #pragma unroll
-  for (int slab = 0; slab < kExtent / kContiguous; ++slab) {
-    const i32 at = start + slab * kContiguous;
-    if (at >= args.plain_from) break;
+  for (int slab = 0; slab < kAcross * kParts; ++slab) {
+    const i32 at = start + slab % kAcross * kContiguous;
+    if (at >= args.plain_from) continue;
     const u32 buffer = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
     if (issuer) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
     ptx::named_barrier(barrier, 128);
     if constexpr (kTransposed)
-      epilogue_stage_transposed<Config>(d, buffer, slab);
+      epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, buffer, slab);
     ptx::fence_async_shared();
     ptx::named_barrier(barrier, 128);
     if (issuer) {
-      const i32 line = kTransposed ? n0 : m0;
+      const i32 line = kTransposed ? n0 + slab / kAcross * kLines : m0;
       if (adds)
         ptx::store_add_2d(&args.map_d, buffer, at, line);
       else

@@ -80,16 +80,15 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
   constexpr bool kTransposed = Config::kTransposed;
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr i32 kExtent = kTransposed ? 64 : 2 * kCount;
-  constexpr i32 kLines = kTransposed ? 2 * kCount : 64;
+  constexpr i32 kAcross = kExtent / kContiguous;
+  constexpr i32 kLines = kTransposed ? static_cast<i32>(Config::kSlab.lines) : 64;
+  constexpr i32 kSlabs = kTransposed ? kAcross * (2 * kCount / kLines) : kAcross;
   constexpr int kAtOnce = 4;
-  const i32 line0 = kTransposed ? n0 : m0;
   const i32 start = kTransposed ? m0 : n0;
-  const i32 lines = min(kLines, (kTransposed ? args.n : args.m) - line0);
   const i32 columns = (kTransposed ? args.m : args.n) - start;
   // Lines of a slab of columns come from one warp each, those of a slab of rows from all.
   const i32 warp = static_cast<i32>(threadIdx.x / 32 % 4);
   const i32 first = warp * (kLines / 4);
-  const i32 end = min(first + kLines / 4, lines);
   const auto meet = [&] {
     if (kTransposed)
       ptx::named_barrier(1 + group, 128);
@@ -97,16 +96,20 @@ __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const G
       ptx::sync_warp();
   };
 #pragma unroll
-  for (i32 slab = 0; slab < kExtent / kContiguous; ++slab) {
-    if (slab * kContiguous >= columns) break;
+  for (i32 slab = 0; slab < kSlabs; ++slab) {
+    const i32 from = slab % kAcross * kContiguous;
+    const i32 line0 = kTransposed ? n0 + slab / kAcross * kLines : m0;
+    if (from >= columns) continue;
+    const i32 lines = (kTransposed ? args.n : args.m) - line0;
+    const i32 end = min(first + kLines / 4, lines);
     if constexpr (kTransposed)
-      epilogue_stage_transposed<Config>(d, staging, slab);
+      epilogue_stage_transposed<Config>(d, staging, slab % kAcross, slab / kAcross);
     else
       epilogue_stage<Config>(d, staging, slab);
     meet();
-    auto* to = reinterpret_cast<Storage*>(args.d) + (line0 + first) * args.d_stride_m + start +
-               slab * kContiguous;
-    const i32 count = min(columns - slab * kContiguous, kContiguous);
+    auto* to =
+        reinterpret_cast<Storage*>(args.d) + (line0 + first) * args.d_stride_m + start + from;
+    const i32 count = min(columns - from, kContiguous);
     // Some at a time, so that one line's way to the registers does not hold up the next.
     for (i32 line = first; line < end; line += kAtOnce) {
       u32 words[kAtOnce][kLineWords<Config>];

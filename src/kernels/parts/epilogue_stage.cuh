@@ -98,21 +98,23 @@ __device__ __forceinline__ void epilogue_stage(const float (&d)[kCount], u32 sta
     epilogue_stage_floats<Config>(d, staging, slab);
 }
 
-// One slab of rows into shared memory, a line for each column.
+// One slab of rows into shared memory, a line for each column: slab `slab` along D's contiguous
+// dimension, and of the lines the slab's own, part `part`.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCount], u32 staging,
-                                                          int slab) {
+                                                          int slab, int part) {
+  constexpr int kGroups = static_cast<int>(Config::kSlab.lines) / 8;
   using Out = typename Config::Out;
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32 % 4;
   if constexpr (Out::kBytes == 2) {
     // Lanes 0 to 15 address the eight columns of one group, lanes 16 to 31 those of the next.
 #pragma unroll
-    for (int group = 0; group < kCount / 4; group += 2) {
-      const int i = group * 4;
+    for (int group = 0; group < kGroups; group += 2) {
+      const int i = (part * kGroups + group) * 4;
       const u32 line = static_cast<u32>(group) * 8 + lane / 16 * 8 + lane % 8;
       const u32 to = epilogue_place<Config>(staging, line, warp * 2 + lane / 8 % 2);
-      if (group + 1 < kCount / 4)
+      if (group + 1 < kGroups)
         ptx::stmatrix_x4_trans(to, Out::pack(d[i], d[i + 1]), Out::pack(d[i + 2], d[i + 3]),
                                Out::pack(d[i + 4], d[i + 5]), Out::pack(d[i + 6], d[i + 7]));
       else
@@ -120,9 +122,10 @@ __device__ __forceinline__ void epilogue_stage_transposed(const float (&d)[kCoun
     }
   } else if (static_cast<int>(warp / 2) == slab) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int j = 0; j < kGroups * 4; ++j) {
+      const int i = part * kGroups * 4 + j;
       const u32 row = warp % 2 * 16 + lane / 4 + static_cast<u32>(8 * epilogue_half(i));
-      const u32 line = lane % 4 * 2 + static_cast<u32>(epilogue_column(i));
+      const u32 line = lane % 4 * 2 + static_cast<u32>(epilogue_column(j));
       ptx::store_shared(epilogue_place<Config>(staging, line, row / 4) + row % 4 * 4, d[i]);
     }
   }

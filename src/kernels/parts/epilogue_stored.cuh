@@ -49,6 +49,12 @@ struct EpilogueLeft {
   u32 pairs[kPairs == 0 ? 1 : kPairs];
 };
 
+// Slabs beside one another along D's contiguous dimension.
+template <class Config>
+__device__ __forceinline__ constexpr u32 epilogue_across() {
+  return static_cast<u32>(Config::kTransposed ? 64 : Config::kTileN) / Config::kSlab.contiguous;
+}
+
 // Slabs that a warpgroup has written go to the engine, each by a warp of its own.
 template <class Config, u32 kAtOnce>
 __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, u32 group,
@@ -58,9 +64,12 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   ptx::named_barrier(1 + group, 128);
   if (warp >= kAtOnce || threadIdx.x % 32 != 0) return;
   const u32 from = buffer + warp * Config::kShared.slab_bytes;
+  constexpr u32 kAcross = epilogue_across<Config>();
+  const u32 slab = first + warp;
   const i32 at =
-      (Config::kTransposed ? m0 : n0) + static_cast<i32>((first + warp) * Config::kSlab.contiguous);
-  const i32 line = Config::kTransposed ? n0 : m0;
+      (Config::kTransposed ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
+  const i32 line =
+      Config::kTransposed ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
   if (adds)
     ptx::store_add_2d(&args.map_d, from, at, line);
   else
@@ -92,7 +101,8 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
                                                 u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
                                                 bool again, EpilogueLeft<Config>& left) {
   constexpr bool kTransposed = Config::kTransposed;
-  constexpr u32 kSlabs = (kTransposed ? 64 : 2 * kCount) / Config::kSlab.contiguous;
+  constexpr u32 kAcross = epilogue_across<Config>();
+  constexpr u32 kSlabs = kTransposed ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
   constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
   constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
   constexpr u32 kStep = kAtOnce * kSlabBytes;
@@ -120,7 +130,9 @@ __device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmAr
 #pragma unroll
     for (u32 i = 0; i < kAtOnce; ++i) {
       if constexpr (kTransposed)
-        epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
+        epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
+                                          static_cast<int>((first + i) % kAcross),
+                                          static_cast<int>((first + i) / kAcross));
       else
         epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
     }
