@@ -47,6 +47,10 @@ struct GemmConfig {
   // Pieces of 64 rows that a warpgroup multiplies at once, and warpgroups that read a stage.
   static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
   static constexpr u32 kReaders = kPingpong ? 1 : kConsumers;
+  // One warpgroup by itself has nobody who multiplies while it asks for a barrier, which takes 60
+  // clocks where the bytes have landed: of small tiles it asks for the next stage amid a stage's
+  // products.
+  static constexpr bool kLooksAhead = kConsumers == 1 && kN <= 96;
   static constexpr GemmTile kTile = {
       kM,         kN,         kK, kOrderA* kGemmColumnA + kOrderB* kGemmColumnB + kSchedule,
       In::kBytes, Out::kBytes};

@@ -72,28 +72,33 @@ __device__ __forceinline__ void gemm_multiply(
     Meanwhile meanwhile) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
+  constexpr u32 kSteps = Config::kTileK / 16;
   i32 previous = -1;
+  bool landed = false;
   for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
-    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    const i32 stage = ring.stage;
     if (tile != nullptr && k == 0) *tile = gemm_noted_tile<Config>(ring);
     const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
     const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
+    ring.advance();
     ptx::wgmma_fence();
 #pragma unroll
-    for (u32 step = 0; step < Config::kTileK / 16; ++step) {
+    for (u32 step = 0; step < kSteps; ++step) {
 #pragma unroll
       for (u32 piece = 0; piece < Config::kPieces; ++piece)
         ptx::wgmma<Config::kColumnA, Config::kRowB>(d[piece], typename Config::In{},
                                                     a + (piece * (64 * 128) + step * kStepA) / 16,
                                                     b + step * kStepB / 16, accumulate);
       accumulate = 1;
+      if (Config::kLooksAhead && step == kSteps / 2 - 1)
+        landed = ptx::mbarrier_test(ring.full_barrier(ring.stage), ring.phase);
     }
     ptx::wgmma_commit();
     if (previous >= 0 || k + Config::kTileK >= span.end) meanwhile();
     ptx::wgmma_wait<1>();
     if (previous >= 0) gemm_release<Config>(ring, previous);
-    previous = ring.stage;
-    ring.advance();
+    previous = stage;
   }
 }
 

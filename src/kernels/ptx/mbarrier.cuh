@@ -60,6 +60,20 @@ __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
   return done != 0;
 }
 
+/// Whether the phase is over already: as mbarrier_try_wait(), without waiting for a while.
+__device__ __forceinline__ bool mbarrier_test(u32 barrier, u32 parity) {
+  u32 done;
+  delay_here();
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+      "selp.u32 %0, 1, 0, p;\n\t}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
 __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
   delay_here();
   while (!mbarrier_try_wait(barrier, parity)) {
