@@ -102,12 +102,13 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   const std::optional<GemmProblem> with_c = gemm_with_c(served);
   const bool measured =
       tuning != nullptr && !tuning->find(gemm_tuning_key(*device, served)).empty();
-  if (with_c && !measured) {
+  if (with_c && !measured && plan->table_.kernels.back()->choice().through_maps()) {
     const GemmRanking ranking_with_c(*device, *with_c);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
     if (best.choice.row && best.choice.through_maps())
       TW_TRY(plan->fill(gemm_ranges(ranking_with_c, *with_c), &plan->with_c_));
   }
+  plan->drop_unused_copies();
   *out = std::move(plan);
   return {};
 }
@@ -134,6 +135,7 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
   TW_TRY(plan->prepare(
       ranking, {{.first = std::max<int64_t>(desc.min_m, 1), .last = rows, .candidate = candidate}},
       nullptr));
+  plan->drop_unused_copies();
   *out = std::move(plan);
   return {};
 }
@@ -170,6 +172,12 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   return {};
 }
 
+// Without a kernel that goes through maps nothing is copied.
+void GemmPlan::drop_unused_copies() {
+  const auto uses = [](const auto& kernel) { return kernel->choice().through_maps(); };
+  if (std::none_of(kernels_.begin(), kernels_.end(), uses)) realign_.reset();
+}
+
 // Ranges of one choice share a kernel, that of the last covers the most rows.
 Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out) {
   for (const auto& kernel : kernels_)
@@ -178,7 +186,8 @@ Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** 
       return kernel->check_rows(rows);
     }
   std::unique_ptr<GemmKernel> kernel;
-  TW_TRY(GemmKernel::create(*device(), served_, choice, rows, &kernel));
+  const bool maps = choice.row && choice.through_maps();
+  TW_TRY(GemmKernel::create(*device(), maps ? served_ : problem_, choice, rows, &kernel));
   *out = kernel.get();
   kernels_.push_back(std::move(kernel));
   return {};
@@ -217,7 +226,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   if (!kernel->does(run, m)) kernel = whole_[table_.index(m)];
   // Addresses that are not read may be anything.
   const bool reads = run.reads_ab() && d.k > 0;
-  if (reads && realign_) {
+  if (reads && realign_ && kernel->choice().through_maps()) {
     GemmRun moved = run;
     bool copied = false;
     TW_TRY(realign_->apply(stream, &moved, &copied));

@@ -83,6 +83,7 @@ class GemmPlan final : public Plan {
   Status prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
                  const GemmChoice* fallback);
   Status fill(std::vector<GemmRange> ranges, Table* table);
+  void drop_unused_copies();
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   Status check_run(const GemmRun& run, int64_t m) const;
   Status add_arrays(const GemmRun& run, GemmSpans* spans) const;

@@ -90,6 +90,12 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   who, seen.swapped ? d.b_alignment : d.a_alignment,
                   seen.swapped ? d.a_alignment : d.b_alignment);
     case GemmMisfit::pitches:
+      if (!choice.through_maps())
+        return fail(Code::ERROR_UNSUPPORTED,
+                    refuse("candidate_pitches", d.lda, kGemmPlainSplitPitch),
+                    "candidate %s reads 16 aligned bytes at a time, and %s is %" PRId64
+                    ": from %" PRId64 " elements on they stay inside",
+                    who, seen.swapped ? "ldb" : "lda", d.lda, kGemmPlainSplitPitch);
       return fail(
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),

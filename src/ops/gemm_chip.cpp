@@ -45,14 +45,15 @@ Status ask_for_clusters(Device& device) {
   return {};
 }
 
-uint32_t gemm_plain_room(const Device& device, uint32_t max_sms) {
-  const uint32_t most = usable_sms(device, 0) * kGemmPlainBlocks;
+uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits) {
+  const uint32_t most = usable_sms(device, 0) * (splits ? kGemmPlainSplitBlocks : kGemmPlainBlocks);
   return max_sms == 0 ? most : std::min(most, max_sms);
 }
 
 GemmChip GemmChip::of(const Device& device, uint32_t max_sms) {
   GemmChip chip{.sms = usable_sms(device, max_sms)};
-  chip.plain_blocks = gemm_plain_room(device, max_sms);
+  chip.plain_blocks = gemm_plain_room(device, max_sms, false);
+  chip.plain_split_blocks = gemm_plain_room(device, max_sms, true);
   for (uint32_t size = 2; size <= kMaxCluster; ++size)
     chip.clusters[size] = static_cast<uint32_t>(device.clusters_at_once(size));
   return chip;

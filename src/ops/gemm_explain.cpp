@@ -150,7 +150,9 @@ std::string GemmPlan::explain() const {
   if (whole_.back() != table_.kernels.back())
     add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
         gemm_choice_text(whole_.back()->choice()).c_str());
-  if (!table_.kernels.back()->choice().through_maps() && !forced_)
+  if (!table_.kernels.back()->choice().through_maps() && !forced_ && d.realign)
+    out += "plain loads: copies that a tensor map can read would take longer\n";
+  else if (!table_.kernels.back()->choice().through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
         "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "

@@ -75,8 +75,10 @@ Status GemmKernel::prepare(Device& device) {
   TW_TRY(prepare_row(device, Family::gemm, choice_.row, maps ? gemm_shared(tile_).total : 0,
                      &prepared_));
   const GemmDesc& d = problem_.desc;
-  room_ = maps ? std::max(1u, usable_sms(device, d.max_sms) / choice_.cluster())
-               : gemm_plain_room(device, d.max_sms);
+  const bool splits = choice_.row && choice_.has(kGemmSplit);
+  const uint32_t blocks =
+      maps ? usable_sms(device, d.max_sms) : gemm_plain_room(device, d.max_sms, splits);
+  room_ = choice_.row ? std::max(1u, blocks / choice_.cluster()) : blocks;
   args_.a_stride_m = problem_.a_stride_m();
   args_.a_stride_k = problem_.a_stride_k();
   args_.b_stride_k = problem_.b_stride_k();
@@ -97,7 +99,8 @@ Status GemmKernel::prepare(Device& device) {
   fill_batch();
   stores_ = choice_.row && can_store();
   if (d.has(kGemmPointers)) TW_TRY(GemmPointers::create(device, problem_, maps, &pointers_));
-  return maps ? encode_maps(device) : Status{};
+  if (maps) TW_TRY(encode_maps(device));
+  return choice_.row ? ask_for_room() : Status{};
 }
 
 void GemmKernel::fill_batch() {
@@ -156,6 +159,12 @@ Status GemmKernel::encode_maps(Device& device) {
   if (!full && problem_.d_pitch_suits_maps())
     TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
                           slab, rank, {}, &args_.map_d));
+  return {};
+}
+
+// Clusters that run at once, as the driver says.
+Status GemmKernel::ask_for_room() {
+  const KernelRow& row = *choice_.row;
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
   LaunchConfig one;
   one.grid[0] = one.cluster[0] = choice_.cluster();

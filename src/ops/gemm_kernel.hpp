@@ -59,6 +59,7 @@ class GemmKernel {
   GemmKernel(const GemmProblem& seen, const GemmChoice& choice) : problem_(seen), choice_(choice) {}
   Status prepare(Device& device);
   Status encode_maps(Device& device);
+  Status ask_for_room();
   void fill_batch();
   u32 early() const;
   bool can_store() const;

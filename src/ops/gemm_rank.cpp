@@ -59,7 +59,8 @@ bool types_fit(const KernelRow& row, const GemmDesc& desc) {
 }
 
 bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
-  if (row.feature == feature::host || (row.variant & kGemmPlain) != 0) return true;
+  if (row.feature == feature::host || (row.variant & (kGemmPlain | kGemmSplit)) == kGemmPlain)
+    return true;
   const uint32_t orders = (desc.a_order == Order::column ? kGemmColumnA : 0u) |
                           (desc.b_order == Order::column ? kGemmColumnB : 0u);
   return (row.variant & (kGemmColumnA | kGemmColumnB)) == orders;
@@ -106,6 +107,8 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
       (seen.desc.a_alignment < kMapAlignment || seen.desc.b_alignment < kMapAlignment))
     return GemmMisfit::promises;
   if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
+  if (!choice.through_maps() && choice.has(kGemmSplit) && seen.desc.lda < kGemmPlainSplitPitch)
+    return GemmMisfit::pitches;
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
     return GemmMisfit::depth;
@@ -115,10 +118,9 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
 
 GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
                              const GemmChip& chip) {
-  const int64_t room =
-      choice.through_maps() ? chip.clusters_at_once(choice.cluster()) : int64_t{chip.plain_blocks};
-  return {choice, gemm_cost(choice, seen, chip),
-          static_cast<double>(gemm_units(choice, seen)) / static_cast<double>(room)};
+  return {
+      choice, gemm_cost(choice, seen, chip),
+      static_cast<double>(gemm_units(choice, seen)) / static_cast<double>(chip.at_once(choice))};
 }
 
 GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem) {
@@ -142,6 +144,13 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
       ++choice.split;
     }
   }
+  // Where rows can go through maps at no cost, those that share k without are for nothing.
+  const auto maps = [](const GemmChoice& c) { return c.through_maps(); };
+  if (problem.copies_ns == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
+    choices_.erase(
+        std::remove_if(choices_.begin(), choices_.end(),
+                       [&](const GemmChoice& c) { return !maps(c) && c.has(kGemmSplit); }),
+        choices_.end());
   // Who asks for sums in f16 gets them where there is such a kernel; f32 is the next best thing.
   const auto half = [](const GemmChoice& c) { return c.has(kGemmHalfSum); };
   if (std::any_of(choices_.begin(), choices_.end(), half))
@@ -165,7 +174,8 @@ void GemmRanking::leave_long_sums() {
   const uint32_t wanted = static_cast<uint32_t>(
       d.d_dtype == DType::F32 ? gemm_chains(d.k) : gemm_chains(d.k, kLongestF16));
   uint32_t most = 1;
-  for (const GemmChoice& c : choices_) most = std::max(most, c.split);
+  for (const GemmChoice& c : choices_)
+    if (c.through_maps()) most = std::max(most, c.split);
   const auto too_few = [&](const GemmChoice& c) {
     return c.through_maps() && !c.makes_chains() && c.split < std::min(wanted, most);
   };
@@ -189,7 +199,7 @@ void GemmRanking::leave_other_orders() {
   for (const GemmChoice& c : choices_)
     if (possible(c) && (split == 0 || c.split < split)) split = c.split;
   const auto other = [&](const GemmChoice& c) {
-    return split == 0 ? c.through_maps() : !possible(c) || c.split != split;
+    return split == 0 ? c.through_maps() || c.has(kGemmSplit) : !possible(c) || c.split != split;
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
 }

@@ -102,6 +102,15 @@ Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, con
   return CopyPlan::create(device, copy, out);
 }
 
+// What the copy takes where an operand's pitch asks for one: a kernel that reads and writes it.
+double copy_ns(const Operand& from, int32_t bytes) {
+  constexpr double kLaunchNs = 1500, kBytesPerNs = 4000;
+  if (from.pitch_suits(bytes)) return 0;
+  return kLaunchNs + 2.0 * bytes * static_cast<double>(from.contiguous) *
+                         static_cast<double>(from.lines) * static_cast<double>(from.matrices) /
+                         kBytesPerNs;
+}
+
 }  // namespace
 
 GemmProblem gemm_served(const GemmProblem& problem) {
@@ -112,6 +121,7 @@ GemmProblem gemm_served(const GemmProblem& problem) {
   own.desc.ldb = b.pitch(own.in_bytes);
   if (a.matrices > 1) own.desc.a_batch = a.batch_stride(own.in_bytes);
   if (b.matrices > 1) own.desc.b_batch = b.batch_stride(own.in_bytes);
+  own.copies_ns = copy_ns(a, own.in_bytes) + copy_ns(b, own.in_bytes);
   return problem.swapped ? turned(own) : own;
 }
 

@@ -11,7 +11,8 @@
 
 namespace tw {
 
-/// The problem as kernels get it: with `realign`, pitches that no map can have are those of copies.
+/// The problem as kernels that go through maps get it: with `realign`, pitches that no map can have
+/// are those of copies. Others read operands where they lie.
 GemmProblem gemm_served(const GemmProblem& problem);
 
 /// Immutable after create().

@@ -68,10 +68,30 @@ double epilogue_ns(const GemmChoice& choice, const GemmEpilogue& e) {
   return kElementNs * tile_m * choice.row->tile[1] / (128.0 * sharers);
 }
 
-}  // namespace
-
-double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+// Rows that read A without maps and share k: what a block does in a step of k, for each group of
+// eight columns, and with the columns that it sums and writes. One NVIDIA H200, 2026-11-22.
+double plain_split_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  constexpr double kLaunchNs = 2000, kClusterNs = 1300, kTileNs = 800, kColumnNs = 60;
+  constexpr double kStepNs = 130, kGroupNs = 70, kShared = 1.5;  // two blocks on an SM
   const KernelRow& row = *choice.row;
+  const GemmDesc& d = problem.desc;
+  const int64_t n = std::max<int64_t>(d.n, 1);
+  const auto waves =
+      static_cast<double>(ceil_div(gemm_units(choice, problem), chip.at_once(choice)));
+  const auto steps = static_cast<double>(ceil_div(ceil_div(d.k, row.tile[2]), choice.split));
+  const auto columns = static_cast<double>(std::min<int64_t>(n, row.tile[1]));
+  const bool shares = gemm_units(choice, problem) * choice.cluster() > chip.sms;
+  const double step = (kStepNs + kGroupNs * std::ceil(columns / 8)) * (shares ? kShared : 1);
+  const double work = waves * (steps * step + kTileNs + kColumnNs * columns / choice.split);
+  const double bytes = static_cast<double>((d.m + n) * d.k) * problem.in_bytes +
+                       static_cast<double>(d.m * n) * problem.out_bytes;
+  return kLaunchNs + (choice.split > 1 ? kClusterNs : 0) + std::max(work, bytes / kBytesPerNs);
+}
+
+double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  const KernelRow& row = *choice.row;
+  if (choice.has(kGemmPlain) && choice.has(kGemmSplit))
+    return plain_split_ns(choice, problem, chip);
   const GemmDesc& d = problem.desc;
   const RowCost cost = row_cost(row);
   const int64_t m = std::max<int64_t>(d.m, 1);
@@ -114,6 +134,13 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
   constexpr double kAlone = 0.92, kShows = 0.05;
   if (!choice.has(kGemmFull)) return all;
   return (choice.has(kGemmAlone) ? kAlone : 1.0) * (all + kShows * std::min(work, moves));
+}
+
+}  // namespace
+
+double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  const bool copies = choice.through_maps() && choice.row->feature != feature::host;
+  return row_ns(choice, problem, chip) + (copies ? problem.copies_ns : 0);
 }
 
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {

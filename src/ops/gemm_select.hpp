@@ -29,8 +29,9 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
   bool through_maps() const { return !has(kGemmPlain); }
-  /// The fewest blocks that share a tile along k: a full row's split may be of one part.
-  uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull) ? 2 : 1; }
+  /// The fewest blocks that share a tile along k: a full row's split may be of one part, and so may
+  /// one without maps.
+  uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull | kGemmPlain) ? 2 : 1; }
   /// Whether it multiplies a long k in several chains (gemm_chains) without sharing it.
   bool makes_chains() const {
     return through_maps() && row->feature != feature::host && !has(kGemmSplit | kGemmFull) &&
@@ -56,17 +57,32 @@ struct GemmChoice {
   }
 };
 
+/// Plain rows are small: blocks that share an SM.
+inline constexpr uint32_t kGemmPlainBlocks = 4, kGemmPlainSplitBlocks = 2;
+
+/// Of the rows that share k without maps, the least pitch of A: of a shorter one, 16 aligned bytes
+/// may leave A in the middle of it.
+inline constexpr int64_t kGemmPlainSplitPitch = 7;
+
 /// What a plan may fill of a chip.
 struct GemmChip {
   uint32_t sms = 1;
   uint32_t clusters[kMaxCluster + 1] = {};  // by their blocks, that run at once; 0: not known
   uint32_t plain_blocks = 1;                // of rows without maps, at once
+  uint32_t plain_split_blocks = 1;          // of those that share tiles along k
 
   /// Of the context, at most max_sms SMs (0: all); clusters as far as ask_for_clusters() asked.
   static GemmChip of(const Device& device, uint32_t max_sms);
   int64_t clusters_at_once(int64_t size) const {
     const uint32_t most = std::max(1u, sms / static_cast<uint32_t>(size));
     return clusters[size] == 0 ? most : std::min(most, clusters[size]);
+  }
+  /// Clusters of a choice. Of rows without maps several blocks share an SM.
+  int64_t at_once(const GemmChoice& choice) const {
+    if (choice.through_maps()) return clusters_at_once(choice.cluster());
+    if (!choice.has(kGemmSplit)) return plain_blocks;
+    const int64_t of_blocks = std::max(1u, plain_split_blocks / choice.cluster());
+    return std::min(of_blocks, kGemmPlainSplitBlocks * clusters_at_once(choice.cluster()));
   }
 };
 
@@ -136,11 +152,9 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
 /// 65536, then a sixteenth.
 int64_t gemm_rung(int64_t m);
 
-/// Plain rows are small: blocks that share an SM.
-inline constexpr uint32_t kGemmPlainBlocks = 4;
-/// Of them at once. The hardware gives each an SM of its own as long as there are any, so that a
-/// bound on SMs bounds them.
-uint32_t gemm_plain_room(const Device& device, uint32_t max_sms);
+/// Blocks of a plain row at once. The hardware gives each an SM of its own as long as there are
+/// any, so that a bound on SMs bounds them.
+uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits);
 
 /// Whether a choice measured at `measured` rows serves runs of `m` rows: those of its step of m,
 /// whose end is t, and of the steps before that end above t - t / 8: at 8 it serves 1 to 8 rows, at

@@ -95,8 +95,9 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
 /// of D and C any.
 inline void set_pitches(const GemmChoice& choice, int variety, GemmDesc* desc) {
   const int64_t step = choice.through_maps() ? 8 : 1;
-  const auto pitch = [](int64_t least, int64_t multiple, int64_t more) {
-    return (std::max<int64_t>(least, 1) + multiple - 1) / multiple * multiple + more * multiple;
+  const int64_t any = choice.has(kGemmPlain) && choice.has(kGemmSplit) ? kGemmPlainSplitPitch : 1;
+  const auto pitch = [any](int64_t least, int64_t multiple, int64_t more) {
+    return (std::max<int64_t>(least, any) + multiple - 1) / multiple * multiple + more * multiple;
   };
   desc->lda = pitch(desc->a_order == Order::row ? desc->k : desc->m, step, variety % 3);
   desc->ldb = pitch(desc->b_order == Order::row ? desc->n : desc->k, step, variety / 3 % 3);

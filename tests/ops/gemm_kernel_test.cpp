@@ -79,8 +79,9 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
     CHECK(std::string(last_error().message).find("2^40") != std::string::npos);
     of.realign = true;  // the copy has a pitch of its own
     of.min_m = of.m;
-    CHECK(through_maps(of));
-    CHECK(plan_of(device, of)->info().workspace_bytes > 0);
+    const auto copied = forced(device, of, gemm_symbol(128, 128, 1, 0));
+    REQUIRE(copied);
+    CHECK(copied->info().workspace_bytes > 0);
   }
   // D by plain stores, of plain and of full rows.
   for (const uint32_t flags : {0u, kGemmDeviceM}) {
@@ -303,7 +304,8 @@ TEST_CASE("a programmatic plan takes the rows that it would take, and asks for w
   odd.flags = kGemmProgrammatic | kGemmConstantB;
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  const auto plan = plan_of(device, odd);
+  const auto plan = forced(device, odd, gemm_symbol(128, 128, 1, 0));
+  REQUIRE(plan);
   GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .workspace = kA << 1};
   run.workspace_bytes = plan->info().workspace_bytes;
   REQUIRE(plan->run(*stream, run).ok());

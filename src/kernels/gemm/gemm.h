@@ -76,7 +76,7 @@ enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
 enum : u32 {
   kGemmColumnA = 1,      // the row wants A column-major (contiguous along m)
   kGemmColumnB = 2,      // the row wants B column-major (contiguous along k)
-  kGemmPlain = 4,        // the row takes any strides and needs no maps
+  kGemmPlain = 4,        // the row needs no maps and takes any pitch: of a split in its orders
   kGemmPingpong = 8,     // whole tiles in turn: one warpgroup writes while the other multiplies
   kGemmSplit = 16,       // a cluster of 2 to 8 blocks shares each tile along k
   kGemmTransposed = 32,  // D is written column-major: planned with the operands swapped
@@ -94,6 +94,7 @@ inline constexpr u32 kSchedule_half = kGemmHalfSum;
 inline constexpr u32 kSchedule_halfsplit = kGemmHalfSum | kGemmSplit;
 inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
+inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
 inline constexpr u32 kSchedule_batch = kGemmFull | kGemmAlone;

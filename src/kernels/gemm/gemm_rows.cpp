@@ -31,13 +31,13 @@ constexpr KernelRow wgmma_row(const char* symbol, int shard, DType in, DType out
 }
 
 constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, int shard, DType in, DType out,
-                              int tm, int tn, int tk, uint32_t variant) {
+                              int tm, int tn, int tk, uint32_t variant, int threads = 128) {
   return {.family = Family::gemm,
           .feature = needs,
           .symbol = symbol,
           .shard = shard,
           .host = nullptr,
-          .threads = 128,
+          .threads = threads,
           .tile = {tm, tn, tk},
           .stages = 1,
           .cluster = {1, 1},
@@ -56,6 +56,9 @@ constexpr KernelRow kRows[] = {
 #define TW_GEMM_PLAIN_FULL(feature_, shard_, symbol_, in, out, tm, tn, tk)          \
   plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
             kGemmPlain | kGemmFull),
+#define TW_GEMM_PLAIN_SPLIT(feature_, shard_, symbol_, in, out, tm, tn, tk)         \
+  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
+            kSchedule_plainsplit | kGemmColumnB, 256),
 #define TW_GEMM_POINTERS(feature_, shard_, symbol_, maps, variant_) \
   plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \

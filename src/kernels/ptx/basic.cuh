@@ -32,6 +32,13 @@ __device__ __forceinline__ u32 lane_id_again() {
   return lane;
 }
 
+/// threadIdx.x, likewise.
+__device__ __forceinline__ u32 thread_id_again() {
+  u32 thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 /// blockIdx.x, likewise.
 __device__ __forceinline__ u32 block_id_again() {
   u32 block;
@@ -84,6 +91,11 @@ __device__ __forceinline__ u32 cluster_address(u32 shared, u32 rank) {
   return remote;
 }
 
+__device__ __forceinline__ float load_cluster(u32 remote) {
+  float v;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(remote) : "memory");
+  return v;
+}
 __device__ __forceinline__ void load_cluster_v4(u32 remote, float (&v)[4]) {
   asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])

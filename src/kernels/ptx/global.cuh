@@ -62,6 +62,20 @@ __device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool there)
       : "l"(address), "r"(static_cast<u32>(there)));
 }
 
+/// Likewise, of memory that nothing writes during the kernel; kept in the first-level cache.
+__device__ __forceinline__ void load_if_cached(u32& x, u32& y, u32& z, u32& w, u64 address,
+                                               bool there) {
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "setp.ne.u32 p, %5, 0;\n\t"
+      "@p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
+      : "+r"(x), "+r"(y), "+r"(z), "+r"(w)
+      : "l"(address), "r"(static_cast<u32>(there)));
+}
+__device__ __forceinline__ void load_if_cached(uint4& v, u64 address, bool there) {
+  load_if_cached(v.x, v.y, v.z, v.w, address, there);
+}
+
 template <int kBytes>
 __device__ __forceinline__ void store_unit(u64 address, Unit<kBytes> value) {
   if constexpr (kBytes == 1)
