@@ -228,7 +228,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_ && kernel->choice().through_maps()) {
     GemmRun moved = run;
-    bool copied = false;
+    u32 copied = 0;
     TW_TRY(realign_->apply(stream, &moved, &copied));
     return kernel->launch(stream, moved, m, copied);
   }

@@ -268,12 +268,18 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.through_maps()) bind_maps(args);
 }
 
-Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const {
-  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, behind_own);
+Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
+  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, copied != 0);
   GemmArgs args = args_;
   bind(run, m, &args);
   LaunchConfig launch = config(args);
-  launch.programmatic |= behind_own;
+  if (copied != 0) {
+    // The copy has waited for all in front of it, so that what it leaves alone lies ready.
+    launch.programmatic = true;
+    u32 early = copied ^ kGemmEarlyBoth;
+    if (problem_.swapped && early != 0) early ^= kGemmEarlyBoth;
+    args.early = static_cast<unsigned short>(early);
+  }
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 

@@ -30,10 +30,10 @@ class GemmKernel {
   }
   /// Whether it does all that a run of m rows asks for; other rows than those of batches do.
   bool does(const GemmRun& run, int64_t m) const;
-  /// A checked run of m rows, neither m nor n 0, which it does and takes. `behind_own`: behind a
-  /// kernel of the plan's in the same stream, whose end the product waits for by itself, so that
-  /// its beginning overlaps that.
-  Status launch(Stream& stream, const GemmRun& run, int64_t m, bool behind_own = false) const;
+  /// A checked run of m rows, neither m nor n 0, which it does and takes. `copied`, kGemmEarly bits
+  /// of the caller's operands: behind a kernel of the plan's in the same stream that copies those,
+  /// whose end the product waits for by itself, so that its beginning overlaps that.
+  Status launch(Stream& stream, const GemmRun& run, int64_t m, u32 copied = 0) const;
 
   /// What launch() would do with aligned addresses and beta 0; m may be 0.
   LaunchConfig config(int64_t m) const;

@@ -27,7 +27,7 @@ Status GemmPointers::create(Device& device, const GemmProblem& seen, bool throug
                             std::unique_ptr<GemmPointers>* out) {
   std::unique_ptr<GemmPointers> made(new GemmPointers(seen, through_maps));
   const KernelRow* row = find_row(device, Family::gemm, [&](const KernelRow& candidate) {
-    return (candidate.variant & kGemmPrologue) != 0 &&
+    return (candidate.variant & (kGemmPrologue | kGemmRealigns)) == kGemmPrologue &&
            (candidate.feature == feature::host ||
             ((candidate.variant & kGemmPlain) == 0) == through_maps);
   });

@@ -5,6 +5,7 @@
 #include <cinttypes>
 
 #include "base/checked.hpp"
+#include "kernels/gemm/gemm.h"
 #include "ops/copy.hpp"
 
 namespace tw {
@@ -102,9 +103,24 @@ Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, con
   return CopyPlan::create(device, copy, out);
 }
 
+// What the kernel in front of the product is told, but for addresses; false where a plan copies.
+bool fill_lines(const Operand& from, int32_t bytes, GemmRealignOperand* out) {
+  constexpr int64_t kPiece = 16, kMostPieces = (int64_t{1} << 31) - (int64_t{1} << 24);
+  const int64_t pieces = ceil_div(from.contiguous * bytes, kPiece);
+  const bool few = pieces > 0 && from.lines > 0 && pieces <= kMostPieces / from.lines;
+  if (from.matrices > 1 || !few) return false;
+  out->src_pitch = from.leading * bytes;
+  out->dst_pitch = from.pitch(bytes) * bytes;
+  out->end = static_cast<uint64_t>((from.lines - 1) * from.leading + from.contiguous) *
+             static_cast<uint64_t>(bytes);
+  out->pieces = static_cast<u32>(pieces * from.lines);
+  out->of_line = make_divider(static_cast<u32>(pieces));
+  return true;
+}
+
 // What the copy takes where an operand's pitch asks for one: a kernel that reads and writes it.
 double copy_ns(const Operand& from, int32_t bytes) {
-  constexpr double kLaunchNs = 1500, kBytesPerNs = 4000;
+  constexpr double kLaunchNs = 800, kBytesPerNs = 4000;  // of two small operands, one launch
   if (from.pitch_suits(bytes)) return 0;
   return kLaunchNs + 2.0 * bytes * static_cast<double>(from.contiguous) *
                          static_cast<double>(from.lines) * static_cast<double>(from.matrices) /
@@ -132,6 +148,20 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
   std::unique_ptr<GemmRealign> made(new GemmRealign);
   const std::pair<Operand, Copy*> operands[] = {{operand_a(own), &made->a_},
                                                 {operand_b(own), &made->b_}};
+  const KernelRow* row = find_row(*device, Family::gemm, [](const KernelRow& candidate) {
+    return (candidate.variant & kGemmRealigns) != 0;
+  });
+  made->most_blocks_ = static_cast<uint32_t>(most_blocks(*device, own.max_sms, kRealignBlocks));
+  // One launch copies what is a round of pieces: there all is latency. Behind more of them, blocks
+  // of a product that are in no cluster were up to 15 % slower.
+  int64_t pieces = 0;
+  bool alone = row != nullptr;
+  for (const auto& [from, copy] : operands) {
+    if (from.certain(problem.in_bytes)) continue;
+    alone = alone && fill_lines(from, problem.in_bytes, &copy->lines);
+    pieces += copy->lines.pieces;
+  }
+  alone = alone && pieces <= int64_t{made->most_blocks_} * kRealignThreads * kRealignFlight;
   for (const auto& [from, copy] : operands) {
     if (from.certain(problem.in_bytes)) continue;
     // A copy's extents are the plan's.
@@ -144,7 +174,8 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
           "multiples of 16 bytes",
           own.m, own.min_m);
     TW_TRY(check_copied(from, problem.in_bytes));
-    TW_TRY(plan_copy(device, own, from, &copy->plan));
+    copy->wanted = true;
+    if (!alone) TW_TRY(plan_copy(device, own, from, &copy->plan));
     copy->always = !from.pitch_suits(problem.in_bytes);
     copy->offset = made->bytes_;
     const int64_t elements =
@@ -153,20 +184,60 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
     made->bytes_ += static_cast<uint64_t>(
         round_up(elements * problem.in_bytes, int64_t{kGemmWorkspaceAlignment}));
   }
+  const auto launched = [](const Copy& copy) { return copy.wanted && !copy.plan; };
+  if (launched(made->a_) || launched(made->b_))
+    TW_TRY(prepare_row(*device, Family::gemm, row, 0, &made->kernel_));
   if (made->bytes_ > 0) *out = std::move(made);
   return {};
 }
 
-Status GemmRealign::apply(Stream& stream, GemmRun* run, bool* copied) const {
-  const std::pair<const Copy*, uint64_t*> operands[] = {{&a_, &run->a}, {&b_, &run->b}};
-  for (const auto& [copy, address] : operands) {
-    if (!copy->plan || (!copy->always && *address % kMapAlignment == 0)) continue;
-    const uint64_t to = run->workspace + copy->offset;
-    TW_TRY(static_cast<const CopyPlan&>(*copy->plan).run(stream, *address, to));
-    *address = to;
-    *copied = true;
+// Blocks for each in proportion, a piece a thread where there are as many.
+Status GemmRealign::launch(Stream& stream, GemmRealignArgs args) const {
+  const uint64_t first = args.operands[0].pieces, second = args.operands[1].pieces;
+  if (first == 0 && second == 0) return {};
+  if (first != 0 && second != 0 && most_blocks_ == 1) {  // one after the other
+    GemmRealignArgs one = args;
+    one.operands[1] = {};
+    TW_TRY(launch(stream, one));
+    args.operands[0] = {};
+    return launch(stream, args);
   }
-  return {};
+  const auto needed = [](uint64_t pieces) {
+    return (pieces + kRealignThreads - 1) / kRealignThreads;
+  };
+  uint64_t blocks = needed(first), others = needed(second);
+  if (blocks + others > most_blocks_) {
+    const uint64_t least = first != 0 ? 1 : 0, most = most_blocks_ - (second != 0 ? 1 : 0);
+    blocks = std::clamp(most_blocks_ * first / (first + second), least, most);
+    others = most_blocks_ - blocks;
+  }
+  args.blocks = static_cast<u32>(blocks);
+  LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(blocks + others);
+  config.block[0] = kRealignThreads;
+  return stream.launch(*kernel_.kernel, config, &args, sizeof args);
+}
+
+Status GemmRealign::apply(Stream& stream, GemmRun* run, u32* copied) const {
+  const std::pair<const Copy*, uint64_t*> operands[] = {{&a_, &run->a}, {&b_, &run->b}};
+  GemmRealignArgs args{};
+  for (int i = 0; i < 2; ++i) {
+    const auto& [copy, address] = operands[i];
+    if (!copy->wanted || (!copy->always && *address % kMapAlignment == 0)) continue;
+    const uint64_t to = run->workspace + copy->offset;
+    if (copy->plan) {
+      TW_TRY(static_cast<const CopyPlan&>(*copy->plan).run(stream, *address, to));
+    } else {
+      args.operands[i] = copy->lines;
+      args.operands[i].src = *address;
+      args.operands[i].end += *address;
+      args.operands[i].dst = to;
+    }
+    *address = to;
+    // Behind plans nothing is loaded early, as it was measured.
+    *copied |= copy->plan ? u32{kGemmEarlyBoth} : i == 0 ? u32{kGemmEarlyA} : u32{kGemmEarlyB};
+  }
+  return launch(stream, args);
 }
 
 }  // namespace tw

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "kernels/gemm/gemm_realign.h"
 #include "ops/gemm_problem.hpp"
 #include "ops/plan.hpp"
 
@@ -23,16 +24,24 @@ class GemmRealign {
                        std::unique_ptr<GemmRealign>* out);
 
   uint64_t workspace_bytes() const { return bytes_; }
-  /// Copies what maps cannot read, and points the run there; `copied` says whether anything was.
-  Status apply(Stream& stream, GemmRun* run, bool* copied) const;
+  /// Copies what maps cannot read, and points the run there; `copied` says which of the caller's
+  /// operands that were, as kGemmEarly bits.
+  Status apply(Stream& stream, GemmRun* run, u32* copied) const;
 
  private:
   struct Copy {
-    std::unique_ptr<Plan> plan;  // nullptr: the operand is certain to suit maps
-    bool always = false;         // its pitch does not, wherever it lies
-    uint64_t offset = 0;         // in the workspace
+    bool wanted = false;  // else the operand is certain to suit maps
+    bool always = false;  // its pitch does not, wherever it lies
+    uint64_t offset = 0;  // in the workspace
+    // What the kernel in front is told, but for addresses; and a plan, where there is none of those
+    // or too much for one.
+    GemmRealignOperand lines{};
+    std::unique_ptr<Plan> plan;
   };
-  Copy a_, b_;  // of the caller's operands
+  Status launch(Stream& stream, GemmRealignArgs args) const;
+  Copy a_, b_;             // of the caller's operands
+  PreparedKernel kernel_;  // of what has no plans
+  uint32_t most_blocks_ = 1;
   uint64_t bytes_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/gemm_realign.hpp"
+
 namespace tw::bench {
 namespace {
 
@@ -200,7 +202,7 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
   const GemmDesc desc = describe(shape);
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
-  const auto ranked = GemmRanking(*bench_.device(), problem).at(problem.rows());
+  const auto ranked = GemmRanking(*bench_.device(), gemm_served(problem)).at(problem.rows());
   const double us = std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
   const auto most = static_cast<size_t>(std::max(6.0, options_.candidate_seconds * 1e6 / us));
   std::vector<std::unique_ptr<Plan>> plans;

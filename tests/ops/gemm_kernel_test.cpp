@@ -297,20 +297,39 @@ TEST_CASE("a programmatic plan takes the rows that it would take, and asks for w
             (constant & kGemmConstantA ? a : 0) + (constant & kGemmConstantB ? b : 0));
     }
   }
-  // A copy that is made for the run is not constant, whatever it is a copy of.
-  GemmDesc odd = gemm_desc(64, 512, 513);
-  odd.min_m = odd.m;
-  odd.realign = true;
-  odd.flags = kGemmProgrammatic | kGemmConstantB;
+}
+
+TEST_CASE("behind a copy of its own a product loads early what was not copied, and nothing else") {
+  const auto device = hopper();
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  const auto plan = forced(device, odd, gemm_symbol(128, 128, 1, 0));
-  REQUIRE(plan);
-  GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .workspace = kA << 1};
-  run.workspace_bytes = plan->info().workspace_bytes;
-  REQUIRE(plan->run(*stream, run).ok());
-  CHECK(device->launches.back().config.programmatic);
-  CHECK(device->launches.back().args.early == 0);
+  const std::string texts[] = {gemm_symbol(128, 128, 1, 0),
+                               "gemm_bf16_bf16_rc_64x64_1x1_swapsplit/2"};
+  // A copy that is made for the run is not constant, whatever it is a copy of.
+  for (const uint32_t flags : {0u, kGemmProgrammatic | kGemmConstantA | kGemmConstantB})
+    for (const std::string& text : texts)
+      for (int odd = 1; odd < 4; ++odd) {
+        INFO(text << ", odd " << odd);
+        GemmDesc desc = gemm_desc(64, 512, 512);
+        if (odd & 1) desc.lda = 513;
+        if (odd & 2) desc.ldb = 513;
+        desc.a_alignment = desc.b_alignment = 16;
+        desc.min_m = desc.m;
+        desc.realign = true;
+        desc.flags = flags;
+        const auto plan = forced(device, desc, text);
+        REQUIRE(plan);
+        GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .workspace = kA << 1};
+        run.workspace_bytes = plan->info().workspace_bytes;
+        device->launches.clear();
+        REQUIRE(plan->run(*stream, run).ok());
+        REQUIRE(device->launches.size() == 2);
+        CHECK_FALSE(device->launches[0].config.programmatic);
+        CHECK(device->launches[1].config.programmatic);
+        const bool swapped = text.find("swap") != std::string::npos;
+        const u32 a = swapped ? kGemmEarlyB : kGemmEarlyA, b = swapped ? kGemmEarlyA : kGemmEarlyB;
+        CHECK(device->launches[1].args.early == (odd == 1 ? b : odd == 2 ? a : 0));
+      }
 }
 
 TEST_CASE("a product by addresses is launched programmatically behind the kernel that reads them") {

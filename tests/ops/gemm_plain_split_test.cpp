@@ -27,7 +27,7 @@ GemmDesc odd_desc(int64_t m, int64_t n, int64_t k, bool realign) {
 TEST_CASE("few rows by weights of an odd pitch are multiplied where they lie") {
   const auto device = hopper();
   for (const bool realign : {false, true})
-    for (const int64_t k : {4097, 4098, 4100, 7}) {
+    for (const int64_t k : {4097, 4098, 4100}) {
       INFO("k " << k << (realign ? std::string(", realign") : std::string()));
       const auto plan = plan_of(device, odd_desc(17, 4096, k, realign));
       const GemmChoice& choice = plan->kernel_for(17).choice();

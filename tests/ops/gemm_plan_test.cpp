@@ -247,7 +247,11 @@ TEST_CASE("max_sms bounds every grid") {
       device->launches.clear();
       const auto realigned = plan_of(device, moved);
       REQUIRE(realigned->run(*stream, with_room).ok());
-      REQUIRE(device->launches.size() == (realigned->info().workspace_bytes > 0 ? 3 : 1));
+      REQUIRE(!device->launches.empty());
+      // Both in one launch where they are small, but for a single block.
+      const bool alone = device->launches[0].kernel == "gemm_realign" && sms > 1;
+      const size_t launches = realigned->info().workspace_bytes == 0 ? 1 : alone ? 2 : 3;
+      CHECK(device->launches.size() == launches);
       for (const PaperLaunch& launch : device->launches) {
         INFO(launch.kernel);
         const uint32_t* grid = launch.config.grid;
@@ -390,7 +394,7 @@ TEST_CASE("realigned operands are read from the workspace, others from where the
     device->launches.clear();
     REQUIRE(plan->run(*stream, run).ok());
     REQUIRE(device->launches.size() == 2);
-    CHECK(device->launches[0].kernel.find("copy") == 0);
+    CHECK(device->launches[0].kernel == "gemm_realign");
     const GemmArgs& args = device->launches[1].args;
     CHECK(device->launches[1].kernel == std::string(plan->info().kernel));
     // The same kernel as a plan whose A has that pitch.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operands a plan copies, and which it refuses to.
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "paper_device.hpp"
@@ -64,4 +66,107 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
       other.*side.leading = 65;
       CHECK(GemmPlan::create(device, other, &plan).ok());
     }
+}
+
+TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in proportion") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  for (const Order d_order : {Order::row, Order::column})
+    for (const auto& size : {std::array<int64_t, 3>{300, 700, 1001}, {800, 1600, 1001}}) {
+      const int64_t m = size[0], n = size[1], k = size[2];
+      INFO("m " << m << ", n " << n << ", k " << k);
+      GemmDesc desc = gemm_desc(m, n, k);
+      desc.d_order = d_order;
+      desc.ldb = k + 2;
+      desc.realign = true;
+      desc.min_m = m;
+      const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
+      REQUIRE(plan);
+      GemmRun run{.a = kA + 2, .b = kB, .c = kC, .d = kD, .workspace = 1ull << 52};
+      run.workspace_bytes = plan->info().workspace_bytes;
+      device->launches.clear();
+      REQUIRE(plan->run(*stream, run).ok());
+      REQUIRE(device->launches.size() == 2);
+      const PaperLaunch& copy = device->launches[0];
+      const GemmRealignOperand &a = copy.realign.operands[0], &b = copy.realign.operands[1];
+      CHECK(copy.kernel == "gemm_realign");
+      CHECK(a.src == run.a);
+      CHECK(b.src == run.b);
+      CHECK(a.end == run.a + static_cast<uint64_t>(m * k * 2));
+      CHECK(b.end == run.b + static_cast<uint64_t>(((n - 1) * (k + 2) + k) * 2));
+      CHECK(a.dst == run.workspace);
+      CHECK(b.dst == a.dst + static_cast<uint64_t>(m * a.dst_pitch));
+      CHECK(run.workspace_bytes == static_cast<uint64_t>((m + n) * a.dst_pitch));
+      CHECK(a.src_pitch == 2 * k);
+      CHECK(b.src_pitch == 2 * (k + 2));
+      for (const GemmRealignOperand& one : {a, b}) {
+        CHECK(one.dst_pitch == (2 * k + 127) / 128 * 128);
+        CHECK(one.of_line.divisor == (2 * k + 15) / 16);
+      }
+      CHECK(a.pieces == a.of_line.divisor * m);
+      CHECK(b.pieces == b.of_line.divisor * n);
+      const auto blocks = [](uint32_t pieces) { return (pieces + 255) / 256; };
+      const uint32_t most = 132 * kRealignBlocks, grid = copy.config.grid[0];
+      CHECK(copy.config.block[0] == kRealignThreads);
+      CHECK(grid == std::min(most, blocks(a.pieces) + blocks(b.pieces)));
+      if (grid < most)
+        CHECK(copy.realign.blocks == blocks(a.pieces));
+      else
+        CHECK(copy.realign.blocks == most * m / (m + n));
+      // The product waits for it by itself.
+      CHECK_FALSE(copy.config.programmatic);
+      CHECK(device->launches[1].config.programmatic);
+    }
+}
+
+TEST_CASE("what is more than a round of pieces is copied by plans, and nothing is loaded early") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  constexpr int64_t kMost = 132 * kRealignBlocks * kRealignThreads * kRealignFlight;
+  // Of B, 128 pieces a line.
+  for (const int64_t n : {kMost / 128, kMost / 128 + 1}) {
+    GemmDesc desc = gemm_desc(64, n, 1023);
+    desc.lda = 1024;
+    desc.a_alignment = 16;
+    desc.realign = true;
+    desc.min_m = desc.m;
+    const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
+    REQUIRE(plan);
+    GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .workspace = 1ull << 52};
+    run.workspace_bytes = plan->info().workspace_bytes;
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, run).ok());
+    REQUIRE(device->launches.size() == 2);
+    const bool alone = n * 128 <= kMost;
+    CHECK((device->launches[0].kernel == "gemm_realign") == alone);
+    CHECK((device->launches[0].kernel.find("copy") == 0) == !alone);
+    CHECK(device->launches[1].args.early == (alone ? u32{kGemmEarlyA} : 0u));
+    CHECK(device->launches[1].config.programmatic);
+  }
+}
+
+TEST_CASE("of two operands only that is copied which no map reads, and what is aligned in no run") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmDesc desc = gemm_desc(256, 512, 1024);  // promises nothing
+  desc.realign = true;
+  desc.min_m = 256;
+  const auto plan = plan_of(device, desc);
+  for (int odd = 0; odd < 4; ++odd) {
+    GemmRun run{.a = kA + (odd & 1 ? 6 : 0), .b = kB + (odd & 2 ? 14 : 0), .c = kC, .d = kD};
+    run.workspace = 1ull << 52;
+    run.workspace_bytes = plan->info().workspace_bytes;
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, run).ok());
+    REQUIRE(device->launches.size() == (odd == 0 ? 1 : 2));
+    if (odd == 0) continue;
+    const GemmRealignArgs& copy = device->launches[0].realign;
+    CHECK((copy.operands[0].pieces != 0) == ((odd & 1) != 0));
+    CHECK((copy.operands[1].pieces != 0) == ((odd & 2) != 0));
+    if (!(odd & 1)) CHECK(copy.blocks == 0);
+    if (!(odd & 2)) CHECK(copy.blocks == device->launches[0].config.grid[0]);
+  }
 }

@@ -10,6 +10,7 @@
 
 #include "doctest_main.hpp"
 #include "kernels/gemm/gemm_full.h"
+#include "kernels/gemm/gemm_realign.h"
 #include "kernels/parts/rows.h"
 #include "ops/gemm.hpp"
 #include "runtime/device.hpp"
@@ -20,9 +21,10 @@ namespace tw::test {
 struct PaperLaunch {
   std::string kernel;
   LaunchConfig config;
-  GemmArgs args;      // where the arguments are a GEMM's
-  GemmFullArgs full;  // where they are a full row's, whose base is args too
-  RowsArgs rows;      // where they are those of rows
+  GemmArgs args;            // where the arguments are a GEMM's
+  GemmFullArgs full;        // where they are a full row's, whose base is args too
+  RowsArgs rows;            // where they are those of rows
+  GemmRealignArgs realign;  // where they are those of the copy in front of a GEMM
 };
 
 class PaperDevice final : public Device {
@@ -117,6 +119,7 @@ class PaperStream final : public Stream {
                 size_t bytes) override {
     PaperLaunch launch{.kernel = static_cast<PaperKernel&>(kernel).row().symbol, .config = config};
     if (bytes == sizeof launch.rows) std::memcpy(&launch.rows, arguments, bytes);
+    if (bytes == sizeof launch.realign) std::memcpy(&launch.realign, arguments, bytes);
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
     if (bytes == sizeof launch.full) {
       std::memcpy(&launch.full, arguments, bytes);

@@ -4,6 +4,7 @@
 #include "kernels/gemm/gemm_full_plain.cuh"
 #include "kernels/gemm/gemm_plain_split.cuh"
 #include "kernels/gemm/gemm_pointers.cuh"
+#include "kernels/gemm/gemm_realign.cuh"
 #if TW_HAS_wgmma
 #include "kernels/gemm/gemm_batch.cuh"
 #endif
@@ -58,5 +59,10 @@ __device__ __forceinline__ void gemm_row(const Args& args) {
           symbol(const __grid_constant__ tw::GemmPointersArgs args) {           \
             tw::gemm_read_pointers<maps>(args);                                 \
           })
+#define TW_GEMM_REALIGN(feature, shard, symbol)                                             \
+  TW_EMIT(                                                                                  \
+      feature, shard,                                                                       \
+      extern "C" __global__ void __launch_bounds__(tw::kRealignThreads, tw::kRealignBlocks) \
+          symbol(const __grid_constant__ tw::GemmRealignArgs args) { tw::gemm_realign(args); })
 #define TW_GEMM_HOST(symbol, body, variant)
 #include "kernels/gemm/kernels.inc"

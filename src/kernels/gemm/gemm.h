@@ -83,6 +83,7 @@ enum : u32 {
   kGemmHalfSum = 64,     // sums in f16
   kGemmPrologue = 256,   // no product, but the kernel in front of one, see gemm_pointers.h
   kGemmAlone = 512,      // of the full rows' work alpha * A B alone, see gemm_batch.cuh
+  kGemmRealigns = 1024,  // of those in front, what copies operands, see gemm_realign.h
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gemm family's rows of the kernel table.
 #include "kernels/gemm/gemm_host.hpp"
+#include "kernels/gemm/gemm_realign.h"
 #include "kernels/gemm/gemm_row.hpp"
 
 namespace tw {
@@ -61,6 +62,9 @@ constexpr KernelRow kRows[] = {
             kSchedule_plainsplit | kGemmColumnB, 256),
 #define TW_GEMM_POINTERS(feature_, shard_, symbol_, maps, variant_) \
   plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
+#define TW_GEMM_REALIGN(feature_, shard_, symbol_)                    \
+  plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, \
+            kGemmPrologue | kGemmRealigns, static_cast<int>(kRealignThreads)),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \

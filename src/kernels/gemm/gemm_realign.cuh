@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The copy in front of a product whose operands no tensor map reads (gemm_realign.h). Small ones
+// are all latency, so that a launch for each takes twice the time; and where a copy plan must not
+// write past a line's end, here whole pieces are stored.
+
+#include "kernels/gemm/gemm_realign.h"
+#include "kernels/parts/realign.cuh"
+#include "kernels/ptx/basic.cuh"
+
+namespace tw {
+
+// Sixteen bytes at the operand's ends, of which some are not the operand's.
+__device__ __forceinline__ uint4 realign_at_end(const GemmRealignOperand& of, u64 from) {
+  u32 word[4] = {};
+#pragma unroll
+  for (u32 i = 0; i < 8; ++i) {
+    u32 half = 0;
+    ptx::load_if_u16(half, from + 2 * i, from + 2 * i < of.end);
+    word[i / 2] |= half << (i % 2 * 16);
+  }
+  return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+template <u32 kFlight>
+__device__ __forceinline__ void realign_operand(const GemmRealignOperand& of, u32 block,
+                                                u32 blocks) {
+  const u32 step = blocks * kRealignThreads;
+#pragma unroll 1
+  for (u32 at = block * kRealignThreads + threadIdx.x; at < of.pieces; at += kFlight * step) {
+    AlignedPair loaded[kFlight];
+    u64 from[kFlight], to[kFlight];
+    bool inside[kFlight];
+#pragma unroll
+    for (u32 i = 0; i < kFlight; ++i) {
+      const u32 index = at + i * step;
+      const u32 line = divide(index, of.of_line);
+      const u64 along = static_cast<u64>(index - line * of.of_line.divisor) * 16;
+      from[i] = of.src + static_cast<u64>(line * of.src_pitch) + along;
+      to[i] = index < of.pieces ? of.dst + static_cast<u64>(line * of.dst_pitch) + along : 0;
+      inside[i] = aligned_loads_inside(from[i], of.src, of.end);
+      if (to[i] != 0 && inside[i]) loaded[i] = load_aligned(from[i]);
+    }
+#pragma unroll
+    for (u32 i = 0; i < kFlight; ++i) {
+      if (to[i] == 0) break;
+      const Words4 v = realign(loaded[i], from[i]);
+      ptx::store_unit<16>(to[i], inside[i] ? make_uint4(v.w[0], v.w[1], v.w[2], v.w[3])
+                                           : realign_at_end(of, from[i]));
+    }
+  }
+}
+
+__device__ __forceinline__ void gemm_realign(const GemmRealignArgs& args) {
+  // The copy takes the place of one that an earlier product may still read.
+  ptx::grid_dependency_wait_and_launch();
+  const bool second = blockIdx.x >= args.blocks;
+  realign_operand<kRealignFlight>(args.operands[second ? 1 : 0],
+                                  second ? blockIdx.x - args.blocks : blockIdx.x,
+                                  second ? gridDim.x - args.blocks : args.blocks);
+}
+
+}  // namespace tw
