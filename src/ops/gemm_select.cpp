@@ -56,8 +56,8 @@ double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32
 }
 
 // What a warpgroup of a full row takes for its part of a tile's epilogue where there is more to do
-// for each element than a bias and relu; for one of a thread's as measured with gelu_tanh. What sums
-// parts has every option in its way already.
+// for each element than a bias and relu; for one of a thread's as measured with gelu_tanh. What
+// sums parts has every option in its way already.
 double epilogue_ns(const GemmChoice& choice, const GemmEpilogue& e) {
   constexpr double kElementNs = 42;
   if (!choice.has(kGemmFull) || choice.has(kGemmSplit | kGemmTransposed) ||
