@@ -281,22 +281,27 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
         const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
         const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
         if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
-        bool asks = Config::kAsksForD && args.adds && args.plain_from > 0 && chain == 0;
-        for (; k < of.end; k += Config::kTileK) {
-          if (Config::kHoldsBack && holds_back) {
-            ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
-            read.advance();
-          }
+        // In loops of their own, since of small tiles the producer's is what takes longest.
+        const auto load = [&] {
           ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
           if (k == span.begin) gemm_note_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
           gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
-          if (asks && k + kGemmAskAhead * Config::kTileK >= of.end) {
-            gemm_ask_for_d<Config>(args, tile);
-            asks = false;
-          }
           ring.advance();
+          k += Config::kTileK;
+        };
+        if (Config::kHoldsBack && holds_back) {
+          while (k < of.end) {
+            ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
+            read.advance();
+            load();
+          }
         }
+        if (Config::kAsksForD && args.adds && args.plain_from > 0 && chain == 0 && k < of.end) {
+          while (k + kGemmAskAhead * Config::kTileK < of.end) load();
+          gemm_ask_for_d<Config>(args, tile);
+        }
+        while (k < of.end) load();
         k = span.begin;
       }
   ptx::grid_dependency_launch();
