@@ -92,10 +92,14 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
     case GemmMisfit::pitches:
       if (!choice.through_maps())
         return fail(Code::ERROR_UNSUPPORTED,
-                    refuse("candidate_pitches", d.lda, kGemmPlainSplitPitch),
+                    refuse("candidate_pitches", gemm_least_pitch(d), kGemmPlainSplitPitch),
                     "candidate %s reads 16 aligned bytes at a time, and %s is %" PRId64
                     ": from %" PRId64 " elements on they stay inside",
-                    who, seen.swapped ? "ldb" : "lda", d.lda, kGemmPlainSplitPitch);
+                    who,
+                    d.lda >= kGemmPlainSplitPitch ? "k"
+                    : seen.swapped                ? "ldb"
+                                                  : "lda",
+                    gemm_least_pitch(d), kGemmPlainSplitPitch);
       return fail(
           Code::ERROR_UNSUPPORTED,
           refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),

@@ -107,7 +107,8 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
       (seen.desc.a_alignment < kMapAlignment || seen.desc.b_alignment < kMapAlignment))
     return GemmMisfit::promises;
   if (choice.through_maps() && !seen.pitches_suit_maps()) return GemmMisfit::pitches;
-  if (!choice.through_maps() && choice.has(kGemmSplit) && seen.desc.lda < kGemmPlainSplitPitch)
+  if (!choice.through_maps() && choice.has(kGemmSplit) &&
+      gemm_least_pitch(seen.desc) < kGemmPlainSplitPitch)
     return GemmMisfit::pitches;
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))

@@ -64,6 +64,12 @@ inline constexpr uint32_t kGemmPlainBlocks = 4, kGemmPlainSplitBlocks = 2;
 /// may leave A in the middle of it.
 inline constexpr int64_t kGemmPlainSplitPitch = 7;
 
+/// What that is compared with. Where operands are realigned lda may be a copy's, and A, which such
+/// a row reads where it lies, is then known to have lines of k at least.
+inline int64_t gemm_least_pitch(const GemmDesc& seen) {
+  return seen.realign ? std::min(seen.lda, seen.k) : seen.lda;
+}
+
 /// What a plan may fill of a chip.
 struct GemmChip {
   uint32_t sms = 1;
