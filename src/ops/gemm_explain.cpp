@@ -137,7 +137,7 @@ std::string GemmPlan::explain() const {
   add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
   if (table_.kernels.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
     add(&out, "k in %d chains one after the other, added up in %s\n", gemm_chains(d.k),
-        table_.kernels.back()->choice().writes_chains() ? "D" : "registers");
+        table_.kernels.back()->writes_chains(d.m) ? "D" : "registers");
   out += explain_choice();
   if (!with_c_.kernels.empty())
     add(&out, "with C %s\n", gemm_choice_text(with_c_.kernels.back()->choice()).c_str());
@@ -150,9 +150,10 @@ std::string GemmPlan::explain() const {
   if (whole_.back() != table_.kernels.back())
     add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
         gemm_choice_text(whole_.back()->choice()).c_str());
-  if (!table_.kernels.back()->choice().through_maps() && !forced_ && d.realign)
+  const GemmChoice& chosen = table_.kernels.back()->choice();
+  if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit))
     out += "plain loads: copies that a tensor map can read would take longer\n";
-  else if (!table_.kernels.back()->choice().through_maps() && !forced_)
+  else if (!chosen.through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
         "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "

@@ -393,9 +393,15 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
     return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
                                  ceil_div(d_extent(at.desc.n), slab.contiguous) * full_.batch);
   }
-  const int64_t times = choice_.writes_chains() ? gemm_chains(at.desc.k) : 1;
+  const int64_t times = writes_chains(m) ? gemm_chains(at.desc.k) : 1;
   return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *
                                ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous) * times);
+}
+
+bool GemmKernel::writes_chains(int64_t m) const {
+  const int64_t contiguous = problem_at(m).d_contiguous();
+  return choice_.writes_chains() ||
+         (choice_.parks_chains() && plain_from(contiguous, 0) < contiguous);
 }
 
 }  // namespace tw

@@ -39,6 +39,8 @@ class GemmKernel {
   LaunchConfig config(int64_t m) const;
   uint64_t boxes_loaded(int64_t m) const;
   uint64_t boxes_stored(int64_t m) const;
+  /// Whether D is written once for each chain of k.
+  bool writes_chains(int64_t m) const;
   /// Work units, and how many of them run at once.
   uint64_t units(int64_t m) const;
   uint32_t room() const { return room_; }

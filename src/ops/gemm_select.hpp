@@ -37,17 +37,18 @@ struct GemmChoice {
     return through_maps() && row->feature != feature::host && !has(kGemmSplit | kGemmFull) &&
            row->dtypes[1] == DType::F32;
   }
-  /// Of such a row, whether it adds up whole sums of chains in registers; and if not, whether it
-  /// writes D once for each chain, rather than putting halves of sums aside.
+  /// Of such a row, whether it adds up whole sums of chains in registers; whether it puts halves of
+  /// them aside there, where the copy engine writes all of D; and whether it does neither, but
+  /// writes D once for each chain.
   bool keeps_chains() const {
     return makes_chains() && gemm_keeps_chains(static_cast<u32>(row->tile[0]),
                                                static_cast<u32>(row->tile[1]), row->variant);
   }
-  bool writes_chains() const {
-    return makes_chains() && !keeps_chains() &&
-           !gemm_parks_chains(static_cast<u32>(row->tile[0]), static_cast<u32>(row->tile[1]),
-                              row->variant);
+  bool parks_chains() const {
+    return makes_chains() && gemm_parks_chains(static_cast<u32>(row->tile[0]),
+                                               static_cast<u32>(row->tile[1]), row->variant);
   }
+  bool writes_chains() const { return makes_chains() && !keeps_chains() && !parks_chains(); }
   /// Blocks of a cluster.
   uint32_t cluster() const {
     return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * split;

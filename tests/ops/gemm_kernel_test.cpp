@@ -273,6 +273,23 @@ TEST_CASE("boxes that full rows store D by are counted as the kernel sends them"
   CHECK(stored > 10);
 }
 
+TEST_CASE("where the copy engine cannot write all of D, chains are added up in it") {
+  const auto device = hopper();
+  const auto plan = [&](int64_t n) {
+    GemmDesc desc = gemm_desc(128, n, 16384);
+    desc.d_dtype = DType::F32;
+    desc.ldc = desc.ldd = 136;
+    desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+    return forced(device, desc, "gemm_bf16_f32_rc_128x128_1x2_ping");
+  };
+  const auto whole = plan(132), ragged = plan(134);  // 134 floats end in the middle of 16 bytes
+  REQUIRE(whole);
+  REQUIRE(ragged);
+  CHECK(whole->explain().find("added up in registers") != std::string::npos);
+  CHECK(ragged->explain().find("added up in D") != std::string::npos);
+  CHECK(ragged->info().boxes_stored == 2 * whole->info().boxes_stored);
+}
+
 TEST_CASE("a programmatic plan takes the rows that it would take, and asks for what is constant") {
   const auto device = hopper();
   for (const int64_t m : {1, 16, 200, 4096}) {
