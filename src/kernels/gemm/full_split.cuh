@@ -26,6 +26,7 @@ struct FullDeal {
   u32 part, parts, inverse;
   u32 lines, own;  // in D, and this part's of them
   u32 slots;       // room that a part's sums have in each block
+  static_assert(!Config::kSplit || Config::kCluster == 1, "a part is a rank of the cluster");
   static_assert(!Config::kSplit ||
                     (Tile::kLines + 7) * Tile::kPitch * 4 <= Config::kShared.d_offset,
                 "the sums of eight parts take the place of the ring");

@@ -76,7 +76,7 @@ enum : u32 { kGemmEarlyA = 1, kGemmEarlyB = 2, kGemmEarlyBoth = 3 };
 enum : u32 {
   kGemmColumnA = 1,      // the row wants A column-major (contiguous along m)
   kGemmColumnB = 2,      // the row wants B column-major (contiguous along k)
-  kGemmPlain = 4,        // the row needs no maps and takes any pitch: of a split in its orders
+  kGemmPlain = 4,        // the row needs no maps and takes any pitch: of a split from 7 on
   kGemmPingpong = 8,     // whole tiles in turn: one warpgroup writes while the other multiplies
   kGemmSplit = 16,       // a cluster of 2 to 8 blocks shares each tile along k
   kGemmTransposed = 32,  // D is written column-major: planned with the operands swapped
@@ -112,8 +112,9 @@ struct GemmTile {
 };
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
-/// dimension, `lines` of them. Swizzled, a line is 128 bytes; otherwise it is an odd number of
-/// eight columns, and lines that follow one another then start in different banks by themselves.
+/// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
+/// an odd number of eight columns, and lines that follow one another then start in different banks
+/// by themselves.
 struct GemmSlab {
   u32 contiguous, lines;
   bool swizzled;
@@ -172,7 +173,7 @@ TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
 }
 
 /// Whether a thread has registers for the sums of two chains: it adds them up before D is written.
-/// Elsewhere each is written, and the next one added to it in memory.
+/// Elsewhere gemm_parks_chains, or each is written, and the next one added to it in memory.
 TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 variant) {
   return !(variant & kGemmPingpong) && tile_m / 64 / gemm_consumers(tile_m) * tile_n / 2 <= 72;
 }

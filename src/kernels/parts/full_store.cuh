@@ -24,7 +24,8 @@ struct FullSlab {
   static_assert(kLine == 128 || kLine == 64, "as the copy engine's swizzles have it");
 };
 
-// Piece c of 16 bytes of line r of a slab lies at c ^ (r % 8), as the copy engine's swizzle has it.
+// Piece c of 16 bytes of line r of a slab lies at c ^ (r % 8), or in lines of 64 bytes at
+// c ^ (r / 2 % 4), as the copy engine's swizzles have it.
 template <class Slab>
 __device__ __forceinline__ u32 store_place(u32 slab, u32 line, u32 piece) {
   const u32 turned = Slab::kLine == 128 ? line % 8 : line / 2 % 4;

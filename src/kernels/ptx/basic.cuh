@@ -96,12 +96,6 @@ __device__ __forceinline__ float load_cluster(u32 remote) {
   asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(remote) : "memory");
   return v;
 }
-__device__ __forceinline__ void load_cluster_v4(u32 remote, float (&v)[4]) {
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-               : "r"(remote)
-               : "memory");
-}
 
 __device__ __forceinline__ u32 cluster_id() {
   u32 id;

@@ -62,7 +62,8 @@ __device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool there)
       : "l"(address), "r"(static_cast<u32>(there)));
 }
 
-/// Likewise, of memory that nothing writes during the kernel; kept in the first-level cache.
+/// Likewise, of memory that nothing writes while this kernel reads it, which begins behind
+/// griddepcontrol.wait; kept in the first-level cache.
 __device__ __forceinline__ void load_if_cached(u32& x, u32& y, u32& z, u32& w, u64 address,
                                                bool there) {
   asm volatile(
