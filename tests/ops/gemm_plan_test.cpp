@@ -247,11 +247,10 @@ TEST_CASE("max_sms bounds every grid") {
       device->launches.clear();
       const auto realigned = plan_of(device, moved);
       REQUIRE(realigned->run(*stream, with_room).ok());
-      REQUIRE(!device->launches.empty());
-      // Both in one launch where they are small, but for a single block.
-      const bool alone = device->launches[0].kernel == "gemm_realign" && sms > 1;
-      const size_t launches = realigned->info().workspace_bytes == 0 ? 1 : alone ? 2 : 3;
-      CHECK(device->launches.size() == launches);
+      // B's 58 MB are more than one launch copies together with A. Few rows may need no copies.
+      const bool copied = realigned->kernel_for(m).choice().through_maps();
+      CHECK(device->launches.size() == (copied ? 3 : 1));
+      CHECK((realigned->info().workspace_bytes != 0) == copied);
       for (const PaperLaunch& launch : device->launches) {
         INFO(launch.kernel);
         const uint32_t* grid = launch.config.grid;
