@@ -8,22 +8,29 @@
 namespace tw::ptx {
 
 #ifdef TW_DELAYS
-/// One time in eight, up to 4 us; otherwise none. The clock is the source of chance, the SM and the
-/// warp keep neighbours apart. No branch: the callers' warps stay converged.
+/// One time in eight, up to 8,191 clocks, some 4 us; otherwise none. The clock is the source of
+/// chance, the SM and the warp keep neighbours apart. A loop, not nanosleep: a lane that sleeps by
+/// itself is not joined again by its warp (on an H200 not once in 13 million turns; behind a loop
+/// always), and what the other lanes do meanwhile overwrites uniform registers that the sleeper's
+/// instructions for the copy engine are about to read, which kernels without delays cannot meet.
 __device__ __forceinline__ void delay_here() {
   asm volatile(
-      "{\n\t.reg .b32 x, y;\n\t.reg .pred p;\n\t"
-      "mov.u32 x, %%clock;\n\t"
+      "{\n\t.reg .b32 x, y, begin;\n\t.reg .pred p;\n\t"
+      "mov.u32 begin, %%clock;\n\t"
       "mov.u32 y, %%smid;\n\t"
-      "mad.lo.u32 x, y, 0x9E3779B1, x;\n\t"
+      "mad.lo.u32 x, y, 0x9E3779B1, begin;\n\t"
       "mov.u32 y, %%warpid;\n\t"
       "mad.lo.u32 x, y, 0x85EBCA77, x;\n\t"
       "mul.lo.u32 x, x, 0xC2B2AE3D;\n\t"
       "shr.u32 y, x, 29;\n\t"
       "setp.eq.u32 p, y, 0;\n\t"
       "bfe.u32 x, x, 16, %0;\n\t"
-      "selp.u32 x, x, 0, p;\n\t"
-      "nanosleep.u32 x;\n\t}" ::"n"(11)
+      "selp.u32 x, x, 0, p;\n"
+      "again:\n\t"
+      "mov.u32 y, %%clock;\n\t"
+      "sub.u32 y, y, begin;\n\t"
+      "setp.lt.u32 p, y, x;\n\t"
+      "@p bra again;\n\t}" ::"n"(13)
       : "memory");
 }
 #else
