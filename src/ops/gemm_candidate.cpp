@@ -112,6 +112,10 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s runs in clusters of %u blocks, and there are %u SMs to use", who,
                   choice.cluster(), usable_sms(device, d.max_sms));
     case GemmMisfit::depth:
+      if (choice.has(kGemmShort))
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.row->tile[2]),
+                    "candidate %s has k of %d at most, and k is %" PRId64, who, choice.row->tile[2],
+                    d.k);
       return fail(Code::ERROR_UNSUPPORTED,
                   refuse("candidate_split", choice.split, ceil_div(d.k, choice.row->tile[2])),
                   "candidate %s shares k among %u blocks, and k %" PRId64 " has %" PRId64

@@ -151,7 +151,7 @@ std::string GemmPlan::explain() const {
     add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
         gemm_choice_text(whole_.back()->choice()).c_str());
   const GemmChoice& chosen = table_.kernels.back()->choice();
-  if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit))
+  if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
     out += "plain loads: copies that a tensor map can read would take longer\n";
   else if (!chosen.through_maps() && !forced_)
     out +=

@@ -59,7 +59,8 @@ bool types_fit(const KernelRow& row, const GemmDesc& desc) {
 }
 
 bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
-  if (row.feature == feature::host || (row.variant & (kGemmPlain | kGemmSplit)) == kGemmPlain)
+  constexpr uint32_t kAlongK = kGemmSplit | kGemmShort;
+  if (row.feature == feature::host || (row.variant & (kGemmPlain | kAlongK)) == kGemmPlain)
     return true;
   const uint32_t orders = (desc.a_order == Order::column ? kGemmColumnA : 0u) |
                           (desc.b_order == Order::column ? kGemmColumnB : 0u);
@@ -113,6 +114,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
     return GemmMisfit::depth;
+  if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
   return GemmMisfit::none;
 }
@@ -145,13 +147,14 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
       ++choice.split;
     }
   }
-  // Where rows can go through maps at no cost, those that share k without are for nothing.
+  // Where rows can go through maps at no cost, those that read along k without are for nothing.
   const auto maps = [](const GemmChoice& c) { return c.through_maps(); };
   if (problem.copies_ns == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
-    choices_.erase(
-        std::remove_if(choices_.begin(), choices_.end(),
-                       [&](const GemmChoice& c) { return !maps(c) && c.has(kGemmSplit); }),
-        choices_.end());
+    choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
+                                  [&](const GemmChoice& c) {
+                                    return !maps(c) && c.has(kGemmSplit | kGemmShort);
+                                  }),
+                   choices_.end());
   // Who asks for sums in f16 gets them where there is such a kernel; f32 is the next best thing.
   const auto half = [](const GemmChoice& c) { return c.has(kGemmHalfSum); };
   if (std::any_of(choices_.begin(), choices_.end(), half))
@@ -200,7 +203,8 @@ void GemmRanking::leave_other_orders() {
   for (const GemmChoice& c : choices_)
     if (possible(c) && (split == 0 || c.split < split)) split = c.split;
   const auto other = [&](const GemmChoice& c) {
-    return split == 0 ? c.through_maps() || c.has(kGemmSplit) : !possible(c) || c.split != split;
+    return split == 0 ? c.through_maps() || c.has(kGemmSplit | kGemmShort)
+                      : !possible(c) || c.split != split;
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
 }

@@ -88,10 +88,19 @@ double plain_split_ns(const GemmChoice& choice, const GemmProblem& problem, cons
   return kLaunchNs + (choice.split > 1 ? kClusterNs : 0) + std::max(work, bytes / kBytesPerNs);
 }
 
+// Rows of a short k: what a block does for a tile, of which four on an SM overlap.
+double plain_short_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  constexpr double kLaunchNs = 2400, kTileNs = 400, kStepNs = 12;
+  const auto waves =
+      static_cast<double>(ceil_div(gemm_units(choice, problem), chip.at_once(choice)));
+  return kLaunchNs + waves * (kTileNs + kStepNs * static_cast<double>(problem.desc.k));
+}
+
 double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
   const KernelRow& row = *choice.row;
   if (choice.has(kGemmPlain) && choice.has(kGemmSplit))
     return plain_split_ns(choice, problem, chip);
+  if (choice.has(kGemmShort)) return plain_short_ns(choice, problem, chip);
   const GemmDesc& d = problem.desc;
   const RowCost cost = row_cost(row);
   const int64_t m = std::max<int64_t>(d.m, 1);

@@ -92,8 +92,9 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
 }
 
 /// Leading dimensions past the packed ones: multiples of 16 bytes where the choice needs maps, and
-/// of D and C any.
+/// of D and C any. A choice that is for short k alone gets as much of it as it takes.
 inline void set_pitches(const GemmChoice& choice, int variety, GemmDesc* desc) {
+  if (choice.has(kGemmShort)) desc->k = std::min<int64_t>(desc->k, choice.row->tile[2]);
   const int64_t step = choice.through_maps() ? 8 : 1;
   const int64_t any = choice.has(kGemmPlain) && choice.has(kGemmSplit) ? kGemmPlainSplitPitch : 1;
   const auto pitch = [any](int64_t least, int64_t multiple, int64_t more) {

@@ -2,6 +2,7 @@
 // Emits the gemm rows that the target and the shard have.
 #include "kernels/emit.cuh"
 #include "kernels/gemm/gemm_full_plain.cuh"
+#include "kernels/gemm/gemm_plain_short.cuh"
 #include "kernels/gemm/gemm_plain_split.cuh"
 #include "kernels/gemm/gemm_pointers.cuh"
 #include "kernels/gemm/gemm_realign.cuh"
@@ -51,6 +52,13 @@ __device__ __forceinline__ void gemm_row(const Args& args) {
       extern "C" __global__ void __launch_bounds__(tw::kPlainSplitThreads, 2) \
           symbol(const __grid_constant__ tw::GemmArgs args) {                 \
             tw::gemm_plain_split<tw::in, tw::out>(args);                      \
+          })
+#define TW_GEMM_PLAIN_SHORT(feature, shard, symbol, in, out, tm, tn, tk)      \
+  TW_EMIT(                                                                    \
+      feature, shard,                                                         \
+      extern "C" __global__ void __launch_bounds__(tw::kPlainShortThreads, 4) \
+          symbol(const __grid_constant__ tw::GemmArgs args) {                 \
+            tw::gemm_plain_short<tw::in, tw::out>(args);                      \
           })
 #define TW_GEMM_POINTERS(feature, shard, symbol, maps, variant)                 \
   TW_EMIT(                                                                      \

@@ -84,6 +84,7 @@ enum : u32 {
   kGemmPrologue = 256,   // no product, but the kernel in front of one, see gemm_pointers.h
   kGemmAlone = 512,      // of the full rows' work alpha * A B alone, see gemm_batch.cuh
   kGemmRealigns = 1024,  // of those in front, what copies operands, see gemm_realign.h
+  kGemmShort = 2048,     // few rows and a short k, contiguous in both operands: without maps
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 

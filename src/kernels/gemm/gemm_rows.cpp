@@ -60,6 +60,9 @@ constexpr KernelRow kRows[] = {
 #define TW_GEMM_PLAIN_SPLIT(feature_, shard_, symbol_, in, out, tm, tn, tk)         \
   plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
             kSchedule_plainsplit | kGemmColumnB, 256),
+#define TW_GEMM_PLAIN_SHORT(feature_, shard_, symbol_, in, out, tm, tn, tk)         \
+  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
+            kGemmPlain | kGemmShort | kGemmColumnB, 256),
 #define TW_GEMM_POINTERS(feature_, shard_, symbol_, maps, variant_) \
   plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_REALIGN(feature_, shard_, symbol_)                    \
