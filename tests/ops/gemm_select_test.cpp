@@ -267,7 +267,8 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
                 row_key(type, type, orders, tile_m, tile_n, cluster_m, cluster_n, 0);
             CHECK_MESSAGE(seen.count(key) == 1, "missing: " << key);
           }
-  // Of each schedule one at least, for every pair of types and every order.
+  // Of each schedule one at least, for every pair of types and every order; but no transposed one
+  // from 16 bits to 16 bits where exactly one of A and B is contiguous along k.
   for (const DType in : {DType::BF16, DType::F16})
     for (const DType out : {in, DType::F32})
       for (uint32_t orders = 0; orders < 4; ++orders)
@@ -277,6 +278,8 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
               u32{kGemmFull | kGemmSplit}, u32{kGemmFull | kGemmTransposed | kGemmSplit}}) {
           INFO(dtype_name(in), " to ", dtype_name(out), ", orders ", orders, ", schedule ",
                schedule);
+          const bool one = orders == 0 || orders == (kGemmColumnA | kGemmColumnB);
+          if (schedule == kGemmTransposed && out == in && one) continue;
           CHECK(kinds.count({in, out, schedule | orders}) == 1);
         }
 }
