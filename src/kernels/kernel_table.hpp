@@ -37,6 +37,9 @@ struct KernelRow {
   int32_t cluster[2];  ///< along m and n
   DType dtypes[2];     ///< inputs and outputs, where the row is bound to types
   uint32_t variant;    ///< the family's own bits, see its header
+  /// Its SMs are set up for shared memory, whatever it needs: blocks of the kernel behind, which do
+  /// need it, then begin beside it.
+  bool shared_first = false;
 };
 
 struct RowRange {

@@ -152,7 +152,7 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
     return (candidate.variant & kGemmRealigns) != 0;
   });
   made->most_blocks_ = static_cast<uint32_t>(most_blocks(*device, own.max_sms, kRealignBlocks));
-  // One launch copies what is a round of pieces: there all is latency. Behind more of them, blocks
+  // One launch copies what is few rounds of pieces: there all is latency. Behind more, blocks
   // of a product that are in no cluster were up to 15 % slower.
   int64_t pieces = 0;
   bool alone = row != nullptr;
@@ -161,7 +161,7 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
     alone = alone && fill_lines(from, problem.in_bytes, &copy->lines);
     pieces += copy->lines.pieces;
   }
-  alone = alone && pieces <= int64_t{made->most_blocks_} * kRealignThreads * kRealignFlight;
+  alone = alone && pieces <= int64_t{made->most_blocks_} * kRealignThreads * kRealignMost;
   for (const auto& [from, copy] : operands) {
     if (from.certain(problem.in_bytes)) continue;
     // A copy's extents are the plan's.

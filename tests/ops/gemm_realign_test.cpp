@@ -120,11 +120,24 @@ TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in
     }
 }
 
-TEST_CASE("what is more than a round of pieces is copied by plans, and nothing is loaded early") {
+TEST_CASE("beside the copy's blocks of an SM there is room for one of the product") {
+  const KernelRow* copy = nullptr;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if ((row.variant & kGemmRealigns) != 0) copy = &row;
+    CHECK(row.shared_first == ((row.variant & kGemmRealigns) != 0));
+  }
+  REQUIRE(copy);
+  // Threads, and registers of the copy, of which the compiler gives a thread no more than these.
+  CHECK(kRealignBlocks * kRealignThreads + 384 <= 2048);
+  CHECK(65536 / (kRealignRoom * kRealignThreads) * kRealignBlocks * kRealignThreads <= 65536 / 2);
+}
+
+TEST_CASE(
+    "what is more than a few rounds of pieces is copied by plans, and nothing is loaded early") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
-  constexpr int64_t kMost = 132 * kRealignBlocks * kRealignThreads * kRealignFlight;
+  constexpr int64_t kMost = 132 * kRealignBlocks * kRealignThreads * kRealignMost;
   // Of B, 128 pieces a line.
   for (const int64_t n : {kMost / 128, kMost / 128 + 1}) {
     GemmDesc desc = gemm_desc(64, n, 1023);

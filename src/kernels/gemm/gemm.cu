@@ -67,10 +67,10 @@ __device__ __forceinline__ void gemm_row(const Args& args) {
           symbol(const __grid_constant__ tw::GemmPointersArgs args) {           \
             tw::gemm_read_pointers<maps>(args);                                 \
           })
-#define TW_GEMM_REALIGN(feature, shard, symbol)                                             \
-  TW_EMIT(                                                                                  \
-      feature, shard,                                                                       \
-      extern "C" __global__ void __launch_bounds__(tw::kRealignThreads, tw::kRealignBlocks) \
+#define TW_GEMM_REALIGN(feature, shard, symbol)                                           \
+  TW_EMIT(                                                                                \
+      feature, shard,                                                                     \
+      extern "C" __global__ void __launch_bounds__(tw::kRealignThreads, tw::kRealignRoom) \
           symbol(const __grid_constant__ tw::GemmRealignArgs args) { tw::gemm_realign(args); })
 #define TW_GEMM_HOST(symbol, body, variant)
 #include "kernels/gemm/kernels.inc"

@@ -2,7 +2,9 @@
 #pragma once
 // The copy in front of a product whose operands no tensor map reads (gemm_realign.h). Small ones
 // are all latency, so that a launch for each takes twice the time; and where a copy plan must not
-// write past a line's end, here whole pieces are stored.
+// write past a line's end, here whole pieces are stored. A thread has one piece at a time: as many
+// threads as there are pieces, of few registers, leave an SM room for a block of the product, which
+// begins beside them.
 
 #include "kernels/gemm/gemm_realign.h"
 #include "kernels/parts/realign.cuh"
@@ -22,31 +24,20 @@ __device__ __forceinline__ uint4 realign_at_end(const GemmRealignOperand& of, u6
   return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-template <u32 kFlight>
 __device__ __forceinline__ void realign_operand(const GemmRealignOperand& of, u32 block,
                                                 u32 blocks) {
   const u32 step = blocks * kRealignThreads;
 #pragma unroll 1
-  for (u32 at = block * kRealignThreads + threadIdx.x; at < of.pieces; at += kFlight * step) {
-    AlignedPair loaded[kFlight];
-    u64 from[kFlight], to[kFlight];
-    bool inside[kFlight];
-#pragma unroll
-    for (u32 i = 0; i < kFlight; ++i) {
-      const u32 index = at + i * step;
-      const u32 line = divide(index, of.of_line);
-      const u64 along = static_cast<u64>(index - line * of.of_line.divisor) * 16;
-      from[i] = of.src + static_cast<u64>(line * of.src_pitch) + along;
-      to[i] = index < of.pieces ? of.dst + static_cast<u64>(line * of.dst_pitch) + along : 0;
-      inside[i] = aligned_loads_inside(from[i], of.src, of.end);
-      if (to[i] != 0 && inside[i]) loaded[i] = load_aligned(from[i]);
-    }
-#pragma unroll
-    for (u32 i = 0; i < kFlight; ++i) {
-      if (to[i] == 0) break;
-      const Words4 v = realign(loaded[i], from[i]);
-      ptx::store_unit<16>(to[i], inside[i] ? make_uint4(v.w[0], v.w[1], v.w[2], v.w[3])
-                                           : realign_at_end(of, from[i]));
+  for (u32 at = block * kRealignThreads + threadIdx.x; at < of.pieces; at += step) {
+    const u32 line = divide(at, of.of_line);
+    const u64 along = static_cast<u64>(at - line * of.of_line.divisor) * 16;
+    const u64 from = of.src + static_cast<u64>(line * of.src_pitch) + along;
+    const u64 to = of.dst + static_cast<u64>(line * of.dst_pitch) + along;
+    if (aligned_loads_inside(from, of.src, of.end)) {
+      const Words4 v = realign(load_aligned(from), from);
+      ptx::store_unit<16>(to, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
+    } else {
+      ptx::store_unit<16>(to, realign_at_end(of, from));
     }
   }
 }
@@ -55,9 +46,8 @@ __device__ __forceinline__ void gemm_realign(const GemmRealignArgs& args) {
   // The copy takes the place of one that an earlier product may still read.
   ptx::grid_dependency_wait_and_launch();
   const bool second = blockIdx.x >= args.blocks;
-  realign_operand<kRealignFlight>(args.operands[second ? 1 : 0],
-                                  second ? blockIdx.x - args.blocks : blockIdx.x,
-                                  second ? gridDim.x - args.blocks : args.blocks);
+  realign_operand(args.operands[second ? 1 : 0], second ? blockIdx.x - args.blocks : blockIdx.x,
+                  second ? gridDim.x - args.blocks : args.blocks);
 }
 
 }  // namespace tw

@@ -32,7 +32,8 @@ constexpr KernelRow wgmma_row(const char* symbol, int shard, DType in, DType out
 }
 
 constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, int shard, DType in, DType out,
-                              int tm, int tn, int tk, uint32_t variant, int threads = 128) {
+                              int tm, int tn, int tk, uint32_t variant, int threads = 128,
+                              bool shared_first = false) {
   return {.family = Family::gemm,
           .feature = needs,
           .symbol = symbol,
@@ -43,7 +44,8 @@ constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, int shard, 
           .stages = 1,
           .cluster = {1, 1},
           .dtypes = {in, out},
-          .variant = variant};
+          .variant = variant,
+          .shared_first = shared_first};
 }
 
 constexpr KernelRow kRows[] = {
@@ -67,7 +69,7 @@ constexpr KernelRow kRows[] = {
   plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_REALIGN(feature_, shard_, symbol_)                    \
   plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, \
-            kGemmPrologue | kGemmRealigns, static_cast<int>(kRealignThreads)),
+            kGemmPrologue | kGemmRealigns, static_cast<int>(kRealignThreads), true),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \

@@ -128,6 +128,14 @@ Status CudaDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
                 "kernel %s wants %u bytes of shared memory and %s gives %u", row.symbol,
                 dynamic_smem_bytes, info_.name.c_str(), target.limits.max_dynamic_smem);
+  if (row.shared_first) {
+    const Scope scope(*this, Scope::relaxed);
+    TW_TRY(scope.status());
+    TW_TRY(check(
+        cu_.FuncSetAttribute(target.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                             CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
+        "cuFuncSetAttribute"));
+  }
   *out = std::make_unique<CudaKernel>(shared_from_this(), std::move(target));
   return Code::OK;
 }
