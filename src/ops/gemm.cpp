@@ -23,17 +23,25 @@ uint64_t product(std::initializer_list<int64_t> factors) {
 }
 
 // The problem of the runs that read C, where they may have kernels of their own: plain rows read it
-// element by element once the product is made, full rows 16 bytes at a time before. What a caller
-// measured stays, and so do the bits where they must not depend on the kernel.
+// element by element once the product is made, full rows 16 bytes at a time before, which of some
+// tiles takes longer than the product. What a caller measured stays, and so do the bits where they
+// must not depend on the kernel.
 std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
-  if (problem.wants_full() || problem.out_bytes != 2 || d.accumulator != DType::F32 ||
-      d.has(kGemmInvariant) || d.c_alignment < kMapAlignment ||
+  if (problem.wants_batch() || problem.gated() || problem.out_bytes != 2 ||
+      d.accumulator != DType::F32 || d.has(kGemmInvariant) || d.c_alignment < kMapAlignment ||
       !pitch_suits_maps(d.ldc * problem.out_bytes) || !problem.d_pitch_suits_maps())
     return {};
   GemmProblem with_c = problem;
   with_c.reads_c = true;
   return with_c;
+}
+
+bool same_choices(const std::vector<GemmRange>& a, const std::vector<GemmRange>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const GemmRange& one, const GemmRange& other) {
+        return one.last == other.last && one.candidate.choice == other.candidate.choice;
+      });
 }
 
 }  // namespace
@@ -105,8 +113,9 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   if (with_c && !measured && plan->table_.kernels.back()->choice().through_maps()) {
     const GemmRanking ranking_with_c(*device, *with_c);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
-    if (best.choice.row && best.choice.through_maps())
-      TW_TRY(plan->fill(gemm_ranges(ranking_with_c, *with_c), &plan->with_c_));
+    std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);
+    if (best.choice.row && best.choice.through_maps() && !same_choices(ranges, plan->ranges()))
+      TW_TRY(plan->fill(std::move(ranges), &plan->with_c_));
   }
   plan->drop_unused_copies();
   *out = std::move(plan);

@@ -27,6 +27,7 @@ RowCost row_cost(const KernelRow& row) {
   constexpr uint32_t k_swapsplit = kGemmTransposed | kGemmSplit;
   constexpr uint32_t k_full = kGemmFull;
   constexpr uint32_t k_fullping = kGemmFull | kGemmPingpong;
+  constexpr uint32_t k_fullswap = kGemmFull | kGemmTransposed;
   const uint32_t schedule = row.variant & (kGemmPingpong | kGemmSplit | kGemmTransposed);
   const uint32_t own = schedule | (row.variant & (kGemmFull | kGemmAlone));
 #define TW_GEMM_COST(tm, tn, cm, cn, wanted, k_block, tile_, launch)                            \
@@ -58,14 +59,16 @@ double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32
 // What a warpgroup of a full row takes for its part of a tile's epilogue where there is more to do
 // for each element than a bias and relu; for one of a thread's as measured with gelu_tanh. What
 // sums parts has every option in its way already.
-double epilogue_ns(const GemmChoice& choice, const GemmEpilogue& e) {
+double warpgroup_ns(const GemmChoice& choice) {
   constexpr double kElementNs = 42;
-  if (!choice.has(kGemmFull) || choice.has(kGemmSplit | kGemmTransposed) ||
-      (e.activation <= Activation::relu && e.scale == Per::none && !e.amax))
-    return 0;
+  if (!choice.has(kGemmFull) || choice.has(kGemmSplit | kGemmTransposed)) return 0;
   const auto tile_m = static_cast<u32>(choice.row->tile[0]);
   const u32 sharers = choice.has(kGemmPingpong) ? 1 : gemm_consumers(tile_m);
   return kElementNs * tile_m * choice.row->tile[1] / (128.0 * sharers);
+}
+
+bool takes_longer(const GemmEpilogue& e) {
+  return e.activation > Activation::relu || e.scale != Per::none || e.amax;
 }
 
 // Rows that read A without maps and share k: what a block does in a step of k, for each group of
@@ -130,12 +133,27 @@ double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmCh
   const double bytes = (static_cast<double>(m * d.k) * matrices(d.a_batch) +
                         static_cast<double>(d.k * n) * matrices(d.b_batch)) *
                            problem.in_bytes +
-                       static_cast<double>(m * n) * matrices(d.d_batch) * problem.out_bytes;
-  const double moves = bytes / kBytesPerNs;
-  const double own = epilogue_ns(choice, d.epilogue);
-  double work = tiles * (multiply + std::max(write, choice.has(kGemmPingpong) ? 0.0 : own));
-  // Of two warpgroups in turn one writes while the other multiplies: what takes longer is seen.
-  if (choice.has(kGemmPingpong)) work = std::max(work, std::ceil(tiles / 2) * (multiply + own));
+                       static_cast<double>(m * n) * matrices(d.d_batch) * problem.out_bytes *
+                           (problem.reads_c ? 2 : 1);
+  double moves = bytes / kBytesPerNs;
+  // Tiles of few columns share little: with more than one for the tokens it is the L2 that gives
+  // the weights again and again. 28672 x 4096 takes 62 us with one, 90 with two and 133 with four.
+  constexpr double kL2BytesPerNs = 6200;
+  if (choice.has(kGemmFull) && choice.has(kGemmTransposed) && !choice.has(kGemmSplit))
+    moves = std::max(moves, static_cast<double>(units * k_blocks * row.tile[2]) * problem.in_bytes *
+                                (row.tile[0] + row.tile[1]) / kL2BytesPerNs);
+  const double own = takes_longer(d.epilogue) ? warpgroup_ns(choice) : 0;
+  // C takes as long, but for the last tile's, which has come by then: of 4096 x 7168 x 512 and 2048
+  // with C this says 58 and 159 us for 128 x 160 and 56 and 165 for pairs of 128 x 128, of which
+  // 70, 166, 66 and 170 were measured.
+  const double with_c = problem.reads_c ? warpgroup_ns(choice) : 0;
+  const auto all_of = [&](double each) {
+    if (!choice.has(kGemmPingpong)) return tiles * (multiply + std::max(write, each));
+    // Of two warpgroups in turn one writes while the other multiplies: what takes longer is seen.
+    return std::max(tiles * (multiply + write), std::ceil(tiles / 2) * (multiply + each));
+  };
+  const double hidden = std::max(write, own + with_c) - std::max(write, own);
+  const double work = std::max(all_of(own), all_of(own + with_c) - hidden);
   // The last tile's is nobody's to hide.
   const double all = cost.launch_ns + own + std::max(work, moves);
   // Batch rows have no options in their way: measured 2 to 13 % less than a full row of the tile.

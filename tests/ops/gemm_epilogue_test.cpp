@@ -108,11 +108,54 @@ TEST_CASE("a full row has about the cost of the plain row of its tile, more wher
           row.dtypes[0] == full.dtypes[0] && row.dtypes[1] == full.dtypes[1]) {
         const double own = gemm_cost({&full, 1}, p, chip), plain = gemm_cost({&row, 1}, p, chip);
         CHECK(own > (full.variant & kGemmSplit ? 1.0 : 0.8) * plain);
-        CHECK((full.variant & kGemmSplit || own < 1.25 * plain));
+        // Many tiles of few columns ask for the other operand again and again.
+        CHECK((full.variant & kGemmSplit || full.tile[1] < 64 || own < 1.25 * plain));
         ++compared;
       }
   }
   CHECK(compared > 50);
+}
+
+TEST_CASE("runs that read C have a row of their own where it takes longer than the products") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const auto launched = [&](const GemmEpilogue& epilogue, int64_t k, float beta) {
+    GemmDesc desc = with(epilogue, 4096, 7168, k);
+    desc.c_alignment = 16;
+    const auto plan = plan_of(device, desc);
+    const GemmRun run{.beta = beta,
+                      .a = 0x10000,
+                      .b = 0x20000000,
+                      .c = 0x40000000,
+                      .d = 0x80000000,
+                      .bias = 0x90000000};
+    REQUIRE(plan->run(*stream, run).ok());
+    return device->launches.back().kernel;
+  };
+  const std::string wide = "gemm_bf16_bf16_rc_128x160_1x1_fullping";
+  const std::string pairs = "gemm_bf16_bf16_rc_128x128_1x2_fullping";
+  const GemmEpilogue bias = {.bias = Per::column};
+  CHECK(launched(bias, 512, 0.0f) == wide);
+  CHECK(launched(bias, 512, 1.0f) == pairs);
+  CHECK(launched({}, 512, 1.0f) == pairs);
+  CHECK(launched(bias, 2048, 1.0f) == wide);
+  CHECK(launched({}, 2048, 1.0f) == wide);
+}
+
+TEST_CASE("few tokens of large weights go to the row that has them as columns, and weights once") {
+  const auto device = hopper();
+  const std::string few = "gemm_bf16_bf16_rc_128x16_1x1_fullswap";
+  const GemmEpilogue epilogues[] = {{.bias = Per::column},
+                                    {.activation = Activation::gelu_tanh},
+                                    {.activation = Activation::silu, .gate = Gate::halves},
+                                    {.scale = Per::row}};
+  for (const GemmEpilogue& epilogue : epilogues)
+    for (const int64_t m : {1, 16, 32, 64}) {
+      const GemmProblem problem = gemm_problem_of(with(epilogue, m, 28672, 4096));
+      INFO("m " << m << ", activation " << static_cast<int>(epilogue.activation));
+      CHECK((gemm_choice_text(GemmRanking(*device, problem).best(m).choice) == few) == (m <= 16));
+    }
 }
 
 TEST_CASE("what a full row is told") {
