@@ -51,6 +51,9 @@ struct GemmConfig {
   // clocks where the bytes have landed: of small tiles it asks for the next stage amid a stage's
   // products.
   static constexpr bool kLooksAhead = kConsumers == 1 && kN <= 96;
+  // Threads that load in turn, block by block, each in a warp of its own: one of those small tiles
+  // multiplies a stage while a thread sends one.
+  static constexpr u32 kLoaders = kLooksAhead && kN >= 64 && !kTransposed ? 2 : 1;
   static constexpr GemmTile kTile = {
       kM,         kN,         kK, kOrderA* kGemmColumnA + kOrderB* kGemmColumnB + kSchedule,
       In::kBytes, Out::kBytes};
@@ -101,6 +104,15 @@ struct GemmRing {
   __device__ void advance() {
     if (++stage == Config::kStages) {
       stage = 0;
+      phase ^= 1;
+    }
+  }
+  /// To the next of every `kBlocks` stages.
+  template <u32 kBlocks>
+  __device__ void advance_by() {
+    stage += static_cast<i32>(kBlocks);
+    if (stage >= Config::kStages) {
+      stage -= Config::kStages;
       phase ^= 1;
     }
   }

@@ -43,9 +43,13 @@ __device__ __forceinline__ GemmSpan gemm_chain(GemmSpan span, i32 chain, i32 cha
 }
 
 template <class Config>
-__device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 chains) {
-  const GemmSpan of = gemm_chain<Config>(span, chain, chains);
+__device__ __forceinline__ i32 gemm_blocks(GemmSpan of) {
   return (of.end - of.begin + Config::kTileK - 1) / Config::kTileK;
+}
+
+template <class Config>
+__device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 chains) {
+  return gemm_blocks<Config>(gemm_chain<Config>(span, chain, chains));
 }
 
 // This block's share of one operand's k block, for all `kSharers` blocks that want it. `first` is
@@ -181,6 +185,14 @@ __device__ __forceinline__ GemmFirst gemm_first(const GemmArgs& args, i32 unit, 
                             : most};
 }
 
+// How many k blocks that is.
+template <class Config>
+__device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit) {
+  const GemmSpan span = gemm_span<Config>(args.k);
+  const i32 blocks = gemm_blocks<Config>(span), ahead = gemm_ahead<Config>(args, span);
+  return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
+}
+
 // k blocks of the first tile, from k to `end`, into free stages: all operands, or in a programmatic
 // launch those that may be asked for while the grids in front still run.
 template <class Config>
@@ -261,10 +273,13 @@ __device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmT
                        (Config::kTransposed ? tile.n0 : tile.m0) + line);
 }
 
-// The rest of them, behind gemm_produce_first, which got to `k`.
+// The rest of them, behind gemm_produce_first's. Of two threads each steps over the other's blocks,
+// in the next chain and tile too. Neither is ever so far behind that a stage's parity would say too
+// early that it is free: stages are given back in order.
 template <class Config>
 __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
-                                             i32 k) {
+                                             u32 loader) {
+  constexpr i32 kStep = static_cast<i32>(Config::kLoaders) * Config::kTileK;
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 units = args.units_m * args.units_n;
   const i32 unit_step = gemm_unit_step<Config>();
@@ -273,37 +288,44 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
   // on.
   constexpr i32 kTurns = Config::kInTurn ? 2 : 1;
   const i32 chains = Config::kInTurn ? 1 + args.more_chains : 1;
+  const i32 sent = gemm_first_blocks<Config>(args, first_unit);
   const bool holds_back = gemm_ahead<Config>(args, span) < Config::kStages;
-  GemmRing<Config> read(ring.base);  // what must be read before the next load
+  GemmRing<Config> read = ring;  // what must be read before the next load
+  if (Config::kHoldsBack) read.skip(static_cast<i32>(loader));
+  if (loader > 0) ptx::grid_dependency_wait();
+  ring.skip(sent + static_cast<i32>(loader));
+  i32 ahead = (sent + static_cast<i32>(loader)) * Config::kTileK;  // of a chain's beginning
   for (i32 first = first_unit; first < units; first += kTurns * unit_step)
     for (i32 chain = 0; chain < chains; ++chain)
       for (i32 unit = first; unit < units && unit < first + kTurns * unit_step; unit += unit_step) {
         const GemmTileAt tile = gemm_tile_at<Config>(args, unit, rank);
         const GemmSpan of = Config::kInTurn ? gemm_chain<Config>(span, chain, chains) : span;
-        if (k < of.begin) k = of.begin;  // what was loaded ahead is of a first chain
+        i32 k = of.begin + ahead;
         // In loops of their own, since of small tiles the producer's is what takes longest.
         const auto load = [&] {
           ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
           if (k == span.begin) gemm_note_tile<Config>(ring, tile);
           ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.stage_bytes);
           gemm_load_block<Config>(args, ring, tile, k, rank, kGemmEarlyBoth);
-          ring.advance();
-          k += Config::kTileK;
+          ring.template advance_by<Config::kLoaders>();
+          k += kStep;
         };
         if (Config::kHoldsBack && holds_back) {
           while (k < of.end) {
             ptx::mbarrier_wait(read.empty_barrier(read.stage), read.phase);
-            read.advance();
+            read.template advance_by<Config::kLoaders>();
             load();
           }
         }
-        if (Config::kAsksForD && args.adds && args.plain_from > 0 && chain == 0 && k < of.end) {
+        if (Config::kAsksForD && loader == 0 && args.adds && args.plain_from > 0 && chain == 0 &&
+            k < of.end) {
           while (k + kGemmAskAhead * Config::kTileK < of.end) load();
           gemm_ask_for_d<Config>(args, tile);
         }
         while (k < of.end) load();
-        k = span.begin;
+        ahead = k - of.begin - gemm_blocks<Config>(of) * Config::kTileK;
       }
+  if (ahead > 0) return;  // the other thread's block would be next, and is its to wait for
   ptx::grid_dependency_launch();
   gemm_all_read<Config>(ring);
 }

@@ -2,7 +2,8 @@
 #pragma once
 // D = alpha A B + beta C on Hopper: persistent, warp-specialised, TMA in and out.
 //
-//   warpgroup 0        one thread loads: waits for a free stage, sends A and B of one k block
+//   warpgroup 0        a thread, of small tiles two in turn, loads: waits for a free stage, sends
+//                      A and B of one k block
 //   warpgroups 1, 2    multiply from shared memory (wgmma), then write D
 //
 // Cooperative rows: both multiply half the rows of one tile. Ping-pong rows: each takes every other
@@ -458,7 +459,7 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
     if (warp == 0) first = gemm_first<Config>(args, gemm_first_unit<Config>(), rank);
     ptx::cluster_wait();
     if (warp == 0 && ptx::elect_one())
-      k = gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);
+      gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);
   }
   if (Config::kRoom && Config::kCluster == 1) ptx::cluster_arrive_relaxed();  // gemm_meet_parts
 
@@ -476,7 +477,7 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
       gemm_consume<Config>(args, ring, rank, group, first_unit);
   } else {
     if (Config::kConsumers > 1) ptx::set_max_registers_down<Config::kFewRegisters>();
-    if (warp == 0 && ptx::elect_one()) gemm_produce<Config>(args, loading, rank, k);
+    if (warp < Config::kLoaders && ptx::elect_one()) gemm_produce<Config>(args, ring, rank, warp);
     __syncwarp();
     ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
     gemm_meet_parts<Config>();
