@@ -190,7 +190,8 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
   args->units_n = units(args->n, row.tile[1] * row.cluster[1]);
-  args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_));
+  args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
+                         choice_.cluster() > 1);
 }
 
 LaunchConfig GemmKernel::config(const GemmArgs& args) const {
