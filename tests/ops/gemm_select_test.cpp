@@ -316,6 +316,8 @@ TEST_CASE("neighbours share the operand that the fewest units want") {
   CHECK(gemm_band(12, 5, 64, 132, false) == 5);    // all rows: along m, units of the same columns
   CHECK(gemm_band(12, 64, 2, 132, false) == 1);    // all columns: along n, units of the same rows
   CHECK(gemm_band(12, 4, 3, 132, false) == 1);
+  CHECK(gemm_band(12, 17, 8, 132, false) == 1);   // all of D at once
+  CHECK(gemm_band(12, 64, 8, 132, false) == 17);  // not, and more than a few columns
   CHECK(gemm_band(12, 3, 4, 132, false) == 3);
   CHECK(gemm_band(8, 32, 2, 66, true) == 32);  // a cluster shares by itself
 }
