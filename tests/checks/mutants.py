@@ -108,6 +108,9 @@ ON_A_GPU = [
      "if (mode != relaxed) exchanged_", "device/embedding_device_test"),
     ("a call leaves its context current on a GPU", SCOPE, "cu.CtxPopCurrent(&popped);", "",
      "device/embedding_device_test"),
+    ("an operand is loaded before its copy is made", "src/ops/gemm_realign.cpp",
+     "i == 0 ? u32{kGemmEarlyA} : u32{kGemmEarlyB}", "i == 1 ? u32{kGemmEarlyA} : u32{kGemmEarlyB}",
+     "device/gemm_realign_device_test"),
 ]
 ADDRESS = [
     ("a plan is not freed", "capi/plan.cpp", "delete plan;", "(void)plan;", "capi/capi_plan_copy_test host"),

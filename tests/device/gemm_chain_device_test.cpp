@@ -270,9 +270,9 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
   if (!host && step == 1)
     for (const uint32_t schedule :
          {kSchedule_coop, kSchedule_ping, kSchedule_split, kSchedule_swap, kSchedule_swapsplit,
-          u32{kGemmPlain}, kSchedule_full, kSchedule_fullping, kSchedule_fullsplit,
-          kSchedule_fullswap, kSchedule_fullswapsplit, kSchedule_batch, kSchedule_batchping,
-          kGemmPlain | kGemmFull}) {
+          u32{kGemmPlain}, kSchedule_plainsplit, kSchedule_full, kSchedule_fullping,
+          kSchedule_fullsplit, kSchedule_fullswap, kSchedule_fullswapsplit, kSchedule_batch,
+          kSchedule_batchping, kGemmPlain | kGemmFull}) {
       INFO("schedule " << schedule);
       CHECK(((device->info().features & feature::wgmma) == 0 || schedules.count(schedule) == 1));
     }

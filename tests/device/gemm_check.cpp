@@ -12,13 +12,23 @@ namespace {
 constexpr uint64_t kCount = 128;
 constexpr uint64_t kFlag = 256;
 constexpr uint64_t kHolding = 320;
-constexpr uint64_t kScratchBytes = 384;
+constexpr uint64_t kCrowdFlag = 384;
+constexpr uint64_t kArrived = 448;
+constexpr uint64_t kStayed = 512;
+constexpr uint64_t kScratchBytes = 576;
 
 constexpr uint32_t kThreads = 256;
 constexpr int64_t kMostBlocks = 132 * 16;
 // What a held SM's block takes: nothing with a ring of stages fits beside it.
 constexpr uint32_t kHeldBytes = 200 * 1024;
 constexpr int64_t kHeldCycles = 20'000'000'000;  // ten seconds: a test that hangs ends by itself
+
+// Of which an SM has room for two, so that it has all its memory as shared memory: with less of it
+// blocks that need more would have to wait until the crowd has gone.
+constexpr uint32_t kCrowdBytes = 106 * 1024;
+constexpr int64_t kCrowdCycles = 400'000;  // far longer than what runs meanwhile
+constexpr uint32_t kTenantThreads = 64;
+constexpr int64_t kTenantCycles = 2000;  // about as long as a load from memory
 
 int type_number(DType type) {
   return type == DType::BF16 ? 0 : type == DType::F16 ? 1 : 2;
@@ -47,7 +57,8 @@ Status GemmCheck::open(const std::shared_ptr<Device>& device, Stream& stream) {
   stream_ = &stream;
   TW_TRY(device->load_module(kGemmCheckImage, sizeof kGemmCheckImage, &module_));
   for (const char* name : {"check_fill", "check_reference", "check_against_reference",
-                           "check_difference", "check_same_bits", "check_poison", "check_hold"})
+                           "check_difference", "check_same_bits", "check_poison", "check_hold",
+                           "check_tenant", "check_crowd", "check_meet"})
     TW_TRY(module_->kernel(name, &kernels_[name]));
   TW_TRY(device->allocate(kScratchBytes, &scratch_));
   return stream.fill(scratch_, 0, kScratchBytes);
@@ -163,6 +174,53 @@ Status GemmCheck::hold(Stream& stream, uint32_t blocks) {
   config.dynamic_smem_bytes = kHeldBytes;
   void* params[] = {&flag, &counter, &cycles};
   return stream.launch_params(*kernels_.at("check_hold"), config, params);
+}
+
+Status GemmCheck::crowd(Stream& stream, uint32_t blocks, uint32_t threads) {
+  if (!beside_) {
+    TW_TRY(device_->create_stream(&beside_));
+    TW_TRY(device_->create_event(&begin_));
+    TW_TRY(device_->create_event(&end_));
+    TW_TRY(beside_->record(*end_));
+  }
+  TW_TRY(stream.wait(*end_));
+  TW_TRY(stream.fill(scratch_ + kCrowdFlag, 0, 4));
+  TW_TRY(stream.record(*begin_));
+  TW_TRY(beside_->wait(*begin_));
+  uint64_t flag = scratch_ + kCrowdFlag, arrived = scratch_ + kArrived, stayed = scratch_ + kStayed;
+  int64_t cycles = kCrowdCycles;
+  LaunchConfig config;
+  config.grid[0] = blocks;
+  config.block[0] = threads;
+  config.dynamic_smem_bytes = kCrowdBytes;
+  void* crowd[] = {&flag, &arrived, &stayed, &cycles};
+  TW_TRY(beside_->launch_params(*kernels_.at("check_crowd"), config, crowd));
+  TW_TRY(beside_->record(*end_));
+  arrived_ += blocks;
+  config = {};
+  config.block[0] = 1;
+  void* meet[] = {&arrived, &arrived_, &cycles};
+  return stream.launch_params(*kernels_.at("check_meet"), config, meet);
+}
+
+Status GemmCheck::disperse(Stream& stream) {
+  return stream.fill(scratch_ + kCrowdFlag, 1, 4);
+}
+
+Status GemmCheck::alone(Stream& stream, uint32_t* blocks) {
+  TW_TRY(stream.copy_to_host(blocks, scratch_ + kStayed, 4));
+  TW_TRY(stream.fill(scratch_ + kStayed, 0, 4));
+  return stream.synchronize();
+}
+
+Status GemmCheck::tenants(Stream& stream, uint32_t blocks, uint32_t seed) {
+  uint64_t count = scratch_ + kCount;
+  int64_t cycles = kTenantCycles;
+  LaunchConfig config;
+  config.grid[0] = blocks;
+  config.block[0] = kTenantThreads;
+  void* params[] = {&count, &seed, &cycles};
+  return stream.launch_params(*kernels_.at("check_tenant"), config, params);
 }
 
 Status GemmCheck::holding(Stream& stream, uint32_t* blocks) {

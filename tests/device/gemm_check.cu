@@ -246,3 +246,40 @@ extern "C" __global__ void check_hold(volatile u32* flag, u32* holding, i64 cycl
   const i64 begin = clock64();
   while (*flag == 0 && clock64() - begin < cycles) __nanosleep(500);
 }
+
+// Has its shared memory to itself: writes it, waits, and counts the words that are others by then.
+extern "C" __global__ void __launch_bounds__(64)
+    check_tenant(u64* different, u32 seed, i64 cycles) {
+  __shared__ u32 words[1152];
+  const u32 own = seed * 2654435761u + blockIdx.x;
+  for (u32 i = threadIdx.x; i < 1152; i += blockDim.x) words[i] = own ^ i;
+  const i64 begin = clock64();
+  while (clock64() - begin < cycles) __nanosleep(100);
+  __syncthreads();
+  u64 count = 0;
+  for (u32 i = threadIdx.x; i < 1152; i += blockDim.x)
+    count += *static_cast<volatile u32*>(words + i) != (own ^ i);
+  if (count) atomicAdd(different, count);
+}
+
+// Keeps the shared memory of its SMs busy until *flag is not 0, or for `cycles` at most: each warp
+// writes words of one bank, which takes as many cycles as it has lanes. Counts the blocks that the
+// flag did not end: what they were to stand beside had no room.
+extern "C" __global__ void check_crowd(volatile u32* flag, u32* arrived, u32* stayed, i64 cycles) {
+  extern __shared__ u32 crowded[];  // 4 KB a warp
+  if (threadIdx.x == 0) atomicAdd(arrived, 1u);
+  const i64 begin = clock64();
+  auto* const at = static_cast<volatile u32*>(crowded) + threadIdx.x * 32;
+  for (u32 i = 0;; ++i) {
+#pragma unroll
+    for (u32 bank = 0; bank < 16; ++bank) at[bank] = i;
+    if (i % 4 == 0 && (*flag != 0 || clock64() - begin >= cycles)) break;
+  }
+  if (threadIdx.x == 0 && *flag == 0) atomicAdd(stayed, 1u);
+}
+
+// Waits until so many blocks of check_crowd have begun in all, or for `cycles` at most.
+extern "C" __global__ void check_meet(volatile u32* arrived, u32 blocks, i64 cycles) {
+  const i64 begin = clock64();
+  while (*arrived < blocks && clock64() - begin < cycles) __nanosleep(100);
+}

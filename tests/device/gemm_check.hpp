@@ -59,6 +59,15 @@ class GemmCheck {
   /// How many of them run by now.
   Status holding(Stream& stream, uint32_t* blocks);
   Status let_go(Stream& stream);
+  /// From here on in `stream` blocks beside it use little shared memory and all the time, so that
+  /// others' accesses to theirs queue up; until disperse().
+  Status crowd(Stream& stream, uint32_t blocks, uint32_t threads);
+  Status disperse(Stream& stream);
+  /// Blocks of crowds since the last call that had gone before: what came did not fit beside them.
+  Status alone(Stream& stream, uint32_t* blocks);
+  /// Blocks that come and go, each with 4 KB of shared memory which nobody else may write: adds to
+  /// the count what is not as it was left.
+  Status tenants(Stream& stream, uint32_t blocks, uint32_t seed);
 
  private:
   Status launch(const char* name, int64_t items, void** params);
@@ -69,6 +78,9 @@ class GemmCheck {
   Stream* stream_ = nullptr;
   std::unique_ptr<Module> module_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+  std::unique_ptr<Stream> beside_;  // of the crowd
+  std::unique_ptr<Event> begin_, end_;
+  uint32_t arrived_ = 0;  // blocks of all crowds so far
   uint64_t scratch_ = 0;  // a Verdict, a count, the flag and the number of held SMs
 };
 

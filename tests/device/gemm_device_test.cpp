@@ -202,6 +202,54 @@ TEST_CASE("gemm: many tiles in one persistent grid") {
   check_case(device, *stream, random, c);
 }
 
+TEST_CASE("gemm: NaN and infinity pass wherever they stand along a long k") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(10);
+  constexpr int64_t kDepth = 20000, kRows = 24, kColumns = 40;
+  for (const auto& types : kGemmTypes) {
+    GemmDesc desc;
+    desc.ab_dtype = types.first;
+    desc.d_dtype = types.second;
+    desc.m = kRows;
+    desc.n = kColumns;
+    desc.k = kDepth;
+    Matrix a(device, *stream, kRows, kDepth, Order::row, desc.ab_dtype, kDepth, 0);
+    Matrix b(device, *stream, kDepth, kColumns, Order::row, desc.ab_dtype, kColumns, 0);
+    Matrix d(device, *stream, kRows, kColumns, Order::row, desc.d_dtype, kColumns, 0);
+    a.fill_with([&] { return static_cast<float>(pick(random, -1, 1)); });
+    b.fill_with([] { return 1.0f; });
+    const auto plant = [&](int64_t row, int64_t k, float value) {
+      encode_element(a.at(row, k), desc.ab_dtype, value);
+    };
+    // Rows 0 to 7: each in an eighth of k of its own.
+    for (int64_t i = 0; i < 8; ++i) plant(i, i * kDepth / 8 + 7, i % 3 == 0 ? NAN : INFINITY);
+    plant(8, 3, -INFINITY);
+    plant(9, 5, INFINITY);
+    plant(9, kDepth - 5, -INFINITY);  // of both signs
+    plant(10, kDepth - 1, -INFINITY);
+    a.memory.upload();
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
+    const GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .d = d.memory.address()};
+    TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, run));
+    d.memory.read();
+    INFO(plan->explain());
+    for (int64_t i = 0; i < kRows; ++i)
+      for (int64_t j = 0; j < kColumns; ++j) {
+        const double got = d.value(i, j);
+        INFO("row " << i << ", column " << j << ": " << got);
+        if (i == 9 || (i < 8 && i % 3 == 0))
+          CHECK(std::isnan(got));
+        else if (i <= 10)
+          CHECK((std::isinf(got) && (got > 0) == (i < 8)));
+        else
+          CHECK(std::isfinite(got));
+      }
+  }
+}
+
 TEST_CASE("gemm: NaN and infinity pass, C is not read with beta 0, nor A and B with alpha 0") {
   const auto device = open_test_device();
   if (!device) return;

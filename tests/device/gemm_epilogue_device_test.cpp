@@ -4,9 +4,12 @@
 // forced.
 //
 // The reference takes the sums in float64 and carries an error for each element: of f32 sums, then
-// as far as the function can stretch it, then half a unit in D's last place.
+// as far as the function can stretch it, then half a unit in D's last place. Over all results of
+// one type and function, and over all of one row, the distance is bounded as that of products alone
+// is.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "gemm_matrix.hpp"
 #include "kernels/gemm/gemm_row.hpp"
@@ -72,6 +75,33 @@ Near product(const Near& a, const Near& b) {
   return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
                      std::fabs(value) * 0x1p-24};
 }
+
+// Results as a whole: 1 - 2 <x, y> / (<x, x> + <y, y>) of those that belong together.
+class Distances {
+ public:
+  struct Sums {
+    double xy = 0, squares = 0, limit = 0;
+    void add(double got, double wanted) {
+      xy += got * wanted;
+      squares += got * got + wanted * wanted;
+    }
+  };
+  Sums& of(const std::string& which, DType type) {
+    Sums& sums = sums_[std::string(dtype_name(type)) + " of " + which];
+    sums.limit = type == DType::BF16 ? 2e-6 : type == DType::F16 ? 4e-8 : 1e-9;
+    return sums;
+  }
+  void check() const {
+    CHECK(!sums_.empty());
+    for (const auto& one : sums_) {
+      INFO(one.first << ": " << 1 - 2 * one.second.xy / one.second.squares);
+      CHECK(one.second.squares - 2 * one.second.xy <= one.second.limit * one.second.squares);
+    }
+  }
+
+ private:
+  std::map<std::string, Sums> sums_;
+};
 
 // All of one case's operands and its result.
 struct Bench {
@@ -173,7 +203,7 @@ struct Bench {
     return product(out, {factor, 0});
   }
   // After a run: D within the errors, what is round it untouched, and amax exactly D's largest.
-  void look() {
+  void look(Distances::Sums* sums) {
     decode();
     d.memory.read();
     amax.memory.read();
@@ -187,6 +217,7 @@ struct Bench {
         const Near near = wanted(i, j);
         const double got = d.value(i, j);
         largest = std::max(largest, std::fabs(got));
+        sums->add(got, near.value);
         const double bound = near.error + (std::fabs(near.value) + near.error) * unit + least;
         if (!(std::fabs(got - near.value) <= bound) && wrong++ == 0) {
           INFO("first wrong element " << i << ", " << j << ": " << got << ", wanted " << near.value
@@ -201,7 +232,7 @@ struct Bench {
 };
 
 void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19937_64& random,
-                const Case& c, const GemmChoice* forced = nullptr) {
+                const Case& c, Distances* distances, const GemmChoice* forced = nullptr) {
   INFO(describe(c));
   Bench bench(device, stream, c);
   bench.fill(random);
@@ -212,7 +243,11 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
     TW_REQUIRE_OK(GemmPlan::create(device, c.desc, &plan));
   TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, bench.run()));
   TW_REQUIRE_OK(stream.synchronize());
-  bench.look();
+  const GemmEpilogue& e = c.desc.epilogue;
+  const std::string which = forced ? gemm_choice_text(*forced)
+                                   : "function " + std::to_string(int(e.activation)) + ", gate " +
+                                         std::to_string(int(e.gate));
+  bench.look(&distances->of(which, c.desc.d_dtype));
 }
 
 // Each option's values in turn, at steps that have no common divisor, so that pairs meet.
@@ -257,6 +292,7 @@ TEST_CASE("gemm epilogue: every option, type and order") {
   if (!device) return;
   const auto stream = new_stream(device);
   std::mt19937_64 random(11);
+  Distances distances;
   int number = 0;
   for (const auto& [in, out] : kGemmTypes)
     for (int order = 0; order < 8; ++order)
@@ -270,8 +306,9 @@ TEST_CASE("gemm epilogue: every option, type and order") {
         c.desc.k = number % 9 * 16;
         options(number, &c);
         pitches(number % 4 == 3 ? 1 : 8, number % 3, &c);
-        check_case(device, *stream, random, c);
+        check_case(device, *stream, random, c, &distances);
       }
+  distances.check();
 }
 
 TEST_CASE("gemm epilogue: sizes past a tile, addresses of any alignment, runs of fewer rows") {
@@ -279,6 +316,7 @@ TEST_CASE("gemm epilogue: sizes past a tile, addresses of any alignment, runs of
   if (!device) return;
   const auto stream = new_stream(device);
   std::mt19937_64 random(12);
+  Distances distances;
   for (int i = 0; i < 48; ++i) {
     Case c;
     const auto& types = kGemmTypes[pick(random, 0, 3)];
@@ -293,8 +331,9 @@ TEST_CASE("gemm epilogue: sizes past a tile, addresses of any alignment, runs of
     c.offset = pick(random, 0, 2) ? 0 : 1;
     c.vector_offset = pick(random, 0, 1) ? 0 : 1;
     if (pick(random, 0, 3) == 0) c.run_m = pick(random, 0, c.desc.m);
-    check_case(device, *stream, random, c);
+    check_case(device, *stream, random, c, &distances);
   }
+  distances.check();
 }
 
 TEST_CASE("gemm epilogue: the plan's own choices around large tiles") {
@@ -302,6 +341,7 @@ TEST_CASE("gemm epilogue: the plan's own choices around large tiles") {
   if (!device) return;
   const auto stream = new_stream(device);
   std::mt19937_64 random(13);
+  Distances distances;
   for (int gate = 0; gate < 3; ++gate) {
     Case c;
     c.desc.m = 264;
@@ -312,8 +352,9 @@ TEST_CASE("gemm epilogue: the plan's own choices around large tiles") {
     c.desc.epilogue.gate = static_cast<Gate>(gate);
     c.desc.epilogue.bias = Per::column;
     c.desc.epilogue.amax = true;
-    check_case(device, *stream, random, c);
+    check_case(device, *stream, random, c, &distances);
   }
+  distances.check();
 }
 
 TEST_CASE("gemm epilogue: every full row, forced") {
@@ -321,6 +362,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   if (!device) return;
   const auto stream = new_stream(device);
   std::mt19937_64 random(14);
+  Distances distances;
   int number = 0, served = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (!(row.variant & kGemmFull) || !(row.feature & device->info().features)) continue;
@@ -363,13 +405,14 @@ TEST_CASE("gemm epilogue: every full row, forced") {
           CHECK(c.desc.epilogue.gate != Gate::none);  // the one thing that not all rows do
           continue;
         }
-        check_case(device, *stream, random, c, &choice);
+        check_case(device, *stream, random, c, &distances, &choice);
         ++served;
       }
     }
   }
   MESSAGE(served << " of " << number << " cases");
   CHECK(served > number / 2);
+  distances.check();
 }
 
 TEST_CASE("gemm epilogue: the largest |D| is kept over runs, and NaN is larger than all") {

@@ -124,7 +124,7 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
     const uint16_t specials[] = {0x7fff, infinity, static_cast<uint16_t>(infinity | 0x8000)};
     const auto [by_m, by_k] = strides(d.a_order, d.lda);
     for (int64_t i = 0; i < 3; ++i) {
-      const int64_t element = (i * 5 % d.m) * by_m + ((i * 29 + 3) % d.k) * by_k;
+      const int64_t element = (i * 5 % d.m) * by_m + ((i * c.special_step + 3) % d.k) * by_k;
       TW_REQUIRE_OK(
           stream_->copy_to_device(at.a + static_cast<uint64_t>(2 * element), &specials[i], 2));
       TW_REQUIRE_OK(stream_->synchronize());

@@ -21,6 +21,7 @@ struct GemmCase {
   int64_t run_m = -1;
   bool in_place = false;        ///< C is D
   bool plant_specials = false;  ///< NaN and infinities in A
+  int64_t special_step = 29;    ///< along k, from one of them to the next
   uint64_t seed = 1;
 };
 

@@ -167,8 +167,10 @@ TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
       }
 }
 
-// Two and three chains of every f32 row that makes them, all that a tile's end, C and scalars do
-// once with each; an odd number of tiles for two blocks, so that one stays without a partner.
+// Two and more chains of every f32 row that makes them, all that a tile's end, C and scalars do
+// once with each; an odd number of tiles for two blocks, so that one stays without a partner. NaN
+// and infinities in chains before the last, which all that is added up afterwards must leave as
+// they are.
 TEST_CASE("gemm: k in several chains, each row forced") {
   const auto lab = GemmLab::open();
   if (!lab) return;
@@ -177,7 +179,7 @@ TEST_CASE("gemm: k in several chains, each row forced") {
     if (!choice.makes_chains()) continue;
     const KernelRow& row = *choice.row;
     INFO(gemm_choice_text(choice));
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 7; ++i) {
       GemmCase c;
       c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
       const bool turned = choice.has(kGemmTransposed) != (i == 4);
@@ -189,13 +191,16 @@ TEST_CASE("gemm: k in several chains, each row forced") {
       c.desc.n = turned ? along : across;
       c.desc.k = i % 2 ? 4104 + 64 * (number % 3) : 16384 + 8 * (1 + number % 9);
       c.desc.max_sms = i == 1 ? 0 : choice.cluster() * (i < 3 ? 1 : 2);
+      // In the first chain all of them, or each in one of its own.
+      c.plant_specials = i == 1 || i >= 4;
+      if (i % 2 == 0) c.special_step = c.desc.k / gemm_chains(c.desc.k);
       set_pitches(choice, i + number, &c.desc);
       c.seed = static_cast<uint64_t>(number * 8 + i + 98000);
       c.magnitude = i == 0 ? 3 : 0;
       c.alpha = i == 3 ? -1.5f : 1.0f;
-      c.beta = i == 2 ? 1.0f : i == 3 ? 0.75f : 0.0f;
-      c.in_place = i == 2;
-      if (i == 2) c.desc.ldc = c.desc.ldd;
+      c.beta = i == 2 || i == 6 ? 1.0f : i == 3 ? 0.75f : 0.0f;
+      c.in_place = i == 2 || i == 6;
+      if (c.in_place) c.desc.ldc = c.desc.ldd;
       if (i == 5) c.d_offset = 4;
       INFO(describe(c));
       std::unique_ptr<Plan> plan;

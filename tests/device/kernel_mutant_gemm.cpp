@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "gemm_full_cases.hpp"
+#include "kernel_folder.hpp"
 
 using namespace tw;
 using namespace tw::test;
@@ -22,8 +23,29 @@ void replace_kernel(const GemmPlan& plan, Module& module, const char* symbol) {
   TW_REQUIRE_OK(module.kernel(symbol, &prepared.kernel));
 }
 
+bool splits_plain(const GemmChoice& choice) {
+  return choice.has(kGemmPlain) && choice.has(kGemmSplit);
+}
+
+// Of rows that share k without maps: more clusters than run at once, so that one takes the place of
+// another that is read; shares of k that take several panels; and a last tile of one row, so that
+// seven warps of eight have nothing to load and are done before the other.
+GemmCase plain_split_case(const GemmChoice& choice, int which) {
+  const int64_t sizes[][3] = {
+      {72, 7681, 3001}, {32, 5121, 4801}, {9, 1025, 20011}, {17, 129, 65535}};
+  GemmCase c;
+  c.desc = desc_for(choice, Order::row);
+  c.desc.m = sizes[which][0];
+  c.desc.n = sizes[which][1];
+  c.desc.k = sizes[which][2];
+  set_pitches(choice, 0, &c.desc);
+  c.seed = static_cast<uint64_t>(which + 1);
+  return c;
+}
+
 // Rings that go round many times, many tiles a block, edges, columns that the engine cannot store.
 GemmCase case_for(const GemmChoice& choice, int which) {
+  if (splits_plain(choice)) return plain_split_case(choice, which);
   GemmCase c;
   c.desc = desc_for(choice, Order::row);
   const int64_t sizes[][3] = {
@@ -56,7 +78,8 @@ std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
     const GemmOutcome first = lab.run(gemm, c, at);
     if (!first.text.empty()) return gemm_choice_text(choice) + ": " + first.text;
     TW_REQUIRE_OK(lab.stream().copy_on_device(lab.spare(), at.d, at.d_bytes));
-    for (int i = 0; i < (which == 3 ? 1 : kRepeats); ++i) {
+    const bool once = which == 3 && !splits_plain(choice);
+    for (int i = 0; i < (once ? 1 : kRepeats); ++i) {
       TW_REQUIRE_OK(lab.stream().fill(at.d, GemmLab::kPoison, at.d_bytes));
       TW_REQUIRE_OK(gemm.run(lab.stream(), at.run(c)));
       TW_REQUIRE_OK(lab.check().compare_bits(lab.stream(), at.d, lab.spare(), at.d_bytes));
@@ -95,6 +118,55 @@ std::string try_full_row(GemmLab& lab, FullLab& full, Module& module, const Gemm
   return "";
 }
 
+// Behind the copy of one operand, or of both, that no map reads: the place of the copy is NaN until
+// the copy is there.
+std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice) {
+  uint64_t workspace = 0;
+  TW_REQUIRE_OK(lab.device()->allocate(GemmLab::kRegionBytes, &workspace));
+  std::string wrong;
+  for (int which = 0; which < 9 && wrong.empty(); ++which) {
+    GemmCase c;
+    c.desc = desc_for(choice, Order::row);
+    const int64_t sizes[][3] = {{264, 200, 712}, {72, 2056, 1000}, {1000, 136, 2056}};
+    c.desc.m = c.desc.min_m = sizes[which / 3][0];
+    c.desc.n = sizes[which / 3][1];
+    c.desc.k = sizes[which / 3][2];
+    set_pitches(choice, 0, &c.desc);
+    c.desc.ldd = (c.desc.n + 7) / 8 * 8;
+    if (which % 3 != 1) c.desc.lda += 1;
+    if (which % 3 != 0) c.desc.ldb += 1;
+    c.desc.a_alignment = c.desc.b_alignment = 16;
+    c.desc.realign = true;
+    c.seed = static_cast<uint64_t>(which + 1);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    replace_kernel(gemm, module, choice.row->symbol);
+    const GemmOperands at = lab.prepare(c);
+    GemmRun run = at.run(c);
+    run.workspace = workspace;
+    run.workspace_bytes = plan->info().workspace_bytes;
+    REQUIRE(run.workspace_bytes != 0);
+    REQUIRE(run.workspace_bytes <= GemmLab::kRegionBytes);
+    TW_REQUIRE_OK(gemm.run(lab.stream(), run));
+    wrong = lab.look(c, at).text;
+    TW_REQUIRE_OK(lab.stream().copy_on_device(lab.spare(), at.d, at.d_bytes));
+    for (int i = 0; i < kRepeats; ++i) {
+      TW_REQUIRE_OK(lab.stream().fill(at.d, GemmLab::kPoison, at.d_bytes));
+      TW_REQUIRE_OK(lab.stream().fill(workspace, 0xff, run.workspace_bytes));
+      TW_REQUIRE_OK(gemm.run(lab.stream(), run));
+      TW_REQUIRE_OK(lab.check().compare_bits(lab.stream(), at.d, lab.spare(), at.d_bytes));
+    }
+    uint64_t different = 0;
+    TW_REQUIRE_OK(lab.check().different(&different));
+    if (different && wrong.empty())
+      wrong = std::to_string(different) + " words in " + std::to_string(kRepeats) + " runs";
+    if (!wrong.empty()) wrong = gemm_choice_text(choice) + ", " + describe(c) + ": " + wrong;
+  }
+  TW_REQUIRE_OK(lab.device()->release(workspace));
+  return wrong;
+}
+
 // Calls attempt(module, choice) for the rows of the image, full ones or others.
 template <class Attempt>
 void try_image(GemmLab& lab, bool full, Attempt attempt) {
@@ -127,6 +199,15 @@ TEST_CASE("gemm: rows of another image multiply right") {
   try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
     return try_row(*lab, module, choice);
   });
+}
+
+TEST_CASE("gemm realigned: rows of another image multiply right behind a copy") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
+    return try_realigned(*lab, module, choice);
+  });
+  if (have_kernel_folder()) CHECK_FALSE(images_of_folder().empty());
 }
 
 TEST_CASE("gemm full: rows of another image multiply right") {

@@ -34,10 +34,14 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "src" / "kernels"
-# What must be missed, and what is tried beside it.
+# What must be missed, and what is tried beside it. A cluster's barrier is two calls, of which one alone
+# is no program.
 NEEDED = ["mbarrier_wait", "fence_async_shared"]
 ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "mbarrier_init_fence",
         "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire"]
+CLUSTER_BARRIER = r"cluster_arrive(?:_relaxed)?\(\);\s*ptx::cluster_wait"
+# Of kernels that have neither of NEEDED.
+BY_THREADS = ["async_copy_commit", "async_copy_wait", "sync_block", CLUSTER_BARRIER]
 
 
 @dataclasses.dataclass
@@ -50,6 +54,9 @@ class Subject:
     program: str  # of tests/device, without _device_test
     cases: str    # of that program
     but: str = ""  # files among those that the image has no code of
+    needed: list = dataclasses.field(default_factory=lambda: NEEDED)
+    also: list = dataclasses.field(default_factory=lambda: ALSO)
+    folder: bool = False  # a test of gemm has the plans take the kernel in front from the image too
 
 
 SUBJECTS = [
@@ -57,6 +64,12 @@ SUBJECTS = [
     Subject("gemm_full", "gemm", 0, "gemm/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
     Subject("gemm_batch", "gemm", 0, "gemm/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
             "full_[^l]|split|stored|produce"),
+    Subject("gemm_plain_split", "gemm", 0, "gemm/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
+            needed=BY_THREADS, also=[]),
+    # The copy in front of a product, which has nothing to take away, and those products' waits for it.
+    Subject("gemm_realign", "gemm", 12, "gemm/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm realigned:*",
+            "wgmma|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
+            folder=True),
     Subject("copy_rings", "copy", 0, "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
     Subject("copy_turns", "copy", 1, "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
     Subject("copy_planes", "copy", 2, "copy/copy_interleave.cuh", "repeat", "copy:*"),
@@ -69,12 +82,19 @@ SUBJECTS = [
     Subject("copies", "copies", 0, "copies/copies.cu", "repeat_moves", "copies:*"),
     Subject("prefetch", "prefetch", 0, "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
 ]
+# Wanted by the memory model, and not missed by this chip: what a thread copies by cp.async lies in shared
+# memory when the barrier counts it, where the copy engine reads it.
+BY_MODEL = [("parts/row_staged.cuh", "fence_async_shared")]
 # Holds loads back, for speed alone: a load behind it waits for its own stage.
 THROTTLES = ["read.empty_barrier(read.stage)"]
 # Schedules that a subject of gemm is compiled with; each row once with a cluster and once without.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
              "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"],
-             "gemm_batch": ["batch", "batchping"]}
+             "gemm_batch": ["batch", "batchping"],
+             "gemm_plain_split": ["plainsplit"],
+             "gemm_realign": ["coop", "swapsplit"]}
+# Macros of gemm's table that are kernels for one product each.
+PRODUCTS = ["TW_GEMM", "TW_GEMM_PLAIN_SPLIT"]
 
 
 def statements(text, names):
@@ -97,44 +117,57 @@ def sources(subject):
 
 
 def table_rows():
-    """Argument lists of the wgmma rows, as the preprocessor sees them."""
-    source = "#define TW_GEMM(...) ROW __VA_ARGS__ END\n"
-    source += "".join(f"#define TW_GEMM_{name}(...)\n" for name in ("PLAIN", "PLAIN_FULL", "PLAIN_SPLIT", "REALIGN", "POINTERS", "HOST"))
+    """Rows of products as the preprocessor sees them: their macro, then its arguments."""
+    table = (KERNELS / "gemm" / "kernels.inc").read_text()
+    source = "".join(f"#define {name}(...)\n" for name in sorted(set(re.findall(r"^TW_GEMM_[A-Z_]+(?=\()", table, re.M)))
+                     if name not in PRODUCTS and not name.startswith("TW_GEMM_TILE"))
+    source += "".join(f"#define {name}(...) ROW {name[3:]}, __VA_ARGS__ END\n" for name in PRODUCTS)
     source += f'#include "{KERNELS / "gemm" / "kernels.inc"}"\n'
     out = subprocess.run(["g++", "-E", "-P", "-x", "c++", "-"], input=source, text=True, check=True,
                          capture_output=True).stdout
-    return [[a.strip() for a in row.split(",")] for row in re.findall(r"ROW (.*?) END", out, re.DOTALL)]
+    rows = [[a.strip() for a in row.split(",")] for row in re.findall(r"ROW (.*?) END", out, re.DOTALL)]
+    return [["TW_" + row[0], *row[1:]] for row in rows]
 
 
 def few_rows(subject, types):
     """A row- and B column-major: of each schedule the first row with a cluster and without."""
-    chosen = {}
+    chosen, wanted = {}, SCHEDULES[subject.name]
     for row in table_rows():
-        if row[3:5] not in types or row[5:7] != ["ROW", "COLUMN"] or row[-1] not in SCHEDULES[subject.name]:
+        if row[4:6] not in types:
             continue
-        chosen.setdefault((*row[3:5], row[-1], row[-3:-1] != ["1", "1"]), row)
+        if row[0] == "TW_GEMM_PLAIN_SPLIT" and "plainsplit" in wanted:
+            chosen[tuple(row)] = row
+        elif row[0] == "TW_GEMM" and row[6:8] == ["ROW", "COLUMN"] and row[-1] in wanted:
+            chosen.setdefault((*row[4:6], row[-1], row[-3:-1] != ["1", "1"]), row)
     return list(chosen.values())
 
 
-def write_table(kernels, rows):
-    lines = [f"TW_GEMM({', '.join([row[0], '0', *row[2:]])})" for row in rows]
+def write_table(kernels, subject, rows):
+    """The rows in the subject's shard, and the kernel in front of them where it is taken too."""
+    lines = [f"{row[0]}({', '.join([row[1], str(subject.shard), *row[3:]])})" for row in rows]
+    if subject.folder:
+        lines.append(f"TW_GEMM_REALIGN(mma, {subject.shard}, gemm_realign)")
     (kernels / "gemm" / "kernels.inc").write_text("\n".join(lines) + "\n")
 
 
 def removals(subject, kinds, files):
     """What can be removed of a subject's sources."""
-    for kind, names in kinds:
+    for kind in kinds:
+        names = subject.needed if kind == "needed" else subject.also
         for file in filter(re.compile(files).search, sources(subject)):
             text = (KERNELS / file).read_text()
             for begin, end in statements(text, names):
                 if any(throttle in text[begin:end] for throttle in THROTTLES):
                     continue
-                yield {"kind": kind, "file": file, "line": text.count("\n", 0, begin) + 1,
+                by_model = any(file == where and name in text[begin:end] for where, name in BY_MODEL)
+                if by_model and "also" not in kinds:
+                    continue
+                yield {"kind": "also" if by_model else kind, "file": file, "line": text.count("\n", 0, begin) + 1,
                        "text": " ".join(text[begin:end].split()), "span": [begin, end]}
 
 
 def find_mutants(options):
-    kinds = [] if options.unchanged else [("needed", NEEDED), ("also", [] if options.needed else ALSO)]
+    kinds = [] if options.unchanged else ["needed"] if options.needed else ["needed", "also"]
     mutants, whole = [], set()
     for subject in SUBJECTS:
         if options.subjects and subject.name not in options.subjects.split(","):
@@ -154,7 +187,7 @@ def find_mutants(options):
             unchanged = {"kind": "none", "file": "", "line": 0, "text": ""}
             for removal in [unchanged, *removals(subject, kinds, options.files)]:
                 mutants.append({"number": len(mutants), "subject": subject.name, **removal, "shards": shards,
-                                "table": rows, "rows": [row[2] for row in rows]})
+                                "table": rows, "rows": [row[3] for row in rows]})
     return mutants
 
 
@@ -170,7 +203,10 @@ def show(options):
     wrong = 0
     for subject in SUBJECTS:
         own = [m for m in mutants if m["subject"] == subject.name]
+        texts = " ".join(m["text"] for m in own if m["kind"] == "needed")
         wrong += len(own) < 2 or (subject.family == "gemm" and not own[0]["rows"])
+        # Of the common ones a family may have but one, or none.
+        wrong += subject.needed is not NEEDED and not all(re.search(name, texts) for name in subject.needed)
     texts = " ".join(m["text"] for m in mutants if m["kind"] == "needed")
     sys.exit(1 if wrong or not all(name in texts for name in NEEDED) else 0)
 
@@ -190,7 +226,7 @@ def compile_mutant(options, out, mutant):
         copy = pathlib.Path(folder)
         shutil.copytree(KERNELS, copy / "kernels")
         if mutant["table"]:
-            write_table(copy / "kernels", mutant["table"])
+            write_table(copy / "kernels", subject, mutant["table"])
         if mutant["file"]:
             begin, end = mutant["span"]
             path = copy / "kernels" / mutant["file"]
@@ -244,7 +280,7 @@ def run_mutant(options, out, mutant):
     environment = {**os.environ, "TW_TEST_DEVICE": "cuda"}
     if subject.family == "gemm":
         environment.update(TW_MUTANT_IMAGE=str(image_of(out, mutant)), TW_MUTANT_ROWS=",".join(mutant["rows"]))
-    else:
+    if subject.folder or subject.family != "gemm":
         environment["TW_KERNEL_IMAGES"] = str(folder_of(out, mutant))
     program = pathlib.Path(options.tests) / (
         subject.program + ("" if subject.family == "gemm" else "_device_test"))

@@ -27,6 +27,8 @@ struct LiveDriver {
                    void*, void**, void**) = nullptr;
   Result (*allocate)(uint64_t*, size_t) = nullptr;
   Result (*release)(uint64_t) = nullptr;
+  Result (*allocate_host)(void**, size_t, unsigned) = nullptr;
+  Result (*release_host)(void*) = nullptr;
   Result (*to_device)(uint64_t, const void*, size_t) = nullptr;
   Result (*to_host)(void*, uint64_t, size_t) = nullptr;
   Result (*encode_tiled)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
@@ -56,6 +58,8 @@ struct LiveDriver {
     find(&launch, "cuLaunchKernel");
     find(&allocate, "cuMemAlloc_v2");
     find(&release, "cuMemFree_v2");
+    find(&allocate_host, "cuMemHostAlloc");
+    find(&release_host, "cuMemFreeHost");
     find(&to_device, "cuMemcpyHtoD_v2");
     find(&to_host, "cuMemcpyDtoH_v2");
     find(&encode_tiled, "cuTensorMapEncodeTiled");

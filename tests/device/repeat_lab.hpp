@@ -47,6 +47,7 @@ class RepeatLab {
   ~RepeatLab() {
     if (memory_) (void)device->release(memory_);
   }
+  uint32_t sm_count() const { return static_cast<uint32_t>(device->info().sm_count); }
   uint64_t source() const { return memory_; }
   uint64_t other() const { return memory_ + kBytes; }
   uint64_t result() const { return memory_ + 2 * kBytes; }
@@ -72,7 +73,9 @@ class RepeatLab {
     CHECK(different != 0);
     for (int i = repeat_runs(); i > 0; --i) {
       TW_REQUIRE_OK(stream->fill(result(), byte, kBytes));
+      if (crowd != 0) TW_REQUIRE_OK(check.crowd(*stream, sm_count(), crowd));
       TW_REQUIRE_OK(run(result()));
+      if (crowd != 0) TW_REQUIRE_OK(check.disperse(*stream));
       TW_REQUIRE_OK(check.compare_bits(*stream, result(), truth(), kBytes));
     }
     TW_REQUIRE_OK(check.different(&different));
@@ -80,8 +83,17 @@ class RepeatLab {
     ++cases;
   }
 
+  /// Runs since the last call that found no room beside a crowd.
+  uint32_t alone() {
+    uint32_t blocks = 0;
+    TW_REQUIRE_OK(check.alone(*stream, &blocks));
+    return blocks / sm_count();
+  }
+
   std::shared_ptr<Device> device;
   std::unique_ptr<Stream> stream;
+  /// Threads a block of a crowd beside each run; 0: there is none.
+  uint32_t crowd = 0;
   GemmCheck check;
   int cases = 0;
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many copies, ragged copies, elementwise operations and prefetches a thousand times each, by every
 // method and with every kernel of their families.
+#include <algorithm>
+
+#include "live_driver.hpp"
 #include "ops/copies.hpp"
 #include "ops/copy.hpp"
 #include "ops/elementwise.hpp"
@@ -183,6 +186,28 @@ TEST_CASE("ragged: a thousand runs by each method") {
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
+// As above, while what is written stands in line behind others' accesses to shared memory.
+TEST_CASE("ragged: a thousand runs beside blocks that keep shared memory busy") {
+  RepeatLab lab;
+  if (!lab.open()) return;
+  lab.crowd = 384;
+  TakenRows taken;
+  for (const uint32_t warps : {1u, 4u, 8u})
+    for (const int64_t columns : {64, 512}) {
+      RaggedDesc desc;
+      desc.columns = columns;
+      desc.rows = 12;
+      desc.batch = 300;
+      desc.tokens = 2 * desc.batch;
+      desc.warps = warps;
+      desc.stages = 4;
+      desc.stage_bytes = 2048;
+      repeat_ragged(lab, &taken, desc, kRaggedBulk, 2);
+    }
+  MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each, " << lab.alone()
+                    << " of which had no room beside others");
+}
+
 TEST_CASE("elementwise: a thousand runs with every kernel") {
   RepeatLab lab;
   if (!lab.open()) return;
@@ -248,4 +273,47 @@ TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behi
       }
   taken.check_all(*lab.device, Family::prefetch, [](const KernelRow&) { return true; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
+}
+
+// Blocks of other kernels come and go on the same SMs meanwhile: a load that its block had not
+// waited for lands where one of them has its shared memory by then. The source is the host's
+// memory, so that loads take their time.
+TEST_CASE("prefetch: what is loaded lands before the shared memory is another's") {
+  RepeatLab lab;
+  if (!lab.open()) return;
+  LiveDriver driver;
+  if (!driver.open()) return;
+  constexpr int64_t kPitch = 1024, kRows = 3000;
+  void* far = nullptr;
+  REQUIRE(driver.allocate_host(&far, kPitch * kRows, 0) == 0);
+  std::unique_ptr<Stream> beside;
+  TW_REQUIRE_OK(lab.device->create_stream(&beside));
+  const uint32_t blocks = lab.sm_count() * 24;
+  uint32_t seed = 0;
+  for (const int64_t gap : {16, 1})  // boxes, rows
+    for (const int64_t rows : {kRows, kRows / 10}) {
+      PrefetchDesc desc;
+      desc.dtype = DType::U8;
+      desc.rows = rows;
+      desc.columns = kPitch - 16;
+      desc.pitch = desc.columns + gap;
+      desc.by = PrefetchBy::loads;
+      desc.alignment = 16;
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(PrefetchPlan::create(lab.device, desc, &plan));
+      INFO(plan->explain());
+      for (int i = 0; i < std::min(repeat_runs(), 200); ++i) {
+        TW_REQUIRE_OK(static_cast<const PrefetchPlan&>(*plan).run(*lab.stream,
+                                                                  reinterpret_cast<uint64_t>(far)));
+        for (int k = 0; k < 3; ++k) {
+          TW_REQUIRE_OK(lab.check.tenants(*lab.stream, blocks, ++seed));
+          TW_REQUIRE_OK(lab.check.tenants(*beside, blocks, ++seed));
+        }
+      }
+      TW_REQUIRE_OK(beside->synchronize());
+      uint64_t different = 0;
+      TW_REQUIRE_OK(lab.check.different(&different));
+      CHECK(different == 0);
+    }
+  CHECK(driver.release_host(far) == 0);
 }

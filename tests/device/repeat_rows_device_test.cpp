@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kRows = 1500;
 constexpr uint64_t kWeights = 1 << 20;  // behind the indices
+constexpr uint32_t kCrowdThreads = 384;
 
 enum class Indices { distinct, some_out, none_in, fours, anyhow };
 
@@ -42,6 +43,8 @@ struct RowsCase {
   uint32_t flags = 0;
   int64_t group = 1;
   uint32_t truth = 0;  // the method that gives it; 0: the case's own
+  uint32_t warps = 0;  // of a block with rings of as few stages as there can be; 0: the plan's
+  uint32_t stage_bytes = 0;
 };
 
 RowsDesc desc_of(const RowsCase& c) {
@@ -55,6 +58,9 @@ RowsDesc desc_of(const RowsCase& c) {
   desc.reduction = static_cast<int32_t>(c.reduction);
   desc.flags = c.flags;
   // Rings go round; but zeros are sent off as soon as they are written where a warp has one stage.
+  desc.warps = c.warps;
+  desc.stages = c.warps == 0 ? 0 : 4;
+  desc.stage_bytes = c.stage_bytes;
   desc.max_sms = c.method == kRowsFew || c.indices == Indices::none_in ? 0 : 20;
   return desc;
 }
@@ -136,6 +142,49 @@ TEST_CASE("gather: a thousand runs by each method") {
   taken.check_all(*lab.device, Family::gather,
                   [](const KernelRow& row) { return row.variant < kRowsOutside; });
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
+}
+
+// What threads write into a stage is under way to shared memory for longer where others' accesses
+// stand in line before it, and the copy engine asks for it no later.
+TEST_CASE("gather: a thousand runs beside blocks that keep shared memory busy") {
+  RepeatLab lab;
+  if (!lab.open()) return;
+  lab.crowd = kCrowdThreads;
+  TakenRows taken;
+  for (const uint32_t warps : {1u, 4u, 16u})
+    for (const RowsCase& c : {
+             RowsCase{Op::gather, kRowsBulk, DType::U8, 4096, 16, Indices::none_in},
+             RowsCase{Op::gather, kRowsBulk, DType::U8, 48, 16, Indices::some_out},
+             RowsCase{Op::gather, kRowsStaged, DType::U8, 48, 16, Indices::none_in},
+             RowsCase{Op::gather, kRowsStaged, DType::U8, 512, 16},
+             RowsCase{Op::gather, kRowsSum, DType::F32, 256, 8, Indices::some_out, kReduceNone,
+                      kRowsWeighted, 4},
+         }) {
+      RowsCase crowded = c;
+      crowded.truth = c.method == kRowsSum ? kRowsSumPlain : kRowsPlain;
+      crowded.warps = warps;
+      crowded.stage_bytes = c.method == kRowsSum ? 4096 : 1024;
+      repeat_rows(lab, &taken, crowded);
+    }
+  MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each, " << lab.alone()
+                    << " of which had no room beside others");
+}
+
+TEST_CASE("scatter: a thousand runs beside blocks that keep shared memory busy") {
+  RepeatLab lab;
+  if (!lab.open()) return;
+  lab.crowd = kCrowdThreads;
+  TakenRows taken;
+  for (const uint32_t warps : {1u, 4u, 16u})
+    for (const DType dtype : {DType::F32, DType::BF16}) {
+      RowsCase c{Op::scatter, kRowsBulkReduce,   dtype,      256,
+                 8,           Indices::distinct, kReduceAdd, kRowsWeighted};
+      c.warps = warps;
+      c.stage_bytes = 1024;
+      repeat_rows(lab, &taken, c);
+    }
+  MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each, " << lab.alone()
+                    << " of which had no room beside others");
 }
 
 TEST_CASE("scatter: a thousand runs by each method") {

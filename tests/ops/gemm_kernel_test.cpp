@@ -102,6 +102,83 @@ TEST_CASE("pitches past what a map can have take rows and stores without maps") 
   }
 }
 
+TEST_CASE(
+    "of pitches past what a map can have the ranking has rows without maps, and those of copies") {
+  const auto device = hopper();
+  for (int64_t GemmDesc::*leading : {&GemmDesc::lda, &GemmDesc::ldb})
+    for (const int64_t pitch : {kLongPitch, 4 * kLongPitch, 64 * kLongPitch + 1})
+      for (const uint32_t flags : {0u, kGemmInvariant}) {
+        GemmDesc desc = gemm_desc(3, 4096, 4097);
+        desc.lda = desc.ldb = 4104;
+        desc.*leading = pitch;
+        desc.min_m = desc.m;
+        desc.flags = flags;
+        desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+        INFO((leading == &GemmDesc::lda ? "lda " : "ldb ") << pitch << ", flags " << flags);
+        const GemmRanking where_it_lies(*device, gemm_problem_of(desc));
+        const std::vector<GemmCandidate> all = where_it_lies.at(3);
+        REQUIRE(!all.empty());
+        double before = 0;
+        for (const GemmCandidate& one : all) {
+          INFO(gemm_choice_text(one.choice));
+          CHECK_FALSE(one.choice.through_maps());
+          CHECK(one.nanoseconds >= std::max(before, 1.0));
+          CHECK(one.nanoseconds < 1e9);
+          before = one.nanoseconds;
+        }
+        CHECK(where_it_lies.best_plain(3).choice == all[0].choice);
+        CHECK(plan_of(device, desc)->kernel_for(3).choice() == all[0].choice);
+
+        desc.realign = true;
+        const GemmProblem served = gemm_served(gemm_problem_of(desc));
+        CHECK(served.desc.*leading == 4160);  // of the copy: whole lines of 128 bytes
+        CHECK(served.copies_ns > 0);
+        int through_maps = 0, splits = 0;
+        for (const GemmCandidate& one : GemmRanking(*device, served).at(3)) {
+          INFO(gemm_choice_text(one.choice));
+          CHECK(one.nanoseconds < 1e9);
+          through_maps += one.choice.through_maps();
+          splits += one.choice.has(kGemmPlain) && one.choice.has(kGemmSplit);
+          if (one.choice.through_maps()) CHECK(one.nanoseconds > served.copies_ns);
+        }
+        CHECK(through_maps > 0);
+        CHECK((splits > 0) == (flags == 0));
+      }
+}
+
+TEST_CASE("lines that lie 2^40 bytes apart are copied from where they lie to where maps reach") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmDesc desc = gemm_desc(3, 64, 72);
+  desc.lda = kLongPitch;
+  desc.ldb = 4 * kLongPitch + 3;
+  desc.ldc = desc.ldd = 2 * kLongPitch;
+  desc.realign = true;
+  desc.min_m = desc.m;
+  const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
+  REQUIRE(plan);
+  GemmRun run{.beta = 0.5f, .a = kA, .b = kA, .c = kA, .d = 1ull << 60, .workspace = 1ull << 59};
+  run.workspace_bytes = plan->info().workspace_bytes;
+  CHECK(run.workspace_bytes == (3 + 64) * 256);
+  REQUIRE(plan->run(*stream, run).ok());
+  REQUIRE(device->launches.size() == 2);
+  const GemmRealignOperand &a = device->launches[0].realign.operands[0],
+                           &b = device->launches[0].realign.operands[1];
+  CHECK(a.src_pitch == 2 * desc.lda);
+  CHECK(b.src_pitch == 2 * desc.ldb);
+  CHECK(a.dst_pitch == 256);
+  CHECK(b.dst_pitch == 256);
+  CHECK(a.end == kA + static_cast<uint64_t>(2 * (2 * desc.lda + 72)));
+  CHECK(b.end == kA + static_cast<uint64_t>(2 * (63 * desc.ldb + 72)));
+  const GemmArgs& args = device->launches[1].args;
+  CHECK(args.a == run.workspace);
+  CHECK(args.b == run.workspace + 3 * 256);
+  CHECK(args.plain_from == 0);
+  CHECK(args.d_stride_m == desc.ldd);
+  CHECK(args.c_stride_m == desc.ldc);
+}
+
 TEST_CASE("full rows store by the short way what is short, with C in aligned pairs") {
   const auto device = hopper();
   struct Case {
