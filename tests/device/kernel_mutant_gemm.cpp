@@ -43,9 +43,23 @@ GemmCase plain_split_case(const GemmChoice& choice, int which) {
   return c;
 }
 
+// Of rows for a short k: more tiles than there are blocks at once, and warps with rows and without.
+GemmCase plain_short_case(const GemmChoice& choice, int which) {
+  const int64_t sizes[][3] = {{40, 65537, 63}, {17, 65537, 64}, {33, 40001, 9}, {100, 30001, 33}};
+  GemmCase c;
+  c.desc = desc_for(choice, Order::row);
+  c.desc.m = sizes[which][0];
+  c.desc.n = sizes[which][1];
+  c.desc.k = sizes[which][2];
+  set_pitches(choice, 0, &c.desc);
+  c.seed = static_cast<uint64_t>(which + 1);
+  return c;
+}
+
 // Rings that go round many times, many tiles a block, edges, columns that the engine cannot store.
 GemmCase case_for(const GemmChoice& choice, int which) {
   if (splits_plain(choice)) return plain_split_case(choice, which);
+  if (choice.has(kGemmShort)) return plain_short_case(choice, which);
   GemmCase c;
   c.desc = desc_for(choice, Order::row);
   const int64_t sizes[][3] = {

@@ -66,6 +66,8 @@ SUBJECTS = [
             "full_[^l]|split|stored|produce"),
     Subject("gemm_plain_split", "gemm", 0, "gemm/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=BY_THREADS, also=[]),
+    Subject("gemm_plain_short", "gemm", 0, "gemm/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
+            needed=["sync_block"], also=[]),
     # The copy in front of a product, which has nothing to take away, and those products' waits for it.
     Subject("gemm_realign", "gemm", 12, "gemm/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm realigned:*",
             "wgmma|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
@@ -82,19 +84,25 @@ SUBJECTS = [
     Subject("copies", "copies", 0, "copies/copies.cu", "repeat_moves", "copies:*"),
     Subject("prefetch", "prefetch", 0, "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
 ]
-# Wanted by the memory model, and not missed by this chip: what a thread copies by cp.async lies in shared
-# memory when the barrier counts it, where the copy engine reads it.
-BY_MODEL = [("parts/row_staged.cuh", "fence_async_shared")]
+# Lines whose statement no result depends on, on this chip: what a thread copies by cp.async lies in shared
+# memory, where the copy engine reads it, when the barrier counts it, though the memory model wants a fence;
+# what is asked into the L2 may be anything; and the second thread that loads waits for free stages, which
+# there are behind what has waited already.
+NOT_MISSED = [("parts/row_staged.cuh", r"fence_async_shared"),
+              ("gemm/gemm_produce.cuh", r"if \(\(args\.early & .*grid_dependency_wait"),
+              ("gemm/gemm_produce.cuh", r"if \(loader > 0\) .*grid_dependency_wait")]
 # Holds loads back, for speed alone: a load behind it waits for its own stage.
 THROTTLES = ["read.empty_barrier(read.stage)"]
-# Schedules that a subject of gemm is compiled with; each row once with a cluster and once without.
+# Schedules that a subject of gemm is compiled with, each row once with a cluster and once without; or
+# the macro of rows that are all taken.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
              "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"],
              "gemm_batch": ["batch", "batchping"],
-             "gemm_plain_split": ["plainsplit"],
+             "gemm_plain_split": ["TW_GEMM_PLAIN_SPLIT"],
+             "gemm_plain_short": ["TW_GEMM_PLAIN_SHORT"],
              "gemm_realign": ["coop", "swapsplit"]}
 # Macros of gemm's table that are kernels for one product each.
-PRODUCTS = ["TW_GEMM", "TW_GEMM_PLAIN_SPLIT"]
+PRODUCTS = ["TW_GEMM", "TW_GEMM_PLAIN_SPLIT", "TW_GEMM_PLAIN_SHORT"]
 
 
 def statements(text, names):
@@ -135,7 +143,7 @@ def few_rows(subject, types):
     for row in table_rows():
         if row[4:6] not in types:
             continue
-        if row[0] == "TW_GEMM_PLAIN_SPLIT" and "plainsplit" in wanted:
+        if row[0] in wanted:
             chosen[tuple(row)] = row
         elif row[0] == "TW_GEMM" and row[6:8] == ["ROW", "COLUMN"] and row[-1] in wanted:
             chosen.setdefault((*row[4:6], row[-1], row[-3:-1] != ["1", "1"]), row)
@@ -159,10 +167,11 @@ def removals(subject, kinds, files):
             for begin, end in statements(text, names):
                 if any(throttle in text[begin:end] for throttle in THROTTLES):
                     continue
-                by_model = any(file == where and name in text[begin:end] for where, name in BY_MODEL)
-                if by_model and "also" not in kinds:
+                line = text[text.rindex("\n", 0, begin) + 1:end]
+                not_missed = any(file == where and re.search(what, line) for where, what in NOT_MISSED)
+                if not_missed and "also" not in kinds:
                     continue
-                yield {"kind": "also" if by_model else kind, "file": file, "line": text.count("\n", 0, begin) + 1,
+                yield {"kind": "also" if not_missed else kind, "file": file, "line": text.count("\n", 0, begin) + 1,
                        "text": " ".join(text[begin:end].split()), "span": [begin, end]}
 
 
