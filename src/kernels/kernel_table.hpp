@@ -38,7 +38,7 @@ struct KernelRow {
   DType dtypes[2];     ///< inputs and outputs, where the row is bound to types
   uint32_t variant;    ///< the family's own bits, see its header
   /// Its SMs are set up for shared memory, whatever it needs: blocks of the kernel behind, which do
-  /// need it, then begin beside it.
+  /// need it, then begin beside it where there is room for them.
   bool shared_first = false;
 };
 

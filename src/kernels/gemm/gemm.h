@@ -84,7 +84,7 @@ enum : u32 {
   kGemmPrologue = 256,   // no product, but the kernel in front of one, see gemm_pointers.h
   kGemmAlone = 512,      // of the full rows' work alpha * A B alone, see gemm_batch.cuh
   kGemmRealigns = 1024,  // of those in front, what copies operands, see gemm_realign.h
-  kGemmShort = 2048,     // few rows and a short k, contiguous in both operands: without maps
+  kGemmShort = 2048,     // a short k, contiguous in both operands: without maps, for few rows
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 
@@ -288,10 +288,11 @@ TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u3
 
 /// The band for which `at_once` units, which work side by side, ask the L2 for the fewest lines of
 /// operands: `square` units where those make a square of D. Where D has too few columns for that,
-/// they are all of some rows whatever the band is. Where they are few, or all of D, units of one
-/// block are walked along n then, 1, so that those that want the same A are next to each other:
-/// their loads meet on the way to the L2. 64 x 64 takes 15.9 us for (2048, 256, 7168) to f32 that
-/// way, and 21.1 along m. A cluster shares its loads by itself.
+/// they are all of some rows whatever the band is. Where the columns are few, or those rows all of
+/// D, and there are more rows than columns, units of one block are walked along n then, 1, so that
+/// those that want the same A are next to each other: their loads meet on the way to the L2. 64 x
+/// 64 takes 15.9 us for (2048, 256, 7168) to f32 that way, and 21.1 along m. A cluster shares its
+/// loads by itself.
 TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 at_once,
                                      bool cluster) {
   const i32 needed = (at_once + units_n - 1) / units_n;

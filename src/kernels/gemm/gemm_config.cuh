@@ -80,6 +80,7 @@ struct GemmConfig {
   static_assert(!kColumnA || kM % 64 == 0, "boxes of 64 along m");
   static_assert(kRowB || kN / kAlongM % 8 == 0, "a share of B is whole swizzle atoms");
   static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");
+  static_assert(kLoaders == 1 || kStages >= 3, "each loader waits for what it sent before");
 };
 
 /// A place in the ring: the stage that is next, and the parity of its full barrier.

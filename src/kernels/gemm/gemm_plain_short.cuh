@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// D = alpha A B + beta C of few rows and a k of 64 at most, where A and B are contiguous along k,
-// at any address and pitch. It is all latency: one round of loads, a loop without tensor cores, one
-// round of stores, and little code, since what runs once costs what it takes to fetch it. A block
-// has 32 rows and 32 columns, a thread four rows of a column.
+// D = alpha A B + beta C of a k of 64 at most, where A and B are contiguous along k, at any address
+// and pitch. It is made for few rows, which are all latency: one round of loads, a loop without
+// tensor cores, one round of stores, and little code, since what runs once costs what it takes to
+// fetch it. A block has 32 rows and 32 columns, a thread four rows of a column.
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/parts/types.cuh"

@@ -244,8 +244,8 @@ __device__ __forceinline__ i32 gemm_unit_step() {
   return static_cast<i32>(gridDim.x / (Config::kSplit ? ptx::cluster_size() : Config::kCluster));
 }
 
-// Behind a producer's last load. No block leaves while another may still arrive on its barriers or
-// wait for what it sent: all have read every stage.
+// Behind a producer's last load but, of two, one. No block leaves while another may still arrive on
+// its barriers or wait for what it sent: all have read every stage.
 template <class Config>
 __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
   for (i32 stage = 0; Config::kCluster > 1 && stage < Config::kStages; ++stage) {
@@ -274,8 +274,8 @@ __device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmT
 }
 
 // The rest of them, behind gemm_produce_first's. Of two threads each steps over the other's blocks,
-// in the next chain and tile too. Neither is ever so far behind that a stage's parity would say too
-// early that it is free: stages are given back in order.
+// in the next chain and tile too. Neither is ever so far ahead of the readers that a stage's parity
+// would say too early that it is free: stages are given back in order, the other's too.
 template <class Config>
 __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
                                              u32 loader) {

@@ -3,8 +3,8 @@
 // The copy in front of a product whose operands no tensor map reads (gemm_realign.h). Small ones
 // are all latency, so that a launch for each takes twice the time; and where a copy plan must not
 // write past a line's end, here whole pieces are stored. A thread has one piece at a time: as many
-// threads as there are pieces, of few registers, leave an SM room for a block of the product, which
-// begins beside them.
+// threads as there are pieces, of few registers, leave an SM room for a block of the product where
+// that has one warpgroup that multiplies and shared memory to spare: it begins beside the last.
 
 #include "kernels/gemm/gemm_realign.h"
 #include "kernels/parts/realign.cuh"

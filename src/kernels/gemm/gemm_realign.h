@@ -27,9 +27,9 @@ static_assert(sizeof(GemmRealignOperand) == 56, "the device sees the layout the 
 static_assert(sizeof(GemmRealignArgs) == 120, "the device sees the layout the host writes");
 
 inline constexpr u32 kRealignThreads = 256;
-/// Of them on an SM that a launch counts on. Registers are for twice as many, so that beside them
-/// there is room for a block of the product, which makes its barriers and asks for the operand that
-/// lies ready.
+/// Of them on an SM that a launch counts on. Registers are for twice as many: half of an SM's are
+/// left for a block of the product, if it has one warpgroup that multiplies, which makes its
+/// barriers and asks for the operand that lies ready.
 inline constexpr u32 kRealignBlocks = 4;
 inline constexpr u32 kRealignRoom = 8;
 /// Pieces of a thread that are one launch's at most.

@@ -32,8 +32,8 @@
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
 // there is nothing to wait for. The producer lets the grid behind come when it has sent its last
-// load: no two blocks share an SM, but where this grid leaves SMs free, loads of the next one's
-// weights would slow its own.
+// load, of two threads the last but one: no two blocks share an SM, but where this grid leaves SMs
+// free, loads of the next one's weights would slow its own.
 
 #include "kernels/gemm/gemm_produce.cuh"
 #include "kernels/parts/epilogue_stored.cuh"

@@ -12,7 +12,7 @@ namespace tw::ptx {
 /// chance, the SM and the warp keep neighbours apart. A loop, not nanosleep: a lane that sleeps by
 /// itself is not joined again by its warp (on an H200 not once in 13 million turns; behind a loop
 /// always), and what the other lanes do meanwhile overwrites uniform registers that the sleeper's
-/// instructions for the copy engine are about to read, which kernels without delays cannot meet.
+/// instructions for the copy engine are about to read. No kernel sleeps without delays.
 __device__ __forceinline__ void delay_here() {
   asm volatile(
       "{\n\t.reg .b32 x, y, begin;\n\t.reg .pred p;\n\t"
