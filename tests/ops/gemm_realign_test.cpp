@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "kernels/gemm/gemm_row.hpp"
 #include "paper_device.hpp"
 
 using namespace tw;
@@ -127,9 +128,16 @@ TEST_CASE("beside the copy's blocks of an SM there is room for one of the produc
     CHECK(row.shared_first == ((row.variant & kGemmRealigns) != 0));
   }
   REQUIRE(copy);
-  // Threads, and registers of the copy, of which the compiler gives a thread no more than these.
-  CHECK(kRealignBlocks * kRealignThreads + 384 <= 2048);
-  CHECK(65536 / (kRealignRoom * kRealignThreads) * kRealignBlocks * kRealignThreads <= 65536 / 2);
+  // Of a row with one warpgroup that multiplies, chosen behind copies; an SM's shared memory has a
+  // KB less for each block.
+  constexpr uint32_t kSmThreads = 2048, kSmShared = 233472, kSystem = 1024;
+  const KernelRow* product = nullptr;
+  for (const KernelRow& row : kernel_rows(Family::gemm))
+    if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x2_coop") product = &row;
+  REQUIRE(product);
+  CHECK(kRealignBlocks * kRealignThreads + static_cast<uint32_t>(product->threads) <= kSmThreads);
+  CHECK(kRealignBlocks * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
+        kSmShared);
 }
 
 TEST_CASE(
