@@ -186,14 +186,20 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
   std::mt19937_64 random(24);
   const bool host = device->info().kind == DeviceKind::host;
   const int rounds = host ? 1 : 10;
-  constexpr auto kSize = static_cast<int64_t>(Chain::kSize);
   const char* every = std::getenv("TW_EVERY");
   const size_t step = every ? static_cast<size_t>(std::max(1, std::atoi(every))) : 1;
   // With B column-major those schedules alone that there are not for B row-major.
   std::set<uint32_t> schedules;
   std::set<uint32_t> before;
   bool few = true;
-  for (const Order b_order : {Order::row, Order::row, Order::column, Order::column}) {
+  // Rows of a short k at theirs.
+  constexpr std::pair<Order, size_t> kProducts[] = {
+      {Order::row, Chain::kSize},    {Order::row, Chain::kSize}, {Order::column, Chain::kSize},
+      {Order::column, Chain::kSize}, {Order::column, 64},        {Order::column, 64}};
+  for (const auto& product : kProducts) {
+    const Order b_order = product.first;
+    const size_t size = product.second;
+    const auto kSize = static_cast<int64_t>(size);
     const int64_t m = few ? 16 : 200;
     const auto rows = static_cast<size_t>(m);
     if (few) before = schedules;
@@ -203,7 +209,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
     for (int i = 0; i < 4; ++i) {  // the last x is Q
       x.push_back(std::make_unique<Values>(device, *stream, m * kSize));
       if (i == 3) break;
-      shuffles.emplace_back(random, Chain::kSize);
+      shuffles.emplace_back(random, size);
       w.push_back(std::make_unique<Values>(device, *stream, kSize * kSize));
       w.back()->set(shuffles.back().matrix(b_order));
     }
@@ -214,6 +220,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
     const std::vector<GemmChoice> choices = choices_for(*device, one);
     for (size_t at = 0; at < choices.size(); at += step) {
       // Another row behind and in front, so that grids and clusters of all shapes meet.
+      if (size != Chain::kSize && !choices[at].has(kGemmShort)) continue;
       const GemmChoice& other =
           choices[static_cast<size_t>(pick(random, 0, static_cast<int64_t>(choices.size()) - 1))];
       INFO("m " << m << ": " << gemm_choice_text(choices[at]) << " and "
@@ -246,7 +253,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
         INFO((captured ? "captured" : "in a stream"));
         std::array<Numbers, 4> expected;
         for (Numbers& numbers : expected) {
-          numbers.resize(rows * Chain::kSize);
+          numbers.resize(rows * size);
           for (int& value : numbers) value = static_cast<int>(pick(random, -100, 100));
         }
         for (size_t i = 0; i < 4; ++i) x[i]->set(expected[i]);
@@ -270,9 +277,9 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
   if (!host && step == 1)
     for (const uint32_t schedule :
          {kSchedule_coop, kSchedule_ping, kSchedule_split, kSchedule_swap, kSchedule_swapsplit,
-          u32{kGemmPlain}, kSchedule_plainsplit, kSchedule_full, kSchedule_fullping,
-          kSchedule_fullsplit, kSchedule_fullswap, kSchedule_fullswapsplit, kSchedule_batch,
-          kSchedule_batchping, kGemmPlain | kGemmFull}) {
+          u32{kGemmPlain}, kGemmPlain | kGemmShort, kSchedule_plainsplit, kSchedule_full,
+          kSchedule_fullping, kSchedule_fullsplit, kSchedule_fullswap, kSchedule_fullswapsplit,
+          kSchedule_batch, kSchedule_batchping, kGemmPlain | kGemmFull}) {
       INFO("schedule " << schedule);
       CHECK(((device->info().features & feature::wgmma) == 0 || schedules.count(schedule) == 1));
     }
