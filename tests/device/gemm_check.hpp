@@ -81,7 +81,7 @@ class GemmCheck {
   std::unique_ptr<Stream> beside_;  // of the crowd
   std::unique_ptr<Event> begin_, end_;
   uint32_t arrived_ = 0;  // blocks of all crowds so far
-  uint64_t scratch_ = 0;  // a Verdict, a count, the flag and the number of held SMs
+  uint64_t scratch_ = 0;  // a Verdict, a count, the flag, the number of held SMs, the crowd's words
 };
 
 }  // namespace tw::test
