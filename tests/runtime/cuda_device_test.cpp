@@ -337,6 +337,33 @@ TEST_CASE("launches carry their attributes, kernels their raised limits") {
   CHECK(stream->launch(*kernel, {}, &info, sizeof info).code() == Code::ERROR_INTERNAL);
 }
 
+TEST_CASE("SMs are set up for shared memory where a row says so, if the driver likes") {
+  const FakeDriver driver;
+  constexpr int kCarveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+  const auto device = open_fake();
+  int first = 0, others = 0;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if (row.shard < 0 || (others > 0 && !row.shared_first)) continue;
+    INFO(std::string(row.symbol));
+    fake().function_attributes.clear();
+    std::unique_ptr<Kernel> kernel;
+    REQUIRE(device->prepare(row, 0, &kernel).ok());
+    ++(row.shared_first ? first : others);
+    CHECK(fake().function_attributes.count(kCarveout) == (row.shared_first ? 1u : 0u));
+    if (!row.shared_first) continue;
+    CHECK(std::string(row.symbol) == "gemm_realign");
+    CHECK(fake().function_attributes[kCarveout] == 100);
+    fake().refused_attribute = kCarveout;
+    CHECK(device->prepare(row, 0, &kernel).ok());
+    CHECK(device->alive().ok());
+    fake().refused_attribute = -1;
+  }
+  CHECK(first == 1);
+  CHECK(others == 1);
+  device->close();
+  CHECK(fake().misuse.empty());
+}
+
 TEST_CASE("images that the driver refuses are explained") {
   const FakeDriver driver;
   const auto device = open_fake();

@@ -273,6 +273,7 @@ void fill_kernels(Driver* t) {
   };
   t->FuncSetAttribute = [](CUfunction, CUfunction_attribute which, int value) -> CUresult {
     TW_STEP("FuncSetAttribute", true);
+    if (which == g_state.refused_attribute) return CUDA_ERROR_INVALID_VALUE;
     g_state.function_attributes[which] = value;
     return CUDA_SUCCESS;
   };

@@ -23,6 +23,7 @@ struct FakeState {
   CUresult fail_with = CUDA_ERROR_INVALID_VALUE;
   CUresult stream_result = CUDA_SUCCESS;  // of synchronising and querying
   CUresult load_result = CUDA_SUCCESS;
+  int refused_attribute = -1;  // that no function takes; -1: it takes all
   bool capturing = false;
   std::function<void(const std::string&)> on_call;  // told of every call before it does anything
 

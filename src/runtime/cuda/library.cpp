@@ -131,10 +131,10 @@ Status CudaDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
   if (row.shared_first) {
     const Scope scope(*this, Scope::relaxed);
     TW_TRY(scope.status());
-    TW_TRY(check(
-        cu_.FuncSetAttribute(target.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                             CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
-        "cuFuncSetAttribute"));
+    // A preference: where the driver refuses it the kernel runs all the same, and the one behind it
+    // only begins later.
+    (void)cu_.FuncSetAttribute(target.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                               CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
   }
   *out = std::make_unique<CudaKernel>(shared_from_this(), std::move(target));
   return Code::OK;
