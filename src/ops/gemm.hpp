@@ -93,6 +93,7 @@ class GemmPlan final : public Plan {
   uint64_t workspace_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
   std::string explain_choice() const;
+  std::string explain_with_c() const;
   std::string explain_options(const GemmDesc& d) const;
 
   GemmProblem problem_;

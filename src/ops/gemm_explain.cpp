@@ -47,6 +47,18 @@ const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }
 
+// A line for each range of m that `shown` has, `lead` in front.
+template <class Shown>
+void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
+                Shown shown) {
+  size_t count = 0;
+  for (const GemmRange& range : ranges)
+    if (shown(range) && ++count <= kRangesShown)
+      add(out, "%sm %" PRId64 " to %" PRId64 ": %s\n", lead, range.first, range.last,
+          gemm_choice_text(range.candidate.choice).c_str());
+  if (count > kRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kRangesShown);
+}
+
 }  // namespace
 
 std::string GemmPlan::explain_choice() const {
@@ -70,14 +82,25 @@ std::string GemmPlan::explain_choice() const {
     break;
   }
   if (table_.ranges.size() > 1)
-    for (size_t i = 0; i < table_.ranges.size(); ++i) {
-      if (i == kRangesShown) {
-        add(&out, "and %zu ranges more\n", table_.ranges.size() - i);
-        break;
-      }
-      add(&out, "m %" PRId64 " to %" PRId64 ": %s\n", table_.ranges[i].first, table_.ranges[i].last,
-          gemm_choice_text(table_.ranges[i].candidate.choice).c_str());
-    }
+    add_ranges(&out, "", table_.ranges, [](const GemmRange&) { return true; });
+  return out;
+}
+
+// Runs that read C, where for some m they have another kernel than those that do not: that for all
+// rows if it is another, then the ranges of m with another.
+std::string GemmPlan::explain_with_c() const {
+  std::string out;
+  if (with_c_.kernels.empty()) return out;
+  const GemmChoice& last = with_c_.kernels.back()->choice();
+  const bool for_all = with_c_.ranges.size() == 1;
+  if (for_all || !(last == table_.kernels.back()->choice()))
+    add(&out, "with C %s\n", gemm_choice_text(last).c_str());
+  if (for_all) return out;
+  add_ranges(&out, "with C, ", with_c_.ranges, [&](const GemmRange& range) {
+    for (size_t i = table_.index(range.first); i <= table_.index(range.last); ++i)
+      if (!(table_.ranges[i].candidate.choice == range.candidate.choice)) return true;
+    return false;
+  });
   return out;
 }
 
@@ -139,8 +162,7 @@ std::string GemmPlan::explain() const {
     add(&out, "k in %d chains one after the other, added up in %s\n", gemm_chains(d.k),
         table_.kernels.back()->writes_chains(d.m) ? "D" : "registers");
   out += explain_choice();
-  if (!with_c_.kernels.empty())
-    add(&out, "with C %s\n", gemm_choice_text(with_c_.kernels.back()->choice()).c_str());
+  out += explain_with_c();
   out += explain_options(d);
   if (realign_)
     add(&out,

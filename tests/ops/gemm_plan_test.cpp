@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans over a range of m: which kernel each run takes, and what it is launched with.
+#include <cstdio>
+#include <cstring>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "paper_device.hpp"
@@ -18,6 +21,25 @@ bool same_launch(PaperLaunch a, PaperLaunch b) {
          std::memcmp(a.config.grid, b.config.grid, sizeof a.config.grid) == 0 &&
          std::memcmp(a.config.cluster, b.config.cluster, sizeof a.config.cluster) == 0 &&
          a.config.dynamic_smem_bytes == b.config.dynamic_smem_bytes;
+}
+
+// The choice of runs of m rows that read C, from a plan's words: what they say of a range with m in
+// it, else what they say of all rows where no range is listed, else that of runs without C.
+std::string told_with_c(const GemmPlan& plan, int64_t m) {
+  std::istringstream text(plan.explain());
+  std::string line, of_all;
+  bool ranges = false;
+  while (std::getline(text, line)) {
+    long long first = 0, last = 0;
+    char choice[128] = "";
+    if (std::sscanf(line.c_str(), "with C, m %lld to %lld: %127s", &first, &last, choice) == 3) {
+      if (first <= m && m <= last) return choice;
+      ranges = true;
+    } else if (line.find("with C gemm_") == 0) {
+      of_all = line.substr(std::strlen("with C "));
+    }
+  }
+  return of_all.empty() || ranges ? gemm_choice_text(plan.kernel_for(m).choice()) : of_all;
 }
 
 }  // namespace
@@ -114,6 +136,29 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
   const GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .m = 2};
   CHECK(plan->run(*stream, run).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(std::string(last_error().message).find("3 to 4096") != std::string::npos);
+}
+
+TEST_CASE("explain names the kernels of runs that read C, of few rows too") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(512, 2112, 512);
+  desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
+  for (const bool activated : {true, false})
+    for (const int64_t min_m : {1, 512}) {
+      desc.epilogue.activation = activated ? Activation::silu : Activation::identity;
+      desc.min_m = min_m;
+      const auto plan = plan_of(device, desc);
+      INFO(plan->explain());
+      int differ = 0;
+      for (int64_t m = min_m; m <= 512; ++m) {
+        CHECK(told_with_c(*plan, m) == gemm_choice_text(plan->kernel_with_c(m).choice()));
+        differ += &plan->kernel_with_c(m) != &plan->kernel_for(m);
+      }
+      // With an activation there is another for few rows alone, without one for all.
+      CHECK((differ > 0) == (min_m == 1 || !activated));
+      CHECK((&plan->kernel_with_c(512) == &plan->kernel_for(512)) == activated);
+      const bool said = plan->explain().find("\nwith C gemm_") != std::string::npos;
+      CHECK(said != activated);
+    }
 }
 
 TEST_CASE("a plan for one m prepares one kernel") {
