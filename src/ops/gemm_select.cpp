@@ -99,53 +99,63 @@ double plain_short_ns(const GemmChoice& choice, const GemmProblem& problem, cons
   return kLaunchNs + waves * (kTileNs + kStepNs * static_cast<double>(problem.desc.k));
 }
 
-double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
-  const KernelRow& row = *choice.row;
-  if (choice.has(kGemmPlain) && choice.has(kGemmSplit))
-    return plain_split_ns(choice, problem, chip);
-  if (choice.has(kGemmShort)) return plain_short_ns(choice, problem, chip);
+// How a choice parts a problem; without rows or columns as with one.
+struct Parts {
+  int64_t m, n, batch;
+  int64_t units, k_blocks;
+
+  Parts(const GemmChoice& choice, const GemmProblem& problem)
+      : m(std::max<int64_t>(problem.desc.m, 1)),
+        n(std::max<int64_t>(problem.desc.n, 1)),
+        batch(std::max<int64_t>(problem.desc.batch, 1)),
+        units(ceil_div(m, choice.row->tile[0] * choice.row->cluster[0]) *
+              ceil_div(n, choice.row->tile[1] * choice.row->cluster[1]) * batch),
+        k_blocks(ceil_div(ceil_div(problem.desc.k, choice.row->tile[2]), choice.split)) {}
+};
+
+// What memory, or the L2, takes to give the operands and to take D.
+double moves_ns(const GemmChoice& choice, const GemmProblem& problem, const Parts& parts) {
   const GemmDesc& d = problem.desc;
-  const RowCost cost = row_cost(row);
-  const int64_t m = std::max<int64_t>(d.m, 1);
-  const int64_t n = std::max<int64_t>(d.n, 1);
-  const int64_t cluster = row.cluster[0] * row.cluster[1] * choice.split;
-  const int64_t batch = std::max<int64_t>(d.batch, 1);
-  const int64_t units =
-      ceil_div(m, row.tile[0] * row.cluster[0]) * ceil_div(n, row.tile[1] * row.cluster[1]) * batch;
-  const auto tiles = static_cast<double>(ceil_div(units, chip.clusters_at_once(cluster)));
-  const double k_block =
-      std::max(cost.k_block_ns, asked_ns(row, d, problem.in_bytes, problem.out_bytes));
-  const int64_t k_blocks = ceil_div(ceil_div(d.k, row.tile[2]), choice.split);
-  const double multiply = static_cast<double>(k_blocks) * k_block;
-  // The output is written by the same SMs: f32 doubles what is not hidden. A full row that sums
-  // parts has every option in its way: measured with one part, 90 ns for each element of a
-  // thread's.
-  constexpr double kFullElementNs = 90;
-  const double times = choice.writes_chains() ? gemm_chains(d.k) : 1;
-  double write = cost.tile_ns * (problem.out_bytes / 2.0) * times;
-  if (choice.has(kGemmFull) && choice.has(kGemmSplit | kGemmTransposed))
-    write += kFullElementNs * row.tile[0] * row.tile[1] /
-             (128.0 * gemm_consumers(static_cast<u32>(row.tile[0])) * choice.split);
+  const KernelRow& row = *choice.row;
   // What products share is read once.
   const auto matrices = [&](int64_t stride) {
-    return static_cast<double>(stride == 0 ? 1 : batch);
+    return static_cast<double>(stride == 0 ? 1 : parts.batch);
   };
-  const double bytes = (static_cast<double>(m * d.k) * matrices(d.a_batch) +
-                        static_cast<double>(d.k * n) * matrices(d.b_batch)) *
+  const double bytes = (static_cast<double>(parts.m * d.k) * matrices(d.a_batch) +
+                        static_cast<double>(d.k * parts.n) * matrices(d.b_batch)) *
                            problem.in_bytes +
-                       static_cast<double>(m * n) * matrices(d.d_batch) * problem.out_bytes *
-                           (problem.reads_c ? 2 : 1);
-  double moves = bytes / kBytesPerNs;
+                       static_cast<double>(parts.m * parts.n) * matrices(d.d_batch) *
+                           problem.out_bytes * (problem.reads_c ? 2 : 1);
+  const double moves = bytes / kBytesPerNs;
   // Tiles of few columns share little: with more than one for the tokens it is the L2 that gives
   // the weights again and again. 28672 x 4096 takes 62 us with one, 90 with two and 133 with four.
   constexpr double kL2BytesPerNs = 6200;
-  if (choice.has(kGemmFull) && choice.has(kGemmTransposed) && !choice.has(kGemmSplit))
-    moves = std::max(moves, static_cast<double>(units * k_blocks * row.tile[2]) * problem.in_bytes *
-                                (row.tile[0] + row.tile[1]) / kL2BytesPerNs);
-  const double own = takes_longer(d.epilogue) ? warpgroup_ns(choice) : 0;
-  // C takes as long, but for the last tile's, which has come by then: of 4096 x 7168 x 512 and 2048
-  // with C this says 58 and 159 us for 128 x 160 and 56 and 165 for pairs of 128 x 128, of which
-  // 70, 166, 66 and 170 were measured.
+  if (!choice.has(kGemmFull) || !choice.has(kGemmTransposed) || choice.has(kGemmSplit))
+    return moves;
+  return std::max(moves, static_cast<double>(parts.units * parts.k_blocks * row.tile[2]) *
+                             problem.in_bytes * (row.tile[0] + row.tile[1]) / kL2BytesPerNs);
+}
+
+// The output of a tile is written by the same SMs: f32 doubles what is not hidden. A full row that
+// sums parts has every option in its way: measured with one part, 90 ns for each element of a
+// thread's.
+double write_ns(const GemmChoice& choice, const GemmProblem& problem) {
+  constexpr double kFullElementNs = 90;
+  const KernelRow& row = *choice.row;
+  const double times = choice.writes_chains() ? gemm_chains(problem.desc.k) : 1;
+  const double write = row_cost(row).tile_ns * (problem.out_bytes / 2.0) * times;
+  if (!choice.has(kGemmFull) || !choice.has(kGemmSplit | kGemmTransposed)) return write;
+  return write + kFullElementNs * row.tile[0] * row.tile[1] /
+                     (128.0 * gemm_consumers(static_cast<u32>(row.tile[0])) * choice.split);
+}
+
+// What `tiles` one after the other take, where a warpgroup has `own` to do with the elements of
+// each. C takes as long, but for the last tile's, which has come by then: of 4096 x 7168 x 512 and
+// 2048 with C this says 58 and 159 us for 128 x 160 and 56 and 165 for pairs of 128 x 128, of which
+// 70, 166, 66 and 170 were measured.
+double work_ns(const GemmChoice& choice, const GemmProblem& problem, double tiles, double multiply,
+               double own) {
+  const double write = write_ns(choice, problem);
   const double with_c = problem.reads_c ? warpgroup_ns(choice) : 0;
   const auto all_of = [&](double each) {
     if (!choice.has(kGemmPingpong)) return tiles * (multiply + std::max(write, each));
@@ -153,7 +163,23 @@ double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmCh
     return std::max(tiles * (multiply + write), std::ceil(tiles / 2) * (multiply + each));
   };
   const double hidden = std::max(write, own + with_c) - std::max(write, own);
-  const double work = std::max(all_of(own), all_of(own + with_c) - hidden);
+  return std::max(all_of(own), all_of(own + with_c) - hidden);
+}
+
+double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  if (choice.has(kGemmPlain) && choice.has(kGemmSplit))
+    return plain_split_ns(choice, problem, chip);
+  if (choice.has(kGemmShort)) return plain_short_ns(choice, problem, chip);
+  const RowCost cost = row_cost(*choice.row);
+  const Parts parts(choice, problem);
+  const auto tiles =
+      static_cast<double>(ceil_div(parts.units, chip.clusters_at_once(choice.cluster())));
+  const double k_block = std::max(
+      cost.k_block_ns, asked_ns(*choice.row, problem.desc, problem.in_bytes, problem.out_bytes));
+  const double multiply = static_cast<double>(parts.k_blocks) * k_block;
+  const double own = takes_longer(problem.desc.epilogue) ? warpgroup_ns(choice) : 0;
+  const double work = work_ns(choice, problem, tiles, multiply, own);
+  const double moves = moves_ns(choice, problem, parts);
   // The last tile's is nobody's to hide.
   const double all = cost.launch_ns + own + std::max(work, moves);
   // Batch rows have no options in their way: measured 2 to 13 % less than a full row of the tile.
