@@ -71,34 +71,6 @@ bool takes_longer(const GemmEpilogue& e) {
   return e.activation > Activation::relu || e.scale != Per::none || e.amax;
 }
 
-// Rows that read A without maps and share k: what a block does in a step of k, for each group of
-// eight columns, and with the columns that it sums and writes. One NVIDIA H200, 2026-11-22.
-double plain_split_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
-  constexpr double kLaunchNs = 2000, kClusterNs = 1300, kTileNs = 800, kColumnNs = 60;
-  constexpr double kStepNs = 130, kGroupNs = 70, kShared = 1.5;  // two blocks on an SM
-  const KernelRow& row = *choice.row;
-  const GemmDesc& d = problem.desc;
-  const int64_t n = std::max<int64_t>(d.n, 1);
-  const auto waves =
-      static_cast<double>(ceil_div(gemm_units(choice, problem), chip.at_once(choice)));
-  const auto steps = static_cast<double>(ceil_div(ceil_div(d.k, row.tile[2]), choice.split));
-  const auto columns = static_cast<double>(std::min<int64_t>(n, row.tile[1]));
-  const bool shares = gemm_units(choice, problem) * choice.cluster() > chip.sms;
-  const double step = (kStepNs + kGroupNs * std::ceil(columns / 8)) * (shares ? kShared : 1);
-  const double work = waves * (steps * step + kTileNs + kColumnNs * columns / choice.split);
-  const double bytes = static_cast<double>((d.m + n) * d.k) * problem.in_bytes +
-                       static_cast<double>(d.m * n) * problem.out_bytes;
-  return kLaunchNs + (choice.split > 1 ? kClusterNs : 0) + std::max(work, bytes / kBytesPerNs);
-}
-
-// Rows of a short k: what a block does for a tile, of which four on an SM overlap.
-double plain_short_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
-  constexpr double kLaunchNs = 2400, kTileNs = 400, kStepNs = 12;
-  const auto waves =
-      static_cast<double>(ceil_div(gemm_units(choice, problem), chip.at_once(choice)));
-  return kLaunchNs + waves * (kTileNs + kStepNs * static_cast<double>(problem.desc.k));
-}
-
 // How a choice parts a problem; without rows or columns as with one.
 struct Parts {
   int64_t m, n, batch;
@@ -134,6 +106,34 @@ double moves_ns(const GemmChoice& choice, const GemmProblem& problem, const Part
     return moves;
   return std::max(moves, static_cast<double>(parts.units * parts.k_blocks * row.tile[2]) *
                              problem.in_bytes * (row.tile[0] + row.tile[1]) / kL2BytesPerNs);
+}
+
+// Rows that read A without maps and share k: what a block does in a step of k, for each group of
+// eight columns, and with the columns that it sums and writes. One NVIDIA H200, 2026-11-22.
+double plain_split_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  constexpr double kLaunchNs = 2000, kClusterNs = 1300, kTileNs = 800, kColumnNs = 60;
+  constexpr double kStepNs = 130, kGroupNs = 70, kShared = 1.5;  // two blocks on an SM
+  const KernelRow& row = *choice.row;
+  const GemmDesc& d = problem.desc;
+  const int64_t n = std::max<int64_t>(d.n, 1);
+  const auto waves =
+      static_cast<double>(ceil_div(gemm_units(choice, problem), chip.at_once(choice)));
+  const auto steps = static_cast<double>(ceil_div(ceil_div(d.k, row.tile[2]), choice.split));
+  const auto columns = static_cast<double>(std::min<int64_t>(n, row.tile[1]));
+  const bool shares = gemm_units(choice, problem) * choice.cluster() > chip.sms;
+  const double step = (kStepNs + kGroupNs * std::ceil(columns / 8)) * (shares ? kShared : 1);
+  const double work = waves * (steps * step + kTileNs + kColumnNs * columns / choice.split);
+  return kLaunchNs + (choice.split > 1 ? kClusterNs : 0) +
+         std::max(work, moves_ns(choice, problem, Parts(choice, problem)));
+}
+
+// Rows of a short k: what a block does for a tile, of which four on an SM overlap.
+double plain_short_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  constexpr double kLaunchNs = 2400, kTileNs = 400, kStepNs = 12;
+  const auto waves =
+      static_cast<double>(ceil_div(gemm_units(choice, problem), chip.at_once(choice)));
+  const double work = waves * (kTileNs + kStepNs * static_cast<double>(problem.desc.k));
+  return kLaunchNs + std::max(work, moves_ns(choice, problem, Parts(choice, problem)));
 }
 
 // The output of a tile is written by the same SMs: f32 doubles what is not hidden. A full row that

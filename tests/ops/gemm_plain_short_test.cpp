@@ -60,6 +60,25 @@ TEST_CASE("many rows of a short odd k are copied where they may be") {
   CHECK(plan->info().workspace_bytes > 0);
 }
 
+TEST_CASE("rows of a short k are predicted no faster than memory takes D") {
+  const auto device = hopper();
+  constexpr double kMostBytesPerNs = 4000;
+  for (const DType out : {DType::BF16, DType::F32})
+    for (const int64_t k : {1, 7, 63}) {
+      GemmDesc desc = short_desc(32, int64_t{1} << 22, k, false);
+      desc.d_dtype = out;
+      const double bytes = 32.0 * static_cast<double>(desc.n) * dtype_bytes(out);
+      int found = 0;
+      for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(desc.m)) {
+        if (!one.choice.has(kGemmShort)) continue;
+        INFO("k " << k << ", " << gemm_choice_text(one.choice));
+        CHECK(one.nanoseconds > bytes / kMostBytesPerNs);
+        ++found;
+      }
+      CHECK(found == 1);
+    }
+}
+
 TEST_CASE("rows of a short k take 64 of it at most, one pair of orders and any D") {
   const auto device = hopper();
   for (int orders = 0; orders < 8; ++orders) {
