@@ -147,6 +147,7 @@ std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice
     c.desc.m = c.desc.min_m = sizes[which / 3][0];
     c.desc.n = sizes[which / 3][1];
     c.desc.k = sizes[which / 3][2];
+    if (choice.split > (c.desc.k + 63) / 64) continue;  // no part of k for each block
     set_pitches(choice, 0, &c.desc);
     c.desc.ldd = (c.desc.n + 7) / 8 * 8;
     if (which % 3 != 1) c.desc.lda += 1;
