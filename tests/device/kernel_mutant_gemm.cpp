@@ -27,53 +27,37 @@ bool splits_plain(const GemmChoice& choice) {
   return choice.has(kGemmPlain) && choice.has(kGemmSplit);
 }
 
+using Extents = int64_t[3];  // m, n, k
+
+// Rings that go round many times, many tiles a block, edges, columns that the engine cannot store.
+constexpr Extents kOfTiles[] = {
+    {1032, 1544, 3000}, {256, 515, 64}, {4096, 2048, 72}, {128, 128, 65536}};
 // Of rows that share k without maps: more clusters than run at once, so that one takes the place of
 // another that is read; shares of k that take several panels; and a last tile of one row, so that
 // seven warps of eight have nothing to load and are done before the other.
-GemmCase plain_split_case(const GemmChoice& choice, int which) {
-  const int64_t sizes[][3] = {
-      {72, 7681, 3001}, {32, 5121, 4801}, {9, 1025, 20011}, {17, 129, 65535}};
-  GemmCase c;
-  c.desc = desc_for(choice, Order::row);
-  c.desc.m = sizes[which][0];
-  c.desc.n = sizes[which][1];
-  c.desc.k = sizes[which][2];
-  set_pitches(choice, 0, &c.desc);
-  c.seed = static_cast<uint64_t>(which + 1);
-  return c;
-}
-
+constexpr Extents kOfPlainSplits[] = {
+    {72, 7681, 3001}, {32, 5121, 4801}, {9, 1025, 20011}, {17, 129, 65535}};
 // Of rows for a short k: more tiles than there are blocks at once, and warps with rows and without.
-GemmCase plain_short_case(const GemmChoice& choice, int which) {
-  const int64_t sizes[][3] = {{40, 65537, 63}, {17, 65537, 64}, {33, 40001, 9}, {100, 30001, 33}};
-  GemmCase c;
-  c.desc = desc_for(choice, Order::row);
-  c.desc.m = sizes[which][0];
-  c.desc.n = sizes[which][1];
-  c.desc.k = sizes[which][2];
-  set_pitches(choice, 0, &c.desc);
-  c.seed = static_cast<uint64_t>(which + 1);
-  return c;
-}
+constexpr Extents kOfPlainShorts[] = {
+    {40, 65537, 63}, {17, 65537, 64}, {33, 40001, 9}, {100, 30001, 33}};
 
-// Rings that go round many times, many tiles a block, edges, columns that the engine cannot store.
 GemmCase case_for(const GemmChoice& choice, int which) {
-  if (splits_plain(choice)) return plain_split_case(choice, which);
-  if (choice.has(kGemmShort)) return plain_short_case(choice, which);
+  const bool without_maps = splits_plain(choice) || choice.has(kGemmShort);
+  const Extents& extents = (splits_plain(choice)     ? kOfPlainSplits
+                            : choice.has(kGemmShort) ? kOfPlainShorts
+                                                     : kOfTiles)[which];
   GemmCase c;
   c.desc = desc_for(choice, Order::row);
-  const int64_t sizes[][3] = {
-      {1032, 1544, 3000}, {256, 515, 64}, {4096, 2048, 72}, {128, 128, 65536}};
-  c.desc.m = sizes[which][0];
-  c.desc.n = sizes[which][1];
-  c.desc.k = sizes[which][2];
-  if (choice.has(kGemmSplit)) {
+  c.desc.m = extents[0];
+  c.desc.n = extents[1];
+  c.desc.k = extents[2];
+  if (!without_maps && choice.has(kGemmSplit)) {
     c.desc.m = 264;
     c.desc.n = 200;
     c.desc.k += 512;
   }
   set_pitches(choice, 0, &c.desc);
-  c.desc.ldd = (c.desc.n + 7) / 8 * 8;
+  if (!without_maps) c.desc.ldd = (c.desc.n + 7) / 8 * 8;
   c.seed = static_cast<uint64_t>(which + 1);
   return c;
 }
