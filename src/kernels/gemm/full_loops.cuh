@@ -42,12 +42,6 @@ __device__ __forceinline__ FragmentOut full_out(const GemmFullArgs& args, const 
           args.gate == kGateNone ? tile.n0 : tile.n0 / 2, args.maps != 0 ? 0 : tile.z};
 }
 
-// Not to be made anew from here on.
-__device__ __forceinline__ u32 full_kept(u32 value) {
-  asm volatile("" : "+r"(value));
-  return value;
-}
-
 // Descriptors as halves, of which the upper one is a constant: in 64 bits each of them is an
 // addition with a carry more, between two products.
 __device__ __forceinline__ u64 full_descriptor(u32 low, u32 high) {
@@ -118,7 +112,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
   const FullParty<Config> party = full_party<Config>(ring, group);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
   const u32 lane = ptx::lane_id();
-  ring.base = full_kept(ring.base);
+  ring.base = ptx::kept(ring.base);
   const i32 units = gemm_units(args, live);
   const i32 k_blocks = (live.k + Config::kTileK - 1) / Config::kTileK;
   const i32 rows = run.lines;

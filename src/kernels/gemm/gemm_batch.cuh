@@ -38,7 +38,7 @@ template <class Config>
 __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
                               FullWalk walk) {
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
-  ring.base = full_kept(ring.base);
+  ring.base = ptx::kept(ring.base);
   const i32 depth = args.base.k;
   ptx::grid_dependency_wait();
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
@@ -93,7 +93,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  ring.base = full_kept(ring.base);
+  ring.base = ptx::kept(ring.base);
   ptx::grid_dependency_wait();
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
   const i32 depth = args.base.k;

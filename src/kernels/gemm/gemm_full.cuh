@@ -91,7 +91,7 @@ __device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRin
 template <class Config, bool kHalves>
 __device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring,
                                              u32 rank) {
-  ring.base = full_kept(ring.base);
+  ring.base = ptx::kept(ring.base);
   i32 early = full_load_early<Config, kHalves>(args, ring, rank, full_first<Config>());
   ptx::grid_dependency_wait();
   const GemmLive live = full_live<Config>(args);

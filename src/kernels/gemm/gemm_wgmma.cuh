@@ -421,7 +421,8 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRin
 template <class Config>
 __device__ void gemm_wgmma(const GemmArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
+  // Kept: made anew in each k block, it costs loops of small tiles a fifth of their time.
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   // Among the blocks that share A and B; a split has several such groups in a cluster.
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;

@@ -53,6 +53,12 @@ __device__ __forceinline__ u32 grid_size_again() {
   return blocks;
 }
 
+/// The same value, not to be made anew from here on.
+__device__ __forceinline__ u32 kept(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 /// The same value, behind a move that stays where it stands: branches round several of them remain.
 __device__ __forceinline__ float moved(float value) {
   float out;
