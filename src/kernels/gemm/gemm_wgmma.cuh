@@ -74,15 +74,23 @@ __device__ __forceinline__ void gemm_multiply(
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
+  // What of a descriptor is different from stage to stage is carried on: found out anew, it would
+  // stand between a barrier and the products behind it, which small tiles wait for.
+  constexpr u32 kStage = (Config::kShared.a_bytes + Config::kShared.b_bytes) / 16;
+  const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
+  const u64 upper = of_ring >> 32 << 32;
+  const u32 first = static_cast<u32>(of_ring) + first_piece * (64 * 128 / 16);
+  const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
+  u32 at = first + static_cast<u32>(ring.stage) * kStage;
   i32 previous = -1;
   bool landed = false;
   for (i32 k = span.begin; k < span.end; k += Config::kTileK) {
     if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
     const i32 stage = ring.stage;
     if (tile != nullptr && k == 0) *tile = gemm_noted_tile<Config>(ring);
-    const u64 a = ptx::wgmma_descriptor(ring.a() + first_piece * (64 * 128), 64 * 128, 1024);
-    const u64 b = ptx::wgmma_descriptor(ring.b(), 64 * 128, 1024);
+    const u64 a = upper | at, b = upper | (at + to_b);
     ring.advance();
+    at = ring.stage == 0 ? first : at + kStage;
     ptx::wgmma_fence();
 #pragma unroll
     for (u32 step = 0; step < kSteps; ++step) {
