@@ -39,6 +39,9 @@ struct GemmConfig {
   // Whether D that is added to is asked into the L2; producers of 192 columns in turn have no
   // register for it.
   static constexpr bool kAsksForD = kChains && !(kPingpong && kN >= 192);
+  // Whether a tile's first k block has code of its own, without which the others have to ask
+  // whether they are first: where 192 columns are multiplied in turn, no register is left for it.
+  static constexpr bool kFirstApart = !(kInTurn && kN >= 192);
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // A thread's sums of one piece: floats, or pairs of f16.
