@@ -39,6 +39,9 @@ struct GemmConfig {
   // Whether D that is added to is asked into the L2; producers of 192 columns in turn have no
   // register for it.
   static constexpr bool kAsksForD = kChains && !(kPingpong && kN >= 192);
+  // Rows for few tokens, and weights contiguous along k, see gemm_ask_for_weights.
+  static constexpr bool kAsks = kAlongM * kAlongN == 1 && (kM == 64 || kN <= 64) &&
+                                (kTransposed ? kColumnA == 0 : kRowB == 0);
   // Whether a tile's first k block has code of its own, without which the others have to ask
   // whether they are first: where 192 columns are multiplied in turn, no register is left for it.
   static constexpr bool kFirstApart = !(kInTurn && kN >= 192);

@@ -302,6 +302,7 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
         k = gemm_produce_first<Config>(args, loading, first, k, Config::kStages, rank);
       ptx::sync_warp();
     } else {
+      if (Config::kAsks && warp >= 4) gemm_ask_for_weights<Config>(args);
       ptx::named_barrier(5, Config::kThreads);
     }
   } else {
