@@ -273,22 +273,17 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRin
   split_collect<Config>(args, share, room, barrier, first_piece, thread, tile.m0, tile.n0);
 }
 
+// Makes the barriers and sends a block's first loads. Loads that reach this block alone wait for
+// nobody else: the first is sent before the other barriers are made, since code that runs once
+// costs what it takes to fetch it.
 template <class Config>
-__device__ void gemm_wgmma(const GemmArgs& args) {
-  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  // Kept: made anew in each k block, it costs loops of small tiles a fifth of their time.
-  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
-  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  // Among the blocks that share A and B; a split has several such groups in a cluster.
-  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
-
+__device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmRing<Config>& ring,
+                                           u32 warp, u32 rank) {
   // The producer's own: what both it and consumers advance is in nobody's uniform registers.
   GemmRing<Config> loading = ring;
   GemmFirst first;
   i32 k = 0;
   if (Config::kCluster == 1) {
-    // Loads that reach this block alone wait for nobody else: the first is sent before the other
-    // barriers are made, since code that runs once costs what it takes to fetch it.
     if (warp == 0) {
       first = gemm_first<Config>(args, gemm_first_unit<Config>(), rank);
       if (ptx::elect_one()) {
@@ -319,6 +314,17 @@ __device__ void gemm_wgmma(const GemmArgs& args) {
       gemm_produce_first<Config>(args, loading, first, first.begin, Config::kStages, rank);
   }
   if (Config::kRoom && Config::kCluster == 1) ptx::cluster_arrive_relaxed();  // gemm_meet_parts
+}
+
+template <class Config>
+__device__ void gemm_wgmma(const GemmArgs& args) {
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  // Kept: made anew in each k block, it costs loops of small tiles a fifth of their time.
+  const GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  // Among the blocks that share A and B; a split has several such groups in a cluster.
+  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
+  gemm_begin<Config>(args, ring, warp, rank);
 
   // In this order nvcc puts the producer's code next to what runs before it: loads wait for
   // instructions too.
