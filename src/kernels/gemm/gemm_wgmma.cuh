@@ -80,13 +80,49 @@ __device__ __forceinline__ void gemm_skip_other(GemmRing<Config>& ring, GemmSpan
   ring.skip(gemm_chain_blocks<Config>(span, group == 0 ? chain : next, chains));
 }
 
+// A warpgroup's tiles on their way to D by epilogue_stored.
+template <class Config>
+struct GemmStored {
+  const GemmArgs& args;
+  u32 staging, group, first_piece;
+  u32 turn = 0;
+  u32 due = 0;
+  EpilogueLeft<Config> left;
+
+  // Called for a k block each: D goes out in halves, two blocks apart, since the second one waits
+  // until the engine has read the first.
+  __device__ __forceinline__ void write_left() {
+    if constexpr (epilogue_left<Config>() > 0) {
+      if (due == 4)
+        epilogue_write_left<Config, 0>(left, args, staging, group);
+      else if (due == 2)
+        epilogue_write_left<Config, 1>(left, args, staging, group);
+      if (due > 0) --due;
+    }
+  }
+  __device__ __forceinline__ void write_all_left() {
+    while (due > 0) write_left();
+  }
+  __device__ __forceinline__ void tile(typename Config::Sum (&d)[Config::kPieces][Config::kSums],
+                                       const GemmTileAt& at) {
+    due = epilogue_left<Config>() > 0 ? 4 : 0;
+#pragma unroll
+    for (i32 piece = 0; piece < Config::kPieces; ++piece)
+      gemm_with_sums<Config>(d[piece], [&](auto& sums) {
+        epilogue_stored<Config>(sums, args, staging, turn, group,
+                                at.m0 + (static_cast<i32>(first_piece) + piece) * 64, at.n0, false,
+                                left);
+      });
+  }
+};
+
 // Tiles whose D goes by epilogue_stored.
 template <class Config>
 __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRing<Config> ring,
                                                     u32 group, i32 first_unit) {
   i32 unit_step = gemm_unit_step<Config>();
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  const u32 staging = gemm_staging<Config>(ring, group);
+  GemmStored<Config> stored{args, gemm_staging<Config>(ring, group), group, first_piece};
   const i32 units = args.units_m * args.units_n;
   const GemmSpan span = {0, args.k};
   const i32 chains = Config::kStoresChains ? 1 + args.more_chains : 1;
@@ -98,55 +134,32 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
     }
     unit_step *= 2;
   }
-  u32 turn = 0;
   ptx::grid_dependency_wait();
   typename Config::Sum d[Config::kPieces][Config::kSums];
   [[maybe_unused]] typename Config::Sum kept[Config::kPieces][Config::kSums];
   [[maybe_unused]] u32 parked[Config::kPieces][Config::kSums / 2];
-  EpilogueLeft<Config> left;
-  // Called for a k block each: D goes out in halves, two blocks apart, since the second one waits
-  // until the engine has read the first.
-  u32 due = 0;
-  const auto write_left = [&] {
-    if constexpr (epilogue_left<Config>() > 0) {
-      if (due == 4)
-        epilogue_write_left<Config, 0>(left, args, staging, group);
-      else if (due == 2)
-        epilogue_write_left<Config, 1>(left, args, staging, group);
-      if (due > 0) --due;
-    }
-  };
   for (i32 unit = first_unit; unit < units; unit += unit_step) {
     GemmTileAt tile;
     const bool alone = gemm_alone<Config>(unit, unit_step, units, group);
     for (i32 chain = 0; chain < chains; ++chain) {
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
       gemm_multiply<Config>(d, gemm_chain_of<Config>(span, chain, chains, group), ring, first_piece,
-                            Config::kParks && chain > 0, &tile, write_left);
+                            Config::kParks && chain > 0, &tile, [&] { stored.write_left(); });
       if (!alone) gemm_pass_turn<Config>(group);
-      while (due > 0) write_left();
+      stored.write_all_left();
       ptx::wgmma_wait<0>();
       gemm_release_last<Config>(ring);
       gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
-      due = epilogue_left<Config>() > 0 ? 4 : 0;
-      if constexpr (Config::kKeeps && Config::kStoresChains) {
+      if constexpr (Config::kKeeps && Config::kStoresChains)
         if (chains > 1) gemm_keep<Config>(d, kept, chain, chains);
-        if (chain + 1 < chains) continue;
-      }
-      if constexpr (Config::kParks && Config::kStoresChains) {
+      if constexpr (Config::kParks && Config::kStoresChains)
         if (chains > 1) gemm_park<Config>(d, parked, chain, chains);
-        if (chain + 1 < chains) continue;
-      }
-#pragma unroll
-      for (i32 piece = 0; piece < Config::kPieces; ++piece)
-        gemm_with_sums<Config>(d[piece], [&](auto& sums) {
-          epilogue_stored<Config>(sums, args, staging, turn, group,
-                                  tile.m0 + (static_cast<i32>(first_piece) + piece) * 64, tile.n0,
-                                  false, left);
-        });
+      if ((Config::kKeeps || Config::kParks) && Config::kStoresChains && chain + 1 < chains)
+        continue;
+      stored.tile(d, tile);
     }
   }
-  while (due > 0) write_left();
+  stored.write_all_left();
   epilogue_finish();
 }
 
