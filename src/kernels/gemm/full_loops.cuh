@@ -42,48 +42,6 @@ __device__ __forceinline__ FragmentOut full_out(const GemmFullArgs& args, const 
           args.gate == kGateNone ? tile.n0 : tile.n0 / 2, args.maps != 0 ? 0 : tile.z};
 }
 
-// Descriptors as halves, of which the upper one is a constant: in 64 bits each of them is an
-// addition with a carry more, between two products.
-__device__ __forceinline__ u64 full_descriptor(u32 low, u32 high) {
-  return static_cast<u64>(high) << 32 | low;
-}
-
-// All k blocks of one tile, at least one, into the accumulators, whatever they hold.
-template <class Config>
-__device__ __forceinline__ void full_multiply(float (&d)[Config::kPieces][Config::kSums], i32 depth,
-                                              GemmRing<Config>& ring, u32 first_piece) {
-  constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
-  constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
-  const u64 first = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
-  const auto high = static_cast<u32>(first >> 32);
-  const auto low = static_cast<u32>(first);
-  i32 previous = -1;
-  u32 accumulate = 0;
-  for (i32 k = 0; k < depth; k += Config::kTileK) {
-    ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
-    const u32 stage = low + static_cast<u32>(ring.stage) *
-                                ((Config::kShared.a_bytes + Config::kShared.b_bytes) / 16);
-    const u32 a = stage + first_piece * (64 * 128 / 16);
-    const u32 b = stage + Config::kShared.a_bytes / 16;
-    ptx::wgmma_fence();
-#pragma unroll
-    for (u32 step = 0; step < Config::kTileK / 16; ++step) {
-#pragma unroll
-      for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        ptx::wgmma<Config::kColumnA, Config::kRowB>(
-            d[piece], typename Config::In{},
-            full_descriptor(a + (piece * (64 * 128) + step * kStepA) / 16, high),
-            full_descriptor(b + step * kStepB / 16, high), accumulate);
-      accumulate = 1;
-    }
-    ptx::wgmma_commit();
-    ptx::wgmma_wait<1>();
-    if (previous >= 0) gemm_release<Config>(ring, previous);
-    previous = ring.stage;
-    ring.advance();
-  }
-}
-
 // Warps that write a tile together, whose board it is.
 template <class Config>
 struct FullParty {
@@ -146,7 +104,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
                            Config::kPieces * 64, Config::kTileN);
     }
     gemm_take_turn<Config>(group);
-    full_multiply<Config>(d, live.k, ring, first_piece);
+    gemm_multiply<Config>(d, {0, live.k}, ring, first_piece, 0, nullptr, [] {});
     gemm_pass_turn<Config>(group);
     FullAsked<Config::kPieces, Party::kOfThread> asked;
     if (Way::kBias)

@@ -38,7 +38,6 @@ template <class Config>
 __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
                               FullWalk walk) {
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
-  ring.base = ptx::kept(ring.base);
   const i32 depth = args.base.k;
   ptx::grid_dependency_wait();
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
@@ -60,11 +59,11 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
 template <class Config>
 __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
                                             const GemmFullArgs& args, u32 staging, u32& turn,
-                                            i32 line, i32 at, i32 z) {
+                                            u32 warp, i32 line, i32 at, i32 z) {
   constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
   const u32 lane = ptx::lane_id();
-  const u32 own = threadIdx.x / 32 % 4 * (kGemmStoreLines * kContiguous * Config::Out::kBytes);
+  const u32 own = warp * (kGemmStoreLines * kContiguous * Config::Out::kBytes);
 #pragma unroll
   for (int piece = 0; piece < Config::kPieces; ++piece) {
     if (line + piece * 64 >= args.base.m) break;
@@ -93,7 +92,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  ring.base = ptx::kept(ring.base);
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32) % 4;
   ptx::grid_dependency_wait();
   const i32 units = args.base.units_m * args.base.units_n * args.batch;
   const i32 depth = args.base.k;
@@ -111,7 +110,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
   for (i32 unit = walk.first; unit < units; unit += walk.step) {
     const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
     gemm_take_turn<Config>(group);
-    full_multiply<Config>(d, depth, ring, first_piece);
+    gemm_multiply<Config>(d, {0, depth}, ring, first_piece, 0, nullptr, [] {});
     gemm_pass_turn<Config>(group);
     ptx::wgmma_wait<0>();
     if (k_blocks > 0)
@@ -124,9 +123,8 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
 #pragma unroll
         for (auto& value : piece) value = (k_blocks == 0 ? 0.0f : value) * alpha;
     }
-    batch_write<Config>(d, args, staging, turn,
-                        tile.m0 + static_cast<i32>(first_piece * 64 + threadIdx.x / 32 % 4 * 16),
-                        tile.n0, tile.z);
+    batch_write<Config>(d, args, staging, turn, warp,
+                        tile.m0 + static_cast<i32>(first_piece * 64 + warp * 16), tile.n0, tile.z);
   }
   // Shared memory stays until it is read; the writes themselves are the grid's end.
   if (ptx::lane_id() == 0) ptx::store_wait_read<0>();
@@ -135,7 +133,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
 template <class Config>
 __device__ void gemm_batch(const GemmFullArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
   full_begin<Config>(args, ring, warp);

@@ -249,6 +249,9 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
   } else if (warp == 0) {
     ptx::named_barrier_arrive(5, Config::kThreads);
   } else {
+    // Of one product alone, and whole columns: what else there is lies where arguments say.
+    if (Config::kAsks && warp >= 4 && args.batch == 1 && args.maps == 0 && args.gate != kGateHalves)
+      gemm_ask_for_weights<Config>(args.base);
     ptx::named_barrier(5, Config::kThreads);
   }
 }
@@ -256,7 +259,7 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
 template <class Config>
 __device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  GemmRing<Config> ring(ptx::shared_address(gemm_shared_memory));
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
 
@@ -268,7 +271,7 @@ __device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
   // instructions too, which may lie in memory, as weights do.
   if (warp >= 4) {
     if (Config::kConsumers == 2) ptx::set_max_registers_up<232>();
-    full_consume<Config>(args, ring, rank, warp / 4 - 1);
+    full_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
     if (Config::kConsumers == 2) ptx::set_max_registers_down<40>();
     if (warp == 0 && ptx::elect_one()) {
