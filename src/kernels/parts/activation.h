@@ -92,10 +92,21 @@ __device__ __forceinline__ float reciprocal_of_chip(float x) {
 }
 #endif
 
+#ifdef __CUDA_ARCH__
+/// -x log2 e, for silu().
+__device__ __forceinline__ float silu_power(float x) {
+  return x * -0x1.715476p+0f;
+}
+/// 2 u times -log2 e at once, of gelu_tanh()'s u.
+__device__ __forceinline__ float gelu_tanh_power(float x) {
+  return x * fused(x * x, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
+}
+#endif
+
 /// 1 / (1 + exp(-x)), x held within +-kSigmoidEnd.
 TW_KERNEL_HD inline float sigmoid(float x) {
 #ifdef __CUDA_ARCH__
-  return reciprocal_of_chip(1.0f + exp2_of_chip(x * -0x1.715476p+0f));
+  return reciprocal_of_chip(1.0f + exp2_of_chip(silu_power(x)));
 #else
   constexpr float kLog2E = 0x1.715476p+0f, kLog2ERest = 0x1.4ae0c0p-26f;
   const float held = x < -kSigmoidEnd ? -kSigmoidEnd : x > kSigmoidEnd ? kSigmoidEnd : x;
@@ -142,10 +153,8 @@ TW_KERNEL_HD inline float silu(float x) {
 /// -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
 #ifdef __CUDA_ARCH__
-  // 2 u times -log2 e at once.
   const float held = finite_below(x);
-  const float power = held * fused(held * held, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
-  return held * reciprocal_of_chip(1.0f + exp2_of_chip(power));
+  return held * reciprocal_of_chip(1.0f + exp2_of_chip(gelu_tanh_power(held)));
 #else
   const float twice_u = x * fused(x * x, 0x1.2444f2p-4f, 0x1.988454p+0f);
   return (twice_u < -kSigmoidEnd ? -0.0f : x) * sigmoid(twice_u);
