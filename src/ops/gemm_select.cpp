@@ -60,7 +60,7 @@ double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32
 // for each element than a bias and relu; for one of a thread's as measured with gelu_tanh. What
 // sums parts has every option in its way already. Pair by pair (full_chunks.cuh) a tile of 128 x
 // 160, which takes a part's bias at a time, has its loads behind the work: 4096 x 7168 x 512
-// takes 60.9 us with it and 61.5 with pairs of 128 x 128, before 63.4 and 61.5.
+// takes 60.5 us with it and 61.1 with pairs of 128 x 128, before 63.1 and 61.2.
 double warpgroup_ns(const GemmChoice& choice, const GemmEpilogue& e) {
   const bool by_pairs = e.activation == Activation::gelu_tanh && e.scale == Per::none && !e.amax &&
                         e.gate == Gate::none && choice.row->tile[1] == 160;
