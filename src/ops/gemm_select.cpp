@@ -59,12 +59,15 @@ double asked_ns(const KernelRow& row, const GemmDesc& d, int32_t in_bytes, int32
 // What a warpgroup of a full row takes for its part of a tile's epilogue where there is more to do
 // for each element than a bias and relu; for one of a thread's as measured with gelu_tanh. What
 // sums parts has every option in its way already. Pair by pair (full_chunks.cuh) a tile of 128 x
-// 160, which takes a part's bias at a time, has its loads behind the work: 4096 x 7168 x 512
-// takes 60.5 us with it and 61.1 with pairs of 128 x 128, before 63.1 and 61.2.
-double warpgroup_ns(const GemmChoice& choice, const GemmEpilogue& e) {
+// 160, which takes a part's bias at a time, has its loads behind the work: gelu_tanh of 4096 x 7168
+// x 512 takes 60.5 us with it and 61.1 with pairs of 128 x 128. Of silu both take as long.
+double warpgroup_ns(const GemmChoice& choice, const GemmProblem& problem) {
+  const GemmEpilogue& e = problem.desc.epilogue;
+  const bool across =
+      e.bias != Per::none && (e.bias == Per::column) != (problem.desc.d_order == Order::row);
   const bool by_pairs = e.activation == Activation::gelu_tanh && e.scale == Per::none && !e.amax &&
-                        e.gate == Gate::none && choice.row->tile[1] == 160;
-  const double element_ns = by_pairs ? 34 : 42;
+                        e.gate == Gate::none && !across && !problem.reads_c;
+  const double element_ns = by_pairs && choice.row->tile[1] == 160 ? 34 : 42;
   if (!choice.has(kGemmFull) || choice.has(kGemmSplit | kGemmTransposed)) return 0;
   const auto tile_m = static_cast<u32>(choice.row->tile[0]);
   const u32 sharers = choice.has(kGemmPingpong) ? 1 : gemm_consumers(tile_m);
@@ -160,7 +163,7 @@ double write_ns(const GemmChoice& choice, const GemmProblem& problem) {
 double work_ns(const GemmChoice& choice, const GemmProblem& problem, double tiles, double multiply,
                double own) {
   const double write = write_ns(choice, problem);
-  const double with_c = problem.reads_c ? warpgroup_ns(choice, {}) : 0;
+  const double with_c = problem.reads_c ? warpgroup_ns(choice, problem) : 0;
   const auto all_of = [&](double each) {
     if (!choice.has(kGemmPingpong)) return tiles * (multiply + std::max(write, each));
     // Of two warpgroups in turn one writes while the other multiplies: what takes longer is seen.
@@ -181,8 +184,7 @@ double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmCh
   const double k_block = std::max(
       cost.k_block_ns, asked_ns(*choice.row, problem.desc, problem.in_bytes, problem.out_bytes));
   const double multiply = static_cast<double>(parts.k_blocks) * k_block;
-  const double own =
-      takes_longer(problem.desc.epilogue) ? warpgroup_ns(choice, problem.desc.epilogue) : 0;
+  const double own = takes_longer(problem.desc.epilogue) ? warpgroup_ns(choice, problem) : 0;
   const double work = work_ns(choice, problem, tiles, multiply, own);
   const double moves = moves_ns(choice, problem, parts);
   // The last tile's is nobody's to hide.

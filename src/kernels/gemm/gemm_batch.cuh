@@ -140,7 +140,8 @@ __device__ void gemm_batch(const GemmFullArgs& args) {
   // In this order nvcc puts the producer's code next to what runs before it.
   if (warp >= 4) {
     ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
-    batch_consume<Config>(args, ring, rank, warp / 4 - 1, full_walk<Config>());
+    batch_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1,
+                          full_walk<Config>());
   } else {
     ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
     if (warp == 0 && ptx::elect_one()) batch_produce<Config>(args, ring, rank, full_walk<Config>());

@@ -208,18 +208,20 @@ __device__ __forceinline__ void gemm_ask_for_weights(const GemmArgs& args) {
   constexpr i32 kLines = kOfA ? Config::kTileM : Config::kTileN;
   constexpr i32 kThreads = static_cast<i32>(Config::kThreads) - 128;
   constexpr i32 kAsked = kLines * kGemmAsked<Config>;
+  constexpr i64 kBytes = Config::In::kBytes;
   if ((kOfA ? args.units_n : args.units_m) != 1) return;
   const GemmSpan span = gemm_span<Config>(args.k);
   const i32 line0 = gemm_first_unit<Config>() * kLines;
   const i32 lines = (kOfA ? args.m : args.n) - line0;
   const i64 pitch = kOfA ? args.a_stride_m : args.b_stride_n;
-  const u64 first = (kOfA ? args.a : args.b) + static_cast<u64>((line0 * pitch + span.begin) * 2);
+  const u64 first =
+      (kOfA ? args.a : args.b) + static_cast<u64>((line0 * pitch + span.begin) * kBytes);
 #pragma unroll
   for (i32 i = 0; i < (kAsked + kThreads - 1) / kThreads; ++i) {
     const i32 item = static_cast<i32>(threadIdx.x) - 128 + i * kThreads;
     const i32 line = item % kLines, k = item / kLines * Config::kTileK;
     if (line < lines && item < kAsked && span.begin + k < span.end)
-      ptx::prefetch_line(first + static_cast<u64>((line * pitch + k) * 2));
+      ptx::prefetch_line(first + static_cast<u64>((line * pitch + k) * kBytes));
   }
 }
 

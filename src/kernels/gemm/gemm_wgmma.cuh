@@ -31,9 +31,10 @@
 //
 // Launched programmatically, every thread waits for the grids in front before it reads or writes
 // global memory, but for the loads of constant operands that fill the ring; in an ordinary launch
-// there is nothing to wait for. The producer lets the grid behind come when it has sent its last
-// load, of two threads the last but one: no two blocks share an SM, but where this grid leaves SMs
-// free, loads of the next one's weights would slow its own.
+// there is nothing to wait for. What is asked into the L2 before (gemm_ask_for_weights) is not
+// read: what the grids in front still write comes to lie there too. The producer lets the grid
+// behind come when it has sent its last load, of two threads the last but one: no two blocks share
+// an SM, but where this grid leaves SMs free, loads of the next one's weights would slow its own.
 
 #include "kernels/gemm/gemm_multiply.cuh"
 #include "kernels/parts/epilogue_stored.cuh"
@@ -87,7 +88,10 @@ struct GemmStored {
   u32 staging, group, first_piece;
   u32 turn = 0;
   u32 due = 0;
-  EpilogueLeft<Config> left;
+  EpilogueLeft<Config> left;  // nothing while `due` is 0
+
+  __device__ __forceinline__ GemmStored(const GemmArgs& of, u32 at, u32 own, u32 first)
+      : args(of), staging(at), group(own), first_piece(first) {}
 
   // Called for a k block each: D goes out in halves, two blocks apart, since the second one waits
   // until the engine has read the first.
@@ -122,7 +126,7 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
                                                     u32 group, i32 first_unit) {
   i32 unit_step = gemm_unit_step<Config>();
   const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
-  GemmStored<Config> stored{args, gemm_staging<Config>(ring, group), group, first_piece};
+  GemmStored<Config> stored(args, gemm_staging<Config>(ring, group), group, first_piece);
   const i32 units = args.units_m * args.units_n;
   const GemmSpan span = {0, args.k};
   const i32 chains = Config::kStoresChains ? 1 + args.more_chains : 1;

@@ -197,6 +197,8 @@ struct FullChunks {
   __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kSums], u32 turn, u32 along) {
     constexpr int kParts = Chunk::kSlabs * Slab::kParts, kPairs = kValues / 2;
     constexpr int kAll = kParts * kPairs, kBehind = 2;
+    static_assert(Way::kBias && !Way::kShort,
+                  "alpha is in no sum yet, and chunks are moved to d[0]");
     float x[2 * kAll], y[2 * kAll], column[2][kValues / 2];
     // The bias of a part, asked for half a part ahead.
     const auto ask = [&](int part) {
@@ -207,7 +209,7 @@ struct FullChunks {
         column[part % 2][i / 2] = two[0], column[part % 2][i / 2 + 1] = two[1];
       }
     };
-    store_free<kRing / Chunk::kSlabs - 1>(lane);
+    store_free<kRing / Chunk::kSlabs - 1>(lane);  // amid the work there is no register for it
     ask(0);
 #pragma unroll
     for (int step = 0; step < kAll + 3 * kBehind; ++step) {
