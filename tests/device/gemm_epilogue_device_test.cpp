@@ -447,3 +447,54 @@ TEST_CASE("gemm epilogue: the largest |D| is kept over runs, and NaN is larger t
   bench.a.memory.upload();
   CHECK(std::isnan(after_run()));
 }
+
+// What a column's bias says becomes of it, whatever the sums and their factor.
+bool passes(double bias, Activation which, double got) {
+  if (std::isnan(bias)) return std::isnan(got);
+  return got == (bias > 0 || which == Activation::identity ? bias : 0);
+}
+
+TEST_CASE("gemm epilogue: infinities and NaN through each function, by each full row") {
+  const auto device = open_test_device();
+  if (!device) return;
+  const auto stream = new_stream(device);
+  std::mt19937_64 random(16);
+  const double said[] = {-INFINITY, INFINITY, NAN};
+  int served = 0;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if ((row.variant & (kGemmFull | kGemmAlone)) != kGemmFull) continue;
+    if (!(row.feature & device->info().features)) continue;
+    for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
+                                   Activation::gelu_tanh, Activation::silu}) {
+      Case c;
+      const bool host = row.feature == feature::host;
+      c.desc.ab_dtype = host ? DType::BF16 : row.dtypes[0];
+      c.desc.d_dtype = host ? DType::F32 : row.dtypes[1];
+      c.desc.b_order = Order::column;
+      c.desc.m = 130, c.desc.n = 336, c.desc.k = 64;
+      c.desc.epilogue = {.bias = Per::column, .activation = which};
+      c.alpha = -1.5f;
+      const GemmChoice choice{&row, 1};
+      GemmProblem problem;
+      TW_REQUIRE_OK(gemm_problem(c.desc, &problem));
+      if (!check_gemm_choice(*device, problem, choice).ok()) continue;
+      INFO(gemm_choice_text(choice) << ", function " << int(which));
+      Bench bench(device, *stream, c);
+      bench.fill(random);
+      for (int64_t j = 0; j < c.desc.n; ++j)
+        encode_element(bench.bias.at(0, j), bench.bias_type(), static_cast<float>(said[j % 3]));
+      bench.bias.memory.upload();
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create_forced(device, c.desc, choice, &plan));
+      TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, bench.run()));
+      TW_REQUIRE_OK(stream->synchronize());
+      bench.d.memory.read();
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < c.desc.m * c.desc.n; ++i)
+        wrong += !passes(said[i % 3], which, bench.d.value(i / c.desc.n, i % c.desc.n));
+      CHECK(wrong == 0);
+      ++served;
+    }
+  }
+  CHECK(served >= 5);
+}
