@@ -2,8 +2,8 @@
 // Products of which one operand is copied to where maps read it, while the other is loaded already.
 #include <set>
 
+#include "far_memory.hpp"
 #include "gemm_matrix.hpp"
-#include "live_driver.hpp"
 #include "ops/gemm_select.hpp"
 
 using namespace tw;
@@ -12,24 +12,6 @@ using namespace tw::test;
 namespace {
 
 constexpr size_t kKinds = 2;  // of the operand that is not copied
-
-// Memory that a GPU reads over its bus, so that a copy from there takes several times as long as a
-// product takes to begin.
-class FarMemory {
- public:
-  explicit FarMemory(size_t bytes) {
-    if (driver_.open()) REQUIRE(driver_.allocate_host(&memory_, bytes, 0) == 0);
-    REQUIRE(memory_ != nullptr);
-  }
-  ~FarMemory() { CHECK(driver_.release_host(memory_) == 0); }
-  FarMemory(const FarMemory&) = delete;
-  FarMemory& operator=(const FarMemory&) = delete;
-  void* data() const { return memory_; }
-
- private:
-  LiveDriver driver_;
-  void* memory_ = nullptr;
-};
 
 // A product of integers of which one operand has a pitch that no map can have.
 struct Beside {
