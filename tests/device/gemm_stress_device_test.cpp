@@ -95,8 +95,7 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
     c.desc.m = around(turned ? 1 : 0);
     c.desc.n = around(turned ? 0 : 1);
     c.desc.k = choice.split * 64 + 72;
-    c.desc.max_sms =
-        choice.has(kGemmSplit) ? 0 : std::max(2u, choice.cluster());  // several tiles a block
+    c.desc.max_sms = choice.has(kGemmSplit) ? 0 : choice.cluster();  // several tiles a block
     set_pitches(choice, 0, &c.desc);
     INFO(gemm_choice_text(choice) << ": " << describe(c));
     std::unique_ptr<Plan> plan;
