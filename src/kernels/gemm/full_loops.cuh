@@ -57,7 +57,12 @@ __device__ __forceinline__ FullParty<Config> full_party(const GemmRing<Config>& 
           (threadIdx.x - 128) % static_cast<u32>(FullParty<Config>::kThreads), 1 + own};
 }
 
-/// Way is a FullWay.
+/// What a warp does with its sums; Way is a FullWay.
+template <class Config, class Way>
+using FullWarpChunks =
+    FullChunks<typename Config::In, typename FullWarp<Config>::Slab, Way, FullWarp<Config>::kRing,
+               Config::kPieces, Config::kSums, FullParty<Config>::kOfThread>;
+
 template <class Config, class Way>
 __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLive& live,
                                           FullRun run, GemmRing<Config> ring, u32 rank, u32 group,
@@ -74,6 +79,8 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
   const i32 units = gemm_units(args, live);
   const i32 k_blocks = (live.k + Config::kTileK - 1) / Config::kTileK;
   const i32 rows = run.lines;
+  using Chunks = FullWarpChunks<Config, Way>;
+  if (Chunks::kScale != 1.0f) run.alpha *= Chunks::kScale;
   const float floor =
       Way::kFloor && args.activation == kActRelu ? 0.0f : act::from_bits(0xff800000u);
   u32 turn = 0;
@@ -117,7 +124,8 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
     gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
     if (Way::kBias) {
-      board_note<In, Config::kTileN, Party::kThreads, Way::kMore>(args, party.board, thread, asked);
+      board_note<In, Config::kTileN, Party::kThreads, Way::kMore>(args, party.board, thread, asked,
+                                                                  Chunks::kScale);
       ptx::named_barrier(party.barrier, party.kThreads);
     }
     if (Way::kC) {
@@ -126,9 +134,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
     }
     const FragmentOut out = full_out(args, tile, warp);
     if (args.maps != 0 && lane == 0) ptx::tensormap_acquire(out.map);
-    FullChunks<In, Slab, Way, kRing, Config::kPieces, Config::kSums, Party::kOfThread>{
-        args, run, out, asked, party.board + lane % 4 * 8, lane, floor, largest}
-        .tile(d, turn);
+    Chunks{args, run, out, asked, party.board + lane % 4 * 8, lane, floor, largest}.tile(d, turn);
   }
 }
 

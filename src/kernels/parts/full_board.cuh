@@ -91,16 +91,17 @@ __device__ __forceinline__ void board_ask(const GemmFullArgs& args, const FullRu
   }
 }
 
-/// The thread's columns, on the board.
+/// The thread's columns, on the board; the bias `scale` times, if that is not 1.
 template <class In, i32 kTileN, i32 kThreads, bool kMore, class Asked>
 __device__ __forceinline__ void board_note(const GemmFullArgs& args, u32 board, i32 thread,
-                                           const Asked& asked) {
+                                           const Asked& asked, float scale) {
 #pragma unroll
   for (int i = 0; i < Asked::kColumns; ++i) {
     const i32 column = thread + i * kThreads;
     if (column >= kTileN) return;
     const u32 to = board + static_cast<u32>(column) * 4;
-    ptx::shared_store<4>(to, act::bits(board_bias<In>(args, asked.bias[i])));
+    const float bias = board_bias<In>(args, asked.bias[i]);
+    ptx::shared_store<4>(to, act::bits(scale == 1.0f ? bias : bias * scale));
     if (kMore) ptx::shared_store<4>(to + kTileN * 4, asked.scale[i]);
   }
 }

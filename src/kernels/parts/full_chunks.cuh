@@ -192,6 +192,25 @@ struct FullChunks {
   static constexpr bool kByPairs = (Way::kWhich == kActGeluTanh || Way::kWhich == kActSilu) &&
                                    Way::kGate == kGateNone && !Way::kC && !Way::kMore;
 
+  // What alpha and the bias are multiplied by before the function, see gelu_tanh_power_of_scaled():
+  // its result is divided by as much.
+  static constexpr float kScale =
+      kByPairs && Way::kWhich == kActGeluTanh ? act::kGeluTanhScale : 1.0f;
+
+  // Of two pieces the second one's sums are moved to where the first one's were: as alpha * sums +
+  // bias, which costs no more than a move.
+  static constexpr bool kMovesBiased = kByPairs && kPieces == 2 && Chunk::kChunks == 1;
+
+  __device__ __forceinline__ void move_biased(float (&d)[kPieces][kSums], int from) const {
+#pragma unroll
+    for (int i = 0; i < kSums; i += 4) {
+      float two[2] = {bias[kBiasByPart ? 0 : i / 2], bias[kBiasByPart ? 0 : i / 2 + 1]};
+      if (kBiasByPart) board_take(board + static_cast<u32>(i) * 8, two);
+#pragma unroll
+      for (int j = i; j < i + 4; ++j) d[0][j] = act::fused(run.alpha, d[from][j], two[j % 2]);
+    }
+  }
+
   // The exponent of a pair's two, then the power, its reciprocal and the product, each some pairs
   // behind the one before; part by part into slabs.
   __device__ __forceinline__ void by_pairs(float (&d)[kPieces][kSums], u32 turn, u32 along) {
@@ -203,7 +222,7 @@ struct FullChunks {
     // The bias of a part, asked for half a part ahead.
     const auto ask = [&](int part) {
 #pragma unroll
-      for (int i = 0; Way::kBias && kBiasByPart && i < kValues; i += 4) {
+      for (int i = 0; !kMovesBiased && kBiasByPart && i < kValues; i += 4) {
         float two[2];
         board_take(along + static_cast<u32>(part * kValues + i) * 8, two);
         column[part % 2][i / 2] = two[0], column[part % 2][i / 2 + 1] = two[1];
@@ -220,13 +239,14 @@ struct FullChunks {
         const int place = i / 4 * 2 + i % 2;
         const float addend =
             kBiasByPart ? column[i / kValues % 2][place % (kValues / 2)] : bias[place];
-        const float v = act::fused(run.alpha, d[0][i], addend);
+        const float v = kMovesBiased ? d[0][i] : act::fused(run.alpha, d[0][i], addend);
         x[i] = act::finite_below(v);
-        y[i] = Way::kWhich == kActSilu ? act::silu_power(x[i]) : act::gelu_tanh_power(x[i]);
+        y[i] =
+            Way::kWhich == kActSilu ? act::silu_power(x[i]) : act::gelu_tanh_power_of_scaled(x[i]);
       }
 #pragma unroll
       for (int i = 2 * power; i < 2 * power + 2 && power >= 0 && power < kAll; ++i)
-        y[i] = 1.0f + act::exp2_of_chip(y[i]);
+        y[i] = act::fused(act::exp2_of_chip(y[i]), kScale, kScale);
 #pragma unroll
       for (int i = 2 * inverse; i < 2 * inverse + 2 && inverse >= 0 && inverse < kAll; ++i)
         y[i] = act::reciprocal_of_chip(y[i]);
@@ -318,6 +338,7 @@ struct FullChunks {
 
   // By turns.
   __device__ __forceinline__ void in_turn(float (&d)[kPieces][kSums], u32& turn) {
+    if constexpr (kMovesBiased) move_biased(d, 0);
 #pragma unroll 1
     for (int piece = 0; piece < kPieces; ++piece) {
       const i32 line = out.line + piece * 64;
@@ -333,8 +354,9 @@ struct FullChunks {
       }
       if constexpr (kPieces > 1) {
         if (piece + 1 == kPieces) break;
+        if constexpr (kMovesBiased) move_biased(d, 1);
 #pragma unroll
-        for (int i = 0; i < kSums; ++i) d[0][i] = d[1][i];
+        for (int i = 0; !kMovesBiased && i < kSums; ++i) d[0][i] = d[1][i];
 #pragma unroll
         for (int i = 0; Way::kMore && i < 2; ++i) {
           asked.bias_across[0][i] = asked.bias_across[1][i];
