@@ -4,14 +4,17 @@
 //              [--min_m=512] [--max_m=256] [--shape=4096x4096x7168,...] [--seconds=280]
 //              [--peer_rounds=5]
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
-//              [--programmatic]
+//              [--programmatic] [--clocks]
 //              [--cublaslt=/path/to/libcublasLt.so.13]
 // --all_candidates times each candidate that the model gives at most --within times its best;
 // --self races the plan against itself, which shows the noise. --programmatic launches ours
-// programmatically, B constant, where launches follow each other in a graph. --profile launches
-// each shape's plan and peer once and times nothing; gemm_counters.py calls that under ncu. A line
-// a shape, then the classes that bars are stated for. gemm_table.py joins the JSON lines of several
-// runs. A run that must stop for --seconds says with which --skip the rest is measured.
+// programmatically, B constant, where launches follow each other in a graph. --clocks reads the
+// SMs' clock around each launch: at the power limit it is not the same for two kernels, nor for one
+// alone and in turn with others, and what the tensor cores could do at it is known. --profile
+// launches each shape's plan and peer once and times nothing; gemm_counters.py calls that under
+// ncu. A line a shape, then the classes that bars are stated for. gemm_table.py joins the JSON
+// lines of several runs. A run that must stop for --seconds says with which --skip the rest is
+// measured.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,6 +30,7 @@ using namespace tw::bench;
 namespace {
 
 constexpr double kMemoryBytesPerUs = 4.3e6;  // measured on an H200
+constexpr double kFlopsPerClock = 4096;      // of an SM: wgmma's m64n256k16 in 128 clocks
 
 struct Arguments {
   GemmRaceOptions race;
@@ -91,6 +95,8 @@ Arguments parse(int argc, char** argv) {
       all.race.candidate_seconds = std::atof(value.c_str());
     else if (name == "--profile")
       all.profile = true;
+    else if (name == "--clocks")
+      all.race.clocks = true;
     else if (name == "--programmatic")
       all.race.programmatic = true;
     else if (name == "--self")
@@ -170,7 +176,17 @@ struct Report {
       std::fflush(arguments.json);
     }
     if (!r.candidates.empty()) best_candidate(r);
+    if (arguments.race.clocks)
+      std::printf("      of the tensor cores' speed %.3f at %.0f MHz, cuBLASLt %.3f at %.0f MHz\n",
+                  of_tensor_cores(shape, r.ours.us, r.ours.megahertz), r.ours.megahertz,
+                  of_tensor_cores(shape, r.peer_us, r.peer_megahertz), r.peer_megahertz);
     std::fflush(stdout);
+  }
+  /// How much of the time the tensor cores must have been busy, at the clock that was read; 0 where
+  /// none was.
+  double of_tensor_cores(const GemmShape& shape, double us, double megahertz) const {
+    if (us <= 0 || megahertz <= 0) return 0;
+    return shape.flops() / (us * megahertz * sms * kFlopsPerClock);
   }
   void best_candidate(const GemmResult& r) const {
     const auto best =
@@ -194,7 +210,8 @@ struct Report {
                  "\"orders\": \"%c%c\", \"dtype\": \"%s\", \"out\": \"%s\", \"mode\": \"%s\", "
                  "\"rounds\": %d, \"kernel\": \"%s\", \"grid\": %u, \"cluster\": %u, \"us\": %.3f, "
                  "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"tflops\": %.2f, \"gbs\": %.1f, "
-                 "\"model_us\": %.3f, \"limit_us\": %.3f, \"distance\": %.3g, \"right\": %s, "
+                 "\"model_us\": %.3f, \"limit_us\": %.3f, \"of_tensor_cores\": %.4f, "
+                 "\"peer_of_tensor_cores\": %.4f, \"distance\": %.3g, \"right\": %s, "
                  "\"classes\": [%s]}\n",
                  kind, s.set, static_cast<long long>(s.m), static_cast<long long>(s.n),
                  static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
@@ -204,7 +221,9 @@ struct Report {
                                              : "cold",
                  arguments.race.rounds, time.kernel.c_str(), time.grid, time.cluster, time.us,
                  r.peer_us, r.peer_algorithm, s.flops() / time.us * 1e-6,
-                 s.bytes() / time.us * 1e-3, time.model_us, limit_us(s), r.distance,
+                 s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
+                 of_tensor_cores(s, time.us, time.megahertz),
+                 of_tensor_cores(s, r.peer_us, r.peer_megahertz), r.distance,
                  r.right ? "true" : "false", classes_of(s).c_str());
   }
 };

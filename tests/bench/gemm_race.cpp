@@ -242,10 +242,20 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   for (const auto& candidate : forced)
     variants.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
   if (result.peer_algorithm >= 0) variants.push_back(peer_variant(result.peer_algorithm, copies));
+  bench_.read_clocks(options_.clocks);
   const std::vector<double> us = time(shape, variants, options_.rounds);
+  bench_.read_clocks(false);
+  const std::vector<double>& megahertz = bench_.megahertz();
   result.ours.us = us[0];
-  for (size_t i = 0; i < forced.size(); ++i) result.candidates[i].us = us[1 + i];
-  if (variants.size() > 1 + forced.size()) result.peer_us = us.back();
+  result.ours.megahertz = megahertz[0];
+  for (size_t i = 0; i < forced.size(); ++i) {
+    result.candidates[i].us = us[1 + i];
+    result.candidates[i].megahertz = megahertz[1 + i];
+  }
+  if (variants.size() > 1 + forced.size()) {
+    result.peer_us = us.back();
+    result.peer_megahertz = megahertz.back();
+  }
   return result;
 }
 

@@ -23,6 +23,7 @@ struct GemmRaceOptions {
   int rounds = 15;
   int peer_rounds = 5;  ///< of the choice among the peer's algorithms
   bool hot = false;
+  bool clocks = false;           ///< read the SMs' clock, too
   bool programmatic = false;     ///< ours launched programmatically, B constant
   bool self = false;             ///< the same plan in the peer's place: what is noise
   bool all_candidates = false;   ///< time them all beside the plan's own choice
@@ -36,6 +37,7 @@ struct GemmTime {
   uint32_t grid = 0, cluster = 0;
   double us = 0;
   double model_us = 0;
+  double megahertz = 0;  ///< of the SMs meanwhile, where it was read
 };
 
 struct GemmResult {
@@ -43,6 +45,7 @@ struct GemmResult {
   GemmTime ours;
   std::vector<GemmTime> candidates;  ///< where asked for, the model's best first
   double peer_us = 0;                ///< 0: the peer has nothing for this shape
+  double peer_megahertz = 0;
   int peer_algorithm = 0, peer_algorithms = 0;
   double distance = 0;  ///< 1 - 2 <x, y> / (<x, x> + <y, y>), to the peer or to float64
   bool right = false;

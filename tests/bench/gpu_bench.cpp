@@ -9,179 +9,28 @@
 #include <cstring>
 #include <fstream>
 
+#include "gpu_bench_kernels.hpp"
+
 namespace tw::bench {
 namespace {
 
 constexpr uint64_t kFlushBytes = 256ull << 20;
 
-// Reads 16 bytes a thread at a time and keeps nothing; writes a hash of each word's place; counts
-// the 16-byte units in which two buffers differ.
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry bench_read(.param .u64 base, .param .u64 size)
-{
-  .reg .pred p, q;
-  .reg .b32 a, b, c, d, sum, t, n, i, g;
-  .reg .b64 at, from, unit, units, step, offset;
-  ld.param.u64 from, [base];
-  ld.param.u64 units, [size];
-  mov.u32 t, %tid.x;
-  mov.u32 n, %ntid.x;
-  mov.u32 i, %ctaid.x;
-  mov.u32 g, %nctaid.x;
-  mad.wide.u32 unit, i, n, 0;
-  cvt.u64.u32 offset, t;
-  add.u64 unit, unit, offset;
-  mul.wide.u32 step, g, n;
-  mov.u32 sum, 0;
-loop:
-  setp.ge.u64 p, unit, units;
-  @p bra done;
-  shl.b64 offset, unit, 4;
-  add.u64 at, from, offset;
-  ld.global.v4.u32 {a, b, c, d}, [at];
-  xor.b32 a, a, b;
-  xor.b32 c, c, d;
-  xor.b32 a, a, c;
-  xor.b32 sum, sum, a;
-  add.u64 unit, unit, step;
-  bra loop;
-done:
-  setp.eq.u32 q, sum, 0x5ca1ab1e;
-  @q st.global.u32 [from], sum;
-  ret;
-}
-.visible .entry bench_read_wide(.param .u64 base, .param .u64 size)
-{
-  .reg .pred p, q;
-  .reg .b32 a, b, c, d, e, f, g, h, k, l, m, n, r, s, u, v, t, i;
-  .reg .b64 at, from, unit, units, last;
-  ld.param.u64 from, [base];
-  ld.param.u64 units, [size];
-  mov.u32 t, %tid.x;
-  mov.u32 i, %ctaid.x;
-  mul.wide.u32 unit, i, 2048;
-  cvt.u64.u32 last, t;
-  add.u64 unit, unit, last;
-  add.u64 last, unit, 1536;
-  setp.ge.u64 p, last, units;
-  @p bra done;
-  shl.b64 at, unit, 4;
-  add.u64 at, at, from;
-  ld.global.v4.u32 {a, b, c, d}, [at];
-  ld.global.v4.u32 {e, f, g, h}, [at+8192];
-  ld.global.v4.u32 {k, l, m, n}, [at+16384];
-  ld.global.v4.u32 {r, s, u, v}, [at+24576];
-  xor.b32 a, a, b;
-  xor.b32 c, c, d;
-  xor.b32 e, e, f;
-  xor.b32 g, g, h;
-  xor.b32 k, k, l;
-  xor.b32 m, m, n;
-  xor.b32 r, r, s;
-  xor.b32 u, u, v;
-  xor.b32 a, a, c;
-  xor.b32 e, e, g;
-  xor.b32 k, k, m;
-  xor.b32 r, r, u;
-  xor.b32 a, a, e;
-  xor.b32 k, k, r;
-  xor.b32 a, a, k;
-  setp.eq.u32 q, a, 0x5ca1ab1e;
-  @q st.global.u32 [at], a;
-done:
-  ret;
-}
-.visible .entry bench_spin(.param .u64 nanoseconds)
-{
-  .reg .pred p;
-  .reg .b64 begin, now, wanted;
-  ld.param.u64 wanted, [nanoseconds];
-  mov.u64 begin, %globaltimer;
-loop:
-  mov.u64 now, %globaltimer;
-  sub.u64 now, now, begin;
-  setp.lt.u64 p, now, wanted;
-  @p bra loop;
-  ret;
-}
-.visible .entry bench_compare(.param .u64 one, .param .u64 other, .param .u64 size, .param .u64 count)
-{
-  .reg .pred p;
-  .reg .b32 a, b, c, d, e, f, g, h, t, n, i, k;
-  .reg .b64 at, x, y, unit, units, step, offset, total;
-  ld.param.u64 x, [one];
-  ld.param.u64 y, [other];
-  ld.param.u64 units, [size];
-  ld.param.u64 total, [count];
-  mov.u32 t, %tid.x;
-  mov.u32 n, %ntid.x;
-  mov.u32 i, %ctaid.x;
-  mov.u32 k, %nctaid.x;
-  mad.wide.u32 unit, i, n, 0;
-  cvt.u64.u32 offset, t;
-  add.u64 unit, unit, offset;
-  mul.wide.u32 step, k, n;
-loop:
-  setp.ge.u64 p, unit, units;
-  @p bra done;
-  shl.b64 offset, unit, 4;
-  add.u64 at, x, offset;
-  ld.global.v4.u32 {a, b, c, d}, [at];
-  add.u64 at, y, offset;
-  ld.global.v4.u32 {e, f, g, h}, [at];
-  xor.b32 a, a, e;
-  xor.b32 b, b, f;
-  xor.b32 c, c, g;
-  xor.b32 d, d, h;
-  or.b32 a, a, b;
-  or.b32 c, c, d;
-  or.b32 a, a, c;
-  setp.ne.u32 p, a, 0;
-  @p red.global.add.u32 [total], 1;
-  add.u64 unit, unit, step;
-  bra loop;
-done:
-  ret;
-}
-.visible .entry bench_scramble(.param .u64 base, .param .u64 size)
-{
-  .reg .pred p;
-  .reg .b32 a, b, c, d, t, n, i, g;
-  .reg .b64 at, from, unit, units, step, offset;
-  ld.param.u64 from, [base];
-  ld.param.u64 units, [size];
-  mov.u32 t, %tid.x;
-  mov.u32 n, %ntid.x;
-  mov.u32 i, %ctaid.x;
-  mov.u32 g, %nctaid.x;
-  mad.wide.u32 unit, i, n, 0;
-  cvt.u64.u32 offset, t;
-  add.u64 unit, unit, offset;
-  mul.wide.u32 step, g, n;
-loop:
-  setp.ge.u64 p, unit, units;
-  @p bra done;
-  cvt.u32.u64 a, unit;
-  mad.lo.u32 a, a, 1664525, 1013904223;
-  mad.lo.u32 b, a, 1664525, 1013904223;
-  mad.lo.u32 c, b, 1664525, 1013904223;
-  mad.lo.u32 d, c, 1664525, 1013904223;
-  shl.b64 offset, unit, 4;
-  add.u64 at, from, offset;
-  st.global.v4.u32 [at], {a, b, c, d};
-  add.u64 unit, unit, step;
-  bra loop;
-done:
-  ret;
-}
-)";
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+struct ClockReading {
+  uint64_t clocks, nanoseconds, sm;
+  uint64_t unused;
+};
+
+// 0 if two SMs were asked.
+double megahertz_between(const ClockReading& before, const ClockReading& after) {
+  if (before.sm != after.sm || after.nanoseconds <= before.nanoseconds) return 0;
+  return 1e3 * static_cast<double>(after.clocks - before.clocks) /
+         static_cast<double>(after.nanoseconds - before.nanoseconds);
 }
 
 void launch_over(Stream& stream, Kernel& kernel, uint64_t base, uint64_t bytes) {
@@ -234,6 +83,7 @@ GpuBench::GpuBench() {
   require(module_->kernel("bench_spin", &spin_));
   require(module_->kernel("bench_scramble", &scramble_));
   require(module_->kernel("bench_compare", &compare_));
+  require(module_->kernel("bench_clock", &clock_));
   require(device_->allocate(kFlushBytes, &flush_buffer_));
   launch_over(*stream_, *scramble_, flush_buffer_, kFlushBytes);
   require(stream_->synchronize());
@@ -293,6 +143,13 @@ void GpuBench::spin(uint64_t nanoseconds) {
   require(stream_->launch_params(*spin_, config, params));
 }
 
+void GpuBench::read_clock(uint64_t to) {
+  void* params[] = {&to};
+  LaunchConfig config;
+  config.block[0] = 1;
+  require(stream_->launch_params(*clock_, config, params));
+}
+
 void GpuBench::flush() {
   launch_over(*stream_, *read_, flush_buffer_, kFlushBytes);
 }
@@ -304,6 +161,12 @@ void GpuBench::forget_priorities() {
 std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int repeats) {
   const size_t count = variants.size();
   std::vector<std::vector<double>> times(count);
+  std::vector<std::vector<double>> clocks(count);
+  std::vector<ClockReading> readings(2 * count);
+  const uint64_t read_to = reads_clocks_ ? allocate(readings.size() * sizeof(ClockReading)) : 0;
+  const auto clock_of = [&](size_t reading) {
+    if (reads_clocks_) read_clock(read_to + reading * sizeof(ClockReading));
+  };
   std::vector<CUevent> events(2 * count);
   for (CUevent& event : events)
     require(driver_.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
@@ -313,11 +176,18 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
       // There and back again, so that no variant always follows the same one.
       const size_t v = round % 2 ? count - 1 - k : k;
       if (flushes_) flush();
+      clock_of(2 * v);
       require(driver_.cuEventRecord_(events[2 * v], cuda_stream_) == CUDA_SUCCESS, "event");
       variants[v].enqueue();
       require(driver_.cuEventRecord_(events[2 * v + 1], cuda_stream_) == CUDA_SUCCESS, "event");
+      clock_of(2 * v + 1);
     }
+    if (reads_clocks_)
+      require(stream_->copy_to_host(readings.data(), read_to,
+                                    readings.size() * sizeof(ClockReading)));
     require(stream_->synchronize());
+    for (size_t v = 0; reads_clocks_ && v < count; ++v)
+      clocks[v].push_back(megahertz_between(readings[2 * v], readings[2 * v + 1]));
     for (size_t v = 0; v < count; ++v) {
       float milliseconds = 0;
       require(driver_.cuEventElapsedTime_(&milliseconds, events[2 * v], events[2 * v + 1]) ==
@@ -329,6 +199,8 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
   for (CUevent& event : events) driver_.cuEventDestroy_(event);
   std::vector<double> medians;
   for (const auto& t : times) medians.push_back(median(t));
+  megahertz_.clear();
+  for (const auto& c : clocks) megahertz_.push_back(c.empty() ? 0 : median(c));
   return medians;
 }
 

@@ -60,6 +60,11 @@ class GpuBench {
 
   /// Whether a pass over the L2 precedes each timed launch of what follows; it does at first.
   void flush_before_each(bool on) { flushes_ = on; }
+  /// Whether races tell the clock, too, for which a kernel of one thread runs before and after each
+  /// timed launch; they do not at first.
+  void read_clocks(bool on) { reads_clocks_ = on; }
+  /// Megahertz of the SMs while each variant of the last race ran, medians; 0: not read.
+  const std::vector<double>& megahertz() const { return megahertz_; }
   /// Median microseconds of each variant over `repeats` rounds.
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
   /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
@@ -88,6 +93,11 @@ class GpuBench {
   std::unique_ptr<Kernel> compare_;
   uint64_t flush_buffer_ = 0;
   bool flushes_ = true;
+  /// Enqueues what writes an SM's clock and the time there: two words.
+  void read_clock(uint64_t to);
+  bool reads_clocks_ = false;
+  std::unique_ptr<Kernel> clock_;
+  std::vector<double> megahertz_;
   std::vector<uint64_t> allocations_;
 };
 
