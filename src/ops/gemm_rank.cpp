@@ -188,7 +188,8 @@ void GemmRanking::leave_long_sums() {
 
 // What adds the products of a row in another order than others do: how many blocks share k, whether
 // chains of it are added up in other ways than as whole sums, and whether D is made the other way
-// round.
+// round. A split of one part adds in the order of rows that have none, but writes D by code of its
+// own, where gelu_tanh has other bits (FullChunks::kFactor).
 // None may depend on m, nor may the step from rows that go through maps to those that do not, so
 // that one kind of row is left. It is made of (n, k), types, pitches and promises alone.
 void GemmRanking::leave_other_orders() {
@@ -199,12 +200,14 @@ void GemmRanking::leave_other_orders() {
     return suits && c.through_maps() && !c.has(kGemmTransposed) &&
            !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
   };
-  uint32_t split = 0;  // the least; none: rows that take anything
+  // The least parts, if any row goes through maps, and among those rows that have none.
+  const auto parts = [](const GemmChoice& c) { return c.split * 2 + c.has(kGemmSplit); };
+  uint32_t least = 0;
   for (const GemmChoice& c : choices_)
-    if (possible(c) && (split == 0 || c.split < split)) split = c.split;
+    if (possible(c) && (least == 0 || parts(c) < least)) least = parts(c);
   const auto other = [&](const GemmChoice& c) {
-    return split == 0 ? c.through_maps() || c.has(kGemmSplit | kGemmShort)
-                      : !possible(c) || c.split != split;
+    return least == 0 ? c.through_maps() || c.has(kGemmSplit | kGemmShort)
+                      : !possible(c) || parts(c) != least;
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
 }

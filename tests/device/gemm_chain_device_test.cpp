@@ -293,21 +293,36 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
   std::normal_distribution<float> normal;
   const bool host = device->info().kind == DeviceKind::host;
   constexpr int64_t kMost = 300;
+  struct Options {
+    uint32_t flags;
+    Order b_order;
+    Activation activation;
+  };
   for (const auto& size : {std::pair{576, 1536}, {264, 520}, {72, 4168}})
-    for (const uint32_t flags : {kGemmInvariant, kGemmInvariant | kGemmProgrammatic})
+    for (const Options& options :
+         {Options{kGemmInvariant, Order::column, Activation::identity},
+          {kGemmInvariant | kGemmProgrammatic, Order::column, Activation::identity},
+          {kGemmInvariant, Order::row, Activation::gelu_tanh},
+          {kGemmInvariant, Order::column, Activation::silu}})
       for (const DType out : {DType::BF16, DType::F32}) {
         const int n = size.first, k = size.second;
-        GemmDesc desc = square_desc(kMost, 8, flags);
+        const bool whole = options.activation == Activation::identity;  // no epilogue
+        GemmDesc desc = square_desc(kMost, 8, options.flags);
         desc.n = n;
         desc.k = k;
         desc.d_dtype = out;
-        desc.b_order = Order::column;
+        desc.b_order = options.b_order;
+        if (!whole)
+          desc.epilogue = {
+              .bias = Per::column, .bias_dtype = DType::F32, .activation = options.activation};
         Guarded a(device, *stream, static_cast<uint64_t>(kMost * k) * 2);
         Guarded b(device, *stream, static_cast<uint64_t>(n * k) * 2);
         Guarded d(device, *stream, static_cast<uint64_t>(kMost * n) * 4);
-        for (Guarded* operand : {&a, &b}) {
-          for (uint64_t i = 0; i < operand->bytes(); i += 2)
-            encode_element(operand->data() + i, DType::BF16, normal(random));
+        Guarded bias(device, *stream, static_cast<uint64_t>(n) * 4);
+        for (Guarded* operand : {&a, &b, &bias}) {
+          const DType type = operand == &bias ? DType::F32 : DType::BF16;
+          for (uint64_t i = 0; i < operand->bytes(); i += static_cast<uint64_t>(dtype_bytes(type)))
+            encode_element(operand->data() + i, type, normal(random));
           operand->upload();
         }
         std::vector<uint8_t> all;
@@ -321,8 +336,12 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
             own.m = own_plan ? m : kMost;
             std::unique_ptr<Plan> plan;
             TW_REQUIRE_OK(GemmPlan::create(device, own, &plan));
-            const GemmRun run{
-                .alpha = 0.7f, .a = a.address(), .b = b.address(), .d = d.address(), .m = m};
+            const GemmRun run{.alpha = 0.07f,
+                              .a = a.address(),
+                              .b = b.address(),
+                              .d = d.address(),
+                              .m = m,
+                              .bias = whole ? 0 : bias.address()};
             TW_REQUIRE_OK(gemm(plan).run(*stream, run));
             d.read();
             if (all.empty()) all.assign(d.data(), d.data() + row * kMost);

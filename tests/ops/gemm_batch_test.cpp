@@ -136,6 +136,30 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
   CHECK(varied >= 6);  // or there is nothing to see here
 }
 
+TEST_CASE("an invariant plan with an epilogue has no row that writes D by other code for some m") {
+  const auto device = hopper();
+  int splits = 0;
+  for (const Order b_order : {Order::row, Order::column})
+    for (const Activation which : {Activation::gelu_tanh, Activation::silu}) {
+      GemmDesc desc = gemm_desc(512, 1024, 512);
+      desc.b_order = b_order;
+      desc.a_alignment = desc.b_alignment = 16;
+      desc.epilogue = {.bias = Per::column, .activation = which};
+      for (const uint32_t flags : {0u, kGemmInvariant}) {
+        desc.flags = flags;
+        const GemmRanking ranking(*device, gemm_problem_of(desc));
+        std::set<bool> shares;
+        for (int64_t m = 1; m <= desc.m; m += m < 64 ? 1 : m / 7)
+          for (const GemmCandidate& one : ranking.at(m)) {
+            shares.insert(one.choice.has(kGemmSplit));
+            splits += flags == 0 && one.choice.has(kGemmSplit) && one.choice.split == 1;
+          }
+        if (flags != 0) CHECK(shares.size() == 1);
+      }
+    }
+  CHECK(splits > 0);  // or there is nothing to leave out
+}
+
 TEST_CASE(
     "an invariant plan has no second kernel for other addresses, and takes no other candidate") {
   const auto device = hopper();
