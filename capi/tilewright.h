@@ -2163,7 +2163,8 @@ enum {
   TW_ACTIVATION_RELU = 1,      /**< max(x, 0); NaN stays NaN */
   TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-21 |x| */
   TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-20
-                                    of its value times 1 + |the tangent's argument|, and 2^-110 */
+                                    of its value times 1 + |the tangent's argument|, and 2^-110;
+                                    of an x within 2^-23 (|alpha A B| + |bias|) of the sum */
   TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-20 of its value times 1 + |x|, and
                                     2^-110 */
 };

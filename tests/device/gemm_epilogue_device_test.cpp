@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 
+#include "gemm_functions.hpp"
 #include "gemm_matrix.hpp"
 #include "kernels/gemm/gemm_row.hpp"
 
@@ -47,27 +48,12 @@ struct Near {
   double value, error;
 };
 
-double exact(Activation which, double x) {
-  switch (which) {
-    case Activation::relu:
-      return x < 0 ? 0 : x;
-    case Activation::gelu:
-      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Activation::gelu_tanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    default:
-      return x;
-  }
-}
-
 // No function's slope exceeds 1.13; their own errors are those of activation.h.
 Near activated(Activation which, const Near& x) {
   const double own = which == Activation::identity || which == Activation::relu
                          ? 0.0
                          : 0x1p-20 * std::fabs(x.value) + 0x1p-23;
-  return {exact(which, x.value), 1.13 * x.error + own};
+  return {exact_activation(which, x.value), 1.13 * x.error + own};
 }
 
 Near product(const Near& a, const Near& b) {

@@ -80,7 +80,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
   const i32 k_blocks = (live.k + Config::kTileK - 1) / Config::kTileK;
   const i32 rows = run.lines;
   using Chunks = FullWarpChunks<Config, Way>;
-  if (Chunks::kScale != 1.0f) run.alpha *= Chunks::kScale;
+  run.alpha *= Chunks::kFactor;
   const float floor =
       Way::kFloor && args.activation == kActRelu ? 0.0f : act::from_bits(0xff800000u);
   u32 turn = 0;
@@ -125,7 +125,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
     if (Config::kPingpong) ring.skip(k_blocks);
     if (Way::kBias) {
       board_note<In, Config::kTileN, Party::kThreads, Way::kMore>(args, party.board, thread, asked,
-                                                                  Chunks::kScale);
+                                                                  Chunks::kFactor);
       ptx::named_barrier(party.barrier, party.kThreads);
     }
     if (Way::kC) {

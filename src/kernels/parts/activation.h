@@ -102,9 +102,10 @@ __device__ __forceinline__ float gelu_tanh_power(float x) {
   return x * fused(x * x, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
 }
 
-/// The same of x that was multiplied by kGeluTanhScale, whose third power is the factor of x^3: a
-/// multiplication less. Its third power, and its product with kGeluTanhRest, are within 2^-24.
-inline constexpr float kGeluTanhScale = 0x1.dfeab0p-2f;
+/// The same of x that was multiplied by kGeluTanhFactor, whose third power is the factor of x^3: a
+/// multiplication less. Its third power, and its product with kGeluTanhRest, are within 2^-24. Who
+/// multiplies the terms of x rounds each: x is then within 2^-23 of their sizes' sum.
+inline constexpr float kGeluTanhFactor = 0x1.dfeab0p-2f;
 inline constexpr float kGeluTanhRest = 0x1.3a61f8p+2f;
 __device__ __forceinline__ float gelu_tanh_power_of_scaled(float x) {
   return -(fused(x, x, kGeluTanhRest) * x);

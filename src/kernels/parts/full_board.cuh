@@ -91,17 +91,16 @@ __device__ __forceinline__ void board_ask(const GemmFullArgs& args, const FullRu
   }
 }
 
-/// The thread's columns, on the board; the bias `scale` times, if that is not 1.
+/// The thread's columns, on the board; the bias `factor` times.
 template <class In, i32 kTileN, i32 kThreads, bool kMore, class Asked>
 __device__ __forceinline__ void board_note(const GemmFullArgs& args, u32 board, i32 thread,
-                                           const Asked& asked, float scale) {
+                                           const Asked& asked, float factor) {
 #pragma unroll
   for (int i = 0; i < Asked::kColumns; ++i) {
     const i32 column = thread + i * kThreads;
     if (column >= kTileN) return;
     const u32 to = board + static_cast<u32>(column) * 4;
-    const float bias = board_bias<In>(args, asked.bias[i]);
-    ptx::shared_store<4>(to, act::bits(scale == 1.0f ? bias : bias * scale));
+    ptx::shared_store<4>(to, act::bits(board_bias<In>(args, asked.bias[i]) * factor));
     if (kMore) ptx::shared_store<4>(to + kTileN * 4, asked.scale[i]);
   }
 }

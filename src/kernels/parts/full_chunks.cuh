@@ -194,8 +194,8 @@ struct FullChunks {
 
   // What alpha and the bias are multiplied by before the function, see gelu_tanh_power_of_scaled():
   // its result is divided by as much.
-  static constexpr float kScale =
-      kByPairs && Way::kWhich == kActGeluTanh ? act::kGeluTanhScale : 1.0f;
+  static constexpr float kFactor =
+      kByPairs && Way::kWhich == kActGeluTanh ? act::kGeluTanhFactor : 1.0f;
 
   // Of two pieces the second one's sums are moved to where the first one's were: as alpha * sums +
   // bias, which costs no more than a move.
@@ -204,8 +204,11 @@ struct FullChunks {
   __device__ __forceinline__ void move_biased(float (&d)[kPieces][kSums], int from) const {
 #pragma unroll
     for (int i = 0; i < kSums; i += 4) {
-      float two[2] = {bias[kBiasByPart ? 0 : i / 2], bias[kBiasByPart ? 0 : i / 2 + 1]};
-      if (kBiasByPart) board_take(board + static_cast<u32>(i) * 8, two);
+      float two[2];
+      if constexpr (kBiasByPart)
+        board_take(board + static_cast<u32>(i) * 8, two);
+      else
+        two[0] = bias[i / 2], two[1] = bias[i / 2 + 1];
 #pragma unroll
       for (int j = i; j < i + 4; ++j) d[0][j] = act::fused(run.alpha, d[from][j], two[j % 2]);
     }
@@ -220,9 +223,10 @@ struct FullChunks {
                   "alpha is in no sum yet, and chunks are moved to d[0]");
     float x[2 * kAll], y[2 * kAll], column[2][kValues / 2];
     // The bias of a part, asked for half a part ahead.
+    constexpr bool kAsks = !kMovesBiased && kBiasByPart;
     const auto ask = [&](int part) {
 #pragma unroll
-      for (int i = 0; !kMovesBiased && kBiasByPart && i < kValues; i += 4) {
+      for (int i = 0; kAsks && i < kValues; i += 4) {
         float two[2];
         board_take(along + static_cast<u32>(part * kValues + i) * 8, two);
         column[part % 2][i / 2] = two[0], column[part % 2][i / 2 + 1] = two[1];
@@ -237,16 +241,18 @@ struct FullChunks {
 #pragma unroll
       for (int i = 2 * step; i < 2 * step + 2 && step < kAll; ++i) {
         const int place = i / 4 * 2 + i % 2;
-        const float addend =
-            kBiasByPart ? column[i / kValues % 2][place % (kValues / 2)] : bias[place];
-        const float v = kMovesBiased ? d[0][i] : act::fused(run.alpha, d[0][i], addend);
+        float v = d[0][i];
+        if constexpr (kAsks)
+          v = act::fused(run.alpha, v, column[i / kValues % 2][place % (kValues / 2)]);
+        else if constexpr (!kMovesBiased)
+          v = act::fused(run.alpha, v, bias[place]);
         x[i] = act::finite_below(v);
         y[i] =
             Way::kWhich == kActSilu ? act::silu_power(x[i]) : act::gelu_tanh_power_of_scaled(x[i]);
       }
 #pragma unroll
       for (int i = 2 * power; i < 2 * power + 2 && power >= 0 && power < kAll; ++i)
-        y[i] = act::fused(act::exp2_of_chip(y[i]), kScale, kScale);
+        y[i] = act::fused(act::exp2_of_chip(y[i]), kFactor, kFactor);
 #pragma unroll
       for (int i = 2 * inverse; i < 2 * inverse + 2 && inverse >= 0 && inverse < kAll; ++i)
         y[i] = act::reciprocal_of_chip(y[i]);
