@@ -4,13 +4,13 @@
 // and computes on wgmma's fragment as it lies. Of 16 lines a lane has two, eight apart, and in each
 // the columns 8 j + 2 (lane % 4) and the one beside it.
 //
-// Two ways, the same bits but of gelu_tanh (FullChunks::kFactor); splits (full_split.cuh) have those
-// of the second. One warp a scheduler has nobody to
-// hide behind, neither a jump to a line that is not in the instruction cache nor a load. So the
-// common way (full_chunks.cuh) has no branches, an option that is not asked for is computed with
-// what changes nothing, a bias of -0, a factor of 1, a floor of minus infinity, and what it reads
-// was asked for before the product was made. The other (full_at_large.cuh) takes the rest, by
-// branches: odd C, gates that are seldom, longer functions with C, D that suits no map.
+// Two ways, the same bits but of gelu_tanh (FullChunks::kFactor); splits (full_split.cuh) have
+// those of the second. One warp a scheduler has nobody to hide behind, neither a jump to a line
+// that is not in the instruction cache nor a load. So the common way (full_chunks.cuh) has no
+// branches, an option that is not asked for is computed with what changes nothing, a bias of -0, a
+// factor of 1, a floor of minus infinity, and what it reads was asked for before the product was
+// made. The other (full_at_large.cuh) takes the rest, by branches: odd C, gates that are seldom,
+// longer functions with C, D that suits no map.
 
 #include "kernels/parts/full_store.cuh"
 
