@@ -432,6 +432,10 @@ TEST_CASE("gemm: a wrong swizzle in a plan's map changes the result") {
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(GemmPlan::create(device, desc, &plan));
   auto& gemm = static_cast<GemmPlan&>(*plan);
+  if (plan->info().boxes_loaded == 0) {  // as of rows that are compiled from PTX
+    MESSAGE("skipped: the kernel that was chosen has no maps");
+    return;
+  }
   const GemmRun run{.a = a.memory.address(), .b = b.memory.address(), .d = d.memory.address()};
   auto result = [&] {
     TW_REQUIRE_OK(gemm.run(*stream, run));
