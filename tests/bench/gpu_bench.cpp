@@ -183,8 +183,8 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
       clock_of(2 * v + 1);
     }
     if (reads_clocks_)
-      require(stream_->copy_to_host(readings.data(), read_to,
-                                    readings.size() * sizeof(ClockReading)));
+      require(
+          stream_->copy_to_host(readings.data(), read_to, readings.size() * sizeof(ClockReading)));
     require(stream_->synchronize());
     for (size_t v = 0; reads_clocks_ && v < count; ++v)
       clocks[v].push_back(megahertz_between(readings[2 * v], readings[2 * v + 1]));
