@@ -284,9 +284,12 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 cop
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
 
-// Whether D can go through a map, but for its address. A tile has whole boxes of it.
+// Whether D can go through a map, but for its address. A tile has whole boxes of it. Of lines along
+// m it follows from m whether they do, and gelu_tanh's bits from that (FullChunks::kFactor).
 bool GemmKernel::can_store() const {
   const GemmDesc& d = problem_.desc;
+  if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
+    return false;
   const int64_t of_tile = d_extent(choice_.row->tile[1]);
   return choice_.has(kGemmFull) && choice_.through_maps() &&
          of_tile % gemm_slab(tile_).contiguous == 0 && choice_.row->feature != feature::host &&

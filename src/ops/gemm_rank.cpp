@@ -200,7 +200,8 @@ void GemmRanking::leave_other_orders() {
     return suits && c.through_maps() && !c.has(kGemmTransposed) &&
            !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
   };
-  // The least parts, if any row goes through maps, and among those rows that have none.
+  // The fewest parts of rows that go through maps, of one part those that are no split first; 0:
+  // there are none.
   const auto parts = [](const GemmChoice& c) { return c.split * 2 + c.has(kGemmSplit); };
   uint32_t least = 0;
   for (const GemmChoice& c : choices_)

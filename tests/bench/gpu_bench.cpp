@@ -187,7 +187,8 @@ std::vector<double> GpuBench::race(const std::vector<Variant>& variants, int rep
           stream_->copy_to_host(readings.data(), read_to, readings.size() * sizeof(ClockReading)));
     require(stream_->synchronize());
     for (size_t v = 0; reads_clocks_ && v < count; ++v)
-      clocks[v].push_back(megahertz_between(readings[2 * v], readings[2 * v + 1]));
+      if (const double megahertz = megahertz_between(readings[2 * v], readings[2 * v + 1]))
+        clocks[v].push_back(megahertz);
     for (size_t v = 0; v < count; ++v) {
       float milliseconds = 0;
       require(driver_.cuEventElapsedTime_(&milliseconds, events[2 * v], events[2 * v + 1]) ==

@@ -81,6 +81,9 @@ class GpuBench {
   void forget_priorities();
 
  private:
+  /// Enqueues what writes an SM's clock, the time there and which SM it is: three words.
+  void read_clock(uint64_t to);
+
   Driver driver_;
   std::shared_ptr<Device> device_;
   CUstream cuda_stream_ = nullptr;
@@ -93,8 +96,6 @@ class GpuBench {
   std::unique_ptr<Kernel> compare_;
   uint64_t flush_buffer_ = 0;
   bool flushes_ = true;
-  /// Enqueues what writes an SM's clock and the time there: two words.
-  void read_clock(uint64_t to);
   bool reads_clocks_ = false;
   std::unique_ptr<Kernel> clock_;
   std::vector<double> megahertz_;

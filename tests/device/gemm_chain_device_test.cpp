@@ -292,32 +292,36 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
   std::mt19937_64 random(22);
   std::normal_distribution<float> normal;
   const bool host = device->info().kind == DeviceKind::host;
-  constexpr int64_t kMost = 300;
+  constexpr int64_t kMost = 300, kPitch = 304;  // of column-major D
   struct Options {
     uint32_t flags;
-    Order b_order;
+    Order b_order, d_order;
     Activation activation;
   };
   for (const auto& size : {std::pair{576, 1536}, {264, 520}, {72, 4168}})
     for (const Options& options :
-         {Options{kGemmInvariant, Order::column, Activation::identity},
-          {kGemmInvariant | kGemmProgrammatic, Order::column, Activation::identity},
-          {kGemmInvariant, Order::row, Activation::gelu_tanh},
-          {kGemmInvariant, Order::column, Activation::silu}})
+         {Options{kGemmInvariant, Order::column, Order::row, Activation::identity},
+          {kGemmInvariant | kGemmProgrammatic, Order::column, Order::row, Activation::identity},
+          {kGemmInvariant, Order::row, Order::row, Activation::gelu_tanh},
+          {kGemmInvariant, Order::column, Order::column, Activation::gelu_tanh},
+          {kGemmInvariant, Order::column, Order::row, Activation::silu}})
       for (const DType out : {DType::BF16, DType::F32}) {
         const int n = size.first, k = size.second;
         const bool whole = options.activation == Activation::identity;  // no epilogue
+        const bool across = options.d_order == Order::column;
         GemmDesc desc = square_desc(kMost, 8, options.flags);
-        desc.n = n;
-        desc.k = k;
+        desc.n = n, desc.k = k;
         desc.d_dtype = out;
         desc.b_order = options.b_order;
-        if (!whole)
-          desc.epilogue = {
-              .bias = Per::column, .bias_dtype = DType::F32, .activation = options.activation};
+        desc.d_order = options.d_order, desc.ldd = across ? kPitch : 0;
+        desc.epilogue.activation = options.activation;
+        if (!whole && !across) {
+          desc.epilogue.bias = Per::column;
+          desc.epilogue.bias_dtype = DType::F32;
+        }
         Guarded a(device, *stream, static_cast<uint64_t>(kMost * k) * 2);
         Guarded b(device, *stream, static_cast<uint64_t>(n * k) * 2);
-        Guarded d(device, *stream, static_cast<uint64_t>(kMost * n) * 4);
+        Guarded d(device, *stream, static_cast<uint64_t>(kPitch * n) * 4);
         Guarded bias(device, *stream, static_cast<uint64_t>(n) * 4);
         for (Guarded* operand : {&a, &b, &bias}) {
           const DType type = operand == &bias ? DType::F32 : DType::BF16;
@@ -326,9 +330,10 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
           operand->upload();
         }
         std::vector<uint8_t> all;
-        const uint64_t row = static_cast<uint64_t>(n * dtype_bytes(out));
+        const auto bytes = static_cast<uint64_t>(dtype_bytes(out));
+        const uint64_t line = bytes * static_cast<uint64_t>(across ? kPitch : n);
         for (int64_t m :
-             {kMost, int64_t{1}, int64_t{5}, int64_t{64}, int64_t{65}, int64_t{130}, int64_t{257}})
+             {kMost, int64_t{1}, int64_t{5}, int64_t{64}, int64_t{65}, int64_t{136}, int64_t{257}})
           for (const bool own_plan : {true, false}) {
             if (host && m > 5 && !own_plan) continue;
             INFO("n " << n << " k " << k << " m " << m << (own_plan ? ", a plan of its own" : ""));
@@ -344,8 +349,14 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
                               .bias = whole ? 0 : bias.address()};
             TW_REQUIRE_OK(gemm(plan).run(*stream, run));
             d.read();
-            if (all.empty()) all.assign(d.data(), d.data() + row * kMost);
-            CHECK(std::memcmp(all.data(), d.data(), row * static_cast<uint64_t>(m)) == 0);
+            if (all.empty()) all.assign(d.data(), d.data() + d.bytes());
+            const uint64_t lines = static_cast<uint64_t>(across ? n : m);
+            const uint64_t of_line = across ? bytes * static_cast<uint64_t>(m) : line;
+            uint64_t equal = 0;
+            while (equal < lines &&
+                   !std::memcmp(&all[equal * line], d.data() + equal * line, of_line))
+              ++equal;
+            CHECK(equal == lines);
           }
       }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the epilogue over every number of A's 16 bits, by each full row. x is the bias
+// The functions of the epilogue over every number of A's type, by each full row. x is the bias
 // of a column, in f32; to it a line adds nothing, x, or -x, made of alpha and a product. Whatever
 // way a row goes its errors are no more than those that are stated, and then D's rounding.
 #include <array>
@@ -45,6 +45,8 @@ Bounds bounds(Activation which, float x, float times, DType type) {
   const double argument =
       which == Activation::gelu_tanh && times != 0 ? 0x1p-23 * 2 * std::fabs(double{x}) : 0;
   const double near = exact_activation(which, double{v});
+  if (which == Activation::identity || which == Activation::relu)
+    return {rounded(near, type), rounded(near, type)};
   // No function's slope exceeds 1.13; the last term is the rounding to f32 before D's.
   const double error = activation_error(which, double{v}) + 1.13 * argument +
                        (std::fabs(near) + argument) * 0x1p-23 +

@@ -287,6 +287,28 @@ TEST_CASE("runs that read C have a full row where C is promised 16 bytes, others
   CHECK(kernels(no).second.find("_full") == std::string::npos);
 }
 
+TEST_CASE("whether an invariant plan's gelu_tanh goes through D's map does not follow from m") {
+  const auto device = hopper();
+  for (const Order order : {Order::row, Order::column}) {
+    GemmDesc desc = gemm_desc(64, 512, 512);
+    desc.d_order = order;
+    desc.flags = kGemmInvariant;
+    desc.epilogue = {.activation = Activation::gelu_tanh};
+    desc.a_alignment = desc.b_alignment = 16;
+    std::unique_ptr<Plan> plan;
+    REQUIRE(GemmPlan::create(device, desc, &plan).ok());
+    auto& gemm = static_cast<GemmPlan&>(*plan);
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    for (const int64_t m : {9, 16, 64}) {
+      INFO("order " << int(order) << ", m " << m);
+      REQUIRE(gemm.run(*stream, {.a = kA, .b = kB, .d = kD, .m = m}).ok());
+      const bool stores = (device->launches.back().full.flags & kFullStores) != 0;
+      CHECK(stores == (order == Order::row));
+    }
+  }
+}
+
 TEST_CASE("boxes that full rows store D by are counted as the kernel sends them") {
   const auto device = hopper();
   struct Case {
