@@ -9,12 +9,11 @@
 // --all_candidates times each candidate that the model gives at most --within times its best;
 // --self races the plan against itself, which shows the noise. --programmatic launches ours
 // programmatically, B constant, where launches follow each other in a graph. --clocks reads the
-// SMs' clock around each launch: at the power limit it is not the same for two kernels, nor for one
-// alone and in turn with others, and what the tensor cores could do at it is known. --profile
-// launches each shape's plan and peer once and times nothing; gemm_counters.py calls that under
-// ncu. A line a shape, then the classes that bars are stated for. gemm_table.py joins the JSON
-// lines of several runs. A run that must stop for --seconds says with which --skip the rest is
-// measured.
+// SMs' clock around each launch: at the power limit a kernel by itself has another one than in turn
+// with others, and what the tensor cores could do at it is known. --profile launches each shape's
+// plan and peer once and times nothing; gemm_counters.py calls that under ncu. A line a shape, then
+// the classes that bars are stated for. gemm_table.py joins the JSON lines of several runs. A run
+// that must stop for --seconds says with which --skip the rest is measured.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
