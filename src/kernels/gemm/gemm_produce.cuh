@@ -286,23 +286,26 @@ __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
   }
 }
 
-// Where the copy engine adds to D, it waits for what lies there: a tile's is asked into the L2 this
-// many k blocks before its last one.
-inline constexpr i32 kGemmAskAhead = 8;
-
-// Of rows that add to D, in boxes of its map.
-template <class Config>
-__device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile) {
+// Where the copy engine adds to D, it waits for what lies there: a tile's is asked into the L2
+// beside the loads of its last k blocks, a box of D's map for one or two of them. The engine serves
+// in order: eight boxes at once hold up the loads behind them for longer than the ring lasts.
+// load() loads another k block; so many of the tile, or chain, as left() says are not loaded yet.
+template <class Config, class Left, class Load>
+__device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile,
+                                               Left left, Load load) {
   constexpr auto kAcross = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
-  constexpr i32 kAlong = Config::kTransposed ? Config::kTileM : Config::kTileN;
-  constexpr i32 kOthers = Config::kTransposed ? Config::kTileN : Config::kTileM;
+  constexpr i32 kBoxesAcross = (Config::kTransposed ? Config::kTileM : Config::kTileN) / kAcross;
+  constexpr i32 kBoxes =
+      kBoxesAcross * ((Config::kTransposed ? Config::kTileN : Config::kTileM) / kLines);
+  constexpr i32 kEvery = kBoxes < 8 ? 1 : 2;
 #pragma unroll 1
-  for (i32 line = 0; line < kOthers; line += kLines)
-#pragma unroll 1
-    for (i32 at = 0; at < kAlong; at += kAcross)
-      ptx::prefetch_2d(&args.map_d, (Config::kTransposed ? tile.m0 : tile.n0) + at,
-                       (Config::kTransposed ? tile.n0 : tile.m0) + line);
+  for (i32 box = 0; box < kBoxes; ++box) {
+    while (left() > (kBoxes - box) * kEvery) load();
+    ptx::prefetch_2d(&args.map_d,
+                     (Config::kTransposed ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
+                     (Config::kTransposed ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
+  }
 }
 
 // The rest of them, behind gemm_produce_first's. Of two threads each steps over the other's blocks,
@@ -349,11 +352,13 @@ __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Conf
             load();
           }
         }
-        if (Config::kAsksForD && loader == 0 && args.adds && args.plain_from > 0 && chain == 0 &&
-            k < of.end) {
-          while (k + kGemmAskAhead * Config::kTileK < of.end) load();
-          gemm_ask_for_d<Config>(args, tile);
-        }
+        // Chains that are added up in registers are written with the last one, others from the
+        // first.
+        const i32 adding = Config::kStoresChains ? chains - 1 : 0;
+        if (Config::kAsksForD && loader == 0 && args.adds && args.plain_from > 0 &&
+            chain == adding && k < of.end)
+          gemm_ask_for_d<Config>(
+              args, tile, [&] { return (of.end - k) / Config::kTileK; }, load);
         while (k < of.end) load();
         ahead = k - of.begin - gemm_blocks<Config>(of) * Config::kTileK;
       }
