@@ -65,8 +65,9 @@ struct GemmConfig {
       In::kBytes, Out::kBytes};
   static constexpr GemmShared kShared = gemm_shared(kTile);
   static constexpr i32 kStages = static_cast<i32>(kShared.stages);
-  // Rows for few tokens whose ring may be more than is good, see gemm_ahead.
-  static constexpr bool kHoldsBack = kM == 64 && kAlongM * kAlongN == 1 && kStages > 10;
+  // Rows for few tokens whose ring may be more than is good, and k blocks that are, see gemm_ahead.
+  static constexpr i32 kAhead = kSplit ? 10 : 11;
+  static constexpr bool kHoldsBack = kM == 64 && kAlongM * kAlongN == 1 && kStages > kAhead;
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
   // A split that has room beside its ring for the parts of its sums.
   static constexpr bool kRoom = kShared.room > 0;

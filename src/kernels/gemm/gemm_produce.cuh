@@ -160,13 +160,13 @@ __device__ __forceinline__ i32 gemm_first_unit() {
 // and what is loaded while a grid in front runs cannot be too much.
 template <class Config>
 __device__ __forceinline__ i32 gemm_ahead(const GemmArgs& args, GemmSpan span) {
-  constexpr i32 kAhead = 10, kLongest = 40, kFewest = 80, kMost = 144;  // k blocks, blocks
+  constexpr i32 kLongest = 40, kFewest = 80, kMost = 144;  // k blocks, blocks
   const auto blocks = static_cast<i32>(gridDim.x);
   const bool holds_back = Config::kHoldsBack && args.early == 0 && blocks >= kFewest &&
                           blocks <= kMost && (args.units_m == 1 || args.units_n == 1) &&
                           args.units_m * args.units_n <= blocks &&
                           span.end - span.begin <= kLongest * Config::kTileK;
-  return holds_back ? kAhead : Config::kStages;
+  return holds_back ? Config::kAhead : Config::kStages;
 }
 
 // What a block begins with: its first tile and the k blocks of it that fill the ring.
@@ -194,18 +194,23 @@ __device__ __forceinline__ i32 gemm_first_blocks(const GemmArgs& args, i32 unit)
   return unit >= args.units_m * args.units_n ? 0 : blocks < ahead ? blocks : ahead;
 }
 
-// k blocks of a block's first weights that are asked into the L2 before the first load goes out,
-// which waits for its code and its map. (1, 3072, 1536) takes 4.40 us with four and 4.59 with none;
-// of more columns or lines four are no better than two or worse, and eight always.
+// Lines of weights in a tile of few tokens.
 template <class Config>
-inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4 : 2;
+inline constexpr i32 kGemmWeights = Config::kTransposed ? Config::kTileM : Config::kTileN;
+
+// k blocks of a block's first weights that are asked into the L2 before the first load goes out,
+// which waits for its code and its map. (1, 3072, 1536) takes 4.40 us with four and 4.59 with none.
+template <class Config>
+inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
+                                  : kGemmWeights<Config> <= 72          ? 3
+                                                                        : 2;
 
 // By threads that have nothing to do yet, where there are tokens for one tile alone. It reads
 // nothing, so that it need not wait for the grids in front.
 template <class Config>
 __device__ __forceinline__ void gemm_ask_for_weights(const GemmArgs& args) {
   constexpr bool kOfA = Config::kTransposed;
-  constexpr i32 kLines = kOfA ? Config::kTileM : Config::kTileN;
+  constexpr i32 kLines = kGemmWeights<Config>;
   constexpr i32 kThreads = static_cast<i32>(Config::kThreads) - 128;
   constexpr i32 kAsked = kLines * kGemmAsked<Config>;
   constexpr i64 kBytes = Config::In::kBytes;
