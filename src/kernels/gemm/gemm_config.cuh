@@ -65,7 +65,8 @@ struct GemmConfig {
       In::kBytes, Out::kBytes};
   static constexpr GemmShared kShared = gemm_shared(kTile);
   static constexpr i32 kStages = static_cast<i32>(kShared.stages);
-  // Rows for few tokens whose ring may be more than is good, and k blocks that are, see gemm_ahead.
+  // Rows for few tokens whose ring may be more than is good, and as many k blocks as then are: see
+  // gemm_ahead.
   static constexpr i32 kAhead = kSplit ? 10 : 11;
   static constexpr bool kHoldsBack = kM == 64 && kAlongM * kAlongN == 1 && kStages > kAhead;
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
