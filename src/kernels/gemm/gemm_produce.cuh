@@ -200,7 +200,7 @@ inline constexpr i32 kGemmWeights = Config::kTransposed ? Config::kTileM : Confi
 
 // k blocks of a block's first weights that are asked into the L2 before the first load goes out,
 // which waits for its code and its map. (1, 3072, 1536) takes 4.40 us with four and 4.59 with none;
-// three of 128 lines cost 2 to 5 %, eight of any tile 1.
+// three of 128 lines cost 1 to 5 %, eight of any tile 1.
 template <class Config>
 inline constexpr i32 kGemmAsked = Config::kSplit&& Config::kTileN <= 16 ? 4
                                   : kGemmWeights<Config> <= 72          ? 3
