@@ -70,23 +70,25 @@ Status Parser::integer(int64_t* out) {
   const char* const begin = text_.data() + from;
   const auto result = std::from_chars(begin, text_.data() + text_.size(), *out);
   if (result.ec == std::errc::invalid_argument) return expected("an integer");
-  if (result.ec == std::errc::result_out_of_range || *out == kFree)
+  if (result.ec == std::errc{} && *out == kFree)
+    return expected("an integer above -2^63, which stands for a free coordinate");
+  if (result.ec == std::errc::result_out_of_range)
     return fail(Code::ERROR_OVERFLOW, {.argument = "text", .index = static_cast<int32_t>(at_)},
                 "the integer at character %zu exceeds 64 bits", at_ + 1);
   at_ = static_cast<size_t>(result.ptr - text_.data());
   return Code::OK;
 }
 
-Status Parser::index(int limit, int* out) {
+Status Parser::index(int* out) {
   int64_t number = 0;
   const size_t from = at_;
   TW_TRY(integer(&number));
-  if (number >= 0 && number <= limit) {
+  if (number >= 0 && number < kMaxBasisIndex) {
     *out = static_cast<int>(number);
     return Code::OK;
   }
   at_ = from;
-  return expected("an index from 0 to 62");
+  return expected("an index from 0 to 61");
 }
 
 Status Parser::tuple_node(bool free, int level, int join, IntTuple* out) {
@@ -144,7 +146,7 @@ Status Parser::sum(Stride* out) {
         return fail(Code::ERROR_CAPACITY, {.argument = "text", .limit = kMaxBasisDepth},
                     "at character %zu: a basis element lies more than %d tuples deep", at_ + 1,
                     kMaxBasisDepth);
-      TW_TRY(index(kMaxBasisIndex - 1, &index_of[depth++]));
+      TW_TRY(index(&index_of[depth++]));
     }
     Basis basis = 0;
     for (int i = 0; i < depth; ++i) basis = basis_inner(basis, i, index_of[depth - 1 - i]);

@@ -23,7 +23,7 @@ class Parser {
   Status expect(char c);
   Status expect_end();
   Status integer(int64_t* out);
-  Status index(int limit, int* out);
+  Status index(int* out);
   /// ERROR_PARSE: what was expected here.
   Status expected(const char* what);
   Status too_much();

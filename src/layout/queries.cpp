@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about a layout as a function: does it take an index twice, does it leave one out?
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <numeric>
+#include <vector>
 
 #include "base/checked.hpp"
 #include "layout/algebra.hpp"
 #include "layout/complement.hpp"
+#include "layout/coordinate.hpp"
 #include "layout/search.hpp"
 
 namespace tw {
@@ -100,6 +103,61 @@ Status injective_coordinates(const Layout& layout, bool* yes) {
   return Code::OK;
 }
 
+// Layouts of up to so many coordinates may have their indices listed.
+constexpr int64_t kMaxListed = 1 << 20;
+
+// What the indices are as a set: how many, and whether they leave one out.
+struct Image {
+  Wide count = 0;
+  bool whole = false;
+};
+
+Status list_image(const Layout& layout, Image* out) {
+  std::vector<int64_t> index(static_cast<size_t>(size(layout)));
+  for (int64_t i = 0; i < size(layout); ++i)
+    TW_TRY(crd2idx(layout, &i, 1, &index[static_cast<size_t>(i)]));
+  std::sort(index.begin(), index.end());
+  index.erase(std::unique(index.begin(), index.end()), index.end());
+  out->count = static_cast<Wide>(index.size());
+  out->whole = Wide{index.back()} - index.front() + 1 == out->count;
+  return Code::OK;
+}
+
+// Sums of multiples of steps d_0 <= d_1 <= ... leave no gap exactly if each step is at most one
+// more than what the smaller ones reach. A swizzle keeps aligned blocks together: it closes no gap
+// that has one of them in it, and opens none where the range is whole blocks.
+Status image_of(const Layout& layout, Image* out) {
+  Mode mode[kMaxLeaves];
+  const int count = sorted_steps(layout, mode);
+  Wide reach = 0;
+  Wide gap = 0;  // the widest
+  for (int i = 0; i < count; ++i) {
+    gap = std::max(gap, Wide{mode[i].step} - reach - 1);
+    reach += Wide{mode[i].extent - 1} * mode[i].step;
+  }
+  const Wide block =
+      Wide{1} << std::bit_width(layout.swizzle.source_mask() | layout.swizzle.target_mask());
+  Wide low = layout.offset;
+  for (int i = 0; i < layout.leaves(); ++i)
+    if (layout.stride[i] < 0) low += Wide{layout.stride[i]} * (layout.shape.value[i] - 1);
+  *out = {.count = reach + 1, .whole = gap == 0};
+  if (gap >= 2 * block - 1) return Code::OK;
+  if (gap == 0 && low % block == 0 && (reach + 1) % block == 0) return Code::OK;
+  if (size(layout) <= kMaxListed) return list_image(layout, out);
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "layout", .got = size(layout), .limit = kMaxListed},
+              "the swizzle moves indices into gaps or beyond the layout's range: whether it leaves "
+              "one out is decided for up to %lld coordinates, here are %lld",
+              static_cast<long long>(kMaxListed), static_cast<long long>(size(layout)));
+}
+
+Status image_of_integers(const Layout& layout, Image* out) {
+  if (layout.coordinates)
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
+                "the layout gives coordinates (basis strides), not a range of indices");
+  return image_of(layout, out);
+}
+
 }  // namespace
 
 Status is_injective(const Layout& layout, bool* yes) {
@@ -107,43 +165,19 @@ Status is_injective(const Layout& layout, bool* yes) {
   return layout.coordinates ? injective_coordinates(layout, yes) : injective_integers(layout, yes);
 }
 
-// Sums of multiples of steps d_0 <= d_1 <= ... leave no gap exactly if each step is at most one
-// more than what the smaller ones reach.
 Status is_surjective(const Layout& layout, bool* yes) {
   *yes = false;
-  if (layout.coordinates)
-    return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
-                "the layout gives coordinates (basis strides), not a range of indices");
-  Mode mode[kMaxLeaves];
-  const int count = sorted_steps(layout, mode);
-  Wide reach = 0;
-  for (int i = 0; i < count; ++i) {
-    if (mode[i].step > reach + 1) return Code::OK;
-    reach += Wide{mode[i].extent - 1} * mode[i].step;
-  }
-  if (!layout.swizzle.is_identity()) {
-    // A swizzle keeps aligned blocks of this size together.
-    const Wide block =
-        Wide{1} << std::bit_width(layout.swizzle.source_mask() | layout.swizzle.target_mask());
-    Wide low = layout.offset;
-    for (int i = 0; i < layout.leaves(); ++i)
-      if (layout.stride[i] < 0) low += Wide{layout.stride[i]} * (layout.shape.value[i] - 1);
-    if (low % block != 0 || (reach + 1) % block != 0)
-      return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout"},
-                  "the swizzle moves indices beyond the layout's range: whether there are gaps is "
-                  "not decided");
-  }
-  *yes = true;
+  Image image;
+  TW_TRY(image_of_integers(layout, &image));
+  *yes = image.whole;
   return Code::OK;
 }
 
 Status is_contiguous(const Layout& layout, bool* yes) {
-  TW_TRY(is_surjective(layout, yes));
-  if (!*yes) return Code::OK;
-  Wide reach = 1;
-  for (int i = 0; i < layout.leaves(); ++i)
-    reach += Wide{std::abs(layout.stride[i])} * (layout.shape.value[i] - 1);
-  *yes = reach == size(layout);
+  *yes = false;
+  Image image;
+  TW_TRY(image_of_integers(layout, &image));
+  *yes = image.whole && image.count == size(layout);
   return Code::OK;
 }
 

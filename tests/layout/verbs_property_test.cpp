@@ -77,6 +77,58 @@ TEST_CASE("injective, surjective, contiguous") {
   }
 }
 
+TEST_CASE("surjective and contiguous with a swizzle, which fills gaps and leaves the range") {
+  Random random(21);
+  int whole_of_gaps = 0;
+  int gaps_of_whole = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const Layout a = random.layout(16, true);
+    const int64_t bits = 1 + random.below(3);
+    const int64_t shift = (bits + random.below(3)) * (random.below(2) == 0 ? 1 : -1);
+    const int64_t base = random.below(4);
+    const int64_t offset = random.below(3) == 0 ? random.below(40) - 20 : 0;
+    const std::string text = "Sw<" + std::to_string(bits) + "," + std::to_string(base) + "," +
+                             std::to_string(shift) + "> o " + std::to_string(offset) + " o " +
+                             str(a);
+    CAPTURE(text);
+    // Bits of the index from M + max(0,S) on are mixed into those S lower.
+    const auto swizzled = [&](int64_t x) {
+      const int64_t picked =
+          x & (((int64_t{1} << bits) - 1) << (base + std::max<int64_t>(shift, 0)));
+      return x ^ (shift > 0 ? picked >> shift : picked << -shift);
+    };
+    const auto is_whole = [](std::set<int64_t>& values) {
+      return *values.rbegin() - *values.begin() + 1 == static_cast<int64_t>(values.size());
+    };
+    std::set<int64_t> before, after;
+    for (const int64_t value : flat(a).table()) {
+      before.insert(value + offset);
+      after.insert(swizzled(value + offset));
+    }
+    whole_of_gaps += is_whole(after) && !is_whole(before);
+    gaps_of_whole += is_whole(before) && !is_whole(after);
+    bool yes = false;
+    REQUIRE(is_surjective(L(text), &yes).ok());
+    REQUIRE(yes == is_whole(after));
+    REQUIRE(is_contiguous(L(text), &yes).ok());
+    REQUIRE(yes == (is_whole(after) && static_cast<int64_t>(after.size()) == size(a)));
+  }
+  CHECK(whole_of_gaps > 10);
+  CHECK(gaps_of_whole > 10);
+}
+
+TEST_CASE("what a swizzle does to the gaps of a layout too large to list") {
+  bool yes = true;
+  // Gaps with whole blocks in them stay, whole blocks stay whole; of others nothing is said.
+  CHECK(is_surjective(L("Sw<3,4,3> o 0 o (4096,4096):(8192,1)"), &yes).ok());
+  CHECK(!yes);
+  CHECK(is_contiguous(L("Sw<3,4,3> o 0 o (4096,4096):(4096,1)"), &yes).ok());
+  CHECK(yes);
+  CHECK(is_surjective(L("Sw<3,4,3> o 1 o (4096,4096):(4096,1)"), &yes).code() ==
+        Code::ERROR_UNSUPPORTED);
+  CHECK(said("up to 1048576 coordinates, here are 16777216"));
+}
+
 TEST_CASE("coalesce, filter and flatten keep the function") {
   Random random(3);
   for (int i = 0; i < kRounds; ++i) {
