@@ -2,6 +2,7 @@
 // Tensor maps made for tiles, their boxes and coordinates, and rebinding.
 #include <algorithm>
 
+#include "base/checked.hpp"
 #include "boundary.hpp"
 #include "layout_handle.hpp"
 #include "tensor_map/check.hpp"
@@ -44,6 +45,25 @@ Status read_request(const tw_tile_desc* desc, TileRequest* out) {
   std::copy_n(in.stride, 8, out->stride);
   std::copy_n(in.tile, 8, out->tile);
   return Code::OK;
+}
+
+// A layout counts its coordinates; a map's extents may be 2^32 each.
+Status check_countable(const TensorMapDesc& desc) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < desc.rank; ++i) {
+    const int64_t before = count;
+    if (!checked_mul(before, static_cast<int64_t>(desc.global_dim[i]), &count))
+      return fail(Code::ERROR_OVERFLOW,
+                  {.argument = "map",
+                   .index = i,
+                   .got = static_cast<int64_t>(desc.global_dim[i]),
+                   .limit = INT64_MAX / before},
+                  "the map has more positions than a layout counts, 2^63 - 1: with the extents "
+                  "before it, global_dim[%d] is at most %lld, not %llu",
+                  i, static_cast<long long>(INT64_MAX / before),
+                  static_cast<unsigned long long>(desc.global_dim[i]));
+  }
+  return {};
 }
 
 // The map with one field changed, if its rules still hold.
@@ -116,6 +136,7 @@ tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout
     int64_t extents[5];  // outermost first, as a layout has them
     for (int32_t i = 0; i < desc.rank; ++i)
       extents[i] = static_cast<int64_t>(desc.global_dim[desc.rank - 1 - i]);
+    TW_TRY(check_countable(desc));
     if (map->tile)
       handle->value = map->tile->coordinates;
     else

@@ -10,7 +10,8 @@ namespace {
 // any swizzle with any width.
 void check_row(const TensorMapDesc& desc, Rule row_alignment, Rule row_swizzle, Violations* out) {
   const auto bytes = static_cast<int64_t>(row_bytes(desc));
-  if (bytes % 16 != 0) out->add(row_alignment, 0, bytes, 16);
+  if (row_bits(desc) % 128 != 0)  // 16 bytes and 4 bits are told as 17
+    out->add(row_alignment, 0, bytes % 16 != 0 ? bytes : bytes + 1, 16);
   const int64_t span = swizzle_span(desc.swizzle);
   if (desc.interleave == Interleave::none && span != 0 && bytes > span)
     out->add(row_swizzle, 0, bytes, span);

@@ -97,6 +97,8 @@ Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc) {
   if (rank > 5 || (desc->kind == MapKind::im2col && rank < 3))
     return unknown_bits(1, flags & (uint64_t{7} << kRankShift));
   desc->rank = rank;
+  if (desc->interleave > Interleave::b32)
+    return unknown_bits(1, flags & (uint64_t{3} << kInterleaveShift));
   if (!type_of(field(flags, kTypeShift, 4), field(flags, kRoundShift, 1) != 0, &desc->dtype))
     return unknown_bits(1, flags & (uint64_t{15} << kTypeShift | uint64_t{1} << kRoundShift));
   decode_tensor(words, desc);

@@ -96,6 +96,11 @@ void boxes(const TensorMapDesc& desc, std::string* text) {
   line(text, "  boxes that cover the tensor: %.0Lf", count);
 }
 
+// Bytes of the tensor along dimension 0.
+uint64_t row_extent(const TensorMapDesc& desc) {
+  return desc.global_dim[0] * global_bits(desc.dtype) / 8;
+}
+
 void stores(const TensorMapDesc& desc, std::string* text) {
   if (desc.kind != MapKind::tiled) {
     line(text, "  stores: none through an im2col map");
@@ -106,7 +111,7 @@ void stores(const TensorMapDesc& desc, std::string* text) {
     line(text, "  stores: end with the tensor's last element");
     return;
   }
-  const uint64_t extent = desc.global_dim[0] * static_cast<uint64_t>(dtype_bytes(desc.dtype));
+  const uint64_t extent = row_extent(desc);
   line(text,
        "  stores: write %u bytes past the tensor's end of each row (%llu bytes are no multiple of "
        "16), which %s",
@@ -119,7 +124,7 @@ void stores(const TensorMapDesc& desc, std::string* text) {
 }  // namespace
 
 uint32_t store_overhang(const TensorMapDesc& desc) {
-  const uint64_t extent = desc.global_dim[0] * static_cast<uint64_t>(dtype_bytes(desc.dtype));
+  const uint64_t extent = row_extent(desc);
   return static_cast<uint32_t>((16 - extent % 16) % 16);
 }
 

@@ -53,16 +53,29 @@ constexpr bool is_padded(DType dtype) {
   return is_packed(dtype) && dtype != DType::U4X16_ALIGN8B;
 }
 
+/// Bits of one element in global memory, where the packed types' lie without gaps.
+inline uint32_t global_bits(DType dtype) {
+  if (!is_packed(dtype)) return static_cast<uint32_t>(dtype_bits(dtype));
+  return dtype == DType::U6X16_ALIGN16B ? 6 : 4;
+}
 /// Bits of one element of a tensor map, in shared memory.
 inline uint32_t element_bits(DType dtype) {
   return static_cast<uint32_t>(dtype_bits(dtype)) / (is_packed(dtype) ? 16 : 1);
 }
 
-/// Bytes of the box along dimension 0. Dimension 0 has no element stride in this: where interleave
+/// Coordinate 0 is a multiple of so many bytes: at any other place in a row the copy engine stops
+/// the kernel with an illegal instruction (measured on 9.0).
+inline constexpr uint32_t kCoordinateBytes = 16;
+
+/// Bits of the box along dimension 0. Dimension 0 has no element stride in this: where interleave
 /// is none the copy engine ignores it.
-inline uint64_t row_bytes(const TensorMapDesc& desc) {
+inline uint64_t row_bits(const TensorMapDesc& desc) {
   const uint64_t elements = desc.kind == MapKind::tiled ? desc.box_dim[0] : desc.channels_per_pixel;
-  return elements * element_bits(desc.dtype) / 8;
+  return elements * element_bits(desc.dtype);
+}
+/// The same in bytes, which an accepted map's rows are whole numbers of.
+inline uint64_t row_bytes(const TensorMapDesc& desc) {
+  return row_bits(desc) / 8;
 }
 
 /// Bytes from a row to the next in shared memory.

@@ -31,8 +31,15 @@ Status no_box(int32_t index, int32_t boxes) {
               "index is %d: a tile of this map has the boxes 0 to %d", index, boxes - 1);
 }
 
-Status narrow(int32_t rank, const int64_t* at, int32_t* coord) {
-  for (int32_t d = 0; d < rank; ++d) {
+// Coordinates as the instruction takes them.
+Status narrow(const TensorMapDesc& desc, const int64_t* at, int32_t* coord) {
+  const int32_t elements = static_cast<int32_t>(kCoordinateBytes) / dtype_bytes(desc.dtype);
+  if (!is_packed(desc.dtype) && at[0] % elements != 0)
+    return fail(Code::ERROR_MISALIGNED, {.argument = "start", .got = at[0], .limit = elements},
+                "start gives the box %lld for its coordinate 0, which counts elements of %d bytes: "
+                "the copy engine wants a multiple of 16 bytes there, %d elements",
+                static_cast<long long>(at[0]), dtype_bytes(desc.dtype), elements);
+  for (int32_t d = 0; d < desc.rank; ++d) {
     if (at[d] < INT32_MIN || at[d] > INT32_MAX)
       return fail(
           Code::ERROR_OVERFLOW, {.argument = "start", .got = at[d], .limit = INT32_MAX},
@@ -50,7 +57,7 @@ Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index,
   if (index != 0) return no_box(index, 1);
   int64_t at[5];  // innermost first
   for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];
-  return narrow(desc.rank, at, coord);
+  return narrow(desc, at, coord);
 }
 
 bool plain_dim(const TileMap& map, int32_t dimension) {
@@ -91,7 +98,7 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
     at[loop.dim] += int64_t{rest % loop.count} * loop.step;
     rest /= loop.count;
   }
-  TW_TRY(narrow(map.desc.rank, at, coord));
+  TW_TRY(narrow(map.desc, at, coord));
   *shared_offset = static_cast<uint32_t>(index) * static_cast<uint32_t>(box_span_bytes(map.desc));
   return {};
 }

@@ -123,18 +123,16 @@ bool Builder::share_among_blocks() {
 // The leaves of one mode in the coordinate tensor: its steps are positions of an axis, which the
 // axis's dimensions cut at their own steps.
 bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
-  const TileAxis* axis = nullptr;
+  int32_t at = -1;
   TileAxis::Mode found{mode, 1, 1};
-  int32_t at = 0;
   for (int32_t a = 0; a < shape_.axes; ++a)
     for (int32_t i = 0; i < shape_.axis[a].modes; ++i)
       if (shape_.axis[a].mode[i].mode == mode) {
-        axis = &shape_.axis[a];
-        found = axis->mode[i];
+        found = shape_.axis[a].mode[i];
         at = a;
       }
   out_.aligned[mode] = 1;
-  if (!axis) {  // of extent 1
+  if (at < 0) {  // of extent 1
     out_.inside[mode] = 1;
     builder->leaf(1, 0, 1, 1);
     return true;
@@ -145,25 +143,31 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
   } pieces[kMaxDims];
   int32_t count = 0;
   int64_t left = found.extent;
-  for (int64_t scale = found.scale; left > 0;) {
+  // Past the outermost mode's end lie no others: what begins there counts on to the axis's end, in
+  // dimensions that no position inside moves along.
+  bool beyond = mode == shape_.axis[at].mode[shape_.axis[at].modes - 1].mode;
+  for (int64_t scale = found.scale; left > 0 || beyond;) {
     int32_t d = -1;  // the dimension whose steps these are
-    int64_t end = 0;
     for (int32_t i = 0; i < dims_; ++i)
       if (dim_[i].axis == at && dim_[i].step <= scale && (d < 0 || dim_[i].step > dim_[d].step))
         d = i;
-    if (d < 0 || scale % dim_[d].step != 0 || count == kMaxDims) return false;
+    if (d < 0 || scale % dim_[d].step != 0 || out_.parts == TileMap::kMaxParts) return false;
     const int64_t dim_end = static_cast<int64_t>(out_.desc.global_dim[d]) * dim_[d].step;
-    end = dim_[d].last ? scale * left : dim_end;
-    if (end % scale != 0) return false;
-    const int64_t extent = std::min(left, end / scale);
-    if (left % extent != 0) return false;
-    pieces[count++] = {extent, Stride(scale / dim_[d].step, basis_inner(0, 0, d))};
-    if (out_.parts == TileMap::kMaxParts) return false;
     out_.part[out_.parts++] = {.mode = mode,
                                .dim = d,
                                .scale = found.scale,
                                .divide = dim_[d].step,
                                .modulo = dim_[d].last ? 0 : dim_end / dim_[d].step};
+    beyond = beyond && !dim_[d].last;
+    if (left == 0) {
+      scale = dim_end;
+      continue;
+    }
+    const int64_t end = dim_[d].last ? scale * left : dim_end;
+    if (end % scale != 0 || count == kMaxDims) return false;
+    const int64_t extent = std::min(left, end / scale);
+    if (left % extent != 0) return false;
+    pieces[count++] = {extent, Stride(scale / dim_[d].step, basis_inner(0, 0, d))};
     left = left == extent ? 0 : left / extent;
     scale *= extent;
   }

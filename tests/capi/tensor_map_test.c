@@ -362,7 +362,7 @@ static void tiles(void) {
   uint64_t address = 0, offset = 77;
   int64_t start[2] = {256, 128};
   int32_t coord[5], boxes = 0;
-  tw_tensor_map *map = NULL;
+  tw_tensor_map *map = NULL, *other = NULL;
   tw_layout *layout = NULL;
   tw_tile_desc desc;
   char text[8192];
@@ -398,8 +398,31 @@ static void tiles(void) {
   OK(tw_tensor_map_coordinates(map, &layout));
   OK(tw_layout_format(layout, text, sizeof text, NULL));
   TEXT(text, "(0,0,0) o (900,(64,8)):(1@1,(1@0,1@2))");
+  /* A fold as wide as the tensor is one too, and coordinate 0 is a multiple of 16 bytes. */
+  desc.shape[1] = 64;
+  NEED(tw_tensor_map_create_tile(device, &desc, NULL, &other));
+  FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(other, 0, 128));
+  start[1] = -64;
+  OK(tw_tensor_map_box(other, start, 0, coord, &offset));
+  EQUAL(coord[2], -1);
+  tw_tensor_map_destroy(other);
+  desc.swizzle = TW_SWIZZLE_NONE;
+  desc.free_start = 3;
+  NEED(tw_tensor_map_create_tile(device, &desc, NULL, &other));
+  start[1] = 4;
+  FAILS(TW_ERROR_MISALIGNED, "start", tw_tensor_map_box(other, start, 0, coord, &offset));
+  /* Extents that are right one by one make no layout together. */
+  OK(tw_tensor_map_resize(other, 0, (uint64_t)1 << 32));
+  OK(tw_tensor_map_resize(other, 1, (uint64_t)1 << 32));
+  tw_layout_destroy(layout);
+  FAILS(TW_ERROR_OVERFLOW, "map", tw_tensor_map_coordinates(other, &layout));
+  OK(tw_tensor_map_coordinates(map, &layout));
+  tw_tensor_map_destroy(other);
   tw_layout_destroy(layout);
   tw_tensor_map_destroy(map);
+  desc.shape[1] = 512;
+  desc.swizzle = TW_SWIZZLE_128B;
+  desc.free_start = 0;
 
   OK(tw_layout_parse("(128,(64,2)):(64,(1,8192))", &layout));
   NEED(tw_tensor_map_create_tile(device, &desc, layout, &map));

@@ -6,6 +6,7 @@
 
 #include "descs.hpp"
 #include "doctest_main.hpp"
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/driver_faults.hpp"
 #include "tensor_map/rebind.hpp"
 #include "tensor_map/tensor_map.hpp"
@@ -108,6 +109,25 @@ TEST_CASE("decode() reads any bytes") {
       CHECK(std::memcmp(&again, &bytes, sizeof again) == 0);
     }
   }
+}
+
+TEST_CASE("decode() takes no interleave that there is none of") {
+  TensorMapBytes bytes = encoded(test::tensor4());
+  bytes.words[1] |= uint64_t{3} << kInterleaveShift;
+  TensorMapDesc desc;
+  CHECK(decode(bytes, &desc).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(last_error().fault.index == 1);
+  CHECK(last_error().fault.got == int64_t{3} << kInterleaveShift);
+}
+
+TEST_CASE("the span of packed elements is that of global memory") {
+  TensorMapDesc desc = test::matrix(1, 204800, 1, 128, Swizzle::b128, DType::U4X16_ALIGN16B);
+  desc.rank = 1;
+  CHECK(tensor_span_bytes(desc) == 204800 / 2);
+  desc.dtype = DType::U6X16_ALIGN16B;
+  CHECK(tensor_span_bytes(desc) == 204800 / 4 * 3);
+  desc.dtype = DType::U4X16_ALIGN8B;
+  CHECK(tensor_span_bytes(desc) == 204800 / 2);
 }
 
 TEST_CASE("what has no known bits is not encoded") {

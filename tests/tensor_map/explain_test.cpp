@@ -5,6 +5,7 @@
 
 #include "descs.hpp"
 #include "doctest_main.hpp"
+#include "tensor_map/check.hpp"
 
 namespace tw {
 namespace {
@@ -39,6 +40,18 @@ TEST_CASE("a store's overhang is told, and whose bytes it takes") {
   desc.rank = 1;
   CHECK(has(explain(desc), "which lie behind the tensor"));
   desc.global_dim[0] = 24;
+  CHECK(store_overhang(desc) == 0);
+}
+
+TEST_CASE("packed elements lie without gaps in global memory") {
+  TensorMapDesc desc = test::matrix(16, 34, 8, 32, Swizzle::none, DType::U4X16_ALIGN8B);
+  desc.global_strides[0] = 32;
+  CHECK(check(desc, 100).ok());
+  CHECK(store_overhang(desc) == 15);
+  CHECK(has(explain(desc, 100), "write 15 bytes past the tensor's end of each row (17 bytes"));
+  desc = test::matrix(16, 256, 8, 128, Swizzle::none, DType::U6X16_ALIGN16B);
+  CHECK(store_overhang(desc) == 0);
+  desc.global_dim[0] = 128;  // 96 bytes
   CHECK(store_overhang(desc) == 0);
 }
 

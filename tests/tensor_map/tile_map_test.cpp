@@ -203,6 +203,48 @@ TEST_CASE("no fold where it would change what is outside: several boxes") {
   CHECK(last_error().fault.limit == 64);
 }
 
+TEST_CASE("a fold as wide as the tensor: what is beside it is outside") {
+  const Tensor tensor(matrix(128, 64, 64, 128, Swizzle::b128));
+  const TileMap map = made(tensor.request);
+  REQUIRE(map.boxes == 1);
+  REQUIRE(map.desc.rank == 3);
+  CHECK(!plain_dim(map, 0));
+  CHECK(!plain_dim(map, 2));
+  for (const int64_t column : {-128, -64, 0, 64, 128}) {
+    const int64_t start[] = {64, column};
+    int32_t coord[5];
+    uint32_t offset;
+    REQUIRE(tile_box(map, start, 0, coord, &offset).ok());
+    CHECK(coord[0] == 0);
+    CHECK(coord[2] == column / 64);
+    check_tile(tensor, map, start);
+  }
+}
+
+TEST_CASE("coordinate 0 is a multiple of 16 bytes, or the start is refused") {
+  TileRequest request = matrix(256, 256, 8, 32, Swizzle::none);
+  request.dtype = DType::F32;
+  for (const uint32_t free_start : {0u, 3u}) {
+    request.free_start = free_start;
+    const TileMap map = made(request);
+    int32_t coord[5];
+    uint32_t offset;
+    for (const int64_t column : {-3, 1, 2, 33}) {
+      const int64_t start[] = {5, column};
+      CHECK(tile_box(map, start, 0, coord, &offset).code() == Code::ERROR_MISALIGNED);
+      CHECK(last_error().fault.got == column);
+      CHECK(last_error().fault.limit == 4);
+      CHECK(whole_box(map.desc, start, 0, coord).code() == Code::ERROR_MISALIGNED);
+    }
+    for (const int64_t column : {-4, 0, 36}) {
+      const int64_t start[] = {5, column};
+      CHECK(tile_box(map, start, 0, coord, &offset).ok());
+      CHECK(coord[0] == column);
+      CHECK(whole_box(map.desc, start, 0, coord).ok());
+    }
+  }
+}
+
 TEST_CASE("folded boxes lie as wgmma reads them: column blocks of 64, each swizzled") {
   const Tensor tensor(matrix(64, 256, 32, 128, Swizzle::b128));
   const TileMap map = made(tensor.request);
@@ -411,16 +453,17 @@ TEST_CASE("random tensors and tiles: each element once, fill outside, no other r
     for (int t = 0; t < 3; ++t) {
       int64_t start[8] = {};
       for (int k = 0; k < request.rank; ++k) {
+        // From the tile before the tensor to the one behind it.
         const int64_t tiles = request.shape[k] / request.tile[k];
-        start[k] =
-            (static_cast<int64_t>(random() % static_cast<uint32_t>(tiles + 1))) * request.tile[k];
-        if ((request.free_start >> k & 1) != 0 && k + 1 < request.rank) {
+        start[k] = (static_cast<int64_t>(random() % static_cast<uint32_t>(tiles + 3)) - 1) *
+                   request.tile[k];
+        if ((request.free_start >> k & 1) != 0) {
           CHECK(map.aligned[k] == 1);
-          start[k] += static_cast<int64_t>(random() % 3) - 1;
+          start[k] += (static_cast<int64_t>(random() % 3) - 1) * (request.stride[k] == 1 ? 8 : 1);
         }
         if (map.inside[k] != 0) {
           ++merged;
-          start[k] = std::min(start[k], map.inside[k] - request.tile[k]);
+          start[k] = std::clamp(start[k], int64_t{0}, map.inside[k] - request.tile[k]);
         }
       }
       check_tile(tensor, map, start);

@@ -548,6 +548,7 @@ TW_API tw_status tw_layout_idx2crd(const tw_layout *layout, int64_t linear, int6
  *  Example: find("((2,3),4):((1,8),2)", 23) = "23" @param layout of integer strides.
  *  @param index any number. @param[out] linear the coordinate.
  *  @retval TW_ERROR_NOT_FOUND no coordinate has this index.
+ *  @retval TW_ERROR_UNSUPPORTED the modes overlap too much to decide.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_find(const tw_layout *layout, int64_t index, int64_t *linear);
 
@@ -817,7 +818,8 @@ TW_API tw_status tw_layout_is_injective(const tw_layout *layout, int32_t *yes);
 /** Is no index left out between the smallest and the largest?
  *  Example: is_surjective("(4,4):(1,3)") = "1"
  *  @param layout not NULL. @param[out] yes 1 or 0.
- *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates, or its swizzle leaves its range.
+ *  @retval TW_ERROR_UNSUPPORTED the layout gives coordinates, or its swizzle moves indices into
+ *  gaps or out of its range and it has more than 2^20 coordinates.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_is_surjective(const tw_layout *layout, int32_t *yes);
 
@@ -1168,10 +1170,11 @@ TW_API tw_status tw_swizzle_apply(int32_t bits, int32_t base, int32_t shift, int
                                   int64_t *out);
 
 /** A swizzle of elements of one size for elements of another, both in bits.
- *  Example: swizzle_recast("Sw<3,4,3>", 8, 16) = "Sw<3,3,3>"
+ *  Bits below the larger element's size drop out. Example: swizzle_recast("Sw<3,4,3>", 8, 16) =
+ *  "Sw<3,3,3>" Example: swizzle_recast("Sw<3,0,3>", 8, 16) = "Sw<2,0,3>"
  *  @param[in,out] bits B. @param[in,out] base M. @param[in,out] shift S. @param from_bits of an
  *  element before. @param to_bits of an element after.
- *  @retval TW_ERROR_NOT_A_LAYOUT the sizes' ratio is no power of two, or bits are lost.
+ *  @retval TW_ERROR_NOT_A_LAYOUT the sizes' ratio is no power of two.
  *  @retval TW_ERROR_INVALID_ARGUMENT the numbers make no swizzle, or a size is below 1.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_swizzle_recast(int32_t *bits, int32_t *base, int32_t *shift, int64_t from_bits,
@@ -1574,7 +1577,8 @@ typedef struct tw_rule_violation {
   const char *argument; /**< field of the description; lives for ever */
   int64_t got;          /**< what was passed; of a uint64_t its bits */
   int64_t limit;        /**< what the rule allows */
-  char message[472];    /**< the rule in a sentence, with the numbers, and what would work */
+  char message[472];    /**< the rule in a sentence, with the numbers, and what would work; `...`
+                             for fields beyond its length, see tw_tensor_map_propose() */
 } tw_rule_violation;
 
 /** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
@@ -1595,7 +1599,8 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
                                      int32_t *count);
 
 /** Finds an accepted description that differs from a broken one only in fields that its broken
- *  rules name; its box covers at least half the bytes asked for, unless none that is accepted does.
+ *  rules name; its box covers at least half the bytes asked for, where one that shared memory holds
+ *  does. What was asked for and breaks no rule stays.
  *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed struct_size set by the
  *  caller; the rest is filled in, with desc's own fields where no rule is broken.
  *  @retval TW_ERROR_NOT_FOUND no such description is accepted. @retval TW_ERROR_INVALID_ARGUMENT an
@@ -1639,7 +1644,8 @@ typedef struct tw_tile_desc {
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
   int32_t multicast;            /**< blocks of a cluster that load equal parts of a tile; 1: none */
-  uint32_t free_start;          /**< bit k below rank: tiles may begin anywhere along mode k */
+  uint32_t free_start;          /**< bit k below rank: tiles may begin anywhere along mode k, if of
+                                     stride 1 at multiples of 16 bytes */
   uint64_t global_address;      /**< device address of the tensor */
   int64_t shape[8];             /**< extents */
   int64_t stride[8];            /**< elements */
@@ -1673,7 +1679,9 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  for each of its modes, outermost first. @param index which box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
  *  @param[out] shared_offset bytes from the tile's beginning in shared memory to the box's.
- *  @retval TW_ERROR_MISALIGNED tiles of this map begin at multiples along a mode.
+ *  @retval TW_ERROR_MISALIGNED tiles of this map begin at multiples along a mode, or coordinate 0
+ *  would be no multiple of 16 bytes, at which the copy engine stops a kernel (packed types: not
+ *  checked).
  *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no such box.
  *  @threadsafety{any thread} @since 0.1 */
@@ -1714,6 +1722,7 @@ TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_
 /** The coordinate tensor: the layout that gives TMA coordinates for the tensor's coordinates, modes
  *  outermost first as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
  *  @param map not NULL. @param[out] layout the caller's.
+ *  @retval TW_ERROR_OVERFLOW the extents multiply to more than a layout's size can be, 2^63 - 1.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);

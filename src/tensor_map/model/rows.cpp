@@ -43,12 +43,13 @@ bool may_run(const TensorMapDesc& desc, MapKind kind, const int32_t* coord, uint
   } else if (desc.interleave != Interleave::none || static_cast<int32_t>(desc.swizzle) > 3) {
     set_fault(outcome, "not modelled: interleave %d with swizzle %d",
               static_cast<int>(desc.interleave), static_cast<int>(desc.swizzle));
-  } else if (const int64_t byte = int64_t{coord[0]} * dtype_bytes(desc.dtype); byte % kChunk != 0) {
+  } else if (const int64_t byte = int64_t{coord[0]} * dtype_bytes(desc.dtype);
+             byte % kCoordinateBytes != 0) {
     set_fault(outcome,
               "illegal instruction: coordinate 0 is %d, at %lld bytes of a row: it must be a "
               "multiple of %u bytes (%u elements)",
-              coord[0], static_cast<long long>(byte), kChunk,
-              kChunk / static_cast<uint32_t>(dtype_bytes(desc.dtype)));
+              coord[0], static_cast<long long>(byte), kCoordinateBytes,
+              kCoordinateBytes / static_cast<uint32_t>(dtype_bytes(desc.dtype)));
   } else if (offset % 128 != 0) {
     set_fault(outcome, "misaligned address: a box at shared address %u, not a multiple of 128",
               offset);
