@@ -25,6 +25,12 @@ class Writer {
     va_end(args);
     used_ = std::min(used_ + static_cast<size_t>(std::max(written, 0)), capacity_ - 1);
   }
+  size_t used() const { return used_; }
+  size_t room() const { return capacity_ > used_ ? capacity_ - used_ : 0; }
+  void back_to(size_t used) {
+    used_ = used;
+    if (used_ < capacity_) buffer_[used_] = '\0';
+  }
 
  private:
   char* buffer_;
@@ -59,6 +65,11 @@ void put_array(Writer* text, const char* name, const T* values, int32_t count) {
   text->put("}");
 }
 
+// An im2col-wide map has corners along the width alone.
+int32_t corners_of(MapKind kind, int32_t rank) {
+  return kind == MapKind::im2col_wide ? std::min(rank - 2, 1) : rank - 2;
+}
+
 }  // namespace
 
 FieldMask named_fields(const Violations& violations) {
@@ -78,6 +89,7 @@ FieldMask named_fields(const Violations& violations) {
 
 FieldMask changed_fields(const TensorMapDesc& a, const TensorMapDesc& b) {
   const int32_t rank = std::clamp(std::max(a.rank, b.rank), 0, 5);
+  const int32_t corners = std::max(corners_of(a.kind, rank), corners_of(b.kind, rank));
   FieldMask mask = 0;
 #define TW_SCALAR(name) \
   if (a.name != b.name) mask |= field::name;
@@ -97,24 +109,45 @@ void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, c
     text.put("No other value of what the broken rules name makes it accepted");
     return;
   }
+  static constexpr char kEnd[] = " it would be accepted";
+  static constexpr char kCutEnd[] = ", ... it would be accepted";
   const int32_t rank = proposed->rank;
+  const int32_t corners = corners_of(proposed->kind, rank);
   FieldMask left = changed_fields(desc, *proposed);
   bool first = true;
+  size_t whole = 0;  // what is written up to the last field that fits
   const auto begin = [&](const char* name, FieldMask field) {
     if ((left & field) == 0) return false;
     left &= ~field;
+    whole = text.used();
     text.put("%s%s ", first ? "With " : (left == 0 ? " and " : ", "), name);
     first = false;
     return true;
   };
-#define TW_SCALAR(name) \
-  if (begin(#name, field::name)) put_scalar(&text, #name, proposed->name);
-#define TW_ARRAY(name, entries) \
-  if (begin(#name, field::name)) put_array(&text, #name, proposed->name, entries);
+  bool cut = false;
+  const auto end = [&] {
+    if (text.room() >= (left == 0 ? sizeof kEnd : sizeof kCutEnd)) return;
+    text.back_to(whole);
+    left = 0;
+    cut = true;
+  };
+#define TW_SCALAR(name)                       \
+  if (begin(#name, field::name)) {            \
+    put_scalar(&text, #name, proposed->name); \
+    end();                                    \
+  }
+#define TW_ARRAY(name, entries)                       \
+  if (begin(#name, field::name)) {                    \
+    put_array(&text, #name, proposed->name, entries); \
+    end();                                            \
+  }
 #include "tensor_map/fields.inc"
 #undef TW_SCALAR
 #undef TW_ARRAY
-  text.put(" it would be accepted");
+  if (cut && whole == 0)
+    text.put("Other values of what the broken rules name would be accepted");
+  else
+    text.put("%s", cut ? kCutEnd : kEnd);
 }
 
 }  // namespace tw

@@ -121,16 +121,17 @@ bool Proposer::run(TensorMapDesc* out) {
 bool Proposer::consider(TensorMapDesc desc) {
   if (desc.rank < 1 || desc.rank > 5) return false;
   fix_tensor(&desc);
-  if (desc.kind == MapKind::tiled) {
-    fix_element_strides(&desc);
-    fix_box(&desc);
-  } else {
-    fix_element_strides(&desc);
-    fix_column(&desc);
-    if (desc.rank >= 3) fix_corners(&desc);
-  }
+  fix_element_strides(&desc);
+  if (desc.kind != MapKind::tiled && desc.rank >= 3) fix_corners(&desc);
   Violations violations;
   check_all(desc, arch_, &violations);
+  if (violations.count != 0) {  // else the box may stay
+    if (desc.kind == MapKind::tiled)
+      fix_box(&desc);
+    else
+      fix_column(&desc);
+    check_all(desc, arch_, &violations);
+  }
   if (violations.count != 0) return false;
   const double asked = asked_bytes(asked_);
   const double share = asked == 0 ? 1 : asked_bytes(desc) / asked;
@@ -248,12 +249,21 @@ void Proposer::fix_corners(TensorMapDesc* desc) const {
     int32_t& upper = desc->upper_corner[i];
     if (has_corner && may(field::lower_corner)) lower = std::clamp(lower, range.min, range.max);
     if (has_corner && may(field::upper_corner)) upper = std::clamp(upper, range.min, range.max);
-    // The upper corner moves first, then the lower one, then the extent, as far as each may change.
-    if (bounding_positions(*desc, i) <= 0 && has_corner && may(field::upper_corner))
-      upper = fitting_upper(static_cast<int32_t>(static_cast<uint32_t>(dim)), lower, upper, range);
+    // The upper corner moves first, then the lower one, then both, then the extent, as far as each
+    // may change.
+    const bool may_lower = has_corner && may(field::lower_corner);
+    const bool may_upper = has_corner && may(field::upper_corner);
+    const auto extent = static_cast<int32_t>(static_cast<uint32_t>(dim));
+    const int32_t asked = upper;
+    if (bounding_positions(*desc, i) <= 0 && may_upper)
+      upper = fitting_upper(extent, lower, asked, range);
     const int64_t missing = 1 - bounding_positions(*desc, i);
-    if (missing > 0 && has_corner && may(field::lower_corner))
+    if (missing > 0 && may_lower)
       lower = static_cast<int32_t>(std::max<int64_t>(lower - missing, range.min));
+    if (bounding_positions(*desc, i) <= 0 && may_lower && may_upper) {
+      lower = range.min;
+      upper = fitting_upper(extent, lower, asked, range);
+    }
     if (bounding_positions(*desc, i) <= 0 && may(field::global_dim))
       dim = static_cast<uint64_t>(INT32_MAX - std::max(has_corner ? upper : 0, 0));
   }

@@ -9,7 +9,7 @@
 namespace tw {
 
 /// Finds an accepted description that differs from `desc` only in fields that the broken rules
-/// name. Its box covers at least half the bytes asked for, unless none that is accepted does.
+/// name. Its box covers at least half the bytes asked for, where one that shared memory holds does.
 /// False where no such description exists; *out is `desc` then.
 bool propose(const TensorMapDesc& desc, int32_t arch, const Violations& violations,
              TensorMapDesc* out);

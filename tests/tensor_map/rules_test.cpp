@@ -285,8 +285,103 @@ TEST_CASE("texts are cut at the end of the caller's buffer") {
   TensorMapDesc proposed;
   REQUIRE(propose(desc, 90, violations, &proposed));
   format_proposal(desc, &proposed, small, sizeof small - 1);
-  CHECK(std::string(small) == "With b");
+  CHECK(std::string(small) == "Other ");
   CHECK(small[7] == 'x');
+}
+
+TEST_CASE("a proposal that is too long ends with a whole field") {
+  TensorMapDesc desc = test::image();
+  desc.global_address = 8;
+  desc.global_dim[0] = (uint64_t{1} << 32) + 1;
+  for (int i = 0; i < 3; ++i) desc.global_strides[i] = (uint64_t{1} << 40) + 8;
+  for (int i = 0; i < 4; ++i) desc.element_strides[i] = 9;
+  desc.channels_per_pixel = 31;
+  desc.pixels_per_column = 4096;
+  for (int i = 0; i < 2; ++i) desc.lower_corner[i] = desc.upper_corner[i] = INT32_MIN;
+  Violations violations;
+  check_all(desc, 90, &violations);
+  TensorMapDesc proposed;
+  REQUIRE(propose(desc, 90, violations, &proposed));
+  char all[1024];
+  format_proposal(desc, &proposed, all, sizeof all);
+  const std::string whole = all;
+  CHECK(whole.find("lower_corner {") != std::string::npos);
+  CHECK(whole.find("...") == std::string::npos);
+  for (size_t capacity = 100; capacity <= whole.size() + 1; ++capacity) {
+    char part[1024];
+    format_proposal(desc, &proposed, part, capacity);
+    const std::string text = part;
+    CAPTURE(text);
+    REQUIRE(text.size() < capacity);
+    if (capacity == whole.size() + 1) {
+      CHECK(text == whole);
+      continue;
+    }
+    const std::string end = ", ... it would be accepted";
+    REQUIRE(text.size() > end.size());
+    REQUIRE(text.substr(text.size() - end.size()) == end);
+    const std::string begin = text.substr(0, text.size() - end.size());
+    REQUIRE(whole.substr(0, begin.size()) == begin);  // and behind it another field begins
+    const std::string next = whole.substr(begin.size(), 5);
+    REQUIRE((next.substr(0, 2) == ", " || next == " and "));
+  }
+}
+
+TEST_CASE("an im2col-wide map's proposal has the one corner that the map has") {
+  TensorMapDesc desc = test::image(MapKind::im2col_wide);
+  desc.lower_corner[0] = 40000;
+  Violations violations;
+  check_all(desc, 90, &violations);
+  TensorMapDesc proposed;
+  REQUIRE(propose(desc, 90, violations, &proposed));
+  char text[384];
+  format_proposal(desc, &proposed, text, sizeof text);
+  const std::string said = text;
+  CAPTURE(said);
+  const size_t at = said.find("lower_corner {");
+  REQUIRE(at != std::string::npos);
+  CHECK(said.substr(at, said.find('}', at) - at).find(',') == std::string::npos);
+}
+
+TEST_CASE("a box that breaks no rule stays as it was asked for") {
+  // The swizzle alone is wrong; the box, which a rule of the swizzle names, is counted as nothing.
+  TensorMapDesc desc = test::tensor4();
+  desc.dtype = DType::U4X16_ALIGN16B;
+  desc.rank = 5;
+  const uint32_t box[] = {128, 1, 16, 210, 227};
+  for (int i = 0; i < 5; ++i) {
+    desc.global_dim[i] = 1024;
+    if (i < 4) desc.global_strides[i] = uint64_t{1024} << (8 * i / 2);
+    desc.box_dim[i] = box[i];
+    desc.element_strides[i] = i == 1 ? 3 : 1;
+  }
+  desc.swizzle = Swizzle::b32;
+  desc.interleave = Interleave::none;
+  Violations violations;
+  check_all(desc, 100, &violations);
+  REQUIRE(violations.count > 0);
+  TensorMapDesc proposed;
+  REQUIRE(propose(desc, 100, violations, &proposed));
+  for (int i = 0; i < 5; ++i) CHECK(proposed.box_dim[i] == box[i]);
+}
+
+TEST_CASE("both corners move where neither alone can make room") {
+  TensorMapDesc desc = test::image();
+  desc.rank = 5;
+  desc.global_dim[4] = 7;
+  desc.global_strides[3] = desc.global_strides[2];
+  desc.element_strides[4] = 1;
+  desc.global_dim[1] = 4294967295;  // -1, as the driver counts
+  desc.lower_corner[0] = 16;
+  desc.upper_corner[0] = 0;
+  Violations violations;
+  check_all(desc, 90, &violations);
+  REQUIRE(violations.count > 0);
+  for (const Violation& violation : violations)
+    CHECK(std::strcmp(rule_row(violation.rule).argument, "global_dim") != 0);
+  TensorMapDesc proposed;
+  REQUIRE(propose(desc, 90, violations, &proposed));
+  CHECK(check(proposed, 90).ok());
 }
 
 }  // namespace
