@@ -45,20 +45,17 @@ Status RowsPlan::prepare() {
   TW_TRY(prepare_steps());
   if (problem_.ordered()) return {};  // steps are all there is
 
-  // Every method that some addresses lead to, up to one that serves all that keep the promise.
   uint32_t wanted[kMaxMethods] = {};
   list_methods(wanted);
-  const uint64_t table = std::max<uint64_t>(d.table_alignment, problem_.element_bytes);
-  const uint64_t packed = std::max<uint64_t>(d.packed_alignment, problem_.packed_element_bytes);
+  const uint32_t reachable = reachable_methods();
   uint32_t number = 0;
   for (const uint32_t method : wanted) {
-    if (method == 0 || refusal(method, 0, 0)) continue;
+    if ((reachable & 1u << method) == 0) continue;
     TW_TRY(prepare_variant(method, is_ring(method) ? ring_.dynamic_smem_bytes() : 0));
     if (method == kRowsFour) TW_TRY(prepare_four());
     methods_[number++] = method;
-    if (method != kRowsFew && !refusal(method, table, packed)) break;
   }
-  if (methods_[0] == kRowsFew && !kernels_[kRowsPlain])
+  if ((reachable & 1u << kRowsFew) != 0 && !kernels_[kRowsPlain])
     TW_TRY(prepare_variant(kRowsPlain, 0));  // for counts that the device reads
   if (number == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},

@@ -155,6 +155,8 @@ class RowsPlan final : public Plan {
   const char* refusal(uint32_t method, uint64_t table, uint64_t packed) const;
   const char* bulk_refusal(uint32_t method, uint64_t table, uint64_t packed) const;
   const char* four_refusal(uint64_t table, uint64_t packed) const;
+  /// Bits 1 << method of those that some addresses which keep the promise lead to.
+  uint32_t reachable_methods() const;
   uint32_t choose(uint64_t table, uint64_t packed) const;
 
   // Four rows an instruction (rows_four.cpp).

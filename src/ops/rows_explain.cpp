@@ -12,6 +12,8 @@
 namespace tw {
 namespace {
 
+constexpr uint64_t kPromise = 16;  // what lets a run take the best method
+
 [[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
   char text[512];
   va_list arguments;
@@ -161,17 +163,19 @@ std::string RowsPlan::explain_methods() const {
       out += line("takes %s", method_name(method));
       break;
     }
-    const char* reason = refusal(method, table, packed);
-    out += line("not %s: %s", method_name(method), reason ? reason : "it is not prepared");
+    out += line("not %s: %s", method_name(method), refusal(method, table, packed));
   }
   if (op() == Op::gather ? !problem_.is_sum() : problem_.desc.reduction == kReduceNone)
     out += explain_four(table, packed);
-  if (methods_[0] == chosen && methods_[1] != 0)
-    out += line(
-        "runs whose addresses do not suit take %s; promise table_alignment and "
-        "packed_alignment 16 to leave it out",
-        kernels_[methods_[1]].row->symbol);
-  return out;
+  if (methods_[0] != chosen || methods_[1] == 0) return out;
+  std::string others = kernels_[methods_[1]].row->symbol;
+  for (uint32_t i = 2; i < kMaxMethods && methods_[i] != 0; ++i)
+    others += std::string(" or ") + kernels_[methods_[i]].row->symbol;
+  // A window may begin between two boundaries where its operands begin at one.
+  const bool promise = choose(kPromise, kPromise) == chosen;
+  return out +
+         line("runs whose addresses do not suit take %s%s", others.c_str(),
+              promise ? "; promise table_alignment and packed_alignment 16 to leave it out" : "");
 }
 
 // Where the device's list leaves gather4 and scatter4 out: whether others would take them.

@@ -15,6 +15,7 @@ constexpr int64_t kMaxStagedRow = 512;
 constexpr int64_t kMinFewRow = 2048;
 constexpr int64_t kMaxFewRow = 64 << 20;  // 2^14 blocks
 constexpr int64_t kMinPart = 512;         // bytes of the least part of a row
+constexpr uint32_t kAligned = 16;         // what methods tell addresses apart by
 
 bool is_multiple_of_16(int64_t value) {
   return value % 16 == 0;
@@ -117,6 +118,27 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
     default:
       return nullptr;
   }
+}
+
+// No address decides for all: rows begin at columns that the window cuts, so that neither the best
+// aligned operands nor the worst have to be the best or the worst rows.
+uint32_t RowsPlan::reachable_methods() const {
+  const auto step = [](uint32_t promised, int32_t element_bytes) {
+    return std::clamp<uint32_t>(promised, static_cast<uint32_t>(element_bytes), kAligned);
+  };
+  const uint32_t table_step = step(problem_.desc.table_alignment, problem_.element_bytes);
+  const uint32_t packed_step = step(problem_.desc.packed_alignment, problem_.packed_element_bytes);
+  uint32_t wanted[kMaxMethods] = {};
+  list_methods(wanted);
+  uint32_t reachable = 0;
+  for (uint64_t table = 0; table < kAligned; table += table_step)
+    for (uint64_t packed = 0; packed < kAligned; packed += packed_step)
+      for (const uint32_t method : wanted) {
+        if (method == 0 || refusal(method, table, packed)) continue;
+        reachable |= 1u << method;
+        break;
+      }
+  return reachable;
 }
 
 uint32_t RowsPlan::choose(uint64_t table, uint64_t packed) const {

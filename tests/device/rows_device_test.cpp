@@ -262,6 +262,34 @@ TEST_CASE("rows: the sweeps that gather4 and scatter4 are shown with") {
             }
 }
 
+// Where a window begins before the table, what is moved begins elsewhere than the packed rows do.
+TEST_CASE("rows: windows before the table's first column, at every address") {
+  Bench bench(7);
+  if (!bench.device) return;
+  for (const DType type : {DType::U8, DType::BF16, DType::F32, DType::I64, DType::B128})
+    for (const int64_t column : {-1, -3, -9})
+      for (const int64_t inside : {2, 8, 64, 1100}) {
+        const int64_t bytes = dtype_bytes(type);
+        if (inside * bytes > 5000) continue;
+        Case c;
+        c.desc.dtype = type;
+        c.desc.table_rows = 20;
+        c.desc.table_columns = inside * std::max<int64_t>(1, 4 / bytes);
+        c.desc.column = column;
+        c.desc.columns = c.desc.table_columns - column;
+        c.desc.packed_pitch = (c.desc.columns + 15) / 16 * 16;
+        for (const int64_t count : {1, 20}) {
+          c.desc.count = count;
+          c.index = draw(bench.random, Indices::wild, c.desc, false);
+          for (int64_t at = 0; at < 16; at += bytes) {
+            c.packed_offset = 64 + at;
+            c.table_offset = 64 + pick(bench.random, 0, 1) * bytes;
+            CHECK(check_case(bench, c));
+          }
+        }
+      }
+}
+
 TEST_CASE("rows: long rows in parts, and rings that go round") {
   Bench bench(3, 3 << 20);
   if (!bench.device) return;

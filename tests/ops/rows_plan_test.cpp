@@ -254,3 +254,80 @@ TEST_CASE("rows: a few long rows are launched ahead, in even pieces") {
       CHECK(!device->launches.back().config.programmatic);
     }
 }
+
+namespace {
+
+struct Window {
+  DType dtype;
+  int64_t column, columns, table_columns, count;
+  uint32_t promise;
+};
+
+RowsDesc desc_of(const Window& w) {
+  RowsDesc desc = rows_of(w.columns);
+  desc.dtype = w.dtype;
+  desc.column = w.column;
+  desc.table_columns = w.table_columns;
+  desc.count = w.count;
+  desc.packed_pitch = (w.columns + 15) / 16 * 16;
+  desc.table_alignment = desc.packed_alignment = w.promise;
+  return desc;
+}
+
+// Aligned rows go in units of 16 bytes, others are realigned.
+void check_every_address(FeatureMask features, const Window& w) {
+  const RowsDesc desc = desc_of(w);
+  RowsProblem problem;
+  REQUIRE(rows_problem(Op::gather, desc, &problem).ok());
+  const auto device = gpu(features);
+  std::unique_ptr<Plan> plan;
+  REQUIRE(RowsPlan::create(device, Op::gather, desc, &plan).ok());
+  INFO(plan->explain());
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const auto step = std::max<uint64_t>(w.promise, static_cast<uint64_t>(dtype_bytes(w.dtype)));
+  for (uint64_t table = 0; table < 16; table += step)
+    for (uint64_t packed = 0; packed < 16; packed += step) {
+      INFO("table ", table, ", packed ", packed);
+      const RowsRun run{
+          .table = (1ull << 60) + table, .index = 1ull << 52, .packed = (1ull << 53) + packed};
+      REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+      const bool aligned = (table + static_cast<uint64_t>(problem.column_bytes)) % 16 == 0 &&
+                           (packed + static_cast<uint64_t>(problem.lead_bytes)) % 16 == 0;
+      CHECK((device->launches.back().kernel == "gather_shift_tma") == !aligned);
+    }
+}
+
+}  // namespace
+
+// A window that begins before the table moves what its packed rows have behind that: it is their
+// address that methods look at, which a packed operand at a multiple of 16 bytes does not align.
+TEST_CASE("rows: every address that keeps the promise has a method, and the best that there is") {
+  for (const uint32_t promise : {0u, 8u, 16u})
+    for (Window w :
+         {Window{DType::F32, -1, 9, 8, 1, 0}, Window{DType::F32, -3, 67, 64, 9, 0},
+          Window{DType::F32, -3, 67, 64, 1 << 20, 0}, Window{DType::BF16, -5, 133, 128, 9, 0},
+          Window{DType::BF16, -1, 4097, 4096, 4, 0}, Window{DType::U8, -13, 45, 32, 1 << 20, 0},
+          Window{DType::F64, -1, 33, 32, 1 << 20, 0}, Window{DType::F32, 1, 64, 80, 1 << 20, 0},
+          Window{DType::BF16, 0, 512, 0, 64, 0}, Window{DType::BF16, 0, 512, 0, 1 << 20, 0}}) {
+      w.promise = promise;
+      CAPTURE(dtype_name(w.dtype));
+      CAPTURE(w.column);
+      check_every_address(kSm90, w);
+      check_every_address(kSm100, w);
+    }
+}
+
+TEST_CASE("rows: a promise is advised where it leaves the other methods out") {
+  const auto advised = [](const RowsDesc& desc) {
+    const std::string text = plan_on(kSm90, Op::gather, desc)->explain();
+    INFO(text);
+    CHECK(text.find("runs whose addresses do not suit take gather_shift_tma") != text.npos);
+    return text.find("promise table_alignment and packed_alignment 16") != text.npos;
+  };
+  CHECK(advised(desc_of({DType::F64, 0, 64, 64, 1 << 20, 0})));
+  // Eight bytes before the table: a packed operand at a multiple of 16 is what does not suit.
+  RowsDesc before = desc_of({DType::F64, -1, 65, 64, 1 << 20, 8});
+  before.table_alignment = 16;
+  CHECK(!advised(before));
+}
