@@ -29,7 +29,7 @@ Status extend(const char* stride_name, const CopyDesc& desc, const int64_t* stri
                   .extent = desc.shape[index],
                   .stride = strides[index],
                   .element_bytes = element_bytes},
-                 strides[index] < 0 ? -range->low : range->high, stride, &reach));
+                 range->high - range->low, stride, &reach));
   (reach < 0 ? range->low : range->high) += reach;
   return {};
 }

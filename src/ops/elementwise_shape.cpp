@@ -35,7 +35,7 @@ Status read_dims(const ElementwiseDesc& desc, ElementwiseShape* out, Dim* dims, 
                       .extent = dim.extent,
                       .stride = desc.stride[o][i],
                       .element_bytes = out->bytes[o]},
-                     desc.stride[o][i] < 0 ? -range.low : range.high, &dim.stride[o], &reach));
+                     range.high - range.low, &dim.stride[o], &reach));
       (reach < 0 ? range.low : range.high) += reach;
     }
     // Backwards along the destination is forwards from the other end.

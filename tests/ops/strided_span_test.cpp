@@ -115,7 +115,38 @@ TEST_CASE("strided_span: a copy that spans too much is told which number does") 
   desc = matrix(4, 8);
   desc.src_stride[1] = -kSpan / 8;
   refuse(desc);
-  blames(Code::ERROR_OVERFLOW, "src_stride", 1, -kSpan / 8, -(kSpan / 7 / 4));
+  blames(Code::ERROR_OVERFLOW, "src_stride", 1, -kSpan / 8, -((kSpan - 100) / 7 / 4));
+}
+
+TEST_CASE("strided_span: a span is from the lowest byte to the highest, whatever the signs") {
+  constexpr int64_t kHalf = kSpan / 2;
+  for (const int64_t sign : {1, -1}) {
+    CopyDesc copy = matrix(2, 2);
+    copy.dtype = DType::U8;
+    copy.src_stride[0] = sign * kHalf, copy.src_stride[1] = -sign * kHalf;
+    refuse(copy);
+    blames(Code::ERROR_OVERFLOW, "src_stride", 1, -sign * kHalf, -sign * (kHalf - 1));
+    CopyShape shape;
+    copy.src_stride[1] = last_error().fault.limit;
+    CHECK(copy_shape(copy, &shape).ok());
+    CHECK(shape.src_range.high - shape.src_range.low == kSpan);
+    copy = matrix(2, 2);
+    copy.dst_stride[0] = sign * kHalf / 4, copy.dst_stride[1] = -sign * kHalf / 4;
+    refuse(copy);
+    blames(Code::ERROR_OVERFLOW, "dst_stride", 1, -sign * kHalf / 4, -sign * (kHalf / 4 - 1));
+
+    for (const uint32_t operand : {kOperandA, kOperandDst}) {
+      ElementwiseDesc desc = elementwise(2, 2);
+      desc.stride[operand][0] = sign * kHalf / 4, desc.stride[operand][1] = -sign * kHalf / 4;
+      refuse(desc);
+      blames(Code::ERROR_OVERFLOW, operand == kOperandA ? "a_stride" : "dst_stride", 1,
+             -sign * kHalf / 4, -sign * (kHalf / 4 - 1));
+      ElementwiseShape whole;
+      desc.stride[operand][1] = last_error().fault.limit;
+      CHECK(elementwise_shape(desc, &whole).ok());
+      CHECK(whole.range[operand].high - whole.range[operand].low == kSpan);
+    }
+  }
 }
 
 TEST_CASE("strided_span: more elements than 63 bits count, or fewer than none") {
