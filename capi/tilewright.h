@@ -1937,8 +1937,9 @@ typedef struct tw_prefetch_desc {
   uint32_t max_sms;        /**< at most so many blocks run, one an SM; 0: no bound */
   tw_cache_priority cache; /**< how long the cache should keep it */
   int32_t rank;      /**< 1 to 8: shape and stride count, and not the three above; 0: they do */
-  int64_t budget;    /**< bytes that may be asked for: whole rows as they lie in memory, the lowest
-                          address first, or of a longer first row its beginning; 0: no bound */
+  int64_t budget;    /**< bytes that may be asked for: whole rows, along the smallest stride
+                          first, which is the lowest address first unless dimensions interleave; or
+                          of a longer first row its beginning; 0: no bound */
   int64_t shape[8];  /**< elements, outermost first */
   int64_t stride[8]; /**< elements; 0 and negative ones too */
 } tw_prefetch_desc;

@@ -169,7 +169,8 @@ Status PrefetchPlan::read_dims() {
   return {};
 }
 
-// Whole rows, or the beginning of the first.
+// Whole rows in the order of dims_, or the beginning of the first. Where strides interleave that is
+// not the order of their addresses, which would take a list of rows.
 Status PrefetchPlan::keep_budget() {
   const auto budget = static_cast<uint64_t>(desc_.budget);
   if (budget == 0 || budget >= all_bytes_) return {};
