@@ -24,6 +24,19 @@ uint64_t address_of(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
+/// Of any two kinds of memory: the host device's is the host's, and so may a GPU's be.
+Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
+  const uint64_t apart = dst > src ? dst - src : src - dst;
+  if (apart >= bytes) return Code::OK;
+  return fail(
+      Code::ERROR_OVERLAP,
+      {.argument = "dst", .got = static_cast<int64_t>(apart), .limit = static_cast<int64_t>(bytes)},
+      "dst 0x%llx and src 0x%llx are %llu bytes apart and bytes is %llu: the ranges overlap, and "
+      "need addresses so many bytes apart",
+      static_cast<unsigned long long>(dst), static_cast<unsigned long long>(src),
+      static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
+}
+
 }  // namespace
 
 tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address) {
@@ -100,6 +113,7 @@ tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src, 
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(address_of(src), bytes, "src"));
+    TW_TRY(check_apart(dst, address_of(src), bytes));
     return stream->value->copy_to_device(dst, src, bytes);
   });
 }
@@ -110,6 +124,7 @@ tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(address_of(dst), bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
+    TW_TRY(check_apart(address_of(dst), src, bytes));
     return stream->value->copy_to_host(dst, src, bytes);
   });
 }
@@ -120,16 +135,7 @@ tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uin
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
-    const uint64_t apart = dst > src ? dst - src : src - dst;
-    if (apart < bytes)
-      return fail(Code::ERROR_OVERLAP,
-                  {.argument = "dst",
-                   .got = static_cast<int64_t>(apart),
-                   .limit = static_cast<int64_t>(bytes)},
-                  "dst 0x%llx and src 0x%llx are %llu bytes apart and bytes is %llu: the ranges "
-                  "overlap",
-                  static_cast<unsigned long long>(dst), static_cast<unsigned long long>(src),
-                  static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
+    TW_TRY(check_apart(dst, src, bytes));
     return stream->value->copy_on_device(dst, src, bytes);
   });
 }

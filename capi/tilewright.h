@@ -351,6 +351,7 @@ TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
 
 /** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
  *  @param src host memory, valid until the copy is done. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_OVERLAP the ranges overlap: one memory may be both.
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
@@ -360,6 +361,7 @@ TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void
 
 /** Enqueues a copy from device to host memory. @param stream not NULL. @param dst host memory,
  *  valid until the copy is done. @param src device address. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_OVERLAP the ranges overlap: one memory may be both.
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return

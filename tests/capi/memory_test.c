@@ -99,6 +99,16 @@ static void copies(void) {
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(stream, a, a + 499, 500));
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(stream, a + 499, a, 500));
   FAILS(TW_ERROR_OVERLAP, NULL, tw_memcpy_on_device(stream, a, a, 1));
+  /* The host's memory may be the device's too. */
+  FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_device(stream, a, (void *)(uintptr_t)(a + 499), 500));
+  FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_device(stream, a + 499, (void *)(uintptr_t)a, 500));
+  FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_host(stream, (void *)(uintptr_t)(a + 499), a, 500));
+  FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_to_host(stream, (void *)(uintptr_t)a, a + 499, 500));
+  CHECK(strstr(tw_last_error(), "499 bytes apart and bytes is 500") != NULL);
+  if (harness.kind == TW_DEVICE_HOST) {
+    OK(tw_memcpy_to_device(stream, a, (void *)(uintptr_t)(a + 500), 500));
+    OK(tw_memcpy_to_host(stream, (void *)(uintptr_t)(a + 500), a, 500));
+  }
 
   /* Nothing of nothing needs no address. */
   OK(tw_memcpy_to_device(stream, 0, NULL, 0));
