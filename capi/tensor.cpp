@@ -31,6 +31,11 @@ Status check_tensor(const tw_tensor& tensor) {
                 {.argument = "device_kind", .got = tensor.device_kind, .limit = TW_DEVICE_CUDA},
                 "tensor->device_kind %d is neither TW_DEVICE_HOST (1) nor TW_DEVICE_CUDA (2)",
                 tensor.device_kind);
+  const bool host = tensor.device_kind == TW_DEVICE_HOST;
+  if (host ? tensor.ordinal != 0 : tensor.ordinal < 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "ordinal", .got = tensor.ordinal},
+                "tensor->ordinal is %d: %s", tensor.ordinal,
+                host ? "TW_DEVICE_HOST has 0 alone" : "the numbers of GPUs are 0 or more");
   if (tensor.rank < 0 || tensor.rank > kMaxTensorRank)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "rank", .got = tensor.rank, .limit = kMaxTensorRank},

@@ -86,6 +86,9 @@ Status read_device(const DlDevice& device, Tensor* out) {
     return Code::OK;
   }
   if (device.type == kCuda || device.type == kCudaManaged) {
+    if (device.id < 0)
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dlpack", .got = device.id},
+                  "the tensor dlpack is on CUDA device %d: their numbers are 0 or more", device.id);
     out->device_kind = DeviceKind::cuda;
     out->ordinal = device.id;
     return Code::OK;

@@ -111,6 +111,13 @@ static void refuses_what_it_cannot_describe(void) {
   from.device_type = 10; /* ROCm */
   FAILS(TW_ERROR_UNSUPPORTED, NULL, tw_tensor_from_dlpack(&from, TW_DLPACK_TENSOR, &to));
   from = example();
+  from.device_type = 2; /* CUDA */
+  from.device_id = -1;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dlpack", tw_tensor_from_dlpack(&from, TW_DLPACK_TENSOR, &to));
+  from.device_type = 13; /* CUDA, managed */
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dlpack", tw_tensor_from_dlpack(&from, TW_DLPACK_TENSOR, &to));
+  CHECK(strstr(tw_last_error(), "CUDA device -1") != NULL);
+  from = example();
   from.ndim = 9;
   from.shape = nine;
   FAILS(TW_ERROR_CAPACITY, NULL, tw_tensor_from_dlpack(&from, TW_DLPACK_TENSOR, &to));
@@ -185,6 +192,17 @@ static void goes_out_and_comes_back(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "rank",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
   from.rank = 2;
+  from.ordinal = 5; /* the host is 0 alone */
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "ordinal",
+        tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));
+  CHECK(strstr(tw_last_error(), "ordinal is 5") != NULL);
+  from.device_kind = TW_DEVICE_CUDA;
+  from.ordinal = -7;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "ordinal",
+        tw_tensor_to_dlpack(&from, TW_DLPACK_VERSIONED, NULL, NULL, &managed));
+  CHECK(managed == NULL);
+  from.device_kind = TW_DEVICE_HOST;
+  from.ordinal = 0;
   from.shape[1] = -2;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "shape",
         tw_tensor_to_dlpack(&from, TW_DLPACK_TENSOR, NULL, NULL, &managed));

@@ -1479,7 +1479,8 @@ TW_API tw_status tw_tensor_init(tw_tensor *tensor);
  *  @retval TW_ERROR_UNSUPPORTED an element type or a device that no number here names, or another
  *  major version than 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
  *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or form is unknown.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, form is unknown, or an extent or the
+ *  number of a GPU is negative.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_from_dlpack(const void *dlpack, tw_dlpack_form form, tw_tensor *tensor);
 
