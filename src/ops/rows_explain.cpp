@@ -196,6 +196,7 @@ std::string RowsPlan::explain_steps() const {
                 " bytes of each row before the table's columns and "
                 "%" PRId64 " behind them",
                 kernels_[kRowsMargin].row->symbol, problem_.lead_bytes, problem_.tail_bytes);
+  if (problem_.inner_bytes == 0) return out;
   if (problem_.flag(kRowsLastWins))
     out += line(
         "two passes over the indices first find the last that names each row, in a "

@@ -34,7 +34,8 @@ RowsPlan::Workspace RowsPlan::make_workspace() const {
     w.bytes = (at + bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
     return at;
   };
-  if (empty()) return w;
+  // Where the window lies beside the table no row is written, whatever the indices.
+  if (empty() || problem_.inner_bytes == 0) return w;
   if (problem_.flag(kRowsLastWins)) take(rows * 4);
   if (!problem_.ordered()) return w;
   w.blocks = static_cast<uint32_t>((count + kSortBlockItems - 1) / kSortBlockItems);

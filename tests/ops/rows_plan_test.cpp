@@ -145,6 +145,33 @@ TEST_CASE("rows: the steps that an option costs, and its workspace") {
   says(*least, "costs nothing");
 }
 
+TEST_CASE("rows: a window beside the table needs no workspace, however many rows there are") {
+  for (const int64_t table_rows : {int64_t{100}, int64_t{1} << 60, INT64_MAX})
+    for (const uint32_t flag : {kRowsLastWins, kRowsDeterministic}) {
+      RowsDesc desc = rows_of(4);
+      desc.dtype = flag == kRowsLastWins ? DType::U8 : DType::F32;
+      desc.table_rows = table_rows;
+      desc.table_columns = 1;
+      desc.column = 5;
+      desc.flags = flag;
+      desc.reduction = flag == kRowsLastWins ? kReduceNone : kReduceAdd;
+      desc.table_pitch = 1;
+      desc.count = 3;
+      const auto device = gpu(kSm90);
+      std::unique_ptr<Plan> plan;
+      REQUIRE(RowsPlan::create(device, Op::scatter, desc, &plan).ok());
+      INFO(plan->explain());
+      CHECK(plan->info().workspace_bytes == 0);
+      CHECK(plan->explain().find("workspace") == std::string::npos);
+      says(*plan, "no column of the window is the table's");
+      std::unique_ptr<Stream> stream;
+      REQUIRE(device->create_stream(&stream).ok());
+      const RowsRun run{.table = 1ull << 62, .index = 1ull << 52, .packed = 1ull << 53};
+      CHECK(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+      CHECK(device->launches.empty());
+    }
+}
+
 TEST_CASE("rows: the longest row, and one that is longer") {
   // Alignment 0 promises one byte: the longest row has as many units as bytes.
   for (const DType dtype : {DType::U8, DType::BF16, DType::F32, DType::F64})
