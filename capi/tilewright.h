@@ -2488,8 +2488,10 @@ TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_
  *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that
  *  the description has no flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an
  *  address is no multiple of its element's size, or breaks the description's promise.
- *  @retval TW_ERROR_OVERLAP packed or outside, which are written, overlap each other or any other
- *  operand: table, index, weights, device_count.
+ *  @retval TW_ERROR_OVERLAP packed or outside, which are written, share bytes with each other or
+ *  any other operand: the table's columns that are moved, index, weights, device_count. Rows may
+ *  lie between those of another operand, as halves of one matrix do; where pitches differ and a
+ *  bounded search cannot tell, they are refused.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
@@ -2510,8 +2512,9 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is no multiple
  *  of its element's size, breaks the description's promise, or is a workspace's and no multiple of
  *  256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_OVERLAP table, outside or the workspace, which are written, overlap each other
- *  or any other operand: packed, index, weights, device_count.
+ *  @retval TW_ERROR_OVERLAP the table's columns that are moved, outside or the workspace, which are
+ *  written, share bytes with each other or any other operand: packed, index, weights, device_count.
+ *  Rows may lie between those of another operand, as in tw_gather_run().
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 

@@ -102,16 +102,20 @@ Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32
 Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const char* b_name,
                       uint64_t b, uint64_t b_bytes);
 
-/// What a run is given an address of; nothing where `bytes` is 0.
+/// What a run is given an address of: a range of bytes, or rows of so many. Nothing where `bytes`
+/// or `rows` is 0.
 struct RunOperand {
   const char* name;
   uint64_t address;
   uint64_t bytes;
   bool written;
+  int64_t rows = 1;
+  int64_t pitch = 0;  // bytes between rows, of which several span 2^60 at most
 };
 
 /// Fails with TW_ERROR_OVERLAP where bytes that one operand writes are another's too; of the two
-/// the later one of the list is the argument at fault.
+/// the later one of the list is the argument at fault. Rows may lie between another operand's rows:
+/// of equal pitches that is always known, of others where a bounded search finds it.
 Status check_apart(std::initializer_list<RunOperand> operands);
 
 }  // namespace tw

@@ -68,11 +68,14 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   const bool weighted = problem_.flag(kRowsWeighted);
   const auto index_width = static_cast<uint32_t>(problem_.index_bytes);
-  const auto table_bytes = static_cast<uint64_t>(problem_.table_bytes);
-  const auto packed_bytes =
-      static_cast<uint64_t>((count - 1) * problem_.packed_pitch + problem_.row_bytes);
+  // What is moved: the table's other columns may be other operands', and so may what of a scatter's
+  // packed rows has no column in the table. A gather fills that with zeros.
+  const uint64_t window = run.table + static_cast<uint64_t>(problem_.column_bytes);
+  const auto inner_bytes = static_cast<uint64_t>(problem_.inner_bytes);
+  const auto row_bytes = static_cast<uint64_t>(
+      gather ? problem_.row_bytes : problem_.inner_columns * problem_.packed_element_bytes);
   const auto indices = static_cast<uint64_t>(count * d.group);
-  if (table_bytes != 0)
+  if (problem_.table_bytes != 0)
     TW_TRY(check_address("table", run.table, static_cast<uint32_t>(problem_.element_bytes),
                          d.table_alignment));
   TW_TRY(check_address("packed", run.packed, static_cast<uint32_t>(problem_.packed_element_bytes),
@@ -90,8 +93,8 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
         check_workspace(run.workspace, run.workspace_bytes, workspace_.bytes, kWorkspaceAlignment));
   return check_apart(
       {{"index", run.index, indices * index_width, false},
-       {"table", run.table, table_bytes, !gather},
-       {"packed", run.packed, packed_bytes, gather},
+       {"table", window, inner_bytes, !gather, d.table_rows, problem_.table_pitch},
+       {"packed", run.packed, row_bytes, gather, count, problem_.packed_pitch},
        {"weights", run.weights, weighted ? indices * 4 : 0, false},
        {"device_count", run.device_count, run.device_count == 0 ? 0 : index_width, false},
        {"outside", run.outside, run.outside == 0 ? 0u : 8u, true},

@@ -299,7 +299,7 @@ static void option_operands(void) {
   } while (0)
   BAD(TW_ERROR_INVALID_ARGUMENT, "weights", bad.weights = 0);
   BAD(TW_ERROR_MISALIGNED, "weights", bad.weights += 2);
-  BAD(TW_ERROR_OVERLAP, "weights", bad.weights = bad.table);
+  BAD(TW_ERROR_OVERLAP, "weights", bad.weights = bad.table + 4 * kColumn);
   BAD(TW_ERROR_MISALIGNED, "outside", bad.outside += 4);
   BAD(TW_ERROR_MISALIGNED, "device_count", bad.device_count += 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
@@ -313,12 +313,12 @@ static void option_operands(void) {
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.weights);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.outside = bad.workspace);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.device_count = bad.workspace + bad.workspace_bytes - 8);
-  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.table + 8);
+  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.table + 4 * kColumn);
   BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.packed);
   BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.index);
   BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.weights);
   BAD(TW_ERROR_OVERLAP, "outside", bad.device_count = bad.outside + 4);
-  BAD(TW_ERROR_OVERLAP, "device_count", bad.device_count = bad.table);
+  BAD(TW_ERROR_OVERLAP, "device_count", bad.device_count = bad.table + 4 * kColumn);
 #undef BAD
   /* What is only read may share its bytes. */
   OK(tw_memset(s.stream, room, 0, 1 << 17));
@@ -334,6 +334,44 @@ static void option_operands(void) {
   NEED(tw_gather_plan(s.device, &desc, &plan));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "weights", tw_gather_run(plan, s.stream, &args));
   tw_plan_destroy(plan);
+  close_setup(&s);
+}
+
+/* From some columns of one matrix to others of its own. */
+static void within_one_matrix(void) {
+  setup s = open_setup();
+  float matrix[4 * 16], moved[4 * 16];
+  const int32_t index[4] = {2, 0, 3, 1};
+  const uint64_t indices = uploaded(&s, index, sizeof index);
+  for (int i = 0; i < 4 * 16; ++i) matrix[i] = (float)i;
+  for (size_t o = 0; o < COUNT(kOps); ++o)
+    for (int rows = 1; rows <= 4; rows += 3) {
+      const int gather = kOps[o].op == TW_OP_GATHER;
+      tw_rows_desc desc = rows_desc();
+      tw_rows_args args;
+      tw_plan *plan = NULL;
+      desc.table_rows = 4;
+      desc.table_columns = desc.table_pitch = desc.packed_pitch = 16;
+      desc.column = desc.columns = 8;
+      desc.count = rows;
+      NEED(kOps[o].plan(s.device, &desc, &plan));
+      OK(tw_rows_args_init(&args));
+      args.table = args.packed = uploaded(&s, matrix, sizeof matrix);
+      args.index = indices;
+      OK(kOps[o].run(plan, s.stream, &args));
+      download(&s, moved, args.table, sizeof moved);
+      for (int i = 0; i < rows; ++i)
+        for (int x = 0; x < 8; ++x)
+          CHECK(gather ? moved[16 * i + x] == matrix[16 * index[i] + 8 + x]
+                       : moved[16 * index[i] + 8 + x] == matrix[16 * i + x]);
+      args.packed = args.table + 4;
+      FAILS(TW_ERROR_OVERLAP, "packed", kOps[o].run(plan, s.stream, &args));
+      args.packed = args.table + 16 * 4;
+      if (rows == 1) OK(kOps[o].run(plan, s.stream, &args));
+      OK(tw_stream_synchronize(s.stream));
+      OK(tw_free(s.device, args.table));
+      tw_plan_destroy(plan);
+    }
   close_setup(&s);
 }
 
@@ -359,6 +397,7 @@ int main(int argc, char **argv) {
   RUN(runs);
   RUN(options);
   RUN(option_operands);
+  RUN(within_one_matrix);
   RUN(after_the_device);
   return harness_end();
 }

@@ -343,6 +343,61 @@ TEST_CASE("rows: equal indices in a scatter leave whole elements of the rows tha
   }
 }
 
+namespace {
+
+// Rows of one matrix, `count` of them from the columns at `from` to those at `to`, or back.
+Code move_columns(Bench& bench, Case& c, int64_t pitch, int64_t from, int64_t to) {
+  INFO(describe(c), ", from ", from, " to ", to);
+  RowsDesc& d = c.desc;
+  d.column = from;
+  d.table_pitch = d.packed_pitch = pitch;
+  c.packed_offset = to * dtype_bytes(d.dtype);
+  bench.table->fill_random(bench.random);
+  put_index(bench, c);
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(RowsPlan::create(bench.device, c.op, d, &plan));
+  INFO(plan->explain());
+  const uint64_t matrix = bench.table->address();
+  const RowsRun run{.table = matrix,
+                    .index = bench.index->address(),
+                    .packed = matrix + static_cast<uint64_t>(c.packed_offset)};
+  const Code code = static_cast<RowsPlan&>(*plan).run(*bench.stream, run).code();
+  const auto before = bench.table->image();
+  const auto after = bench.table->read();
+  const auto wanted = code == Code::OK ? expected(c, before, before) : before;
+  CHECK(first_difference(after, wanted) == -1);
+  return code;
+}
+
+}  // namespace
+
+// K and V of one matrix, say: neither half is the other's, wherever their rows lie.
+TEST_CASE("rows: from some columns of a matrix to others of its own") {
+  Bench bench(8);
+  if (!bench.device) return;
+  for (const Op op : {Op::gather, Op::scatter})
+    for (const DType type : {DType::U8, DType::BF16, DType::F32})
+      for (const int64_t columns : {8, 37, 256})
+        for (const int64_t gap : {0, 5, 32}) {
+          Case c;
+          c.op = op;
+          c.desc.dtype = type;
+          c.desc.columns = columns;
+          c.desc.table_rows = c.desc.count = 40;
+          c.index = draw(bench.random, Indices::permutation, c.desc, true);
+          const int64_t other = columns + gap;
+          const int64_t pitch = other + columns + gap;
+          CHECK(move_columns(bench, c, pitch, other, 0) == Code::OK);
+          CHECK(move_columns(bench, c, pitch, 0, other) == Code::OK);
+          CHECK(move_columns(bench, c, pitch, 0, columns - 1) == Code::ERROR_OVERLAP);
+          CHECK(move_columns(bench, c, pitch, columns - 1, 0) == Code::ERROR_OVERLAP);
+          // Half a window hangs over: a scatter does not read it, a gather writes zeros there.
+          c.desc.table_columns = other + columns / 2;
+          CHECK(move_columns(bench, c, pitch, other, other - columns / 2) ==
+                (op == Op::gather ? Code::ERROR_OVERLAP : Code::OK));
+        }
+}
+
 TEST_CASE("rows: nothing to do, and refusals") {
   Bench bench(5);
   if (!bench.device) return;
