@@ -58,8 +58,10 @@ std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem
   const int64_t rows = std::max<int64_t>(problem.rows(), 1);
   std::vector<GemmRange> ranges;
   for (int64_t m = std::max<int64_t>(problem.desc.min_m, 1); m <= rows;) {
-    const int64_t last = std::min(gemm_rung(m), rows);
     const GemmCandidate best = ranking.best(m);
+    int64_t last = std::min(gemm_rung(m), rows);
+    // Blocks may run out amid a step; until then the best of its first rows is that of all.
+    if (best.choice.row) last = ranking.last_with_room(best.choice, m, last);
     if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
       ranges.push_back({.first = m});
     ranges.back().last = last;

@@ -87,6 +87,17 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
          (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
 }
 
+// The last number from `first` on that `holds`, where it holds for `first` (or that is all), no
+// longer for `beyond`, and for no number behind one that it does not hold for.
+template <class Holds>
+int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
+  while (first + 1 < beyond) {
+    const int64_t middle = first + (beyond - first) / 2;
+    (holds(middle) ? first : beyond) = middle;
+  }
+  return first;
+}
+
 }  // namespace
 
 bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
@@ -213,22 +224,27 @@ void GemmRanking::leave_other_orders() {
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
 }
 
-bool GemmRanking::has_room(int64_t m) const {
+bool GemmRanking::has_room(const GemmChoice& choice, int64_t m) const {
   GemmProblem at = problem_;
-  at.set_rows(gemm_rung(m));
-  return std::any_of(choices_.begin(), choices_.end(),
-                     [&](const GemmChoice& c) { return gemm_has_room(c, gemm_seen_by(c, at)); });
+  at.set_rows(m);
+  return gemm_has_room(choice, gemm_seen_by(choice, at));
+}
+
+int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const {
+  if (has_room(choice, last)) return last;
+  return last_where(m, last, [&](int64_t rows) { return has_room(choice, rows); });
 }
 
 Status GemmRanking::check_room(int64_t m) const {
-  if (choices_.empty() || has_room(m)) return {};
-  int64_t fits = 0;  // the most rows that do
-  for (int64_t too_many = m; fits + 1 < too_many;) {
-    const int64_t middle = fits + (too_many - fits) / 2;
-    (has_room(middle) ? fits : too_many) = middle;
-  }
+  const int64_t rows = std::max<int64_t>(m, 1);  // for which there is a kernel all the same
+  const auto any = [&](int64_t of) {
+    return std::any_of(choices_.begin(), choices_.end(),
+                       [&](const GemmChoice& c) { return has_room(c, of); });
+  };
+  if (choices_.empty() || any(rows)) return {};
+  const int64_t fits = last_where(0, rows, any);
   GemmProblem at = problem_;
-  at.set_rows(m);
+  at.set_rows(rows);
   const auto blocks = [&](const GemmChoice& c) {
     return gemm_units(c, gemm_seen_by(c, at)) * c.cluster();
   };
@@ -301,10 +317,9 @@ bool GemmRanking::measured(const std::vector<Measured>& list, int64_t m, GemmCan
   int64_t found = 0;  // the step of the choice in *out
   for (const Measured& one : list) {
     if (!one.serves(m) || (found != 0 && one.rung > found)) continue;
-    const GemmProblem seen = gemm_seen_by(one.choice, at);
-    if (!gemm_has_room(one.choice, seen)) continue;
+    if (!has_room(one.choice, m)) continue;
     found = one.rung;
-    *out = gemm_candidate(one.choice, seen, chip_);
+    *out = gemm_candidate(one.choice, gemm_seen_by(one.choice, at), chip_);
     out->nanoseconds = one.nanoseconds;
     out->measured = true;
   }
@@ -317,14 +332,19 @@ bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
 }
 
 // Calls take(choice, problem as it sees it, nanoseconds) for every choice that has room for m rows.
+// Times are those of m's step, for all of it; room is that of m alone, or of a plan for it some
+// choices would be left out that its launches have the blocks for.
 template <class Take>
 void GemmRanking::each(int64_t m, Take take) const {
-  GemmProblem as_is = problem_;
-  as_is.set_rows(gemm_rung(m));
-  const GemmProblem other = turned(as_is);
+  GemmProblem exact = problem_, step = problem_;
+  exact.set_rows(m);
+  step.set_rows(gemm_rung(m));
+  const GemmProblem exact_turned = turned(exact), step_turned = turned(step);
   for (const GemmChoice& choice : choices_) {
-    const GemmProblem& seen = choice.has(kGemmTransposed) ? other : as_is;
-    if (gemm_has_room(choice, seen)) take(choice, seen, gemm_cost(choice, seen, chip_));
+    const bool turns = choice.has(kGemmTransposed);
+    if (!gemm_has_room(choice, turns ? exact_turned : exact)) continue;
+    const GemmProblem& seen = turns ? step_turned : step;
+    take(choice, seen, gemm_cost(choice, seen, chip_));
   }
 }
 

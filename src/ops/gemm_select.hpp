@@ -186,13 +186,15 @@ class GemmRanking {
   /// Refuses rows m that no choice has room for, where there are choices for fewer: with
   /// kGemmInvariant alone, which leaves no others.
   Status check_room(int64_t m) const;
+  /// Of the rows from m, for which the choice has room, to `last` the most for which it has.
+  int64_t last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const;
   /// Whether it is among those for some m.
   bool has(const GemmChoice& choice) const;
 
  private:
   template <class Takes>
   GemmCandidate best_of(int64_t m, Takes takes) const;
-  bool has_room(int64_t m) const;
+  bool has_room(const GemmChoice& choice, int64_t m) const;
   template <class Take>
   void each(int64_t m, Take take) const;
   // A choice that was measured for the step of m that ends at `rung`. One for a named shape is for

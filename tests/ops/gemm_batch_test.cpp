@@ -288,6 +288,81 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   CHECK(GemmPlan::create(device, other, &plan).ok());
 }
 
+TEST_CASE(
+    "an invariant plan is refused where its m takes more blocks than there are, and not before") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(0, 128, 8192);
+  desc.d_dtype = DType::F32;
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  desc.flags = kGemmInvariant | kGemmDeviceM;  // two blocks for each 128 rows
+  std::unique_ptr<Plan> plan;
+  for (const uint32_t max_sms : {128u, 130u, 132u}) {
+    const int64_t most = max_sms / 2 * 128;
+    desc.max_sms = max_sms;
+    for (const int64_t m : {most - 127, most - 64, most}) {
+      INFO("m " << m << ", max_sms " << max_sms);
+      desc.m = m;
+      const auto widest = plan_of(device, desc);
+      CHECK(widest->ranges().back().last == m);
+      CHECK(widest->kernel_for(m).config(m).grid[0] <= max_sms);
+      std::vector<GemmRange> candidates;
+      CHECK(gemm_candidates(*device, desc, &candidates).ok());
+      CHECK_FALSE(candidates.empty());
+      // Nor does the kernel of an m follow from the plan's.
+      for (const int64_t less : {m, m - 1, m - 63, m - 64, m / 2}) {
+        desc.m = less;
+        CHECK(widest->kernel_for(less).choice() ==
+              plan_of(device, desc)->kernel_for(less).choice());
+      }
+    }
+    desc.m = most + 1;
+    CHECK_FALSE(GemmPlan::create(device, desc, &plan).ok());
+    CHECK(last_error().fault.got > max_sms);
+    CHECK(last_error().fault.limit == max_sms);
+    const std::string message = last_error().message;
+    CHECK(message.find("room for m up to " + std::to_string(most) + ",") != message.npos);
+  }
+}
+
+TEST_CASE("a step of m amid which a choice runs out of blocks is two ranges") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(8448, 128, 8192, 130);
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), 8193, {}};
+  REQUIRE(parse_gemm_choice("candidate", "gemm_bf16_bf16_rc_128x128_1x1_split/2",
+                            &entry.candidate.choice)
+              .ok());
+  entry.candidate.nanoseconds = 1;
+  GemmTuning tuning;
+  tuning.add(entry);
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
+  const auto& gemm = static_cast<const GemmPlan&>(*plan);
+  // 65 tiles of two blocks; the step ends at 8448.
+  for (const int64_t m : {8193, 8320, 8321, 8448}) {
+    INFO("m " << m);
+    CHECK((gemm.kernel_for(m).choice() == entry.candidate.choice) == (m <= 8320));
+    CHECK(launched(device, gemm, m).config.grid[0] <= 130);
+  }
+}
+
+TEST_CASE("a plan for no rows that has no room for one says so") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(0, 12800, 8192, 132);
+  desc.d_dtype = DType::F32;
+  desc.a_alignment = desc.b_alignment = 16;
+  desc.flags = kGemmInvariant | kGemmDeviceM;
+  std::unique_ptr<Plan> plan;
+  CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
+  CHECK(last_error().fault.got == 200);
+  const std::string message = last_error().message;
+  CHECK(message.find("m is 0:") == 0);
+  CHECK(message.find("room for no m") != message.npos);
+  desc.max_sms = 200;
+  CHECK(GemmPlan::create(device, desc, &plan).ok());
+}
+
 TEST_CASE("what is measured for a batch is for that batch, by strides and by addresses") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;
