@@ -6,8 +6,6 @@
 #include <initializer_list>
 #include <optional>
 
-#include "ops/gemm_tuning.hpp"
-
 namespace tw {
 namespace {
 
@@ -110,9 +108,7 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
                      (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
   TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served), suits ? nullptr : &plain));
   const std::optional<GemmProblem> with_c = gemm_with_c(served);
-  const bool measured =
-      tuning != nullptr && !tuning->find(gemm_tuning_key(*device, served)).empty();
-  if (with_c && !measured && plan->table_.kernels.back()->choice().through_maps()) {
+  if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().through_maps()) {
     const GemmRanking ranking_with_c(*device, *with_c);
     const GemmCandidate best = ranking_with_c.best(with_c->rows());
     std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);

@@ -190,6 +190,8 @@ class GemmRanking {
   int64_t last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const;
   /// Whether it is among those for some m.
   bool has(const GemmChoice& choice) const;
+  /// Whether the caller measured any that serves the problem, for some m.
+  bool is_tuned() const { return !tuned_.empty(); }
 
  private:
   template <class Takes>

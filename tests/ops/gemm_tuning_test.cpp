@@ -136,6 +136,29 @@ TEST_CASE("what was measured programmatically is for such plans, which take the 
   CHECK(kernel_of(device, launched_early, otherwise) == plain);
 }
 
+TEST_CASE("runs that read C take a measured choice too, in programmatic plans as well") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(4096, 7168, 512);
+  desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
+  const std::string measured = gemm_symbol(64, 64, 1, 0);
+  const GemmRun adds{.beta = 1, .a = kA, .b = kB, .c = kC, .d = kD};
+  for (const bool programmatic : {false, true})
+    for (const bool early : {false, true}) {
+      desc.flags = programmatic ? kGemmProgrammatic : 0u;
+      std::string text = entry(4096, 7168, 512, measured);
+      if (early) text.insert(text.size() - 1, " programmatic");
+      GemmTuning tuning;
+      REQUIRE(tuning.load(text_of(text)).ok());
+      std::unique_ptr<Plan> plan;
+      REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      INFO("programmatic " << programmatic << ", measured so " << early);
+      const bool serves = programmatic || !early;
+      CHECK((launched(device, gemm, 4096).kernel == measured) == serves);
+      CHECK((launched(device, gemm, 4096, adds).kernel == measured) == serves);
+    }
+}
+
 TEST_CASE("plans follow measured choices, for the chip and the shape that were measured") {
   const auto device = hopper();
   const GemmDesc desc = gemm_desc(4096, 2112, 7168);
