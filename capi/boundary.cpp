@@ -19,14 +19,18 @@ constexpr const char* kOfInit = "call the struct's init function, or set it to s
 constexpr const char* kOfCaller = "set it to sizeof of the struct";
 
 Status check_struct_size(uint32_t size, const char* argument, const StructSizes& sizes,
-                         const char* how) {
+                         const char* how, int32_t index = -1) {
   if (size == 0)
-    return fail(Code::ERROR_STRUCT_SIZE,
-                {.argument = argument, .got = 0, .limit = static_cast<int64_t>(sizes.ours)},
-                "%s->struct_size is 0: %s (%zu)", argument, how, sizes.ours);
+    return fail(
+        Code::ERROR_STRUCT_SIZE,
+        {.argument = argument, .index = index, .got = 0, .limit = static_cast<int64_t>(sizes.ours)},
+        "%s->struct_size is 0: %s (%zu)", argument, how, sizes.ours);
   if (size < sizes.first || size > kMaxStructSize || size % sizes.alignment != 0)
     return fail(Code::ERROR_STRUCT_SIZE,
-                {.argument = argument, .got = size, .limit = static_cast<int64_t>(sizes.first)},
+                {.argument = argument,
+                 .index = index,
+                 .got = size,
+                 .limit = static_cast<int64_t>(sizes.first)},
                 "%s->struct_size is %u, the size of no version of the struct: the first has %zu "
                 "bytes, this library's %zu",
                 argument, size, sizes.first, sizes.ours);
@@ -102,6 +106,28 @@ Status clear_struct_bytes(void* out, const char* argument, const StructSizes& si
   std::memcpy(&size, out, sizeof size);
   TW_TRY(check_struct_size(size, argument, sizes, kOfCaller));
   std::memset(static_cast<unsigned char*>(out) + sizeof size, 0, size - sizeof size);
+  return Code::OK;
+}
+
+Status check_struct_array_bytes(const void* out, size_t count, const char* argument,
+                                const StructSizes& sizes) {
+  if (count == 0) return Code::OK;
+  TW_TRY(require(out, argument));
+  uint32_t first = 0;
+  std::memcpy(&first, out, sizeof first);
+  TW_TRY(check_struct_size(first, argument, sizes, kOfCaller, 0));
+  const auto* at = static_cast<const unsigned char*>(out);
+  for (size_t i = 1; i < count; ++i) {
+    uint32_t size = 0;
+    std::memcpy(&size, at += first, sizeof size);
+    if (size != first)
+      return fail(
+          Code::ERROR_STRUCT_SIZE,
+          {.argument = argument, .index = static_cast<int32_t>(i), .got = size, .limit = first},
+          "%s[%zu].struct_size is %u and %s[0]'s %u: elements of one array have one size, by "
+          "which they lie apart; set it in each",
+          argument, i, size, argument, first);
+  }
   return Code::OK;
 }
 

@@ -133,7 +133,7 @@ inline constexpr size_t kFirstSize = 0;
 #include "structs.inc"
 #undef TW_STRUCT
 
-/// The sizes of one public struct, for the three functions below.
+/// The sizes of one public struct, for the functions below.
 struct StructSizes {
   size_t first;  ///< of the API's first version
   size_t ours;   ///< of this library
@@ -144,6 +144,8 @@ inline constexpr StructSizes kStructSizes{kFirstSize<T>, sizeof(T), alignof(T)};
 
 Status read_struct_bytes(const void* in, const char* argument, const StructSizes& sizes, void* out);
 Status clear_struct_bytes(void* out, const char* argument, const StructSizes& sizes);
+Status check_struct_array_bytes(const void* out, size_t count, const char* argument,
+                                const StructSizes& sizes);
 void write_struct_bytes(void* out, const StructSizes& sizes, const void* value);
 
 /// A description that comes in. `out` holds the defaults on entry (from tw_x_desc_init) and the
@@ -160,6 +162,15 @@ template <class T>
 Status output_struct(T* out, const char* argument) {
   static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
   return clear_struct_bytes(out, argument, kStructSizes<T>);
+}
+
+/// An array of such structs, before the first step with its first element: looks at the struct_size
+/// of the `count` that are about to be written and touches nothing, so that a failure leaves the
+/// array as it was. They lie as far apart as the first one's says, which all must have.
+template <class T>
+Status check_output_array(const T* out, size_t count, const char* argument) {
+  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
+  return check_struct_array_bytes(out, count, argument, kStructSizes<T>);
 }
 
 /// Second step: copies as many bytes as the caller has room for. `value.struct_size` is ignored.

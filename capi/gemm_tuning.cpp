@@ -87,7 +87,7 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
     GemmTuned tuned;
     Stream& on = *stream->value;
     TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, &tuning->value, &tuned));
-    if (best) write_gemm_candidate({tuned.m, tuned.m, tuned.candidate}, best);
+    if (best) write_struct(best, public_candidate({tuned.m, tuned.m, tuned.candidate}));
     return {};
   });
 }

@@ -57,8 +57,8 @@ tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem
     auto plan = std::make_unique<BoxPlan>();
     TW_TRY(partition_tma(tensor->value, smem->value, tile->value, coord->value, ctas, cta,
                          plan.get()));
-    TW_TRY(write_numbers(plan->box, plan->rank, box, "box", capacity));
     std::unique_ptr<tw_layout> where(new tw_layout), place(new tw_layout);
+    TW_TRY(write_numbers(plan->box, plan->rank, box, "box", capacity));
     where->value = plan->coords;
     place->value = plan->slots;
     *boxes = where.release();

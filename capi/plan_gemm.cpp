@@ -2,6 +2,7 @@
 // Plans of matrix products, and the candidates for them.
 #include "plan_gemm.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace tw;
@@ -85,16 +86,21 @@ Status check_capacity(const void* candidates, int32_t capacity) {
   return capacity > 0 ? require(candidates, "candidates") : Status{};
 }
 
-// Writes as many ranges as there is room for; elements lie as far apart as the caller's struct is
-// long.
+// Writes as many ranges as there is room for, or nothing where it fails; elements lie as far apart
+// as the caller's struct is long.
 Status write_candidates(const std::vector<GemmRange>& ranges, tw_gemm_candidate* out,
                         int32_t capacity) {
-  const size_t pitch = capacity > 0 ? out->struct_size : 0;
+  const size_t count = std::min(ranges.size(), static_cast<size_t>(capacity));
+  TW_TRY(check_output_array(out, count, "candidates"));
+  std::vector<tw_gemm_candidate> values;  // all of them first: texts take memory
+  values.reserve(count);
+  for (size_t i = 0; i < count; ++i) values.push_back(public_candidate(ranges[i]));
+  const size_t pitch = count > 0 ? out->struct_size : 0;
   auto* at = reinterpret_cast<unsigned char*>(out);
-  for (size_t i = 0; i < ranges.size() && i < static_cast<size_t>(capacity); ++i, at += pitch) {
+  for (size_t i = 0; i < count; ++i, at += pitch) {
     auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
     TW_TRY(output_struct(element, "candidates"));
-    write_gemm_candidate(ranges[i], element);
+    write_struct(element, values[i]);
   }
   return {};
 }
@@ -141,7 +147,7 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
   return {};
 }
 
-void write_gemm_candidate(const GemmRange& range, tw_gemm_candidate* out) {
+tw_gemm_candidate public_candidate(const GemmRange& range) {
   const GemmCandidate& from = range.candidate;
   tw_gemm_candidate to{};
   to.split = from.choice.split;
@@ -151,7 +157,7 @@ void write_gemm_candidate(const GemmRange& range, tw_gemm_candidate* out) {
   to.microseconds = from.nanoseconds / 1e3;
   to.waves = from.waves;
   std::snprintf(to.text, sizeof to.text, "%s", gemm_choice_text(from.choice).c_str());
-  write_struct(out, to);
+  return to;
 }
 
 }  // namespace tw::capi

@@ -9,7 +9,7 @@ namespace tw::capi {
 
 Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out);
 Status read_gemm_args(const tw_gemm_args* args, GemmRun* out);
-/// `out` passed output_struct().
-void write_gemm_candidate(const GemmRange& range, tw_gemm_candidate* out);
+/// All but struct_size.
+tw_gemm_candidate public_candidate(const GemmRange& range);
 
 }  // namespace tw::capi

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor maps.
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -24,15 +25,17 @@ Status check_arch(int32_t arch) {
       arch);
 }
 
-// Writes as many violations as there is room for.
+// Writes as many violations as there is room for, or nothing where it fails.
 Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violations& broken,
                         tw_rule_violation* out, int32_t capacity) {
+  const int32_t count = std::min(broken.count, capacity);
+  TW_TRY(check_output_array(out, static_cast<size_t>(count), "violations"));
   TensorMapDesc proposed;
   const bool found = capacity > 0 && propose(desc, arch, broken, &proposed);
   // Elements lie as far apart as the caller's struct is long.
-  const size_t pitch = capacity > 0 ? out->struct_size : 0;
+  const size_t pitch = count > 0 ? out->struct_size : 0;
   auto* at = reinterpret_cast<unsigned char*>(out);
-  for (int32_t i = 0; i < broken.count && i < capacity; ++i, at += pitch) {
+  for (int32_t i = 0; i < count; ++i, at += pitch) {
     auto* element = reinterpret_cast<tw_rule_violation*>(at);
     TW_TRY(output_struct(element, "violations"));
     const Violation& violation = broken.items[i];

@@ -250,6 +250,35 @@ void layouts(World *w) {
       });
 }
 
+// The box of a failure is as it was, and both layouts are there or neither.
+void partition() {
+  tw_layout *tensor = nullptr, *smem = nullptr, *boxes = nullptr, *slots = nullptr;
+  tw_tuple *tile = nullptr, *coord = nullptr;
+  int64_t box[2] = {-7, -7};
+  OK(tw_layout_parse("(64,64):(64,1)", &tensor));
+  OK(tw_layout_parse("(8,8):(8,1)", &smem));
+  OK(tw_tuple_parse("(8,8)", &tile));
+  OK(tw_tuple_parse("(0,0)", &coord));
+  every_allocation(
+      "layout_partition_tma",
+      [&] {
+        return tw_layout_partition_tma(tensor, smem, tile, coord, 1, 0, box, 2, &boxes, &slots);
+      },
+      [&] {
+        const bool made = boxes != nullptr;
+        CHECK(made == (slots != nullptr) && made == (box[0] == 8));
+        CHECK(made || box[0] == -7);
+        box[0] = -7;
+        tw_layout_destroy(std::exchange(boxes, nullptr));
+        tw_layout_destroy(std::exchange(slots, nullptr));
+        return made;
+      });
+  tw_tuple_destroy(coord);
+  tw_tuple_destroy(tile);
+  tw_layout_destroy(smem);
+  tw_layout_destroy(tensor);
+}
+
 void tensor_maps(World *w) {
   tw_tensor_map *map = nullptr;
   tw_layout *layout = nullptr;
@@ -311,9 +340,18 @@ void gemm_choices(World *w) {
   args.d = w->memory + 32768;
   first.struct_size = best.struct_size = sizeof first;
   const auto undo = undoing(&plan, tw_plan_destroy);
+  const auto listed = [&] {
+    const bool made = std::exchange(count, 0) != 0;
+    CHECK(made || first.m_last == -7);  // an array is left as it was
+    first.m_last = -7;
+    return made;
+  };
+  first.m_last = -7;
   every_allocation(
       "gemm_candidates", [&] { return tw_gemm_candidates(w->device, &desc, &first, 1, &count); },
-      [&] { return std::exchange(count, 0) != 0; });
+      listed);
+  every_allocation(
+      "gemm_ranges", [&] { return tw_gemm_ranges(w->plan, &first, 1, &count); }, listed);
   every_allocation(
       "gemm_plan_candidate",
       [&] { return tw_gemm_plan_candidate(w->device, &desc, first.text, &plan); }, undo);
@@ -413,6 +451,7 @@ int main(int argc, char **argv) {
   build(&world);
   device_and_memory(&world);
   layouts(&world);
+  partition();
   tensor_maps(&world);
   plans(&world);
   gemm_choices(&world);

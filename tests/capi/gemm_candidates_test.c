@@ -10,6 +10,31 @@ static void sized(tw_gemm_candidate *candidates, int32_t count) {
   for (int32_t i = 0; i < count; ++i) candidates[i].struct_size = sizeof *candidates;
 }
 
+/* Of an array with a bad element nothing is written, and the failure says which it is. */
+static void bad_element(const setup *s, const tw_gemm_desc *desc, const tw_plan *plan) {
+  static const uint32_t kBad[] = {0, 8, sizeof *list + 8, 4096, UINT32_MAX};
+  tw_error_info info = {.struct_size = sizeof info};
+  for (int32_t i = 0; i < 2 * (int32_t)COUNT(kBad); ++i) {
+    const int32_t at = i % 2;
+    tw_gemm_candidate before[2];
+    int32_t count = 77;
+    sized(list, 2);
+    list[at].struct_size = kBad[i / 2];
+    memcpy(before, list, sizeof before);
+    if (at == 0 && kBad[i / 2] > sizeof *list) continue; /* a later version's, or refused alike */
+    FAILS(TW_ERROR_STRUCT_SIZE, "candidates", tw_gemm_candidates(s->device, desc, list, 2, &count));
+    EQUAL(count, 0);
+    CHECK(memcmp(before, list, sizeof before) == 0);
+    OK(tw_last_error_info(&info));
+    EQUAL(info.index, at);
+    OK(tw_gemm_ranges(plan, NULL, 0, &count));
+    if (count <= at) continue; /* written to no further than there are ranges */
+    FAILS(TW_ERROR_STRUCT_SIZE, "candidates", tw_gemm_ranges(plan, list, 2, &count));
+    EQUAL(count, 0);
+    CHECK(memcmp(before, list, sizeof before) == 0);
+  }
+}
+
 /* Each candidate is listed once, can be forced, and multiplies. */
 static void candidates(void) {
   setup s = open_setup();
@@ -61,6 +86,9 @@ static void candidates(void) {
   NULL_FAILS("candidates", tw_gemm_candidates(s.device, &desc, NULL, 1, &count));
   list[0].struct_size = 8;
   FAILS(TW_ERROR_STRUCT_SIZE, "candidates", tw_gemm_candidates(s.device, &desc, list, 1, NULL));
+  NEED(tw_gemm_plan(s.device, &desc, &plan));
+  bad_element(&s, &desc, plan);
+  tw_plan_destroy(plan);
   desc.lda = 1;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "lda", tw_gemm_candidates(s.device, &desc, NULL, 0, &count));
   close_setup(&s);

@@ -158,6 +158,18 @@ static void check_many(void) {
   EQUAL(count, all);
   for (size_t i = 0; i < sizeof out.guard; ++i) EQUAL(out.guard[i], 0x5a);
   CHECK(strcmp(out.found[0].message, out.found[1].message) != 0);
+  /* Of an array with a bad element nothing is written, and the failure says which it is. */
+  for (int32_t i = 0; i < 2; ++i) {
+    tw_error_info info = {.struct_size = sizeof info};
+    memset(&out, 0x5a, sizeof out);
+    out.found[i].struct_size = 8;
+    out.found[1 - i].struct_size = sizeof *out.found;
+    FAILS(TW_ERROR_STRUCT_SIZE, "violations",
+          tw_tensor_map_check(&desc, TW_ARCH_SM_90, out.found, 2, &count));
+    OK(tw_last_error_info(&info));
+    EQUAL(info.index, i);
+    CHECK(out.found[0].got == 0x5a5a5a5a5a5a5a5a && out.found[1].got == 0x5a5a5a5a5a5a5a5a);
+  }
 }
 
 static void check_arguments(void) {
