@@ -5,6 +5,7 @@
 #include <cinttypes>
 
 #include "ops/prefetch.hpp"
+#include "ops/strided_span.hpp"
 
 namespace tw {
 namespace {
@@ -83,6 +84,15 @@ Status check_tune(const GemmTuneDesc& how) {
                 "flush is 0x%" PRIx64 " and flush_bytes %" PRIu64
                 ": both say what is read between runs, or both are 0",
                 how.flush, how.flush_bytes);
+  if (how.flush_bytes > uint64_t{kMaxSpan})
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "flush_bytes",
+                 .rule = "gemm_tune_flush_bytes",
+                 .got = static_cast<int64_t>(how.flush_bytes),
+                 .limit = kMaxSpan},
+                "flush_bytes is %" PRIu64 ": what is read between runs has %" PRId64
+                " bytes (2^60) at most, and a few times the L2 cache's size will do",
+                how.flush_bytes, kMaxSpan);
   return {};
 }
 
@@ -99,7 +109,12 @@ Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
                 " rows (-1 means all)",
                 m, desc.min_m, desc.m);
   if (m == 0 || desc.n == 0 || desc.k == 0)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "m", .rule = "gemm_tune_empty"},
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = m == 0        ? "m"
+                             : desc.n == 0 ? "n"
+                                           : "k",
+                 .rule = "gemm_tune_empty",
+                 .limit = 1},
                 "m %" PRId64 ", n %" PRId64 ", k %" PRId64
                 ": an empty product has no choice to make",
                 m, desc.n, desc.k);

@@ -266,7 +266,7 @@ static void refusals(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad_how.reserved = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad_args.m = kM + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad_args.m = 0);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "m", (bad_desc.n = 0, bad_desc.ldb = kN));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "n", (bad_desc.n = 0, bad_desc.ldb = kN));
   BAD(TW_ERROR_INVALID_ARGUMENT, "ab_dtype", bad_desc.ab_dtype = TW_DTYPE_I8);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad_args.a = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d", bad_args.d = 0);

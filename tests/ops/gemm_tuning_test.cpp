@@ -4,6 +4,7 @@
 
 #include "ops/gemm_realign.hpp"
 #include "ops/gemm_tune.hpp"
+#include "ops/prefetch.hpp"
 #include "paper_device.hpp"
 
 using namespace tw;
@@ -433,8 +434,23 @@ TEST_CASE("what cannot be tuned") {
   refused(desc, run, {.rounds = 1001}, "rounds");
   refused(desc, run, {.flush = 1 << 20}, "flush");
   refused(desc, run, {.flush_bytes = 1 << 20}, "flush");
+  for (const uint64_t bytes : {uint64_t{1} << 63, UINT64_MAX, (uint64_t{1} << 60) + 1}) {
+    refused(desc, run, {.flush = 1 << 20, .flush_bytes = bytes}, "flush_bytes");
+    CHECK(static_cast<uint64_t>(last_error().fault.got) == bytes);
+    CHECK(last_error().fault.limit == int64_t{1} << 60);
+    const std::string message = last_error().message;
+    CHECK(message.find("flush_bytes is " + std::to_string(bytes)) != message.npos);
+  }
+  std::unique_ptr<Plan> prefetch;  // as many can be read
+  CHECK(PrefetchPlan::create(device, {.dtype = DType::U8, .rows = 1, .columns = int64_t{1} << 60},
+                             &prefetch)
+            .ok());
   refused(gemm_desc(0, 576, 7168), run, {}, "m");
-  refused(gemm_desc(64, 576, 0), run, {}, "m");
+  refused(gemm_desc(64, 0, 7168), run, {}, "n");
+  refused(gemm_desc(64, 576, 0), run, {}, "k");
+  GemmDesc turned_round = gemm_desc(64, 0, 7168);
+  turned_round.d_order = Order::column;
+  refused(turned_round, run, {}, "n");
   GemmRun other = run;
   other.m = 65;
   refused(desc, other, {}, "m");

@@ -2276,7 +2276,7 @@ typedef struct tw_gemm_tune_desc {
                              where operands are given by arrays of addresses */
   uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
                              that it finds no operands there; 0: runs are measured back to back */
-  uint64_t flush_bytes; /**< of it; a few times the L2 cache's size */
+  uint64_t flush_bytes; /**< of it, 2^60 at most; a few times the L2 cache's size */
 } tw_gemm_tune_desc;
 
 /** Addresses and scalars of a GEMM's run. */
