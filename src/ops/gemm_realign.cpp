@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "kernels/gemm/gemm.h"
 #include "ops/copy.hpp"
+#include "ops/strided_span.hpp"
 
 namespace tw {
 namespace {
@@ -16,6 +17,7 @@ constexpr int64_t kLineAlignment = 128;
 
 // One of the two operands, by the caller's names.
 struct Operand {
+  const char* leading_name;
   const char* stride_name;  // of its batch stride
   const char* alignment_name;
   int64_t contiguous, lines, leading;
@@ -46,15 +48,15 @@ int64_t matrices_of(const GemmDesc& own, int64_t stride) {
 Operand operand_a(const GemmDesc& own) {
   const bool row = own.a_order == Order::row;
   return {
-      "a_batch_stride", "a_alignment", row ? own.k : own.m,           row ? own.m : own.k, own.lda,
-      own.a_alignment,  true,          matrices_of(own, own.a_batch), own.a_batch};
+      "lda",   "a_batch_stride", "a_alignment", row ? own.k : own.m,           row ? own.m : own.k,
+      own.lda, own.a_alignment,  true,          matrices_of(own, own.a_batch), own.a_batch};
 }
 
 Operand operand_b(const GemmDesc& own) {
   const bool row = own.b_order == Order::row;
   return {
-      "b_batch_stride", "b_alignment", row ? own.n : own.k,           row ? own.k : own.n, own.ldb,
-      own.b_alignment,  false,         matrices_of(own, own.b_batch), own.b_batch};
+      "ldb",   "b_batch_stride", "b_alignment", row ? own.n : own.k,           row ? own.k : own.n,
+      own.ldb, own.b_alignment,  false,         matrices_of(own, own.b_batch), own.b_batch};
 }
 
 GemmDesc own_desc(const GemmProblem& problem) {
@@ -79,6 +81,31 @@ Status check_copied(const Operand& from, int32_t bytes) {
               " share elements, and realign copies each where the run's address is no multiple of "
               "16: promise %s 16, give a stride of %" PRId64 " or more, or leave realign out",
               from.stride_name, from.stride, other, from.alignment_name, apart);
+}
+
+// What is copied and its copy span as much as copies may (kMaxSpan). A description's bytes fit 63
+// bits before.
+Status check_span(const Operand& from, int32_t bytes) {
+  if (from.lines == 0 || from.contiguous == 0 || from.matrices == 0) return {};
+  const int64_t most = kMaxSpan / bytes;
+  const auto refuse = [&](const char* argument, int64_t got, int64_t limit, const char* what) {
+    return fail(Code::ERROR_OVERFLOW,
+                {.argument = argument, .rule = "gemm_realign_span", .got = got, .limit = limit},
+                "%s is %" PRId64 ": %s would exceed the 2^60 bytes that realign can copy: %" PRId64
+                " at most, or leave realign out",
+                argument, got, what, limit);
+  };
+  const int64_t one = (from.lines - 1) * from.leading + from.contiguous;
+  if (one > most)
+    return refuse(from.leading_name, from.leading, (most - from.contiguous) / (from.lines - 1),
+                  "a matrix");
+  if (from.matrices > 1 && from.stride > (most - one) / (from.matrices - 1))
+    return refuse(from.stride_name, from.stride, (most - one) / (from.matrices - 1),
+                  "a batch from its first element to its last");
+  const int64_t fits = most / from.copied(bytes);
+  if (from.pitch_suits(bytes) || from.matrices <= fits) return {};
+  if (fits == 0) return refuse("realign", 1, 0, "a matrix in lines of whole 128 bytes");
+  return refuse("batch_count", from.matrices, fits, "copies of all matrices");
 }
 
 Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, const Operand& from,
@@ -173,6 +200,7 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
           ": give m as min_m too, or A with a pitch and a promised alignment that are "
           "multiples of 16 bytes",
           own.m, own.min_m);
+    TW_TRY(check_span(from, problem.in_bytes));
     TW_TRY(check_copied(from, problem.in_bytes));
     copy->wanted = true;
     if (!alone) TW_TRY(plan_copy(device, own, from, &copy->plan));

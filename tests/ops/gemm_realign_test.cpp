@@ -69,6 +69,77 @@ TEST_CASE("operands whose matrices share elements are not copied, and whoever mu
     }
 }
 
+TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own number is named") {
+  const auto device = hopper();
+  constexpr int64_t kMost = int64_t{1} << 60;
+  struct Side {
+    const char *leading, *stride;
+    int64_t GemmDesc::*lines;
+    int64_t GemmDesc::*pitch;
+    int64_t GemmDesc::*apart;
+  };
+  const Side sides[] = {
+      {"lda", "a_batch_stride", &GemmDesc::m, &GemmDesc::lda, &GemmDesc::a_batch},
+      {"ldb", "b_batch_stride", &GemmDesc::n, &GemmDesc::ldb, &GemmDesc::b_batch}};
+  std::unique_ptr<Plan> plan;
+  const auto planned = [&](GemmDesc desc) {
+    desc.min_m = desc.m;
+    return GemmPlan::create(device, desc, &plan).ok();
+  };
+  const auto refused = [&](const GemmDesc& desc, const char* argument, int64_t got, int64_t limit) {
+    INFO(std::string(argument) << " " << got);
+    CHECK_FALSE(planned(desc));
+    CHECK(std::string(last_error().fault.argument) == argument);
+    CHECK(std::string(last_error().fault.rule) == "gemm_realign_span");
+    CHECK(last_error().fault.got == got);
+    CHECK(last_error().fault.limit == limit);
+    const std::string message = last_error().message;
+    CHECK(message.find(argument) == 0);
+    CHECK(message.find("realign") != message.npos);
+    CHECK(message.find("src_") == message.npos);
+  };
+  for (const Order d_order : {Order::row, Order::column})
+    for (const Side& side : sides)
+      for (const int64_t lines : {42918, 1 << 24}) {  // by the kernel in front, and by a plan
+        GemmDesc desc = gemm_desc(4, 4, 5);
+        desc.d_order = d_order;
+        desc.realign = true;
+        desc.*side.lines = lines;
+        const int64_t most = (kMost / 2 - 5) / (lines - 1);
+        desc.*side.pitch = most + 1;
+        refused(desc, side.leading, most + 1, most);
+        desc.*side.pitch = most;
+        CHECK(planned(desc));
+        desc.*side.pitch = most + 1;
+        desc.realign = false;
+        CHECK(planned(desc));
+        // A batch of matrices of a line each, and one that reaches further by its last matrix.
+        desc = gemm_desc(4, 4, 5);
+        desc.d_order = d_order;
+        desc.realign = true;
+        desc.batch = 1025;
+        desc.*side.pitch = 1 << 30;
+        const int64_t apart = (kMost / 2 - 3 * (int64_t{1} << 30) - 5) / 1024;
+        desc.*side.apart = apart + 1;
+        refused(desc, side.stride, apart + 1, apart);
+        desc.*side.apart = apart;
+        CHECK(planned(desc));
+      }
+  // Of matrices that share most of their elements the copies have more bytes than there are.
+  GemmDesc desc = gemm_desc(512, 4, kGemmMaxExtent - 1);
+  desc.realign = true;
+  desc.batch = 1 << 20;
+  desc.a_batch = 1;
+  const int64_t one = 512 * kGemmMaxExtent * 2;
+  refused(desc, "batch_count", 1 << 20, kMost / one);
+  desc.batch = kMost / one;
+  CHECK(planned(desc));
+  // A copy's lines are a whole number of 128 bytes.
+  desc = gemm_desc((1 << 30) + 2, 4, (1 << 29) - 1);
+  desc.realign = true;
+  refused(desc, "realign", 1, 0);
+}
+
 TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in proportion") {
   const auto device = hopper();
   std::unique_ptr<Stream> stream;

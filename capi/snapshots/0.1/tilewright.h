@@ -2229,8 +2229,8 @@ typedef struct tw_gemm_desc {
                                is no multiple of 16 bytes) are copied into the run's workspace
                                first, which is faster than reading them element by element. Where
                                that may befall A, min_m must be m; and matrices of a batch that it
-                               may befall for their address alone must not share elements. 0: no
-                               workspace */
+                               may befall for their address alone must not share elements. An
+                               operand and its copy span 2^60 bytes at most. 0: no workspace */
   uint32_t reserved2;     /**< 0 */
   int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
   int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
@@ -2553,8 +2553,9 @@ TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
  *  dimension, batch stride, epilogue or option cannot work. @retval TW_ERROR_OVERLAP matrices of D
  *  in a batch share elements, or those of an operand that realign would copy.
- *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1. @retval TW_ERROR_UNSUPPORTED the
- *  device or max_sms leaves no kernel for the description, or it has more tiles than a launch can.
+ *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where realign would copy
+ *  it. @retval TW_ERROR_UNSUPPORTED the device or max_sms leaves no kernel for the description, or
+ *  it has more tiles than a launch can.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
@@ -2579,8 +2580,7 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
  *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
  *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
  *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
- *  tw_gemm_plan().
- *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
+ *  tw_gemm_plan(). @retval TW_ERROR_OVERFLOW likewise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *desc,
                                         const char *candidate, tw_plan **plan);
@@ -2635,7 +2635,7 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffe
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work. @retval TW_ERROR_CAPTURE the stream
  *  is being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
  *  likewise.
- *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
+ *  @retval TW_ERROR_OVERFLOW as of tw_gemm_plan().
  *  @retval TW_ERROR_UNSUPPORTED no kernel computes this product on the device.
  *  @threadsafety{any thread} @capture{refused} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const tw_gemm_desc *desc,
@@ -2655,7 +2655,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
- *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
+ *  @retval TW_ERROR_OVERFLOW likewise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
                                     const tw_gemm_tuning *tuning, tw_plan **plan);
