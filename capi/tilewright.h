@@ -2287,7 +2287,9 @@ typedef struct tw_gemm_args {
   uint32_t reserved;        /**< 0 */
   uint64_t a;               /**< device address of A */
   uint64_t b;               /**< device address of B */
-  uint64_t c;               /**< may equal d */
+  uint64_t c;               /**< may equal d, where C lies as D: with equal pitches as far as there
+                                 are several lines, equal batch strides as far as there are several
+                                 products, and no gate */
   uint64_t d;               /**< device address of D */
   int64_t m;                /**< rows of this run; -1: the plan's */
   uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
@@ -2663,9 +2665,12 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
  *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and skipped, the workspace where
- *  it is used) meets anything else that the run reads or writes by args: C alone may be D. Of
- *  operands given by arrays of addresses the arrays are looked at and nothing of the matrices: no
- *  array is written to; d's may be c's, and shares no address with a's or b's.
+ *  it is used) shares a byte with anything else that the run reads or writes by args: C alone may
+ *  be D. Operands may lie between each other's lines, as halves of one buffer's columns do; where a
+ *  short search cannot prove that they share no byte, as may be with several different pitches and
+ *  batch strides, they are refused. Of operands given by arrays of addresses the arrays are looked
+ *  at and nothing of the matrices: no array is written to; d's may be c's, and shares no address
+ *  with a's or b's.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
  *  description has no flag for.

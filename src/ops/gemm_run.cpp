@@ -9,11 +9,41 @@
 namespace tw {
 namespace {
 
-// Bytes from the first to one past the last element of `batch` matrices, `stride` elements apart.
-uint64_t matrices_bytes(int64_t lines, int64_t contiguous, int64_t leading, int64_t batch,
-                        int64_t stride, int32_t bytes) {
-  if (lines == 0 || contiguous == 0) return 0;
-  return static_cast<uint64_t>(((batch - 1) * stride + (lines - 1) * leading + contiguous) * bytes);
+// The bytes of `own`'s matrices: of rows x columns in that order.
+GemmBytes matrices(const GemmDesc& own, int64_t rows, int64_t columns, Order order, int64_t leading,
+                   int64_t stride, int64_t element) {
+  const bool row = order == Order::row;
+  return {.contiguous = (row ? columns : rows) * element,
+          .lines = row ? rows : columns,
+          .pitch = leading * element,
+          .matrices = own.batch,
+          .apart = own.batch > 1 ? stride * element : 0};  // of one matrix it may be any number
+}
+
+// Whether C's elements lie where D's do, when their first ones do; else why not. `lines` of D.
+Status check_in_place(const GemmDesc& own, int64_t lines) {
+  const bool gated = own.epilogue.gate != Gate::none;
+  const bool pitches = lines <= 1 || own.ldc == own.ldd;
+  const bool strides = own.batch <= 1 || own.has(kGemmPointers) || own.c_batch == own.d_batch;
+  if (!gated && pitches && strides) return {};
+  const Fault fault{.argument = "c", .rule = "gemm_in_place"};
+  const char* const what = own.has(kGemmPointers) ? "array of addresses" : "address";
+  constexpr const char* kWayOut = "give C memory of its own";
+  if (gated)
+    return fail(Code::ERROR_OVERLAP, fault,
+                "c and d are one %s, and elements of C lie elsewhere than those of D, for a gate "
+                "halves D: %s",
+                what, kWayOut);
+  if (!pitches)
+    return fail(Code::ERROR_OVERLAP, fault,
+                "c and d are one %s, and elements of C lie elsewhere than those of D, for ldc is "
+                "%" PRId64 " and ldd %" PRId64 ": make them equal, or %s",
+                what, own.ldc, own.ldd, kWayOut);
+  return fail(Code::ERROR_OVERLAP, fault,
+              "c and d are one %s, and elements of C lie elsewhere than those of D, for "
+              "c_batch_stride is %" PRId64 " and d_batch_stride %" PRId64
+              ": make them equal, or %s",
+              what, own.c_batch, own.d_batch, kWayOut);
 }
 
 // An address that a run gives for an option of the description.
@@ -57,9 +87,9 @@ Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t
 }  // namespace
 
 // The arrays of addresses, and nothing of what is in them.
-Status GemmPlan::add_arrays(const GemmRun& run, GemmSpans* spans) const {
-  const GemmDesc& d = problem_.desc;
-  const bool reads_ab = run.reads_ab() && d.k > 0;
+Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
+                            GemmSpans* spans) const {
+  const bool reads_ab = run.reads_ab() && own.k > 0;
   const struct {
     const char* name;
     uint64_t address;
@@ -68,7 +98,7 @@ Status GemmPlan::add_arrays(const GemmRun& run, GemmSpans* spans) const {
                 {"b", run.b, reads_ab},
                 {"c", run.c, run.reads_c()},
                 {"d", run.d, true}};
-  const auto bytes = static_cast<uint64_t>(d.batch) * 8;
+  const auto bytes = static_cast<uint64_t>(own.batch) * 8;
   for (const auto& array : arrays) {
     if (!array.read) continue;
     TW_TRY(check_address(array.name, array.address, 8));
@@ -81,11 +111,7 @@ Status GemmPlan::add_arrays(const GemmRun& run, GemmSpans* spans) const {
   if (!run.reads_c()) return {};
   if (run.c != run.d) return check_arrays_apart("c", run.c, run.d, bytes);
   // One array for both: the matrices are the same, which is all that can be known of them here.
-  if (d.ldc == d.ldd && !problem_.gated()) return {};
-  return fail(Code::ERROR_OVERLAP, {.argument = "c", .rule = "gemm_in_place"},
-              "c and d are one array of addresses, and elements of C lie elsewhere than those of "
-              "D: %s",
-              problem_.gated() ? "a gate halves D" : "ldc and ldd differ");
+  return check_in_place(own, own.d_order == Order::row ? m : own.n);
 }
 
 // `own` is the caller's description.
@@ -93,32 +119,23 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
                               GemmSpans* spans) const {
   const auto in = static_cast<uint32_t>(problem_.in_bytes);
   const auto out = static_cast<uint32_t>(problem_.out_bytes);
-  const auto bytes_of = [&](int64_t rows, int64_t columns, Order order, int64_t leading,
-                            int64_t stride, uint32_t bytes) {
-    const bool row = order == Order::row;
-    return matrices_bytes(row ? rows : columns, row ? columns : rows, leading, own.batch, stride,
-                          static_cast<int32_t>(bytes));
-  };
   const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
   TW_TRY(check_address("d", run.d, out, own.d_alignment));
-  const bool row = own.d_order == Order::row;
-  const int64_t lines = row ? m : d_columns, contiguous = row ? d_columns : m;
+  GemmBytes d = matrices(own, m, d_columns, own.d_order, own.ldd, own.d_batch, out);
   // Where the padding may be written, it is D's.
-  const uint64_t d_bytes = matrices_bytes(lines, own.d_padding_free ? own.ldd : contiguous, own.ldd,
-                                          own.batch, own.d_batch, problem_.out_bytes);
-  spans->writes("d", run.d, d_bytes);
+  if (own.d_padding_free && !d.none()) d.contiguous = d.pitch;
+  spans->writes("d", run.d, d);
   if (run.reads_ab() && own.k > 0) {
     TW_TRY(check_address("a", run.a, in, own.a_alignment));
     TW_TRY(check_address("b", run.b, in, own.b_alignment));
-    spans->reads("a", run.a, bytes_of(m, own.k, own.a_order, own.lda, own.a_batch, in));
-    spans->reads("b", run.b, bytes_of(own.k, own.n, own.b_order, own.ldb, own.b_batch, in));
+    spans->reads("a", run.a, matrices(own, m, own.k, own.a_order, own.lda, own.a_batch, in));
+    spans->reads("b", run.b, matrices(own, own.k, own.n, own.b_order, own.ldb, own.b_batch, in));
   }
   if (!run.reads_c()) return {};
   TW_TRY(check_address("c", run.c, out, own.c_alignment));
   // In place C is D, whatever else it must not be.
-  if (run.c == run.d && own.ldc == own.ldd && own.c_batch == own.d_batch && !problem_.gated())
-    return {};
-  spans->reads("c", run.c, bytes_of(m, own.n, own.d_order, own.ldc, own.c_batch, out));
+  if (run.c == run.d) return check_in_place(own, d.lines);
+  spans->reads("c", run.c, matrices(own, m, own.n, own.d_order, own.ldc, own.c_batch, out));
   return {};
 }
 
@@ -128,7 +145,8 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   TW_TRY(check_workspace(run));
   GemmSpans spans;
   if (uses_workspace(run)) spans.writes("workspace", run.workspace, workspace_bytes());
-  TW_TRY(own.has(kGemmPointers) ? add_arrays(run, &spans) : add_operands(own, run, m, &spans));
+  TW_TRY(own.has(kGemmPointers) ? add_arrays(own, run, m, &spans)
+                                : add_operands(own, run, m, &spans));
   TW_TRY(add_epilogue(own, run, m, &spans));
   add_words(run, &spans);
   return spans.check();

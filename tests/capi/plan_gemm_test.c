@@ -158,7 +158,7 @@ static void runs(void) {
   BAD(TW_ERROR_OVERLAP, NULL, bad.d = bad.a);
   BAD(TW_ERROR_OVERLAP, NULL, bad.d = bad.b + 256);
   BAD(TW_ERROR_OVERLAP, NULL, (bad.c = bad.d + 4, bad.beta = 1));
-  BAD(TW_ERROR_OVERLAP, NULL, (bad.c = bad.d, bad.beta = 1)); /* with another pitch */
+  BAD(TW_ERROR_OVERLAP, "c", (bad.c = bad.d, bad.beta = 1)); /* with another pitch */
 #undef BAD
   /* Without beta C is not looked at. */
   args.c = 0;
@@ -190,6 +190,50 @@ static void in_place(void) {
   args.beta = 0;
   has_product(&s, &args, kM);
   tw_plan_destroy(plan);
+  close_setup(&s);
+}
+
+/* C and D, or A and D, are the columns of one buffer side by side: they share no byte. */
+static void halves(void) {
+  enum { kPitch = 800, kBeside = 416 }; /* bytes of a line, and where D's begin */
+  static unsigned char both[kM * kPitch];
+  setup s = open_setup();
+  tw_gemm_args args = upload_all(&s);
+  for (int with_c = 0; with_c < 2; ++with_c) {
+    tw_gemm_desc desc = gemm_desc();
+    tw_plan *plan = NULL;
+    int wrong = 0, touched = 0;
+    const size_t used = with_c ? kN * 4 : kK * 2;
+    memset(both, 0, sizeof both);
+    for (int i = 0; i < kM; ++i)
+      memcpy(both + i * kPitch, with_c ? (void *)(c + i * kLdc) : (void *)(a + i * kLda), used);
+    desc.ldd = kPitch / 4;
+    *(with_c ? &desc.ldc : &desc.lda) = with_c ? kPitch / 4 : kPitch / 2;
+    NEED(tw_gemm_plan(s.device, &desc, &plan));
+    args = upload_all(&s);
+    args.beta = (float)with_c;
+    args.d = uploaded(&s, both, sizeof both) + kBeside;
+    *(with_c ? &args.c : &args.a) = args.d - kBeside;
+    OK(tw_gemm_run(plan, s.stream, &args));
+    download(&s, both, args.d - kBeside, sizeof both);
+    for (int i = 0; i < kM; ++i) {
+      const unsigned char *const line = both + i * kPitch;
+      touched += memcmp(line, with_c ? (void *)(c + i * kLdc) : (void *)(a + i * kLda), used) != 0;
+      for (size_t byte = used; byte < kPitch; ++byte)
+        touched += (byte < kBeside || byte >= kBeside + kN * 4) && line[byte] != 0;
+      for (int j = 0; j < kN; ++j) {
+        float sum = with_c ? c_value(i, j) : 0, got;
+        for (int k = 0; k < kK; ++k) sum += a_value(i, k) * b_value(k, j);
+        memcpy(&got, line + kBeside + j * 4, 4);
+        wrong += got != sum;
+      }
+    }
+    EQUAL(wrong, 0);
+    EQUAL(touched, 0);
+    *(with_c ? &args.c : &args.a) += with_c ? 80 : 32; /* the last element reaches into D */
+    FAILS(TW_ERROR_OVERLAP, "d", tw_gemm_run(plan, s.stream, &args));
+    tw_plan_destroy(plan);
+  }
   close_setup(&s);
 }
 
@@ -361,6 +405,7 @@ int main(int argc, char **argv) {
   RUN(descriptions);
   RUN(runs);
   RUN(in_place);
+  RUN(halves);
   RUN(odd_addresses);
   RUN(realigned);
   RUN(half_sums);
