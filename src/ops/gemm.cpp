@@ -165,7 +165,7 @@ Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
 Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
                          const GemmChoice* fallback) {
   TW_TRY(fill(std::move(ranges), &table_));
-  for (size_t i = 0; i < table_.ranges.size(); ++i) {
+  for (size_t i = 0; !forced_ && i < table_.ranges.size(); ++i) {
     const GemmRange& range = table_.ranges[i];
     GemmKernel* kernel = table_.kernels[i];
     if (range.candidate.choice.has(kGemmAlone))
@@ -213,6 +213,43 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
               gemm_choice_text(ranges().back().candidate.choice).c_str());
 }
 
+// A batch row is all that does not do all.
+Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
+  const std::string text = gemm_choice_text(ranges().back().candidate.choice);
+  const char* const who = text.c_str();
+  const struct {
+    const char* name;
+    bool asked;
+  } more[] = {{"device_m", run.device_m != 0},
+              {"device_alpha", run.device_alpha != 0},
+              {"device_beta", run.device_beta != 0},
+              {"beta", run.beta != 0.0f}};
+  for (const auto& [name, asked] : more)
+    if (asked)
+      return fail(
+          Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
+          "%s is not 0, and the plan's forced candidate %s does alpha * A B alone, of m and "
+          "an alpha that the host knows: force a full kernel, or let the plan choose",
+          name, who);
+  if (run.d % kMapAlignment != 0)
+    return fail(
+        Code::ERROR_MISALIGNED,
+        {.argument = "d",
+         .rule = "candidate_alignment",
+         .got = static_cast<int64_t>(run.d % kMapAlignment),
+         .limit = kMapAlignment},
+        "d is 0x%" PRIx64
+        ", no multiple of 16, which the plan's forced candidate %s needs for D's tensor map",
+        run.d, who);
+  const int64_t step = kMapAlignment / problem_.out_bytes;
+  return fail(
+      Code::ERROR_UNSUPPORTED, {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
+      "m is %" PRId64
+      ", and the plan's forced candidate %s writes lines of D along m through a tensor map, "
+      "in whole 16 bytes: multiples of %" PRId64 " will do, or a full kernel",
+      m, who, step);
+}
+
 Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const int64_t planned_m = problem_.rows();
   const int64_t min_m = problem_.desc.min_m;
@@ -230,7 +267,10 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   if (m == 0 || d.batch == 0 || (problem_.swapped ? d.m : d.n) == 0) return {};
   TW_TRY(check_run(run, m));
   const GemmKernel* kernel = run.reads_c() ? &kernel_with_c(m) : &kernel_for(m);
-  if (!kernel->does(run, m)) kernel = whole_[table_.index(m)];
+  if (!kernel->does(run, m)) {
+    if (forced_) return no_kernel_that_does(run, m);
+    kernel = whole_[table_.index(m)];
+  }
   // Addresses that are not read may be anything.
   const bool reads = run.reads_ab() && d.k > 0;
   if (reads && realign_ && kernel->choice().through_maps()) {

@@ -92,6 +92,7 @@ class GemmPlan final : public Plan {
   Status check_workspace(const GemmRun& run) const;
   uint64_t workspace_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
+  Status no_kernel_that_does(const GemmRun& run, int64_t m) const;
   std::string explain_choice() const;
   std::string explain_with_c() const;
   std::string explain_options(const GemmDesc& d) const;
@@ -103,7 +104,8 @@ class GemmPlan final : public Plan {
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   Table table_;
   Table with_c_;  // for runs that read C where that takes other kernels; empty: none
-  std::vector<GemmKernel*> whole_;        // of table_'s ranges: for runs that those do not do
+  std::vector<GemmKernel*> whole_;        // of table_'s ranges, for runs that those do not do; of a
+                                          // forced choice there are none
   const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
   std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
 };

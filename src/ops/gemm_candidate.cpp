@@ -139,6 +139,13 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           "does, tiles of 64 columns that no blocks share gate to f32 alone, and where columns lie "
           "apart and B is row-major the tile has a multiple of 128 of them and n / 2 is one of 8",
           who);
+    case GemmMisfit::stores:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_stores", d.ldd, kMapAlignment),
+                  "candidate %s writes D through a tensor map alone, which takes pitches and "
+                  "distances that are multiples of 16 bytes below 2^40, and whole 16 bytes in a "
+                  "line: ldd is %" PRId64 ", d_batch_stride %" PRId64 " and %s %" PRId64
+                  " elements of %d bytes: change them, or take a full kernel",
+                  who, d.ldd, d.d_batch, seen.swapped ? "m" : "n", d.n, seen.out_bytes);
   }
   if (gemm_has_room(choice, seen)) return {};
   if (gemm_units(choice, seen) > gemm_most_units(choice))

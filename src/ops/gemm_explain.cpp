@@ -169,7 +169,9 @@ std::string GemmPlan::explain() const {
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
         " bytes before each run\n",
         realign_->workspace_bytes());
-  if (whole_.back() != table_.kernels.back())
+  if (forced_ && table_.kernels.back()->choice().has(kGemmAlone))
+    out += "runs that add C, or whose D does not suit a tensor map, are refused\n";
+  else if (!forced_ && whole_.back() != table_.kernels.back())
     add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
         gemm_choice_text(whole_.back()->choice()).c_str());
   const GemmChoice& chosen = table_.kernels.back()->choice();

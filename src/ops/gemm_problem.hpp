@@ -159,7 +159,12 @@ struct GemmProblem {
   bool is_alone() const {
     return !desc.epilogue.any() && !reads_c &&
            !desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars | kGemmProgrammatic) &&
-           d_pitch_suits_maps() && batch_suits_maps(desc.d_batch, out_bytes) &&
+           d_suits_map();
+  }
+  /// Whether all of D can go through a map, but for what a run may break: its address and, where
+  /// lines lie along m, its rows.
+  bool d_suits_map() const {
+    return d_pitch_suits_maps() && batch_suits_maps(desc.d_batch, out_bytes) &&
            (swapped || desc.d_padding_free || desc.n * out_bytes % kMapAlignment == 0);
   }
   bool wants_batch() const {

@@ -127,6 +127,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
     return GemmMisfit::depth;
   if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
+  if (choice.has(kGemmAlone) && !seen.d_suits_map()) return GemmMisfit::stores;
   return GemmMisfit::none;
 }
 

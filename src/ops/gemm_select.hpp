@@ -142,6 +142,7 @@ enum class GemmMisfit {
   depth,
   promises,  // of addresses that a map needs
   epilogue,  // the row has none, or not this gate
+  stores,    // of D, which the row writes through a map alone
 };
 
 /// The same answer for every m; `seen` is the problem as the row sees it.

@@ -154,8 +154,8 @@ TEST_CASE("gemm chain: three programmatic products write what the one before the
 
 namespace {
 
-// Every choice that serves all of these descriptions, each split row with 2, 3 and 8 blocks or as
-// many as it can.
+// Every choice that serves all of these descriptions and adds C, each split row with 2, 3 and 8
+// blocks or as many as it can.
 std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
@@ -164,6 +164,7 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
     for (const uint32_t split : {1u, 2u, 3u, 8u}) {
       const GemmChoice choice{&row, split};
       if ((split > 1) != choice.has(kGemmSplit) || choice.cluster() > kMaxCluster) continue;
+      if (choice.has(kGemmAlone)) continue;
       const GemmProblem seen = gemm_seen_by(choice, problem);
       if (gemm_misfit(device, seen, choice) == GemmMisfit::none && gemm_has_room(choice, seen))
         choices.push_back(choice);

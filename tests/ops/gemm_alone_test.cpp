@@ -137,3 +137,69 @@ TEST_CASE("what a batch row does not do goes to a full row, run by run") {
   run.m = 503;
   CHECK_FALSE(alone(desc, run));
 }
+
+TEST_CASE("what a forced batch row does not do is refused, and by name") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  const std::string row = "gemm_bf16_bf16_rc_128x128_1x1_batch";
+  const GemmRun plain{.a = kA, .b = kB, .c = kC, .d = kD};
+  GemmDesc desc = batch_of(4, 256, 256, 256);
+  desc.b_order = Order::column;
+  desc.d_alignment = 0;
+  const auto refused = [&](const GemmDesc& of, const GemmRun& run, const char* argument,
+                           Code code = Code::ERROR_UNSUPPORTED) {
+    const auto plan = forced(device, of, row);
+    REQUIRE(plan);
+    const size_t before = device->launches.size();
+    INFO(std::string(argument));
+    CHECK(plan->run(*stream, run).code() == code);
+    CHECK(std::string(last_error().fault.argument) == argument);
+    const std::string message = last_error().message;
+    CHECK(message.find(argument) == 0);
+    CHECK(message.find(row) != message.npos);
+    CHECK(device->launches.size() == before);
+  };
+  CHECK(launched(device, *forced(device, desc, row), 256, plain).kernel == row);
+  CHECK(device->prepared == 1);  // nor is another kernel made ready
+  CHECK(forced(device, desc, row)->explain().find("are refused") != std::string::npos);
+  GemmRun run = plain;
+  run.beta = 1;
+  refused(desc, run, "beta");
+  run = plain;
+  run.d += 2;
+  refused(desc, run, "d", Code::ERROR_MISALIGNED);
+  GemmDesc devices = desc;
+  devices.flags = kGemmDeviceM | kGemmDeviceScalars;
+  CHECK(launched(device, *forced(device, devices, row), 256, plain).kernel == row);
+  for (const auto& [name, word] : {std::pair{"device_m", &GemmRun::device_m},
+                                   {"device_alpha", &GemmRun::device_alpha},
+                                   {"device_beta", &GemmRun::device_beta}}) {
+    run = plain;
+    run.*word = 1ull << 51;
+    refused(devices, run, name);
+  }
+  GemmDesc column = batch_of(4, 256, 256, 256);
+  column.d_order = column.b_order = Order::column;  // lines of D have the run's m
+  const auto turned_round = forced(device, column, row);
+  REQUIRE(turned_round);
+  CHECK(launched(device, *turned_round, 248, plain).kernel == row);
+  run = plain;
+  run.m = 255;
+  refused(column, run, "m");
+  // A description of which it could do no run is refused at once.
+  const auto never = [&](auto change) {
+    GemmDesc other = desc;
+    change(other);
+    CHECK_FALSE(forced(device, other, row));
+    CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
+    CHECK(std::string(last_error().fault.rule) == "candidate_stores");
+  };
+  never([](GemmDesc& d) { d.ldd = 257; });
+  never([](GemmDesc& d) { d.d_batch = 256 * 256 + 4; });
+  never([](GemmDesc& d) { d.n = 252, d.ldd = 256; });
+  desc.n = 252;
+  desc.ldd = 256;
+  desc.d_padding_free = true;
+  CHECK(launched(device, *forced(device, desc, row), 256, plain).kernel == row);
+}

@@ -2576,7 +2576,9 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
                                     int32_t *count);
 
 /** Plans a matrix product by a given candidate, for every m. Runs whose addresses the candidate
- *  cannot take are refused: no other kernel steps in.
+ *  cannot take, or that ask for what it does not do, are refused: no other kernel steps in. So
+ *  candidates that do alpha * A B of a batch and nothing else take no beta and nothing that the
+ *  device knows, and D's address, pitches and lines as tensor maps have them.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
@@ -2673,7 +2675,8 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
  *  with a's or b's.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
- *  description has no flag for.
+ *  description has no flag for. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
+ *  tw_gemm_plan_candidate(), does not do what the run asks for.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
 
