@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order of work on host streams, events between them, and launches.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -202,6 +205,27 @@ TEST_CASE("a record counts although a later one has failed meanwhile") {
   uint64_t position = 0;
   static_cast<host::HostEvent&>(*event).last_record(&worker, &position);
   CHECK(position == 65);
+}
+
+TEST_CASE("a forked child waits for no lock that a thread of its parent held") {
+  const auto device = open_host();
+  const auto stream = make_stream(*device);
+  const auto event = make_event(*device);
+  REQUIRE(stream->record(*event).ok());
+  std::unique_lock held(static_cast<host::HostEvent&>(*event).state()->mutex);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(10);  // a child that waits is ended
+    const bool refused = event->synchronize().code() == Code::ERROR_FORKED &&
+                         stream->synchronize().code() == Code::ERROR_FORKED;
+    _exit(refused ? 0 : 1);
+  }
+  held.unlock();
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("copies and fills") {

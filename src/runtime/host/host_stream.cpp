@@ -46,10 +46,12 @@ void HostEvent::last_record(std::shared_ptr<Worker>* worker, uint64_t* position)
 }
 
 Status HostEvent::synchronize() {
+  // In a child the threads that are waited for, and those that held the locks, are not there.
+  if (device()->forked()) return device()->alive();
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
   last_record(&worker, &position);
-  if (worker && !device()->forked()) worker->wait(position);
+  if (worker) worker->wait(position);
   return device()->alive();
 }
 
