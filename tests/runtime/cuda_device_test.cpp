@@ -4,11 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "base/log.hpp"
 #include "doctest_main.hpp"
@@ -171,59 +169,6 @@ TEST_CASE("whatever driver call fails, nothing leaks and the caller's context is
         }
       }
     }
-}
-
-TEST_CASE("objects that outlive their device give nothing back twice") {
-  const FakeDriver driver;
-  auto device = open_fake();
-  std::unique_ptr<Stream> stream;
-  std::unique_ptr<Event> event;
-  uint64_t address = 0;
-  REQUIRE(device->create_stream(&stream).ok());
-  REQUIRE(device->create_event(&event).ok());
-  REQUIRE(device->allocate(64, &address).ok());
-  device->close();
-  CHECK(fake().clean());
-  const int calls = fake().calls;
-  CHECK(stream->device()->alive().code() == Code::ERROR_DEVICE_CLOSED);
-  device.reset();
-  stream.reset();
-  event.reset();
-  CHECK(fake().calls == calls);
-}
-
-TEST_CASE("a device is closed when nobody is inside the driver for it any more") {
-  // The stream is in use, or about to be destroyed, while another thread closes the device.
-  for (const char* call : {"MemsetD8Async", "StreamDestroy"}) {
-    const FakeDriver driver;
-    const auto device = open_fake();
-    std::unique_ptr<Stream> stream;
-    REQUIRE(device->create_stream(&stream).ok());
-    std::thread closer;
-    bool early = false;
-    fake().on_call = [&](const std::string& name) {
-      if (name != call || closer.joinable()) return;
-      closer = std::thread([&] { device->close(); });
-      while (device->alive().ok()) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      early = fake().primary == 0;
-    };
-    if (call[0] == 'M')
-      CHECK(stream->fill(0x1000, 0, 16).ok());
-    else
-      stream.reset();
-    REQUIRE(closer.joinable());
-    closer.join();
-    fake().on_call = nullptr;
-    CHECK_FALSE(early);
-    CHECK(fake().clean());
-    if (!stream) continue;
-    const int calls = fake().calls;
-    CHECK(stream->fill(0x1000, 0, 16).code() == Code::ERROR_DEVICE_CLOSED);
-    CHECK(stream->query().code() == Code::ERROR_DEVICE_CLOSED);
-    stream.reset();
-    CHECK(fake().calls == calls);
-  }
 }
 
 TEST_CASE("the context that was current stays so") {

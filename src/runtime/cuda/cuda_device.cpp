@@ -54,8 +54,9 @@ void CudaDevice::close() {
     allocations_.clear();
     for (auto& [image, library] : shards_) cu_.LibraryUnload(library.handle);
     for (auto& library : modules_) cu_.LibraryUnload(library.handle);
+    gone_ = true;
   }
-  // Nobody enters any more: closed_ is looked at inside.
+  // Nobody enters any more: closed_ and gone_ are looked at inside.
   if (owns_primary_) cu_.DevicePrimaryCtxRelease(number_);
 }
 

@@ -61,6 +61,12 @@ class CudaDevice final : public Device {
   /// Shared by all who are inside the driver on this device's behalf; close() waits for them.
   std::shared_mutex& users() { return users_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
+  /// Whether close() has waited for the device's work and given its objects back. For those who
+  /// share users().
+  bool gone() const { return gone_; }
+  /// Fails where there is nothing to wait for, or nobody who could: the device is lost, or this is
+  /// a forked child.
+  Status waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
   /// A kernel of a loaded library, its attributes set for whatever a launch may ask.
@@ -88,7 +94,8 @@ class CudaDevice final : public Device {
   std::atomic<const char*> last_kernel_{nullptr};
 
   std::shared_mutex users_;
-  std::mutex mutex_;  // of everything below
+  bool gone_ = false;  // of users_
+  std::mutex mutex_;   // of everything below
   std::map<CUdeviceptr, uint64_t> allocations_;
   std::set<CUstream> streams_;
   std::set<CUevent> events_;
@@ -99,11 +106,12 @@ class CudaDevice final : public Device {
 
 /// Makes the device's context current for a scope, in which the device is not closed by another
 /// thread. `relaxed` also keeps calls that a capture in global mode would forbid (loading,
-/// allocating, queries) from breaking captures of others; `closing` is close()'s, which waits until
-/// it is alone.
+/// allocating, queries) from breaking captures of others; `waiting` is as relaxed, and enters a
+/// device whose closing has begun too, as long as its work has not been waited for; `closing` is
+/// close()'s, which waits until it is alone.
 class Scope {
  public:
-  enum Mode { enqueue, relaxed, closing };
+  enum Mode { enqueue, relaxed, waiting, closing };
   Scope(CudaDevice& device, Mode mode);
   ~Scope();
   Scope(const Scope&) = delete;

@@ -23,10 +23,11 @@ CudaEvent::~CudaEvent() {
 
 Status CudaEvent::synchronize() {
   CudaDevice& device = cuda_of(*this);
-  TW_TRY(device.alive());
-  const Scope scope(device, Scope::relaxed);
+  TW_TRY(device.waitable());
+  const Scope scope(device, Scope::waiting);
   TW_TRY(scope.status());
-  return device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize");
+  TW_TRY(device.check(device.cu().EventSynchronize(event_), "cuEventSynchronize"));
+  return device.alive();
 }
 
 Status CudaEvent::query() {
@@ -76,11 +77,12 @@ Status CudaStream::check_not_captured() {
 }
 
 Status CudaStream::synchronize() {
-  TW_TRY(cuda().alive());
-  const Scope scope(cuda(), Scope::relaxed);
+  TW_TRY(cuda().waitable());
+  const Scope scope(cuda(), Scope::waiting);
   TW_TRY(scope.status());
   TW_TRY(check_not_captured());
-  return cuda().check(cuda().cu().StreamSynchronize(stream_), "cuStreamSynchronize");
+  TW_TRY(cuda().check(cuda().cu().StreamSynchronize(stream_), "cuStreamSynchronize"));
+  return cuda().alive();
 }
 
 Status CudaStream::query() {

@@ -20,7 +20,7 @@ Scope::Scope(CudaDevice& device, Mode mode) : device_(device), outer_(t_innermos
     shares_ = true;
   }
   t_innermost = this;
-  if (mode != closing && device.closed()) {
+  if (mode == waiting ? device.gone() : mode != closing && device.closed()) {
     status_ = device.alive();  // says that it is not
     return;
   }
