@@ -40,6 +40,7 @@ Status check_struct_size(uint32_t size, const char* argument, const StructSizes&
 }  // namespace
 
 tw_status failed(Status status) {
+  tell_error();
   // That work is not done yet is an answer; whoever polls does not want it told.
   if (status.code() != Code::ERROR_NOT_READY && log_enabled(LogLevel::debug)) {
     log(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),

@@ -68,7 +68,7 @@ struct tw_plan {
 
 namespace tw::capi {
 
-/// The number of a failure, which is told to the log first.
+/// The number of the last failure, which is told to the caller's thread and to the log.
 tw_status failed(Status status);
 
 /// Runs a body: no exception leaves the library, and its Status becomes the number.

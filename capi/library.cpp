@@ -53,12 +53,12 @@ const char* tw_status_text(tw_status status) {
 }
 
 const char* tw_last_error(void) {
-  return last_error().message;
+  return told_error().message;
 }
 
 tw_status tw_last_error_info(tw_error_info* info) {
   // Taken first: a failure below replaces the very thing that was asked for.
-  const ErrorInfo& error = last_error();
+  const ErrorInfo& error = told_error();
   const tw_error_info value = {.status = static_cast<tw_status>(error.code),
                                .driver_result = error.fault.driver_result,
                                .index = error.fault.index,

@@ -68,11 +68,10 @@ void log(LogLevel level, const char* format, ...) {
   va_end(args);
   std::shared_lock lock(sink_mutex());
   if (!g_sink.callback) return;
-  const ErrorInfo error = last_error();  // what fails inside the callback must not replace it
+  const KeptErrors kept;  // what fails inside the callback must not replace them
   ++t_depth;
   g_sink.callback(g_sink.user, static_cast<int32_t>(level), message);
   --t_depth;
-  restore_error(error);
 }
 
 }  // namespace tw

@@ -10,7 +10,7 @@ namespace tw {
 namespace {
 
 // constinit: no static initialiser, no first-use guard.
-constinit thread_local ErrorInfo t_last_error;
+constinit thread_local ErrorInfo t_last_error, t_told_error;
 
 }  // namespace
 
@@ -76,8 +76,19 @@ void clear_error() {
   t_last_error.message[0] = '\0';
 }
 
-void restore_error(const ErrorInfo& error) {
-  t_last_error = error;
+void tell_error() {
+  t_told_error = t_last_error;
+}
+
+const ErrorInfo& told_error() {
+  return t_told_error;
+}
+
+KeptErrors::KeptErrors() : last_(t_last_error), told_(t_told_error) {}
+
+KeptErrors::~KeptErrors() {
+  t_last_error = last_;
+  t_told_error = told_;
 }
 
 }  // namespace tw

@@ -5,6 +5,10 @@
 // A function that can fail returns Status. Whoever detects the fault calls fail() once: it stores
 // the explanation in the calling thread's ErrorInfo and returns the code; everybody above passes
 // the code on with TW_TRY. Success touches no thread-local state.
+//
+// Not every failure is one of the caller's call: some are answers, some are of what a destructor
+// cannot do. So what the caller is told is kept apart, and only the C API's exit, failing, replaces
+// it by the last failure.
 
 #include <cstdint>
 
@@ -55,10 +59,25 @@ struct ErrorInfo {
 /// Adds a clause in front of the last failure's message ("while creating plan: ...").
 [[gnu::format(printf, 2, 3)]] Status fail_context(Status status, const char* format, ...);
 
+/// What fail() stored last.
 const ErrorInfo& last_error();
 void clear_error();
-/// Makes it the calling thread's last failure again.
-void restore_error(const ErrorInfo& error);
+/// Makes the last failure the one that the caller is told.
+void tell_error();
+const ErrorInfo& told_error();
+
+/// For a scope that runs code of the caller's in the middle of a call: whatever fails there, both
+/// are afterwards what they were.
+class KeptErrors {
+ public:
+  KeptErrors();
+  ~KeptErrors();
+  KeptErrors(const KeptErrors&) = delete;
+  KeptErrors& operator=(const KeptErrors&) = delete;
+
+ private:
+  const ErrorInfo last_, told_;
+};
 
 }  // namespace tw
 

@@ -54,6 +54,24 @@ TEST_CASE("the last failure is kept whole") {
   CHECK(last_error().fault.argument == nullptr);
 }
 
+TEST_CASE("the caller is told of a failure when that is said, and not before") {
+  (void)fail(Code::ERROR_PARSE, {.got = 1}, "the caller's");
+  tell_error();
+  (void)fail(Code::ERROR_RULE, {.got = 2}, "an answer");
+  CHECK(told_error().code == Code::ERROR_PARSE);
+  CHECK(told_error().fault.got == 1);
+  CHECK(std::strcmp(told_error().message, "the caller's") == 0);
+  {
+    const KeptErrors kept;
+    (void)fail(Code::ERROR_INTERNAL, {}, "a callback's");
+    tell_error();
+  }
+  CHECK(std::strcmp(last_error().message, "an answer") == 0);
+  CHECK(std::strcmp(told_error().message, "the caller's") == 0);
+  tell_error();
+  CHECK(std::strcmp(told_error().message, "an answer") == 0);
+}
+
 TEST_CASE("a clause goes in front, and too long a message keeps its beginning") {
   CHECK(fail_context(passes_on(), "plan %d", 7).code() == Code::ERROR_RULE);
   CHECK(std::strcmp(last_error().message, "plan 7: box_dim[1] is 300: at most 256") == 0);

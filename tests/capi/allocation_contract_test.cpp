@@ -92,6 +92,7 @@ int main(int argc, char **argv) {
   g_fail_at = 0;
   CHECK(!g_failed);
   settles(before, 0);
+  EQUAL(contract_call_failures(), 0);
   std::printf("%d functions, %d allocations failed\n", functions, failures);
   // The table is there, and allocations do fail.
   CHECK(functions > 150 && failures > functions / 2);

@@ -8,7 +8,8 @@ function that is added tomorrow is tested too:
   speaks of NULL otherwise than as "not NULL";
 - with a struct_size that belongs to no version it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
-- no answer, here or in another test of this folder, is a status that the header does not speak of
+- no answer, here or in another test of this folder, is a status that the header does not speak of,
+  and no call that does not fail, a destroy function's neither, replaces the thread's last failure
   (--documented);
 - text and images: their length can be asked for alone, no capacity without that question is too
   little, and one byte less than the length is too;
@@ -234,7 +235,10 @@ def text_question(function, samples):
 
 def calls(header):
     """A function for each call, one that undoes it, and the table of both."""
-    lines = ["/* Made by contract.py. */", '#include "contract_calls.h"', ""]
+    lines = ["/* Made by contract.py. */", "#define HARNESS_STORAGE static __thread",
+             '#include "contract_calls.h"', "", "unsigned contract_call_failures(void) {",
+             "  const unsigned failures = harness.failures;", "  harness.failures = 0;",
+             "  return failures;", "}", ""]
     table = []
     for function in functions(header):
         if function.result != "tw_status":
@@ -285,14 +289,20 @@ def statuses(function):
 
 def documented(header):
     """A macro for each function that can fail, which asks whether its answer is one that the header
-    speaks of."""
+    speaks of, and for each that can fail or returns nothing, which asks whether the thread's last
+    failure is as it was unless it failed."""
     lines = ["/* Made by contract.py. */"]
     for function in functions(header):
         if function.result == "tw_status":
             names = " ".join(sorted(statuses(function)))
             lines += [f"#define {function.name}(...) \\",
-                      f'  documented_({function.name}(__VA_ARGS__), "{function.name}", " {names} ", \\',
-                      "              __FILE__, __LINE__)"]
+                      f'  (remember_(), documented_({function.name}(__VA_ARGS__), \\',
+                      f'                            "{function.name}", " {names} ", \\',
+                      "                            __FILE__, __LINE__))"]
+        elif function.result == "void":
+            lines += [f"#define {function.name}(...) \\",
+                      f'  (remember_(), {function.name}(__VA_ARGS__), \\',
+                      f'   kept_("{function.name}", __FILE__, __LINE__))']
     return lines + [""]
 
 

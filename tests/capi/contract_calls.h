@@ -26,6 +26,10 @@ typedef struct {
 extern const contract_call contract_calls[];
 extern const int contract_call_count;
 
+/* How many checks of the calling thread's calls have failed since it was last asked: what
+ * documented.h looks at is counted in the table's own file. */
+unsigned contract_call_failures(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,7 @@ HARNESS_STORAGE struct {
   unsigned failures;
   const char *test;
   tw_device_kind kind;
+  char last_error[1024]; /* before the call that is being made */
 } harness;
 
 static inline int check_(int good, const char *what, const char *file, int line) {
@@ -183,12 +184,27 @@ static inline void harness_start(int argc, char **argv) {
   }
 }
 
+/* Of what documented.h puts around each call, the first: what the thread's last failure was. */
+static inline void remember_(void) {
+  snprintf(harness.last_error, sizeof harness.last_error, "%s", tw_last_error());
+}
+
+/* A call that does not fail leaves it as it was. */
+static inline void kept_(const char *function, const char *file, int line) {
+  if (strcmp(tw_last_error(), harness.last_error) == 0) return;
+  check_(0, "a call that does not fail keeps the last failure", file, line);
+  printf("    %s leaves another one: %s\n", function, tw_last_error());
+}
+
 /* A call's answer is one that the header speaks of: `listed` has their names between blanks. Of a
  * pointer that is NULL it speaks once, for all functions. documented.h calls this. */
 static inline tw_status documented_(tw_status status, const char *function, const char *listed,
                                     const char *file, int line) {
   char word[64];
-  if (status == TW_OK) return status;
+  if (status == TW_OK) {
+    kept_(function, file, line);
+    return status;
+  }
   snprintf(word, sizeof word, " %s ", tw_status_name(status));
   if (strstr(listed, word)) return status;
   if (status == TW_ERROR_INVALID_ARGUMENT && strstr(tw_last_error(), " is NULL")) return status;

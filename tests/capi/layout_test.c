@@ -410,6 +410,30 @@ static void local_tile(void) {
   tw_layout_destroy(layout);
 }
 
+/* What has no answer on the way to one is no failure of the call: the thread's last one stays,
+ * which the harness looks at after each call. */
+static void answers_without_failure(void) {
+  tw_layout *a = NULL, *b = NULL, *common = NULL;
+  tw_tuple *tile = NULL;
+  int64_t length = 0;
+  size_t needed = 0;
+  NEED(tw_layout_parse("(3,4):(1,8)", &a));
+  NEED(tw_layout_parse("4:1", &b));
+  poison_();
+  OK(tw_layout_max_common_vector(a, b, &length));
+  EQUAL(length, 1);
+  OK(tw_layout_max_common_layout(a, b, &common));
+  tw_layout_destroy(common);
+  /* 3 * 4 elements of a tile of 40: most belong to no thread. */
+  NEED(tw_tuple_parse("(5,8)", &tile));
+  OK(tw_layout_draw_tv(a, tile, NULL, 0, &needed));
+  CHECK(needed > 1);
+  CHECK(strstr(tw_last_error(), "4711") != NULL);
+  tw_tuple_destroy(tile);
+  tw_layout_destroy(a);
+  tw_layout_destroy(b);
+}
+
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(parse);
@@ -420,5 +444,6 @@ int main(int argc, char **argv) {
   RUN(coordinates);
   RUN(coordinate_tensors);
   RUN(local_tile);
+  RUN(answers_without_failure);
   return harness_end();
 }

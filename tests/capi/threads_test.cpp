@@ -82,7 +82,7 @@ void work(int thread, const samples *shared, const std::vector<tw_status> *wante
   release_managed(&copy);
   if (tw_free(shared->device, copy.memory) != TW_OK) wrong("free");
   destroy_samples(&own);
-  if (harness.failures) wrong("a check of a thread's own");
+  if (harness.failures || contract_call_failures()) wrong("a check of a thread's own");
 }
 
 /// One user of the log: it is gone as soon as another callback is installed, of which two kinds
@@ -143,6 +143,7 @@ int main(int argc, char **argv) {
   samples shared;
   open_samples(&shared);
   const std::vector<tw_status> wanted = answers(&shared);
+  EQUAL(contract_call_failures(), 0);
   std::atomic<bool> stop = false;
   int64_t messages = 0;
   std::thread swapper(swap_callbacks, &stop, &messages), opener(open_and_close, &stop);
