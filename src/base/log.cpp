@@ -18,6 +18,7 @@ namespace {
 struct Sink {
   LogCallback callback = nullptr;
   void* user = nullptr;
+  LogLevel level = LogLevel::error;
 };
 
 constinit std::atomic<int32_t> g_level{0};  // 0: nobody listens
@@ -51,7 +52,7 @@ void log_set(LogCallback callback, void* user, LogLevel level) {
   // Whoever logs without a pause would keep the lock shared for ever: nobody listens meanwhile.
   g_level.store(0, std::memory_order_relaxed);
   std::unique_lock lock(sink_mutex());
-  g_sink = {callback, user};
+  g_sink = {callback, user, level};
   g_level.store(callback ? static_cast<int32_t>(level) : 0, std::memory_order_relaxed);
 }
 
@@ -67,7 +68,8 @@ void log(LogLevel level, const char* format, ...) {
   std::vsnprintf(message, sizeof message, format, args);
   va_end(args);
   std::shared_lock lock(sink_mutex());
-  if (!g_sink.callback) return;
+  // Another callback than the one that was asked for its level may be there by now.
+  if (!g_sink.callback || level > g_sink.level) return;
   const KeptErrors kept;  // what fails inside the callback must not replace them
   ++t_depth;
   g_sink.callback(g_sink.user, static_cast<int32_t>(level), message);

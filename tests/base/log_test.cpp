@@ -89,6 +89,29 @@ TEST_CASE("removal does not wait until all threads pause in their logging") {
   remover.join();
 }
 
+TEST_CASE("a callback gets nothing above its own level, whichever was there before it") {
+  std::atomic<bool> stop{false};
+  std::atomic<int> above{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      // A long message: who has found the callback for all levels there takes its time to come.
+      while (!stop) log(LogLevel::debug, "%1000d", 1);
+    });
+  const auto all = [](void*, int32_t, const char*) {};
+  const auto errors = [](void* user, int32_t level, const char*) {
+    if (level > static_cast<int32_t>(LogLevel::error)) ++*static_cast<std::atomic<int>*>(user);
+  };
+  for (int i = 0; i < 5000 && above == 0; ++i) {
+    log_set(all, nullptr, LogLevel::debug);
+    log_set(errors, &above, LogLevel::error);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  log_set(nullptr, nullptr, LogLevel::error);
+  CHECK(above == 0);
+}
+
 struct Inside {
   std::atomic<bool> reached{false}, go_on{false};
 };
