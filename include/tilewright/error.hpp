@@ -23,7 +23,7 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_NAMESPACE {
 
-/// A failed call: what() is tw_last_error().
+/// A failed call: what() is tw_last_error(), or says which argument no call can be given.
 class Error : public std::runtime_error {
  public:
   /// Takes the calling thread's last failure; to be made right after the call that failed.
@@ -31,6 +31,14 @@ class Error : public std::runtime_error {
     info_.struct_size = sizeof(info_);
     if (tw_last_error_info(&info_) != TW_OK) info_ = {};
     info_.status = status;
+  }
+  /// Of an argument that the classes themselves refuse; its name must live for ever.
+  Error(tw_status status, const char* argument, const std::string& message)
+      : std::runtime_error(message) {
+    info_.struct_size = sizeof(info_);
+    info_.status = status;
+    info_.index = -1;
+    info_.argument = argument;
   }
   tw_status status() const noexcept { return info_.status; }
   /// Argument, rule, numbers and the driver's result, as far as they apply.
@@ -79,6 +87,18 @@ T sized_result(Call call, Args... args) {
   out.struct_size = sizeof(T);
   check(call(args..., &out));
   return out;
+}
+
+/// A text as the C API takes it, which ends at the first zero byte: one with more behind it is
+/// refused.
+inline const char* c_text(const std::string& text, const char* argument) {
+  const size_t zero = text.find('\0');
+  if (zero == std::string::npos) return text.c_str();
+  throw Error(TW_ERROR_INVALID_ARGUMENT, argument,
+              std::string(argument) + " has a zero byte at " + std::to_string(zero) + " of its " +
+                  std::to_string(text.size()) +
+                  " bytes: the library reads no further; pass what is in front of it, or a text "
+                  "without one");
 }
 
 /// The text of a call that writes to (buffer, capacity, &length), however long it is: also where

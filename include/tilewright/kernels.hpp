@@ -34,16 +34,18 @@ inline std::vector<tw_kernel_entry> precompiled_kernels() {
 
 /// Registers, shared and local memory, parameters of machine code; PTX has none yet and throws.
 inline tw_kernel_info precompiled_info(const KernelName& kernel) {
-  return detail::sized_result<tw_kernel_info>(tw_kernels_info, kernel.name.c_str(),
-                                              kernel.target.c_str());
+  return detail::sized_result<tw_kernel_info>(tw_kernels_info, detail::c_text(kernel.name, "name"),
+                                              detail::c_text(kernel.target, "target"));
 }
 
 /// The cubin or PTX text that holds it, for a disassembler.
 inline std::vector<std::byte> precompiled_image(const KernelName& kernel) {
+  const char* const name = detail::c_text(kernel.name, "name");
+  const char* const target = detail::c_text(kernel.target, "target");
   size_t size = 0;
-  check(tw_kernel_image(kernel.name.c_str(), kernel.target.c_str(), nullptr, 0, &size));
+  check(tw_kernel_image(name, target, nullptr, 0, &size));
   std::vector<std::byte> out(size);
-  check(tw_kernel_image(kernel.name.c_str(), kernel.target.c_str(), out.data(), out.size(), &size));
+  check(tw_kernel_image(name, target, out.data(), out.size(), &size));
   return out;
 }
 

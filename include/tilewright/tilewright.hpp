@@ -231,7 +231,7 @@ class Layout : public detail::Handle<tw_layout, tw_layout_destroy> {
 
   /// From its text, `((2,3),4):((1,8),2)`.
   explicit Layout(const std::string& text)
-      : Layout(detail::result<tw_layout*>(tw_layout_parse, text.c_str())) {}
+      : Layout(detail::result<tw_layout*>(tw_layout_parse, detail::c_text(text, "text"))) {}
   /// Flat; without strides the compact column-major one.
   explicit Layout(Numbers shape, Numbers stride = {}) : Layout(flat(shape, stride)) {}
   /// Takes over a handle that the C API gave.
@@ -376,7 +376,7 @@ class Module : public detail::Handle<tw_module, tw_module_destroy> {
       : Handle(
             detail::result<tw_module*>(tw_module_load, device.get(), image.data(), image.size())) {}
   Kernel kernel(const std::string& name) const {
-    return Kernel(detail::result<tw_kernel*>(tw_kernel_get, get(), name.c_str()));
+    return Kernel(detail::result<tw_kernel*>(tw_kernel_get, get(), detail::c_text(name, "name")));
   }
 };
 
@@ -384,7 +384,9 @@ class Module : public detail::Handle<tw_module, tw_module_destroy> {
 class GemmTuning : public detail::Handle<tw_gemm_tuning, tw_gemm_tuning_destroy> {
  public:
   GemmTuning() : Handle(detail::result<tw_gemm_tuning*>(tw_gemm_tuning_create)) {}
-  void load(const std::string& text) { check(tw_gemm_tuning_load(get(), text.c_str())); }
+  void load(const std::string& text) {
+    check(tw_gemm_tuning_load(get(), detail::c_text(text, "text")));
+  }
   std::string text() const { return detail::text(tw_gemm_tuning_format, get()); }
   tw_gemm_candidate tune(const Stream& stream, const tw_gemm_desc& desc, const tw_gemm_args& args,
                          const tw_gemm_tune_desc& how = gemm_tune_desc()) {

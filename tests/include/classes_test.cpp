@@ -318,4 +318,26 @@ TEST_CASE("a tuned gemm takes what was the fastest") {
   CHECK(thrown([&] { copy.load("garbage"); }) == TW_ERROR_PARSE);
 }
 
+TEST_CASE("a text with a zero byte is refused, not cut there") {
+  using namespace std::string_literals;
+  GemmTuning tuning;
+  const auto refused = [](const char* argument, auto call) {
+    CAPTURE(argument);
+    try {
+      call();
+    } catch (const Error& error) {
+      CHECK(error.status() == TW_ERROR_INVALID_ARGUMENT);
+      CHECK(error.info().struct_size == sizeof(tw_error_info));
+      CHECK(std::string(error.info().argument) == argument);
+      CHECK(std::string(error.what()).find(argument + " has a zero byte at "s) == 0);
+      return;
+    }
+    FAIL_CHECK("nothing was thrown");
+  };
+  refused("text", [] { Layout("(4,3):(1,8)\0)garbage"s); });
+  refused("text", [&] { tuning.load("tilewright gemm tuning 1\n\0nonsense"s); });
+  refused("text", [] { Layout("\0"s); });
+  CHECK(Layout("(4,3):(1,8)"s).text() == "(4,3):(1,8)");
+}
+
 }  // namespace

@@ -52,6 +52,15 @@ TEST_CASE("every target's first kernel has an image, and machine code its resour
 TEST_CASE("unknown kernels are refused by name") {
   CHECK(status_of({"no_such_kernel", "sm_90a"}, true) == TW_ERROR_NOT_FOUND);
   CHECK(status_of({"no_such_kernel", "sm_90a"}, false) == TW_ERROR_NOT_FOUND);
+  // Nor does a name become a known one by being cut.
+  const std::vector<tw_kernel_entry> all = precompiled_kernels();
+  const std::string zero(1, '\0');
+  for (size_t i = 0; i < std::min<size_t>(all.size(), 1); ++i)
+    for (const bool image : {true, false}) {
+      const KernelName known{all[i].name, all[i].target};
+      CHECK(status_of({known.name + zero, known.target}, image) == TW_ERROR_INVALID_ARGUMENT);
+      CHECK(status_of({known.name, known.target + zero}, image) == TW_ERROR_INVALID_ARGUMENT);
+    }
 }
 
 }  // namespace
