@@ -6,6 +6,7 @@ found. `test_tilewright.py cuda` runs torch's on the first GPU. Exit 77 where a 
 import array
 import ctypes
 import gc
+import multiprocessing
 import os
 import sys
 import threading
@@ -23,6 +24,18 @@ try:
     import torch
 except ImportError:
     torch = None
+
+
+DLPACK = {tw.DLPACK_TENSOR: b"dltensor", tw.DLPACK_VERSIONED: b"dltensor_versioned"}
+
+
+def capsule(form, **fields):
+    """A tensor as __dlpack__ gives it. Nobody frees the few bytes that describe it."""
+    managed, new = ctypes.c_void_p(), ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    tw.check(tw.lib.tw_tensor_to_dlpack(tw.struct("tensor", **fields), form, tw.ReleaseCallback(), None,
+                                        ctypes.byref(managed)))
+    return new(managed, DLPACK[form], None)
 
 
 class Plain(unittest.TestCase):
@@ -132,6 +145,11 @@ class Plain(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no struct tw_gem_desc: of .*gemm_desc"):
             tw.struct("gem_desc")
         self.assertFalse(hasattr(tw.lib, "tw_gem_plan"))
+        args = tw.struct("gemm_args", alpha=0.1, beta=float("-inf"))  # the nearest, and infinity itself
+        self.assertEqual((round(args.alpha, 7), args.beta), (0.1, float("-inf")))
+        for value in (1e300, -3.5e38):
+            with self.assertRaisesRegex(OverflowError, "alpha"):
+                tw.struct("gemm_args", alpha=value)
         for field, value in (("src_alignment", 2**32 + 4), ("src_alignment", -1), ("shape", [1, 2**64])):
             with self.assertRaisesRegex(OverflowError, field):
                 tw.struct("copy_desc", **{field: value})
@@ -149,6 +167,54 @@ class Plain(unittest.TestCase):
             tw.tensor(Stubborn())
         with self.assertRaisesRegex(TypeError, "Empty.__dlpack__.*3"):
             tw.tensor(Empty())
+
+    def test_a_producer_is_asked_whether_its_memory_may_be_written(self):
+        memory = array.array("i", [7] * 4)
+        fields = dict(dtype=tw.DTYPE_I32, rank=1, shape=[4], stride=[1], address=memory.buffer_info()[0])
+
+        class Immutable:  # as jax's arrays: DLPack before 1.0 cannot say that they are
+            def __dlpack__(self, *, max_version=None):
+                if max_version is None:
+                    return capsule(tw.DLPACK_TENSOR, **fields)
+                return capsule(tw.DLPACK_VERSIONED, flags=tw.TENSOR_READ_ONLY, **fields)
+
+        class Old:
+            def __dlpack__(self):
+                return capsule(tw.DLPACK_TENSOR, **fields)
+
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            self.device.copy(array.array("i", [1] * 4), Immutable())
+        self.assertEqual(tw.tensor(Immutable())[0].flags, tw.TENSOR_READ_ONLY)
+        out, ones = array.array("i", [0] * 4), array.array("i", [1] * 4)
+        plans = [self.device.copy(Immutable(), out), self.device.copy(ones, Old())]
+        for plan in plans:
+            plan.run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual((list(out), list(memory)), ([7] * 4, [1] * 4))
+
+    def test_buffers_whatever_letters_they_call_their_elements_by(self):
+        for memory, dtype, shape in (
+                ((ctypes.c_float * 4)(), tw.DTYPE_F32, [4]), ((ctypes.c_uint8 * 4)(), tw.DTYPE_U8, [4]),
+                (((ctypes.c_int32 * 3) * 2)(), tw.DTYPE_I32, [2, 3]),
+                ((ctypes.c_long * 2)(), tw.DTYPE_I64 if ctypes.sizeof(ctypes.c_long) == 8 else
+                 tw.DTYPE_I32, [2]),
+                (multiprocessing.RawArray("d", 5), tw.DTYPE_F64, [5]),
+                (multiprocessing.RawArray("H", 5), tw.DTYPE_U16, [5]),
+                (memoryview(bytearray(16)).cast("n"), tw.DTYPE_I64, [2]),
+                (memoryview(bytearray(16)).cast("@L"), tw.DTYPE_U64, [2]),
+                (memoryview(bytearray(2)).cast("?"), tw.DTYPE_U8, [2])):
+            with self.subTest(format=memoryview(memory).format):
+                tensor, _ = tw.tensor(memory, writable=True)
+                self.assertEqual((tensor.dtype, list(tensor.shape[:tensor.rank])), (dtype, shape))
+        src, dst = (ctypes.c_float * 4)(1, 2, 3, 4), multiprocessing.RawArray("f", 4)
+        self.device.copy(src, dst).run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(list(dst), [1, 2, 3, 4])
+        other = ctypes.c_int32.__ctype_be__ if sys.byteorder == "little" else ctypes.c_int32.__ctype_le__
+        with self.assertRaisesRegex(TypeError, "'[<>]i' .*byte order"):
+            tw.tensor((other * 4)())
+        with self.assertRaisesRegex(TypeError, "'c' .*view"):
+            tw.tensor(memoryview(bytearray(4)).cast("c"))
 
     def test_a_run_brings_its_own_addresses(self):
         first, other = array.array("i", [1] * 64), array.array("i", [2] * 64)

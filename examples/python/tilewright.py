@@ -16,9 +16,11 @@ TW_OK. The library is $TILEWRIGHT_LIBRARY, or libtilewright.so beside this file,
 """
 import ctypes
 import ctypes.util
+import math
 import os
 import pathlib
 import re
+import sys
 
 # --- Made by bindings.py. A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).
 _CONSTANTS = """
@@ -390,7 +392,8 @@ def struct(name, **fields):
 
 
 def _fill(value, fields):
-    """Sets fields of a struct. ctypes would take any name, and of a number the bits that fit."""
+    """Sets fields of a struct. ctypes would take any name, of an integer the bits that fit, and a
+    float too large as infinity."""
     for field, new in fields.items():
         if field not in dict(value._fields_):
             known = ", ".join(name for name, _ in value._fields_)
@@ -401,7 +404,9 @@ def _fill(value, fields):
         else:
             setattr(value, field, new)
             new, kept = [new], [getattr(value, field)]
-        if any(isinstance(number, int) and number != wanted for wanted, number in zip(new, kept)):
+        if any(number != wanted and (isinstance(number, int) or
+                                     isinstance(number, float) and math.isinf(number))
+               for wanted, number in zip(new, kept)):
             raise OverflowError(f"{field} of {type(value).__name__} cannot hold {new}")
     return value
 
@@ -471,16 +476,27 @@ _api = ctypes.pythonapi
 _api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-_FORMATS = dict(zip("bBhHiIqQefd?", "I8 U8 I16 U16 I32 U32 I64 U64 F16 F32 F64 U8".split()))
+# Of the struct module's letters what they are: how long they are an element's size says.
+_FORMATS = {**dict.fromkeys("bhilqn", "I"), **dict.fromkeys("BHILQN?", "U"), **dict.fromkeys("efd", "F")}
+
+
+def _element_type(view):
+    """The TW_DTYPE_ of a buffer's elements, whose format may begin with a letter for its order."""
+    order, letter = ("", *view.format)[-2:] if len(view.format) in (1, 2) else ("", "")
+    dtype = globals().get(f"DTYPE_{_FORMATS.get(letter)}{8 * view.itemsize}")
+    if order not in ("", "@", "=", "<" if sys.byteorder == "little" else ">"):
+        dtype = None
+    if dtype is None:
+        raise TypeError(f"elements of format {view.format!r} have no counterpart here: integers of 1 to 8 "
+                        "bytes and floats of 2, 4 and 8 in this machine's byte order have; copy to such "
+                        "elements, or view their bytes as such")
+    return dtype
 
 
 def _from_buffer(view, writable):
-    if view.format not in _FORMATS and view.format not in ("l", "L"):
-        raise TypeError(f"elements of format {view.format!r} have no counterpart here")
-    code = {"l": "q", "L": "Q"}.get(view.format, view.format)
     if any(s % view.itemsize for s in view.strides):
         raise ValueError(f"strides of {view.strides} bytes are no multiples of an element's {view.itemsize}")
-    out = struct("tensor", dtype=globals()["DTYPE_" + _FORMATS[code]], rank=view.ndim,
+    out = struct("tensor", dtype=_element_type(view), rank=view.ndim,
                  flags=int(view.readonly), shape=view.shape,
                  stride=[s // view.itemsize for s in view.strides])
     # Of a read-only buffer, too, ctypes can only tell the address of its beginning.
@@ -497,6 +513,14 @@ def _writable(out, wanted):
     return out
 
 
+def _dlpack(source):
+    """Its capsule: in the form of DLPack 1.0, which alone says that memory is read-only, if it can."""
+    try:
+        return source.__dlpack__(max_version=(1, 0))
+    except TypeError:  # older than the argument
+        return source.__dlpack__()
+
+
 def tensor(source, writable=False):
     """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive."""
     if isinstance(source, _structs["tw_tensor"]):
@@ -505,7 +529,7 @@ def tensor(source, writable=False):
         view = memoryview(source)
         return _from_buffer(view, writable), view
     try:
-        capsule = source.__dlpack__()
+        capsule = _dlpack(source)
     except (BufferError, RuntimeError, ValueError) as refused:
         try:  # NumPy's read-only arrays, of which DLPack before 1.0 could not say that they are
             view = memoryview(source)
