@@ -3,7 +3,7 @@ use crate::error::{check, created, Error};
 use crate::{resized, sized, sys, text, written, Result};
 use std::ffi::CString;
 use std::mem::size_of_val;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A type that owns one handle and destroys it.
 macro_rules! owner {
@@ -115,29 +115,35 @@ impl Drop for Memory {
 
 owner!(
     /// A queue of work.
-    Stream { device: Device }, tw_stream, tw_stream_destroy
+    Stream { device: Device, copying: Mutex<()> }, tw_stream, tw_stream_destroy
 );
 
 impl Stream {
     pub fn new(device: &Device) -> Result<Stream> {
         let handle = created(|out| unsafe { sys::tw_stream_create(device.as_raw(), out) })?;
         let device = device.clone();
-        Ok(Stream { handle, device })
+        Ok(Stream { handle, device, copying: Mutex::new(()) })
     }
 
     /// Wraps the caller's own stream.
     ///
     /// # Safety
     /// The stream must be live, of the device's context, and outlive this. No capture of it may begin
-    /// while `upload` or `download` runs.
+    /// while `upload` or `download` runs, which a `wait` of another `Stream` of it can do too.
     pub unsafe fn from_raw(device: &Device, stream: *mut sys::CUstream_st) -> Result<Stream> {
         let handle = created(|out| sys::tw_stream_create_from(device.as_raw(), stream, out))?;
         let device = device.clone();
-        Ok(Stream { handle, device })
+        Ok(Stream { handle, device, copying: Mutex::new(()) })
     }
 
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Held by copies that borrow host memory, and by `wait`: an event of a captured stream would
+    /// make this one part of the capture, and a copy that follows part of its graph.
+    fn alone(&self) -> MutexGuard<'_, ()> {
+        self.copying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Before a copy that borrows host memory: the memory must be of the stream's device, and the
@@ -157,6 +163,7 @@ impl Stream {
     /// When `src` is larger than `dst`.
     pub fn upload<T: Element>(&self, dst: &mut Memory, src: &[T]) -> Result<()> {
         assert!(size_of_val(src) <= dst.bytes, "more than the memory holds");
+        let _alone = self.alone();
         self.ready_to_copy(dst, "dst")?;
         let bytes = size_of_val(src) as u64;
         check(unsafe {
@@ -171,6 +178,7 @@ impl Stream {
     /// When `dst` is larger than `src`.
     pub fn download<T: Element>(&self, dst: &mut [T], src: &Memory) -> Result<()> {
         assert!(size_of_val(dst) <= src.bytes, "more than the memory holds");
+        let _alone = self.alone();
         self.ready_to_copy(src, "src")?;
         let bytes = size_of_val(dst) as u64;
         check(unsafe {
@@ -183,7 +191,10 @@ impl Stream {
         check(unsafe { sys::tw_stream_synchronize(self.handle) })
     }
 
+    /// Makes later work wait for the event. Returns at once, but for an `upload` or `download` that
+    /// another thread is in.
     pub fn wait(&self, event: &Event) -> Result<()> {
+        let _alone = self.alone();
         check(unsafe { sys::tw_stream_wait_event(self.handle, event.handle) })
     }
 }

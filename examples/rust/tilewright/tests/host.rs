@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The safe crate on the host device: threads, errors, and what is dropped while it is in use.
 
+use std::sync::atomic::{AtomicU8, Ordering};
 use tilewright::{copy_args, copy_desc, op, sys, Device, Event, Layout, Memory, Plan, Stream, TensorMap};
 
 fn is_send_and_sync<T: Send + Sync>() {}
@@ -176,4 +177,37 @@ fn layouts_and_plans_say_what_they_are() {
     let device = Device::host().unwrap();
     let plan = copy_plan(&device, 8);
     assert!(plan.explain().unwrap().contains(&plan.kernel().unwrap()));
+}
+
+/// A wait that came between an upload's look whether the stream is captured and its copy would put the
+/// copy, and the borrow with it, into a graph: it waits for the upload's end.
+#[test]
+fn a_wait_does_not_come_into_an_upload() {
+    const BYTES: usize = 64 << 20;
+    let device = Device::host().unwrap();
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let (busy, event) = (Event::new(&device).unwrap(), Event::new(&device).unwrap());
+    let large = Memory::new(&device, BYTES).unwrap();
+    let mut small = Memory::new(&device, 1).unwrap();
+    // On the host device an address is a pointer.
+    let byte = unsafe { &*(small.address() as *const AtomicU8) };
+    let waited = (1..=5u8).any(|round| {
+        // The upload begins with the stream's earlier work, which waits for a long one.
+        for _ in 0..60 {
+            let status = unsafe { sys::tw_memset(other.as_raw(), large.address(), 0, BYTES as u64) };
+            assert_eq!(status, sys::TW_OK);
+        }
+        busy.record(&other).unwrap();
+        stream.wait(&busy).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(30));
+                stream.wait(&event).unwrap();
+                byte.load(Ordering::Relaxed) == round
+            });
+            stream.upload(&mut small, &[round]).unwrap();
+            waiting.join().unwrap()
+        })
+    });
+    assert!(waited);
 }
