@@ -99,13 +99,16 @@ func (t Tensor) c() (C.tw_tensor, error) {
 	if t.ReadOnly {
 		out.flags = C.TW_TENSOR_READ_ONLY
 	}
+	// As the library has it: an extent of 0 counts as 1. What is negative or too large it refuses.
 	packed := int64(1)
 	for i := len(t.Shape) - 1; i >= 0; i-- {
 		out.shape[i], out.stride[i] = C.int64_t(t.Shape[i]), C.int64_t(packed)
 		if t.Stride != nil {
 			out.stride[i] = C.int64_t(t.Stride[i])
 		}
-		packed *= t.Shape[i]
+		if t.Shape[i] != 0 {
+			packed *= t.Shape[i]
+		}
 	}
 	return out, nil
 }

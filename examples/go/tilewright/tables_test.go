@@ -44,6 +44,28 @@ func TestDLPackOutAndBack(t *testing.T) {
 	}
 }
 
+// As the library reads DLPack's tensors that have none.
+func TestDLPackStridesLeftOut(t *testing.T) {
+	for _, c := range []struct{ shape, stride []int64 }{
+		{[]int64{2, 0, 3}, []int64{3, 3, 1}}, {[]int64{0, 0, 0}, []int64{1, 1, 1}},
+		{[]int64{4, 1, 5}, []int64{5, 5, 1}}} {
+		managed, err := ToDLPack(Tensor{DType: F32, Address: 4096, Shape: c.shape}, DLPackVersioned, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := managed.Tensor()
+		if err != nil || len(back.Stride) != 3 {
+			t.Fatal(back, err)
+		}
+		for i, stride := range c.stride {
+			if back.Stride[i] != stride {
+				t.Errorf("strides of %v are %v", c.shape, back.Stride)
+			}
+		}
+		managed.Close()
+	}
+}
+
 func TestDLPackGivenAway(t *testing.T) {
 	done := make(chan bool, 1)
 	managed, err := ToDLPack(Tensor{DType: I32, Address: 4096, Shape: []int64{4}, Stride: []int64{2}},

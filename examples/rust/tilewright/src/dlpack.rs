@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-use crate::error::check;
+use crate::error::{check, Error};
 use crate::{initialised, resized, sized, sys, Device, Result};
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// A tensor in a device's memory; without strides (elements, outermost first) a row-major one.
+/// The strides of a row-major tensor by the rule of `tw_tensor_from_dlpack`: an extent of 0 counts as 1.
+fn packed(shape: &[i64], stride: &mut [i64]) -> Result<()> {
+    let mut inner = 1i64;
+    for (i, &extent) in shape.iter().enumerate().rev() {
+        stride[i] = inner;
+        let refused = |status, why| {
+            let message = format!("extent {} of dimension {} {}", extent, i, why);
+            let error = Error::refused(status, "shape", message);
+            Err(Error { index: i as i32, got: extent, ..error })
+        };
+        if extent < 0 {
+            return refused(sys::TW_ERROR_INVALID_ARGUMENT, "is negative");
+        }
+        match inner.checked_mul(extent.max(1)) {
+            Some(product) => inner = product,
+            None => {
+                let why = "and those inside it multiply to more than 2^63 - 1";
+                return refused(sys::TW_ERROR_OVERFLOW, why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A tensor in a device's memory; without strides (elements, outermost first) a row-major one, whose
+/// extents must multiply to less than 2^63.
 ///
 /// # Panics
 /// For more than 8 extents, or another number of strides than of extents.
@@ -23,13 +48,9 @@ pub fn tensor(
     out.rank = shape.len() as i32;
     out.address = address;
     out.shape[..shape.len()].copy_from_slice(shape);
-    let mut packed = 1i64;
-    for i in (0..shape.len()).rev() {
-        out.stride[i] = packed;
-        packed = packed.wrapping_mul(shape[i]);
-    }
-    if let Some(stride) = stride {
-        out.stride[..shape.len()].copy_from_slice(stride);
+    match stride {
+        Some(stride) => out.stride[..shape.len()].copy_from_slice(stride),
+        None => packed(shape, &mut out.stride)?,
     }
     Ok(out)
 }

@@ -19,6 +19,23 @@ fn a_tensor_goes_out_and_comes_back() {
     }
 }
 
+/// As the library reads DLPack's tensors that have none.
+#[test]
+fn strides_that_are_left_out() {
+    let device = Device::host().unwrap();
+    let packed = |shape: &[i64]| tensor(&device, 4096, sys::TW_DTYPE_F32, shape, None);
+    for (shape, stride) in [([2, 0, 3], [3, 3, 1]), ([0, 0, 0], [1, 1, 1]), ([4, 1, 5], [5, 5, 1])] {
+        assert_eq!(packed(&shape).unwrap().stride[..3], stride);
+    }
+    assert_eq!(packed(&[1 << 31, 1 << 31]).unwrap().stride[0], 1 << 31);
+    let error = packed(&[2, 1 << 31, 1 << 32]).err().unwrap();
+    assert_eq!((error.status, error.argument.as_deref()), (sys::TW_ERROR_OVERFLOW, Some("shape")));
+    let error = packed(&[2, -3]).err().unwrap();
+    assert_eq!((error.status, error.index, error.got), (sys::TW_ERROR_INVALID_ARGUMENT, 1, -3));
+    let whole = tensor(&device, 4096, sys::TW_DTYPE_F32, &[1 << 40, 1 << 40], Some(&[0, 0])).unwrap();
+    assert_eq!(whole.stride[..2], [0, 0]);
+}
+
 #[test]
 fn the_owner_lives_until_the_deleter_is_called() {
     let device = Device::host().unwrap();
