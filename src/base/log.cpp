@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
-#include <new>
 #include <shared_mutex>
 
+#include "base/process_lock.hpp"
 #include "base/status.hpp"
 
 namespace tw {
@@ -22,24 +20,11 @@ struct Sink {
 };
 
 constinit std::atomic<int32_t> g_level{0};  // 0: nobody listens
-struct Lock {
-  std::shared_mutex mutex;
-  pid_t process = getpid();
-};
 
-// Function-local: a namespace-scope shared_mutex would be a static initialiser on some libraries.
-// What a thread of the parent held when it forked is held for ever in the child, which takes
-// another one.
+// Function-local: at namespace scope it would be a static initialiser.
 std::shared_mutex& sink_mutex() {
-  static Lock first;
-  static std::atomic<Lock*> current{&first};
-  Lock* lock = current.load(std::memory_order_acquire);
-  if (lock->process == getpid()) return lock->mutex;
-  auto* own = new (std::nothrow) Lock;
-  if (!own) return lock->mutex;
-  if (current.compare_exchange_strong(lock, own)) return own->mutex;
-  delete own;
-  return lock->mutex;
+  static ProcessLock lock;
+  return lock.mutex();
 }
 constinit Sink g_sink;
 // A callback that logs again, or swaps the callback, must not deadlock on itself.

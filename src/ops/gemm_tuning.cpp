@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
+#include <mutex>
+#include <shared_mutex>
 
 #include "base/decimal.hpp"
 #include "ops/plan.hpp"
@@ -144,17 +146,17 @@ void GemmTuning::add(const GemmTuned& entry) {
 
 // All or, where memory ends, none.
 void GemmTuning::add_all(std::span<const GemmTuned> added) {
-  const std::lock_guard lock(mutex_);
-  std::vector<GemmTuned> all = entries_;
+  const std::unique_lock lock(lock_.mutex());
+  auto all = std::make_unique<Entries>(*entries_);
   for (const GemmTuned& entry : added) {
-    const auto old = std::find_if(all.begin(), all.end(),
+    const auto old = std::find_if(all->begin(), all->end(),
                                   [&](const GemmTuned& e) { return same_shape(e, entry); });
-    if (old != all.end())
+    if (old != all->end())
       *old = entry;
     else
-      all.push_back(entry);
+      all->push_back(entry);
   }
-  entries_.swap(all);
+  entries_ = std::move(all);
 }
 
 Status GemmTuning::load(std::string_view text) {
@@ -186,11 +188,11 @@ Status GemmTuning::load(std::string_view text) {
 }
 
 std::string GemmTuning::format() const {
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(lock_.mutex());
   std::string out(kHeader);
   out += '\n';
   const std::string* device = nullptr;
-  for (const GemmTuned& e : entries_) {
+  for (const GemmTuned& e : *entries_) {
     const GemmTuningKey& key = e.key;
     if (!device || *device != key.device) {
       device = &key.device;
@@ -215,8 +217,8 @@ std::string GemmTuning::format() const {
 std::vector<GemmTuned> GemmTuning::find(const GemmTuningKey& key) const {
   std::vector<GemmTuned> out;
   {
-    const std::lock_guard lock(mutex_);
-    for (const GemmTuned& entry : entries_)
+    const std::shared_lock lock(lock_.mutex());
+    for (const GemmTuned& entry : *entries_)
       if (entry.key == key) out.push_back(entry);
   }
   std::sort(out.begin(), out.end(),

@@ -12,12 +12,13 @@
 // counts for such plans alone. It counts for devices of the name that the last device line before
 // it gives, and for no others. Empty lines and lines that begin with # are skipped.
 
-#include <mutex>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/process_lock.hpp"
 #include "ops/gemm_select.hpp"
 
 namespace tw {
@@ -43,7 +44,7 @@ struct GemmTuned {
   GemmCandidate candidate;  // with the measured time
 };
 
-/// May be used from several threads at once.
+/// May be used from several threads at once, and by a child of fork() whatever they were doing.
 class GemmTuning {
  public:
   /// Adds an entry, in the place of one for the same shape.
@@ -58,8 +59,11 @@ class GemmTuning {
  private:
   void add_all(std::span<const GemmTuned> added);
 
-  mutable std::mutex mutex_;
-  std::vector<GemmTuned> entries_;  // in the order of their arrival
+  using Entries = std::vector<GemmTuned>;  // in the order of their arrival
+
+  mutable ProcessLock lock_;
+  // Replaced as a whole: a child that was forked meanwhile has the old ones or the new ones.
+  std::unique_ptr<const Entries> entries_ = std::make_unique<Entries>();
 };
 
 }  // namespace tw

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured choices: their text, what they overrule, and how they are measured.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <string>
+#include <thread>
 
 #include "ops/gemm_realign.hpp"
 #include "ops/gemm_tune.hpp"
@@ -109,6 +114,38 @@ TEST_CASE("a text that cannot be read is refused with its line, and adds nothing
     CHECK(std::strstr(last_error().message, bad.words));
     CHECK(tuning.format() == "tilewright gemm tuning 1\n");
   }
+}
+
+TEST_CASE("a forked child uses a tuning that another thread was using") {
+  std::string lines;
+  for (int64_t m = 1; m <= 500; ++m) lines += entry(m, 2112, 7168, choice_text());
+  GemmTuning tuning;
+  REQUIRE(tuning.load(text_of(lines)).ok());
+  const std::string text = tuning.format();
+  std::atomic<bool> stop{false}, refused{false};
+  // It holds the lock nearly all the time, and adds what is there.
+  std::thread user([&] {
+    while (!stop)
+      if (!tuning.load(text).ok()) refused = true;
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      alarm(10);  // a child that waits is ended
+      const bool whole = tuning.format() == text && tuning.load(text).ok() &&
+                         tuning.find(gemm_tuning_key(*hopper(), {})).empty();
+      _exit(whole ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    if (!WIFEXITED(status)) break;
+  }
+  stop = true;
+  user.join();
+  CHECK(!refused);
 }
 
 TEST_CASE("what was measured programmatically is for such plans, which take the others too") {
