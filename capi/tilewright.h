@@ -160,8 +160,9 @@ TW_API tw_status tw_last_error_info(tw_error_info *info);
 
 /** Installs the process's log callback; the only process-wide state the library has. At
  *  TW_LOG_ERROR it is told of devices that are lost, at TW_LOG_WARNING of tensor maps that the
- *  driver encodes otherwise than the library, at TW_LOG_INFO of devices that are opened, at
- *  TW_LOG_DEBUG of plans with their kernels and of every call that fails, with its message.
+ *  driver encodes otherwise than the library, at TW_LOG_INFO of devices that are opened and of
+ *  tensor maps in which it puts right what a driver writes wrongly, at TW_LOG_DEBUG of plans with
+ *  their kernels and of every call that fails, with its message.
  *  The callback must return. It is called in the middle of other calls, so that it cannot install
  *  another (that call does nothing), may run on a thread of the library, and may call nothing that
  *  takes a handle; what fails inside it is not the last failure of the call around it.
