@@ -11,18 +11,25 @@
 extern "C" {
 long __real_sysconf(int name);
 long __wrap_sysconf(int name);
+void* __real_aligned_alloc(size_t alignment, size_t bytes);
+void* __wrap_aligned_alloc(size_t alignment, size_t bytes);
 }
 
 namespace tw::test {
 namespace {
 
 bool g_memory_unknown = false;
+bool g_no_memory = false;
 
 }  // namespace
 }  // namespace tw::test
 
 long __wrap_sysconf(int name) {
   return tw::test::g_memory_unknown && name == _SC_PHYS_PAGES ? -1 : __real_sysconf(name);
+}
+
+void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {
+  return tw::test::g_no_memory ? nullptr : __real_aligned_alloc(alignment, bytes);
 }
 
 namespace tw::test {
@@ -65,6 +72,20 @@ TEST_CASE("an allocation larger than the machine is refused with the numbers") {
     CHECK(address == 0);
     CHECK(message_has(std::to_string(bytes).c_str()));
   }
+}
+
+TEST_CASE("an allocation that the machine would have room for is refused in other words") {
+  const auto device = open_host();
+  uint64_t address = 0;
+  g_no_memory = true;
+  const Status status = device->allocate(1 << 20, &address);
+  g_no_memory = false;
+  CHECK(status.code() == Code::ERROR_OUT_OF_MEMORY);
+  CHECK(address == 0);
+  CHECK(message_has("1048576 bytes"));
+  CHECK(message_has("the process gets no more"));
+  CHECK_FALSE(message_has("the machine has"));
+  CHECK(last_error().fault.limit == 0);
 }
 
 TEST_CASE("a size that rounding up would wrap is refused where the machine's memory is unknown") {

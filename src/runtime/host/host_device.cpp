@@ -74,20 +74,24 @@ void HostDevice::close() {
 Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
   // Linux promises more than it has and kills the process later; the machine's size is a limit
   // that can be told.
-  std::unique_ptr<void, decltype(&std::free)> memory(nullptr, &std::free);
   const uint64_t most =
       info_.total_memory_bytes > 0 ? info_.total_memory_bytes : UINT64_MAX - kAlignment;
-  if (bytes <= most)
-    memory.reset(
-        std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
-  if (!memory)
+  if (bytes > most)
     return fail(Code::ERROR_OUT_OF_MEMORY,
                 {.argument = "bytes",
                  .got = static_cast<int64_t>(bytes),
-                 .limit = static_cast<int64_t>(info_.total_memory_bytes)},
+                 .limit = static_cast<int64_t>(most)},
                 "%llu bytes cannot be allocated: the machine has %llu",
-                static_cast<unsigned long long>(bytes),
-                static_cast<unsigned long long>(info_.total_memory_bytes));
+                static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(most));
+  std::unique_ptr<void, decltype(&std::free)> memory(
+      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment),
+      &std::free);
+  if (!memory)
+    return fail(Code::ERROR_OUT_OF_MEMORY,
+                {.argument = "bytes", .got = static_cast<int64_t>(bytes)},
+                "%llu bytes cannot be allocated: the process gets no more; free some, or raise "
+                "what limits it (ulimit -v, a control group)",
+                static_cast<unsigned long long>(bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
   TW_TRY(alive());                      // close() by another thread may have freed its memory
