@@ -229,7 +229,8 @@ enum {
   TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
 };
 
-/** Features of a device; bits of tw_device_info::features. */
+/** Features of a device; bits of tw_device_info::features. Of those the library's own kernels use
+ *  what they are compiled for: tw_kernels_list() has the targets. */
 enum {
   TW_FEATURE_HOST = 1,
   TW_FEATURE_TMA = 2,
@@ -252,7 +253,7 @@ typedef struct tw_device_info {
   int32_t max_dynamic_smem_bytes; /**< shared memory that one block can have */
   uint64_t total_memory_bytes;    /**< the device's memory */
   uint64_t l2_bytes;              /**< size of the L2 cache */
-  uint32_t features;              /**< TW_FEATURE_ bits */
+  uint32_t features;              /**< TW_FEATURE_ bits: what the chip has */
   char name[108];                 /**< zero-terminated */
 } tw_device_info;
 
@@ -1841,9 +1842,10 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  An operand spans 2^60 bytes at most, from its lowest byte to its highest; the matrices of one
  *  operand of a matrix product 2^63 - 1 together.
  *
- *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where the library
- *  has no kernel for the description on this device, and TW_ERROR_NO_KERNEL_IMAGE or
- *  TW_ERROR_DRIVER_TOO_OLD where it has one, and no image that this device or its driver runs.
+ *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where none of the
+ *  kernels that this build embeds for the device takes the description, TW_ERROR_NO_KERNEL_IMAGE
+ *  where it embeds none for the device, and TW_ERROR_DRIVER_TOO_OLD where the driver does not run
+ *  them.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -2710,7 +2712,7 @@ typedef struct tw_kernel_entry {
   tw_op op;              /**< whose plans use it */
   const char *name;      /**< its symbol; lives for ever */
   const char *target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
-  uint32_t feature;      /**< the TW_FEATURE_ bit that a device must have */
+  uint32_t feature;      /**< the TW_FEATURE_ bit that it uses, and a device must have */
   uint32_t threads;      /**< of a block */
   uint32_t tile[3];      /**< rows, columns, k of a tile, elements; 0 where it has none */
   uint32_t stages;       /**< of the ring in shared memory; 0: chosen by the plan */

@@ -12,16 +12,6 @@ FeatureMask features_of(int32_t major, int32_t minor) {
   return major >= 9 ? tma | mma : 0;
 }
 
-FeatureMask ptx_features() {
-  using namespace feature;
-  constexpr bool elf = false, ptx = true;
-  FeatureMask all = 0;
-#define TW_ARCH(name, kind, sm, mask) all |= kind ? (mask) : 0;
-#include "base/archs.inc"
-#undef TW_ARCH
-  return all;
-}
-
 const char* feature_name(FeatureMask one) {
 #define TW_FEATURE(name, bit, text) \
   if (one & (1u << (bit))) return #name;

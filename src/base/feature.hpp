@@ -14,10 +14,9 @@ namespace feature {
 #undef TW_FEATURE
 }  // namespace feature
 
-/// What a CUDA device of this compute capability has; 0 below 9.0.
+/// What a CUDA device of this compute capability has; 0 below 9.0. What embedded kernels may use of
+/// it depends on what they were compiled for: see kernels/driver_choice.hpp.
 FeatureMask features_of(int32_t major, int32_t minor);
-/// What kernels that are embedded as PTX may use, whatever the chip has: the rows of archs.inc.
-FeatureMask ptx_features();
 /// The name of the lowest feature in the mask; "none" for 0.
 const char* feature_name(FeatureMask one);
 

@@ -3,27 +3,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "kernels/unpack.hpp"
 
 namespace tw {
 namespace {
-
-/// The rows of archs.inc. `elf` and `ptx` are its words.
-const Target* targets(size_t* count) {
-  using namespace feature;  // NOLINT: the names of archs.inc
-  constexpr bool elf = false, ptx = true;
-  // "90a" without its letter.
-  static const Target kTargets[] = {
-#define TW_ARCH(name, kind, sm, features) \
-  {#name, kind, static_cast<uint32_t>(std::atoi(#sm)), features},
-#include "base/archs.inc"
-#undef TW_ARCH
-  };
-  *count = sizeof kTargets / sizeof *kTargets;
-  return kTargets;
-}
 
 constexpr Family kFamilies[] = {
 #define TW_FAMILY(name, value, shards) Family::name,
@@ -34,19 +20,17 @@ constexpr Family kFamilies[] = {
 /// Calls `visit` for each embedded kernel and target until it returns true.
 template <class Visit>
 bool each(Visit&& visit) {
-  size_t count = 0;
-  const Target* const all = targets(&count);
   for (const Family family : kFamilies)
     for (const KernelRow& row : kernel_rows(family)) {
       if (row.shard < 0) continue;
       const KernelImage image = kernel_image(family, row.shard);
       if (image.size == 0) continue;
-      for (size_t t = 0; t < count; ++t) {
+      for (const Target& target : targets()) {
         FatbinEntry entry;
-        if ((all[t].features & row.feature) == 0 ||
-            !find_entry(image.data, image.size, all[t], &entry))
+        if ((target.features & row.feature) == 0 ||
+            !find_entry(image.data, image.size, target, &entry))
           continue;
-        if (visit(Precompiled{&row, &all[t]})) return true;
+        if (visit(Precompiled{&row, &target})) return true;
       }
     }
   return false;
@@ -60,6 +44,19 @@ T at(const uint8_t* data, size_t offset) {
 }
 
 }  // namespace
+
+TargetRange targets() {
+  using namespace feature;  // NOLINT: the names of archs.inc
+  constexpr bool elf = false, ptx = true;
+  // "90a" without its letter.
+  static const Target kTargets[] = {
+#define TW_ARCH(name, kind, sm, features) \
+  {#name, kind, static_cast<uint32_t>(std::atoi(#sm)), features},
+#include "base/archs.inc"
+#undef TW_ARCH
+  };
+  return {std::begin(kTargets), std::end(kTargets)};
+}
 
 int32_t precompiled_count() {
   int32_t count = 0;

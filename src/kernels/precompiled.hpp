@@ -21,6 +21,15 @@ struct Target {
   FeatureMask features;
 };
 
+struct TargetRange {
+  const Target* begin_;
+  const Target* end_;
+  const Target* begin() const { return begin_; }
+  const Target* end() const { return end_; }
+};
+/// All of them, whether this build has them or not.
+TargetRange targets();
+
 /// One kernel for one target.
 struct Precompiled {
   const KernelRow* row;

@@ -25,13 +25,7 @@ Status ask_for_clusters(Device& device) {
   PreparedKernel kernel;
   const u32 shared =
       gemm_shared(gemm_tile(*row, dtype_bytes(row->dtypes[0]), dtype_bytes(row->dtypes[1]))).total;
-  const Status prepared = prepare_row(device, Family::gemm, row, shared, &kernel);
-  if (prepared.code() == Code::ERROR_NO_KERNEL_IMAGE) {
-    // Rows with clusters cannot run here (PTX alone, say): nobody's plan fails for asking.
-    for (uint32_t size = 2; size <= kMaxCluster; ++size) device.set_clusters_at_once(size, 1);
-    return {};
-  }
-  TW_TRY(prepared);
+  TW_TRY(prepare_row(device, Family::gemm, row, shared, &kernel));
   // The largest last: who sees it sees all.
   for (uint32_t size = 2; size <= kMaxCluster; ++size) {
     LaunchConfig config;

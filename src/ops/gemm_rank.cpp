@@ -109,7 +109,7 @@ bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
   const KernelRow& row = *choice.row;
-  if (!(row.feature & device.info().features) || choice.has(kGemmPrologue))
+  if (!(row.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
     return GemmMisfit::feature;
   if (!types_fit(row, seen.desc)) return GemmMisfit::types;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;

@@ -67,12 +67,13 @@ struct PreparedKernel {
   explicit operator bool() const { return row != nullptr; }
 };
 
-/// The first row of the family for which `fits` holds and whose feature the device has; nullptr if
-/// there is none. A CUDA device never has the feature `host`, so nothing falls to the CPU.
+/// The first row of the family for which `fits` holds and whose feature the device has for kernels
+/// of the table; nullptr if there is none. A CUDA device never has the feature `host`, so nothing
+/// falls to the CPU.
 template <class Fits>
 const KernelRow* find_row(const Device& device, Family family, Fits fits) {
   for (const KernelRow& row : kernel_rows(family))
-    if ((row.feature & device.info().features) && fits(row)) return &row;
+    if ((row.feature & device.info().kernel_features) && fits(row)) return &row;
   return nullptr;
 }
 

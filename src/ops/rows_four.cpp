@@ -46,6 +46,9 @@ const char* RowsPlan::four_refusal(uint64_t table, uint64_t packed) const {
   const bool gather = op() == Op::gather;
   const KernelRow* row =
       find_row(*device(), op(), [](const KernelRow& r) { return r.variant == kRowsFour; });
+  if (!row && (device()->info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
+    return gather ? "no kernel with gather4 is embedded for this device"
+                  : "no kernel with scatter4 is embedded for this device";
   if (!row)
     return gather ? "the device has no gather4 (compute capability 10.0 has)"
                   : "the device has no scatter4 (compute capability 10.0 has)";

@@ -44,7 +44,8 @@ struct DeviceInfo {
   int32_t max_dynamic_smem_bytes = 0;
   uint64_t total_memory_bytes = 0;
   uint64_t l2_bytes = 0;
-  FeatureMask features = 0;
+  FeatureMask features = 0;         ///< what the chip has
+  FeatureMask kernel_features = 0;  ///< what rows of the table may use of it
   std::string name;
 };
 

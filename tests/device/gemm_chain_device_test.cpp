@@ -282,7 +282,8 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
           kSchedule_fullping, kSchedule_fullsplit, kSchedule_fullswap, kSchedule_fullswapsplit,
           kSchedule_batch, kSchedule_batchping, kGemmPlain | kGemmFull}) {
       INFO("schedule " << schedule);
-      CHECK(((device->info().features & feature::wgmma) == 0 || schedules.count(schedule) == 1));
+      CHECK(((device->info().kernel_features & feature::wgmma) == 0 ||
+             schedules.count(schedule) == 1));
     }
 }
 

@@ -30,7 +30,7 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
     if (number++ % step == 0) choices.push_back(choice);
   };
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!(row.feature & device.info().features) || (row.variant & kGemmPrologue)) continue;
+    if (!(row.feature & device.info().kernel_features) || (row.variant & kGemmPrologue)) continue;
     GemmChoice choice{&row, 1};
     if (!choice.has(kGemmSplit)) {
       take(choice);

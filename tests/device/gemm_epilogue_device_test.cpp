@@ -351,7 +351,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   Distances distances;
   int number = 0, served = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!(row.variant & kGemmFull) || !(row.feature & device->info().features)) continue;
+    if (!(row.variant & kGemmFull) || !(row.feature & device->info().kernel_features)) continue;
     if (row.variant & kGemmAlone) continue;  // has no epilogue
     for (uint32_t split = 1; split <= ((row.variant & kGemmSplit) ? 8u : 1u);
          split += split == 1 ? 2 : 5) {
@@ -449,7 +449,7 @@ TEST_CASE("gemm epilogue: infinities and NaN through each function, by each full
   int served = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if ((row.variant & (kGemmFull | kGemmAlone)) != kGemmFull) continue;
-    if (!(row.feature & device->info().features)) continue;
+    if (!(row.feature & device->info().kernel_features)) continue;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {
       Case c;

@@ -139,7 +139,7 @@ TEST_CASE("gemm epilogue: each function of every 16-bit number, by each full row
   int rows = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if ((row.variant & (kGemmFull | kGemmAlone)) != kGemmFull) continue;
-    if (!(row.feature & device->info().features)) continue;
+    if (!(row.feature & device->info().kernel_features)) continue;
     ++rows;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {

@@ -232,7 +232,7 @@ TEST_CASE("gemm: k in several chains, each row forced") {
   MESSAGE(number << " rows");
   // Compiled from PTX there are none, nor need there be among some of the rows.
   const bool some = std::getenv("TW_ROWS") || std::getenv("TW_EVERY");
-  CHECK((number > 0 || some || !(lab->device()->info().features & feature::wgmma)));
+  CHECK((number > 0 || some || !(lab->device()->info().kernel_features & feature::wgmma)));
 }
 
 TEST_CASE("gemm: one plan for every m up to its own") {

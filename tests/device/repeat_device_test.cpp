@@ -126,7 +126,8 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
     repeat(kCopyPermute, turned(331, b, bytes, 3));
   }
   for (const KernelRow& row : kernel_rows(Family::copy)) {
-    if ((row.variant & 0xff) != kCopyInterleave || !(row.feature & lab.device->info().features))
+    if ((row.variant & 0xff) != kCopyInterleave ||
+        !(row.feature & lab.device->info().kernel_features))
       continue;
     const auto bytes = static_cast<int64_t>(row.variant >> 8 & 0xff);
     const auto planes = static_cast<int64_t>(row.variant >> 16 & (kToPlanes - 1));

@@ -109,7 +109,7 @@ class TakenRows {
   template <class Counts>
   void check_all(const Device& device, Family family, Counts counts) const {
     for (const KernelRow& row : kernel_rows(family)) {
-      if (!(row.feature & device.info().features) || !counts(row)) continue;
+      if (!(row.feature & device.info().kernel_features) || !counts(row)) continue;
       INFO(std::string(row.symbol));
       CHECK(taken_.count(row.symbol) == 1);
     }

@@ -134,7 +134,7 @@ TEST_CASE("gather: a thousand runs by each method") {
   RowsCase own{Op::gather, kRowsPlain, DType::U8, 4096, 16};
   own.truth = kRowsBulk;
   repeat_rows(lab, &taken, own);
-  if (lab.device->info().features & feature::gather4) {
+  if (lab.device->info().kernel_features & feature::gather4) {
     RowsCase four{Op::gather, kRowsFour, DType::U8, 4096, 16};
     four.truth = kRowsPlain;
     repeat_rows(lab, &taken, four);
@@ -224,7 +224,7 @@ TEST_CASE("scatter: a thousand runs by each method") {
            flags | kRowsDeterministic}};
       for (const RowsCase& c : sums) repeat_rows(lab, &taken, c);
     }
-  if (lab.device->info().features & feature::scatter4) {
+  if (lab.device->info().kernel_features & feature::scatter4) {
     RowsCase four{Op::scatter, kRowsFour, DType::U8, 4096, 16};
     four.truth = kRowsPlain;
     repeat_rows(lab, &taken, four);

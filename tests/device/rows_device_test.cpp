@@ -215,7 +215,7 @@ TEST_CASE("rows: every method on random rows") {
   Bench bench(6);
   if (!bench.device) return;
   const bool host = bench.device->info().kind == DeviceKind::host;
-  const FeatureMask has = bench.device->info().features;
+  const FeatureMask has = bench.device->info().kernel_features;
   for (const uint32_t method :
        {kRowsFour, kRowsBulk, kRowsStaged, kRowsShift, kRowsPlain, kRowsFew}) {
     int done[2] = {};

@@ -32,7 +32,7 @@ class PaperDevice final : public Device {
   PaperDevice(FeatureMask features, int32_t sms, const char* name = "paper") {
     info_.kind = DeviceKind::cuda;
     info_.compute_major = 9;
-    info_.features = features;
+    info_.features = info_.kernel_features = features;
     info_.sm_count = sms;
     info_.name = name;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fake_images.hpp"
 #include "kernels/precompiled.hpp"
 
 namespace tw::test {
@@ -68,7 +69,7 @@ void fill_device(Driver* t) {
     TW_STEP("Init", false);
     return g_state.devices == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
   };
-  t->DriverGetVersion = [](int* v) -> CUresult { return *v = 13000, CUDA_SUCCESS; };
+  t->DriverGetVersion = [](int* v) -> CUresult { return *v = g_state.version, CUDA_SUCCESS; };
   t->GetErrorName = [](CUresult, const char** out) -> CUresult {
     return *out = "FAKE_ERROR", CUDA_SUCCESS;
   };
@@ -94,9 +95,9 @@ void fill_device(Driver* t) {
   t->DeviceGetAttribute = [](int* out, CUdevice_attribute which, CUdevice) -> CUresult {
     TW_STEP("DeviceGetAttribute", false);
     *out = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? g_state.compute_major
-           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? g_state.compute_minor
            : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT              ? 132
-           : which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
+           : which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? g_state.shared_memory
                                                                             : 1 << 20;
     return CUDA_SUCCESS;
   };
@@ -224,25 +225,33 @@ void fill_memory(Driver* t) {
 }
 
 void fill_kernels(Driver* t) {
-  t->LibraryLoadData = [](CUlibrary* out, const void*, CUjit_option*, void**, unsigned,
+  t->LibraryLoadData = [](CUlibrary* out, const void* image, CUjit_option*, void**, unsigned,
                           CUlibraryOption*, void**, unsigned) -> CUresult {
     TW_STEP("LibraryLoadData", true, true);
     if (g_state.load_result != CUDA_SUCCESS) return g_state.load_result;
+    const std::set<std::string>* kernels = nullptr;
+    if (const CUresult taken = take_code(image, g_state, &kernels); taken != CUDA_SUCCESS)
+      return taken;
     g_state.libraries.insert(*out = fresh<CUlibrary>());
+    if (kernels) g_state.kernels_of[*out] = kernels;
     return CUDA_SUCCESS;
   };
   t->LibraryUnload = [](CUlibrary library) -> CUresult {
     expect(g_state.libraries, library, "LibraryUnload");
     g_state.libraries.erase(library);
+    g_state.kernels_of.erase(library);
     return step("LibraryUnload", false, true);
   };
   t->LibraryGetModule = [](CUmodule* out, CUlibrary) -> CUresult {
     TW_STEP("LibraryGetModule", true, true);
     return *out = fresh<CUmodule>(), CUDA_SUCCESS;
   };
-  t->LibraryGetKernel = [](CUkernel* out, CUlibrary, const char* name) -> CUresult {
+  t->LibraryGetKernel = [](CUkernel* out, CUlibrary library, const char* name) -> CUresult {
     TW_STEP("LibraryGetKernel", true, true);
     if (std::strcmp(name, "missing") == 0) return CUDA_ERROR_NOT_FOUND;
+    const auto known = g_state.kernels_of.find(library);
+    if (known != g_state.kernels_of.end() && known->second->count(name) == 0)
+      return CUDA_ERROR_NOT_FOUND;
     *out = fresh<CUkernel>();
     if (const size_t bytes = argument_bytes_of(name)) g_state.argument_bytes[*out] = bytes;
     return CUDA_SUCCESS;
@@ -335,8 +344,9 @@ bool inside_fake_driver() {
   return t_depth > 0;
 }
 
-FakeDriver::FakeDriver() {
+FakeDriver::FakeDriver(int version) {
   g_state = FakeState{};
+  g_state.version = version;
   g_inner = Driver{};
   fill_device(&g_inner);
   fill_streams(&g_inner);
@@ -346,7 +356,7 @@ FakeDriver::FakeDriver() {
   if (g_inner.name) table_.name = Counted<&Driver::name>::call;
 #include "driver/symbols.inc"
 #undef TW_DRIVER_SYMBOL
-  table_.version = 13000;
+  table_.version = version;
   replace_driver(&table_);
 }
 

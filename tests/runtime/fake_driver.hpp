@@ -2,7 +2,8 @@
 #pragma once
 // A CUDA driver made of counters: every function of symbols.inc, enough of a GPU to open a device,
 // and the means to fail any call. It checks what a real driver leaves undefined: that objects are
-// used while their context is current, and given back once.
+// used while their context is current, and given back once. Of a fatbin it takes what a real one
+// would take for its chip (fake_images.hpp), and has the kernels of that alone.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,10 @@ struct FakeState {
   // What it does.
   int devices = 1;
   int compute_major = 9;
-  int fail_at = 0;  // the number of the call that fails, from 1; 0: none
+  int compute_minor = 0;
+  int shared_memory = 232448;  // of a block
+  int version = 13000;         // as cuDriverGetVersion says
+  int fail_at = 0;             // the number of the call that fails, from 1; 0: none
   CUresult fail_with = CUDA_ERROR_INVALID_VALUE;
   CUresult stream_result = CUDA_SUCCESS;  // of synchronising and querying
   CUresult load_result = CUDA_SUCCESS;
@@ -36,6 +40,8 @@ struct FakeState {
   std::set<CUevent> events;
   std::map<CUdeviceptr, size_t> memory;
   std::set<CUlibrary> libraries;
+  // Of libraries that hold kernels of the table: which.
+  std::map<CUlibrary, const std::set<std::string>*> kernels_of;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::vector<std::string> strict_calls;  // forbidden under a global capture, made in that mode
   std::vector<std::string> misuse;        // objects that are not there, no current context
@@ -58,10 +64,10 @@ FakeState& fake();
 /// fail: no exception may come out of a driver.
 bool inside_fake_driver();
 
-/// Installs a fresh fake driver for a scope.
+/// Installs a fresh fake driver for a scope, of a version as cuDriverGetVersion numbers it.
 class FakeDriver {
  public:
-  FakeDriver();
+  explicit FakeDriver(int version = 13000);
   ~FakeDriver();
 
  private:

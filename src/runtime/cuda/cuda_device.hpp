@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "driver/driver.hpp"
+#include "kernels/driver_choice.hpp"
 #include "runtime/device.hpp"
 
 namespace tw::cuda {
@@ -90,6 +91,7 @@ class CudaDevice final : public Device {
   const Driver& cu_;
   CUcontext context_ = nullptr;
   CUdevice number_ = 0;
+  ChipCode chip_;
   bool owns_primary_ = false;
   std::atomic<const char*> last_kernel_{nullptr};
 

@@ -79,11 +79,15 @@ Status CudaDevice::no_image(const KernelRow& row, const KernelImage& image) {
   ImageSummary summary;
   if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
     std::strcpy(summary.contents, "nothing");
+  // A target that the build knows and was made without.
+  const Target* absent = target_for(row.feature, chip_);
+  FatbinEntry entry;
+  if (absent && find_entry(image.data, image.size, *absent, &entry)) absent = nullptr;
   return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
-              "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s; "
-              "configure it with another -Dgpu_archs",
+              "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s%s%s",
               row.symbol, info_.name.c_str(), info_.compute_major, info_.compute_minor,
-              summary.contents);
+              summary.contents, absent ? "; configure it with -Dgpu_archs that has " : "",
+              absent ? absent->name : "");
 }
 
 Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {

@@ -68,9 +68,6 @@ Status check_capability(const Driver& cu, CUdevice number, int32_t ordinal, Devi
   info->ordinal = ordinal;
   info->driver_version = cu.version;
   info->features = features_of(info->compute_major, info->compute_minor);
-  // Told to compile PTX, the driver takes no machine code: such kernels would not load.
-  const char* ptx_alone = std::getenv("CUDA_FORCE_PTX_JIT");
-  if (ptx_alone && std::strcmp(ptx_alone, "1") == 0) info->features &= ptx_features();
   if (info->compute_major >= 9) return Code::OK;
   return fail(
       Code::ERROR_UNSUPPORTED_DEVICE,
@@ -116,6 +113,12 @@ Status CudaDevice::open(CUcontext context) {
 }
 
 Status CudaDevice::describe() {
+  const char* ptx_alone = std::getenv("CUDA_FORCE_PTX_JIT");
+  chip_ = {info_.compute_major, info_.compute_minor, ptx_alone && std::strcmp(ptx_alone, "1") == 0};
+  info_.kernel_features = info_.features & embedded_features(chip_);
+  // Where nothing that is embedded runs, choosing goes on by what the chip has, so that the kernel
+  // chosen says by name what it lacks.
+  if (info_.kernel_features == 0) info_.kernel_features = info_.features;
   // MPS and green contexts give a context fewer SMs than the chip has.
   if (!cu_.CtxGetDevResource) return Code::OK;
   CUdevResource resource{};

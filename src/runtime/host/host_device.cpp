@@ -40,7 +40,7 @@ HostDevice::HostDevice() {
   info_.kind = DeviceKind::host;
   info_.name = "host";
   info_.max_dynamic_smem_bytes = static_cast<int32_t>(HostEngine::kSharedBytes);
-  info_.features = feature::host;
+  info_.features = info_.kernel_features = feature::host;
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
   if (pages > 0 && page_bytes > 0)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/driver_choice.hpp"
+
+#include <cstring>
+
+namespace tw {
+namespace {
+
+constexpr struct {
+  Family family;
+  int32_t shards;
+} kFamilies[] = {
+#define TW_FAMILY(name, value, shards) {Family::name, shards},
+#include "kernels/families.inc"
+#undef TW_FAMILY
+};
+
+/// "sm_90a" is for 9.0 alone; "sm_100f" for its family and "sm_100" alike for what has the same
+/// major number and no lesser minor; PTX without a letter for whatever came later.
+bool runs_on(const Target& target, const ChipCode& chip) {
+  const auto capability = static_cast<uint32_t>(chip.major * 10 + chip.minor);
+  const char letter = target.name[std::strlen(target.name) - 1];
+  if (chip.ptx_alone && !target.ptx) return false;
+  if (letter == 'a') return target.sm == capability;
+  if (target.ptx && letter != 'f') return target.sm <= capability;
+  return target.sm / 10 == capability / 10 && target.sm <= capability;
+}
+
+}  // namespace
+
+const Target* driver_choice(const void* fatbin, size_t size, const ChipCode& chip) {
+  const Target* choice = nullptr;
+  for (const Target& target : targets()) {
+    FatbinEntry entry;
+    // Machine code goes before PTX, wherever it stands.
+    if (runs_on(target, chip) && (!choice || choice->ptx) &&
+        find_entry(fatbin, size, target, &entry))
+      choice = &target;
+  }
+  return choice;
+}
+
+FeatureMask embedded_features(const ChipCode& chip) {
+  FeatureMask common = ~FeatureMask{0};
+  bool some = false;
+  for (const auto& [family, shards] : kFamilies)
+    for (int32_t shard = 0; shard < shards; ++shard) {
+      const KernelImage image = kernel_image(family, shard);
+      const Target* choice = driver_choice(image.data, image.size, chip);
+      if (!choice) continue;
+      common &= choice->features;
+      some = true;
+    }
+  return some ? common : 0;
+}
+
+const Target* target_for(FeatureMask feature, const ChipCode& chip) {
+  for (const Target& target : targets())
+    if (!target.ptx && (target.features & feature) && runs_on(target, chip)) return &target;
+  return nullptr;
+}
+
+}  // namespace tw

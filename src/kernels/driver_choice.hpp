@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the driver takes out of an embedded fatbin for a chip, and so which features kernels may use
+// there: a chip that has gather4 gets none of it from PTX that was made for another.
+//
+// Pure functions over the bytes that are embedded; needs neither driver nor toolkit. The rules are
+// those of the CUDA C++ Programming Guide 13.0 (compute capabilities, binary and PTX
+// compatibility).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/feature.hpp"
+#include "kernels/precompiled.hpp"
+
+namespace tw {
+
+/// What a driver looks for code for.
+struct ChipCode {
+  int32_t major = 0;  ///< compute capability
+  int32_t minor = 0;
+  bool ptx_alone = false;  ///< CUDA_FORCE_PTX_JIT=1: machine code is passed over
+};
+
+/// The target whose code it takes; nullptr where nothing in the fatbin runs there.
+const Target* driver_choice(const void* fatbin, size_t size, const ChipCode& chip);
+
+/// What kernels of the table may use on such a chip: the features that every embedded image brings
+/// which has code for it; 0 where none has.
+FeatureMask embedded_features(const ChipCode& chip);
+
+/// The target that has to be embedded for a kernel that needs a feature to run there as machine
+/// code; nullptr where there is none.
+const Target* target_for(FeatureMask feature, const ChipCode& chip);
+
+}  // namespace tw

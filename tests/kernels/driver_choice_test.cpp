@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/driver_choice.hpp"
+
+#include <string>
+
+#include "../runtime/test_images.hpp"
+#include "doctest_main.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr uint16_t kPtx = 1, kElf = 2;
+
+Image empty_fatbin() {
+  Image fatbin(16);
+  put<uint32_t>(&fatbin, 0, 0xba55ed50);
+  put<uint16_t>(&fatbin, 4, 1);
+  put<uint16_t>(&fatbin, 6, 16);
+  return fatbin;
+}
+
+/// The name of what is taken.
+std::string taken(const Image& fatbin, int major, int minor, bool ptx_alone = false) {
+  const Target* target = driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_alone});
+  return target ? target->name : "";
+}
+
+}  // namespace
+
+TEST_CASE("driver_choice: machine code of the chip or its family, else older PTX, in any order") {
+  for (const bool ptx_first : {false, true}) {
+    Image fatbin = empty_fatbin();
+    if (ptx_first) add_fatbin_entry(&fatbin, kPtx, 90, Image(8));
+    add_fatbin_entry(&fatbin, kElf, 90, Image(8));
+    add_fatbin_entry(&fatbin, kElf, 100, Image(8));
+    if (!ptx_first) add_fatbin_entry(&fatbin, kPtx, 90, Image(8));
+    CHECK(taken(fatbin, 8, 9) == "");
+    CHECK(taken(fatbin, 9, 0) == "sm_90a");
+    CHECK(taken(fatbin, 9, 1) == "compute_90");
+    CHECK(taken(fatbin, 10, 0) == "sm_100f");
+    CHECK(taken(fatbin, 10, 3) == "sm_100f");
+    for (const int major : {11, 12, 13})
+      for (const int minor : {0, 1}) CHECK(taken(fatbin, major, minor) == "compute_90");
+    for (const int major : {9, 10, 12}) CHECK(taken(fatbin, major, 0, true) == "compute_90");
+  }
+}
+
+TEST_CASE("driver_choice: what is not there is not taken") {
+  Image fatbin = empty_fatbin();
+  CHECK(taken(fatbin, 9, 0) == "");
+  add_fatbin_entry(&fatbin, kElf, 90, Image(8));
+  CHECK(taken(fatbin, 9, 0) == "sm_90a");
+  CHECK(taken(fatbin, 9, 0, true) == "");
+  CHECK(taken(fatbin, 10, 0) == "");
+  CHECK(taken(fatbin, 12, 0) == "");
+  CHECK(driver_choice(nullptr, 0, {9, 0, false}) == nullptr);
+  for (size_t size = 0; size < fatbin.size(); ++size)
+    CHECK(driver_choice(fatbin.data(), size, {9, 0, false}) == nullptr);
+}
+
+TEST_CASE("driver_choice: the target that would bring a feature to a chip") {
+  const auto name = [](FeatureMask feature, int major, int minor) -> std::string {
+    const Target* target = target_for(feature, {major, minor, false});
+    return target ? target->name : "";
+  };
+  CHECK(name(feature::wgmma, 9, 0) == "sm_90a");
+  CHECK(name(feature::tma, 9, 0) == "sm_90a");
+  CHECK(name(feature::gather4, 9, 0) == "");
+  CHECK(name(feature::gather4, 10, 3) == "sm_100f");
+  CHECK(name(feature::scatter4, 11, 0) == "");
+  CHECK(name(feature::gather4, 12, 0) == "");
+}
+
+TEST_CASE("driver_choice: this build's kernels use no more than their targets have") {
+  for (int major = 9; major < 14; ++major)
+    for (const int minor : {0, 1, 3, 5})
+      for (const bool ptx_alone : {false, true}) {
+        const FeatureMask has = embedded_features({major, minor, ptx_alone});
+        const bool embeds = kernel_image(Family::copy, 0).size != 0;
+        // PTX of 9.0 is in every build that has kernels.
+        CHECK((has & (feature::tma | feature::mma)) ==
+              (embeds ? feature::tma | feature::mma : FeatureMask{0}));
+        if (major != 9 || minor != 0 || ptx_alone) CHECK((has & feature::wgmma) == 0);
+        if (major != 10 || ptx_alone) CHECK((has & feature::gather4) == 0);
+        CHECK((has & feature::host) == 0);
+      }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels are chosen on which chip, from builds that embed more and less, and what drivers
+// say of them that are older than the toolkit. The embedded images are this build's own, cut to
+// fewer targets; the fake driver takes out of them what a real one would.
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/feature.hpp"
+#include "doctest_main.hpp"
+#include "fake_driver.hpp"
+#include "fake_images.hpp"
+#include "kernels/driver_choice.hpp"
+#include "ops/gemm.hpp"
+#include "ops/prefetch.hpp"
+#include "ops/rows.hpp"
+#include "runtime/device.hpp"
+#include "test_images.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+using Targets = std::set<std::string>;
+
+const Targets* g_targets = nullptr;  // nullptr: the build as it is
+
+/// Makes it a build for these targets, for a scope.
+class Build {
+ public:
+  explicit Build(Targets targets) : targets_(std::move(targets)) { g_targets = &targets_; }
+  ~Build() { g_targets = nullptr; }
+
+ private:
+  const Targets targets_;
+};
+
+}  // namespace
+
+extern "C" KernelImage __real__ZN2tw12kernel_imageENS_6FamilyEi(Family family, int32_t shard);
+extern "C" KernelImage __wrap__ZN2tw12kernel_imageENS_6FamilyEi(Family family, int32_t shard) {
+  const KernelImage whole = __real__ZN2tw12kernel_imageENS_6FamilyEi(family, shard);
+  if (!g_targets || whole.size == 0) return whole;
+  static std::map<std::pair<const void*, Targets>, std::vector<uint8_t>> cut;
+  std::vector<uint8_t>& image = cut[{whole.data, *g_targets}];
+  if (image.empty()) image = with_targets(whole.data, whole.size, *g_targets);
+  return {image.data(), image.size()};
+}
+
+namespace {
+
+constexpr FeatureMask kPtx = feature::tma | feature::mma;
+constexpr FeatureMask k90 = kPtx | feature::wgmma;
+constexpr FeatureMask k100 = kPtx | feature::gather4 | feature::scatter4 | feature::tcgen05;
+
+const Targets kFull = {"sm_90a", "sm_100f", "compute_90"};
+const Targets kWithout100 = {"sm_90a", "compute_90"};
+const Targets kWithout90 = {"sm_100f", "compute_90"};
+const Targets kPtxAlone = {"compute_90"};
+
+struct Chip {
+  int major, minor;
+  FeatureMask full, without100, without90;  // what kernels of such a build may use
+};
+constexpr Chip kChips[] = {{9, 0, k90, k90, kPtx},    {10, 0, k100, kPtx, k100},
+                           {10, 3, k100, kPtx, k100}, {11, 0, kPtx, kPtx, kPtx},
+                           {12, 0, kPtx, kPtx, kPtx}, {12, 1, kPtx, kPtx, kPtx}};
+
+FeatureMask expected(const Chip& chip, const Targets& build) {
+  return build == kFull         ? chip.full
+         : build == kWithout100 ? chip.without100
+         : build == kWithout90  ? chip.without90
+                                : kPtx;
+}
+
+/// Whether this build has all that its default has: with -Dgpu_archs there may be less to cut.
+bool whole_build() {
+  const KernelImage image = kernel_image(Family::gather, 0);
+  for (const Target& target : targets()) {
+    FatbinEntry entry;
+    if (!find_entry(image.data, image.size, target, &entry)) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<Device> open_chip(int major, int minor) {
+  fake().compute_major = major;
+  fake().compute_minor = minor;
+  if (major == 12) fake().shared_memory = 101376;
+  std::shared_ptr<Device> device;
+  REQUIRE(open_device(DeviceKind::cuda, 0, &device).ok());
+  return device;
+}
+
+/// Calls `visit` with an opened device of each chip in each build.
+template <class Visit>
+void on_each(Visit visit) {
+  if (!whole_build()) return skip("the build does not embed every target");
+  for (const Targets& build : {kFull, kWithout100, kWithout90, kPtxAlone})
+    for (const Chip& chip : kChips) {
+      const Build scope(build);
+      const FakeDriver driver;
+      std::string names;
+      for (const std::string& name : build) names += " " + name;
+      INFO(chip.major, ".", chip.minor, " of a build with", names);
+      const auto device = open_chip(chip.major, chip.minor);
+      visit(device, chip, build);
+      device->close();
+      CHECK(fake().clean());
+    }
+}
+
+RowsDesc some_rows(int64_t columns, int32_t reduction = 0) {
+  RowsDesc desc;
+  desc.dtype = DType::F32;
+  desc.table_rows = 1000;
+  desc.columns = columns;
+  desc.count = 4096;
+  desc.reduction = reduction;
+  return desc;
+}
+
+bool uses(const Plan& plan, const char* kernel) {
+  return plan.info().kernel == std::string(kernel);
+}
+
+/// Every form of a product: 2 types of A and B, with each of its outputs and accumulators, each
+/// order, few and many rows, and what takes a full row.
+std::vector<GemmDesc> products() {
+  std::vector<GemmDesc> out;
+  for (const int form : {0, 1, 2, 3, 4})
+    for (int orders = 0; orders < 8; ++orders)
+      for (const int64_t m : {1, 16, 256, 1000})
+        for (const int more : {0, 1, 2}) {
+          GemmDesc desc;
+          desc.ab_dtype = form < 2 ? DType::BF16 : DType::F16;
+          desc.d_dtype = form == 0 || form == 2 ? DType::F32 : desc.ab_dtype;
+          if (form == 4) desc.accumulator = DType::F16;
+          desc.a_order = orders & 1 ? Order::column : Order::row;
+          desc.b_order = orders & 2 ? Order::column : Order::row;
+          desc.d_order = orders & 4 ? Order::column : Order::row;
+          desc.m = m;
+          desc.n = 512;
+          desc.k = 1024;
+          if (more == 1) desc.batch = 3;
+          if (more == 2) desc.n = desc.k = 333;  // no pitch of it suits a tensor map
+          out.push_back(desc);
+        }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("kernels may use what is embedded for the chip, and the caller's own what it has") {
+  on_each([](const auto& device, const Chip& chip, const Targets& build) {
+    CHECK(device->info().kernel_features == expected(chip, build));
+    CHECK(device->info().features == features_of(chip.major, chip.minor));
+    std::unique_ptr<Module> module;
+    const std::string ptx = make_ptx();
+    CHECK(device->load_module(ptx.data(), ptx.size(), &module).ok());
+  });
+}
+
+TEST_CASE("gathers and scatters take the next method where four rows' kernel is not embedded") {
+  on_each([](const auto& device, const Chip& chip, const Targets& build) {
+    const FeatureMask has = expected(chip, build);
+    for (const int64_t columns : {1, 3, 8, 64, 1024, 5000})
+      for (const int32_t reduction : {0, 1}) {
+        INFO("columns ", columns, ", reduction ", reduction);
+        const RowsDesc desc = some_rows(columns, reduction);
+        std::unique_ptr<Plan> gather, scatter;
+        CHECK((reduction != 0 || RowsPlan::create(device, Op::gather, desc, &gather).ok()));
+        REQUIRE(RowsPlan::create(device, Op::scatter, desc, &scatter).ok());
+        if (reduction != 0) continue;
+        const bool four = columns >= 8;
+        CHECK(uses(*gather, "gather_four_gather4") == (four && (has & feature::gather4)));
+        CHECK(uses(*scatter, "scatter_four_scatter4") == (four && (has & feature::scatter4)));
+      }
+    // Which of the two it lacks: the chip, or the build's code for it.
+    std::unique_ptr<Plan> plan;
+    REQUIRE(RowsPlan::create(device, Op::gather, some_rows(1024), &plan).ok());
+    const std::string text = plan->explain();
+    const bool chip_has = (device->info().features & feature::gather4) != 0;
+    const bool not_embedded = text.find("no kernel with gather4 is embedded") != text.npos;
+    const bool not_there = text.find("the device has no gather4") != text.npos;
+    INFO(text);
+    CHECK(not_embedded == (chip_has && (has & feature::gather4) == 0));
+    CHECK(not_there == !chip_has);
+  });
+}
+
+TEST_CASE("every product has a kernel on every chip, whatever its build leaves out") {
+  on_each([](const auto& device, const Chip& chip, const Targets& build) {
+    int plans = 0, with_maps = 0;
+    for (const GemmDesc& desc : products()) {
+      std::unique_ptr<Plan> plan;
+      const Status status = GemmPlan::create(device, desc, &plan);
+      INFO(last_error().message);
+      CHECK(status.ok());
+      if (!status.ok()) continue;
+      ++plans;
+      for (const GemmRange& range : static_cast<GemmPlan&>(*plan).ranges())
+        with_maps += range.candidate.choice.through_maps();
+    }
+    CHECK(plans == static_cast<int>(products().size()));
+    CHECK((with_maps > 0) == ((expected(chip, build) & feature::wgmma) != 0));
+  });
+}
+
+TEST_CASE("what candidates are listed can be made") {
+  on_each([](const auto& device, const Chip&, const Targets&) {
+    GemmDesc desc;
+    desc.m = desc.n = desc.k = 512;
+    desc.b_order = Order::column;
+    std::vector<GemmRange> all;
+    REQUIRE(gemm_candidates(*device, desc, &all).ok());
+    CHECK(!all.empty());
+    for (const GemmRange& one : all) {
+      std::unique_ptr<Plan> plan;
+      CHECK(GemmPlan::create_forced(device, desc, one.candidate.choice, &plan).ok());
+    }
+  });
+}
+
+TEST_CASE("a kernel that the build leaves out says which target would bring it, if one does") {
+  if (!whole_build()) return skip("the build does not embed every target");
+  const auto refused = [](const Targets& build, int major, int minor, const char* symbol) {
+    const Build scope(build);
+    const FakeDriver driver;
+    const auto device = open_chip(major, minor);
+    const Family family = symbol[0] == 'g' && symbol[1] == 'a' ? Family::gather : Family::gemm;
+    for (const KernelRow& row : kernel_rows(family)) {
+      const bool wanted = family == Family::gather ? row.symbol == std::string(symbol)
+                                                   : row.feature == feature::wgmma;
+      if (!wanted) continue;
+      std::unique_ptr<Kernel> kernel;
+      CHECK(device->prepare(row, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);
+      return std::string(last_error().message);
+    }
+    return std::string();
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    INFO(text);
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(refused(kWithout100, 10, 0, "gather_four_gather4"), "-Dgpu_archs that has sm_100f"));
+  CHECK(has(refused(kWithout90, 9, 0, "gemm"), "-Dgpu_archs that has sm_90a"));
+  for (const char* symbol : {"gather_four_gather4", "gemm"}) {
+    const std::string text = refused(kFull, 12, 0, symbol);
+    CHECK(has(text, "compute capability 12.0"));
+    CHECK_FALSE(has(text, "gpu_archs"));
+  }
+}
+
+TEST_CASE("a build that has nothing for the chip says so when a plan is made, and opens it") {
+  const Build scope({"sm_90a"});
+  const FakeDriver driver;
+  const auto device = open_chip(12, 0);
+  std::unique_ptr<Plan> plan;
+  PrefetchDesc desc;
+  desc.rows = 1;
+  desc.columns = 4096;
+  CHECK(PrefetchPlan::create(device, desc, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
+  CHECK(RowsPlan::create(device, Op::gather, some_rows(1024), &plan).code() ==
+        Code::ERROR_NO_KERNEL_IMAGE);
+  GemmDesc product;
+  product.m = product.n = product.k = 512;
+  CHECK(GemmPlan::create(device, product, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
+}
