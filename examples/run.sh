@@ -299,6 +299,8 @@ assert host["kind"] == "host" and host["features"] == ["host"], host
 assert gpus, "neither a GPU nor a reason why there is none"
 for gpu in gpus:  # a GPU says what it can do, or what is wrong
     assert gpu["kind"] == "cuda" and ("tma" in gpu["features"]) != ("error" in gpu), gpu
+    assert "error" in gpu or gpu["kernels"], gpu
+assert host["kernels"] == "run", host
 assert sum(f["kernels"] for f in about["families"]) == len(kernels)
 print(kernels[0]["name"] if kernels else "")
 PYTHON

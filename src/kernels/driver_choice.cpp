@@ -26,16 +26,24 @@ bool runs_on(const Target& target, const ChipCode& chip) {
   return target.sm / 10 == capability / 10 && target.sm <= capability;
 }
 
+/// The first toolkit whose PTX is of that version (PTX ISA 9.0, release notes): 8.0 to 8.5 came
+/// with 12.0 to 12.5, 8.6 to 8.8 with 12.7 to 12.9, 9.0 with 13.0, and later ones are taken to go
+/// on so.
+int32_t toolkit_of_ptx(const uint16_t (&version)[2]) {
+  const int32_t minor = version[0] == 8 && version[1] >= 6 ? version[1] + 1 : version[1];
+  return (version[0] + 4) * 1000 + minor * 10;
+}
+
 }  // namespace
 
-const Target* driver_choice(const void* fatbin, size_t size, const ChipCode& chip) {
-  const Target* choice = nullptr;
+DriverChoice driver_choice(const void* fatbin, size_t size, const ChipCode& chip) {
+  DriverChoice choice;
   for (const Target& target : targets()) {
     FatbinEntry entry;
+    if (!find_entry(fatbin, size, target, &entry)) continue;
+    if (target.ptx) choice.toolkit = toolkit_of_ptx(entry.version);
     // Machine code goes before PTX, wherever it stands.
-    if (runs_on(target, chip) && (!choice || choice->ptx) &&
-        find_entry(fatbin, size, target, &entry))
-      choice = &target;
+    if (runs_on(target, chip) && (!choice.target || choice.target->ptx)) choice.target = &target;
   }
   return choice;
 }
@@ -46,9 +54,9 @@ FeatureMask embedded_features(const ChipCode& chip) {
   for (const auto& [family, shards] : kFamilies)
     for (int32_t shard = 0; shard < shards; ++shard) {
       const KernelImage image = kernel_image(family, shard);
-      const Target* choice = driver_choice(image.data, image.size, chip);
-      if (!choice) continue;
-      common &= choice->features;
+      const DriverChoice choice = driver_choice(image.data, image.size, chip);
+      if (!choice.target) continue;
+      common &= choice.target->features;
       some = true;
     }
   return some ? common : 0;

@@ -4,8 +4,8 @@
 // there: a chip that has gather4 gets none of it from PTX that was made for another.
 //
 // Pure functions over the bytes that are embedded; needs neither driver nor toolkit. The rules are
-// those of the CUDA C++ Programming Guide 13.0 (compute capabilities, binary and PTX
-// compatibility).
+// those of the CUDA C++ Programming Guide 13.0 (compute capabilities, binary and PTX compatibility)
+// and of CUDA Compatibility.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,18 @@ struct ChipCode {
   bool ptx_alone = false;  ///< CUDA_FORCE_PTX_JIT=1: machine code is passed over
 };
 
-/// The target whose code it takes; nullptr where nothing in the fatbin runs there.
-const Target* driver_choice(const void* fatbin, size_t size, const ChipCode& chip);
+struct DriverChoice {
+  const Target* target = nullptr;  ///< nullptr: nothing in the fatbin runs there
+  /// Whose nvcc made the fatbin, as the version of its PTX tells: 13000 is CUDA 13.0. 0 where it
+  /// has no PTX.
+  int32_t toolkit = 0;
+
+  /// The oldest driver that loads it, as cuDriverGetVersion numbers it: for machine code any of the
+  /// toolkit's major version, for PTX one of the toolkit's own. 0: not known.
+  int32_t oldest_driver() const { return !target || target->ptx ? toolkit : toolkit / 1000 * 1000; }
+};
+
+DriverChoice driver_choice(const void* fatbin, size_t size, const ChipCode& chip);
 
 /// What kernels of the table may use on such a chip: the features that every embedded image brings
 /// which has code for it; 0 where none has.

@@ -114,8 +114,11 @@ bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEnt
         at<uint32_t>(entry, 28) == target.sm) {
       const uint64_t flags = at<uint64_t>(entry, 40);
       const uint32_t packed = at<uint32_t>(entry, 16);
-      *out = {entry + header, static_cast<size_t>(payload), static_cast<size_t>(payload),
-              FatbinEntry::Packing::none};
+      *out = {entry + header,
+              static_cast<size_t>(payload),
+              static_cast<size_t>(payload),
+              FatbinEntry::Packing::none,
+              {at<uint16_t>(entry, 26), at<uint16_t>(entry, 24)}};
       if (packed == 0) return true;
       if (packed > payload) return false;
       out->packed_size = packed;

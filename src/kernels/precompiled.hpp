@@ -42,6 +42,7 @@ struct FatbinEntry {
   size_t packed_size = 0;  ///< what it takes of the library
   size_t size = 0;         ///< unpacked
   enum class Packing { none, lz4, zstd } packing = Packing::none;
+  uint16_t version[2] = {};  ///< major and minor: of the PTX language, where it is PTX
 };
 
 /// How many kernels for how many targets this build embeds, counted one by one.

@@ -23,7 +23,8 @@ Image empty_fatbin() {
 
 /// The name of what is taken.
 std::string taken(const Image& fatbin, int major, int minor, bool ptx_alone = false) {
-  const Target* target = driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_alone});
+  const Target* target =
+      driver_choice(fatbin.data(), fatbin.size(), {major, minor, ptx_alone}).target;
   return target ? target->name : "";
 }
 
@@ -55,9 +56,36 @@ TEST_CASE("driver_choice: what is not there is not taken") {
   CHECK(taken(fatbin, 9, 0, true) == "");
   CHECK(taken(fatbin, 10, 0) == "");
   CHECK(taken(fatbin, 12, 0) == "");
-  CHECK(driver_choice(nullptr, 0, {9, 0, false}) == nullptr);
+  CHECK(driver_choice(nullptr, 0, {9, 0, false}).target == nullptr);
   for (size_t size = 0; size < fatbin.size(); ++size)
-    CHECK(driver_choice(fatbin.data(), size, {9, 0, false}) == nullptr);
+    CHECK(driver_choice(fatbin.data(), size, {9, 0, false}).target == nullptr);
+}
+
+TEST_CASE("driver_choice: machine code needs a driver of its major version, PTX of its own") {
+  struct {
+    uint16_t major, minor;  // of PTX
+    int32_t toolkit;
+  } const versions[] = {{8, 0, 12000}, {8, 4, 12040}, {8, 5, 12050}, {8, 6, 12070},
+                        {8, 7, 12080}, {8, 8, 12090}, {9, 0, 13000}, {9, 1, 13010}};
+  for (const auto& v : versions) {
+    Image fatbin = empty_fatbin();
+    add_fatbin_entry(&fatbin, kElf, 90, Image(8));
+    const size_t entry = fatbin.size();
+    add_fatbin_entry(&fatbin, kPtx, 90, Image(8));
+    put<uint16_t>(&fatbin, entry + 24, v.minor);
+    put<uint16_t>(&fatbin, entry + 26, v.major);
+    const DriverChoice code = driver_choice(fatbin.data(), fatbin.size(), {9, 0, false});
+    const DriverChoice ptx = driver_choice(fatbin.data(), fatbin.size(), {12, 0, false});
+    INFO("PTX ", v.major, ".", v.minor);
+    CHECK(code.toolkit == v.toolkit);
+    CHECK(code.oldest_driver() == v.toolkit / 1000 * 1000);
+    CHECK(ptx.toolkit == v.toolkit);
+    CHECK(ptx.oldest_driver() == v.toolkit);
+  }
+  // Without PTX nothing tells, and the driver has the last word.
+  Image fatbin = empty_fatbin();
+  add_fatbin_entry(&fatbin, kElf, 90, Image(8));
+  CHECK(driver_choice(fatbin.data(), fatbin.size(), {9, 0, false}).oldest_driver() == 0);
 }
 
 TEST_CASE("driver_choice: the target that would bring a feature to a chip") {

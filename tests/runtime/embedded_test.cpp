@@ -2,6 +2,7 @@
 // Which kernels are chosen on which chip, from builds that embed more and less, and what drivers
 // say of them that are older than the toolkit. The embedded images are this build's own, cut to
 // fewer targets; the fake driver takes out of them what a real one would.
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -269,4 +270,62 @@ TEST_CASE("a build that has nothing for the chip says so when a plan is made, an
   GemmDesc product;
   product.m = product.n = product.k = 512;
   CHECK(GemmPlan::create(device, product, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
+}
+
+TEST_CASE("a driver older than the toolkit: plans say so with both versions, all else works") {
+  const KernelImage image = kernel_image(Family::gather, 0);
+  if (image.size == 0) return skip("the build embeds no kernels");
+  const int32_t toolkit = driver_choice(image.data, image.size, {9, 0, false}).toolkit;
+  REQUIRE(toolkit >= 12040);
+  const int32_t major = toolkit / 1000 * 1000;
+  struct {
+    int32_t driver;
+    int compute;
+    bool ptx_alone;
+    int32_t needs;  // 0: it runs
+  } const cases[] = {{major - 910, 9, false, major},  {major - 910, 12, false, toolkit},
+                     {major - 910, 9, true, toolkit}, {toolkit - 10, 12, false, toolkit},
+                     {toolkit, 9, false, 0},          {toolkit, 12, false, 0},
+                     {toolkit, 9, true, 0},           {major, 9, false, 0},
+                     {toolkit + 10, 12, false, 0},    {major + 1000, 9, false, 0},
+                     {major + 1000, 12, false, 0}};
+  for (const auto& c : cases) {
+    const FakeDriver driver(c.driver);
+    if (c.ptx_alone) setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+    INFO("driver ", c.driver, ", compute capability ", c.compute, ", PTX alone ", c.ptx_alone);
+    const auto device = open_chip(c.compute, 0);
+    PrefetchDesc range;
+    range.rows = 1;
+    range.columns = 4096;
+    GemmDesc product;
+    product.m = product.n = product.k = 512;
+    std::unique_ptr<Plan> plan;
+    const auto check = [&](const Status& status) {
+      const std::string text = last_error().message;
+      INFO(text);
+      CHECK(status.code() == (c.needs ? Code::ERROR_DRIVER_TOO_OLD : Code::OK));
+      if (c.needs == 0) return;
+      const auto version = [](int32_t number) {
+        return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+      };
+      CHECK(text.find("of " + version(toolkit)) != text.npos);
+      CHECK(text.find("driver is for " + version(c.driver)) != text.npos);
+      CHECK(text.find("update the driver to one of " + version(c.needs)) != text.npos);
+      CHECK(last_error().fault.got == c.driver);
+      CHECK(last_error().fault.limit == c.needs);
+    };
+    fake().log.clear();
+    check(PrefetchPlan::create(device, range, &plan));
+    check(RowsPlan::create(device, Op::gather, some_rows(1024), &plan));
+    check(GemmPlan::create(device, product, &plan));
+    // Refused before the driver is asked.
+    const auto asked = std::count(fake().log.begin(), fake().log.end(), "LibraryLoadData");
+    CHECK((asked == 0) == (c.needs != 0));
+    std::unique_ptr<Module> module;
+    const std::string ptx = make_ptx();
+    CHECK(device->load_module(ptx.data(), ptx.size(), &module).ok());
+    uint64_t address = 0;
+    CHECK(device->allocate(64, &address).ok());
+    unsetenv("CUDA_FORCE_PTX_JIT");
+  }
 }

@@ -260,7 +260,7 @@ typedef struct tw_device_info {
 /** How many devices of a kind there are. The host device counts one.
  *  @param kind which kind. @param[out] count the number; 0 on failure.
  *  @retval TW_ERROR_NO_DRIVER kind is TW_DEVICE_CUDA and there is no libcuda.so.1.
- *  @retval TW_ERROR_DRIVER_TOO_OLD kind is TW_DEVICE_CUDA and it is too old.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD kind is TW_DEVICE_CUDA and it is older than CUDA 12.4.
  *  @retval TW_ERROR_DRIVER kind is TW_DEVICE_CUDA and it cannot be used.
  *  @retval TW_ERROR_FORKED kind is TW_DEVICE_CUDA and the process was forked from one that uses it.
  *  @retval TW_ERROR_NOT_BUILT kind is TW_DEVICE_CUDA and this build has no CUDA device.
@@ -271,7 +271,8 @@ TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
 /** Opens a device by number; a CUDA device on its primary context.
  *  @param kind which kind. @param ordinal from 0; the host device has 0 alone.
  *  @param[out] device the caller's, to be given to tw_device_destroy().
- *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1. @retval TW_ERROR_DRIVER_TOO_OLD it is too old.
+ *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD it is older than CUDA 12.4; plans may need a newer one.
  *  @retval TW_ERROR_NO_DEVICE no such number. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
  *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or device is NULL.
@@ -282,7 +283,8 @@ TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_devic
  *  @param context not NULL; stays the caller's.
  *  @param[out] device the caller's, to be given to tw_device_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT context or device is NULL, or context is no live context.
- *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1. @retval TW_ERROR_DRIVER_TOO_OLD it is too old.
+ *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD it is older than CUDA 12.4; plans may need a newer one.
  *  @retval TW_ERROR_NO_DEVICE it finds none. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
  *  @threadsafety{any thread} @since 0.1 */
@@ -1844,8 +1846,10 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *
  *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where none of the
  *  kernels that this build embeds for the device takes the description, TW_ERROR_NO_KERNEL_IMAGE
- *  where it embeds none for the device, and TW_ERROR_DRIVER_TOO_OLD where the driver does not run
- *  them.
+ *  where it embeds none for the device, and TW_ERROR_DRIVER_TOO_OLD where the driver is older than
+ *  they need: machine code needs a driver of the major version of the CUDA toolkit that made it,
+ *  PTX, which the driver compiles, one of its very version; newer ones do. The rest of the library,
+ *  modules of the caller's own among it, works with older ones: see tw_device_create().
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;

@@ -46,7 +46,21 @@ static void print_quoted(const char* text) {
   putchar('"');
 }
 
-static void print_device(const tw_device_info* info, int json) {
+/* "run", or why a device that opens does not run the library's kernels: its driver is older than
+ * they need, say. */
+static const char* kernels_do(tw_device* device) {
+  tw_prefetch_desc desc;
+  tw_plan* plan = NULL;
+  if (tw_prefetch_desc_init(&desc) != TW_OK) return tw_last_error();
+  desc.dtype = TW_DTYPE_F32;
+  desc.rows = 1;
+  desc.columns = 1024;
+  if (tw_prefetch_plan(device, &desc, &plan) != TW_OK) return tw_last_error();
+  tw_plan_destroy(plan);
+  return "run";
+}
+
+static void print_device(const tw_device_info* info, const char* kernels, int json) {
   const char* kind = info->kind == TW_DEVICE_CUDA ? "cuda" : "host";
   if (json) {
     printf("{\"kind\": \"%s\", \"ordinal\": %d, \"name\": ", kind, info->ordinal);
@@ -56,7 +70,9 @@ static void print_device(const tw_device_info* info, int json) {
     printf("\"memory_bytes\": %llu, \"l2_bytes\": %llu, \"features\": [",
            (unsigned long long)info->total_memory_bytes, (unsigned long long)info->l2_bytes);
     print_features(info->features, "\"", ", ");
-    printf("]}");
+    printf("], \"kernels\": ");
+    print_quoted(kernels);
+    putchar('}');
     return;
   }
   printf("%s %d: %s", kind, info->ordinal, info->name);
@@ -66,7 +82,7 @@ static void print_device(const tw_device_info* info, int json) {
            info->driver_version / 1000, info->driver_version % 1000 / 10);
   printf("; features: ");
   print_features(info->features, "", ", ");
-  printf("\n");
+  printf("; kernels: %s\n", kernels);
 }
 
 /* A GPU that cannot be used, or (-1) why there is none. */
@@ -104,7 +120,7 @@ static int print_devices(tw_device_kind kind, int json, const char** separator) 
     if (tw_device_get_info(device, &info) != TW_OK) return complain("a device");
     if (json) printf("%s", *separator);
     *separator = ", ";
-    print_device(&info, json);
+    print_device(&info, kernels_do(device), json);
     tw_device_destroy(device);
   }
   return 0;

@@ -86,6 +86,7 @@ class CudaDevice final : public Device {
   Status load_library(const void* image, size_t size, bool embedded, Library* out);
   Status find_shard(const KernelRow& row, CUlibrary* out);
   Status no_image(const KernelRow& row, const KernelImage& image);
+  Status check_driver(const KernelRow& row, const KernelImage& image);
   void destroy_all();
 
   const Driver& cu_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images: the embedded ones of the kernel table, and modules of the caller's own.
+#include <cstdio>
 #include <cstring>
 
 #include "runtime/cuda/cuda_device.hpp"
@@ -90,9 +91,33 @@ Status CudaDevice::no_image(const KernelRow& row, const KernelImage& image) {
               absent ? absent->name : "");
 }
 
+/// Asked first: what a driver says of code that is too new for it depends on the driver.
+Status CudaDevice::check_driver(const KernelRow& row, const KernelImage& image) {
+  const DriverChoice choice = driver_choice(image.data, image.size, chip_);
+  const int32_t needed = choice.oldest_driver(), has = info_.driver_version;
+  if (!choice.target || has >= needed) return Code::OK;
+  char rule[256];
+  if (choice.target->ptx)
+    std::snprintf(rule, sizeof rule,
+                  "PTX needs a driver of its toolkit's version or newer: update "
+                  "the driver to one of CUDA %d.%d",
+                  needed / 1000, needed % 1000 / 10);
+  else
+    std::snprintf(rule, sizeof rule,
+                  "machine code needs a driver of its toolkit's major version or newer: update the "
+                  "driver to one of CUDA %d.%d, or build the library with an nvcc of CUDA %d",
+                  needed / 1000, needed % 1000 / 10, has / 1000);
+  return fail(Code::ERROR_DRIVER_TOO_OLD,
+              {.rule = "driver_of_toolkit", .got = has, .limit = needed},
+              "kernel %s is embedded as %s (%s) of CUDA %d.%d and the driver is for CUDA %d.%d: %s",
+              row.symbol, choice.target->ptx ? "PTX" : "machine code", choice.target->name,
+              choice.toolkit / 1000, choice.toolkit % 1000 / 10, has / 1000, has % 1000 / 10, rule);
+}
+
 Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {
   const KernelImage image = kernel_image(row.family, row.shard);
   if (image.size == 0) return no_image(row, image);
+  TW_TRY(check_driver(row, image));
   // Held while loading, so that a shard is loaded once whatever threads ask for it.
   const std::lock_guard lock(mutex_);
   if (const auto known = shards_.find(image.data); known != shards_.end()) {
