@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the build takes and refuses: nvcc's versions, folders of prebuilt kernels, and what ptxas says
-that is an error. Configures the library with a toolkit of empty files, so it needs no CUDA; the same
-cases, held against the wrong answers, must fail."""
+"""What the build takes and refuses: nvcc's versions, folders of prebuilt kernels, what ptxas says that
+is an error, the objcopy of a cross build, the option unity. Configures the library with a toolkit of
+empty files, so it needs no CUDA; the same cases, held against the wrong answers, must fail."""
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -46,15 +47,20 @@ def reading(said):
             yield f"compile.py: an error where spills are allowed: {line}"
 
 
+def script(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
 def toolkit(folder, version):
     """A folder with nvcc of a version, as far as configuring looks at it."""
-    (folder / "bin").mkdir(parents=True)
-    (folder / "include").mkdir()
-    (folder / "include" / "cuda.h").touch()
-    for name, says in (("nvcc", f"Cuda compilation tools, release {version}, V{version}.99"), ("fatbinary", "")):
-        (folder / "bin" / name).write_text(f"#!/bin/sh\necho '{says}'\n")
-        (folder / "bin" / name).chmod(0o755)
-    return folder / "bin"
+    (folder / "include").mkdir(parents=True)
+    for header in ("cuda.h", "cublasLt.h"):
+        (folder / "include" / header).touch()
+    script(folder / "bin" / "nvcc", f"echo Cuda compilation tools, release {version}, V{version}.99")
+    return script(folder / "bin" / "fatbinary", "exit 0").parent
 
 
 def shards():
@@ -70,17 +76,48 @@ def prebuilt(folder, names):
 
 
 def configured(meson, folder, path, options):
-    """What Meson says: in what it refuses the last lines, in what it takes all."""
+    """What Meson says: in what it refuses the error, in what it takes the summary, and the objcopy."""
     with tempfile.TemporaryDirectory(dir=folder) as build:
         done = subprocess.run([*meson, "setup", build, common.ROOT, "-Dtests=false", "-Dexamples=false", *options],
                               capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"})
+                              env=with_tools(path))
+        rules = pathlib.Path(build) / "build.ninja"
+        tools = re.findall(r"--objcopy \S+", rules.read_text()) if rules.exists() else []
     said = done.stdout + done.stderr
-    return f"refused: {said[said.rfind('ERROR:'):]}" if done.returncode else f"taken: {said}"
+    return f"refused: {said[said.rfind('ERROR:'):]}" if done.returncode else \
+        f"taken: {' '.join(tools)} {said[said.rfind('Build targets'):]}"
+
+
+def with_tools(path):
+    """The environment in which tools are found in a folder first."""
+    return {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
+
+
+def cross(folder):
+    """The objcopy of a cross build: the machine file's, else the compiler's; never one that cannot read
+    the compiler's objects. As cases()."""
+    stranger = script(folder / "path" / "objcopy", "echo unable to recognise the format; exit 1").parent
+    own = script(folder / "own" / "objcopy", "exit 0")
+    other = script(folder / "other" / "objcopy", "exit 0")
+    machine = ("[host_machine]\nsystem = 'linux'\ncpu_family = 'aarch64'\ncpu = 'aarch64'\nendian = 'little'\n"
+               "[binaries]\nc = 'cc'\nar = 'ar'\n")
+
+    def options(name, told, more=""):
+        compiler = script(folder / f"c++-{name}", "case $* in -print-prog-name=objcopy) "
+                          f"echo {told} ;; *) exec c++ \"$@\" ;; esac")
+        (folder / f"{name}.ini").write_text(f"{machine}cpp = '{compiler}'\n{more}")
+        return [f"--cross-file={folder}/{name}.ini", "-Dcuda=disabled"]
+
+    return [
+        (stranger, options("named", "objcopy", f"objcopy = '{other}'\n"), ["taken", f"--objcopy {other} "]),
+        (stranger, options("told", own), ["taken", f"--objcopy {own} "]),
+        (stranger, options("both", own, f"objcopy = '{other}'\n"), ["taken", f"--objcopy {other} "]),
+        (stranger, options("neither", "objcopy"), ["refused", "an objcopy for it in [binaries]"]),
+    ]
 
 
 def cases(folder):
-    """(toolkit, options, words of the answer)."""
+    """(tools, options, words of the answer)."""
     old, new = toolkit(folder / "old", "12.8"), toolkit(folder / "new", "12.9")
     names = shards()
     whole = prebuilt(folder / "whole", names)
@@ -109,6 +146,21 @@ def answers(meson, folder, asked):
                 yield f'{path.parent.name} {options}: "{word}" is not in: {said}'
 
 
+def joined(build):
+    """Files that Meson has made of several sources."""
+    for made in sorted(build.rglob("*-unity*.c*")):
+        if made.read_text().count("#include") > 1:
+            yield f"{made.relative_to(build)}: --unity joins sources: override_options: no_unity"
+
+
+def unity(meson, folder):
+    told = common.output(*meson, "setup", folder / "unity", common.ROOT, "--unity=on", "-Dexamples=false",
+                         "-Dbench=true", stdin=subprocess.DEVNULL, env=with_tools(folder / "new" / "bin"))
+    if "Build targets" not in told or not list((folder / "unity").rglob("*-unity*.c*")):
+        yield f"--unity=on did nothing: {told}"
+    yield from joined(folder / "unity")
+
+
 def least():
     """The oldest nvcc, which README tells."""
     build = (KERNELS / "meson.build").read_text().split("nvcc_least = '")[1].split("'")[0]
@@ -123,15 +175,19 @@ def check(options):
     yield from least()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder).resolve()
-        yield from answers(meson, folder, cases(folder))
+        yield from answers(meson, folder, cases(folder) + cross(folder))
+        yield from unity(meson, folder)
 
 
 def planted(folder):
     wrong = [(line, not error) for line, error in SAID]
     assert len([*reading(wrong)]) == len(SAID), "a line of ptxas's is not read"
-    (folder / "meson").write_text("#!/bin/sh\necho 'meson.build:1:0: ERROR: another'\nexit 1\n")
-    (folder / "meson").chmod(0o755)
+    script(folder / "meson", "echo 'meson.build:1:0: ERROR: another'\nexit 1")
     asked = [(folder / "x" / "bin", [], ["taken"]), (folder / "y" / "bin", [], ["refused", "this one"])]
+    (folder / "t.p").mkdir()
+    (folder / "t.p" / "t-unity0.cpp").write_text("#include<a.cpp>\n")
+    (folder / "t.p" / "t-unity1.cpp").write_text("#include<b.cpp>\n#include<c.cpp>\n")
+    common.expect(joined(folder), "t-unity1.cpp")
     common.expect(answers([str(folder / "meson")], folder, asked), "x []", "this one")
 
 
