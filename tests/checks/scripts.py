@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts tell the truth: tests/run.sh counts a test that was asked for and not run, and a call
+that runs nothing, as failures; tests/bench/copies_and_rows.sh fails if a step does. Both are run on
+programs of a line, which do what the case says."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import common
+
+TESTS = common.ROOT / "tests"
+# Meson as far as run.sh looks at it: a run of tests leaves the log that it was given.
+MESON = """#!/bin/sh
+[ "$1" = setup ] && mkdir -p "$2"
+[ "$1" = test ] && mkdir -p "$3/meson-logs" && cp "$STUB_LOG" "$3/meson-logs/testlog.json"
+exit 0
+"""
+
+
+def program(path, text="exit 0"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def ran(script, *arguments, tools, **environment):
+    done = subprocess.run([script, *arguments], capture_output=True, text=True,
+                          env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", **environment})
+    return done.returncode, done.stdout
+
+
+def logged(folder, names, config):
+    """What run.sh says where Meson has run these tests."""
+    build = folder / "build"
+    program(folder / "tools" / "ninja")
+    program(build / "venv" / "bin" / "meson")
+    (build / "venv" / "bin" / "meson").write_text(MESON)
+    (folder / "log").write_text("".join(json.dumps({"name": f"tilewright:unit / {name}", "result": "OK"}) + "\n"
+                                        for name in names))
+    return ran(folder / "tests" / "run.sh", tools=folder / "tools", TW_BUILD_DIR=str(build), TW_CONFIGS=config,
+               TW_INSTALL="no", STUB_LOG=str(folder / "log"))
+
+
+def run_sh(folder):
+    names = ["threads", "embedding", "base", "runtime", "boundary", "classes", "mutants"]
+    count = len(names)
+    for said, config, status, words in (
+            (names, "tsan", 0, f"{count} passed, 0 failed, 0 skipped"),
+            (names[1:], "tsan", 1, "tsan: threads: it was not run"),
+            (names[1:], "tsan", 1, f"{count - 1} passed, 1 failed, 0 skipped"),
+            ([], "tsan", 1, f"0 passed, {count} failed, 0 skipped"),
+            (names, " ", 1, "0 passed, 1 failed, 0 skipped"),
+            (names, "none", 1, 'no configuration "none"')):
+        found, report = logged(folder, said, config)
+        if found != status or words not in report:
+            yield f'run.sh, TW_CONFIGS="{config}", ran {said}: exit status {found}, not "{words}": {report[-600:]}'
+
+
+def copies_and_rows(folder):
+    build = folder / "bench"
+    program(folder / "tools" / "python3", "exit 1")  # no torch
+    program(folder / "tools" / "compute-sanitizer")
+    for part, sources in (("device", "*_device_test.cpp"), ("bench", "bench_*.cpp")):
+        for source in (TESTS / part).glob(sources):
+            program(build / "tests" / part / source.stem)
+    script = folder / "tests" / "bench" / "copies_and_rows.sh"
+    for broken, words in ((None, "== moves"), ("bench/bench_moves", "failed: moves"), ("bench/bench_rows", "rows_sweep"),
+                          ("device/copy_turn_device_test", "failed: test_copy_turn")):
+        if broken:
+            program(build / "tests" / broken, "exit 3")
+        status, report = ran(script, build, tools=folder / "tools")
+        if status != (1 if broken else 0) or words not in report:
+            yield f'copies_and_rows.sh, {broken} fails: exit status {status}, not "{words}": {report[-600:]}'
+        if broken:
+            program(build / "tests" / broken)
+    if ran(script, folder / "nowhere", tools=folder / "tools")[0] != 1:
+        yield "copies_and_rows.sh: a build that is not there passes"
+
+
+def copied(folder):
+    for name in ("run.sh", "setup.sh", "bench/copies_and_rows.sh"):
+        (folder / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TESTS / name, folder / "tests" / name)
+    return folder
+
+
+def check(_):
+    with tempfile.TemporaryDirectory() as folder:
+        folder = copied(pathlib.Path(folder))
+        yield from run_sh(folder)
+        yield from copies_and_rows(folder)
+
+
+def planted(folder):
+    copied(folder)
+    for name, text, instead in (("run.sh", "if name not in seen:", "if False:"),
+                                ("bench/copies_and_rows.sh", 'failed+=("$name")', ":")):
+        script = folder / "tests" / name
+        assert text in script.read_text(), f"{name} has no {text}"
+        script.write_text(script.read_text().replace(text, instead))
+    assert len([*run_sh(folder)]) == 3, [*run_sh(folder)]
+    assert len([*copies_and_rows(folder)]) == 3, [*copies_and_rows(folder)]
+
+
+if __name__ == "__main__":
+    common.run(check, planted)
