@@ -4,8 +4,10 @@
 
 Two passes. The C header is held to everything, parameters included. The C++ header's one-line
 members are held to what they do say. Every function of the C header must also say how threads may
-call it, which Doxygen itself has no rule for.
+call it, which Doxygen itself has no rule for. What has come out is read again: markdown that Doxygen
+did not understand is no warning to it.
 """
+import html.parser
 import pathlib
 import re
 import subprocess
@@ -13,7 +15,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-
+CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "kernels.hpp"]
 
 ROW = re.compile(r'^TW_STATUS\((\w+), (\d+), "(.*)"\)', re.MULTILINE)
 RULE = re.compile(r'^TW_RULE\((\w+), "(\w+)", (\w+), (\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.MULTILINE)
@@ -29,22 +31,44 @@ def returned(header):
     return found
 
 
+def of_groups(header):
+    """status: the groups whose comments name it for their functions."""
+    found = {}
+    for group, comment in re.findall(r"@defgroup (\w+) ((?:(?!\*/).)*)\*/", header.read_text(), re.DOTALL):
+        for status in re.findall(r"\bTW_ERROR_\w+", comment.partition("Beside what each lists")[2]):
+            found.setdefault(status, []).append(group)
+    return found
+
+
+def of_all(header):
+    """The statuses that the header's first comment gives to all functions."""
+    conventions = header.read_text().partition("Lists of return values")[2].partition(" * - ")[0]
+    return set(re.findall(r"\bTW_ERROR_\w+", conventions))
+
+
 def catalogue(root):
     """The page of errors, from the tables that the library itself is built from."""
-    by = returned(root / "capi" / "tilewright.h")
+    header = root / "capi" / "tilewright.h"
+    by, groups, general = returned(header), of_groups(header), of_all(header)
     lines = ["# Errors {#errors}", "",
              "tw_last_error() says what was wrong in one case; this is what each status means, and who "
              "says so of it. Any function that takes a handle may also answer that its device is lost "
-             "or closed, or was opened before a fork, and any that allocates that memory is exhausted.",
+             "or closed, or was opened before a fork, and any that allocates that memory is exhausted. "
+             "@ref TW_ERROR_INTERNAL is a fault of the library's own, whose message is to be reported.",
              "", "| Status | Number | Meaning | Named by |", "|---|---|---|---|"]
     for name, number, text in ROW.findall((root / "src" / "base" / "status.inc").read_text()):
         status = "TW_" + name
         who = ", ".join(f"{f}()" for f in by.get(status, [])[:6])
         more = len(by.get(status, [])) - 6
-        lines.append(f"| {status} | {number} | {text} | {who}{f' and {more} more' if more > 0 else ''} |")
+        who = [who + (f" and {more} more" if more > 0 else "")] if who else []
+        who += [f"functions of @ref {group}" for group in groups.get(status, [])]
+        who += ["@ref tilewright.h, of all functions"] if status in general else []
+        who += ["none: it may come from any"] if status == "TW_ERROR_INTERNAL" else []
+        lines.append(f"| {status} | {number} | {text} | {'; '.join(who)} |")
     lines += ["", "## Rules of tensor maps", "",
               "@ref TW_ERROR_RULE comes with the id of the broken rule in tw_error_info::rule; the "
-              "message has the numbers in the places of {got}, {limit} and {i}.", "",
+              "message has the numbers in the places of {got}, {limit} and {i}; {got:x} is {got} in "
+              "hexadecimal, {got:u} {got} without a sign.", "",
               "| Rule | Field | Maps | Message |", "|---|---|---|---|"]
     for rule, field, kinds, _, text in RULE.findall((root / "src" / "tensor_map" / "rules.inc").read_text()):
         sentence = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace("|", "\\|")
@@ -53,7 +77,14 @@ def catalogue(root):
 
 
 def catalogue_faults(page, root):
-    """Rows of the tables that are not on the page."""
+    """Rows of the tables that are not on the page, or that nobody is named for; signs in the rules'
+    sentences that it does not explain."""
+    for row in re.findall(r"^\| (TW_ERROR_\w+) \|.*\|\s*\|$", page, re.MULTILINE):
+        yield f"the page of errors names nobody for {row}"
+    signs = set(re.findall(r"\{[a-z:]+\}", (root / "src" / "tensor_map" / "rules.inc").read_text()))
+    for sign in sorted(signs):
+        if sign not in page.partition("| Rule |")[0]:
+            yield f"the page of errors does not explain {sign}"
     for table, macro in (("base/status.inc", "TW_STATUS"), ("tensor_map/rules.inc", "TW_RULE")):
         for name in re.findall(rf"^{macro}\((\w+)", (root / "src" / table).read_text(), re.MULTILINE):
             if not re.search(rf"^\| (TW_{name}|`{name}`) \|", page, re.MULTILINE):
@@ -90,6 +121,60 @@ def unbuilt_examples(root, pages=HERE):
                 yield f"{page}: code in {fence} that no test builds: show a file of examples/"
 
 
+class Words(html.parser.HTMLParser):
+    """The words of a page that are not code."""
+    CODE = ("code", "pre", "script", "style")
+
+    def __init__(self, text):
+        super().__init__()
+        self.inside, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        listing = dict(attributes).get("class") in ("fragment", "line")
+        if tag in self.CODE or tag == "div" and (listing or self.inside):
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.inside and self.inside[-1] == tag:
+            self.inside.pop()
+
+    def handle_data(self, data):
+        if not self.inside:
+            self.words.append(data)
+
+
+def misread(pages):
+    """Pages whose markdown Doxygen took for something else: without their name or title, or with marks
+    of code among the words. Headers that they do not name as programs include them."""
+    for name, title in (("index", "tilewright"), ("languages", "Languages"), ("errors", "Errors")):
+        page = pages / f"{name}.html"
+        if not page.exists():
+            yield f"there is no {page.name}: its heading is not its page's first line"
+        elif f"<title>tilewright: {title}</title>" not in page.read_text():
+            yield f'{page.name} has not the title "{title}"'
+    for page in sorted(pages.glob("*.html")):
+        text = page.read_text()
+        for words in Words(text).words:
+            if "`" in words or "\u2018" in words:
+                yield f"{page.name}: code that is none: {' '.join(words.split())[:100]}"
+        for header in re.findall(r"#include &lt;([^&\s]+)&gt;", re.sub(r"<[^>]*>", "", text)):
+            folder, _, name = header.rpartition("/")
+            if name in ("tilewright.h", *CPP_HEADERS) and folder != "tilewright":
+                yield f"{page.name}: #include <{header}>"
+
+
+def laid_out(root, output):
+    """A folder with the headers as they are installed."""
+    folder = pathlib.Path(output) / "headers"
+    (folder / "tilewright").mkdir(parents=True, exist_ok=True)
+    for source in (root / "capi" / "tilewright.h", *(root / "include" / "tilewright" / n for n in CPP_HEADERS)):
+        link = folder / "tilewright" / source.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(source)
+    return folder
+
+
 def doxygen(tool, root, output, version, undocumented, inputs=None):
     """Exit status and warnings of a run."""
     text = (HERE / "Doxyfile.in").read_text()
@@ -97,7 +182,7 @@ def doxygen(tool, root, output, version, undocumented, inputs=None):
     pathlib.Path(output).mkdir(parents=True, exist_ok=True)
     errors.write_text(catalogue(root))
     for name, value in (("VERSION", version), ("OUTPUT", output), ("ROOT", root), ("ERRORS", errors),
-                        ("UNDOCUMENTED", "YES" if undocumented else "NO")):
+                        ("HEADERS", laid_out(root, output)), ("UNDOCUMENTED", "YES" if undocumented else "NO")):
         text = text.replace(f"@{name}@", str(value))
     if inputs:
         text += "INPUT = " + " ".join(f'"{i}"' for i in inputs) + "\nUSE_MDFILE_AS_MAINPAGE =\n"
@@ -143,10 +228,25 @@ def self_test(tool, root, version):
         header.write_text(" ".join(f"@defgroup {tier}\n" for tier in ["device", *TIERS[:1], *TIERS[2:]]))
         (folder / "mainpage.md").write_text("## Errors\n")
         assert len([*out_of_order(header, folder / "mainpage.md")]) == 2
+        self_test_of_pages(tool, root, version, folder)
     page = catalogue(root)
     assert not list(catalogue_faults(page, root))
+    assert re.search(r"^\| TW_ERROR_NO_KERNEL_IMAGE .*@ref plan", page, re.MULTILINE)
     short = "\n".join(line for line in page.split("\n") if "TW_ERROR_RULE |" not in line)
     assert [*catalogue_faults(short, root)] == ["the page of errors lacks ERROR_RULE of base/status.inc"]
+    bare = re.sub(r"(TW_ERROR_SHUTDOWN .*) \| .* \|", r"\1 | |", page).replace("{got:x}", "")
+    assert [*catalogue_faults(bare, root)] == ["the page of errors names nobody for TW_ERROR_SHUTDOWN",
+                                               "the page of errors does not explain {got:x}"]
+
+
+def self_test_of_pages(tool, root, version, folder):
+    """A heading behind a comment, a quote in code and a header without its folder are seen."""
+    (folder / "languages.md").write_text("<!-- first -->\n# Languages {#languages}\nM's `f('a')`, `b`\n")
+    (folder / "error.hpp").write_text("/** @file */\n/** A type. */\nstruct A { int a; /**< a */ };\n")
+    doxygen(tool, root, folder / "pages", version, False, [folder / "languages.md", folder / "error.hpp"])
+    found = [*misread(folder / "pages" / "html")]
+    for word in ("no languages.html", "code that is none: M's", "#include <"):
+        assert any(word in fault for fault in found), (word, found)
 
 
 def main():
@@ -164,6 +264,7 @@ def main():
     status, report = doxygen(tool, root, pathlib.Path(output).resolve(), version, False)
     if status:
         faults.append(report)
+    faults += misread(pathlib.Path(output).resolve() / "html")
     print("\n".join(faults))
     sys.exit(1 if faults else 0)
 

@@ -154,8 +154,7 @@ TEST_CASE("gemm chain: three programmatic products write what the one before the
 
 namespace {
 
-// Every choice that serves all of these descriptions and adds C, each split row with 2, 3 and 8
-// blocks or as many as it can.
+// Every choice that serves all of these and adds C, split rows with up to 2, 3 and 8 blocks.
 std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
