@@ -369,86 +369,6 @@ static void rebinding(void) {
   tw_device_destroy(device);
 }
 
-static void tiles(void) {
-  tw_device *device = open_device();
-  uint64_t address = 0, offset = 77;
-  int64_t start[2] = {256, 128};
-  int32_t coord[5], boxes = 0;
-  tw_tensor_map *map = NULL, *other = NULL;
-  tw_layout *layout = NULL;
-  tw_tile_desc desc;
-  char text[8192];
-  OK(tw_malloc(device, 1024 * 1024, &address));
-  OK(tw_tile_desc_init(&desc));
-  EQUAL(desc.multicast, 1);
-  desc.rank = 2;
-  desc.global_address = address;
-  desc.shape[0] = 1024;
-  desc.shape[1] = desc.stride[0] = 512;
-  desc.stride[1] = 1;
-  desc.tile[0] = desc.tile[1] = 128;
-  desc.swizzle = TW_SWIZZLE_128B;
-  NEED(tw_tensor_map_create_tile(device, &desc, NULL, &map));
-  OK(tw_tensor_map_boxes(map, &boxes));
-  EQUAL(boxes, 1);
-  OK(tw_tensor_map_coordinates(map, &layout));
-  OK(tw_layout_format(layout, text, sizeof text, NULL));
-  TEXT(text, "(0,0,0) o (1024,(64,8)):(1@1,(1@0,1@2))");
-  tw_layout_destroy(layout);
-  OK(tw_tensor_map_box(map, start, 0, coord, &offset));
-  EQUAL(coord[0], 0);
-  EQUAL(coord[1], 256);
-  EQUAL(coord[2], 2);
-  EQUAL(offset, 0);
-  FAILS(TW_ERROR_INVALID_ARGUMENT, "index", tw_tensor_map_box(map, start, 1, coord, &offset));
-  start[1] = 8;
-  FAILS(TW_ERROR_MISALIGNED, "start", tw_tensor_map_box(map, start, 0, coord, &offset));
-  FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(map, 0, 64));
-  FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, 5, 64));
-  FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, -1, 64));
-  OK(tw_tensor_map_resize(map, 1, 900));
-  OK(tw_tensor_map_coordinates(map, &layout));
-  OK(tw_layout_format(layout, text, sizeof text, NULL));
-  TEXT(text, "(0,0,0) o (900,(64,8)):(1@1,(1@0,1@2))");
-  /* A fold as wide as the tensor is one too, and coordinate 0 is a multiple of 16 bytes. */
-  desc.shape[1] = 64;
-  NEED(tw_tensor_map_create_tile(device, &desc, NULL, &other));
-  FAILS(TW_ERROR_UNSUPPORTED, "dimension", tw_tensor_map_resize(other, 0, 128));
-  start[1] = -64;
-  OK(tw_tensor_map_box(other, start, 0, coord, &offset));
-  EQUAL(coord[2], -1);
-  tw_tensor_map_destroy(other);
-  desc.swizzle = TW_SWIZZLE_NONE;
-  desc.free_start = 3;
-  NEED(tw_tensor_map_create_tile(device, &desc, NULL, &other));
-  start[1] = 4;
-  FAILS(TW_ERROR_MISALIGNED, "start", tw_tensor_map_box(other, start, 0, coord, &offset));
-  /* Extents that are right one by one make no layout together. */
-  OK(tw_tensor_map_resize(other, 0, (uint64_t)1 << 32));
-  OK(tw_tensor_map_resize(other, 1, (uint64_t)1 << 32));
-  tw_layout_destroy(layout);
-  FAILS(TW_ERROR_OVERFLOW, "map", tw_tensor_map_coordinates(other, &layout));
-  OK(tw_tensor_map_coordinates(map, &layout));
-  tw_tensor_map_destroy(other);
-  tw_layout_destroy(layout);
-  tw_tensor_map_destroy(map);
-  desc.shape[1] = 512;
-  desc.swizzle = TW_SWIZZLE_128B;
-  desc.free_start = 0;
-
-  OK(tw_layout_parse("(128,(64,2)):(64,(1,8192))", &layout));
-  NEED(tw_tensor_map_create_tile(device, &desc, layout, &map));
-  OK(tw_tensor_map_boxes(map, &boxes));
-  EQUAL(boxes, 1);
-  tw_layout_destroy(layout);
-  tw_tensor_map_destroy(map);
-  desc.tile[1] = 100;
-  FAILS(TW_ERROR_INVALID_ARGUMENT, "tile", tw_tensor_map_create_tile(device, &desc, NULL, &map));
-  CHECK(map == NULL);
-  OK(tw_free(device, address));
-  tw_device_destroy(device);
-}
-
 static void drawing(void) {
   tw_device *device = open_device();
   uint64_t address = 0;
@@ -499,7 +419,6 @@ int main(int argc, char **argv) {
   RUN(words);
   RUN(without_a_device);
   RUN(rebinding);
-  RUN(tiles);
   RUN(drawing);
   RUN(after_the_device);
   return harness_end();
