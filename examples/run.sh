@@ -11,6 +11,7 @@
 #              TW_MESON_OPTIONS  more options for the library, such as -Dprebuilt_kernels=DIR
 #              TW_LIBRARY_BUILD  a build folder whose static library is taken in place of a new one
 #              TW_CHECKER        numpy or c; NumPy is taken where it is found
+#              TW_INSTALL        no: installs nothing, only says what is missing
 #              TW_BUILT          not empty: build nothing, run what an earlier call has built there
 set -euo pipefail
 exec </dev/null

@@ -151,7 +151,7 @@ def misread(pages):
         page = pages / f"{name}.html"
         if not page.exists():
             yield f"there is no {page.name}: its heading is not its page's first line"
-        elif f"<title>tilewright: {title}</title>" not in page.read_text():
+        elif not re.search(rf"<title>[^<]*\b{title}</title>", page.read_text()):
             yield f'{page.name} has not the title "{title}"'
     for page in sorted(pages.glob("*.html")):
         text = page.read_text()
