@@ -10,6 +10,7 @@ did not understand is no warning to it.
 import html.parser
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -186,7 +187,8 @@ def doxygen(tool, root, output, version, undocumented, inputs=None):
         text = text.replace(f"@{name}@", str(value))
     if inputs:
         text += "INPUT = " + " ".join(f'"{i}"' for i in inputs) + "\nUSE_MDFILE_AS_MAINPAGE =\n"
-    pathlib.Path(output).mkdir(parents=True, exist_ok=True)
+    # Pages of a run before this one, whose names may be others by now, are not of this one.
+    shutil.rmtree(pathlib.Path(output) / "html", ignore_errors=True)
     done = subprocess.run([tool, "-"], input=text, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 

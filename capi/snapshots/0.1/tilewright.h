@@ -269,8 +269,8 @@ typedef struct tw_device_info {
 TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
 
 /** Opens a device by number; a CUDA device on its primary context. Where
- *  CUDA_FORCE_PTX_JIT=1 in the environment tells the driver to take PTX alone, a CUDA device has
- *  only the features of kernels that are embedded as PTX, since no others would load. So it is with
+ *  CUDA_FORCE_PTX_JIT=1 in the environment tells the driver to take PTX alone, plans choose among
+ *  the kernels that are embedded as PTX, since no others would load. So it is with
  *  tw_device_create_from_context(). The library reads nothing else of the environment.
  *  @param kind which kind. @param ordinal from 0; the host device has 0 alone.
  *  @param[out] device the caller's, to be given to tw_device_destroy().
