@@ -4,27 +4,10 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "layout/digit.hpp"
 
 namespace tw {
 namespace {
-
-// Division for digits: 32 bits where both fit, which is several times faster on older processors.
-struct Digit {
-  int64_t quotient;
-  int64_t remainder;
-};
-inline Digit divide(int64_t x, int64_t extent) {
-  if (((x | extent) >> 32) == 0) {
-    const auto a = static_cast<uint32_t>(x), b = static_cast<uint32_t>(extent);
-    return {a / b, a % b};
-  }
-  int64_t quotient = x / extent, remainder = x % extent;
-  if (remainder < 0) {
-    remainder += extent;
-    --quotient;
-  }
-  return {quotient, remainder};
-}
 
 // The digits of a linear coordinate over a node; the last leaf takes what is left.
 inline void digits(const IntTuple& shape, Node node, int64_t linear, int64_t* flat) {

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
 
 #include "base/checked.hpp"
 #include "kernels/copies/copies_host.hpp"
+#include "ops/explain_line.hpp"
 
 namespace tw {
 namespace {
@@ -19,15 +18,6 @@ constexpr int64_t kMaxPairs = (int64_t{1} << 60) / 8;  // that a list of address
 // What a promise says of an address's bits; an element's own alignment is always needed.
 uint32_t mask_of(uint32_t alignment, int32_t element_bytes) {
   return std::max(alignment, static_cast<uint32_t>(element_bytes)) - 1;
-}
-
-[[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return std::string(text) + "\n";
 }
 
 Status wrong_pair(const char* argument, u64 pair, u64 address, uint32_t mask) {

@@ -52,7 +52,7 @@ struct ElementwiseShape {
 
 /// "a", "b", "dst".
 const char* operand_name(uint32_t operand);
-/// "add", ...; for a number that check_elementwise() lets through.
+/// "add", ...; for a number that check_elementwise_types() lets through.
 const char* combine_name(int32_t reduction);
 
 /// What elements of a type are to the kernels; false for a type that none takes.

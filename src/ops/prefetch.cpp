@@ -7,7 +7,7 @@
 
 #include "base/check_dtype.hpp"
 #include "base/checked.hpp"
-#include "kernels/ptx/cache_policy.h"
+#include "ops/cache_priority.hpp"
 #include "ops/maps.hpp"
 #include "ops/rows_ring.hpp"
 #include "tensor_map/check.hpp"
@@ -27,17 +27,6 @@ Status wrong(const char* argument, const char* rule, int64_t got, int64_t limit,
 
 DType unsigned_type(int64_t bytes) {
   return bytes == 8 ? DType::U64 : bytes == 4 ? DType::U32 : bytes == 2 ? DType::U16 : DType::U8;
-}
-
-uint64_t policy_of(CachePriority priority) {
-  switch (priority) {
-    case CachePriority::evict_first:
-      return ptx::kEvictFirst;
-    case CachePriority::evict_last:
-      return ptx::kEvictLast;
-    default:
-      return ptx::kEvictNormal;
-  }
 }
 
 // Rows by what their addresses are modulo 16.
@@ -232,7 +221,7 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
 void PrefetchPlan::fill_rows() {
   row_args_.rows = rows_number_;
   row_args_.row_bytes = row_bytes_;
-  row_args_.policy = box_args_.policy = policy_of(desc_.cache);
+  row_args_.policy = box_args_.policy = cache_policy(desc_.cache);
   row_args_.rank = static_cast<u32>(rank_);
   for (int32_t d = 0; d < rank_; ++d) {
     row_args_.extent[d] = static_cast<u64>(dims_[d].extent);

@@ -2,24 +2,11 @@
 // What a plan of a ragged copy will do, in numbers and in words.
 #include <algorithm>
 #include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
 
+#include "ops/explain_line.hpp"
 #include "ops/ragged.hpp"
 
 namespace tw {
-namespace {
-
-[[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return std::string(text) + "\n";
-}
-
-}  // namespace
 
 PlanInfo RaggedPlan::info() const {
   const RaggedProblem& p = problem_;

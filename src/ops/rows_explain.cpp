@@ -2,26 +2,16 @@
 // What a plan of rows will do, in numbers and in words.
 #include <algorithm>
 #include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
 
 #include "base/checked.hpp"
 #include "kernels/parts/row_schedule.h"
+#include "ops/explain_line.hpp"
 #include "ops/rows.hpp"
 
 namespace tw {
 namespace {
 
 constexpr uint64_t kPromise = 16;  // what lets a run take the best method
-
-[[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return std::string(text) + "\n";
-}
 
 const char* method_name(uint32_t method) {
   switch (method) {

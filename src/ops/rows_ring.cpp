@@ -9,7 +9,7 @@ namespace {
 // Six stages of 8 KB a warp: four warps keep about 100 KB of loads in flight, several times what
 // the latency of Hopper's memory asks of one SM.
 constexpr uint32_t kStages = 6;
-constexpr uint32_t kMinStages = 4;  // kMinRingStages of warp_ring.cuh
+constexpr uint32_t kMinStages = 4;  // as kMinRingStages of warp_ring.cuh: checks/tables.py
 constexpr uint32_t kStageBytes = 8192;
 constexpr uint32_t kMinStageBytes = 1024;
 

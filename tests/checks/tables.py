@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Facts that have to be written twice, because one of the two places cannot read the other:
-tilewright.h and meson_options.txt against the tables of src/base and capi."""
+tilewright.h and meson_options.txt against the tables of src/base and capi, a ring's least stages on
+the host against those in device code."""
 import re
 
 import common
@@ -56,6 +57,15 @@ def structs(header, table):
         yield f"structs: {name} is in one of {header.name} and {table.name}"
 
 
+def ring_stages(host, device):
+    """Device code takes nothing from the host's, and its header no host compiler."""
+    asked = re.search(r"\bkMinStages = (\d+);", host.read_text())
+    pending = re.search(r"\bkPendingStores = (\d+);", device.read_text())
+    more = re.search(r"\bkMinRingStages = kPendingStores \+ (\d+);", device.read_text())
+    if not (asked and pending and more and int(asked[1]) == int(pending[1]) + int(more[1])):
+        yield f"rings: kMinStages of {host.name} is not kMinRingStages of {device.name}"
+
+
 def one_row_a_line(files):
     """These tables are read by the preprocessor and by scripts, line by line."""
     for file in files:
@@ -72,6 +82,7 @@ def check(_):
     yield from enums(capi / "tilewright.h", src / "base", src / "kernels")
     yield from archs(common.ROOT / "meson_options.txt", src / "base" / "archs.inc")
     yield from structs(capi / "tilewright.h", capi / "structs.inc")
+    yield from ring_stages(src / "ops" / "rows_ring.cpp", src / "kernels" / "parts" / "warp_ring.cuh")
     # Tables of sentences, such as the rules of tensor maps, are read by the preprocessor alone.
     read = [*(src / "base").glob("*.inc"), *(src / "kernels").rglob("*.inc"), capi / "structs.inc"]
     yield from one_row_a_line(sorted(read))
@@ -91,6 +102,9 @@ typedef struct tw_b { int x; } tw_b;
         "archs.inc": "TW_ARCH(sm_90a, elf, 90a, tma)\nTW_ARCH(compute_90, ptx, 90, tma)\n",
         "options.txt": "option('gpu_archs', type: 'array', choices: ['sm_90a', 'sm_1'], value: [])\n",
         "structs.inc": "TW_STRUCT(tw_c, x)\n",
+        "ring.cpp": "constexpr uint32_t kMinStages = 4;\n",
+        "ring.cuh": "constexpr int kPendingStores = 2;\nconstexpr u32 kMinRingStages = kPendingStores + 2;\n",
+        "other.cuh": "constexpr int kPendingStores = 3;\nconstexpr u32 kMinRingStages = kPendingStores + 2;\n",
         "split.inc": 'TW_X(a,\n  b)\nTW_X("(", c)\n',
     }
     for name, text in texts.items():
@@ -98,6 +112,8 @@ typedef struct tw_b { int x; } tw_b;
     common.expect(enums(folder / "h.h", folder, folder), "TW_ERROR_A is 2", "TW_DTYPE_I8 is None")
     common.expect(archs(folder / "options.txt", folder / "archs.inc"), "sm_1")
     common.expect(structs(folder / "h.h", folder / "structs.inc"), "tw_b does not", "tw_a", "tw_c")
+    common.expect(ring_stages(folder / "ring.cpp", folder / "ring.cuh"))
+    common.expect(ring_stages(folder / "ring.cpp", folder / "other.cuh"), "kMinStages of ring.cpp")
     common.expect(one_row_a_line([folder / "split.inc"]), "split.inc:1")
 
 
