@@ -86,8 +86,11 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
     TW_TRY(read_tune_desc(how, &our_how));
     GemmTuned tuned;
     Stream& on = *stream->value;
-    TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, &tuning->value, &tuned));
-    if (best) write_struct(best, public_candidate({tuned.m, tuned.m, tuned.candidate}));
+    TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, tuning->value, &tuned));
+    // Before the set has it: memory may end here.
+    const tw_gemm_candidate told = public_candidate({tuned.m, tuned.m, tuned.candidate});
+    tuning->value.add(tuned);
+    if (best) write_struct(best, told);
     return {};
   });
 }

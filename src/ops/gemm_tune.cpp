@@ -129,7 +129,8 @@ Status own_desc(const GemmDesc& desc, const GemmRun& run, GemmDesc* out) {
 }  // namespace
 
 Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
-                 const GemmRun& run, const GemmTuneDesc& how, GemmTuning* tuning, GemmTuned* out) {
+                 const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
+                 GemmTuned* out) {
   TW_TRY(check_tune(how));
   GemmDesc own;
   TW_TRY(own_desc(desc, run, &own));
@@ -148,7 +149,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   TW_TRY(ask_for_clusters(*device));
   std::vector<Contender> contenders;
   const GemmProblem served = gemm_served(problem);
-  const GemmRanking ranking(*device, served, tuning);
+  const GemmRanking ranking(*device, served, &known);
   TW_TRY(ranking.check_room(own.m));
   for (const GemmCandidate& candidate : ranking.at(own.m)) {
     if (how.candidates != 0 && contenders.size() == static_cast<size_t>(how.candidates)) break;
@@ -190,7 +191,6 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
   *out = {gemm_tuning_key(*device, problem), own.m, fastest->candidate};
   out->candidate.nanoseconds = std::max(fastest->median(), 1.0);
   out->candidate.measured = true;
-  tuning->add(*out);
   return {};
 }
 

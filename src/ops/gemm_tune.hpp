@@ -16,9 +16,10 @@ struct GemmTuneDesc {
   uint64_t flush_bytes = 0;
 };
 
-/// Times candidates for one run and adds the fastest to `tuning`, whose choices so far are tried
-/// too. Synchronises the stream. `out` gets the entry.
+/// Times candidates for one run; the choices of `known` are tried too. Synchronises the stream.
+/// `out` gets the entry of the fastest, which is the caller's to add.
 Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
-                 const GemmRun& run, const GemmTuneDesc& how, GemmTuning* tuning, GemmTuned* out);
+                 const GemmRun& run, const GemmTuneDesc& how, const GemmTuning& known,
+                 GemmTuned* out);
 
 }  // namespace tw

@@ -257,7 +257,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   GemmTuning tuning;
   GemmTuned tuned;
   CHECK_FALSE(
-      tune_gemm(device, *stream, desc, {.a = kA, .b = kB, .d = kD}, {}, &tuning, &tuned).ok());
+      tune_gemm(device, *stream, desc, {.a = kA, .b = kB, .d = kD}, {}, tuning, &tuned).ok());
   CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
   GemmDesc other = desc;
   other.m = most;
@@ -384,7 +384,8 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
     };
     GemmTuning tuning;
     GemmTuned best;
-    REQUIRE(tune_gemm(device, *stream, desc, run, {.candidates = 0}, &tuning, &best).ok());
+    REQUIRE(tune_gemm(device, *stream, desc, run, {.candidates = 0}, tuning, &best).ok());
+    tuning.add(best);
     CHECK(best.candidate.choice == last);
     CHECK(tuning.format().find(" x16\n") != std::string::npos);
     GemmTuning loaded;
@@ -406,7 +407,7 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
   desc.batch = 0;
   GemmTuning tuning;
   GemmTuned best;
-  CHECK_FALSE(tune_gemm(device, *stream, desc, run, {}, &tuning, &best).ok());
+  CHECK_FALSE(tune_gemm(device, *stream, desc, run, {}, tuning, &best).ok());
   CHECK(std::string(last_error().fault.argument) == "batch_count");
   for (const char* bad : {" x0", " x", " x1048577", " x2 x2"}) {
     std::string text =
