@@ -232,8 +232,9 @@ for config in $configs; do
     tsan)
       # Of the tests those that have threads, and what they need of the library.
       targets=(tests/capi/capi_threads_test tests/device/embedding_device_test
-        tests/base/base_test tests/runtime/runtime_test tests/runtime/boundary_test tests/include/classes_test)
-      tests=(threads embedding base runtime boundary classes mutants)
+        tests/base/base_test tests/runtime/runtime_test tests/runtime/boundary_test tests/include/classes_test
+        tests/device/ragged_device_test)
+      tests=(threads embedding base runtime boundary classes ragged mutants)
       limits=(--no-suite device)
       cuda_of_main
       if [ ${#cuda[@]} -gt 1 ]; then targets+=(tests/runtime/cuda_device_test) tests+=(cuda_device); fi

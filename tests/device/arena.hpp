@@ -25,6 +25,7 @@ class Arena {
   std::vector<uint8_t>& image() { return image_; }
 
   void fill_random(std::mt19937_64& random) {
+    TW_REQUIRE_OK(stream_.synchronize());  // an upload may still read the image
     for (size_t i = 0; i + 8 <= image_.size(); i += 8) {
       const uint64_t word = random();
       std::memcpy(&image_[i], &word, 8);
@@ -32,6 +33,7 @@ class Arena {
     upload();
   }
   void fill(uint8_t value) {
+    TW_REQUIRE_OK(stream_.synchronize());
     std::memset(image_.data(), value, image_.size());
     upload();
   }
