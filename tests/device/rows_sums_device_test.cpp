@@ -228,6 +228,7 @@ void put_index(Bench& bench, const Case& c) {
 // False where the only methods allowed do not serve the case; nothing has happened then.
 bool check_case(Bench& bench, const Case& c, int runs = 1) {
   INFO(describe(c));
+  TW_REQUIRE_OK(bench.stream->synchronize());  // an upload may still read an image
   const DType packed_type = c.desc.packed_dtype == DType{0} ? c.desc.dtype : c.desc.packed_dtype;
   const int64_t low = is_unsigned(c.desc.dtype) ? 0 : -3;
   fill_values(*bench.table, bench.random, c.desc.dtype, c.table_offset % 16, low, 3);
