@@ -333,8 +333,7 @@ u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   const bool in_pairs = in_pieces(int64_t{2} * problem_.out_bytes) && n % 2 == 0;
   const bool is_short = !problem_.gated() && (d.epilogue.activation == Activation::identity ||
                                               d.epilogue.activation == Activation::relu);
-  const bool ahead = in_pairs && n * problem_.out_bytes <= kFullAheadBytes;
-  if (!is_short || (run.reads_c() && !ahead)) return kFullStores;
+  if (!is_short || (run.reads_c() && !in_pairs)) return kFullStores;
   return kFullStores | kFullShort | (run.reads_c() && in_pieces(16) ? kFullWideC : 0u);
 }
 

@@ -216,32 +216,6 @@ TEST_CASE("what a full row is told") {
   CHECK(full_line(args, 256, 128, 256) == 256 + 128);
 }
 
-// Kernels that ask for C ahead count the bytes to the end of its line in 32 bits.
-TEST_CASE("C is asked for ahead where its lines have less than 2^31 bytes") {
-  const auto device = hopper();
-  for (const DType out : {DType::F32, DType::BF16})
-    for (const bool column : {false, true})
-      for (const int64_t fewer : {16, 0, -16}) {
-        const int64_t line = (int64_t{1} << 31) / dtype_bytes(out) - fewer;
-        GemmDesc desc = column ? gemm_desc(line, 128, 8) : gemm_desc(128, line, 8);
-        desc.d_dtype = out;
-        desc.d_order = column ? Order::column : Order::row;
-        desc.flags = kGemmDeviceM;
-        const auto plan = forced(device, desc,
-                                 out == DType::F32 ? "gemm_bf16_f32_rc_128x128_1x1_full"
-                                                   : "gemm_bf16_bf16_rc_128x128_1x1_full");
-        REQUIRE(plan);
-        INFO(std::string(dtype_name(out)) << ", column-major " << column << ", lines of " << line);
-        const GemmRun adds{.beta = 0.5f, .a = kA, .b = kB, .c = kC, .d = kD};
-        const uint32_t flags = launched(device, *plan, desc.m, adds).full.flags;
-        CHECK((flags & kFullStores) != 0);
-        CHECK((flags & (kFullShort | kFullWideC)) == (fewer > 0 ? kFullShort | kFullWideC : 0u));
-        // Without C nothing is asked for, and of a run of fewer rows lines may be short.
-        CHECK((launched(device, *plan, desc.m).full.flags & kFullAlphaAlone) != 0);
-        if (column) CHECK((launched(device, *plan, 512, adds).full.flags & kFullShort) != 0);
-      }
-}
-
 TEST_CASE("epilogues that cannot be are refused by name") {
   const auto refusal = [](const GemmDesc& desc) {
     GemmProblem out;

@@ -82,11 +82,6 @@ enum : u32 {
   kFullWideC = 64
 };
 
-/// Bytes of C's lines at most where kFullShort says that it is read: it is asked for ahead of the
-/// product then (full_ahead.cuh), which counts what is left of a line in 32 bits. Without the flag
-/// C is read element by element where it is added, and lines may be as long as extents are.
-inline constexpr i64 kFullAheadBytes = (i64{1} << 31) - 1;
-
 /// Lines of a box of D, which a warp writes: its share of 64.
 inline constexpr u32 kGemmStoreLines = 16;
 

@@ -15,6 +15,7 @@ __device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullR
                                            u32 slab, i32 line, i32 at) {
   using Out = typename Slab::Out;
   constexpr u32 kAcross = Slab::kLine / kBytes;
+  constexpr i32 kElements = kBytes / Out::kBytes;
   constexpr u32 kPieces = kGemmStoreLines * kAcross;
   const auto step = static_cast<u64>(args.base.c_stride_m * static_cast<i64>(Out::kBytes));
 #pragma unroll(kBytes == 16 ? 4 : 1)
@@ -22,13 +23,14 @@ __device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullR
     const u32 piece = first + lane;
     const u32 own = piece / kAcross, byte = piece % kAcross * kBytes;
     const i32 column = at + static_cast<i32>(byte / Out::kBytes);
-    const i32 rest = (run.extent - column) * static_cast<i32>(Out::kBytes);
+    // In elements, as a line's bytes may need more than 32 bits.
+    const i32 rest = min(run.extent - column, kElements);
     const bool there = line + static_cast<i32>(own) < run.lines && rest > 0;
     const u64 from = full_c<Out>(args, run, {line, column, 1}) + own * step;
     if (kPieces % 32 == 0 || piece < kPieces)
       ptx::async_copy<kBytes>(store_place<Slab>(slab, own, byte / 16) + byte % 16,
                               there ? from : run.c,
-                              there ? static_cast<u32>(min(rest, static_cast<i32>(kBytes))) : 0);
+                              there ? static_cast<u32>(rest) * Out::kBytes : 0);
   }
 }
 
