@@ -154,7 +154,7 @@ TEST_CASE("gemm chain: three programmatic products write what the one before the
 
 namespace {
 
-// Every choice that serves all of these and adds C, split rows with up to 2, 3 and 8 blocks.
+// Every choice that serves all of these, split rows with up to 2, 3 and 8 blocks.
 std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
@@ -163,7 +163,6 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
     for (const uint32_t split : {1u, 2u, 3u, 8u}) {
       const GemmChoice choice{&row, split};
       if ((split > 1) != choice.has(kGemmSplit) || choice.cluster() > kMaxCluster) continue;
-      if (choice.has(kGemmAlone)) continue;
       const GemmProblem seen = gemm_seen_by(choice, problem);
       if (gemm_misfit(device, seen, choice) == GemmMisfit::none && gemm_has_room(choice, seen))
         choices.push_back(choice);
@@ -177,7 +176,8 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
 // reads or writes:
 //   X1 = X0 W0       reads what the last round's third wrote
 //   X2 = X1 W1
-//   X0 = -X2         no product, so that no load holds up what reads and writes
+//   X0 = -X2         no product, so that no load holds up what reads and writes; the other's for a
+//                    row that adds no C
 //   X2 = Q W2        both constant, so that all its loads may come before X2 is read
 TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in front") {
   const auto device = open_test_device();
@@ -221,8 +221,9 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
     for (size_t at = 0; at < choices.size(); at += step) {
       // Another row behind and in front, so that grids and clusters of all shapes meet.
       if (size != Chain::kSize && !choices[at].has(kGemmShort)) continue;
-      const GemmChoice& other =
-          choices[static_cast<size_t>(pick(random, 0, static_cast<int64_t>(choices.size()) - 1))];
+      GemmChoice other;
+      do other = choices[static_cast<size_t>(pick(random, 0, int64_t(choices.size()) - 1))];
+      while (other.has(kGemmAlone));
       INFO("m " << m << ": " << gemm_choice_text(choices[at]) << " and "
                 << gemm_choice_text(other));
       const uint32_t schedule = choices[at].row->variant & ~(kGemmColumnA | kGemmColumnB);
@@ -232,18 +233,17 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
       TW_REQUIRE_OK(GemmPlan::create_forced(device, one, choices[at], &mine));
       TW_REQUIRE_OK(GemmPlan::create_forced(device, one, other, &second));
       TW_REQUIRE_OK(GemmPlan::create_forced(device, both, choices[at], &constant));
+      const auto& negating = choices[at].has(kGemmAlone) ? second : mine;
       const auto enqueue = [&](Stream& on) {
         for (int i = 0; i < rounds; ++i) {
           TW_REQUIRE_OK(gemm(mine).run(
               on, {.a = x[0]->address(), .b = w[0]->address(), .d = x[1]->address()}));
           TW_REQUIRE_OK(gemm(second).run(
               on, {.a = x[1]->address(), .b = w[1]->address(), .d = x[2]->address()}));
-          TW_REQUIRE_OK(gemm(mine).run(on, {.alpha = 0.0f,
-                                            .beta = -1.0f,
-                                            .a = x[0]->address(),
-                                            .b = w[0]->address(),
-                                            .c = x[2]->address(),
-                                            .d = x[0]->address()}));
+          GemmRun negate{.alpha = 0.0f, .beta = -1.0f, .a = x[0]->address(), .b = w[0]->address()};
+          negate.c = x[2]->address();
+          negate.d = x[0]->address();
+          TW_REQUIRE_OK(gemm(negating).run(on, negate));
           TW_REQUIRE_OK(gemm(constant).run(
               on, {.a = x[3]->address(), .b = w[2]->address(), .d = x[2]->address()}));
         }
