@@ -70,7 +70,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   const auto index_width = static_cast<uint32_t>(problem_.index_bytes);
   // What is moved: the table's other columns may be other operands', and so may what of a scatter's
   // packed rows has no column in the table. A gather fills that with zeros.
-  const uint64_t window = run.table + static_cast<uint64_t>(problem_.column_bytes);
+  const uint64_t window = inner_table(run.table);
   const auto inner_bytes = static_cast<uint64_t>(problem_.inner_bytes);
   const auto row_bytes = static_cast<uint64_t>(
       gather ? problem_.row_bytes : problem_.inner_columns * problem_.packed_element_bytes);
@@ -104,7 +104,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
 RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
   const bool gather = op() == Op::gather;
   RowsArgs args{};
-  args.table = run.table + static_cast<uint64_t>(problem_.column_bytes);
+  args.table = inner_table(run.table);
   args.index = run.index;
   args.packed = inner_packed(run.packed);
   args.weights = run.weights;

@@ -172,6 +172,7 @@ class RowsPlan final : public Plan {
 
   // Arguments and grids (rows_fill.cpp).
   uint64_t inner_packed(uint64_t packed) const;
+  uint64_t inner_table(uint64_t table) const;
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
   void fill(uint32_t method, uint64_t table, uint64_t packed, RowsLaunch* launch) const;
   void fill_bulk(uint32_t method, RowsArgs* args) const;

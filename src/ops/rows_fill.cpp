@@ -64,14 +64,17 @@ uint32_t RowsPlan::most_stage_pieces() const {
   return static_cast<uint32_t>(std::clamp<int64_t>(pieces, 1, kRowsMaxStagePieces));
 }
 
-// Where the packed operand's columns that the table has begin.
+// Where the packed operand's columns that the table has begin, and where they do in the table.
 uint64_t RowsPlan::inner_packed(uint64_t packed) const {
   return packed + static_cast<uint64_t>(problem_.lead_bytes);
 }
 
+uint64_t RowsPlan::inner_table(uint64_t table) const {
+  return table + static_cast<uint64_t>(problem_.column_bytes);
+}
+
 uint32_t RowsPlan::plain_unit(uint64_t table, uint64_t packed) const {
-  uint32_t unit = std::min({alignment_of(table), alignment_of(inner_packed(packed)),
-                            alignment_of(static_cast<uint64_t>(problem_.column_bytes)),
+  uint32_t unit = std::min({alignment_of(inner_table(table)), alignment_of(inner_packed(packed)),
                             alignment_of(static_cast<uint64_t>(problem_.inner_bytes))});
   if (problem_.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(problem_.table_pitch)));
@@ -87,9 +90,8 @@ uint32_t RowsPlan::number_unit(uint64_t table, uint64_t packed) const {
   const auto element = static_cast<uint32_t>(p.packed_element_bytes);
   // What a run moves of a row: the columns that the table has.
   const auto moved = static_cast<uint64_t>(p.inner_bytes / p.element_bytes * element);
-  uint32_t unit =
-      std::min({alignment_of(table), alignment_of(inner_packed(packed)),
-                alignment_of(static_cast<uint64_t>(p.column_bytes)), alignment_of(moved)});
+  uint32_t unit = std::min(
+      {alignment_of(inner_table(table)), alignment_of(inner_packed(packed)), alignment_of(moved)});
   if (p.desc.table_rows > 1)
     unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.table_pitch)));
   if (p.desc.count > 1) unit = std::min(unit, alignment_of(static_cast<uint64_t>(p.packed_pitch)));

@@ -10,12 +10,26 @@ namespace {
 
 constexpr int64_t kMinBulkGather = 256;
 constexpr int64_t kMinBulkScatter = 1024;
-constexpr int64_t kMinShiftRow = 32;  // below this realigning in registers does not pay
+constexpr int64_t kMinShiftRow = 32;
 constexpr int64_t kMaxStagedRow = 512;
 constexpr int64_t kMinFewRow = 2048;
 constexpr int64_t kMaxFewRow = 64 << 20;  // 2^14 blocks
 constexpr int64_t kMinPart = 512;         // bytes of the least part of a row
 constexpr uint32_t kAligned = 16;         // what methods tell addresses apart by
+
+// Bytes of a row from which realigning it in registers is faster than plain loads and stores of
+// `unit` bytes each; of wider ones it never is. bench_rows --sweep: one NVIDIA H200, driver
+// 580.159.04, 2026-11-23, 128 MB of random rows out of 256 MB.
+constexpr struct {
+  uint32_t unit;
+  int64_t gather, scatter;
+} kLeastShiftRow[] = {{1, 32, 48}, {2, 32, 128}, {4, 192, 512}};
+
+bool realigning_pays(Op op, int64_t row_bytes, uint32_t unit) {
+  for (const auto& least : kLeastShiftRow)
+    if (least.unit == unit) return row_bytes >= (op == Op::gather ? least.gather : least.scatter);
+  return false;
+}
 
 bool is_multiple_of_16(int64_t value) {
   return value % 16 == 0;
@@ -64,8 +78,7 @@ const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t pac
     return "the table's pitch is no multiple of 16 bytes";
   if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
     return "the packed operand's pitch is no multiple of 16 bytes";
-  if ((table + static_cast<uint64_t>(p.column_bytes)) % 16 != 0)
-    return "the window's address in the table is no multiple of 16";
+  if (inner_table(table) % 16 != 0) return "the window's address in the table is no multiple of 16";
   if (inner_packed(packed) % 16 != 0) return "the packed operand's address is no multiple of 16";
   if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
     return "a stage of the ring does not hold a group";
@@ -112,8 +125,9 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
       return bulk_refusal(method, table, packed);
     case kRowsShift:
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
-      if (plain_unit(table, packed) == 16 && (p.desc.methods & 1u << kRowsPlain) != 0)
-        return "rows need no realigning";
+      if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
+          !realigning_pays(op(), p.inner_bytes, plain_unit(table, packed)))
+        return "plain loads and stores of what these rows are aligned to are sooner done";
       return nullptr;
     default:
       return nullptr;

@@ -104,18 +104,22 @@ void run_table(GpuBench& bench, const Options& options, const Peers& peers) {
 
 void run_others(GpuBench& bench, const Options& options, const Peers& peers) {
   for (const Op op : {Op::gather, Op::scatter}) {
-    const auto other = [&](int64_t bytes, int64_t count, int64_t table_rows, int64_t pitch = 0) {
+    const auto other = [&](int64_t bytes, int64_t count, int64_t table_rows, int64_t pitch = 0,
+                           int64_t past = 0) {
       run_case(bench, options, peers,
                {.op = op,
                 .row_bytes = bytes,
                 .count = count,
                 .table_rows = table_rows,
-                .extra_pitch = pitch},
+                .extra_pitch = pitch,
+                .past = past},
                0);
     };
     other(14336, 256, 65536);
     other(1024, 1 << 18, 1 << 20, 16);
     other(1024, 1 << 18, 1 << 20, 2);
+    other(1024, 1 << 18, 1 << 20, 0, 2);
+    other(64, 1 << 22, 1 << 23, 0, 2);
     other(1026, 1 << 18, 1 << 20);
     other(100, 1 << 21, 1 << 22);
     other(48, 1 << 22, 1 << 23);

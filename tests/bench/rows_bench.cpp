@@ -35,6 +35,7 @@ std::string case_name(const RowsCase& c) {
   name += std::string(family_name(c.op)) + " " + std::to_string(c.count) + " x " +
           std::to_string(c.row_bytes) + " B " + order_name(c.order);
   if (c.extra_pitch) name += " pitch +" + std::to_string(c.extra_pitch);
+  if (c.past) name += " at +" + std::to_string(c.past);
   if (c.group > 1) name += " sums of " + std::to_string(c.group);
   if (c.hot) name += " half of them one row";
   if ((c.flags & kRowsDeterministic) != 0) name += " deterministic";
@@ -76,7 +77,9 @@ std::vector<int32_t> distinct_rows(const RowsCase& c) {
 RowsOperands make_operands(GpuBench& bench, const RowsCase& c) {
   RowsOperands o;
   o.payload = static_cast<uint64_t>(c.count * c.row_bytes);
-  o.table = bench.allocate(static_cast<uint64_t>(c.table_rows * (c.row_bytes + c.extra_pitch)));
+  o.table =
+      bench.allocate(static_cast<uint64_t>(c.table_rows * (c.row_bytes + c.extra_pitch) + c.past)) +
+      static_cast<uint64_t>(c.past);
   o.packed = bench.allocate(o.payload);
   o.flat = bench.allocate(o.payload);
   const std::vector<int32_t> rows = distinct_rows(c);
@@ -122,7 +125,8 @@ void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, cons
     require(bench.stream().synchronize());
     require(in_table == in_packed, "the check of the case");
   }
-  bench.scramble(o.table, static_cast<uint64_t>(c.table_rows) * pitch);
+  bench.scramble(o.table - static_cast<uint64_t>(c.past),
+                 static_cast<uint64_t>(c.table_rows) * pitch);
   bench.scramble(o.packed, payload);
 }
 

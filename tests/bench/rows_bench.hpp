@@ -20,6 +20,7 @@ struct RowsCase {
   int64_t table_rows;
   Order order = Order::random;
   int64_t extra_pitch = 0;  // bytes between the table's rows
+  int64_t past = 0;         // bytes by which the table begins off a multiple of 256
   DType dtype = DType::U8;
   uint32_t reduction = kReduceNone;
   bool hot = false;  // every second index names one row

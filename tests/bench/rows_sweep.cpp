@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ring that fits, and the other methods, on the same operands in the same rounds.
+// Every ring that fits, and the other methods, on the same operands in the same rounds; misaligned
+// rows realigned and by plain loads and stores.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -23,6 +24,8 @@ const char* method_name(uint32_t method) {
       return "staged";
     case kRowsSorted:
       return "sorted";
+    case kRowsShift:
+      return "realigned";
     default:
       return "plain";
   }
@@ -66,6 +69,19 @@ std::vector<Tuning> sum_tunings() {
   return out;
 }
 
+// If the tuning suits the rows.
+void add_variant(GpuBench& bench, const RowsCase& c, const Tuning& t, const RowsRun& run,
+                 std::vector<std::unique_ptr<Plan>>* plans, std::vector<Variant>* variants) {
+  RowsDesc desc = case_desc(c);
+  apply(t, &desc);
+  std::unique_ptr<Plan> plan;
+  if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) return;
+  const auto* rows = static_cast<const RowsPlan*>(plan.get());
+  variants->push_back(
+      {tuning_name(t), [&bench, rows, run] { require(rows->run(bench.stream(), run)); }});
+  plans->push_back(std::move(plan));
+}
+
 void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   const std::string name = case_name(c);
   if (!wanted(options, name)) return;
@@ -74,18 +90,11 @@ void sweep_case(GpuBench& bench, const Options& options, const RowsCase& c) {
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
   for (Tuning t : tunings()) {
-    RowsDesc desc = case_desc(c);
     if (c.weighted) {
       if (t.method == kRowsStaged || t.method == kRowsPlain) continue;
       t.method = t.method == kRowsBulk ? kRowsSum : kRowsSumPlain;
     }
-    apply(t, &desc);
-    std::unique_ptr<Plan> plan;
-    if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
-    const auto* rows = static_cast<const RowsPlan*>(plan.get());
-    variants.push_back(
-        {tuning_name(t), [&bench, rows, run] { require(rows->run(bench.stream(), run)); }});
-    plans.push_back(std::move(plan));
+    add_variant(bench, c, t, run, &plans, &variants);
   }
   variants.push_back(contiguous_copy(bench, o));
   const std::vector<double> us = o.payload < (16 << 20)
@@ -130,16 +139,7 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
   const RowsRun run = run_of(o);
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<Variant> variants;
-  for (const Tuning& t : sum_tunings()) {
-    RowsDesc desc = case_desc(c);
-    apply(t, &desc);
-    std::unique_ptr<Plan> plan;
-    if (!RowsPlan::create(bench.device(), c.op, desc, &plan).ok()) continue;
-    const auto* rows = static_cast<const RowsPlan*>(plan.get());
-    variants.push_back(
-        {tuning_name(t), [&bench, rows, run] { require(rows->run(bench.stream(), run)); }});
-    plans.push_back(std::move(plan));
-  }
+  for (const Tuning& t : sum_tunings()) add_variant(bench, c, t, run, &plans, &variants);
   variants.push_back(contiguous_copy(bench, o));
   const std::vector<double> us = bench.race(variants, options.repeats);
   std::vector<size_t> order;
@@ -149,6 +149,22 @@ void sweep_sums(GpuBench& bench, const Options& options, DType dtype, int64_t ro
     if (k < 3 || k % 4 == 0)
       std::printf("%-60s %5.3f of limit %8.1f us %s\n", name.c_str(),
                   1.5 * us.back() / us[order[k]], us[order[k]], variants[order[k]].name.c_str());
+  std::fflush(stdout);
+  bench.release_all();
+}
+
+// What rows_methods.cpp knows of when realigning pays.
+void sweep_misaligned(GpuBench& bench, const Options& options, const RowsCase& c) {
+  const std::string name = case_name(c);
+  if (!wanted(options, name)) return;
+  const RowsOperands o = make_operands(bench, c);
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<Variant> variants;
+  for (const uint32_t method : {kRowsShift, kRowsPlain})
+    add_variant(bench, c, {method, 0, 0, 0}, run_of(o), &plans, &variants);
+  const std::vector<double> us = bench.race(variants, options.repeats);
+  std::printf("%-48s realigned %7.2f us, plain %7.2f us, %.2f of it\n", name.c_str(), us[0], us[1],
+              us[1] / us[0]);
   std::fflush(stdout);
   bench.release_all();
 }
@@ -173,6 +189,17 @@ void sweep_rows(GpuBench& bench, const Options& options) {
       for (const Order order : {Order::random, Order::sorted, Order::identity}) {
         const int64_t count = (512 << 20) / width;
         sweep_case(bench, options, {op, width, count, 8 * count, order});
+      }
+  for (const Op op : {Op::gather, Op::scatter})
+    for (const int64_t past : {1, 2, 4, 8})
+      for (const int64_t width : {32, 48, 64, 96, 128, 192, 256, 512, 1024, 8192}) {
+        RowsCase c{.op = op, .row_bytes = width, .count = (1 << 27) / width};
+        c.table_rows = 2 * c.count;
+        c.past = past;
+        sweep_misaligned(bench, options, c);
+        c.past = 0;
+        c.extra_pitch = past;
+        sweep_misaligned(bench, options, c);
       }
 }
 

@@ -301,7 +301,14 @@ RowsDesc desc_of(const Window& w) {
   return desc;
 }
 
-// Aligned rows go in units of 16 bytes, others are realigned.
+// Whether a gather's rows are realigned whose addresses, pitches and bytes have these bits; else
+// plain loads take them.
+bool gather_realigns(uint64_t bits, int64_t row_bytes) {
+  if (row_bytes < 32) return false;
+  return bits % 4 != 0 || (bits % 8 != 0 && row_bytes >= 192);
+}
+
+// Aligned rows go in units of 16 bytes, others are realigned where that pays.
 void check_every_address(FeatureMask features, const Window& w) {
   const RowsDesc desc = desc_of(w);
   RowsProblem problem;
@@ -319,9 +326,14 @@ void check_every_address(FeatureMask features, const Window& w) {
       const RowsRun run{
           .table = (1ull << 60) + table, .index = 1ull << 52, .packed = (1ull << 53) + packed};
       REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
-      const bool aligned = (table + static_cast<uint64_t>(problem.column_bytes)) % 16 == 0 &&
-                           (packed + static_cast<uint64_t>(problem.lead_bytes)) % 16 == 0;
-      CHECK((device->launches.back().kernel == "gather_shift_tma") == !aligned);
+      const uint64_t bits = (table + static_cast<uint64_t>(problem.column_bytes)) |
+                            (packed + static_cast<uint64_t>(problem.lead_bytes));
+      const std::string& kernel = device->launches.back().kernel;
+      if (bits % 16 == 0)
+        CHECK(kernel != "gather_shift_tma");
+      else
+        CHECK(kernel == (gather_realigns(bits, problem.inner_bytes) ? "gather_shift_tma"
+                                                                    : "gather_plain_tma"));
     }
 }
 
@@ -345,16 +357,61 @@ TEST_CASE("rows: every address that keeps the promise has a method, and the best
     }
 }
 
+TEST_CASE("rows: misaligned ones are realigned where that is faster than plain loads and stores") {
+  const struct {
+    Op op;
+    int64_t past, row_bytes;
+    bool realigned;
+  } cases[] = {
+      {Op::gather, 1, 16, false},    {Op::gather, 1, 32, true},    {Op::gather, 2, 32, true},
+      {Op::gather, 4, 176, false},   {Op::gather, 4, 192, true},   {Op::gather, 12, 8192, true},
+      {Op::gather, 8, 8192, false},  {Op::scatter, 1, 32, false},  {Op::scatter, 1, 48, true},
+      {Op::scatter, 2, 112, false},  {Op::scatter, 2, 128, true},  {Op::scatter, 6, 64, false},
+      {Op::scatter, 4, 496, false},  {Op::scatter, 4, 512, true},  {Op::scatter, 8, 8192, false},
+      {Op::gather, 16, 8192, false}, {Op::scatter, 16, 64, false},
+  };
+  for (const auto& c : cases)
+    for (const bool by_pitch : {false, true}) {
+      CAPTURE(c.past);
+      CAPTURE(c.row_bytes);
+      CAPTURE(by_pitch);
+      RowsDesc desc = rows_of(c.row_bytes);
+      desc.dtype = DType::U8;
+      desc.count = 1 << 16;
+      desc.table_alignment = 0;
+      desc.table_pitch = c.row_bytes + (by_pitch ? c.past : 0);
+      desc.packed_pitch = c.row_bytes;
+      const auto device = gpu(kSm90);
+      std::unique_ptr<Plan> plan;
+      REQUIRE(RowsPlan::create(device, c.op, desc, &plan).ok());
+      std::unique_ptr<Stream> stream;
+      REQUIRE(device->create_stream(&stream).ok());
+      const RowsRun run{.table = (1ull << 60) + static_cast<uint64_t>(by_pitch ? 0 : c.past),
+                        .index = 1ull << 52,
+                        .packed = 1ull << 53};
+      REQUIRE(static_cast<RowsPlan&>(*plan).run(*stream, run).ok());
+      const std::string family = c.op == Op::gather ? "gather" : "scatter";
+      const std::string& kernel = device->launches.back().kernel;
+      CHECK((kernel == family + "_shift_tma") == c.realigned);
+      if (c.past % 16 != 0 && !c.realigned) CHECK(kernel == family + "_plain_tma");
+      // Where plain loads and stores are ruled out, rows of any alignment are realigned.
+      desc.methods = 1u << kRowsShift;
+      CHECK(RowsPlan::create(device, c.op, desc, &plan).ok() == (c.row_bytes >= 32));
+    }
+}
+
 TEST_CASE("rows: a promise is advised where it leaves the other methods out") {
-  const auto advised = [](const RowsDesc& desc) {
+  const auto advised = [](const RowsDesc& desc, const std::string& others) {
     const std::string text = plan_on(kSm90, Op::gather, desc)->explain();
     INFO(text);
-    CHECK(text.find("runs whose addresses do not suit take gather_shift_tma") != text.npos);
+    CHECK(text.find("runs whose addresses do not suit take " + others) != text.npos);
     return text.find("promise table_alignment and packed_alignment 16") != text.npos;
   };
-  CHECK(advised(desc_of({DType::F64, 0, 64, 64, 1 << 20, 0})));
+  CHECK(advised(desc_of({DType::F64, 0, 64, 64, 1 << 20, 0}), "gather_plain_tma"));
+  CHECK(advised(desc_of({DType::BF16, 0, 256, 256, 1 << 20, 0}),
+                "gather_shift_tma or gather_plain_tma"));
   // Eight bytes before the table: a packed operand at a multiple of 16 is what does not suit.
   RowsDesc before = desc_of({DType::F64, -1, 65, 64, 1 << 20, 8});
   before.table_alignment = 16;
-  CHECK(!advised(before));
+  CHECK(!advised(before, "gather_plain_tma"));
 }
