@@ -53,6 +53,12 @@ constexpr MeasuredRow kMeasuredProgrammatic[] = {
 constexpr std::string_view kMeasuredChip = "NVIDIA H200";
 constexpr uint32_t kMeasuredSms = 132;
 
+// What follows gemm, the type of A and B and that of D in a kernel's name.
+std::string_view behind_types(std::string_view symbol) {
+  for (int i = 0; i < 3; ++i) symbol.remove_prefix(symbol.find('_') + 1);
+  return symbol;
+}
+
 bool types_fit(const KernelRow& row, const GemmDesc& desc) {
   return row.feature == feature::host ||
          (row.dtypes[0] == desc.ab_dtype && row.dtypes[1] == desc.d_dtype);
@@ -296,18 +302,26 @@ void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
 void GemmRanking::add_known() {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped || d.accumulator != DType::F32) return;
-  const auto add = [&](std::span<const MeasuredRow> rows) {
+  const auto add = [&](std::span<const MeasuredRow> rows, DType measured) {
+    const DType out = d.d_dtype == d.ab_dtype ? measured : d.d_dtype;
     for (const MeasuredRow& row : rows) {
-      if (row.n != d.n || row.k != d.k || row.in != d.ab_dtype || row.out != d.d_dtype ||
+      if (row.n != d.n || row.k != d.k || row.in != measured || row.out != out ||
           row.a_order != d.a_order || row.b_order != d.b_order)
         continue;
       for (const GemmChoice& choice : choices_)
-        if (choice.split == row.split && std::string_view(choice.row->symbol) == row.symbol)
+        if (choice.split == row.split &&
+            behind_types(choice.row->symbol) == behind_types(row.symbol))
           add_measured(&known_, row.m, choice, row.microseconds * 1e3);
     }
   };
-  add(kMeasured);
-  if (d.has(kGemmProgrammatic)) add(kMeasuredProgrammatic);  // of one shape the last counts
+  // Of one shape the last counts. What f16 has no row of its own for it takes from bf16.
+  for (const std::span<const MeasuredRow> rows :
+       {std::span<const MeasuredRow>(kMeasured),
+        std::span<const MeasuredRow>(kMeasuredProgrammatic)}) {
+    if (rows.data() == kMeasuredProgrammatic && !d.has(kGemmProgrammatic)) break;
+    if (d.ab_dtype == DType::F16) add(rows, DType::BF16);
+    add(rows, d.ab_dtype);
+  }
 }
 
 // The choice that was measured closest above m rows; of several in one step the last.

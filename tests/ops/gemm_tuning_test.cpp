@@ -323,3 +323,36 @@ TEST_CASE("rows of what was measured name kernels that serve their shapes, and p
     CHECK(kernel_of(chip, desc, tuning) == other);
   }
 }
+
+TEST_CASE("f16 takes what was measured of bf16 where nothing was of f16") {
+  const auto chip = hopper(132, "NVIDIA H200");
+  const auto kernel = [&](DType type, DType out, int64_t m, int64_t n, int64_t k,
+                          uint32_t flags = 0) {
+    GemmDesc desc = gemm_desc(m, n, k);
+    desc.b_order = Order::column;
+    desc.ab_dtype = type;
+    desc.d_dtype = out;
+    desc.flags = flags;
+    return kernel_of(chip, desc, GemmTuning());
+  };
+  const struct {
+    int64_t m, n, k;
+    uint32_t flags;
+    const char* behind;
+  } alike[] = {{1, 8192, 8192, 0, "rc_64x32_1x1_swap"},
+               {1, 3584, 18944, 0, "rc_64x64_1x1_swapsplit/2"},
+               {1, 4096, 4096, kGemmProgrammatic | kGemmConstantB, nullptr}};
+  for (const auto& shape : alike) {
+    const std::string bf16 =
+        kernel(DType::BF16, DType::BF16, shape.m, shape.n, shape.k, shape.flags);
+    const std::string behind = bf16.substr(std::string("gemm_bf16_bf16_").size());
+    if (shape.behind) CHECK(behind == shape.behind);
+    CHECK(kernel(DType::F16, DType::F16, shape.m, shape.n, shape.k, shape.flags) ==
+          "gemm_f16_f16_" + behind);
+  }
+  CHECK(kernel(DType::F16, DType::F32, 256, 129280, 7168, kGemmProgrammatic | kGemmConstantB) ==
+        "gemm_f16_f32_rc_128x128_1x2_ping");
+  // Its own goes before.
+  CHECK(kernel(DType::BF16, DType::BF16, 4096, 4096, 4096) == "gemm_bf16_bf16_rc_128x256_2x1_coop");
+  CHECK(kernel(DType::F16, DType::F16, 4096, 4096, 4096) == "gemm_f16_f16_rc_128x256_1x1_coop");
+}
