@@ -18,6 +18,8 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADER = HERE.parent / "capi" / "tilewright.h"
+sys.path.insert(0, str(HEADER.parent))
+import headers
 RUST = HERE / "rust" / "tilewright-sys" / "src" / "bindings.rs"
 PYTHON = HERE / "python" / "tilewright.py"
 GO = HERE / "go" / "tilewright" / "constants.go"
@@ -56,7 +58,7 @@ class Type:
 
 class Header:
     def __init__(self, path):
-        text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.DOTALL)
+        text = re.sub(r"/\*.*?\*/", " ", headers.text(path), flags=re.DOTALL)
         self.constants = []  # (name, type, value)
         self.aliases = []    # names of enumerations, which are int32_t
         self.callbacks = []  # (name, result, parameters)

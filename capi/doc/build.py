@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import headers
 CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "kernels.hpp"]
 
 ROW = re.compile(r'^TW_STATUS\((\w+), (\d+), "(.*)"\)', re.MULTILINE)
@@ -26,7 +28,7 @@ def returned(header):
     """status: the functions whose comments name it as a result."""
     found = {}
     for comment, name in re.findall(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s[^;(]*?(tw_\w+)\(",
-                                    header.read_text(), re.DOTALL):
+                                    headers.text(header), re.DOTALL):
         for status in re.findall(r"@retval\s+(TW_ERROR_\w+)", comment):
             found.setdefault(status, []).append(name)
     return found
@@ -35,7 +37,7 @@ def returned(header):
 def of_groups(header):
     """status: the groups whose comments name it for their functions."""
     found = {}
-    for group, comment in re.findall(r"@defgroup (\w+) ((?:(?!\*/).)*)\*/", header.read_text(), re.DOTALL):
+    for group, comment in re.findall(r"@defgroup (\w+) ((?:(?!\*/).)*)\*/", headers.text(header), re.DOTALL):
         for status in re.findall(r"\bTW_ERROR_\w+", comment.partition("Beside what each lists")[2]):
             found.setdefault(status, []).append(group)
     return found
@@ -92,7 +94,7 @@ def catalogue_faults(page, root):
                 yield f"the page of errors lacks {name} of {table}"
 
 
-TIERS = ["library", "device", "memory", "layout", "tensor", "tensor_map", "kernel", "plan", "table"]
+TIERS = ["library", "device", "memory", "tensor", "tensor_map", "kernel", "plan", "table", "layout"]
 TEACHES = ["A first program", "Tensors and layouts", "Tensor maps and their rules", "Plans and streams",
            "Embedding", "Languages", "Errors"]
 
@@ -100,7 +102,7 @@ TEACHES = ["A first program", "Tensors and layouts", "Tensor maps and their rule
 def out_of_order(header, page):
     """Groups of the header that are not in the order of the tiers, the main page's sections likewise."""
     for path, pattern, wanted in ((header, r"@defgroup (\w+)", TIERS), (page, r"^## (.*)$", TEACHES)):
-        found = re.findall(pattern, path.read_text(), re.MULTILINE)
+        found = re.findall(pattern, headers.text(path), re.MULTILINE)
         if found != wanted:
             yield f"{path.name} has {found}, in an order or with a part other than {wanted}"
 
@@ -161,7 +163,7 @@ def misread(pages):
                 yield f"{page.name}: code that is none: {' '.join(words.split())[:100]}"
         for header in re.findall(r"#include &lt;([^&\s]+)&gt;", re.sub(r"<[^>]*>", "", text)):
             folder, _, name = header.rpartition("/")
-            if name in ("tilewright.h", *CPP_HEADERS) and folder != "tilewright":
+            if (name.startswith("tilewright") or name in CPP_HEADERS) and folder != "tilewright":
                 yield f"{page.name}: #include <{header}>"
 
 
@@ -169,7 +171,7 @@ def laid_out(root, output):
     """A folder with the headers as they are installed."""
     folder = pathlib.Path(output) / "headers"
     (folder / "tilewright").mkdir(parents=True, exist_ok=True)
-    for source in (root / "capi" / "tilewright.h", *(root / "include" / "tilewright" / n for n in CPP_HEADERS)):
+    for source in (*headers.paths(root / "capi" / "tilewright.h"), *(root / "include" / "tilewright" / n for n in CPP_HEADERS)):
         link = folder / "tilewright" / source.name
         link.unlink(missing_ok=True)
         link.symlink_to(source)
@@ -195,7 +197,7 @@ def doxygen(tool, root, output, version, undocumented, inputs=None):
 
 def silent_functions(header):
     """Functions whose comment lacks @threadsafety, @since or, where they enqueue work, @capture."""
-    text = header.read_text()
+    text = headers.text(header)
     for match in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s[^;(]*?(tw_\w+)\(", text, re.DOTALL):
         for command in ("@threadsafety{", "@since"):
             if command not in match.group(1):
@@ -260,7 +262,7 @@ def main():
     faults = [*silent_functions(header), *catalogue_faults(catalogue(root), root),
               *unbuilt_examples(root), *out_of_order(header, HERE / "mainpage.md")]
     with tempfile.TemporaryDirectory() as name:
-        status, report = doxygen(tool, root, name, version, True, [header])
+        status, report = doxygen(tool, root, name, version, True, headers.paths(header))
     if status:
         faults.append(report)
     status, report = doxygen(tool, root, pathlib.Path(output).resolve(), version, False)

@@ -36,27 +36,27 @@ DTYPE_I8=2 DTYPE_U16=3 DTYPE_I16=4 DTYPE_U32=5 DTYPE_I32=6 DTYPE_U64=7 DTYPE_I64
 DTYPE_F16=20 DTYPE_BF16=21 DTYPE_F32=22 DTYPE_F64=23 DTYPE_TF32=24 DTYPE_F8E4M3=25 DTYPE_F8E5M2=26
 DTYPE_F32_FTZ=40 DTYPE_TF32_FTZ=41 DTYPE_U4X16_ALIGN8B=42 DTYPE_U4X16_ALIGN16B=43
 DTYPE_U6X16_ALIGN16B=44 DEVICE_HOST=1 DEVICE_CUDA=2 FEATURE_HOST=1 FEATURE_TMA=2 FEATURE_MMA=4
-FEATURE_WGMMA=8 FEATURE_GATHER4=16 FEATURE_SCATTER4=32 FEATURE_TCGEN05=64 LAYOUT_MAX_LEAVES=32
-LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2 TENSOR_READ_ONLY=1 DLPACK_TENSOR=1
-DLPACK_VERSIONED=2 ARCH_SM_90=90 ARCH_SM_100=100 ARCH_SM_103=103 ARCH_SM_110=110 ARCH_SM_120=120
-INTERLEAVE_NONE=0 INTERLEAVE_16B=1 INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1 SWIZZLE_64B=2
-SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6
-L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0
-OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2
-LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6
-OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2
-REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6
-REDUCE_INC=7 REDUCE_DEC=8 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
+FEATURE_WGMMA=8 FEATURE_GATHER4=16 FEATURE_SCATTER4=32 FEATURE_TCGEN05=64 TENSOR_READ_ONLY=1
+DLPACK_TENSOR=1 DLPACK_VERSIONED=2 ARCH_SM_90=90 ARCH_SM_100=100 ARCH_SM_103=103 ARCH_SM_110=110
+ARCH_SM_120=120 INTERLEAVE_NONE=0 INTERLEAVE_16B=1 INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1
+SWIZZLE_64B=2 SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5
+SWIZZLE_128B_ATOM_64B=6 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2
+L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1
+TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4
+OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1
+CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5
+REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1
 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32
 GEMM_DEVICE_SCALARS=64 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 ACTIVATION_NONE=0
 ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 GATE_NONE=0
-GATE_HALVES=1 GATE_INTERLEAVED=2 ELEMENTWISE_SATURATE=1
+GATE_HALVES=1 GATE_INTERLEAVED=2 ELEMENTWISE_SATURATE=1 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16
+PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
 """
 _ENUMERATIONS = """
-tw_status tw_log_level tw_dtype tw_device_kind tw_paint tw_dlpack_form tw_arch tw_interleave
-tw_swizzle tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction
-tw_ragged_direction tw_order tw_per tw_activation tw_gate
+tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
+tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction
+tw_ragged_direction tw_order tw_per tw_activation tw_gate tw_paint
 """
 _STRUCTS = """
 tw_error_info u32:struct_size tw_status:status i32:driver_result i32:index char*:argument
@@ -145,6 +145,70 @@ tw_status:tw_memcpy_on_device(tw_stream*,u64,u64,u64) tw_status:tw_memset(tw_str
 tw_status:tw_event_create(tw_device*,tw_event**) void:tw_event_destroy(tw_event*)
 tw_status:tw_event_record(tw_event*,tw_stream*) tw_status:tw_event_synchronize(tw_event*)
 tw_status:tw_event_query(tw_event*) tw_status:tw_event_elapsed(tw_event*,tw_event*,f32*)
+tw_status:tw_tensor_init(tw_tensor*)
+tw_status:tw_tensor_from_dlpack(void*,tw_dlpack_form,tw_tensor*)
+tw_status:tw_tensor_to_dlpack(tw_tensor*,tw_dlpack_form,tw_release_callback,void*,void**)
+tw_status:tw_tensor_map_desc_init(tw_tensor_map_desc*)
+tw_status:tw_tensor_map_check(tw_tensor_map_desc*,tw_arch,tw_rule_violation*,i32,i32*)
+tw_status:tw_tensor_map_propose(tw_tensor_map_desc*,tw_arch,tw_tensor_map_desc*)
+tw_status:tw_tensor_map_encode(tw_tensor_map_desc*,tw_arch,void*)
+tw_status:tw_tensor_map_decode(void*,tw_tensor_map_desc*)
+tw_status:tw_tensor_map_create(tw_device*,tw_tensor_map_desc*,tw_tensor_map**)
+tw_status:tw_tile_desc_init(tw_tile_desc*)
+tw_status:tw_tensor_map_create_tile(tw_device*,tw_tile_desc*,tw_layout*,tw_tensor_map**)
+tw_status:tw_tensor_map_boxes(tw_tensor_map*,i32*)
+tw_status:tw_tensor_map_box(tw_tensor_map*,i64*,i32,i32*,u64*)
+tw_status:tw_tensor_map_rebind(tw_tensor_map*,u64)
+tw_status:tw_tensor_map_resize(tw_tensor_map*,i32,u64) void:tw_tensor_map_destroy(tw_tensor_map*)
+tw_status:tw_tensor_map_bytes(tw_tensor_map*,void*)
+tw_status:tw_tensor_map_get_desc(tw_tensor_map*,tw_tensor_map_desc*)
+tw_status:tw_tensor_map_coordinates(tw_tensor_map*,tw_layout**)
+tw_status:tw_tensor_map_explain(tw_tensor_map*,char*,size,size*)
+tw_status:tw_tensor_map_draw(tw_tensor_map*,char*,size,size*)
+tw_status:tw_module_load(tw_device*,void*,size,tw_module**) void:tw_module_destroy(tw_module*)
+tw_status:tw_kernel_get(tw_module*,char*,tw_kernel**) void:tw_kernel_destroy(tw_kernel*)
+tw_status:tw_kernel_get_info(tw_kernel*,tw_kernel_info*)
+tw_status:tw_kernel_occupancy(tw_kernel*,tw_launch_desc*,i32*,i32*)
+tw_status:tw_launch_desc_init(tw_launch_desc*)
+tw_status:tw_launch(tw_stream*,tw_kernel*,tw_launch_desc*,u32,u32*,void*)
+tw_status:tw_copy_desc_init(tw_copy_desc*) tw_status:tw_copy_args_init(tw_copy_args*)
+tw_status:tw_prefetch_desc_init(tw_prefetch_desc*)
+tw_status:tw_prefetch_args_init(tw_prefetch_args*) tw_status:tw_rows_desc_init(tw_rows_desc*)
+tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_copies_desc_init(tw_copies_desc*)
+tw_status:tw_copies_args_init(tw_copies_args*) tw_status:tw_ragged_desc_init(tw_ragged_desc*)
+tw_status:tw_ragged_args_init(tw_ragged_args*) tw_status:tw_gemm_desc_init(tw_gemm_desc*)
+tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*) tw_status:tw_gemm_args_init(tw_gemm_args*)
+tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
+tw_status:tw_copy_run(tw_plan*,tw_stream*,tw_copy_args*)
+tw_status:tw_prefetch_plan(tw_device*,tw_prefetch_desc*,tw_plan**)
+tw_status:tw_prefetch_run(tw_plan*,tw_stream*,tw_prefetch_args*)
+tw_status:tw_elementwise_desc_init(tw_elementwise_desc*)
+tw_status:tw_elementwise_args_init(tw_elementwise_args*)
+tw_status:tw_elementwise_plan(tw_device*,tw_elementwise_desc*,tw_plan**)
+tw_status:tw_elementwise_run(tw_plan*,tw_stream*,tw_elementwise_args*)
+tw_status:tw_gather_plan(tw_device*,tw_rows_desc*,tw_plan**)
+tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
+tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)
+tw_status:tw_scatter_run(tw_plan*,tw_stream*,tw_rows_args*)
+tw_status:tw_copies_plan(tw_device*,tw_copies_desc*,tw_plan**)
+tw_status:tw_copies_run(tw_plan*,tw_stream*,tw_copies_args*)
+tw_status:tw_ragged_plan(tw_device*,tw_ragged_desc*,tw_plan**)
+tw_status:tw_ragged_run(tw_plan*,tw_stream*,tw_ragged_args*)
+tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)
+tw_status:tw_gemm_candidates(tw_device*,tw_gemm_desc*,tw_gemm_candidate*,i32,i32*)
+tw_status:tw_gemm_plan_candidate(tw_device*,tw_gemm_desc*,char*,tw_plan**)
+tw_status:tw_gemm_ranges(tw_plan*,tw_gemm_candidate*,i32,i32*)
+tw_status:tw_gemm_tuning_create(tw_gemm_tuning**) void:tw_gemm_tuning_destroy(tw_gemm_tuning*)
+tw_status:tw_gemm_tuning_load(tw_gemm_tuning*,char*)
+tw_status:tw_gemm_tuning_format(tw_gemm_tuning*,char*,size,size*)
+tw_status:tw_gemm_tune(tw_gemm_tuning*,tw_stream*,tw_gemm_desc*,tw_gemm_args*,tw_gemm_tune_desc*,tw_gemm_candidate*)
+tw_status:tw_gemm_plan_tuned(tw_device*,tw_gemm_desc*,tw_gemm_tuning*,tw_plan**)
+tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
+tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
+tw_status:tw_plan_explain(tw_plan*,char*,size,size*)
+tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
+tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
+tw_status:tw_kernel_image(char*,char*,void*,size,size*)
 tw_status:tw_layout_parse(char*,tw_layout**) tw_status:tw_layout_create(i32,i64*,i64*,tw_layout**)
 void:tw_layout_destroy(tw_layout*) tw_status:tw_layout_format(tw_layout*,char*,size,size*)
 tw_status:tw_layout_size(tw_layout*,i64*) tw_status:tw_layout_cosize(tw_layout*,i64*)
@@ -243,70 +307,6 @@ tw_status:tw_linear_gather4(tw_linear*,i64*,i64*)
 tw_status:tw_layout_draw(tw_layout*,tw_paint,i32,char*,size,size*)
 tw_status:tw_layout_draw_tv(tw_layout*,tw_tuple*,char*,size,size*)
 tw_status:tw_layout_draw_boxes(tw_layout*,i64*,tw_layout*,char*,size,size*)
-tw_status:tw_tensor_init(tw_tensor*)
-tw_status:tw_tensor_from_dlpack(void*,tw_dlpack_form,tw_tensor*)
-tw_status:tw_tensor_to_dlpack(tw_tensor*,tw_dlpack_form,tw_release_callback,void*,void**)
-tw_status:tw_tensor_map_desc_init(tw_tensor_map_desc*)
-tw_status:tw_tensor_map_check(tw_tensor_map_desc*,tw_arch,tw_rule_violation*,i32,i32*)
-tw_status:tw_tensor_map_propose(tw_tensor_map_desc*,tw_arch,tw_tensor_map_desc*)
-tw_status:tw_tensor_map_encode(tw_tensor_map_desc*,tw_arch,void*)
-tw_status:tw_tensor_map_decode(void*,tw_tensor_map_desc*)
-tw_status:tw_tensor_map_create(tw_device*,tw_tensor_map_desc*,tw_tensor_map**)
-tw_status:tw_tile_desc_init(tw_tile_desc*)
-tw_status:tw_tensor_map_create_tile(tw_device*,tw_tile_desc*,tw_layout*,tw_tensor_map**)
-tw_status:tw_tensor_map_boxes(tw_tensor_map*,i32*)
-tw_status:tw_tensor_map_box(tw_tensor_map*,i64*,i32,i32*,u64*)
-tw_status:tw_tensor_map_rebind(tw_tensor_map*,u64)
-tw_status:tw_tensor_map_resize(tw_tensor_map*,i32,u64) void:tw_tensor_map_destroy(tw_tensor_map*)
-tw_status:tw_tensor_map_bytes(tw_tensor_map*,void*)
-tw_status:tw_tensor_map_get_desc(tw_tensor_map*,tw_tensor_map_desc*)
-tw_status:tw_tensor_map_coordinates(tw_tensor_map*,tw_layout**)
-tw_status:tw_tensor_map_explain(tw_tensor_map*,char*,size,size*)
-tw_status:tw_tensor_map_draw(tw_tensor_map*,char*,size,size*)
-tw_status:tw_module_load(tw_device*,void*,size,tw_module**) void:tw_module_destroy(tw_module*)
-tw_status:tw_kernel_get(tw_module*,char*,tw_kernel**) void:tw_kernel_destroy(tw_kernel*)
-tw_status:tw_kernel_get_info(tw_kernel*,tw_kernel_info*)
-tw_status:tw_kernel_occupancy(tw_kernel*,tw_launch_desc*,i32*,i32*)
-tw_status:tw_launch_desc_init(tw_launch_desc*)
-tw_status:tw_launch(tw_stream*,tw_kernel*,tw_launch_desc*,u32,u32*,void*)
-tw_status:tw_copy_desc_init(tw_copy_desc*) tw_status:tw_copy_args_init(tw_copy_args*)
-tw_status:tw_prefetch_desc_init(tw_prefetch_desc*)
-tw_status:tw_prefetch_args_init(tw_prefetch_args*) tw_status:tw_rows_desc_init(tw_rows_desc*)
-tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_copies_desc_init(tw_copies_desc*)
-tw_status:tw_copies_args_init(tw_copies_args*) tw_status:tw_ragged_desc_init(tw_ragged_desc*)
-tw_status:tw_ragged_args_init(tw_ragged_args*) tw_status:tw_gemm_desc_init(tw_gemm_desc*)
-tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*) tw_status:tw_gemm_args_init(tw_gemm_args*)
-tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
-tw_status:tw_copy_run(tw_plan*,tw_stream*,tw_copy_args*)
-tw_status:tw_prefetch_plan(tw_device*,tw_prefetch_desc*,tw_plan**)
-tw_status:tw_prefetch_run(tw_plan*,tw_stream*,tw_prefetch_args*)
-tw_status:tw_elementwise_desc_init(tw_elementwise_desc*)
-tw_status:tw_elementwise_args_init(tw_elementwise_args*)
-tw_status:tw_elementwise_plan(tw_device*,tw_elementwise_desc*,tw_plan**)
-tw_status:tw_elementwise_run(tw_plan*,tw_stream*,tw_elementwise_args*)
-tw_status:tw_gather_plan(tw_device*,tw_rows_desc*,tw_plan**)
-tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
-tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)
-tw_status:tw_scatter_run(tw_plan*,tw_stream*,tw_rows_args*)
-tw_status:tw_copies_plan(tw_device*,tw_copies_desc*,tw_plan**)
-tw_status:tw_copies_run(tw_plan*,tw_stream*,tw_copies_args*)
-tw_status:tw_ragged_plan(tw_device*,tw_ragged_desc*,tw_plan**)
-tw_status:tw_ragged_run(tw_plan*,tw_stream*,tw_ragged_args*)
-tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)
-tw_status:tw_gemm_candidates(tw_device*,tw_gemm_desc*,tw_gemm_candidate*,i32,i32*)
-tw_status:tw_gemm_plan_candidate(tw_device*,tw_gemm_desc*,char*,tw_plan**)
-tw_status:tw_gemm_ranges(tw_plan*,tw_gemm_candidate*,i32,i32*)
-tw_status:tw_gemm_tuning_create(tw_gemm_tuning**) void:tw_gemm_tuning_destroy(tw_gemm_tuning*)
-tw_status:tw_gemm_tuning_load(tw_gemm_tuning*,char*)
-tw_status:tw_gemm_tuning_format(tw_gemm_tuning*,char*,size,size*)
-tw_status:tw_gemm_tune(tw_gemm_tuning*,tw_stream*,tw_gemm_desc*,tw_gemm_args*,tw_gemm_tune_desc*,tw_gemm_candidate*)
-tw_status:tw_gemm_plan_tuned(tw_device*,tw_gemm_desc*,tw_gemm_tuning*,tw_plan**)
-tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
-tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
-tw_status:tw_plan_explain(tw_plan*,char*,size,size*)
-tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
-tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
-tw_status:tw_kernel_image(char*,char*,void*,size,size*)
 """
 # --- End of what bindings.py makes.
 

@@ -29,6 +29,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "capi"))
+import headers
+
 EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
             "int64_t": ["0", "-1", "INT64_MIN", "INT64_MAX", "((int64_t)1 << 32)"],
             "uint32_t": ["0", "UINT32_MAX"],
@@ -76,7 +79,7 @@ class Function:
 
 
 def functions(header):
-    text = header.read_text()
+    text = headers.text(header)
     for match in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s+([\w ]+?[ *]+)(tw_\w+)\(([^;]*)\);",
                              text, re.DOTALL):
         yield Function(match.group(1), match.group(2).strip(), match.group(3), match.group(4))
@@ -323,7 +326,7 @@ def main():
                        f"  {function.name}_keeps_its_word(&s);\n  neutral_check();")
         elif function.result == "void":
             run.append(f"  {function.name}(NULL);")
-    declared = len(re.findall(r"^TW_API\s", header.read_text(), re.MULTILINE))
+    declared = len(re.findall(r"^TW_API\s", headers.text(header), re.MULTILINE))
     found = len(list(functions(header)))
     if declared != found:
         sys.exit(f"{header} declares {declared} functions, of which {found} were understood")

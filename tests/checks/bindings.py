@@ -27,7 +27,7 @@ def misplaced(bindings, header, include):
 
 def unread(bindings, header):
     """Functions and structs that the script has not understood."""
-    text = bindings.HEADER.read_text()
+    text = common.headers.text(bindings.HEADER)
     declared = text.count("\nTW_API ")
     if declared != len(header.functions):
         yield f"{declared} functions are declared, {len(header.functions)} were understood"
@@ -62,12 +62,12 @@ def check(_):
     yield from by_value(header)
     with tempfile.TemporaryDirectory() as name:
         yield from misplaced(bindings, header,
-                             installed(pathlib.Path(name), bindings.HEADER.read_text()))
+                             installed(pathlib.Path(name), common.headers.text(bindings.HEADER)))
 
 
 def planted(folder):
     bindings = load()
-    real = bindings.HEADER.read_text()
+    real = common.headers.text(bindings.HEADER)
     # A field that the header has gained, and that nobody has told the bindings of.
     grown = real.replace("} tw_copy_args;", "  uint64_t more;\n} tw_copy_args;")
     assert grown != real

@@ -12,6 +12,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HEADER = ROOT / "capi" / "tilewright.h"
+sys.path.insert(0, str(HEADER.parent))
+import headers
 SKIPPED = 77
 
 

@@ -43,12 +43,12 @@ def c_style():
 
 
 def check(_):
-    header = common.ROOT / "capi" / "tilewright.h"
-    files = [f for f in common.tracked() if f.suffix in SUFFIXES and f != header and
+    headers = common.headers.paths(common.HEADER)
+    files = [f for f in common.tracked() if f.suffix in SUFFIXES and f not in headers and
              "capi/snapshots/" not in str(f) and
              f.relative_to(common.ROOT).as_posix().startswith(FOLDERS)]
     yield from faults_of(find(), files)
-    yield from faults_of(find(), [header], c_style())
+    yield from faults_of(find(), headers, c_style())
 
 
 def planted(folder):

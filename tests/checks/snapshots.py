@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that were compiled against an earlier header run with today's library.
 
-capi/snapshots/VERSION holds a header as it was released (tilewright.h) and the ABI of a library of
+capi/snapshots/VERSION holds the headers as they were released, in one file (tilewright.h), and the ABI of a library of
 that header as abidw writes it (tilewright.abi). Held against them:
 
 - every constant has its value, every function its types, every struct its fields in their places,
@@ -27,7 +27,7 @@ import tempfile
 import common
 
 SNAPSHOTS = common.ROOT / "capi" / "snapshots"
-HEADER = common.ROOT / "capi" / "tilewright.h"
+HEADER = common.HEADER
 CONSUMER = common.ROOT / "tests" / "consumer" / "main.c"
 SYSTEM = ["-lstdc++", "-lm", "-pthread", "-ldl"]
 
@@ -82,7 +82,7 @@ def cut(text, old):
 
 def library_of(header, folder, old=None):
     """A shared library whose functions are this header's and do nothing, with their types."""
-    text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", " ", common.headers.text(header), flags=re.DOTALL)
     if old:
         text = cut(text, old)
     (folder / "tilewright.h").write_text(text)
@@ -132,7 +132,7 @@ def init_program(old):
 
 def old_programs(header, old, archive, folder):
     (folder / "tilewright").mkdir()
-    (folder / "tilewright" / "tilewright.h").write_text(header.read_text())
+    (folder / "tilewright" / "tilewright.h").write_text(common.headers.text(header))
     (folder / "init.c").write_text(init_program(old))
     shutil.copy(CONSUMER, folder / "consumer.c")
     for name in ("init", "consumer"):
@@ -176,7 +176,7 @@ def held_against(bindings, snapshots, header, archive):
 
 
 def update():
-    text = HEADER.read_text()
+    text = common.headers.text(HEADER)
     version = ".".join(re.search(rf"TW_VERSION_{part} (\d+)", text).group(1)
                        for part in ("MAJOR", "MINOR"))
     folder = SNAPSHOTS / version
@@ -188,7 +188,7 @@ def update():
 
 def planted(folder):
     bindings = load_bindings()
-    real = HEADER.read_text()
+    real = common.headers.text(HEADER)
 
     def altered(name, *changes):
         text = real

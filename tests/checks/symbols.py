@@ -12,7 +12,7 @@ DECLARED = re.compile(r"^TW_API\s[^;()]*?\b(tw_\w+)\s*\(", re.MULTILINE)
 
 def declared(header):
     # Without comments: they name functions too.
-    return set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)))
+    return set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", common.headers.text(header), flags=re.DOTALL)))
 
 
 def defined(archive):
@@ -66,7 +66,7 @@ def intrusions(archive):
 def check(options):
     archive = options.archive
     capi = common.ROOT / "capi"
-    yield from differences(capi / "tilewright.h", capi / "symbols.txt", archive)
+    yield from differences(common.HEADER, capi / "symbols.txt", archive)
     yield from initialisers(archive)
     yield from intrusions(archive)
 

@@ -10,7 +10,7 @@ import common
 
 def enum_values(header):
     """NAME = value of every enumerator of the header."""
-    text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", "", common.headers.text(header), flags=re.DOTALL)
     return {name: int(value) for name, value in re.findall(r"\b(TW_\w+)\s*=\s*(-?\d+)", text)}
 
 
@@ -48,7 +48,7 @@ def archs(options, table):
 
 
 def structs(header, table):
-    text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", "", common.headers.text(header), flags=re.DOTALL)
     sized = set(re.findall(r"typedef struct (tw_\w+) \{\s*uint32_t struct_size;", text))
     all_structs = set(re.findall(r"typedef struct (tw_\w+) \{", text))
     for name in sorted(all_structs - sized):
@@ -79,9 +79,9 @@ def one_row_a_line(files):
 
 def check(_):
     src, capi = common.ROOT / "src", common.ROOT / "capi"
-    yield from enums(capi / "tilewright.h", src / "base", src / "kernels")
+    yield from enums(common.HEADER, src / "base", src / "kernels")
     yield from archs(common.ROOT / "meson_options.txt", src / "base" / "archs.inc")
-    yield from structs(capi / "tilewright.h", capi / "structs.inc")
+    yield from structs(common.HEADER, capi / "structs.inc")
     yield from ring_stages(src / "ops" / "rows_ring.cpp", src / "kernels" / "parts" / "warp_ring.cuh")
     # Tables of sentences, such as the rules of tensor maps, are read by the preprocessor alone.
     read = [*(src / "base").glob("*.inc"), *(src / "kernels").rglob("*.inc"), capi / "structs.inc"]

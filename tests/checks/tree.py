@@ -10,8 +10,8 @@ LIMIT = 500
 TEXTS = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc", ".py", ".sh", ".rs", ".go", ".toml",
          ".in", ".md", ".build", ".txt", ".cmake", ".map", ".html", ".css"}
 CODE = TEXTS - {".md", ".txt", ".html"}
-# A table is as long as what it lists, and the public header is one file by choice.
-LONG = re.compile(r"\.inc$|^capi/tilewright\.h$|^capi/snapshots/|^tests/golden/"
+# A table is as long as what it lists, and the public headers are long by choice.
+LONG = re.compile(r"\.inc$|^capi/tilewright(_layout)?\.h$|^capi/snapshots/|^tests/golden/"
                   # Half and all of these is what examples/bindings.py makes of the header.
                   r"|^examples/python/tilewright\.py$|/tilewright-sys/src/bindings\.rs$")
 UNLICENSED = re.compile(r"^capi/snapshots/|go\.(mod|sum)$|Cargo\.lock$")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tilewright.h compiles alone, twice, before and after cuda.h, as every C and C++ that its users
-have, with every warning an error. Usage: compile.py COMPILER c|c++ [FOLDER_OF_CUDA_H]"""
+"""tilewright.h and tilewright_layout.h compile alone, twice, before and after cuda.h, as every C and C++ that their
+users have, with every warning an error. Usage: compile.py COMPILER c|c++ [FOLDER_OF_CUDA_H]"""
 import pathlib
 import shutil
 import subprocess
@@ -10,6 +10,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CAPI = HERE.parent.parent / "capi"
+sys.path.insert(0, str(CAPI))
+import headers
 STANDARDS = {"c": ["c99", "c11", "c17", "c2x", "gnu99"],
              "c++": ["c++98", "c++11", "c++14", "c++17", "c++20"]}
 GCC = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wconversion", "-Wsign-conversion", "-Wshadow",
@@ -22,11 +24,12 @@ CLANG = ["-Weverything", "-Werror", "-Wno-c++98-compat", "-Wno-c++98-compat-peda
          "-Wno-zero-as-null-pointer-constant"]
 
 
+INCLUDES = {"tw": '"tilewright.h"', "layout": '"tilewright_layout.h"', "cuda": "<cuda.h>"}
+
+
 def source(order):
     """The test program after these includes."""
-    lines = [f'#include {"<cuda.h>" if name == "cuda" else chr(34) + "tilewright.h" + chr(34)}'
-             for name in order]
-    text = "\n".join(lines) + "\n"
+    text = "".join(f"#include {INCLUDES[name]}\n" for name in order)
     if "cuda" in order:
         text += (HERE / "with_cuda.inc").read_text()
     return text + (HERE / "uses.inc").read_text()
@@ -38,14 +41,19 @@ def compiles(compiler, language, standard, order, flags, folder=CAPI):
     return done.returncode == 0, done.stderr
 
 
-# What a header could do to its users: a text of tilewright.h and what replaces it; where that must be
+# What a header could do to its users: a text of one of them and what replaces it; where that must be
 # seen, as language, standard and includes.
-ALONE, TWICE, CUDA = ["tw"], ["tw", "tw"], ["cuda", "tw"]
+ALONE, TWICE, CUDA, LAYOUT = ["tw"], ["tw", "tw"], ["cuda", "tw"], ["layout"]
 INCLUDED = "#include <stdint.h>\n"
 FAULTS = [
     ("a missing include", INCLUDED, "", [("c", "c99", ALONE), ("c++", "c++98", ALONE)]),
     ("no guard", "#ifndef TILEWRIGHT_H\n#define TILEWRIGHT_H\n", "#if 1\n",
      [("c", "c99", TWICE), ("c", "c2x", TWICE), ("c++", "c++20", TWICE)]),
+    ("no guard of the layouts", "#ifndef TILEWRIGHT_LAYOUT_H\n#define TILEWRIGHT_LAYOUT_H\n", "#if 1\n",
+     [("c", "c99", LAYOUT), ("c++", "c++20", LAYOUT)]),
+    ("layouts without what they need", '#include "tilewright.h"\n', "",
+     [("c", "c99", LAYOUT), ("c++", "c++98", LAYOUT)]),
+    ("no layouts", '#include "tilewright_layout.h"\n', "", [("c", "c99", ALONE), ("c++", "c++98", ALONE)]),
     ("NVIDIA's stream by another type", INCLUDED, INCLUDED + "typedef void *CUstream;\n",
      [("c", "c99", CUDA), ("c++", "c++17", CUDA)]),
     ("a hole in a struct", INCLUDED, INCLUDED + "struct tw_hole { int8_t a; int32_t b; };\n"
@@ -62,12 +70,13 @@ FAULTS = [
 
 
 def planted(compiler, language, flags, with_cuda):
-    """The check can fail: each fault in a copy of the header is seen by this compiler."""
-    text, count = (CAPI / "tilewright.h").read_text(), 0
+    """The check can fail: each fault in a copy of the headers is seen by this compiler."""
+    texts, count = {path.name: path.read_text() for path in headers.paths(CAPI / "tilewright.h")}, 0
     with tempfile.TemporaryDirectory() as name:
         for fault, before, after, places in FAULTS:
-            assert before in text, before
-            (pathlib.Path(name) / "tilewright.h").write_text(text.replace(before, after, 1))
+            assert sum(before in text for text in texts.values()) == 1, before
+            for file, text in texts.items():
+                (pathlib.Path(name) / file).write_text(text.replace(before, after, 1))
             for where, standard, order in places:
                 if where == language and (with_cuda or "cuda" not in order):
                     count += 1
@@ -87,7 +96,7 @@ def main():
     else:
         # Padding would be a hole that other languages' bindings must guess.
         flags = GCC + (GCC_C if language == "c" else [])
-    orders = [["tw"], ["tw", "tw"]]
+    orders = [["tw"], ["tw", "tw"], ["layout"], ["layout", "tw", "layout"]]
     if cuda:
         flags = [*flags, "-isystem", cuda]
         orders += [["tw", "cuda"], ["cuda", "tw"]]

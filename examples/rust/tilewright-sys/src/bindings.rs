@@ -6,7 +6,6 @@ pub type tw_status = i32;
 pub type tw_log_level = i32;
 pub type tw_dtype = i32;
 pub type tw_device_kind = i32;
-pub type tw_paint = i32;
 pub type tw_dlpack_form = i32;
 pub type tw_arch = i32;
 pub type tw_interleave = i32;
@@ -22,6 +21,7 @@ pub type tw_order = i32;
 pub type tw_per = i32;
 pub type tw_activation = i32;
 pub type tw_gate = i32;
+pub type tw_paint = i32;
 
 pub const TW_VERSION_MAJOR: u32 = 0;
 pub const TW_VERSION_MINOR: u32 = 1;
@@ -91,11 +91,6 @@ pub const TW_FEATURE_WGMMA: tw_device_kind = 8;
 pub const TW_FEATURE_GATHER4: tw_device_kind = 16;
 pub const TW_FEATURE_SCATTER4: tw_device_kind = 32;
 pub const TW_FEATURE_TCGEN05: tw_device_kind = 64;
-pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
-pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
-pub const TW_PAINT_NONE: tw_paint = 0;
-pub const TW_PAINT_BANKS: tw_paint = 1;
-pub const TW_PAINT_INDEX: tw_paint = 2;
 pub const TW_TENSOR_READ_ONLY: i32 = 1;
 pub const TW_DLPACK_TENSOR: tw_dlpack_form = 1;
 pub const TW_DLPACK_VERSIONED: tw_dlpack_form = 2;
@@ -173,6 +168,11 @@ pub const TW_GATE_NONE: tw_gate = 0;
 pub const TW_GATE_HALVES: tw_gate = 1;
 pub const TW_GATE_INTERLEAVED: tw_gate = 2;
 pub const TW_ELEMENTWISE_SATURATE: i32 = 1;
+pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
+pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
+pub const TW_PAINT_NONE: tw_paint = 0;
+pub const TW_PAINT_BANKS: tw_paint = 1;
+pub const TW_PAINT_INDEX: tw_paint = 2;
 
 /// A type of which only pointers exist, neither Send nor Sync by itself.
 macro_rules! opaque {
@@ -193,10 +193,10 @@ opaque!(
     tw_module,
     tw_kernel,
     tw_plan,
+    tw_gemm_tuning,
     tw_tuple,
     tw_tiler,
     tw_linear,
-    tw_gemm_tuning,
     CUstream_st,
     CUctx_st,
 );
@@ -711,6 +711,269 @@ extern "C" {
         end: *mut tw_event,
         milliseconds: *mut f32,
     ) -> tw_status;
+    pub fn tw_tensor_init(tensor: *mut tw_tensor) -> tw_status;
+    pub fn tw_tensor_from_dlpack(
+        dlpack: *const c_void,
+        form: tw_dlpack_form,
+        tensor: *mut tw_tensor,
+    ) -> tw_status;
+    pub fn tw_tensor_to_dlpack(
+        tensor: *const tw_tensor,
+        form: tw_dlpack_form,
+        release: tw_release_callback,
+        user: *mut c_void,
+        managed: *mut *mut c_void,
+    ) -> tw_status;
+    pub fn tw_tensor_map_desc_init(desc: *mut tw_tensor_map_desc) -> tw_status;
+    pub fn tw_tensor_map_check(
+        desc: *const tw_tensor_map_desc,
+        arch: tw_arch,
+        violations: *mut tw_rule_violation,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_tensor_map_propose(
+        desc: *const tw_tensor_map_desc,
+        arch: tw_arch,
+        proposed: *mut tw_tensor_map_desc,
+    ) -> tw_status;
+    pub fn tw_tensor_map_encode(
+        desc: *const tw_tensor_map_desc,
+        arch: tw_arch,
+        bytes: *mut c_void,
+    ) -> tw_status;
+    pub fn tw_tensor_map_decode(bytes: *const c_void, desc: *mut tw_tensor_map_desc) -> tw_status;
+    pub fn tw_tensor_map_create(
+        device: *mut tw_device,
+        desc: *const tw_tensor_map_desc,
+        map: *mut *mut tw_tensor_map,
+    ) -> tw_status;
+    pub fn tw_tile_desc_init(desc: *mut tw_tile_desc) -> tw_status;
+    pub fn tw_tensor_map_create_tile(
+        device: *mut tw_device,
+        desc: *const tw_tile_desc,
+        shared: *const tw_layout,
+        map: *mut *mut tw_tensor_map,
+    ) -> tw_status;
+    pub fn tw_tensor_map_boxes(map: *const tw_tensor_map, boxes: *mut i32) -> tw_status;
+    pub fn tw_tensor_map_box(
+        map: *const tw_tensor_map,
+        start: *const i64,
+        index: i32,
+        coord: *mut i32,
+        shared_offset: *mut u64,
+    ) -> tw_status;
+    pub fn tw_tensor_map_rebind(map: *mut tw_tensor_map, global_address: u64) -> tw_status;
+    pub fn tw_tensor_map_resize(map: *mut tw_tensor_map, dimension: i32, extent: u64) -> tw_status;
+    pub fn tw_tensor_map_destroy(map: *mut tw_tensor_map);
+    pub fn tw_tensor_map_bytes(map: *const tw_tensor_map, bytes: *mut c_void) -> tw_status;
+    pub fn tw_tensor_map_get_desc(
+        map: *const tw_tensor_map,
+        desc: *mut tw_tensor_map_desc,
+    ) -> tw_status;
+    pub fn tw_tensor_map_coordinates(
+        map: *const tw_tensor_map,
+        layout: *mut *mut tw_layout,
+    ) -> tw_status;
+    pub fn tw_tensor_map_explain(
+        map: *const tw_tensor_map,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_tensor_map_draw(
+        map: *const tw_tensor_map,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_module_load(
+        device: *mut tw_device,
+        image: *const c_void,
+        size: usize,
+        module: *mut *mut tw_module,
+    ) -> tw_status;
+    pub fn tw_module_destroy(module: *mut tw_module);
+    pub fn tw_kernel_get(
+        module: *mut tw_module,
+        name: *const c_char,
+        kernel: *mut *mut tw_kernel,
+    ) -> tw_status;
+    pub fn tw_kernel_destroy(kernel: *mut tw_kernel);
+    pub fn tw_kernel_get_info(kernel: *mut tw_kernel, info: *mut tw_kernel_info) -> tw_status;
+    pub fn tw_kernel_occupancy(
+        kernel: *mut tw_kernel,
+        desc: *const tw_launch_desc,
+        blocks_per_sm: *mut i32,
+        clusters: *mut i32,
+    ) -> tw_status;
+    pub fn tw_launch_desc_init(desc: *mut tw_launch_desc) -> tw_status;
+    pub fn tw_launch(
+        stream: *mut tw_stream,
+        kernel: *mut tw_kernel,
+        desc: *const tw_launch_desc,
+        param_count: u32,
+        param_sizes: *const u32,
+        params: *const c_void,
+    ) -> tw_status;
+    pub fn tw_copy_desc_init(desc: *mut tw_copy_desc) -> tw_status;
+    pub fn tw_copy_args_init(args: *mut tw_copy_args) -> tw_status;
+    pub fn tw_prefetch_desc_init(desc: *mut tw_prefetch_desc) -> tw_status;
+    pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
+    pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
+    pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
+    pub fn tw_copies_desc_init(desc: *mut tw_copies_desc) -> tw_status;
+    pub fn tw_copies_args_init(args: *mut tw_copies_args) -> tw_status;
+    pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc) -> tw_status;
+    pub fn tw_ragged_args_init(args: *mut tw_ragged_args) -> tw_status;
+    pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
+    pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc) -> tw_status;
+    pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
+    pub fn tw_copy_plan(
+        device: *mut tw_device,
+        desc: *const tw_copy_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_copy_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_copy_args,
+    ) -> tw_status;
+    pub fn tw_prefetch_plan(
+        device: *mut tw_device,
+        desc: *const tw_prefetch_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_prefetch_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_prefetch_args,
+    ) -> tw_status;
+    pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc) -> tw_status;
+    pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args) -> tw_status;
+    pub fn tw_elementwise_plan(
+        device: *mut tw_device,
+        desc: *const tw_elementwise_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_elementwise_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_elementwise_args,
+    ) -> tw_status;
+    pub fn tw_gather_plan(
+        device: *mut tw_device,
+        desc: *const tw_rows_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gather_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_rows_args,
+    ) -> tw_status;
+    pub fn tw_scatter_plan(
+        device: *mut tw_device,
+        desc: *const tw_rows_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_scatter_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_rows_args,
+    ) -> tw_status;
+    pub fn tw_copies_plan(
+        device: *mut tw_device,
+        desc: *const tw_copies_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_copies_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_copies_args,
+    ) -> tw_status;
+    pub fn tw_ragged_plan(
+        device: *mut tw_device,
+        desc: *const tw_ragged_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_ragged_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_ragged_args,
+    ) -> tw_status;
+    pub fn tw_gemm_plan(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gemm_candidates(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        candidates: *mut tw_gemm_candidate,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_gemm_plan_candidate(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        candidate: *const c_char,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gemm_ranges(
+        plan: *const tw_plan,
+        candidates: *mut tw_gemm_candidate,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_gemm_tuning_create(tuning: *mut *mut tw_gemm_tuning) -> tw_status;
+    pub fn tw_gemm_tuning_destroy(tuning: *mut tw_gemm_tuning);
+    pub fn tw_gemm_tuning_load(tuning: *mut tw_gemm_tuning, text: *const c_char) -> tw_status;
+    pub fn tw_gemm_tuning_format(
+        tuning: *const tw_gemm_tuning,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_gemm_tune(
+        tuning: *mut tw_gemm_tuning,
+        stream: *mut tw_stream,
+        desc: *const tw_gemm_desc,
+        args: *const tw_gemm_args,
+        how: *const tw_gemm_tune_desc,
+        best: *mut tw_gemm_candidate,
+    ) -> tw_status;
+    pub fn tw_gemm_plan_tuned(
+        device: *mut tw_device,
+        desc: *const tw_gemm_desc,
+        tuning: *const tw_gemm_tuning,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_gemm_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_gemm_args,
+    ) -> tw_status;
+    pub fn tw_plan_destroy(plan: *mut tw_plan);
+    pub fn tw_plan_get_info(plan: *const tw_plan, info: *mut tw_plan_info) -> tw_status;
+    pub fn tw_plan_explain(
+        plan: *const tw_plan,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
+    pub fn tw_kernels_info(
+        name: *const c_char,
+        target: *const c_char,
+        info: *mut tw_kernel_info,
+    ) -> tw_status;
+    pub fn tw_kernel_image(
+        name: *const c_char,
+        target: *const c_char,
+        buffer: *mut c_void,
+        capacity: usize,
+        size: *mut usize,
+    ) -> tw_status;
     pub fn tw_layout_parse(text: *const c_char, layout: *mut *mut tw_layout) -> tw_status;
     pub fn tw_layout_create(
         rank: i32,
@@ -1170,269 +1433,6 @@ extern "C" {
         buffer: *mut c_char,
         capacity: usize,
         length: *mut usize,
-    ) -> tw_status;
-    pub fn tw_tensor_init(tensor: *mut tw_tensor) -> tw_status;
-    pub fn tw_tensor_from_dlpack(
-        dlpack: *const c_void,
-        form: tw_dlpack_form,
-        tensor: *mut tw_tensor,
-    ) -> tw_status;
-    pub fn tw_tensor_to_dlpack(
-        tensor: *const tw_tensor,
-        form: tw_dlpack_form,
-        release: tw_release_callback,
-        user: *mut c_void,
-        managed: *mut *mut c_void,
-    ) -> tw_status;
-    pub fn tw_tensor_map_desc_init(desc: *mut tw_tensor_map_desc) -> tw_status;
-    pub fn tw_tensor_map_check(
-        desc: *const tw_tensor_map_desc,
-        arch: tw_arch,
-        violations: *mut tw_rule_violation,
-        capacity: i32,
-        count: *mut i32,
-    ) -> tw_status;
-    pub fn tw_tensor_map_propose(
-        desc: *const tw_tensor_map_desc,
-        arch: tw_arch,
-        proposed: *mut tw_tensor_map_desc,
-    ) -> tw_status;
-    pub fn tw_tensor_map_encode(
-        desc: *const tw_tensor_map_desc,
-        arch: tw_arch,
-        bytes: *mut c_void,
-    ) -> tw_status;
-    pub fn tw_tensor_map_decode(bytes: *const c_void, desc: *mut tw_tensor_map_desc) -> tw_status;
-    pub fn tw_tensor_map_create(
-        device: *mut tw_device,
-        desc: *const tw_tensor_map_desc,
-        map: *mut *mut tw_tensor_map,
-    ) -> tw_status;
-    pub fn tw_tile_desc_init(desc: *mut tw_tile_desc) -> tw_status;
-    pub fn tw_tensor_map_create_tile(
-        device: *mut tw_device,
-        desc: *const tw_tile_desc,
-        shared: *const tw_layout,
-        map: *mut *mut tw_tensor_map,
-    ) -> tw_status;
-    pub fn tw_tensor_map_boxes(map: *const tw_tensor_map, boxes: *mut i32) -> tw_status;
-    pub fn tw_tensor_map_box(
-        map: *const tw_tensor_map,
-        start: *const i64,
-        index: i32,
-        coord: *mut i32,
-        shared_offset: *mut u64,
-    ) -> tw_status;
-    pub fn tw_tensor_map_rebind(map: *mut tw_tensor_map, global_address: u64) -> tw_status;
-    pub fn tw_tensor_map_resize(map: *mut tw_tensor_map, dimension: i32, extent: u64) -> tw_status;
-    pub fn tw_tensor_map_destroy(map: *mut tw_tensor_map);
-    pub fn tw_tensor_map_bytes(map: *const tw_tensor_map, bytes: *mut c_void) -> tw_status;
-    pub fn tw_tensor_map_get_desc(
-        map: *const tw_tensor_map,
-        desc: *mut tw_tensor_map_desc,
-    ) -> tw_status;
-    pub fn tw_tensor_map_coordinates(
-        map: *const tw_tensor_map,
-        layout: *mut *mut tw_layout,
-    ) -> tw_status;
-    pub fn tw_tensor_map_explain(
-        map: *const tw_tensor_map,
-        buffer: *mut c_char,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tw_status;
-    pub fn tw_tensor_map_draw(
-        map: *const tw_tensor_map,
-        buffer: *mut c_char,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tw_status;
-    pub fn tw_module_load(
-        device: *mut tw_device,
-        image: *const c_void,
-        size: usize,
-        module: *mut *mut tw_module,
-    ) -> tw_status;
-    pub fn tw_module_destroy(module: *mut tw_module);
-    pub fn tw_kernel_get(
-        module: *mut tw_module,
-        name: *const c_char,
-        kernel: *mut *mut tw_kernel,
-    ) -> tw_status;
-    pub fn tw_kernel_destroy(kernel: *mut tw_kernel);
-    pub fn tw_kernel_get_info(kernel: *mut tw_kernel, info: *mut tw_kernel_info) -> tw_status;
-    pub fn tw_kernel_occupancy(
-        kernel: *mut tw_kernel,
-        desc: *const tw_launch_desc,
-        blocks_per_sm: *mut i32,
-        clusters: *mut i32,
-    ) -> tw_status;
-    pub fn tw_launch_desc_init(desc: *mut tw_launch_desc) -> tw_status;
-    pub fn tw_launch(
-        stream: *mut tw_stream,
-        kernel: *mut tw_kernel,
-        desc: *const tw_launch_desc,
-        param_count: u32,
-        param_sizes: *const u32,
-        params: *const c_void,
-    ) -> tw_status;
-    pub fn tw_copy_desc_init(desc: *mut tw_copy_desc) -> tw_status;
-    pub fn tw_copy_args_init(args: *mut tw_copy_args) -> tw_status;
-    pub fn tw_prefetch_desc_init(desc: *mut tw_prefetch_desc) -> tw_status;
-    pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
-    pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
-    pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
-    pub fn tw_copies_desc_init(desc: *mut tw_copies_desc) -> tw_status;
-    pub fn tw_copies_args_init(args: *mut tw_copies_args) -> tw_status;
-    pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc) -> tw_status;
-    pub fn tw_ragged_args_init(args: *mut tw_ragged_args) -> tw_status;
-    pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
-    pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc) -> tw_status;
-    pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
-    pub fn tw_copy_plan(
-        device: *mut tw_device,
-        desc: *const tw_copy_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_copy_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_copy_args,
-    ) -> tw_status;
-    pub fn tw_prefetch_plan(
-        device: *mut tw_device,
-        desc: *const tw_prefetch_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_prefetch_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_prefetch_args,
-    ) -> tw_status;
-    pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc) -> tw_status;
-    pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args) -> tw_status;
-    pub fn tw_elementwise_plan(
-        device: *mut tw_device,
-        desc: *const tw_elementwise_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_elementwise_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_elementwise_args,
-    ) -> tw_status;
-    pub fn tw_gather_plan(
-        device: *mut tw_device,
-        desc: *const tw_rows_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_gather_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_rows_args,
-    ) -> tw_status;
-    pub fn tw_scatter_plan(
-        device: *mut tw_device,
-        desc: *const tw_rows_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_scatter_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_rows_args,
-    ) -> tw_status;
-    pub fn tw_copies_plan(
-        device: *mut tw_device,
-        desc: *const tw_copies_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_copies_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_copies_args,
-    ) -> tw_status;
-    pub fn tw_ragged_plan(
-        device: *mut tw_device,
-        desc: *const tw_ragged_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_ragged_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_ragged_args,
-    ) -> tw_status;
-    pub fn tw_gemm_plan(
-        device: *mut tw_device,
-        desc: *const tw_gemm_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_gemm_candidates(
-        device: *mut tw_device,
-        desc: *const tw_gemm_desc,
-        candidates: *mut tw_gemm_candidate,
-        capacity: i32,
-        count: *mut i32,
-    ) -> tw_status;
-    pub fn tw_gemm_plan_candidate(
-        device: *mut tw_device,
-        desc: *const tw_gemm_desc,
-        candidate: *const c_char,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_gemm_ranges(
-        plan: *const tw_plan,
-        candidates: *mut tw_gemm_candidate,
-        capacity: i32,
-        count: *mut i32,
-    ) -> tw_status;
-    pub fn tw_gemm_tuning_create(tuning: *mut *mut tw_gemm_tuning) -> tw_status;
-    pub fn tw_gemm_tuning_destroy(tuning: *mut tw_gemm_tuning);
-    pub fn tw_gemm_tuning_load(tuning: *mut tw_gemm_tuning, text: *const c_char) -> tw_status;
-    pub fn tw_gemm_tuning_format(
-        tuning: *const tw_gemm_tuning,
-        buffer: *mut c_char,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tw_status;
-    pub fn tw_gemm_tune(
-        tuning: *mut tw_gemm_tuning,
-        stream: *mut tw_stream,
-        desc: *const tw_gemm_desc,
-        args: *const tw_gemm_args,
-        how: *const tw_gemm_tune_desc,
-        best: *mut tw_gemm_candidate,
-    ) -> tw_status;
-    pub fn tw_gemm_plan_tuned(
-        device: *mut tw_device,
-        desc: *const tw_gemm_desc,
-        tuning: *const tw_gemm_tuning,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_gemm_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_gemm_args,
-    ) -> tw_status;
-    pub fn tw_plan_destroy(plan: *mut tw_plan);
-    pub fn tw_plan_get_info(plan: *const tw_plan, info: *mut tw_plan_info) -> tw_status;
-    pub fn tw_plan_explain(
-        plan: *const tw_plan,
-        buffer: *mut c_char,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tw_status;
-    pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
-    pub fn tw_kernels_info(
-        name: *const c_char,
-        target: *const c_char,
-        info: *mut tw_kernel_info,
-    ) -> tw_status;
-    pub fn tw_kernel_image(
-        name: *const c_char,
-        target: *const c_char,
-        buffer: *mut c_void,
-        capacity: usize,
-        size: *mut usize,
     ) -> tw_status;
 }
 
