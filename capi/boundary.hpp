@@ -23,6 +23,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/excluded.hpp"
 #include "base/status.hpp"
 #include "runtime/device.hpp"
 #include "tensor_map/tensor_map.hpp"
@@ -119,75 +120,91 @@ Status same_device(const A* a, const char* name_a, const B* b, const char* name_
 /// A field that is kept for later versions must be 0. `owner` is the struct's argument.
 Status check_reserved(const char* owner, const char* field, uint64_t value);
 
-/// A field that says yes or no is 1 or 0.
-Status check_flag(const char* field, uint32_t value);
+/// No bit of `flags` outside `known`, whose names are in `names`.
+Status check_flags(const char* field, uint32_t flags, uint32_t known, const char* names);
 
-/// Size of a public struct in the first version of the API, from structs.inc.
+/// What the functions below must know of a public struct.
+struct StructType {
+  const char* name;  ///< "tw_gemm_desc"
+  uint32_t mark;     ///< its struct_mark
+  size_t first;      ///< size in the API's first version
+  size_t ours;       ///< size in this library
+  size_t alignment;
+};
+
+/// The first two fields of every public struct.
+struct StructHead {
+  uint32_t struct_size;
+  uint32_t struct_mark;
+};
+
+/// "TW" in the upper half, the struct's number in the lower.
+inline constexpr uint32_t kStructMark = 0x54570000;
+
+/// Undefined for a type that structs.inc does not list.
 template <class T>
-inline constexpr size_t kFirstSize = 0;
-#define TW_STRUCT(type, last)                                                           \
+extern const StructType kStructType;
+#define TW_STRUCT(type, number, last)                                                   \
   template <>                                                                           \
-  inline constexpr size_t kFirstSize<type> =                                            \
+  inline constexpr StructType kStructType<type>{                                        \
+      #type, kStructMark + number,                                                      \
       (offsetof(type, last) + sizeof(type::last) + alignof(type) - 1) / alignof(type) * \
-      alignof(type);
+          alignof(type),                                                                \
+      sizeof(type), alignof(type)};
 #include "structs.inc"
 #undef TW_STRUCT
 
-/// The sizes of one public struct, for the functions below.
-struct StructSizes {
-  size_t first;  ///< of the API's first version
-  size_t ours;   ///< of this library
-  size_t alignment;
-};
-template <class T>
-inline constexpr StructSizes kStructSizes{kFirstSize<T>, sizeof(T), alignof(T)};
-
-Status read_struct_bytes(const void* in, const char* argument, const StructSizes& sizes, void* out);
-Status clear_struct_bytes(void* out, const char* argument, const StructSizes& sizes);
+Status read_struct_bytes(const void* in, const char* argument, const StructType& type, void* out);
+Status clear_struct_bytes(void* out, const char* argument, const StructType& type);
 Status check_struct_array_bytes(const void* out, size_t count, const char* argument,
-                                const StructSizes& sizes);
-void write_struct_bytes(void* out, const StructSizes& sizes, const void* value);
+                                const StructType& type);
+void write_struct_bytes(void* out, const StructType& type, const void* value);
+Status init_struct_bytes(void* out, size_t size, const char* argument, const StructType& type,
+                         const void* defaults);
 
 /// A description that comes in. `out` holds the defaults on entry (from tw_x_desc_init) and the
 /// caller's fields on return: what a shorter struct lacks keeps its default, a longer struct may
 /// bring zeros alone in what this library does not know.
 template <class T>
 Status read_struct(const T* in, const char* argument, T* out) {
-  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
-  return read_struct_bytes(in, argument, kStructSizes<T>, out);
+  return read_struct_bytes(in, argument, kStructType<T>, out);
 }
 
-/// An information struct that goes out, first step: checks its struct_size and clears the rest.
+/// An information struct that goes out, first step: checks its head and clears the rest.
 template <class T>
 Status output_struct(T* out, const char* argument) {
-  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
-  return clear_struct_bytes(out, argument, kStructSizes<T>);
+  return clear_struct_bytes(out, argument, kStructType<T>);
 }
 
-/// An array of such structs, before the first step with its first element: looks at the struct_size
-/// of the `count` that are about to be written and touches nothing, so that a failure leaves the
+/// An array of such structs, before the first step with its first element: looks at the heads of
+/// the `count` that are about to be written and touches nothing, so that a failure leaves the
 /// array as it was. They lie as far apart as the first one's says, which all must have.
 template <class T>
 Status check_output_array(const T* out, size_t count, const char* argument) {
-  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
-  return check_struct_array_bytes(out, count, argument, kStructSizes<T>);
+  return check_struct_array_bytes(out, count, argument, kStructType<T>);
 }
 
-/// Second step: copies as many bytes as the caller has room for. `value.struct_size` is ignored.
+/// Second step: copies as many bytes as the caller has room for. The head of `value` is ignored.
 template <class T>
 void write_struct(T* out, const T& value) {
-  write_struct_bytes(out, kStructSizes<T>, &value);
+  write_struct_bytes(out, kStructType<T>, &value);
 }
 
-/// Fills a description with its defaults for tw_x_desc_init; struct_size becomes this library's.
+/// Fills `size` bytes of a struct with its mark and its defaults, for the tw_x_init functions: of
+/// the caller's struct, which may be shorter or longer than this library's.
 template <class T>
-Status init_struct(T* out, const char* argument, T defaults) {
-  static_assert(kFirstSize<T> != 0, "add the struct to structs.inc");
-  TW_TRY(require(out, argument));
-  defaults.struct_size = sizeof(T);
-  *out = defaults;
-  return Code::OK;
+Status init_struct(T* out, size_t size, const char* argument, const T& defaults = {}) {
+  return init_struct_bytes(out, size, argument, kStructType<T>, &defaults);
 }
+
+/// A size that the caller must set. `name` is the field's.
+Status check_set(const char* name, int64_t value, int32_t index = -1);
+
+/// The first `rank` numbers of an array of extents or strides are set, and the others are not.
+Status check_dimensions(const char* name, const int64_t (&values)[8], int32_t rank);
+
+/// Sets an array of extents or strides to TW_UNSET.
+void unset(int64_t (&values)[8]);
 
 /// A text that goes into the caller's buffer, cut but always terminated. `length`, where not NULL,
 /// becomes the bytes that the whole text needs with its zero.

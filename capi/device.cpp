@@ -76,9 +76,9 @@ tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {
                             .driver_version = from.driver_version,
                             .sm_count = from.sm_count,
                             .max_dynamic_smem_bytes = from.max_dynamic_smem_bytes,
+                            .features = from.features,
                             .total_memory_bytes = from.total_memory_bytes,
-                            .l2_bytes = from.l2_bytes,
-                            .features = from.features};
+                            .l2_bytes = from.l2_bytes};
     std::strncpy(value.name, from.name.c_str(), sizeof value.name - 1);
     write_struct(info, value);
     return Code::OK;

@@ -26,7 +26,6 @@ Status read_tune_desc(const tw_gemm_tune_desc* how, GemmTuneDesc* out) {
   if (!how) return {};
   tw_gemm_tune_desc ours = default_tune_desc();
   TW_TRY(read_struct(how, "how", &ours));
-  TW_TRY(check_reserved("how", "reserved", ours.reserved));
   *out = {.candidates = ours.candidates,
           .rounds = ours.rounds,
           .scratch_d = ours.scratch_d,
@@ -37,8 +36,8 @@ Status read_tune_desc(const tw_gemm_tune_desc* how, GemmTuneDesc* out) {
 
 }  // namespace
 
-tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc* desc) {
-  return guard([&] { return init_struct(desc, "desc", default_tune_desc()); });
+tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_tune_desc()); });
 }
 
 tw_status tw_gemm_tuning_create(tw_gemm_tuning** tuning) {

@@ -92,8 +92,8 @@ tw_status tw_kernel_occupancy(tw_kernel* kernel, const tw_launch_desc* desc, int
   });
 }
 
-tw_status tw_launch_desc_init(tw_launch_desc* desc) {
-  return guard([&]() -> Status { return init_struct(desc, "desc", kLaunchDefaults); });
+tw_status tw_launch_desc_init(tw_launch_desc* desc, size_t size) {
+  return guard([&]() -> Status { return init_struct(desc, size, "desc", kLaunchDefaults); });
 }
 
 tw_status tw_launch(tw_stream* stream, tw_kernel* kernel, const tw_launch_desc* desc,

@@ -9,6 +9,15 @@ using namespace tw::capi;
 
 namespace {
 
+tw_copies_desc default_desc() {
+  tw_copies_desc desc{};
+  unset(desc.shape);
+  unset(desc.src_stride);
+  unset(desc.dst_stride);
+  desc.count = TW_UNSET;
+  return desc;
+}
+
 tw_copies_args default_args() {
   tw_copies_args args{};
   args.count = -1;
@@ -23,29 +32,42 @@ CopiesDesc convert(const tw_copies_desc& from) {
   to.dst_alignment = from.dst_alignment;
   to.max_sms = from.max_sms;
   to.count = from.count;
-  std::copy(std::begin(from.shape), std::end(from.shape), to.shape);
-  std::copy(std::begin(from.src_stride), std::end(from.src_stride), to.src_stride);
-  std::copy(std::begin(from.dst_stride), std::end(from.dst_stride), to.dst_stride);
+  const int32_t rank = std::clamp(from.rank, 0, TW_MAX_RANK + 0);
+  std::copy_n(from.shape, rank, to.shape);
+  std::copy_n(from.src_stride, rank, to.src_stride);
+  std::copy_n(from.dst_stride, rank, to.dst_stride);
   return to;
+}
+
+Status read_desc(const tw_copies_desc* desc, CopiesDesc* out) {
+  tw_copies_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+  TW_TRY(check_dimensions("shape", ours.shape, ours.rank));
+  TW_TRY(check_dimensions("src_stride", ours.src_stride, ours.rank));
+  TW_TRY(check_dimensions("dst_stride", ours.dst_stride, ours.rank));
+  TW_TRY(check_set("count", ours.count));
+  *out = convert(ours);
+  return {};
 }
 
 }  // namespace
 
-tw_status tw_copies_desc_init(tw_copies_desc* desc) {
-  return guard([&] { return init_struct(desc, "desc", tw_copies_desc{}); });
+tw_status tw_copies_desc_init(tw_copies_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
 }
 
-tw_status tw_copies_args_init(tw_copies_args* args) {
-  return guard([&] { return init_struct(args, "args", default_args()); });
+tw_status tw_copies_args_init(tw_copies_args* args, size_t size) {
+  return guard([&] { return init_struct(args, size, "args", default_args()); });
 }
 
 tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, tw_plan** plan) {
   return guard([&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
-    tw_copies_desc ours{};
-    TW_TRY(read_struct(desc, "desc", &ours));
-    return make_plan<CopiesPlan>(device, convert(ours), plan);
+    CopiesDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    return make_plan<CopiesPlan>(device, ours, plan);
   });
 }
 
@@ -54,9 +76,10 @@ tw_status tw_copies_run(tw_plan* plan, tw_stream* stream, const tw_copies_args* 
     TW_TRY(check_run_handles(plan, stream, Op::copies));
     tw_copies_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", "reserved", ours.reserved));
-    const CopiesRun run{
-        .src_list = ours.src, .dst_list = ours.dst, .count = ours.count, .skipped = ours.skipped};
+    const CopiesRun run{.src_list = ours.src,
+                        .dst_list = ours.dst,
+                        .count = ours.count,
+                        .skipped = ours.invalid_count};
     return static_cast<const CopiesPlan&>(*plan->value).run(*stream->value, run);
   });
 }

@@ -17,7 +17,10 @@ namespace {
 tw_elementwise_desc default_desc() {
   tw_elementwise_desc desc{};
   desc.a_dtype = desc.dst_dtype = TW_DTYPE_F32;
-  desc.rank = 1;
+  unset(desc.shape);
+  unset(desc.a_stride);
+  unset(desc.b_stride);
+  unset(desc.dst_stride);
   return desc;
 }
 
@@ -41,41 +44,53 @@ ElementwiseDesc convert(const tw_elementwise_desc& from) {
   to.saturates = (from.flags & TW_ELEMENTWISE_SATURATE) != 0;
   to.src_cache = static_cast<CachePriority>(from.src_cache);
   to.dst_cache = static_cast<CachePriority>(from.dst_cache);
-  for (int i = 0; i < TW_MAX_RANK; ++i) {
+  for (int i = 0; i < from.rank && i < TW_MAX_RANK; ++i) {
     to.shape[i] = from.shape[i];
     to.stride[kOperandA][i] = from.a_stride[i];
-    to.stride[kOperandB][i] = from.b_stride[i];
+    to.stride[kOperandB][i] = from.b_dtype == 0 ? 0 : from.b_stride[i];
     to.stride[kOperandDst][i] = from.dst_stride[i];
   }
   return to;
 }
 
-Status check_flags(uint32_t flags) {
-  if ((flags & ~uint32_t{TW_ELEMENTWISE_SATURATE}) == 0) return {};
-  return fail(Code::ERROR_INVALID_ARGUMENT,
-              {.argument = "flags", .rule = "elementwise_flags", .got = flags},
-              "flags is 0x%x: TW_ELEMENTWISE_SATURATE (1) is the one there is", flags);
+Status check_b(const tw_elementwise_desc& desc) {
+  if (desc.b_dtype != 0) return check_dimensions("b_stride", desc.b_stride, desc.rank);
+  constexpr const char* kWhy = "b_dtype is 0, so that there is no b";
+  TW_TRY(check_excluded(desc.b_alignment == 0, "b_alignment", desc.b_alignment, kWhy));
+  for (int32_t i = 0; i < TW_MAX_RANK; ++i)
+    TW_TRY(check_excluded(desc.b_stride[i] == TW_UNSET, "b_stride", desc.b_stride[i], kWhy, i));
+  return {};
+}
+
+Status read_desc(const tw_elementwise_desc* desc, ElementwiseDesc* out) {
+  tw_elementwise_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_flags("flags", ours.flags, TW_ELEMENTWISE_SATURATE, "TW_ELEMENTWISE_SATURATE (1)"));
+  TW_TRY(check_dimensions("shape", ours.shape, ours.rank));
+  TW_TRY(check_dimensions("a_stride", ours.a_stride, ours.rank));
+  TW_TRY(check_dimensions("dst_stride", ours.dst_stride, ours.rank));
+  TW_TRY(check_b(ours));
+  *out = convert(ours);
+  return {};
 }
 
 }  // namespace
 
-tw_status tw_elementwise_desc_init(tw_elementwise_desc* desc) {
-  return guard([&] { return init_struct(desc, "desc", default_desc()); });
+tw_status tw_elementwise_desc_init(tw_elementwise_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
 }
 
-tw_status tw_elementwise_args_init(tw_elementwise_args* args) {
-  return guard([&] { return init_struct(args, "args", default_args()); });
+tw_status tw_elementwise_args_init(tw_elementwise_args* args, size_t size) {
+  return guard([&] { return init_struct(args, size, "args", default_args()); });
 }
 
 tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc, tw_plan** plan) {
   return guard([&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
-    tw_elementwise_desc ours = default_desc();
-    TW_TRY(read_struct(desc, "desc", &ours));
-    TW_TRY(check_reserved("desc", "reserved", ours.reserved));
-    TW_TRY(check_flags(ours.flags));
-    return make_plan<ElementwisePlan>(device, convert(ours), plan);
+    ElementwiseDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    return make_plan<ElementwisePlan>(device, ours, plan);
   });
 }
 
@@ -84,7 +99,6 @@ tw_status tw_elementwise_run(tw_plan* plan, tw_stream* stream, const tw_elementw
     TW_TRY(check_run_handles(plan, stream, Op::elementwise));
     tw_elementwise_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const ElementwiseRun run{
         .address = {ours.a, ours.b, ours.dst}, .alpha = ours.alpha, .beta = ours.beta};
     return static_cast<const ElementwisePlan&>(*plan->value).run(*stream->value, run);

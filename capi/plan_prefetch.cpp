@@ -11,43 +11,68 @@ namespace {
 
 tw_prefetch_desc default_desc() {
   tw_prefetch_desc desc{};
-  desc.rows = 1;
+  desc.rows = desc.columns = TW_UNSET;
+  unset(desc.shape);
+  unset(desc.stride);
   return desc;
 }
 
 PrefetchDesc convert(const tw_prefetch_desc& from) {
   PrefetchDesc to;
   to.dtype = static_cast<DType>(from.dtype);
-  to.rows = from.rows;
-  to.columns = from.columns;
-  to.pitch = from.pitch;
+  if (from.rank == 0) {
+    to.rows = from.rows;
+    to.columns = from.columns;
+    to.pitch = from.pitch;
+  }
   to.alignment = from.alignment;
   to.max_sms = from.max_sms;
   to.cache = static_cast<CachePriority>(from.cache);
   to.budget = from.budget;
   to.rank = from.rank;
-  std::copy(std::begin(from.shape), std::end(from.shape), to.shape);
-  std::copy(std::begin(from.stride), std::end(from.stride), to.stride);
+  const int32_t rank = std::clamp(from.rank, 0, TW_MAX_RANK + 0);
+  std::copy_n(from.shape, rank, to.shape);
+  std::copy_n(from.stride, rank, to.stride);
   return to;
+}
+
+// The operand is described in one of two ways, by rows and columns or by a rank.
+Status read_desc(const tw_prefetch_desc* desc, PrefetchDesc* out) {
+  tw_prefetch_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+  TW_TRY(check_dimensions("shape", ours.shape, ours.rank));
+  TW_TRY(check_dimensions("stride", ours.stride, ours.rank));
+  if (ours.rank == 0) {
+    TW_TRY(check_set("rows", ours.rows));
+    TW_TRY(check_set("columns", ours.columns));
+  } else {
+    constexpr const char* kWhy = "the rank says that shape and stride describe the operand";
+    TW_TRY(check_excluded(ours.rows == TW_UNSET, "rows", ours.rows, kWhy));
+    TW_TRY(check_excluded(ours.columns == TW_UNSET, "columns", ours.columns, kWhy));
+    TW_TRY(check_excluded(ours.pitch == 0, "pitch", ours.pitch, kWhy));
+  }
+  *out = convert(ours);
+  return {};
 }
 
 }  // namespace
 
-tw_status tw_prefetch_desc_init(tw_prefetch_desc* desc) {
-  return guard([&] { return init_struct(desc, "desc", default_desc()); });
+tw_status tw_prefetch_desc_init(tw_prefetch_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
 }
 
-tw_status tw_prefetch_args_init(tw_prefetch_args* args) {
-  return guard([&] { return init_struct(args, "args", tw_prefetch_args{}); });
+tw_status tw_prefetch_args_init(tw_prefetch_args* args, size_t size) {
+  return guard([&] { return init_struct(args, size, "args"); });
 }
 
 tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* desc, tw_plan** plan) {
   return guard([&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
-    tw_prefetch_desc ours = default_desc();
-    TW_TRY(read_struct(desc, "desc", &ours));
-    return make_plan<PrefetchPlan>(device, convert(ours), plan);
+    PrefetchDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    return make_plan<PrefetchPlan>(device, ours, plan);
   });
 }
 
@@ -56,7 +81,6 @@ tw_status tw_prefetch_run(tw_plan* plan, tw_stream* stream, const tw_prefetch_ar
     TW_TRY(check_run_handles(plan, stream, Op::prefetch));
     tw_prefetch_args ours{};
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     return static_cast<const PrefetchPlan&>(*plan->value).run(*stream->value, ours.src);
   });
 }

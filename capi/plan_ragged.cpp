@@ -13,6 +13,7 @@ namespace {
 tw_ragged_desc default_desc() {
   tw_ragged_desc desc{};
   desc.offset_dtype = TW_DTYPE_I32;
+  desc.batch = desc.tokens = desc.rows = desc.columns = TW_UNSET;
   return desc;
 }
 
@@ -43,23 +44,37 @@ RaggedDesc convert(const tw_ragged_desc& from) {
   return to;
 }
 
-}  // namespace
-
-tw_status tw_ragged_desc_init(tw_ragged_desc* desc) {
-  return guard([&] { return init_struct(desc, "desc", default_desc()); });
+Status read_desc(const tw_ragged_desc* desc, RaggedDesc* out) {
+  tw_ragged_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+  TW_TRY(check_set("batch", ours.batch));
+  TW_TRY(check_set("tokens", ours.tokens));
+  TW_TRY(check_set("rows", ours.rows));
+  TW_TRY(check_set("columns", ours.columns));
+  TW_TRY(check_excluded(ours.direction != TW_RAGGED_UNPAD || ours.fill == TW_OOB_FILL_ZERO, "fill",
+                        ours.fill, "direction is TW_RAGGED_UNPAD, which fills nothing"));
+  *out = convert(ours);
+  return {};
 }
 
-tw_status tw_ragged_args_init(tw_ragged_args* args) {
-  return guard([&] { return init_struct(args, "args", default_args()); });
+}  // namespace
+
+tw_status tw_ragged_desc_init(tw_ragged_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
+}
+
+tw_status tw_ragged_args_init(tw_ragged_args* args, size_t size) {
+  return guard([&] { return init_struct(args, size, "args", default_args()); });
 }
 
 tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan** plan) {
   return guard([&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
-    tw_ragged_desc ours = default_desc();
-    TW_TRY(read_struct(desc, "desc", &ours));
-    return make_plan<RaggedPlan>(device, convert(ours), plan);
+    RaggedDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    return make_plan<RaggedPlan>(device, ours, plan);
   });
 }
 
@@ -68,7 +83,6 @@ tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* 
     TW_TRY(check_run_handles(plan, stream, Op::ragged));
     tw_ragged_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const RaggedRun run{.packed = ours.packed,
                         .offsets = ours.offsets,
                         .padded = ours.padded,
@@ -76,7 +90,7 @@ tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* 
                         .tokens = ours.tokens,
                         .row = ours.row,
                         .column = ours.column,
-                        .faults = ours.faults};
+                        .faults = ours.invalid_count};
     return static_cast<const RaggedPlan&>(*plan->value).run(*stream->value, run);
   });
 }

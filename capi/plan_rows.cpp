@@ -12,6 +12,7 @@ tw_rows_desc default_desc() {
   tw_rows_desc desc{};
   desc.index_dtype = TW_DTYPE_I32;
   desc.group = 1;
+  desc.table_rows = desc.columns = desc.count = TW_UNSET;
   return desc;
 }
 
@@ -38,19 +39,28 @@ RowsDesc convert(const tw_rows_desc& from) {
   to.reduction = from.reduction;
   to.flags = from.flags;
   to.table_columns = from.table_columns;
-  to.group = from.group == 0 ? 1 : from.group;
+  to.group = from.group;
   return to;
+}
+
+Status read_desc(const tw_rows_desc* desc, RowsDesc* out) {
+  tw_rows_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_set("table_rows", ours.table_rows));
+  TW_TRY(check_set("columns", ours.columns));
+  TW_TRY(check_set("count", ours.count));
+  *out = convert(ours);
+  return {};
 }
 
 tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan** plan) {
   return guard([&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
-    tw_rows_desc ours = default_desc();
-    TW_TRY(read_struct(desc, "desc", &ours));
-    TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+    RowsDesc ours;
+    TW_TRY(read_desc(desc, &ours));
     std::unique_ptr<Plan> made;
-    TW_TRY(RowsPlan::create(device->value, op, convert(ours), &made));
+    TW_TRY(RowsPlan::create(device->value, op, ours, &made));
     return keep_plan(std::move(made), plan);
   });
 }
@@ -60,14 +70,13 @@ tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* 
     TW_TRY(check_run_handles(plan, stream, op));
     tw_rows_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    TW_TRY(check_reserved("args", "reserved", ours.reserved));
     const RowsRun run{.table = ours.table,
                       .index = ours.index,
                       .packed = ours.packed,
                       .count = ours.count,
                       .weights = ours.weights,
                       .device_count = ours.device_count,
-                      .outside = ours.outside,
+                      .outside = ours.invalid_count,
                       .workspace = ours.workspace,
                       .workspace_bytes = ours.workspace_bytes};
     return static_cast<const RowsPlan&>(*plan->value).run(*stream->value, run);
@@ -76,12 +85,12 @@ tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* 
 
 }  // namespace
 
-tw_status tw_rows_desc_init(tw_rows_desc* desc) {
-  return guard([&] { return init_struct(desc, "desc", default_desc()); });
+tw_status tw_rows_desc_init(tw_rows_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
 }
 
-tw_status tw_rows_args_init(tw_rows_args* args) {
-  return guard([&] { return init_struct(args, "args", default_args()); });
+tw_status tw_rows_args_init(tw_rows_args* args, size_t size) {
+  return guard([&] { return init_struct(args, size, "args", default_args()); });
 }
 
 tw_status tw_gather_plan(tw_device* device, const tw_rows_desc* desc, tw_plan** plan) {

@@ -54,8 +54,8 @@ Status check_tensor(const tw_tensor& tensor) {
 
 }  // namespace
 
-tw_status tw_tensor_init(tw_tensor* tensor) {
-  return guard([&]() -> Status { return init_struct(tensor, "tensor", kTensorDefaults); });
+tw_status tw_tensor_init(tw_tensor* tensor, size_t size) {
+  return guard([&]() -> Status { return init_struct(tensor, size, "tensor", kTensorDefaults); });
 }
 
 tw_status tw_tensor_from_dlpack(const void* dlpack, tw_dlpack_form form, tw_tensor* tensor) {

@@ -40,7 +40,8 @@ Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violation
     TW_TRY(output_struct(element, "violations"));
     const Violation& violation = broken.items[i];
     const RuleRow& row = rule_row(violation.rule);
-    tw_rule_violation value{.struct_size = sizeof value,
+    tw_rule_violation value{.struct_size = 0,
+                            .struct_mark = 0,
                             .index = violation.index,
                             .rule = row.id,
                             .argument = row.argument,
@@ -61,8 +62,9 @@ Status write_violations(const TensorMapDesc& desc, int32_t arch, const Violation
 
 }  // namespace
 
-tw_status tw_tensor_map_desc_init(tw_tensor_map_desc* desc) {
-  return guard([&]() -> Status { return init_struct(desc, "desc", to_public(TensorMapDesc{})); });
+tw_status tw_tensor_map_desc_init(tw_tensor_map_desc* desc, size_t size) {
+  return guard(
+      [&]() -> Status { return init_struct(desc, size, "desc", to_public(TensorMapDesc{})); });
 }
 
 tw_status tw_tensor_map_check(const tw_tensor_map_desc* desc, tw_arch arch,

@@ -6,7 +6,8 @@
 namespace tw::capi {
 
 tw_tensor_map_desc to_public(const TensorMapDesc& desc) {
-  tw_tensor_map_desc out{.struct_size = sizeof out,
+  tw_tensor_map_desc out{.struct_size = 0,
+                         .struct_mark = 0,
                          .dtype = static_cast<tw_dtype>(desc.dtype),
                          .rank = desc.rank,
                          .interleave = static_cast<tw_interleave>(desc.interleave),
@@ -14,19 +15,18 @@ tw_tensor_map_desc to_public(const TensorMapDesc& desc) {
                          .l2_promotion = static_cast<tw_l2_promotion>(desc.l2_promotion),
                          .oob_fill = static_cast<tw_oob_fill>(desc.oob_fill),
                          .kind = static_cast<tw_tensor_map_kind>(desc.kind),
+                         .wide_mode = desc.wide_mode,
                          .global_address = desc.global_address,
                          .global_dim = {},
-                         .global_strides = {},
+                         .global_stride_bytes = {},
                          .box_dim = {},
                          .element_strides = {},
-                         .wide_mode = desc.wide_mode,
                          .channels_per_pixel = desc.channels_per_pixel,
                          .pixels_per_column = desc.pixels_per_column,
                          .lower_corner = {},
-                         .upper_corner = {},
-                         .reserved = 0};
+                         .upper_corner = {}};
   std::copy_n(desc.global_dim, 5, out.global_dim);
-  std::copy_n(desc.global_strides, 5, out.global_strides);
+  std::copy_n(desc.global_stride_bytes, 5, out.global_stride_bytes);
   std::copy_n(desc.box_dim, 5, out.box_dim);
   std::copy_n(desc.element_strides, 5, out.element_strides);
   std::copy_n(desc.lower_corner, 3, out.lower_corner);
@@ -37,9 +37,6 @@ tw_tensor_map_desc to_public(const TensorMapDesc& desc) {
 Status read_desc(const tw_tensor_map_desc* desc, TensorMapDesc* out) {
   tw_tensor_map_desc in = to_public(TensorMapDesc{});
   TW_TRY(read_struct(desc, "desc", &in));
-  if (in.reserved != 0)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "reserved", .got = in.reserved},
-                "desc->reserved is %d: it must be 0", in.reserved);
   out->dtype = static_cast<DType>(in.dtype);
   out->rank = in.rank;
   out->interleave = static_cast<Interleave>(in.interleave);
@@ -52,7 +49,7 @@ Status read_desc(const tw_tensor_map_desc* desc, TensorMapDesc* out) {
   out->channels_per_pixel = in.channels_per_pixel;
   out->pixels_per_column = in.pixels_per_column;
   std::copy_n(in.global_dim, 5, out->global_dim);
-  std::copy_n(in.global_strides, 5, out->global_strides);
+  std::copy_n(in.global_stride_bytes, 5, out->global_stride_bytes);
   std::copy_n(in.box_dim, 5, out->box_dim);
   std::copy_n(in.element_strides, 5, out->element_strides);
   std::copy_n(in.lower_corner, 3, out->lower_corner);

@@ -16,23 +16,22 @@ using namespace tw::capi;  // NOLINT
 namespace {
 
 tw_tile_desc tile_defaults() {
-  return {.struct_size = sizeof(tw_tile_desc),
-          .dtype = TW_DTYPE_BF16,
-          .rank = 0,
-          .swizzle = TW_SWIZZLE_NONE,
-          .l2_promotion = TW_L2_PROMOTION_NONE,
-          .oob_fill = TW_OOB_FILL_ZERO,
-          .multicast = 1,
-          .free_start = 0,
-          .global_address = 0,
-          .shape = {},
-          .stride = {},
-          .tile = {}};
+  tw_tile_desc desc{};
+  desc.dtype = TW_DTYPE_BF16;
+  desc.multicast = 1;
+  unset(desc.shape);
+  unset(desc.stride);
+  unset(desc.tile);
+  return desc;
 }
 
 Status read_request(const tw_tile_desc* desc, TileRequest* out) {
   tw_tile_desc in = tile_defaults();
   TW_TRY(read_struct(desc, "desc", &in));
+  TW_TRY(check_reserved("desc", "reserved", in.reserved));
+  TW_TRY(check_dimensions("shape", in.shape, in.rank));
+  TW_TRY(check_dimensions("stride", in.stride, in.rank));
+  TW_TRY(check_dimensions("tile", in.tile, in.rank));
   out->dtype = static_cast<DType>(in.dtype);
   out->rank = in.rank;
   out->swizzle = static_cast<Swizzle>(in.swizzle);
@@ -41,9 +40,10 @@ Status read_request(const tw_tile_desc* desc, TileRequest* out) {
   out->multicast = in.multicast;
   out->free_start = in.free_start;
   out->address = in.global_address;
-  std::copy_n(in.shape, 8, out->shape);
-  std::copy_n(in.stride, 8, out->stride);
-  std::copy_n(in.tile, 8, out->tile);
+  const int32_t rank = std::clamp(in.rank, 0, 8);
+  std::copy_n(in.shape, rank, out->shape);
+  std::copy_n(in.stride, rank, out->stride);
+  std::copy_n(in.tile, rank, out->tile);
   return Code::OK;
 }
 
@@ -75,8 +75,8 @@ Status check_change(const tw_tensor_map& map, const TensorMapDesc& desc) {
 
 }  // namespace
 
-tw_status tw_tile_desc_init(tw_tile_desc* desc) {
-  return guard([&]() -> Status { return init_struct(desc, "desc", tile_defaults()); });
+tw_status tw_tile_desc_init(tw_tile_desc* desc, size_t size) {
+  return guard([&]() -> Status { return init_struct(desc, size, "desc", tile_defaults()); });
 }
 
 tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,

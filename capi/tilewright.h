@@ -12,7 +12,7 @@
  *   thread: what was wrong, with the numbers, and what would work. An argument that cannot work is
  *   refused before anything happens. Nothing here prints, aborts or exits.
  * - Lists of return values name what is a function's own. Beside it there are
- *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, TW_ERROR_STRUCT_SIZE from what
+ *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, TW_ERROR_STRUCT from what
  *   takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and from what takes or makes a handle that
  *   belongs to a device TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that
  *   do not belong together, and the driver's answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
@@ -24,10 +24,19 @@
  * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
  *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
  *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
- * - Descriptions are structs that begin with `struct_size` and are filled by `tw_x_desc_init`. A
- *   shorter struct than the library's means that the missing tail has its default; a longer one, of
- *   up to 4096 bytes, is accepted while the part that the library does not know is zero. A size is
- *   a multiple of the struct's alignment, as sizeof is.
+ * - Every struct is first given to its own init function with its size, as in
+ *   `tw_gemm_desc_init(&desc, sizeof desc)`, also the structs that the library fills. The function
+ *   sets every field to its default and leaves a mark in the struct. A struct without the mark is
+ *   refused with TW_ERROR_STRUCT. An initialised struct may be copied and used again.
+ * - Structs grow: a later version of the library may add fields at a struct's end. A program that
+ *   was compiled against a shorter struct keeps working, since the library reads and writes no more
+ *   bytes than the program told to the init function; the fields that it does not know have their
+ *   defaults. A longer struct, of up to 4096 bytes, works while the fields that this library does
+ *   not know are zero.
+ * - Fields marked "required" start as TW_UNSET, or as 0 where that cannot be a value, and must be
+ *   set. A size of 0 is an empty operation, which is planned and run like any other and touches
+ *   nothing. A field or an address that the description excludes must stay as the init function
+ *   left it: nothing is silently ignored.
  * - Device addresses are `uint64_t`, sizes of memory are bytes, extents and strides of tensors are
  *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
  * - Functions that enqueue work on a stream return before it is done, allocate nothing and
@@ -47,7 +56,7 @@
 #include <stdint.h>
 
 #define TW_VERSION_MAJOR 0 /**< breaks programs when it changes */
-#define TW_VERSION_MINOR 1 /**< new things */
+#define TW_VERSION_MINOR 2 /**< new things */
 #define TW_VERSION_PATCH 0 /**< corrections */
 
 #if defined(__GNUC__)
@@ -59,6 +68,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** What required sizes of descriptions are before the program sets them. */
+#define TW_UNSET (INT64_MIN + 1)
 
 /* NVIDIA's own tags: a CUstream, cudaStream_t or CUcontext converts without a cast. */
 struct CUstream_st;
@@ -80,7 +92,7 @@ enum {
   TW_ERROR_NOT_BUILT = 6,          /**< this build leaves the feature out */
   /* Bad parameter. */
   TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument cannot work */
-  TW_ERROR_STRUCT_SIZE = 101,      /**< struct_size is 0 or too small, or the unknown tail is set */
+  TW_ERROR_STRUCT = 101,           /**< a struct was not initialised, or has a size of no version */
   TW_ERROR_PARSE = 102,            /**< a text cannot be parsed */
   TW_ERROR_OVERFLOW = 103,         /**< a product or sum exceeds 64 bits, or a plan's own limit */
   TW_ERROR_CAPACITY = 104,         /**< a fixed capacity is exceeded */
@@ -109,15 +121,23 @@ enum {
 
 /** Details of a failure, see tw_last_error_info(). */
 typedef struct tw_error_info {
-  uint32_t struct_size;  /**< set by the caller */
+  uint32_t struct_size;  /**< set by tw_error_info_init() */
+  uint32_t struct_mark;  /**< likewise */
   tw_status status;      /**< of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
   int32_t index;         /**< element of the argument, or -1 */
+  uint32_t reserved;     /**< 0 */
   const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
   const char *rule;      /**< stable id of the broken rule, or NULL; lives for ever */
   int64_t got;           /**< what was passed, where a number was wrong; of a uint64_t its bits */
   int64_t limit;         /**< what the rule allows */
 } tw_error_info;
+
+/** Initialises a ::tw_error_info, which other functions then fill in.
+ *  @param[out] info not NULL. @param size sizeof(tw_error_info) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_error_info_init(tw_error_info *info, size_t size);
 
 /** Log levels, most severe first. */
 typedef int32_t tw_log_level;
@@ -151,10 +171,10 @@ TW_API const char *tw_status_text(tw_status status);
 TW_API const char *tw_last_error(void);
 
 /** Details of the calling thread's last failure.
- *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @param[in,out] info initialised; the rest is filled in.
  *  @retval TW_OK also where nothing has failed yet (status is then TW_OK).
  *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
- *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
+ *  @retval TW_ERROR_STRUCT struct_size is not that of a known version.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_last_error_info(tw_error_info *info);
 
@@ -243,7 +263,8 @@ enum {
 
 /** What a device is. Zero where the host device has no such thing. */
 typedef struct tw_device_info {
-  uint32_t struct_size;           /**< set by the caller */
+  uint32_t struct_size;           /**< set by tw_device_info_init() */
+  uint32_t struct_mark;           /**< likewise */
   tw_device_kind kind;            /**< which of the two kinds */
   int32_t ordinal;                /**< the driver's number; 0 for the host device */
   int32_t compute_major;          /**< compute capability */
@@ -251,11 +272,17 @@ typedef struct tw_device_info {
   int32_t driver_version;         /**< as cuDriverGetVersion says: 13000 is 13.0 */
   int32_t sm_count;               /**< SMs that the context may use; 1 on the host device */
   int32_t max_dynamic_smem_bytes; /**< shared memory that one block can have */
+  uint32_t features;              /**< TW_FEATURE_ bits: what the chip has */
   uint64_t total_memory_bytes;    /**< the device's memory */
   uint64_t l2_bytes;              /**< size of the L2 cache */
-  uint32_t features;              /**< TW_FEATURE_ bits: what the chip has */
-  char name[108];                 /**< zero-terminated */
+  char name[128];                 /**< zero-terminated */
 } tw_device_info;
+
+/** Initialises a ::tw_device_info, which other functions then fill in.
+ *  @param[out] info not NULL. @param size sizeof(tw_device_info) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_device_info_init(tw_device_info *info, size_t size);
 
 /** How many devices of a kind there are. The host device counts one.
  *  @param kind which kind. @param[out] count the number; 0 on failure.
@@ -300,8 +327,8 @@ TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_devi
 TW_API void tw_device_destroy(tw_device *device);
 
 /** What the device is. @param device not NULL.
- *  @param[in,out] info struct_size set by the caller; the rest is filled in.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @retval TW_ERROR_STRUCT_SIZE no known
+ *  @param[in,out] info initialised; the rest is filled in.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @retval TW_ERROR_STRUCT no known
  *  size. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
 /** @} */
@@ -434,15 +461,17 @@ enum { TW_TENSOR_READ_ONLY = 1 /**< its owner asks that nobody writes to it */ }
 
 /** A tensor in memory of either kind of device. */
 typedef struct tw_tensor {
-  uint32_t struct_size;       /**< set by the init function */
-  tw_dtype dtype;             /**< element type */
+  uint32_t struct_size;       /**< set by tw_tensor_init() */
+  uint32_t struct_mark;       /**< likewise */
+  tw_dtype dtype;             /**< required: element type */
   tw_device_kind device_kind; /**< whose memory: the CPU's or a GPU's */
   int32_t ordinal;            /**< the GPU's number; 0 for the CPU */
   int32_t rank;               /**< 0 to 8 */
   uint32_t flags;             /**< TW_TENSOR_ bits */
+  uint32_t reserved;          /**< 0 */
   uint64_t address;           /**< of the element with coordinate 0 */
-  int64_t shape[8];           /**< extents, outermost first */
-  int64_t stride[8];          /**< elements */
+  int64_t shape[8];           /**< elements, outermost first */
+  int64_t stride[8];          /**< elements from one coordinate to the next */
 } tw_tensor;
 
 /** The two forms of a DLPack tensor. */
@@ -455,16 +484,17 @@ enum {
 /** Told that somebody is done with what was lent. Called once, from any thread; must not fail. */
 typedef void (*tw_release_callback)(void *user);
 
-/** Fills a tensor with zeros but for its struct_size; device_kind is TW_DEVICE_HOST.
- *  @param[out] tensor not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT tensor is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_init(tw_tensor *tensor);
+/** Initialises a ::tw_tensor: zeros; device_kind is TW_DEVICE_HOST.
+ *  @param[out] tensor not NULL. @param size sizeof(tw_tensor) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_tensor_init(tw_tensor *tensor, size_t size);
 
 /** Reads a DLPack tensor. Nothing is kept or owned: whoever has the managed tensor still calls its
  *  deleter, when the work on its memory is done. Strides that are left out become those of a
  *  row-major tensor, the byte offset is added to the address.
  *  @param dlpack in the form that `form` says. @param form which form it has.
- *  @param[in,out] tensor struct_size set by the caller; the rest is filled in.
+ *  @param[in,out] tensor initialised; the rest is filled in.
  *  @retval TW_ERROR_UNSUPPORTED an element type or a device that no number here names, or another
  *  major version than 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
  *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
@@ -540,31 +570,34 @@ enum {
 /** Description of a tensor map, with the fields of cuTensorMapEncodeTiled and
  *  cuTensorMapEncodeIm2col, innermost first. */
 typedef struct tw_tensor_map_desc {
-  uint32_t struct_size;         /**< set by the init function */
-  tw_dtype dtype;               /**< element type */
-  int32_t rank;                 /**< 1 to 5; 3 to 5 for im2col */
-  tw_interleave interleave;     /**< TW_INTERLEAVE_ */
-  tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
-  tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
-  tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
-  tw_tensor_map_kind kind;      /**< tiled or im2col */
-  uint64_t global_address;      /**< device address of the tensor */
-  uint64_t global_dim[5];       /**< elements */
-  uint64_t global_strides[5];   /**< bytes; [i] is the pitch of dimension i + 1; [4] is unused */
-  uint32_t box_dim[5];          /**< elements; tiled maps alone */
-  uint32_t element_strides[5];  /**< 1 to 8; reads each n-th element */
-  int32_t wide_mode;            /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
-  uint32_t channels_per_pixel;  /**< this and what follows: im2col maps alone */
-  uint32_t pixels_per_column;   /**< pixels of one box (im2col) */
-  int32_t lower_corner[3];      /**< of the bounding box: W, H, D; im2col wide has W alone */
-  int32_t upper_corner[3];      /**< relative to the last element */
-  int32_t reserved;             /**< 0 */
+  uint32_t struct_size;            /**< set by tw_tensor_map_desc_init() */
+  uint32_t struct_mark;            /**< likewise */
+  tw_dtype dtype;                  /**< element type */
+  int32_t rank;                    /**< 1 to 5; 3 to 5 for im2col */
+  tw_interleave interleave;        /**< TW_INTERLEAVE_ */
+  tw_swizzle swizzle;              /**< TW_SWIZZLE_ */
+  tw_l2_promotion l2_promotion;    /**< TW_L2_PROMOTION_ */
+  tw_oob_fill oob_fill;            /**< TW_OOB_FILL_ */
+  tw_tensor_map_kind kind;         /**< tiled or im2col */
+  int32_t wide_mode;               /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
+  uint64_t global_address;         /**< required: device address of the tensor */
+  uint64_t global_dim[5];          /**< required: elements, innermost first */
+  uint64_t global_stride_bytes[5]; /**< required from rank 2 on: bytes, not elements; [i] is the
+                                      pitch of dimension i + 1; [4] is unused */
+  uint32_t box_dim[5];             /**< required for tiled maps, which alone have it: elements */
+  uint32_t element_strides[5];     /**< 1 to 8; reads each n-th element */
+  uint32_t channels_per_pixel;     /**< this and what follows: im2col maps alone */
+  uint32_t pixels_per_column;      /**< pixels of one box (im2col) */
+  int32_t lower_corner[3];         /**< of the bounding box: W, H, D; im2col wide has W alone */
+  int32_t upper_corner[3];         /**< relative to the last element */
 } tw_tensor_map_desc;
 
 /** A broken rule, see tw_tensor_map_check(). */
 typedef struct tw_rule_violation {
-  uint32_t struct_size; /**< set by the caller */
+  uint32_t struct_size; /**< set by tw_rule_violation_init() */
+  uint32_t struct_mark; /**< likewise */
   int32_t index;        /**< element of the argument, or -1 */
+  uint32_t reserved;    /**< 0 */
   const char *rule;     /**< stable id; lives for ever */
   const char *argument; /**< field of the description; lives for ever */
   int64_t got;          /**< what was passed; of a uint64_t its bits */
@@ -573,10 +606,20 @@ typedef struct tw_rule_violation {
                              for fields beyond its length, see tw_tensor_map_propose() */
 } tw_rule_violation;
 
-/** Fills a description with defaults: bf16, rank 2, no interleave, no swizzle, no promotion, zero
- *  fill, element strides 1, all sizes 0. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc);
+/** Initialises a ::tw_rule_violation, one element of an array that other functions then fill in.
+ *  @param[out] violation not NULL. @param size sizeof(tw_rule_violation) as the caller's compiler
+ * sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_rule_violation_init(tw_rule_violation *violation, size_t size);
+
+/** Initialises a ::tw_tensor_map_desc: bf16, rank 2, no interleave, no swizzle, no promotion,
+ *  zero fill, element strides 1, all sizes 0.
+ *  @param[out] desc not NULL. @param size sizeof(tw_tensor_map_desc) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc, size_t size);
 
 /** Checks a description against every rule; needs no device. Rules of 9.0 were measured on the
  *  driver; those of other chips come from its manual and are unverified. @param desc not NULL.
@@ -593,8 +636,8 @@ TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arc
 /** Finds an accepted description that differs from a broken one only in fields that its broken
  *  rules name; its box covers at least half the bytes asked for, where one that shared memory holds
  *  does. What was asked for and breaks no rule stays.
- *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed struct_size set by the
- *  caller; the rest is filled in, with desc's own fields where no rule is broken.
+ *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialised; the rest
+ * is filled in, with desc's own fields where no rule is broken.
  *  @retval TW_ERROR_NOT_FOUND no such description is accepted. @retval TW_ERROR_INVALID_ARGUMENT an
  *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
  *  @threadsafety{any thread} @since 0.1 */
@@ -612,7 +655,7 @@ TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch ar
 /** Reads 128 bytes back into a description: of a core dump, of another library. Bytes do not tell
  *  an im2col-wide map from an im2col map, nor types that share a code; the first such type comes
  *  back. @param bytes 128 of them, at any address.
- *  @param[in,out] desc struct_size set by the caller; what could be read is filled in, after
+ *  @param[in,out] desc initialised; what could be read is filled in, after
  *  TW_ERROR_UNSUPPORTED too.
  *  @retval TW_ERROR_UNSUPPORTED some bits are not known to the library: the message names them.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
@@ -629,25 +672,29 @@ TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_des
 /** A tensor and a tile of it, from which tw_tensor_map_create_tile() makes a map. Modes are
  *  outermost first, strides in elements; one mode has stride 1. */
 typedef struct tw_tile_desc {
-  uint32_t struct_size;         /**< set by the init function */
+  uint32_t struct_size;         /**< set by tw_tile_desc_init() */
+  uint32_t struct_mark;         /**< likewise */
   tw_dtype dtype;               /**< element type; no packed type */
-  int32_t rank;                 /**< 1 to 8 */
+  int32_t rank;                 /**< required: 1 to 8 */
   tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
   int32_t multicast;            /**< blocks of a cluster that load equal parts of a tile; 1: none */
   uint32_t free_start;          /**< bit k below rank: tiles may begin anywhere along mode k, if of
                                      stride 1 at multiples of 16 bytes */
-  uint64_t global_address;      /**< device address of the tensor */
-  int64_t shape[8];             /**< extents */
-  int64_t stride[8];            /**< elements */
-  int64_t tile[8];              /**< extents of a tile, which has 232448 bytes at most */
+  uint32_t reserved;            /**< 0 */
+  uint64_t global_address;      /**< required: device address of the tensor */
+  int64_t shape[8];             /**< required: elements, outermost first */
+  int64_t stride[8];            /**< required: elements, not bytes; one mode has stride 1 */
+  int64_t tile[8];              /**< required: elements of a tile, which has 232448 bytes at most */
 } tw_tile_desc;
 
-/** Fills a description with defaults: bf16, no swizzle, no multicast, all sizes 0.
- *  @param[out] desc not NULL. @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc);
+/** Initialises a ::tw_tile_desc: bf16, no swizzle, no multicast; rank 0, shape, stride and tile
+ *  unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_tile_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc, size_t size);
 
 /** Makes the map that moves tiles by as few boxes as possible. Rows wider than the swizzle's span
  *  become a dimension of their own and neighbouring modes are merged, where what lies outside the
@@ -706,7 +753,7 @@ TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
 /** The description that a map was made from. @param map not NULL.
- *  @param[in,out] desc struct_size set by the caller; the rest is filled in.
+ *  @param[in,out] desc initialised; the rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
@@ -741,7 +788,8 @@ TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size
  *  @{ */
 /** What a kernel needs and may have. */
 typedef struct tw_kernel_info {
-  uint32_t struct_size;      /**< set by the caller */
+  uint32_t struct_size;      /**< set by tw_kernel_info_init() */
+  uint32_t struct_mark;      /**< likewise */
   int32_t registers;         /**< a thread */
   int32_t static_smem_bytes; /**< a block */
   int32_t local_bytes;       /**< a thread: stack and spills */
@@ -751,13 +799,20 @@ typedef struct tw_kernel_info {
   int32_t param_bytes;       /**< up to the end of the last parameter */
 } tw_kernel_info;
 
+/** Initialises a ::tw_kernel_info, which other functions then fill in.
+ *  @param[out] info not NULL. @param size sizeof(tw_kernel_info) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_kernel_info_init(tw_kernel_info *info, size_t size);
+
 /** Programmatic dependent launch: the kernel may start before its predecessor is done, and must
  *  execute griddepcontrol.wait itself. */
 enum { TW_LAUNCH_PROGRAMMATIC = 1 };
 
 /** How to launch a kernel. */
 typedef struct tw_launch_desc {
-  uint32_t struct_size;        /**< set by the init function */
+  uint32_t struct_size;        /**< set by tw_launch_desc_init() */
+  uint32_t struct_mark;        /**< likewise */
   uint32_t flags;              /**< TW_LAUNCH_ bits */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
@@ -789,8 +844,7 @@ TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **
 /** Destroys the handle. @param kernel may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_kernel_destroy(tw_kernel *kernel);
 
-/** What the kernel needs. @param kernel not NULL. @param[in,out] info struct_size set by the
- *  caller.
+/** What the kernel needs. @param kernel not NULL. @param[in,out] info initialised.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
@@ -803,11 +857,12 @@ TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
 TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
                                      int32_t *blocks_per_sm, int32_t *clusters);
 
-/** Fills a launch description: one block of 128 threads, no cluster, no dynamic shared memory.
- *  @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc);
+/** Initialises a ::tw_launch_desc: one block of 128 threads, no cluster, no dynamic shared
+ *  memory.
+ *  @param[out] desc not NULL. @param size sizeof(tw_launch_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc, size_t size);
 
 /** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
  *  @param desc not NULL. @param param_count must be the kernel's. @param param_sizes bytes of each
@@ -852,14 +907,16 @@ enum {
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
  *  promised, for addresses that are multiples of 16, as every allocator gives. */
 typedef struct tw_plan_info {
-  uint32_t struct_size;        /**< set by the caller */
+  uint32_t struct_size;        /**< set by tw_plan_info_init() */
+  uint32_t struct_mark;        /**< likewise */
   tw_op op;                    /**< the operation */
+  uint32_t reserved;           /**< 0 */
   const char *kernel;          /**< its symbol, or the driver's function; lives for ever */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
   uint32_t cluster[3];         /**< blocks */
   uint32_t tile[3];            /**< rows, columns (and k for a GEMM) of one tile, elements */
-  uint32_t stages;             /**< of the ring in shared memory */
+  uint32_t stages;             /**< of the pipeline in shared memory */
   uint32_t dynamic_smem_bytes; /**< a block */
   uint64_t boxes_loaded;       /**< tensor-map boxes and bulk rows from global to shared memory */
   uint64_t boxes_stored;       /**< likewise from shared to global memory */
@@ -869,6 +926,30 @@ typedef struct tw_plan_info {
   uint64_t flops;              /**< 2 m n k for a GEMM */
   uint64_t workspace_bytes;    /**< that a run must bring */
 } tw_plan_info;
+
+/** Initialises a ::tw_plan_info, which other functions then fill in.
+ *  @param[out] info not NULL. @param size sizeof(tw_plan_info) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
+
+/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
+ *  the caller.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
+
+/** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
+ *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] length bytes needed with the zero; may be NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @threadsafety{any thread} @since 0.1 */
+TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
+                                 size_t *length);
+
+/** Destroys a plan; runs in flight are not disturbed. @param plan may be NULL.
+ *  @threadsafety{external} @since 0.1 */
+TW_API void tw_plan_destroy(tw_plan *plan);
 
 /** Copies with up to this many dimensions can be described. */
 enum { TW_MAX_RANK = 8 };
@@ -881,70 +962,6 @@ enum {
   TW_CACHE_EVICT_FIRST = 1, /**< not needed again soon: leave the cache to others */
   TW_CACHE_EVICT_LAST = 2   /**< needed again soon: keep it while there is room */
 };
-
-/** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
- *  strides here. */
-typedef struct tw_copy_desc {
-  uint32_t struct_size;   /**< set by the init function */
-  tw_dtype dtype;         /**< any type; alone its size matters */
-  int32_t rank;           /**< 1 to 8 */
-  uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
-  uint32_t dst_alignment; /**< likewise for the destination */
-  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
-  int64_t shape[8];       /**< elements, outermost first; 0 is an empty copy */
-  int64_t src_stride[8];  /**< elements */
-  int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
-  tw_cache_priority src_cache; /**< for what is read */
-  tw_cache_priority dst_cache; /**< for what is written */
-  uint32_t padding_free; /**< 1: bytes from the end of a destination row to the next multiple of
-                              16 may be written; 0: no byte beside the elements */
-  uint32_t reserved;     /**< 0 */
-  int64_t src_shape[8];  /**< elements of the tensor that the source is a window of: coordinate i is
-                              the tensor's src_start + i, and outside the tensor the destination is
-                              filled; 0: no bound along that dimension */
-  int64_t src_start[8];  /**< where the window begins, negative or past the end too; 0 where
-                              src_shape is 0 */
-  tw_oob_fill fill;   /**< TW_OOB_FILL_NAN, 0x7ff7 in every 16 bits, for f16, bf16, f32, tf32, their
-                           ftz kinds and f64 */
-  uint32_t reserved2; /**< 0 */
-} tw_copy_desc;
-
-/** Addresses of a copy's run: of the elements with coordinate 0, for the source of its tensor's
- * where the copy has a window. */
-typedef struct tw_copy_args {
-  uint32_t struct_size; /**< set by the init function */
-  uint32_t reserved;    /**< 0 */
-  uint64_t src;         /**< device address */
-  uint64_t dst;         /**< device address */
-} tw_copy_args;
-
-/** Brings a tensor, or a sub-box of one by its address and strides, into the L2 cache: rows and
- *  columns, or with a rank a shape and strides. The device reads all of it and keeps nothing, so
- *  that all of it must be memory that it can read: elsewhere the run faults. What does not fit in
- *  the cache drives out what does. */
-typedef struct tw_prefetch_desc {
-  uint32_t struct_size;    /**< set by the init function */
-  tw_dtype dtype;          /**< any type; alone its size matters */
-  int64_t rows;            /**< 1 for a plain range */
-  int64_t columns;         /**< elements of a row */
-  int64_t pitch;           /**< elements between rows; 0: columns */
-  uint32_t alignment;      /**< bytes the address is promised to be a multiple of; 0: none */
-  uint32_t max_sms;        /**< at most so many blocks run, one an SM; 0: no bound */
-  tw_cache_priority cache; /**< how long the cache should keep it */
-  int32_t rank;      /**< 1 to 8: shape and stride count, and not the three above; 0: they do */
-  int64_t budget;    /**< bytes that may be asked for: whole rows, along the smallest stride
-                          first, which is the lowest address first unless dimensions interleave; or
-                          of a longer first row its beginning; 0: no bound */
-  int64_t shape[8];  /**< elements, outermost first */
-  int64_t stride[8]; /**< elements; 0 and negative ones too */
-} tw_prefetch_desc;
-
-/** Address of a prefetch's run. */
-typedef struct tw_prefetch_args {
-  uint32_t struct_size; /**< set by the init function */
-  uint32_t reserved;    /**< 0 */
-  uint64_t src;         /**< device address */
-} tw_prefetch_args;
 
 /** What an operation does with an element of the destination: a scatter of the table that it names,
  *  which has the first four, or an elementwise operation. */
@@ -960,6 +977,228 @@ enum {
   TW_REDUCE_INC = 7,  /**< u32: one more, or 0 where that would pass the new element */
   TW_REDUCE_DEC = 8   /**< u32: one less; the new element where it was 0 or above that */
 };
+
+/** A function applied to each element, in f32. Of minus infinity all but the first make a zero. */
+typedef int32_t tw_activation;
+enum {
+  TW_ACTIVATION_NONE = 0,      /**< x */
+  TW_ACTIVATION_RELU = 1,      /**< max(x, 0); NaN stays NaN */
+  TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-21 |x| */
+  TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-20
+                                    of its value times 1 + |the tangent's argument|, and 2^-110;
+                                    of an x within 2^-23 (|alpha A B| + |bias|) of the sum */
+  TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-20 of its value times 1 + |x|, and
+                                    2^-110 */
+};
+
+/** @name Copies
+ *  @{ */
+
+/** Options of a copy: bits of tw_copy_desc.flags. */
+enum {
+  /** The bytes from the end of a destination row to the next multiple of 16 may be overwritten,
+   *  which is faster where rows end elsewhere. */
+  TW_COPY_PADDING_FREE = 1
+};
+
+/** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
+ *  strides here. */
+typedef struct tw_copy_desc {
+  uint32_t struct_size;   /**< set by tw_copy_desc_init() */
+  uint32_t struct_mark;   /**< likewise */
+  tw_dtype dtype;         /**< required: any type; only its size matters */
+  int32_t rank;           /**< required: 1 to 8 */
+  uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
+  uint32_t dst_alignment; /**< likewise for the destination */
+  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t flags;         /**< TW_COPY_ bits */
+  tw_cache_priority src_cache; /**< for what is read */
+  tw_cache_priority dst_cache; /**< for what is written */
+  tw_oob_fill fill;            /**< of the elements outside src_shape; TW_OOB_FILL_NAN, 0x7ff7 in
+                                    every 16 bits, for f16, bf16, f32, tf32, their ftz kinds and
+                                    f64. Only with src_shape */
+  uint32_t reserved;           /**< 0 */
+  int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty copy */
+  int64_t src_stride[8];       /**< required: elements */
+  int64_t dst_stride[8];       /**< required: elements; no two coordinates may share an element */
+  int64_t src_shape[8];        /**< elements of the tensor that the source is a window of:
+                                    coordinate i is the tensor's src_start + i, and outside the
+                                    tensor the destination is filled; 0: no bound along that
+                                    dimension */
+  int64_t src_start[8];        /**< where the window begins, negative or past the end too; 0 where
+                                    src_shape is 0 */
+} tw_copy_desc;
+
+/** Addresses of a copy's run: of the elements with coordinate 0, for the source of its tensor's
+ * where the copy has a window. */
+typedef struct tw_copy_args {
+  uint32_t struct_size; /**< set by tw_copy_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  uint64_t src;         /**< required: device address */
+  uint64_t dst;         /**< required: device address */
+} tw_copy_args;
+
+/** Initialises a ::tw_copy_desc: no promise, no window; shape and strides unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_copy_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc, size_t size);
+
+/** Initialises a ::tw_copy_args: no addresses.
+ *  @param[out] args not NULL. @param size sizeof(tw_copy_args) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copy_args_init(tw_copy_args *args, size_t size);
+
+/** Plans a copy. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
+ *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
+
+/** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP source and destination overlap.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy not empty.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
+
+/** @} */
+
+/** @name Many copies of one description
+ *  @{ */
+
+/** Many copies of one description in one launch, from src[i] to dst[i] for each pair i: sub-boxes,
+ *  slices and permutations by the addresses and the strides here, as in tw_copy_desc. The addresses
+ *  lie in device memory and are read when the run executes. A pair with an address that is 0 or
+ *  breaks the promise (an element's own alignment is always needed) is left out whole. No pair may
+ *  write what another reads or writes. */
+typedef struct tw_copies_desc {
+  uint32_t struct_size;   /**< set by tw_copies_desc_init() */
+  uint32_t struct_mark;   /**< likewise */
+  tw_dtype dtype;         /**< required: any type; only its size matters */
+  int32_t rank;           /**< required: 1 to 8 */
+  uint32_t src_alignment; /**< bytes that all sources are promised to be multiples of; 0: none */
+  uint32_t dst_alignment; /**< likewise for the destinations */
+  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t reserved;      /**< 0 */
+  int64_t shape[8]; /**< required: elements of each copy, outermost first; 0 is an empty copy */
+  int64_t src_stride[8]; /**< required: elements */
+  int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
+  int64_t count;         /**< required: pairs of a run, at most */
+} tw_copies_desc;
+
+/** Lists of a run of many copies. */
+typedef struct tw_copies_args {
+  uint32_t struct_size; /**< set by tw_copies_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  uint64_t src;  /**< required: device address of count 64-bit device addresses, one a source */
+  uint64_t dst;  /**< required: likewise of the destinations */
+  int64_t count; /**< pairs of this run; -1: the plan's */
+  /** A 64-bit device word to which the number of pairs that were left out is added; 0: none.
+   *  Without it the host device waits for the stream, looks at the lists and refuses the run, for
+   *  operands of a pair that overlap too. */
+  uint64_t invalid_count;
+} tw_copies_args;
+
+/** Initialises a ::tw_copies_desc: no promise; shape, strides and count unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_copies_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc, size_t size);
+
+/** Initialises a ::tw_copies_args: no addresses, the plan's count.
+ *  @param[out] args not NULL. @param size sizeof(tw_copies_args) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
+
+/** Plans many copies of one description. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
+ *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
+ *  twice. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
+
+/** Enqueues many copies, in one launch. @param plan from tw_copies_plan(). @param stream of the
+ * same device. @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a list is 0, or the number
+ * of pairs is outside what was planned; on the host device also an address of a list that is 0,
+ * where args have no invalid_count. @retval TW_ERROR_MISALIGNED a list is not aligned to 8; on the
+ * host device also a promise that is broken. @retval TW_ERROR_OVERLAP a pair's operands overlap,
+ * which the host device alone sees. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
+
+/** @} */
+
+/** @name Prefetch into the L2 cache
+ *  @{ */
+
+/** Brings a tensor, or a sub-box of one by its address and strides, into the L2 cache: rows and
+ *  columns, or with a rank a shape and strides. The device reads all of it and keeps nothing, so
+ *  that all of it must be memory that it can read: elsewhere the run faults. What does not fit in
+ *  the cache drives out what does. */
+typedef struct tw_prefetch_desc {
+  uint32_t struct_size;    /**< set by tw_prefetch_desc_init() */
+  uint32_t struct_mark;    /**< likewise */
+  tw_dtype dtype;          /**< required: any type; only its size matters */
+  int32_t rank;            /**< 0: the operand is rows, columns and pitch; 1 to 8: it is shape and
+                                stride */
+  uint32_t alignment;      /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t max_sms;        /**< at most so many blocks run, one an SM; 0: no bound */
+  tw_cache_priority cache; /**< how long the cache should keep it */
+  uint32_t reserved;       /**< 0 */
+  int64_t rows;            /**< required with rank 0, excluded otherwise; 1 for a plain range */
+  int64_t columns;         /**< required with rank 0, excluded otherwise: elements of a row */
+  int64_t pitch;           /**< elements between rows; 0: columns. Only with rank 0 */
+  int64_t budget;          /**< bytes that may be asked for: whole rows, along the smallest stride
+                                first, which is the lowest address first unless dimensions
+                                interleave; or of a longer first row its beginning; 0: no bound */
+  int64_t shape[8];        /**< required with a rank: elements, outermost first */
+  int64_t stride[8];       /**< required with a rank: elements; 0 and negative ones too */
+} tw_prefetch_desc;
+
+/** Address of a prefetch's run. */
+typedef struct tw_prefetch_args {
+  uint32_t struct_size; /**< set by tw_prefetch_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  uint64_t src;         /**< required: device address */
+} tw_prefetch_args;
+
+/** Initialises a ::tw_prefetch_desc: rank 0; rows, columns, shape and stride unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_prefetch_desc) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc, size_t size);
+
+/** Initialises a ::tw_prefetch_args: no address.
+ *  @param[out] args not NULL. @param size sizeof(tw_prefetch_args) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args, size_t size);
+
+/** Plans a prefetch. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
+ *  priority cannot work. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
+
+/** Enqueues a prefetch. Done means that what is asked for has been read; where a row begins or
+ *  ends off a multiple of 16 bytes, its line there is only asked for, and may arrive later.
+ *  @param plan from tw_prefetch_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
+ *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
+
+/** @} */
+
+/** @name Gather and scatter of rows
+ *  @{ */
 
 /** Options of gather and scatter: bits of tw_rows_desc.flags. */
 enum {
@@ -992,75 +1231,103 @@ enum {
  *  TW_SCATTER_DETERMINISTIC they are done in registers, which keep subnormals, as sums of a gather,
  *  minima, maxima, other types and the host device do. */
 typedef struct tw_rows_desc {
-  uint32_t struct_size;     /**< set by the init function */
-  tw_dtype dtype;           /**< any type; its size alone matters where nothing is computed */
-  tw_dtype index_dtype;     /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
-  uint32_t table_alignment; /**< bytes the table's address is promised to be a multiple of */
-  int64_t table_rows;       /**< rows of the table */
-  int64_t table_pitch;      /**< elements between rows of the table; 0: table_columns, or where they
-                                 are 0 column + columns, of which a wider table's is more */
-  int64_t column;           /**< first column; negative for a gather with table_columns alone */
-  int64_t columns;          /**< elements of a row that are moved */
-  int64_t count;            /**< rows of the packed operand in a run, at most */
-  int64_t packed_pitch;     /**< elements between rows of the packed operand; 0: columns */
+  uint32_t struct_size;  /**< set by tw_rows_desc_init() */
+  uint32_t struct_mark;  /**< likewise */
+  tw_dtype dtype;        /**< required: any type; only its size matters where nothing is computed */
+  tw_dtype index_dtype;  /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_dtype packed_dtype; /**< 0: dtype; f16 or bf16 may be added to an f32 table */
+  tw_reduction reduction;    /**< of a scatter */
+  uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
   uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
   uint32_t max_sms;          /**< at most so many blocks run, one an SM; 0: no bound */
-  tw_dtype packed_dtype;     /**< 0: dtype; f16 or bf16 may be added to an f32 table */
-  tw_reduction reduction;    /**< of a scatter */
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
-  uint32_t reserved;         /**< 0 */
+  int64_t table_rows;        /**< required: rows of the table */
   int64_t table_columns;     /**< of the table, for windows that hang over it; 0: none does */
-  int64_t group;             /**< rows that a gather sums into one, 2^20 at most; 0 and 1: none */
+  int64_t table_pitch;  /**< elements between rows of the table; 0: table_columns, or where they
+                             are 0 column + columns, of which a wider table's is more */
+  int64_t column;       /**< first column; negative for a gather with table_columns alone */
+  int64_t columns;      /**< required: elements of a row that are moved */
+  int64_t count;        /**< required: rows of the packed operand in a run, at most */
+  int64_t packed_pitch; /**< elements between rows of the packed operand; 0: columns */
+  int64_t group;        /**< rows that a gather sums into one, 1 (none) to 2^20 */
 } tw_rows_desc;
 
 /** Addresses of a gather's or scatter's run. */
 typedef struct tw_rows_args {
-  uint32_t struct_size; /**< set by the init function */
-  uint32_t reserved;    /**< 0 */
-  uint64_t table;       /**< device address of row 0, column 0 */
-  uint64_t index;       /**< aligned to its type */
-  uint64_t packed;      /**< destination of a gather, source of a scatter */
+  uint32_t struct_size; /**< set by tw_rows_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  uint64_t table;       /**< required: device address of row 0, column 0 */
+  uint64_t index;       /**< required: aligned to its type */
+  uint64_t packed;      /**< required: destination of a gather, source of a scatter */
   int64_t count;        /**< rows of the packed operand in this run; -1: the plan's */
   uint64_t weights;     /**< with TW_ROWS_WEIGHTS: f32, one for each index; else 0 */
   /** Where the device finds the number of rows, of the indices' type, when the run executes; what
    *  lies outside 0 to count counts as the nearer of the two. 0: the number is count. */
   uint64_t device_count;
   /** A 64-bit device word to which the number of indices outside the table is added; 0: none. */
-  uint64_t outside;
+  uint64_t invalid_count;
   uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
 
-/** Many copies of one description in one launch, from src[i] to dst[i] for each pair i: sub-boxes,
- *  slices and permutations by the addresses and the strides here, as in tw_copy_desc. The addresses
- *  lie in device memory and are read when the run executes. A pair with an address that is 0 or
- *  breaks the promise (an element's own alignment is always needed) is left out whole. No pair may
- *  write what another reads or writes. */
-typedef struct tw_copies_desc {
-  uint32_t struct_size;   /**< set by the init function */
-  tw_dtype dtype;         /**< any type; alone its size matters */
-  int32_t rank;           /**< 1 to 8 */
-  uint32_t src_alignment; /**< bytes that all sources are promised to be multiples of; 0: none */
-  uint32_t dst_alignment; /**< likewise for the destinations */
-  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
-  int64_t shape[8];       /**< elements of each copy, outermost first; 0 is an empty copy */
-  int64_t src_stride[8];  /**< elements */
-  int64_t dst_stride[8];  /**< elements; no two coordinates may share an element */
-  int64_t count;          /**< pairs of a run, at most */
-} tw_copies_desc;
+/** Initialises a ::tw_rows_desc: i32 indices, group 1; table_rows, columns and count unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_rows_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc, size_t size);
 
-/** Lists of a run of many copies. */
-typedef struct tw_copies_args {
-  uint32_t struct_size; /**< set by the init function */
-  uint32_t reserved;    /**< 0 */
-  uint64_t src;         /**< device address of count 64-bit device addresses, one a source */
-  uint64_t dst;         /**< likewise of the destinations */
-  int64_t count;        /**< pairs of this run; -1: the plan's */
-  /** A 64-bit device word to which the number of pairs that were left out is added; 0: none.
-   *  Without it the host device waits for the stream, looks at the lists and refuses the run, for
-   *  operands of a pair that overlap too. */
-  uint64_t skipped;
-} tw_copies_args;
+/** Initialises a ::tw_rows_args: no addresses, the plan's count.
+ *  @param[out] args not NULL. @param size sizeof(tw_rows_args) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_rows_args_init(tw_rows_args *args, size_t size);
+
+/** Plans a gather of rows. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+ *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
+ *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that
+ *  the description has no flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an
+ *  address is no multiple of its element's size, or breaks the description's promise.
+ *  @retval TW_ERROR_OVERLAP packed or invalid_count, which are written, share bytes with each other
+ * or any other operand: the table's columns that are moved, index, weights, device_count. Rows may
+ *  lie between those of another operand, as halves of one matrix do; where pitches differ and a
+ *  bounded search cannot tell, they are refused.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
+ *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
+ *  tw_plan_info.workspace_bytes, the caller's until the run is done; its contents before do not
+ *  matter, and runs that may be in flight together need one each.
+ *  @param plan from tw_scatter_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that the description has no
+ *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is no multiple
+ *  of its element's size, breaks the description's promise, or is a workspace's and no multiple of
+ *  256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_OVERLAP the table's columns that are moved, invalid_count or the workspace,
+ * which are written, share bytes with each other or any other operand: packed, index, weights,
+ * device_count. Rows may lie between those of another operand, as in tw_gather_run().
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+
+/** @} */
+
+/** @name Ragged copies: sequences of different lengths
+ *  @{ */
 
 /** Which way a ragged copy goes. */
 typedef int32_t tw_ragged_direction;
@@ -1081,314 +1348,76 @@ enum {
  *  whatever they hold. Where two sequences then share packed rows, what unpadding leaves in those
  *  is not said, element by element one of them on the host device. */
 typedef struct tw_ragged_desc {
-  uint32_t struct_size;          /**< set by the init function */
-  tw_dtype dtype;                /**< any type; alone its size matters, unless NaN is asked for */
-  tw_dtype offset_dtype;         /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
+  uint32_t struct_size;  /**< set by tw_ragged_desc_init() */
+  uint32_t struct_mark;  /**< likewise */
+  tw_dtype dtype;        /**< required: any type; only its size matters, unless NaN is asked for */
+  tw_dtype offset_dtype; /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   tw_ragged_direction direction; /**< TW_RAGGED_ */
-  int64_t batch;                 /**< sequences of a run, at most */
-  int64_t tokens;                /**< rows of the packed operand in a run, at most */
-  int64_t rows;                  /**< of each sequence in the padded operand */
-  int64_t columns;               /**< elements of a row that are moved */
+  uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
+  uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
+  uint32_t max_sms;              /**< at most so many blocks run, one an SM; 0: no bound */
+  tw_oob_fill fill;              /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16,
+                                      f32, tf32 and f64 */
+  uint32_t reserved;             /**< 0 */
+  int64_t batch;                 /**< required: sequences of a run, at most */
+  int64_t tokens;                /**< required: rows of the packed operand in a run, at most */
+  int64_t rows;                  /**< required: of each sequence in the padded operand */
+  int64_t columns;               /**< required: elements of a row that are moved */
   int64_t packed_columns;        /**< elements of a packed row; 0: columns */
   int64_t packed_pitch;          /**< elements between packed rows; 0: packed_columns */
   int64_t padded_pitch;          /**< elements between padded rows of a sequence; 0: columns */
   int64_t padded_batch_pitch;    /**< elements between padded sequences; 0: rows * padded_pitch */
-  uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
-  uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
-  uint32_t max_sms;              /**< at most so many blocks run, one an SM; 0: no bound */
-  tw_oob_fill fill; /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16, f32, tf32
-                         and f64 */
 } tw_ragged_desc;
 
 /** Addresses and window of a ragged copy's run. */
 typedef struct tw_ragged_args {
-  uint32_t struct_size; /**< set by the init function */
-  uint32_t reserved;    /**< 0 */
-  uint64_t packed;      /**< device address of row 0, column 0 */
-  uint64_t offsets;     /**< batch + 1 numbers in device memory, aligned to their type */
-  uint64_t padded;      /**< device address of sequence 0, row 0 */
+  uint32_t struct_size; /**< set by tw_ragged_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  uint64_t packed;      /**< required: device address of row 0, column 0 */
+  uint64_t offsets;     /**< required: batch + 1 numbers in device memory, aligned to their type */
+  uint64_t padded;      /**< required: device address of sequence 0, row 0 */
   int64_t batch;        /**< sequences of this run; -1: the plan's */
   int64_t tokens;       /**< rows of the packed operand in this run; -1: the plan's */
   int64_t row;          /**< of each sequence, that is padded row 0; may be negative */
   int64_t column;       /**< first column, 0 to packed_columns - columns */
   /** A 64-bit device word to which the number of sequences with wrong offsets is added; 0: none.
    *  Without it the host device waits for the stream, looks at the offsets and refuses the run. */
-  uint64_t faults;
+  uint64_t invalid_count;
 } tw_ragged_args;
 
-/** Order of a matrix in memory. */
-typedef int32_t tw_order;
-enum {
-  TW_ROW_MAJOR = 0,   /**< C order: the elements of a row are contiguous */
-  TW_COLUMN_MAJOR = 1 /**< Fortran order */
-};
+/** Initialises a ::tw_ragged_desc: i32 offsets, padding with zeros; batch, tokens, rows and
+ *  columns unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_ragged_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc, size_t size);
 
-/** Options of a matrix product. */
-enum {
-  /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses,
-   * a matrix each, which are read when the run executes; batch strides are not looked at. A product
-   *  with an address that is 0 or breaks the description's promise (an element's own alignment is
-   *  always needed) is left out whole: see tw_gemm_args's skipped. Needs a workspace. */
-  TW_GEMM_BATCH_POINTERS = 1,
-  /** The bits of a row of D, but for the sign of a zero, do not depend on m, nor on the plan's m:
-   *  the kernels of all m take the same steps over k and share k among the same number of blocks,
-   *  which follow from the rest of the description and the chip. Costs speed for few rows. A
-   *  column-major A needs an lda (packed it would follow from m) or realign. Where D is f16 and k
-   *  more than 16384, and where D is f32, k more than 4096 and there is an epilogue, a batch,
-   *  TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS, blocks share k and run at once: a plan with
-   *  max_sms whose m needs more of them is refused, with the most. */
-  TW_GEMM_BATCH_INVARIANT = 2,
-  /** The run's kernels may be launched while the kernel before them in the stream still runs; they
-   *  wait for its end before they read an operand that is not declared constant and before they
-   *  write. Works in captured streams too. */
-  TW_GEMM_PROGRAMMATIC = 4,
-  /** A does not change while kernels of the stream that come shortly before the run execute: with
-   *  TW_GEMM_PROGRAMMATIC it may be read before they have ended. */
-  TW_GEMM_A_CONSTANT = 8,
-  TW_GEMM_B_CONSTANT = 16, /**< likewise B, weights for example */
-  /** Runs may give the address of their m: see tw_gemm_args's device_m. */
-  TW_GEMM_DEVICE_M = 32,
-  /** Runs may give the addresses of alpha and beta. */
-  TW_GEMM_DEVICE_SCALARS = 64
-};
+/** Initialises a ::tw_ragged_args: no addresses, the plan's batch and tokens.
+ *  @param[out] args not NULL. @param size sizeof(tw_ragged_args) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_ragged_args_init(tw_ragged_args *args, size_t size);
 
-/** Where a vector has an element. */
-typedef int32_t tw_per;
-enum {
-  TW_PER_NONE = 0,   /**< there is no vector */
-  TW_PER_TENSOR = 1, /**< one element for all */
-  TW_PER_ROW = 2,    /**< one for each row */
-  TW_PER_COLUMN = 3  /**< one for each column */
-};
-
-/** A function applied to each element, in f32. Of minus infinity all but the first make a zero. */
-typedef int32_t tw_activation;
-enum {
-  TW_ACTIVATION_NONE = 0,      /**< x */
-  TW_ACTIVATION_RELU = 1,      /**< max(x, 0); NaN stays NaN */
-  TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-21 |x| */
-  TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-20
-                                    of its value times 1 + |the tangent's argument|, and 2^-110;
-                                    of an x within 2^-23 (|alpha A B| + |bias|) of the sum */
-  TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-20 of its value times 1 + |x|, and
-                                    2^-110 */
-};
-
-/** Which columns of V = alpha * A B + beta * C + bias make one of D: act(first) * second. */
-typedef int32_t tw_gate;
-enum {
-  TW_GATE_NONE = 0,       /**< each its own: act(v) */
-  TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 make column j of D */
-  TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
-};
-
-/** D = act(alpha * A B + beta * C + bias) * scale; A is m x k, B is k x n, C and D are m x n, where
- *  columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once, an
- *  f32 D of a k over 4096 perhaps once for each of the several sums that it is made of. A sum that
- *  is zero may be so with either sign. Runs may have any m from min_m to m: a plan prepares
- *  the kernel of each range of m, and which kernel serves an m does not depend on the plan's range.
- */
-typedef struct tw_gemm_desc {
-  uint32_t struct_size;       /**< set by the init function */
-  tw_dtype ab_dtype;          /**< TW_DTYPE_BF16 or TW_DTYPE_F16 */
-  tw_dtype d_dtype;           /**< ab_dtype or TW_DTYPE_F32; C has the same */
-  tw_order a_order;           /**< of A */
-  tw_order b_order;           /**< of B */
-  tw_order d_order;           /**< of C and D */
-  int64_t m;                  /**< at most, for a run; m, n and k are 0 to 2147482624 */
-  int64_t n;                  /**< columns of B and C, and of D unless they are gated */
-  int64_t k;                  /**< columns of A, rows of B */
-  int64_t lda;                /**< leading dimensions, elements; 0: packed. Of A and B, multiples of
-                                   16 bytes below 2^40 are what the fast kernels can read */
-  int64_t ldb;                /**< of B */
-  int64_t ldc;                /**< of C */
-  int64_t ldd;                /**< of D */
-  uint32_t a_alignment;       /**< bytes the addresses are promised to be multiples of; 0: none */
-  uint32_t b_alignment;       /**< of B */
-  uint32_t c_alignment;       /**< of C */
-  uint32_t d_alignment;       /**< of D */
-  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound. The short
-                                   kernel that reads arrays of addresses in front of a product is
-                                   not counted: it has a block of four warps for four products */
-  uint32_t reserved;          /**< 0 */
-  tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where ab_dtype and d_dtype are
-                                   F16: where there is such a kernel sums are kept in f16 */
-  uint32_t d_padding_free;    /**< 1: the bytes from D's extent to its leading dimension are free to
-                                   be overwritten, of the last line too; 0: nobody touches them */
-  int64_t min_m;              /**< at least, for a run that is not empty: a plan prepares no kernel
-                                   for fewer rows */
-  uint32_t realign;       /**< 1: operands that no tensor map can read (a pitch or an address that
-                               is no multiple of 16 bytes) are copied into the run's workspace
-                               first, which is faster than reading them element by element. Where
-                               that may befall A, min_m must be m; and matrices of a batch that it
-                               may befall for their address alone must not share elements. An
-                               operand and its copy span 2^60 bytes at most. 0: no workspace */
-  uint32_t reserved2;     /**< 0 */
-  int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
-  int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
-                               -1, the default: packed, the leading dimension times its lines */
-  int64_t b_batch_stride; /**< likewise of B */
-  int64_t c_batch_stride; /**< likewise of C */
-  int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share no
-                               element */
-  uint32_t gemm_flags;    /**< TW_GEMM_ bits */
-  uint32_t reserved3;     /**< 0 */
-  tw_per bias;         /**< TW_PER_NONE, TW_PER_ROW (m elements) or TW_PER_COLUMN (n); of a batch,
-                            all products have the same */
-  tw_dtype bias_dtype; /**< ab_dtype or TW_DTYPE_F32; 0: d_dtype */
-  tw_activation activation; /**< none by default */
-  tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
-  tw_per scale;             /**< of D's elements, f32: rows as D's, columns as D's */
-  uint32_t amax;            /**< 1: runs find the largest |D|, see tw_gemm_args; 0: they do not */
-} tw_gemm_desc;
-
-/** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
-typedef struct tw_gemm_candidate {
-  uint32_t struct_size; /**< set by the caller */
-  uint32_t split;       /**< blocks that share each tile along k; 1: none do */
-  const char *kernel;   /**< symbol of the kernel; lives for ever */
-  int64_t m_first;      /**< rows m of the runs that it serves */
-  int64_t m_last;       /**< likewise, the most */
-  double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
-  double waves;         /**< tiles, or clusters of them, for each that can run at once */
-  char text[104];       /**< its name, for tw_gemm_plan_candidate(): the kernel's symbol, with
-                             "/<split>" behind it where tiles are shared along k */
-} tw_gemm_candidate;
-
-/** Measured choices of candidates; belongs to no device. */
-typedef struct tw_gemm_tuning tw_gemm_tuning;
-
-/** How tw_gemm_tune() measures. */
-typedef struct tw_gemm_tune_desc {
-  uint32_t struct_size; /**< set by the init function */
-  int32_t candidates;   /**< how many of tw_gemm_candidates()'s first are tried; 0: all */
-  int32_t rounds;       /**< times that each is measured, 1 to 1000; its median counts */
-  uint32_t reserved;    /**< 0 */
-  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is, and must be
-                             where operands are given by arrays of addresses */
-  uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
-                             that it finds no operands there; 0: runs are measured back to back */
-  uint64_t flush_bytes; /**< of it, 2^60 at most; a few times the L2 cache's size */
-} tw_gemm_tune_desc;
-
-/** Addresses and scalars of a GEMM's run. */
-typedef struct tw_gemm_args {
-  uint32_t struct_size;     /**< set by the init function */
-  float alpha;              /**< 1 by default; with 0 neither A nor B is read */
-  float beta;               /**< 0 by default, and then C is not read */
-  uint32_t reserved;        /**< 0 */
-  uint64_t a;               /**< device address of A */
-  uint64_t b;               /**< device address of B */
-  uint64_t c;               /**< may equal d, where C lies as D: with equal pitches as far as there
-                                 are several lines, equal batch strides as far as there are several
-                                 products, and no gate */
-  uint64_t d;               /**< device address of D */
-  int64_t m;                /**< rows of this run; -1: the plan's */
-  uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
-  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
-  /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
-   *  executes. What lies outside 0 to m counts as the nearer of the two; with 0 rows nothing is
-   *  written. A, C and D must have m rows all the same, and rows of D past the number are left as
-   *  they are. 0: the number is m. */
-  uint64_t device_m;
-  uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: address of an aligned float that is read
-                              when the run executes, in alpha's place; 0: alpha */
-  uint64_t device_beta;  /**< likewise of beta: c must be an address */
-  uint64_t skipped;      /**< with TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number
-                              of products that were left out is added; 0: none, and the host device
-                              waits for the arrays and refuses a run with such a product */
-  uint64_t bias;         /**< device address, where the description has a bias; else ignored */
-  uint64_t scale; /**< device address of f32, where the description has a scale: likewise. With
-                       TW_PER_TENSOR it may be 0, and scale_value counts */
-  /** Where the description asks for amax: device address of an f32 word that is raised to the
-   *  largest |D| of the run, as D is rounded, if it is less. Nobody resets it: set it to 0 before
-   *  the first run that counts. NaN in D makes it NaN. */
-  uint64_t amax;
-  float scale_value;  /**< 1 by default */
-  uint32_t reserved2; /**< 0 */
-} tw_gemm_args;
-
-/** Fills a description with zeros and defaults. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL. @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc);
-/** As tw_copy_desc_init(). @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copy_args_init(tw_copy_args *args);
-/** As tw_copy_desc_init(). @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc);
-/** As tw_copy_desc_init(). @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args);
-/** As tw_copy_desc_init(): i32 indices, group 1. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc);
-/** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_rows_args_init(tw_rows_args *args);
-/** As tw_copy_desc_init(). @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc);
-/** As tw_copy_desc_init(): count -1. @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_copies_args_init(tw_copies_args *args);
-/** As tw_copy_desc_init(): i32 offsets, padding with zeros. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc);
-/** As tw_copy_desc_init(): batch and tokens -1. @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_ragged_args_init(tw_ragged_args *args);
-/** As tw_copy_desc_init(): bf16, row-major. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc);
-/** As tw_copy_desc_init(): 12 candidates, 7 rounds, back to back. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT desc is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc);
-/** As tw_copy_desc_init(): alpha 1, beta 0, m -1. @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_gemm_args_init(tw_gemm_args *args);
-
-/** Plans a copy. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window
- *  cannot work. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
- *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+/** Plans a ragged copy. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
+TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
-/** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
- *  @retval TW_ERROR_OVERLAP source and destination overlap.
- *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy not empty.
+/** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
+ *  @param plan from tw_ragged_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a number of the run is outside what was
+ *  planned; on the host device also offsets that decrease, are negative or run past the tokens,
+ *  where args have no invalid_count. @retval TW_ERROR_MISALIGNED an address breaks the
+ * description's promise. @retval TW_ERROR_OVERLAP operands overlap.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
+TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
 
-/** Plans a prefetch. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
- *  priority cannot work. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
+/** @} */
 
-/** Enqueues a prefetch. Done means that what is asked for has been read; where a row begins or
- *  ends off a multiple of 16 bytes, its line there is only asked for, and may arrive later.
- *  @param plan from tw_prefetch_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
- *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
+/** @name Elementwise operations
+ *  @{ */
 
 /** Options of an elementwise operation: bits of tw_elementwise_desc.flags. */
 enum {
@@ -1407,46 +1436,51 @@ enum {
  * bf16, f64 and integers, and, or and xor of integers, inc and dec of u32. Of min and max -0 is
  * below +0. A reduction uses no atomics: nobody else may write the destination meanwhile. */
 typedef struct tw_elementwise_desc {
-  uint32_t struct_size;        /**< set by the init function */
+  uint32_t struct_size;        /**< set by tw_elementwise_desc_init() */
+  uint32_t struct_mark;        /**< likewise */
   tw_dtype a_dtype;            /**< of a */
   tw_dtype b_dtype;            /**< of b; 0: there is no b */
   tw_dtype dst_dtype;          /**< of the destination */
-  int32_t rank;                /**< 1 to 8 */
+  int32_t rank;                /**< required: 1 to 8 */
   uint32_t a_alignment;        /**< bytes the address is promised to be a multiple of; 0: none */
-  uint32_t b_alignment;        /**< likewise for b */
+  uint32_t b_alignment;        /**< likewise for b. Only with b */
   uint32_t dst_alignment;      /**< likewise for the destination */
-  int64_t shape[8];            /**< elements, outermost first; 0 is an empty operation */
-  int64_t a_stride[8];         /**< elements; 0 repeats */
-  int64_t b_stride[8];         /**< likewise */
-  int64_t dst_stride[8];       /**< elements; no two coordinates may share an element */
   tw_reduction reduction;      /**< of the result into the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
   uint32_t max_sms;            /**< at most so many blocks run, one an SM; 0: no bound */
   tw_cache_priority src_cache; /**< for what is read of a and b */
   tw_cache_priority dst_cache; /**< for the destination */
-  uint32_t reserved;           /**< 0 */
+  int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty operation */
+  int64_t a_stride[8];         /**< required: elements; 0 repeats */
+  int64_t b_stride[8];         /**< required with b, excluded without: likewise */
+  int64_t dst_stride[8];       /**< required: elements; no two coordinates may share an element */
 } tw_elementwise_desc;
 
 /** Addresses, of the elements with coordinate 0, and factors of an elementwise run. */
 typedef struct tw_elementwise_args {
-  uint32_t struct_size; /**< set by the init function */
+  uint32_t struct_size; /**< set by tw_elementwise_args_init() */
+  uint32_t struct_mark; /**< likewise */
   float alpha;          /**< 1 by default; for integers a whole number below 2^63 */
-  float beta;           /**< 1 by default; likewise; ignored without b */
-  uint32_t reserved;    /**< 0 */
-  uint64_t a;           /**< device address */
-  uint64_t b;           /**< device address; ignored without b */
-  uint64_t dst;         /**< device address; may be a's or b's where strides and the size of an
-                             element are the same, else it shares no byte with them */
+  float beta;           /**< 1 by default; likewise; without b it must stay 1 */
+  uint64_t a;           /**< required: device address */
+  uint64_t b;           /**< required with b, else 0: device address */
+  uint64_t dst; /**< required: device address; may be a's or b's where strides and the size of
+                     an element are the same, else it shares no byte with them */
 } tw_elementwise_args;
 
-/** As tw_copy_desc_init(): f32 of one source, rank 1. @param[out] desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc);
-/** As tw_copy_desc_init(): alpha 1, beta 1. @param[out] args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args);
+/** Initialises a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_elementwise_desc) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc, size_t size);
+
+/** Initialises a ::tw_elementwise_args: alpha 1, beta 1.
+ *  @param[out] args not NULL. @param size sizeof(tw_elementwise_args) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size);
 
 /** Plans an elementwise operation: a conversion, a sum of two tensors, or a reduction into a third.
  *  @param device not NULL. @param desc not NULL.
@@ -1470,94 +1504,261 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
 TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
                                     const tw_elementwise_args *args);
 
-/** Plans a gather of rows. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
- *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
- *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+/** @} */
 
-/** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
- *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that
- *  the description has no flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an
- *  address is no multiple of its element's size, or breaks the description's promise.
- *  @retval TW_ERROR_OVERLAP packed or outside, which are written, share bytes with each other or
- *  any other operand: the table's columns that are moved, index, weights, device_count. Rows may
- *  lie between those of another operand, as halves of one matrix do; where pitches differ and a
- *  bounded search cannot tell, they are refused.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+/** @name Matrix products
+ *  @{ */
 
-/** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
- *  @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
- *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+/** Order of a matrix in memory. */
+typedef int32_t tw_order;
+enum {
+  TW_ROW_MAJOR = 0,   /**< C order: the elements of a row are contiguous */
+  TW_COLUMN_MAJOR = 1 /**< Fortran order */
+};
 
-/** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
- *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
- *  tw_plan_info.workspace_bytes, the caller's until the run is done; its contents before do not
- *  matter, and runs that may be in flight together need one each.
- *  @param plan from tw_scatter_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that the description has no
- *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is no multiple
- *  of its element's size, breaks the description's promise, or is a workspace's and no multiple of
- *  256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_OVERLAP the table's columns that are moved, outside or the workspace, which are
- *  written, share bytes with each other or any other operand: packed, index, weights, device_count.
- *  Rows may lie between those of another operand, as in tw_gather_run().
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
+/** Options of a matrix product. */
+enum {
+  /** a, b, c and d of a run are device addresses of arrays of batch_count 64-bit device addresses,
+   * a matrix each, which are read when the run executes; batch strides are not looked at. A product
+   *  with an address that is 0 or breaks the description's promise (an element's own alignment is
+   *  always needed) is left out whole: see tw_gemm_args's invalid_count. Needs a workspace. */
+  TW_GEMM_BATCH_POINTERS = 1,
+  /** The bits of a row of D, but for the sign of a zero, do not depend on m, nor on the plan's m:
+   *  the kernels of all m take the same steps over k and share k among the same number of blocks,
+   *  which follow from the rest of the description and the chip. Costs speed for few rows. A
+   *  column-major A needs an lda (packed it would follow from m) or TW_GEMM_STAGING_COPY. Where D
+   * is f16 and k more than 16384, and where D is f32, k more than 4096 and there is an epilogue, a
+   * batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS, blocks share k and run at once: a plan with
+   *  max_sms whose m needs more of them is refused, with the most. */
+  TW_GEMM_BATCH_INVARIANT = 2,
+  /** The run's kernels may be launched while the kernel before them in the stream still runs; they
+   *  wait for its end before they read an operand that is not declared constant and before they
+   *  write. Works in captured streams too. */
+  TW_GEMM_PROGRAMMATIC = 4,
+  /** A does not change while kernels of the stream that come shortly before the run execute: with
+   *  TW_GEMM_PROGRAMMATIC it may be read before they have ended. */
+  TW_GEMM_A_CONSTANT = 8,
+  TW_GEMM_B_CONSTANT = 16, /**< likewise B, weights for example */
+  /** Runs may give the address of their m: see tw_gemm_args's device_m. */
+  TW_GEMM_DEVICE_M = 32,
+  /** Runs may give the addresses of alpha and beta. */
+  TW_GEMM_DEVICE_SCALARS = 64,
+  /** Operands that no tensor map can read (a pitch or an address that is no multiple of 16 bytes)
+   *  are first copied into the run's workspace, which is faster than reading them element by
+   *  element. If A may need such a staging copy, min_m must equal m; and matrices of a batch that
+   *  may need one for their address alone must not share elements. An operand and its copy span
+   *  2^60 bytes at most. */
+  TW_GEMM_STAGING_COPY = 128,
+  /** The bytes from D's extent to its leading dimension may be overwritten, of the last line too.
+   */
+  TW_GEMM_D_PADDING_FREE = 256,
+  /** Runs find the largest |D|: see tw_gemm_args's amax. */
+  TW_GEMM_AMAX = 512
+};
 
-/** Plans many copies of one description. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
- *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
- *  twice. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
+/** Where a vector has an element. */
+typedef int32_t tw_per;
+enum {
+  TW_PER_NONE = 0,   /**< there is no vector */
+  TW_PER_TENSOR = 1, /**< one element for all */
+  TW_PER_ROW = 2,    /**< one for each row */
+  TW_PER_COLUMN = 3  /**< one for each column */
+};
 
-/** Enqueues many copies, in one launch. @param plan from tw_copies_plan(). @param stream of the
- * same device. @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a list is 0, or the number
- * of pairs is outside what was planned; on the host device also an address of a list that is 0,
- * where args have no skipped. @retval TW_ERROR_MISALIGNED a list is not aligned to 8; on the host
- * device also a promise that is broken. @retval TW_ERROR_OVERLAP a pair's operands overlap, which
- * the host device alone sees. @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
+/** Which columns of V = alpha * A B + beta * C + bias make one of D: act(first) * second. */
+typedef int32_t tw_gate;
+enum {
+  TW_GATE_NONE = 0,       /**< each its own: act(v) */
+  TW_GATE_HALVES = 1,     /**< columns j and j + n / 2 make column j of D */
+  TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
+};
 
-/** Plans a ragged copy. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
- *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
+/** Where the scales of A or B lie. They are factors that dequantise an operand's elements. Only
+ *  TW_SCALE_NONE is supported so far: the others are names for a later version, which are refused
+ *  with TW_ERROR_UNSUPPORTED. */
+typedef int32_t tw_scale_kind;
+enum {
+  TW_SCALE_NONE = 0,    /**< no scales */
+  TW_SCALE_TENSOR = 1,  /**< one f32 for the whole operand */
+  TW_SCALE_ROW = 2,     /**< one f32 for each row of A or column of B */
+  TW_SCALE_1X128 = 3,   /**< one f32 for each 128 elements along k of a row of A or column of B */
+  TW_SCALE_128X128 = 4, /**< one f32 for each block of 128 by 128 elements */
+  TW_SCALE_K32_UE8M0 = 20, /**< one power of two, a byte, for each 32 elements along k */
+  TW_SCALE_K16_UE4M3 = 21  /**< one unsigned 8-bit float for each 16 elements along k */
+};
 
-/** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
- *  @param plan from tw_ragged_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a number of the run is outside what was
- *  planned; on the host device also offsets that decrease, are negative or run past the tokens,
- *  where args have no faults. @retval TW_ERROR_MISALIGNED an address breaks the description's
- *  promise. @retval TW_ERROR_OVERLAP operands overlap.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
+/** D = act(alpha * A B + beta * C + bias) * d_scale; A is m x k, B is k x n, C and D are m x n,
+ * where columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once,
+ * an f32 D of a k over 4096 perhaps once for each of the several sums that it is made of. A sum
+ * that is zero may be so with either sign. Runs may have any m from min_m to m: a plan prepares the
+ * kernel of each range of m, and which kernel serves an m does not depend on the plan's range.
+ */
+typedef struct tw_gemm_desc {
+  uint32_t struct_size;       /**< set by tw_gemm_desc_init() */
+  uint32_t struct_mark;       /**< likewise */
+  tw_dtype a_dtype;           /**< TW_DTYPE_BF16, the default, or TW_DTYPE_F16 */
+  tw_dtype b_dtype;           /**< 0, the default: a_dtype. Others are unsupported so far */
+  tw_dtype c_dtype;           /**< 0, the default: d_dtype. Others are unsupported so far */
+  tw_dtype d_dtype;           /**< 0, the default: a_dtype; or TW_DTYPE_F32 */
+  tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where a_dtype and d_dtype are F16:
+                                   where there is such a kernel it accumulates in f16 */
+  tw_dtype bias_dtype;        /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. Only with bias */
+  tw_order a_order;           /**< of A */
+  tw_order b_order;           /**< of B */
+  tw_order d_order;           /**< of C and D */
+  uint32_t flags;             /**< TW_GEMM_ bits */
+  uint32_t a_alignment;       /**< bytes the addresses are promised to be multiples of; 0: none */
+  uint32_t b_alignment;       /**< of B */
+  uint32_t c_alignment;       /**< of C */
+  uint32_t d_alignment;       /**< of D */
+  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound. The short
+                                   kernel that reads arrays of addresses in front of a product is
+                                   not counted: it has a block of four warps for four products */
+  tw_per bias;                /**< TW_PER_NONE, TW_PER_ROW (m elements) or TW_PER_COLUMN (n); of a
+                                   batch, all products have the same */
+  tw_activation activation;   /**< none by default */
+  tw_gate gate;               /**< with any activation; n is even then, and D has n / 2 columns */
+  tw_per d_scale;             /**< factors of D's elements, f32: rows as D's, columns as D's */
+  tw_scale_kind a_scale;      /**< scales of A; others than TW_SCALE_NONE are unsupported so far */
+  tw_scale_kind b_scale;      /**< scales of B; likewise */
+  tw_order a_scale_order;     /**< of the matrix of A's scales. Only with a_scale */
+  tw_order b_scale_order;     /**< of the matrix of B's scales. Only with b_scale */
+  uint32_t reserved;          /**< 0 */
+  int64_t m;              /**< required: rows of A, C and D, at most, for a run; m, n and k are 0
+                               to 2147482624, and 0 is an empty product */
+  int64_t n;              /**< required: columns of B and C, and of D unless they are gated */
+  int64_t k;              /**< required: columns of A, rows of B; with 0 the product A B is 0 */
+  int64_t min_m;          /**< at least, for a run that is not empty: a plan prepares no kernel
+                               for fewer rows */
+  int64_t lda;            /**< leading dimensions, elements; 0: packed. Of A and B, multiples of
+                               16 bytes below 2^40 are what the fast kernels can read */
+  int64_t ldb;            /**< of B */
+  int64_t ldc;            /**< of C */
+  int64_t ldd;            /**< of D */
+  int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
+  int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
+                               -1, the default: packed, the leading dimension times its lines */
+  int64_t b_batch_stride; /**< likewise of B */
+  int64_t c_batch_stride; /**< likewise of C */
+  int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share
+                               no element */
+  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed. Only with
+                               a_scale */
+  int64_t b_scale_ld;     /**< likewise of B's scales */
+} tw_gemm_desc;
+
+/** Addresses and scalars of a GEMM's run. */
+typedef struct tw_gemm_args {
+  uint32_t struct_size; /**< set by tw_gemm_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  float alpha;          /**< 1 by default; with 0 neither A nor B is read */
+  float beta;           /**< 0 by default, and then C is not read */
+  float d_scale_value;  /**< 1 by default: the factor where d_scale is TW_PER_TENSOR and its
+                             address 0 */
+  uint32_t reserved;    /**< 0 */
+  uint64_t a;           /**< required: device address of A */
+  uint64_t b;           /**< required: device address of B */
+  uint64_t c;           /**< required unless beta is 0: device address of C. May equal d, where C
+                             lies as D: with equal pitches as far as there are several lines,
+                             equal batch strides as far as there are several products, and no
+                             gate */
+  uint64_t d;           /**< required: device address of D */
+  int64_t m;            /**< rows of this run; -1: the plan's */
+  uint64_t workspace;   /**< a multiple of 256, where the plan needs one; else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+  /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
+   *  executes. What lies outside 0 to m counts as the nearer of the two; with 0 rows nothing is
+   *  written. A, C and D must have m rows all the same, and rows of D past the number are left as
+   *  they are. 0: the number is m. */
+  uint64_t device_m;
+  uint64_t device_alpha; /**< with TW_GEMM_DEVICE_SCALARS: address of an aligned float that is read
+                              when the run executes, in alpha's place; 0: alpha */
+  uint64_t device_beta;  /**< likewise of beta: c must be an address */
+  /** With TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number of products that were
+   *  left out is added; 0: none, and the host device waits for the arrays and refuses a run with
+   *  such a product. */
+  uint64_t invalid_count;
+  uint64_t bias;    /**< required with bias, else 0: device address */
+  uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With
+                         TW_PER_TENSOR it may be 0, and d_scale_value counts */
+  /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word that is raised to the
+   *  largest |D| of the run, as D is rounded, if it is less. Nobody resets it: set it to 0 before
+   *  the first run that counts. NaN in D makes it NaN. */
+  uint64_t amax;
+  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales */
+  uint64_t b_scale; /**< likewise of B's scales */
+} tw_gemm_args;
+
+/** Initialises a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_gemm_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc, size_t size);
+
+/** Initialises a ::tw_gemm_args: alpha 1, beta 0, the plan's m.
+ *  @param[out] args not NULL. @param size sizeof(tw_gemm_args) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
  *  dimension, batch stride, epilogue or option cannot work. @retval TW_ERROR_OVERLAP matrices of D
- *  in a batch share elements, or those of an operand that realign would copy.
- *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where realign would copy
- *  it. @retval TW_ERROR_UNSUPPORTED the device or max_sms leaves no kernel for the description, or
- *  it has more tiles than a launch can.
+ *  in a batch share elements, or those of an operand that TW_GEMM_STAGING_COPY would copy.
+ *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where TW_GEMM_STAGING_COPY
+ *  would copy it. @retval TW_ERROR_UNSUPPORTED the device or max_sms leaves no kernel for the
+ * description, or it has more tiles than a launch can.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
+
+/** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
+ *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and invalid_count, the workspace
+ * where it is used) shares a byte with anything else that the run reads or writes by args: C alone
+ * may be D. Operands may lie between each other's lines, as halves of one buffer's columns do;
+ * where a short search cannot prove that they share no byte, as may be with several different
+ * pitches and batch strides, they are refused. Of operands given by arrays of addresses the arrays
+ * are looked at and nothing of the matrices: no array is written to; d's may be c's, and shares no
+ * address with a's or b's.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
+ *  description has no flag for. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
+ *  tw_gemm_plan_candidate(), does not do what the run asks for.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
+
+/** @} */
+
+/** @name Matrix products: candidates and tuning
+ *  @{ */
+
+/** A way to compute a matrix product: a kernel, and how many blocks share each tile along k. */
+typedef struct tw_gemm_candidate {
+  uint32_t struct_size; /**< set by tw_gemm_candidate_init() */
+  uint32_t struct_mark; /**< likewise */
+  uint32_t split;       /**< blocks that share each tile along k; 1: none do */
+  uint32_t reserved;    /**< 0 */
+  const char *kernel;   /**< symbol of the kernel; lives for ever */
+  int64_t m_first;      /**< rows m of the runs that it serves */
+  int64_t m_last;       /**< likewise, the most */
+  double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
+  double waves;         /**< tiles, or clusters of them, for each that can run at once */
+  char text[104];       /**< its name, for tw_gemm_plan_candidate(): the kernel's symbol, with
+                             "/<split>" behind it where tiles are shared along k */
+} tw_gemm_candidate;
+
+/** Initialises a ::tw_gemm_candidate, one element of an array that other functions then fill in.
+ *  @param[out] candidate not NULL. @param size sizeof(tw_gemm_candidate) as the caller's compiler
+ * sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
 /** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
  *  takes first, then by predicted time. No kernel is loaded but, once a device, the one with which
  *  the driver is asked how many clusters run at once.
  *  @param device not NULL. @param desc not NULL.
- *  @param[out] candidates an array whose elements' struct_size the caller set; may be NULL where
+ *  @param[out] candidates an array of initialised elements; may be NULL where
  *  capacity is 0. @param capacity its elements.
  *  @param[out] count how many there are, which may be more than capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
@@ -1582,13 +1783,16 @@ TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *d
                                         const char *candidate, tw_plan **plan);
 
 /** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
- *  function that plans a matrix product. @param[out] candidates an array whose elements'
- *  struct_size the caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  function that plans a matrix product. @param[out] candidates an array of initialised elements;
+ * may be NULL where capacity is 0. @param capacity its elements.
  *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidates,
                                 int32_t capacity, int32_t *count);
+
+/** Measured choices of candidates; belongs to no device. */
+typedef struct tw_gemm_tuning tw_gemm_tuning;
 
 /** Makes an empty set of measured choices. It belongs to no device and knows for which chip each
  *  choice was measured. @param[out] tuning the caller's, to be given to tw_gemm_tuning_destroy().
@@ -1619,6 +1823,26 @@ TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
 TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffer, size_t capacity,
                                        size_t *length);
 
+/** How tw_gemm_tune() measures. */
+typedef struct tw_gemm_tune_desc {
+  uint32_t struct_size; /**< set by tw_gemm_tune_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  int32_t candidates;   /**< how many of tw_gemm_candidates()'s first are tried; 0: all */
+  int32_t rounds;       /**< times that each is measured, 1 to 1000; its median counts */
+  uint64_t scratch_d;   /**< address that is written in the place of D; 0: D itself is, and must be
+                             where operands are given by arrays of addresses */
+  uint64_t flush;       /**< memory that is brought into the L2 cache before each measured run, so
+                             that it finds no operands there; 0: runs are measured back to back */
+  uint64_t flush_bytes; /**< of it, 2^60 at most; a few times the L2 cache's size */
+} tw_gemm_tune_desc;
+
+/** Initialises a ::tw_gemm_tune_desc: 12 candidates, 7 rounds, back to back.
+ *  @param[out] desc not NULL. @param size sizeof(tw_gemm_tune_desc) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
+
 /** Measures candidates for one matrix product on the caller's stream and operands and adds the
  *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
  *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
@@ -1626,7 +1850,7 @@ TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffe
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
  *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.
- *  @param[in,out] best struct_size set by the caller: the choice and its measured time; may be
+ *  @param[in,out] best initialised: the choice and its measured time; may be
  * NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work. @retval TW_ERROR_CAPTURE the stream
  *  is being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
@@ -1656,39 +1880,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
 TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
                                     const tw_gemm_tuning *tuning, tw_plan **plan);
 
-/** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
- *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and skipped, the workspace where
- *  it is used) shares a byte with anything else that the run reads or writes by args: C alone may
- *  be D. Operands may lie between each other's lines, as halves of one buffer's columns do; where a
- *  short search cannot prove that they share no byte, as may be with several different pitches and
- *  batch strides, they are refused. Of operands given by arrays of addresses the arrays are looked
- *  at and nothing of the matrices: no array is written to; d's may be c's, and shares no address
- *  with a's or b's.
- *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
- *  description has no flag for. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
- *  tw_gemm_plan_candidate(), does not do what the run asks for.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
-TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
-
-/** Destroys a plan; runs in flight are not disturbed. @param plan may be NULL.
- *  @threadsafety{external} @since 0.1 */
-TW_API void tw_plan_destroy(tw_plan *plan);
-
-/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
- *  the caller.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
-
-/** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
- *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
- *  @param[out] length bytes needed with the zero; may be NULL.
- *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
- *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
-                                 size_t *length);
+/** @} */
 /** @} */
 
 /** @defgroup table Precompiled kernels: what is embedded, for which targets
@@ -1697,32 +1889,41 @@ TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capac
 
 /** One precompiled kernel for one target. */
 typedef struct tw_kernel_entry {
-  uint32_t struct_size;  /**< set by the caller */
+  uint32_t struct_size;  /**< set by tw_kernel_entry_init() */
+  uint32_t struct_mark;  /**< likewise */
   tw_op op;              /**< whose plans use it */
+  uint32_t feature;      /**< the TW_FEATURE_ bit that it uses, and a device must have */
   const char *name;      /**< its symbol; lives for ever */
   const char *target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
-  uint32_t feature;      /**< the TW_FEATURE_ bit that it uses, and a device must have */
   uint32_t threads;      /**< of a block */
   uint32_t tile[3];      /**< rows, columns, k of a tile, elements; 0 where it has none */
-  uint32_t stages;       /**< of the ring in shared memory; 0: chosen by the plan */
+  uint32_t stages;       /**< of the pipeline in shared memory; 0: chosen by the plan */
   uint32_t cluster[2];   /**< blocks along rows and columns; 0: chosen by the plan */
   tw_dtype dtypes[2];    /**< of inputs and output, where the kernel is bound to them; else 0 */
+  uint32_t reserved;     /**< 0 */
   uint64_t packed_bytes; /**< that its image, shared with other kernels, takes of the library */
   uint64_t image_bytes;  /**< that tw_kernel_image() writes */
 } tw_kernel_entry;
 
+/** Initialises a ::tw_kernel_entry, which other functions then fill in.
+ *  @param[out] entry not NULL. @param size sizeof(tw_kernel_entry) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
+
 /** One of the precompiled kernels. @param index from 0 to count - 1.
- *  @param[in,out] entry struct_size set by the caller; the rest is filled in. NULL where the count
+ *  @param[in,out] entry initialised; the rest is filled in. NULL where the count
  *  alone is asked for. @param[out] count kernels times targets; may be NULL.
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and there is no such index; count is set.
- *  @retval TW_ERROR_STRUCT_SIZE struct_size is not that of a known version.
+ *  @retval TW_ERROR_STRUCT struct_size is not that of a known version.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t *count);
 
 /** What ptxas gave a precompiled kernel: registers, shared and local memory, parameters. Needs no
  *  device; tw_kernel_get_info() asks the driver the same of a loaded one.
  *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
- *  @param[in,out] info struct_size set by the caller; the rest is filled in.
+ *  @param[in,out] info initialised; the rest is filled in.
  *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target: the message says which.
  *  @retval TW_ERROR_UNSUPPORTED PTX has no registers before the driver compiles it.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */

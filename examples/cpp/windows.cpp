@@ -49,7 +49,7 @@ void explain_map(const tw::Device& device, uint64_t address) {
   desc.global_address = address;
   desc.global_dim[0] = kColumns;
   desc.global_dim[1] = kRows;
-  desc.global_strides[0] = kColumns * sizeof(float);
+  desc.global_stride_bytes[0] = kColumns * sizeof(float);
   desc.box_dim[0] = 32;
   desc.box_dim[1] = 64;
   const tw::TensorMap map(device, desc);

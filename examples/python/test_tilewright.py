@@ -99,13 +99,13 @@ class Plain(unittest.TestCase):
             tw.Layout("(2,3")
         self.assertEqual(caught.exception.status, tw.ERROR_PARSE)
         desc = tw.struct("tensor_map_desc", global_address=4096, global_dim=[64, 64],
-                         global_strides=[129], box_dim=[8, 8])
+                         global_stride_bytes=[129], box_dim=[8, 8])
         map_ = ctypes.c_void_p()
         with self.assertRaises(tw.Error) as caught:
             tw.check(tw.lib.tw_tensor_map_create(self.device.handle, desc, ctypes.byref(map_)))
         error = caught.exception
         self.assertEqual((error.name, error.argument, error.index, error.got),
-                         ("TW_ERROR_RULE", "global_strides", 0, 129))
+                         ("TW_ERROR_RULE", "global_stride_bytes", 0, 129))
         self.assertTrue(error.rule)
 
     def test_what_cannot_work_is_refused(self):

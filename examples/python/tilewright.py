@@ -24,16 +24,16 @@ import sys
 
 # --- Made by bindings.py. A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).
 _CONSTANTS = """
-VERSION_MAJOR=0 VERSION_MINOR=1 VERSION_PATCH=0 FREE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1
+VERSION_MAJOR=0 VERSION_MINOR=2 VERSION_PATCH=0 FREE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1
 ERROR_DRIVER_TOO_OLD=2 ERROR_NO_DEVICE=3 ERROR_UNSUPPORTED_DEVICE=4 ERROR_NO_KERNEL_IMAGE=5
-ERROR_NOT_BUILT=6 ERROR_INVALID_ARGUMENT=100 ERROR_STRUCT_SIZE=101 ERROR_PARSE=102
-ERROR_OVERFLOW=103 ERROR_CAPACITY=104 ERROR_RULE=105 ERROR_MISALIGNED=106 ERROR_OVERLAP=107
-ERROR_WRONG_DEVICE=108 ERROR_INVALID_IMAGE=109 ERROR_NOT_FOUND=110 ERROR_BUFFER_TOO_SMALL=111
-ERROR_NOT_A_LAYOUT=112 ERROR_UNSUPPORTED=200 ERROR_NOT_READY=300 ERROR_DEVICE_CLOSED=301
-ERROR_FORKED=302 ERROR_CAPTURE=303 ERROR_SHUTDOWN=304 ERROR_OUT_OF_MEMORY=400 ERROR_DEVICE_LOST=401
-ERROR_DRIVER=402 ERROR_INTERNAL=500 LOG_ERROR=1 LOG_WARNING=2 LOG_INFO=3 LOG_DEBUG=4 DTYPE_U8=1
-DTYPE_I8=2 DTYPE_U16=3 DTYPE_I16=4 DTYPE_U32=5 DTYPE_I32=6 DTYPE_U64=7 DTYPE_I64=8 DTYPE_B128=9
-DTYPE_F16=20 DTYPE_BF16=21 DTYPE_F32=22 DTYPE_F64=23 DTYPE_TF32=24 DTYPE_F8E4M3=25 DTYPE_F8E5M2=26
+ERROR_NOT_BUILT=6 ERROR_INVALID_ARGUMENT=100 ERROR_STRUCT=101 ERROR_PARSE=102 ERROR_OVERFLOW=103
+ERROR_CAPACITY=104 ERROR_RULE=105 ERROR_MISALIGNED=106 ERROR_OVERLAP=107 ERROR_WRONG_DEVICE=108
+ERROR_INVALID_IMAGE=109 ERROR_NOT_FOUND=110 ERROR_BUFFER_TOO_SMALL=111 ERROR_NOT_A_LAYOUT=112
+ERROR_UNSUPPORTED=200 ERROR_NOT_READY=300 ERROR_DEVICE_CLOSED=301 ERROR_FORKED=302
+ERROR_CAPTURE=303 ERROR_SHUTDOWN=304 ERROR_OUT_OF_MEMORY=400 ERROR_DEVICE_LOST=401 ERROR_DRIVER=402
+ERROR_INTERNAL=500 LOG_ERROR=1 LOG_WARNING=2 LOG_INFO=3 LOG_DEBUG=4 DTYPE_U8=1 DTYPE_I8=2
+DTYPE_U16=3 DTYPE_I16=4 DTYPE_U32=5 DTYPE_I32=6 DTYPE_U64=7 DTYPE_I64=8 DTYPE_B128=9 DTYPE_F16=20
+DTYPE_BF16=21 DTYPE_F32=22 DTYPE_F64=23 DTYPE_TF32=24 DTYPE_F8E4M3=25 DTYPE_F8E5M2=26
 DTYPE_F32_FTZ=40 DTYPE_TF32_FTZ=41 DTYPE_U4X16_ALIGN8B=42 DTYPE_U4X16_ALIGN16B=43
 DTYPE_U6X16_ALIGN16B=44 DEVICE_HOST=1 DEVICE_CUDA=2 FEATURE_HOST=1 FEATURE_TMA=2 FEATURE_MMA=4
 FEATURE_WGMMA=8 FEATURE_GATHER4=16 FEATURE_SCATTER4=32 FEATURE_TCGEN05=64 TENSOR_READ_ONLY=1
@@ -45,93 +45,103 @@ L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP
 TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4
 OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1
 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5
-REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
-ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1
-GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32
-GEMM_DEVICE_SCALARS=64 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 ACTIVATION_NONE=0
-ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 GATE_NONE=0
-GATE_HALVES=1 GATE_INTERLEAVED=2 ELEMENTWISE_SATURATE=1 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16
-PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
+REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2
+ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1
+SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1
+ELEMENTWISE_SATURATE=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2
+GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64
+GEMM_STAGING_COPY=128 GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2
+PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2
+SCALE_1X128=3 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 LAYOUT_MAX_LEAVES=32
+LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
-tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction
-tw_ragged_direction tw_order tw_per tw_activation tw_gate tw_paint
+tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction tw_activation
+tw_ragged_direction tw_order tw_per tw_gate tw_scale_kind tw_paint
 """
 _STRUCTS = """
-tw_error_info u32:struct_size tw_status:status i32:driver_result i32:index char*:argument
-  char*:rule i64:got i64:limit
-tw_device_info u32:struct_size tw_device_kind:kind i32:ordinal i32:compute_major i32:compute_minor
-  i32:driver_version i32:sm_count i32:max_dynamic_smem_bytes u64:total_memory_bytes u64:l2_bytes
-  u32:features char:name:108
-tw_tensor u32:struct_size tw_dtype:dtype tw_device_kind:device_kind i32:ordinal i32:rank u32:flags
-  u64:address i64:shape:8 i64:stride:8
-tw_tensor_map_desc u32:struct_size tw_dtype:dtype i32:rank tw_interleave:interleave
+tw_error_info u32:struct_size u32:struct_mark tw_status:status i32:driver_result i32:index
+  u32:reserved char*:argument char*:rule i64:got i64:limit
+tw_device_info u32:struct_size u32:struct_mark tw_device_kind:kind i32:ordinal i32:compute_major
+  i32:compute_minor i32:driver_version i32:sm_count i32:max_dynamic_smem_bytes u32:features
+  u64:total_memory_bytes u64:l2_bytes char:name:128
+tw_tensor u32:struct_size u32:struct_mark tw_dtype:dtype tw_device_kind:device_kind i32:ordinal
+  i32:rank u32:flags u32:reserved u64:address i64:shape:8 i64:stride:8
+tw_tensor_map_desc u32:struct_size u32:struct_mark tw_dtype:dtype i32:rank tw_interleave:interleave
   tw_swizzle:swizzle tw_l2_promotion:l2_promotion tw_oob_fill:oob_fill tw_tensor_map_kind:kind
-  u64:global_address u64:global_dim:5 u64:global_strides:5 u32:box_dim:5 u32:element_strides:5
-  i32:wide_mode u32:channels_per_pixel u32:pixels_per_column i32:lower_corner:3 i32:upper_corner:3
-  i32:reserved
-tw_rule_violation u32:struct_size i32:index char*:rule char*:argument i64:got i64:limit
-  char:message:472
-tw_tile_desc u32:struct_size tw_dtype:dtype i32:rank tw_swizzle:swizzle
-  tw_l2_promotion:l2_promotion tw_oob_fill:oob_fill i32:multicast u32:free_start u64:global_address
-  i64:shape:8 i64:stride:8 i64:tile:8
-tw_kernel_info u32:struct_size i32:registers i32:static_smem_bytes i32:local_bytes i32:max_threads
-  i32:binary_version i32:param_count i32:param_bytes
-tw_launch_desc u32:struct_size u32:flags u32:grid:3 u32:block:3 u32:cluster:3
+  i32:wide_mode u64:global_address u64:global_dim:5 u64:global_stride_bytes:5 u32:box_dim:5
+  u32:element_strides:5 u32:channels_per_pixel u32:pixels_per_column i32:lower_corner:3
+  i32:upper_corner:3
+tw_rule_violation u32:struct_size u32:struct_mark i32:index u32:reserved char*:rule char*:argument
+  i64:got i64:limit char:message:472
+tw_tile_desc u32:struct_size u32:struct_mark tw_dtype:dtype i32:rank tw_swizzle:swizzle
+  tw_l2_promotion:l2_promotion tw_oob_fill:oob_fill i32:multicast u32:free_start u32:reserved
+  u64:global_address i64:shape:8 i64:stride:8 i64:tile:8
+tw_kernel_info u32:struct_size u32:struct_mark i32:registers i32:static_smem_bytes i32:local_bytes
+  i32:max_threads i32:binary_version i32:param_count i32:param_bytes
+tw_launch_desc u32:struct_size u32:struct_mark u32:flags u32:grid:3 u32:block:3 u32:cluster:3
   u32:dynamic_smem_bytes
-tw_plan_info u32:struct_size tw_op:op char*:kernel u32:grid:3 u32:block:3 u32:cluster:3 u32:tile:3
-  u32:stages u32:dynamic_smem_bytes u64:boxes_loaded u64:boxes_stored u64:boxes_prefetched
-  u64:bytes_read u64:bytes_written u64:flops u64:workspace_bytes
-tw_copy_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_alignment
-  u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8 tw_cache_priority:src_cache
-  tw_cache_priority:dst_cache u32:padding_free u32:reserved i64:src_shape:8 i64:src_start:8
-  tw_oob_fill:fill u32:reserved2
-tw_copy_args u32:struct_size u32:reserved u64:src u64:dst
-tw_prefetch_desc u32:struct_size tw_dtype:dtype i64:rows i64:columns i64:pitch u32:alignment
-  u32:max_sms tw_cache_priority:cache i32:rank i64:budget i64:shape:8 i64:stride:8
-tw_prefetch_args u32:struct_size u32:reserved u64:src
-tw_rows_desc u32:struct_size tw_dtype:dtype tw_dtype:index_dtype u32:table_alignment i64:table_rows
-  i64:table_pitch i64:column i64:columns i64:count i64:packed_pitch u32:packed_alignment
-  u32:max_sms tw_dtype:packed_dtype tw_reduction:reduction u32:flags u32:reserved i64:table_columns
-  i64:group
-tw_rows_args u32:struct_size u32:reserved u64:table u64:index u64:packed i64:count u64:weights
-  u64:device_count u64:outside u64:workspace u64:workspace_bytes
-tw_copies_desc u32:struct_size tw_dtype:dtype i32:rank u32:src_alignment u32:dst_alignment
-  u32:max_sms i64:shape:8 i64:src_stride:8 i64:dst_stride:8 i64:count
-tw_copies_args u32:struct_size u32:reserved u64:src u64:dst i64:count u64:skipped
-tw_ragged_desc u32:struct_size tw_dtype:dtype tw_dtype:offset_dtype tw_ragged_direction:direction
-  i64:batch i64:tokens i64:rows i64:columns i64:packed_columns i64:packed_pitch i64:padded_pitch
-  i64:padded_batch_pitch u32:packed_alignment u32:padded_alignment u32:max_sms tw_oob_fill:fill
-tw_ragged_args u32:struct_size u32:reserved u64:packed u64:offsets u64:padded i64:batch i64:tokens
-  i64:row i64:column u64:faults
-tw_gemm_desc u32:struct_size tw_dtype:ab_dtype tw_dtype:d_dtype tw_order:a_order tw_order:b_order
-  tw_order:d_order i64:m i64:n i64:k i64:lda i64:ldb i64:ldc i64:ldd u32:a_alignment
-  u32:b_alignment u32:c_alignment u32:d_alignment u32:max_sms u32:reserved
-  tw_dtype:accumulator_dtype u32:d_padding_free i64:min_m u32:realign u32:reserved2 i64:batch_count
-  i64:a_batch_stride i64:b_batch_stride i64:c_batch_stride i64:d_batch_stride u32:gemm_flags
-  u32:reserved3 tw_per:bias tw_dtype:bias_dtype tw_activation:activation tw_gate:gate tw_per:scale
-  u32:amax
-tw_gemm_candidate u32:struct_size u32:split char*:kernel i64:m_first i64:m_last f64:microseconds
-  f64:waves char:text:104
-tw_gemm_tune_desc u32:struct_size i32:candidates i32:rounds u32:reserved u64:scratch_d u64:flush
+tw_plan_info u32:struct_size u32:struct_mark tw_op:op u32:reserved char*:kernel u32:grid:3
+  u32:block:3 u32:cluster:3 u32:tile:3 u32:stages u32:dynamic_smem_bytes u64:boxes_loaded
+  u64:boxes_stored u64:boxes_prefetched u64:bytes_read u64:bytes_written u64:flops
+  u64:workspace_bytes
+tw_copy_desc u32:struct_size u32:struct_mark tw_dtype:dtype i32:rank u32:src_alignment
+  u32:dst_alignment u32:max_sms u32:flags tw_cache_priority:src_cache tw_cache_priority:dst_cache
+  tw_oob_fill:fill u32:reserved i64:shape:8 i64:src_stride:8 i64:dst_stride:8 i64:src_shape:8
+  i64:src_start:8
+tw_copy_args u32:struct_size u32:struct_mark u64:src u64:dst
+tw_copies_desc u32:struct_size u32:struct_mark tw_dtype:dtype i32:rank u32:src_alignment
+  u32:dst_alignment u32:max_sms u32:reserved i64:shape:8 i64:src_stride:8 i64:dst_stride:8
+  i64:count
+tw_copies_args u32:struct_size u32:struct_mark u64:src u64:dst i64:count u64:invalid_count
+tw_prefetch_desc u32:struct_size u32:struct_mark tw_dtype:dtype i32:rank u32:alignment u32:max_sms
+  tw_cache_priority:cache u32:reserved i64:rows i64:columns i64:pitch i64:budget i64:shape:8
+  i64:stride:8
+tw_prefetch_args u32:struct_size u32:struct_mark u64:src
+tw_rows_desc u32:struct_size u32:struct_mark tw_dtype:dtype tw_dtype:index_dtype
+  tw_dtype:packed_dtype tw_reduction:reduction u32:table_alignment u32:packed_alignment u32:max_sms
+  u32:flags i64:table_rows i64:table_columns i64:table_pitch i64:column i64:columns i64:count
+  i64:packed_pitch i64:group
+tw_rows_args u32:struct_size u32:struct_mark u64:table u64:index u64:packed i64:count u64:weights
+  u64:device_count u64:invalid_count u64:workspace u64:workspace_bytes
+tw_ragged_desc u32:struct_size u32:struct_mark tw_dtype:dtype tw_dtype:offset_dtype
+  tw_ragged_direction:direction u32:packed_alignment u32:padded_alignment u32:max_sms
+  tw_oob_fill:fill u32:reserved i64:batch i64:tokens i64:rows i64:columns i64:packed_columns
+  i64:packed_pitch i64:padded_pitch i64:padded_batch_pitch
+tw_ragged_args u32:struct_size u32:struct_mark u64:packed u64:offsets u64:padded i64:batch
+  i64:tokens i64:row i64:column u64:invalid_count
+tw_elementwise_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype
+  tw_dtype:dst_dtype i32:rank u32:a_alignment u32:b_alignment u32:dst_alignment
+  tw_reduction:reduction u32:flags u32:max_sms tw_cache_priority:src_cache
+  tw_cache_priority:dst_cache i64:shape:8 i64:a_stride:8 i64:b_stride:8 i64:dst_stride:8
+tw_elementwise_args u32:struct_size u32:struct_mark f32:alpha f32:beta u64:a u64:b u64:dst
+tw_gemm_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype tw_dtype:c_dtype
+  tw_dtype:d_dtype tw_dtype:accumulator_dtype tw_dtype:bias_dtype tw_order:a_order tw_order:b_order
+  tw_order:d_order u32:flags u32:a_alignment u32:b_alignment u32:c_alignment u32:d_alignment
+  u32:max_sms tw_per:bias tw_activation:activation tw_gate:gate tw_per:d_scale
+  tw_scale_kind:a_scale tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order
+  u32:reserved i64:m i64:n i64:k i64:min_m i64:lda i64:ldb i64:ldc i64:ldd i64:batch_count
+  i64:a_batch_stride i64:b_batch_stride i64:c_batch_stride i64:d_batch_stride i64:a_scale_ld
+  i64:b_scale_ld
+tw_gemm_args u32:struct_size u32:struct_mark f32:alpha f32:beta f32:d_scale_value u32:reserved
+  u64:a u64:b u64:c u64:d i64:m u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha
+  u64:device_beta u64:invalid_count u64:bias u64:d_scale u64:amax u64:a_scale u64:b_scale
+tw_gemm_candidate u32:struct_size u32:struct_mark u32:split u32:reserved char*:kernel i64:m_first
+  i64:m_last f64:microseconds f64:waves char:text:104
+tw_gemm_tune_desc u32:struct_size u32:struct_mark i32:candidates i32:rounds u64:scratch_d u64:flush
   u64:flush_bytes
-tw_gemm_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:c u64:d i64:m
-  u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha u64:device_beta u64:skipped
-  u64:bias u64:scale u64:amax f32:scale_value u32:reserved2
-tw_elementwise_desc u32:struct_size tw_dtype:a_dtype tw_dtype:b_dtype tw_dtype:dst_dtype i32:rank
-  u32:a_alignment u32:b_alignment u32:dst_alignment i64:shape:8 i64:a_stride:8 i64:b_stride:8
-  i64:dst_stride:8 tw_reduction:reduction u32:flags u32:max_sms tw_cache_priority:src_cache
-  tw_cache_priority:dst_cache u32:reserved
-tw_elementwise_args u32:struct_size f32:alpha f32:beta u32:reserved u64:a u64:b u64:dst
-tw_kernel_entry u32:struct_size tw_op:op char*:name char*:target u32:feature u32:threads u32:tile:3
-  u32:stages u32:cluster:2 tw_dtype:dtypes:2 u64:packed_bytes u64:image_bytes
+tw_kernel_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
+  u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 u32:reserved u64:packed_bytes
+  u64:image_bytes
 """
 _FUNCTIONS = """
-u32:tw_version() char*:tw_version_string() char*:tw_status_name(tw_status)
-char*:tw_status_text(tw_status) char*:tw_last_error() tw_status:tw_last_error_info(tw_error_info*)
+tw_status:tw_error_info_init(tw_error_info*,size) u32:tw_version() char*:tw_version_string()
+char*:tw_status_name(tw_status) char*:tw_status_text(tw_status) char*:tw_last_error()
+tw_status:tw_last_error_info(tw_error_info*)
 tw_status:tw_log_set(tw_log_callback,void*,tw_log_level) i32:tw_dtype_size(tw_dtype)
-char*:tw_dtype_name(tw_dtype) tw_status:tw_device_count(tw_device_kind,i32*)
+char*:tw_dtype_name(tw_dtype) tw_status:tw_device_info_init(tw_device_info*,size)
+tw_status:tw_device_count(tw_device_kind,i32*)
 tw_status:tw_device_create(tw_device_kind,i32,tw_device**)
 tw_status:tw_device_create_from_context(CUctx_st*,tw_device**) void:tw_device_destroy(tw_device*)
 tw_status:tw_device_get_info(tw_device*,tw_device_info*) tw_status:tw_malloc(tw_device*,u64,u64*)
@@ -145,16 +155,17 @@ tw_status:tw_memcpy_on_device(tw_stream*,u64,u64,u64) tw_status:tw_memset(tw_str
 tw_status:tw_event_create(tw_device*,tw_event**) void:tw_event_destroy(tw_event*)
 tw_status:tw_event_record(tw_event*,tw_stream*) tw_status:tw_event_synchronize(tw_event*)
 tw_status:tw_event_query(tw_event*) tw_status:tw_event_elapsed(tw_event*,tw_event*,f32*)
-tw_status:tw_tensor_init(tw_tensor*)
+tw_status:tw_tensor_init(tw_tensor*,size)
 tw_status:tw_tensor_from_dlpack(void*,tw_dlpack_form,tw_tensor*)
 tw_status:tw_tensor_to_dlpack(tw_tensor*,tw_dlpack_form,tw_release_callback,void*,void**)
-tw_status:tw_tensor_map_desc_init(tw_tensor_map_desc*)
+tw_status:tw_rule_violation_init(tw_rule_violation*,size)
+tw_status:tw_tensor_map_desc_init(tw_tensor_map_desc*,size)
 tw_status:tw_tensor_map_check(tw_tensor_map_desc*,tw_arch,tw_rule_violation*,i32,i32*)
 tw_status:tw_tensor_map_propose(tw_tensor_map_desc*,tw_arch,tw_tensor_map_desc*)
 tw_status:tw_tensor_map_encode(tw_tensor_map_desc*,tw_arch,void*)
 tw_status:tw_tensor_map_decode(void*,tw_tensor_map_desc*)
 tw_status:tw_tensor_map_create(tw_device*,tw_tensor_map_desc*,tw_tensor_map**)
-tw_status:tw_tile_desc_init(tw_tile_desc*)
+tw_status:tw_tile_desc_init(tw_tile_desc*,size)
 tw_status:tw_tensor_map_create_tile(tw_device*,tw_tile_desc*,tw_layout*,tw_tensor_map**)
 tw_status:tw_tensor_map_boxes(tw_tensor_map*,i32*)
 tw_status:tw_tensor_map_box(tw_tensor_map*,i64*,i32,i32*,u64*)
@@ -165,47 +176,53 @@ tw_status:tw_tensor_map_get_desc(tw_tensor_map*,tw_tensor_map_desc*)
 tw_status:tw_tensor_map_coordinates(tw_tensor_map*,tw_layout**)
 tw_status:tw_tensor_map_explain(tw_tensor_map*,char*,size,size*)
 tw_status:tw_tensor_map_draw(tw_tensor_map*,char*,size,size*)
+tw_status:tw_kernel_info_init(tw_kernel_info*,size)
 tw_status:tw_module_load(tw_device*,void*,size,tw_module**) void:tw_module_destroy(tw_module*)
 tw_status:tw_kernel_get(tw_module*,char*,tw_kernel**) void:tw_kernel_destroy(tw_kernel*)
 tw_status:tw_kernel_get_info(tw_kernel*,tw_kernel_info*)
 tw_status:tw_kernel_occupancy(tw_kernel*,tw_launch_desc*,i32*,i32*)
-tw_status:tw_launch_desc_init(tw_launch_desc*)
+tw_status:tw_launch_desc_init(tw_launch_desc*,size)
 tw_status:tw_launch(tw_stream*,tw_kernel*,tw_launch_desc*,u32,u32*,void*)
-tw_status:tw_copy_desc_init(tw_copy_desc*) tw_status:tw_copy_args_init(tw_copy_args*)
-tw_status:tw_prefetch_desc_init(tw_prefetch_desc*)
-tw_status:tw_prefetch_args_init(tw_prefetch_args*) tw_status:tw_rows_desc_init(tw_rows_desc*)
-tw_status:tw_rows_args_init(tw_rows_args*) tw_status:tw_copies_desc_init(tw_copies_desc*)
-tw_status:tw_copies_args_init(tw_copies_args*) tw_status:tw_ragged_desc_init(tw_ragged_desc*)
-tw_status:tw_ragged_args_init(tw_ragged_args*) tw_status:tw_gemm_desc_init(tw_gemm_desc*)
-tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*) tw_status:tw_gemm_args_init(tw_gemm_args*)
+tw_status:tw_plan_info_init(tw_plan_info*,size) tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
+tw_status:tw_plan_explain(tw_plan*,char*,size,size*) void:tw_plan_destroy(tw_plan*)
+tw_status:tw_copy_desc_init(tw_copy_desc*,size) tw_status:tw_copy_args_init(tw_copy_args*,size)
 tw_status:tw_copy_plan(tw_device*,tw_copy_desc*,tw_plan**)
 tw_status:tw_copy_run(tw_plan*,tw_stream*,tw_copy_args*)
+tw_status:tw_copies_desc_init(tw_copies_desc*,size)
+tw_status:tw_copies_args_init(tw_copies_args*,size)
+tw_status:tw_copies_plan(tw_device*,tw_copies_desc*,tw_plan**)
+tw_status:tw_copies_run(tw_plan*,tw_stream*,tw_copies_args*)
+tw_status:tw_prefetch_desc_init(tw_prefetch_desc*,size)
+tw_status:tw_prefetch_args_init(tw_prefetch_args*,size)
 tw_status:tw_prefetch_plan(tw_device*,tw_prefetch_desc*,tw_plan**)
 tw_status:tw_prefetch_run(tw_plan*,tw_stream*,tw_prefetch_args*)
-tw_status:tw_elementwise_desc_init(tw_elementwise_desc*)
-tw_status:tw_elementwise_args_init(tw_elementwise_args*)
-tw_status:tw_elementwise_plan(tw_device*,tw_elementwise_desc*,tw_plan**)
-tw_status:tw_elementwise_run(tw_plan*,tw_stream*,tw_elementwise_args*)
+tw_status:tw_rows_desc_init(tw_rows_desc*,size) tw_status:tw_rows_args_init(tw_rows_args*,size)
 tw_status:tw_gather_plan(tw_device*,tw_rows_desc*,tw_plan**)
 tw_status:tw_gather_run(tw_plan*,tw_stream*,tw_rows_args*)
 tw_status:tw_scatter_plan(tw_device*,tw_rows_desc*,tw_plan**)
 tw_status:tw_scatter_run(tw_plan*,tw_stream*,tw_rows_args*)
-tw_status:tw_copies_plan(tw_device*,tw_copies_desc*,tw_plan**)
-tw_status:tw_copies_run(tw_plan*,tw_stream*,tw_copies_args*)
+tw_status:tw_ragged_desc_init(tw_ragged_desc*,size)
+tw_status:tw_ragged_args_init(tw_ragged_args*,size)
 tw_status:tw_ragged_plan(tw_device*,tw_ragged_desc*,tw_plan**)
 tw_status:tw_ragged_run(tw_plan*,tw_stream*,tw_ragged_args*)
+tw_status:tw_elementwise_desc_init(tw_elementwise_desc*,size)
+tw_status:tw_elementwise_args_init(tw_elementwise_args*,size)
+tw_status:tw_elementwise_plan(tw_device*,tw_elementwise_desc*,tw_plan**)
+tw_status:tw_elementwise_run(tw_plan*,tw_stream*,tw_elementwise_args*)
+tw_status:tw_gemm_desc_init(tw_gemm_desc*,size) tw_status:tw_gemm_args_init(tw_gemm_args*,size)
 tw_status:tw_gemm_plan(tw_device*,tw_gemm_desc*,tw_plan**)
+tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*)
+tw_status:tw_gemm_candidate_init(tw_gemm_candidate*,size)
 tw_status:tw_gemm_candidates(tw_device*,tw_gemm_desc*,tw_gemm_candidate*,i32,i32*)
 tw_status:tw_gemm_plan_candidate(tw_device*,tw_gemm_desc*,char*,tw_plan**)
 tw_status:tw_gemm_ranges(tw_plan*,tw_gemm_candidate*,i32,i32*)
 tw_status:tw_gemm_tuning_create(tw_gemm_tuning**) void:tw_gemm_tuning_destroy(tw_gemm_tuning*)
 tw_status:tw_gemm_tuning_load(tw_gemm_tuning*,char*)
 tw_status:tw_gemm_tuning_format(tw_gemm_tuning*,char*,size,size*)
+tw_status:tw_gemm_tune_desc_init(tw_gemm_tune_desc*,size)
 tw_status:tw_gemm_tune(tw_gemm_tuning*,tw_stream*,tw_gemm_desc*,tw_gemm_args*,tw_gemm_tune_desc*,tw_gemm_candidate*)
 tw_status:tw_gemm_plan_tuned(tw_device*,tw_gemm_desc*,tw_gemm_tuning*,tw_plan**)
-tw_status:tw_gemm_run(tw_plan*,tw_stream*,tw_gemm_args*) void:tw_plan_destroy(tw_plan*)
-tw_status:tw_plan_get_info(tw_plan*,tw_plan_info*)
-tw_status:tw_plan_explain(tw_plan*,char*,size,size*)
+tw_status:tw_kernel_entry_init(tw_kernel_entry*,size)
 tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
 tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
 tw_status:tw_kernel_image(char*,char*,void*,size,size*)
@@ -652,7 +669,7 @@ class Device(Handle):
                 or list(td.shape[:2]) != [ta.shape[0], tb.shape[1]]:
             raise ValueError("a (m x k), b (k x n), out (m x n), a and b of one element type")
         orders = [_order(*each) for each in ((ta, "a"), (tb, "b"), (td, "out"))]
-        desc = struct("gemm_desc", ab_dtype=ta.dtype, d_dtype=td.dtype, m=ta.shape[0],
+        desc = struct("gemm_desc", a_dtype=ta.dtype, d_dtype=td.dtype, m=ta.shape[0],
                       n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0], b_order=orders[1][0],
                       d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1], ldc=orders[2][1],
                       ldd=orders[2][1])

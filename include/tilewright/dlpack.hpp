@@ -64,7 +64,7 @@ inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
 
 /// Reads a DLPack tensor of the form; whoever has the managed one still calls its deleter.
 inline tw_tensor from_dlpack(const void* dlpack, tw_dlpack_form form) {
-  return detail::sized_result<tw_tensor>(tw_tensor_from_dlpack, dlpack, form);
+  return detail::filled(tw_tensor_init, tw_tensor_from_dlpack, dlpack, form);
 }
 
 /// A managed DLPack tensor that nobody has consumed yet: freed by its own deleter at the end of its

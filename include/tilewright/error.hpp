@@ -28,14 +28,14 @@ class Error : public std::runtime_error {
  public:
   /// Takes the calling thread's last failure; to be made right after the call that failed.
   explicit Error(tw_status status) : std::runtime_error(tw_last_error()) {
-    info_.struct_size = sizeof(info_);
+    (void)tw_error_info_init(&info_, sizeof(info_));
     if (tw_last_error_info(&info_) != TW_OK) info_ = {};
     info_.status = status;
   }
   /// Of an argument that the classes themselves refuse; its name must live for ever.
   Error(tw_status status, const char* argument, const std::string& message)
       : std::runtime_error(message) {
-    info_.struct_size = sizeof(info_);
+    (void)tw_error_info_init(&info_, sizeof(info_));
     info_.status = status;
     info_.index = -1;
     info_.argument = argument;
@@ -80,11 +80,18 @@ T result(Call call, Args... args) {
   return out;
 }
 
-/// The same for a struct that says its own size.
-template <typename T, typename Call, typename... Args>
-T sized_result(Call call, Args... args) {
+/// A struct as its init function fills it.
+template <typename T>
+T initialised(tw_status (*init)(T*, size_t)) {
   T out{};
-  out.struct_size = sizeof(T);
+  check(init(&out, sizeof(T)));
+  return out;
+}
+
+/// The struct that a call fills, which is its last argument.
+template <typename T, typename Call, typename... Args>
+T filled(tw_status (*init)(T*, size_t), Call call, Args... args) {
+  T out = initialised(init);
   check(call(args..., &out));
   return out;
 }

@@ -26,16 +26,17 @@ inline std::vector<tw_kernel_entry> precompiled_kernels() {
   check(tw_kernels_list(0, nullptr, &count));
   std::vector<tw_kernel_entry> out(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
-    out[static_cast<size_t>(i)].struct_size = sizeof(tw_kernel_entry);
-    check(tw_kernels_list(i, &out[static_cast<size_t>(i)], nullptr));
+    tw_kernel_entry& entry = out[static_cast<size_t>(i)];
+    check(tw_kernel_entry_init(&entry, sizeof(entry)));
+    check(tw_kernels_list(i, &entry, nullptr));
   }
   return out;
 }
 
 /// Registers, shared and local memory, parameters of machine code; PTX has none yet and throws.
 inline tw_kernel_info precompiled_info(const KernelName& kernel) {
-  return detail::sized_result<tw_kernel_info>(tw_kernels_info, detail::c_text(kernel.name, "name"),
-                                              detail::c_text(kernel.target, "target"));
+  return detail::filled(tw_kernel_info_init, tw_kernels_info, detail::c_text(kernel.name, "name"),
+                        detail::c_text(kernel.target, "target"));
 }
 
 /// The cubin or PTX text that holds it, for a disassembler.

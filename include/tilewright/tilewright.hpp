@@ -39,9 +39,9 @@ inline namespace TILEWRIGHT_NAMESPACE {
 
 /// @name Descriptions and arguments with their defaults
 /// @{
-#define TILEWRIGHT_DEFAULTS(name)                       \
-  inline tw_##name name() {                             \
-    return detail::result<tw_##name>(tw_##name##_init); \
+#define TILEWRIGHT_DEFAULTS(name)                 \
+  inline tw_##name name() {                       \
+    return detail::initialised(tw_##name##_init); \
   }
 TILEWRIGHT_DEFAULTS(copy_desc)
 TILEWRIGHT_DEFAULTS(copy_args)
@@ -120,7 +120,7 @@ class Device {
 
   tw_device* get() const noexcept { return open_ ? open_->get() : nullptr; }
   tw_device_info info() const {
-    return detail::sized_result<tw_device_info>(tw_device_get_info, get());
+    return detail::filled(tw_device_info_init, tw_device_get_info, get());
   }
 
  private:
@@ -304,9 +304,8 @@ class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
     int32_t count = 0;
     const tw_status status = tw_tensor_map_check(&desc, arch, nullptr, 0, &count);
     if (status != TW_ERROR_RULE) check(status);
-    tw_rule_violation empty{};
-    empty.struct_size = sizeof(empty);
-    std::vector<tw_rule_violation> out(static_cast<size_t>(count), empty);
+    std::vector<tw_rule_violation> out(static_cast<size_t>(count),
+                                       detail::initialised(tw_rule_violation_init));
     if (count > 0) (void)tw_tensor_map_check(&desc, arch, out.data(), count, &count);
     return out;
   }
@@ -316,7 +315,7 @@ class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
     return out;
   }
   tw_tensor_map_desc desc() const {
-    return detail::sized_result<tw_tensor_map_desc>(tw_tensor_map_get_desc, get());
+    return detail::filled(tw_tensor_map_desc_init, tw_tensor_map_get_desc, get());
   }
   Layout coordinates() const {
     return Layout(detail::result<tw_layout*>(tw_tensor_map_coordinates, get()));
@@ -328,7 +327,7 @@ class TensorMap : public detail::Handle<tw_tensor_map, tw_tensor_map_destroy> {
 class Kernel : public detail::Handle<tw_kernel, tw_kernel_destroy> {
  public:
   tw_kernel_info info() const {
-    return detail::sized_result<tw_kernel_info>(tw_kernel_get_info, get());
+    return detail::filled(tw_kernel_info_init, tw_kernel_get_info, get());
   }
   /// Blocks that one SM holds, and clusters that the device holds.
   std::pair<int32_t, int32_t> occupancy(const tw_launch_desc& desc) const {
@@ -390,8 +389,8 @@ class GemmTuning : public detail::Handle<tw_gemm_tuning, tw_gemm_tuning_destroy>
   std::string text() const { return detail::text(tw_gemm_tuning_format, get()); }
   tw_gemm_candidate tune(const Stream& stream, const tw_gemm_desc& desc, const tw_gemm_args& args,
                          const tw_gemm_tune_desc& how = gemm_tune_desc()) {
-    return detail::sized_result<tw_gemm_candidate>(tw_gemm_tune, get(), stream.get(), &desc, &args,
-                                                   &how);
+    return detail::filled(tw_gemm_candidate_init, tw_gemm_tune, get(), stream.get(), &desc, &args,
+                          &how);
   }
 };
 
@@ -449,7 +448,7 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   void run(const Stream& stream, const tw_gemm_args& args) const {
     check(tw_gemm_run(get(), stream.get(), &args));
   }
-  tw_plan_info info() const { return detail::sized_result<tw_plan_info>(tw_plan_get_info, get()); }
+  tw_plan_info info() const { return detail::filled(tw_plan_info_init, tw_plan_get_info, get()); }
   std::string explain() const { return detail::text(tw_plan_explain, get()); }
 
  private:

@@ -23,11 +23,12 @@ uint32_t mask_of(uint32_t alignment, int32_t element_bytes) {
 Status wrong_pair(const char* argument, u64 pair, u64 address, uint32_t mask) {
   const auto index = static_cast<int32_t>(std::min<u64>(pair, INT32_MAX));
   if (address == 0)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = argument, .index = index, .rule = "copies_address_not_null"},
-                "%s: address %llu of the list is 0 (with skipped given such pairs are counted and "
-                "left out)",
-                argument, pair);
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = argument, .index = index, .rule = "copies_address_not_null"},
+        "%s: address %llu of the list is 0 (with invalid_count given such pairs are counted and "
+        "left out)",
+        argument, pair);
   return fail(Code::ERROR_MISALIGNED,
               {.argument = argument,
                .index = index,
@@ -35,7 +36,7 @@ Status wrong_pair(const char* argument, u64 pair, u64 address, uint32_t mask) {
                .got = static_cast<int64_t>(address & mask),
                .limit = int64_t{mask} + 1},
               "%s: address %llu of the list is 0x%llx, no multiple of the %lld bytes that the plan "
-              "was promised (with skipped given such pairs are counted and left out)",
+              "was promised (with invalid_count given such pairs are counted and left out)",
               argument, pair, address, static_cast<long long>(mask) + 1);
 }
 
@@ -193,11 +194,11 @@ Status CopiesPlan::run(Stream& stream, const CopiesRun& run) const {
   if (count == 0 || empty()) return {};
   TW_TRY(check_address("src", run.src_list, 8));
   TW_TRY(check_address("dst", run.dst_list, 8));
-  if (run.skipped != 0) TW_TRY(check_address("skipped", run.skipped, 8));
+  if (run.skipped != 0) TW_TRY(check_address("invalid_count", run.skipped, 8));
   const auto bytes = static_cast<uint64_t>(count) * 8;
   TW_TRY(check_apart({{"src", run.src_list, bytes, false},
                       {"dst", run.dst_list, bytes, false},
-                      {"skipped", run.skipped, run.skipped == 0 ? 0u : 8u, true}}));
+                      {"invalid_count", run.skipped, run.skipped == 0 ? 0u : 8u, true}}));
   CopiesArgs args;
   TW_TRY(fill(run, count, &args));
   TW_TRY(check_pairs(stream, args));

@@ -89,8 +89,8 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
   }
   *src = *dst = desc;
   for (int32_t d = 0; d < shape.rank; ++d) {
-    src->global_strides[d] = static_cast<uint64_t>(shape.src_stride[d]);
-    dst->global_strides[d] = static_cast<uint64_t>(shape.dst_stride[d]);
+    src->global_stride_bytes[d] = static_cast<uint64_t>(shape.src_stride[d]);
+    dst->global_stride_bytes[d] = static_cast<uint64_t>(shape.dst_stride[d]);
   }
   // Stores clip at 16 bytes, not at the element: what is behind is not the map's to write.
   dst->global_dim[0] = args.tail_from / args.element_bytes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.hpp"
 
+#include "base/excluded.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -210,7 +212,13 @@ Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
   u64 alpha = 0;
   u64 beta = 0;
   TW_TRY(factor("alpha", run.alpha, &alpha));
-  if (shape_.sources == 2) TW_TRY(factor("beta", run.beta, &beta));
+  if (shape_.sources == 2) {
+    TW_TRY(factor("beta", run.beta, &beta));
+  } else {
+    TW_TRY(check_no_address("b", run.address[kOperandB], "the description has no b"));
+    TW_TRY(check_excluded(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
+                          "the description has no b"));
+  }
   if (shape_.empty) return {};
   for (uint32_t o = 0; o < kElementwiseOperands; ++o)
     if (shape_.bytes[o] != 0)

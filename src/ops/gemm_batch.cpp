@@ -54,7 +54,7 @@ Status check_disjoint_d(const Operand& d, int64_t batch, int64_t stride, bool pa
               " elements %" PRId64 " apart%s, share elements: give %" PRId64
               " or more, or -1 for packed",
               d.name, stride, other, d.lines, d.contiguous, d.leading,
-              padding_free ? " (the padding is D's, by d_padding_free)" : "",
+              padding_free ? " (the padding is D's, by TW_GEMM_D_PADDING_FREE)" : "",
               (d.lines - 1) * d.leading + d.contiguous);
 }
 
@@ -62,12 +62,12 @@ Status check_flags(const GemmDesc& d) {
   if (d.flags >= kGemmFlagsEnd)
     return fail(
         Code::ERROR_INVALID_ARGUMENT,
-        {.argument = "gemm_flags", .rule = "flag_bits", .got = d.flags, .limit = kGemmFlagsEnd - 1},
-        "gemm_flags is 0x%x: bits above 0x%x mean nothing", d.flags, kGemmFlagsEnd - 1);
+        {.argument = "flags", .rule = "flag_bits", .got = d.flags, .limit = kGemmFlagsEnd - 1},
+        "flags is 0x%x: bits above 0x%x mean nothing", d.flags, kGemmFlagsEnd - 1);
   if (d.has(kGemmPointers) && d.realign)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "realign", .rule = "gemm_realign_pointers"},
-                "realign copies operands whose addresses a run is given, and with "
+                {.argument = "flags", .rule = "gemm_realign_pointers"},
+                "TW_GEMM_STAGING_COPY copies operands whose addresses a run is given, and with "
                 "TW_GEMM_BATCH_POINTERS only the device knows them: leave one of the two out");
   return {};
 }

@@ -71,7 +71,7 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_types", 0, 0),
                   "candidate %s is for %s to %s, the description for %s to %s", who,
                   dtype_name(choice.row->dtypes[0]), dtype_name(choice.row->dtypes[1]),
-                  dtype_name(d.ab_dtype), dtype_name(d.d_dtype));
+                  dtype_name(d.a_dtype), dtype_name(d.d_dtype));
     case GemmMisfit::sums:
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
                   "candidate %s sums in f16: ask for that with accumulator_dtype", who);
@@ -123,14 +123,15 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
     case GemmMisfit::epilogue:
       if (choice.has(kGemmAlone))
-        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
-                    "candidate %s does alpha * A B of matrices at constant distances: bias, "
-                    "activation, gate, scale, amax and TW_GEMM_BATCH_POINTERS take a full kernel",
-                    who);
+        return fail(
+            Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+            "candidate %s does alpha * A B of matrices at constant distances: bias, "
+            "activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS take a full kernel",
+            who);
       if (!choice.has(kGemmFull))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
                     "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
-                    "scale and amax take a full kernel",
+                    "d_scale and TW_GEMM_AMAX take a full kernel",
                     who);
       return fail(
           Code::ERROR_UNSUPPORTED,

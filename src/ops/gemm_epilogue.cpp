@@ -2,6 +2,8 @@
 // Epilogues: what a description may ask for, what a run must give, and how kernels are told.
 #include "ops/gemm_epilogue.hpp"
 
+#include "base/excluded.hpp"
+
 #include <algorithm>
 #include <cinttypes>
 
@@ -30,7 +32,7 @@ Status check_bias(const GemmDesc& d) {
                  .got = static_cast<int64_t>(e.bias_dtype)},
                 "bias_dtype is %s (%d) and there is no bias: leave it 0",
                 gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype));
-  if (e.bias != Per::none && e.bias_dtype != DType{} && e.bias_dtype != d.ab_dtype &&
+  if (e.bias != Per::none && e.bias_dtype != DType{} && e.bias_dtype != d.a_dtype &&
       e.bias_dtype != DType::F32)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "bias_dtype",
@@ -38,7 +40,7 @@ Status check_bias(const GemmDesc& d) {
                  .got = static_cast<int64_t>(e.bias_dtype)},
                 "bias_dtype is %s (%d): a bias is of the type of A and B, %s, or f32",
                 gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype),
-                dtype_name(d.ab_dtype));
+                dtype_name(d.a_dtype));
   return {};
 }
 
@@ -63,7 +65,7 @@ Status gemm_epilogue(GemmDesc* desc) {
                       "TW_ACTIVATION_NONE is 0, RELU 1, GELU 2, GELU_TANH 3, SILU 4"));
   TW_TRY(check_choice("gate", "gemm_gate", static_cast<int32_t>(e.gate), 2,
                       "TW_GATE_NONE is 0, TW_GATE_HALVES 1, TW_GATE_INTERLEAVED 2"));
-  TW_TRY(check_choice("scale", "gemm_per", static_cast<int32_t>(e.scale), 3,
+  TW_TRY(check_choice("d_scale", "gemm_per", static_cast<int32_t>(e.scale), 3,
                       "TW_PER_NONE is 0, TW_PER_TENSOR 1, TW_PER_ROW 2, TW_PER_COLUMN 3"));
   TW_TRY(check_bias(*desc));
   if (e.gate != Gate::none && desc->n % 2 != 0)
@@ -76,6 +78,20 @@ Status gemm_epilogue(GemmDesc* desc) {
   return {};
 }
 
+Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run) {
+  const GemmEpilogue& e = own.epilogue;
+  if (e.bias == Per::none)
+    TW_TRY(check_no_address("bias", run.bias, "the description has no bias"));
+  if (e.scale == Per::none)
+    TW_TRY(check_no_address("d_scale", run.scale, "the description has no d_scale"));
+  if (!e.amax) TW_TRY(check_no_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
+  if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_scale_value", .rule = "excluded"},
+              "d_scale_value is %g, but %s: leave it 1", static_cast<double>(run.scale_value),
+              e.scale == Per::tensor ? "d_scale is an address, where the factor is read"
+                                     : "the description's d_scale is not TW_PER_TENSOR");
+}
+
 Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) {
   const GemmEpilogue& e = own.epilogue;
   const int64_t d_columns = e.gate == Gate::none ? own.n : own.n / 2;
@@ -86,9 +102,9 @@ Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpan
     spans->reads("bias", run.bias, bytes);
   }
   if (e.scale != Per::none && (e.scale != Per::tensor || run.scale != 0)) {
-    TW_TRY(check_address("scale", run.scale, 4));
+    TW_TRY(check_address("d_scale", run.scale, 4));
     const auto bytes = static_cast<uint64_t>(length(e.scale, m, d_columns)) * 4;
-    spans->reads("scale", run.scale, bytes);
+    spans->reads("d_scale", run.scale, bytes);
   }
   if (!e.amax) return {};
   TW_TRY(check_address("amax", run.amax, 4));

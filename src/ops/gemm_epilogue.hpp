@@ -8,6 +8,9 @@
 
 namespace tw {
 
+/// Refuses what a run gives for a part of the epilogue that the description does not have.
+Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run);
+
 /// Refuses a run of m rows whose vectors cannot be what the description says, and notes where they
 /// lie. `own` is the caller's description.
 Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans);

@@ -149,7 +149,7 @@ std::string GemmPlan::explain() const {
       "gemm %" PRId64 " x %" PRId64 " x %" PRId64
       ", %s to %s, A %s-major, B %s-major, D %s-"
       "major\n",
-      d.m, d.n, d.k, dtype_name(d.ab_dtype), dtype_name(d.d_dtype), name_of(d.a_order),
+      d.m, d.n, d.k, dtype_name(d.a_dtype), dtype_name(d.d_dtype), name_of(d.a_order),
       name_of(d.b_order), name_of(d.d_order));
   if (d.epilogue.any()) out += "epilogue: " + epilogue_text(d.epilogue) + "\n";
   add(&out,

@@ -38,11 +38,11 @@ Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t ot
   // An empty operand is never read; its map must be one all the same.
   desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
   desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
-  desc.global_strides[0] =
+  desc.global_stride_bytes[0] =
       static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
   desc.global_dim[2] = static_cast<uint64_t>(std::max<int64_t>(batch.matrices, 1));
-  desc.global_strides[1] =
-      batch.matrices > 1 ? static_cast<uint64_t>(batch.stride * bytes) : desc.global_strides[0];
+  desc.global_stride_bytes[1] = batch.matrices > 1 ? static_cast<uint64_t>(batch.stride * bytes)
+                                                   : desc.global_stride_bytes[0];
   desc.box_dim[0] = box.contiguous;
   desc.box_dim[1] = box.lines;
   desc.box_dim[2] = 1;
@@ -91,7 +91,7 @@ Status GemmKernel::prepare(Device& device) {
     const double columns = double(row.tile[1]) * row.cluster[1];
     band_ = static_cast<i32>(std::lround(std::sqrt(room_ * columns / rows)));
   }
-  args_.host_in = static_cast<unsigned char>(d.ab_dtype);
+  args_.host_in = static_cast<unsigned char>(d.a_dtype);
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
   args_.host_column_b = d.b_order == Order::column;
@@ -145,10 +145,10 @@ Status GemmKernel::encode_maps(Device& device) {
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = full ? 3 : 2;
-  TW_TRY(encode_operand(device, d.ab_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
+  TW_TRY(encode_operand(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
                         {line, share_a_.part, true}, rank,
                         {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
-  TW_TRY(encode_operand(device, d.ab_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
+  TW_TRY(encode_operand(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                         {line, share_b_.part, true}, rank,
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
   const GemmSlab slab = gemm_slab(tile_);

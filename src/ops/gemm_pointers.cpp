@@ -55,7 +55,7 @@ Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) 
                    .got = static_cast<int64_t>(address & (args.alignment[operand] - 1)),
                    .limit = static_cast<int64_t>(args.alignment[operand])},
                   "address %d of array %s is 0x%llx: it must be a multiple of %llu and not 0 (with "
-                  "skipped given such products are counted and left out)",
+                  "invalid_count given such products are counted and left out)",
                   i, names[operand], address, args.alignment[operand]);
     }
   }

@@ -41,39 +41,59 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
   return {};
 }
 
+// A number that names no type is wrong everywhere; a type that no kernel takes is unsupported here.
+Code unsupported_type(DType type) {
+  return dtype_bytes(type) == 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_UNSUPPORTED;
+}
+
+// The second operand of a pair has the first one's type, which 0 stands for.
+Status check_same_type(const char* name, DType type, const char* other_name, DType other) {
+  if (type == DType{} || type == other) return {};
+  return fail(unsupported_type(type),
+              {.argument = name,
+               .rule = "gemm_type_pair",
+               .got = static_cast<int64_t>(type),
+               .limit = static_cast<int64_t>(other)},
+              "%s is %s (%d) and %s is %s: products of two types are not supported so far; leave "
+              "%s 0, or give both the same type",
+              name, gemm_type_name(type), static_cast<int>(type), other_name, gemm_type_name(other),
+              name);
+}
+
 Status check_types(const GemmDesc& desc) {
-  if (desc.ab_dtype != DType::BF16 && desc.ab_dtype != DType::F16)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "ab_dtype",
+  if (desc.a_dtype != DType::BF16 && desc.a_dtype != DType::F16)
+    return fail(unsupported_type(desc.a_dtype),
+                {.argument = "a_dtype",
                  .rule = "gemm_input_type",
-                 .got = static_cast<int64_t>(desc.ab_dtype)},
-                "ab_dtype is %s (%d): bf16 and f16 can be multiplied",
-                gemm_type_name(desc.ab_dtype), static_cast<int>(desc.ab_dtype));
-  if (desc.d_dtype != desc.ab_dtype && desc.d_dtype != DType::F32)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+                 .got = static_cast<int64_t>(desc.a_dtype)},
+                "a_dtype is %s (%d): bf16 and f16 can be multiplied", gemm_type_name(desc.a_dtype),
+                static_cast<int>(desc.a_dtype));
+  TW_TRY(check_same_type("b_dtype", desc.b_dtype, "a_dtype", desc.a_dtype));
+  if (desc.d_dtype != desc.a_dtype && desc.d_dtype != DType::F32)
+    return fail(unsupported_type(desc.d_dtype),
                 {.argument = "d_dtype",
                  .rule = "gemm_output_type",
                  .got = static_cast<int64_t>(desc.d_dtype)},
                 "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(desc.d_dtype),
-                static_cast<int>(desc.d_dtype), dtype_name(desc.ab_dtype),
-                dtype_name(desc.ab_dtype));
+                static_cast<int>(desc.d_dtype), dtype_name(desc.a_dtype), dtype_name(desc.a_dtype));
+  TW_TRY(check_same_type("c_dtype", desc.c_dtype, "d_dtype", desc.d_dtype));
   const bool half = desc.accumulator == DType::F16;
   if (!half && desc.accumulator != DType::F32)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+    return fail(unsupported_type(desc.accumulator),
                 {.argument = "accumulator_dtype",
                  .rule = "gemm_accumulator_type",
                  .got = static_cast<int64_t>(desc.accumulator)},
                 "accumulator_dtype is %s (%d): sums are kept in f32, or in f16 where inputs and "
                 "output are f16",
                 gemm_type_name(desc.accumulator), static_cast<int>(desc.accumulator));
-  if (half && (desc.ab_dtype != DType::F16 || desc.d_dtype != DType::F16))
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+  if (half && (desc.a_dtype != DType::F16 || desc.d_dtype != DType::F16))
+    return fail(Code::ERROR_UNSUPPORTED,
                 {.argument = "accumulator_dtype",
                  .rule = "gemm_accumulator_type",
                  .got = static_cast<int64_t>(desc.accumulator)},
                 "accumulator_dtype is f16 with %s inputs and %s output: that takes f16 for both; "
                 "other types are summed in f32",
-                dtype_name(desc.ab_dtype), dtype_name(desc.d_dtype));
+                dtype_name(desc.a_dtype), dtype_name(desc.d_dtype));
   return {};
 }
 
@@ -93,7 +113,7 @@ Status check_invariant(const GemmDesc& desc) {
               "lda is 0, so that a column-major A has the pitch m, %" PRId64
               ", and with TW_GEMM_BATCH_INVARIANT nothing that decides on the kernel may follow "
               "from m: give lda a number, the same for every plan (a multiple of 8 for tensor "
-              "maps), or ask for realign",
+              "maps), or set TW_GEMM_STAGING_COPY",
               desc.m);
 }
 
@@ -113,7 +133,7 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
                 "min_m is %" PRId64 ": the least rows of a run are 0 to m, which is %" PRId64,
                 desc.min_m, desc.m);
   out->desc = desc;
-  out->in_bytes = dtype_bytes(desc.ab_dtype);
+  out->in_bytes = dtype_bytes(desc.a_dtype);
   out->out_bytes = dtype_bytes(desc.d_dtype);
   out->swapped = false;
   GemmDesc& d = out->desc;

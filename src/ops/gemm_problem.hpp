@@ -49,7 +49,8 @@ struct GemmEpilogue {
 
 /// As tw_gemm_desc: extents and leading dimensions in elements, 0 for packed.
 struct GemmDesc {
-  DType ab_dtype = DType::BF16;
+  DType a_dtype = DType::BF16;
+  DType b_dtype{}, c_dtype{};  // 0: A's, and D's
   DType d_dtype = DType::BF16;
   Order a_order = Order::row;
   Order b_order = Order::row;

@@ -61,7 +61,7 @@ std::string_view behind_types(std::string_view symbol) {
 
 bool types_fit(const KernelRow& row, const GemmDesc& desc) {
   return row.feature == feature::host ||
-         (row.dtypes[0] == desc.ab_dtype && row.dtypes[1] == desc.d_dtype);
+         (row.dtypes[0] == desc.a_dtype && row.dtypes[1] == desc.d_dtype);
 }
 
 bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
@@ -266,7 +266,7 @@ Status GemmRanking::check_room(int64_t m) const {
   if (d.max_sms != 0) {
     bound = "max_sms is " + std::to_string(d.max_sms);
     others = ", or for any without the flag, ";
-    others += d.ab_dtype == DType::BF16 ? "with D in bf16 or with max_sms 0" : "or with max_sms 0";
+    others += d.a_dtype == DType::BF16 ? "with D in bf16 or with max_sms 0" : "or with max_sms 0";
   }
   return fail(
       Code::ERROR_UNSUPPORTED,
@@ -303,7 +303,7 @@ void GemmRanking::add_known() {
   const GemmDesc& d = problem_.desc;
   if (problem_.swapped || d.accumulator != DType::F32) return;
   const auto add = [&](std::span<const MeasuredRow> rows, DType measured) {
-    const DType out = d.d_dtype == d.ab_dtype ? measured : d.d_dtype;
+    const DType out = d.d_dtype == d.a_dtype ? measured : d.d_dtype;
     for (const MeasuredRow& row : rows) {
       if (row.n != d.n || row.k != d.k || row.in != measured || row.out != out ||
           row.a_order != d.a_order || row.b_order != d.b_order)
@@ -319,8 +319,8 @@ void GemmRanking::add_known() {
        {std::span<const MeasuredRow>(kMeasured),
         std::span<const MeasuredRow>(kMeasuredProgrammatic)}) {
     if (rows.data() == kMeasuredProgrammatic && !d.has(kGemmProgrammatic)) break;
-    if (d.ab_dtype == DType::F16) add(rows, DType::BF16);
-    add(rows, d.ab_dtype);
+    if (d.a_dtype == DType::F16) add(rows, DType::BF16);
+    add(rows, d.a_dtype);
   }
 }
 

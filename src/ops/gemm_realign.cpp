@@ -78,8 +78,10 @@ Status check_copied(const Operand& from, int32_t bytes) {
                .got = from.stride,
                .limit = apart},
               "%s is %" PRId64 ", so that matrices 0 and %" PRId64
-              " share elements, and realign copies each where the run's address is no multiple of "
-              "16: promise %s 16, give a stride of %" PRId64 " or more, or leave realign out",
+              " share elements, and TW_GEMM_STAGING_COPY copies each where the run's address is no "
+              "multiple of "
+              "16: promise %s 16, give a stride of %" PRId64
+              " or more, or leave TW_GEMM_STAGING_COPY out",
               from.stride_name, from.stride, other, from.alignment_name, apart);
 }
 
@@ -91,8 +93,9 @@ Status check_span(const Operand& from, int32_t bytes) {
   const auto refuse = [&](const char* argument, int64_t got, int64_t limit, const char* what) {
     return fail(Code::ERROR_OVERFLOW,
                 {.argument = argument, .rule = "gemm_realign_span", .got = got, .limit = limit},
-                "%s is %" PRId64 ": %s would exceed the 2^60 bytes that realign can copy: %" PRId64
-                " at most, or leave realign out",
+                "%s is %" PRId64
+                ": %s would exceed the 2^60 bytes that a staging copy can have: %" PRId64
+                " at most, or leave TW_GEMM_STAGING_COPY out",
                 argument, got, what, limit);
   };
   const int64_t one = (from.lines - 1) * from.leading + from.contiguous;
@@ -104,15 +107,15 @@ Status check_span(const Operand& from, int32_t bytes) {
                   "a batch from its first element to its last");
   const int64_t fits = most / from.copied(bytes);
   if (from.pitch_suits(bytes) || from.matrices <= fits) return {};
-  if (fits == 0) return refuse("realign", 1, 0, "a matrix in lines of whole 128 bytes");
+  if (fits == 0) return refuse("flags", 1, 0, "a matrix in lines of whole 128 bytes");
   return refuse("batch_count", from.matrices, fits, "copies of all matrices");
 }
 
 Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, const Operand& from,
                  std::unique_ptr<Plan>* out) {
-  const int32_t bytes = dtype_bytes(own.ab_dtype);
+  const int32_t bytes = dtype_bytes(own.a_dtype);
   CopyDesc copy;
-  copy.dtype = own.ab_dtype;
+  copy.dtype = own.a_dtype;
   copy.src_alignment = from.alignment;
   copy.dst_alignment = kGemmWorkspaceAlignment;
   copy.max_sms = own.max_sms;
@@ -195,8 +198,8 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
     if (from.by_rows && own.min_m != own.m)
       return fail(
           Code::ERROR_INVALID_ARGUMENT,
-          {.argument = "realign", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
-          "realign copies A whole, for m %" PRId64 " alone, and min_m is %" PRId64
+          {.argument = "flags", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
+          "TW_GEMM_STAGING_COPY copies A whole, for m %" PRId64 " alone, and min_m is %" PRId64
           ": give m as min_m too, or A with a pitch and a promised alignment that are "
           "multiples of 16 bytes",
           own.m, own.min_m);

@@ -52,7 +52,7 @@ Status check_option(const GemmDesc& desc, uint32_t flag, const char* flag_name,
   if (address == 0) return {};
   if (!desc.has(flag))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "gemm_option"},
-                "%s is 0x%" PRIx64 ", and the description's gemm_flags lack %s", argument, address,
+                "%s is 0x%" PRIx64 ", and the description's flags lack %s", argument, address,
                 flag_name);
   return check_address(argument, address, alignment);
 }
@@ -63,14 +63,14 @@ Status check_options(const GemmDesc& d, const GemmRun& run) {
                       run.device_alpha, 4));
   TW_TRY(check_option(d, kGemmDeviceScalars, "TW_GEMM_DEVICE_SCALARS", "device_beta",
                       run.device_beta, 4));
-  return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "skipped", run.skipped, 8);
+  return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "invalid_count", run.skipped, 8);
 }
 
 void add_words(const GemmRun& run, GemmSpans* spans) {
   if (run.device_m != 0) spans->reads("device_m", run.device_m, 8);
   if (run.device_alpha != 0) spans->reads("device_alpha", run.device_alpha, 4);
   if (run.device_beta != 0) spans->reads("device_beta", run.device_beta, 4);
-  if (run.skipped != 0) spans->writes("skipped", run.skipped, 8);
+  if (run.skipped != 0) spans->writes("invalid_count", run.skipped, 8);
 }
 
 // D's array against that of another operand, of which nothing but the addresses' places is known.
@@ -142,6 +142,7 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
 Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
   TW_TRY(check_options(own, run));
+  TW_TRY(check_epilogue_excluded(own, run));
   TW_TRY(check_workspace(run));
   GemmSpans spans;
   if (uses_workspace(run)) spans.writes("workspace", run.workspace, workspace_bytes());

@@ -75,7 +75,7 @@ Status refuse(int line, std::string_view field, const char* why) {
 Status read_entry(int number, std::string_view line, GemmTuned* out) {
   Fields fields(line);
   GemmTuningKey& key = out->key;
-  for (DType* type : {&key.ab_dtype, &key.d_dtype, &key.accumulator})
+  for (DType* type : {&key.a_dtype, &key.d_dtype, &key.accumulator})
     if (const auto field = fields.next(); !read_type(field, type))
       return refuse(number, field, "is no type of A and B, of D or of sums: bf16, f16 or f32");
   if (const auto field = fields.next(); !read_orders(field, &key))
@@ -121,7 +121,7 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
   const GemmProblem own = problem.swapped ? turned(problem) : problem;
   const GemmDesc& d = own.desc;
   return {.device = device.info().name,
-          .ab_dtype = d.ab_dtype,
+          .a_dtype = d.a_dtype,
           .d_dtype = d.d_dtype,
           .accumulator = d.accumulator,
           .a_order = d.a_order,
@@ -202,7 +202,7 @@ std::string GemmTuning::format() const {
     char line[256];
     std::snprintf(line, sizeof line,
                   "%s %s %s %c%c%c %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s",
-                  dtype_name(key.ab_dtype), dtype_name(key.d_dtype), dtype_name(key.accumulator),
+                  dtype_name(key.a_dtype), dtype_name(key.d_dtype), dtype_name(key.accumulator),
                   order(key.a_order), order(key.b_order), order(key.d_order), key.sms, e.m, key.n,
                   key.k, gemm_choice_text(e.candidate.choice).c_str(),
                   Decimal(std::max(e.candidate.nanoseconds / 1e3, 0.001), 3).text());

@@ -26,7 +26,7 @@ namespace tw {
 /// What a measured choice is for.
 struct GemmTuningKey {
   std::string device;
-  DType ab_dtype{}, d_dtype{}, accumulator{};
+  DType a_dtype{}, d_dtype{}, accumulator{};
   Order a_order{}, b_order{}, d_order{};
   uint32_t sms = 0;
   int64_t n = 0, k = 0;

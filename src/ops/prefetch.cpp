@@ -204,7 +204,7 @@ Status PrefetchPlan::fill_boxes(bool* fits) {
   desc.rank = 2;
   desc.global_dim[0] = static_cast<uint64_t>(row / element);
   desc.global_dim[1] = static_cast<uint64_t>(rows);
-  desc.global_strides[0] = static_cast<uint64_t>(pitch);
+  desc.global_stride_bytes[0] = static_cast<uint64_t>(pitch);
   const int64_t columns = ceil_div(row / element, kMaxBoxDim);
   const int64_t width = round_up(ceil_div(row / element, columns), 16 / element);
   const int64_t height =

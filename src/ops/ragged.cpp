@@ -114,11 +114,11 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
   if (tokens != 0) TW_TRY(check_address("packed", run.packed, element, d.packed_alignment));
   TW_TRY(check_address("padded", run.padded, element, d.padded_alignment));
   TW_TRY(check_address("offsets", run.offsets, static_cast<uint32_t>(p.offset_bytes)));
-  if (run.faults != 0) TW_TRY(check_address("faults", run.faults, 8));
+  if (run.faults != 0) TW_TRY(check_address("invalid_count", run.faults, 8));
   return check_apart({{"offsets", run.offsets, offset_bytes, false},
                       {"packed", run.packed, packed_bytes, !p.pads()},
                       {"padded", run.padded, padded_bytes, p.pads()},
-                      {"faults", run.faults, run.faults == 0 ? 0u : 8u, true}});
+                      {"invalid_count", run.faults, run.faults == 0 ? 0u : 8u, true}});
 }
 
 // What the host device does for a caller who counts no faults: it waits for the offsets and looks
@@ -131,16 +131,17 @@ Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
     const i64 end = ragged_offset_host(args, i + 1);
     if (!checked_sequence(begin, end, args.tokens).fault) continue;
     const bool first = begin < 0 || begin > args.tokens;
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "offsets",
-                 .index = static_cast<int32_t>(std::min<u64>(first ? i : i + 1, INT32_MAX)),
-                 .rule = "ragged_offsets",
-                 .got = first ? begin : end,
-                 .limit = args.tokens},
-                "offsets %llu and %llu are %lld and %lld: they do not decrease and lie between 0 "
-                "and the %lld tokens of the run (with faults given such sequences are counted and "
-                "have no rows)",
-                i, i + 1, begin, end, args.tokens);
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "offsets",
+         .index = static_cast<int32_t>(std::min<u64>(first ? i : i + 1, INT32_MAX)),
+         .rule = "ragged_offsets",
+         .got = first ? begin : end,
+         .limit = args.tokens},
+        "offsets %llu and %llu are %lld and %lld: they do not decrease and lie between 0 "
+        "and the %lld tokens of the run (with invalid_count given such sequences are counted and "
+        "have no rows)",
+        i, i + 1, begin, end, args.tokens);
   }
   return {};
 }

@@ -87,7 +87,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "weights", .rule = "rows_weights"},
                 "weights is not 0, and the plan was made without TW_ROWS_WEIGHTS");
   if (run.device_count != 0) TW_TRY(check_address("device_count", run.device_count, index_width));
-  if (run.outside != 0) TW_TRY(check_address("outside", run.outside, 8));
+  if (run.outside != 0) TW_TRY(check_address("invalid_count", run.outside, 8));
   if (workspace_.bytes != 0)
     TW_TRY(
         check_workspace(run.workspace, run.workspace_bytes, workspace_.bytes, kWorkspaceAlignment));
@@ -97,7 +97,7 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
        {"packed", run.packed, row_bytes, gather, count, problem_.packed_pitch},
        {"weights", run.weights, weighted ? indices * 4 : 0, false},
        {"device_count", run.device_count, run.device_count == 0 ? 0 : index_width, false},
-       {"outside", run.outside, run.outside == 0 ? 0u : 8u, true},
+       {"invalid_count", run.outside, run.outside == 0 ? 0u : 8u, true},
        {"workspace", run.workspace, workspace_.bytes, true}});
 }
 

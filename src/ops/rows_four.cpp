@@ -87,7 +87,7 @@ Status RowsPlan::prepare_four() {
   map.rank = 2;
   map.global_dim[0] = static_cast<uint64_t>(s.end_bytes / s.unit);
   map.global_dim[1] = static_cast<uint64_t>(problem_.desc.table_rows);
-  map.global_strides[0] = static_cast<uint64_t>(problem_.table_pitch);
+  map.global_stride_bytes[0] = static_cast<uint64_t>(problem_.table_pitch);
   map.box_dim[0] = static_cast<uint32_t>(s.part_bytes / s.unit);
   map.box_dim[1] = 1;
   return encode_map(*device(), map, &four_map_);

@@ -83,7 +83,7 @@ void check_tensor(const TensorMapDesc& desc, int32_t rank, Violations* out) {
     out->add(Rule::global_address_range, -1, number(desc.global_address), kMaxAddress);
   check_extents(desc, rank, out);
   for (int32_t i = 0; i + 1 < rank; ++i) {
-    const uint64_t stride = desc.global_strides[i];
+    const uint64_t stride = desc.global_stride_bytes[i];
     if ((stride & below) != 0) out->add(Rule::global_strides_alignment, i, number(stride), align);
     if (stride > static_cast<uint64_t>(kMaxStride))
       out->add(Rule::global_strides_limit, i, number(stride), kMaxStride);

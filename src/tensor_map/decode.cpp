@@ -45,7 +45,7 @@ void decode_tensor(const uint64_t* words, TensorMapDesc* desc) {
   desc->global_address = words[0];
   for (int32_t i = 0; i < desc->rank; ++i) {
     desc->global_dim[i] = field(words[4 + i / 2], i % 2 * 32, 32) + 1;
-    if (i + 1 < desc->rank) desc->global_strides[i] = strides[i] * 16;
+    if (i + 1 < desc->rank) desc->global_stride_bytes[i] = strides[i] * 16;
     desc->element_strides[i] =
         static_cast<uint32_t>(field(words[6], kElementStridesShift + 3 * i, 3)) + 1;
   }

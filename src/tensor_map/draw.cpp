@@ -47,7 +47,7 @@ std::string extents(const TensorMapDesc& desc) {
   for (int i = 0; i < desc.rank; ++i) {
     if (i > 0) text += ", ";
     text += std::to_string(desc.global_dim[i]);
-    if (i > 0) text += " (stride " + std::to_string(desc.global_strides[i - 1]) + " bytes)";
+    if (i > 0) text += " (stride " + std::to_string(desc.global_stride_bytes[i - 1]) + " bytes)";
     if (desc.box_dim[i] > 0) text += " by " + std::to_string(desc.box_dim[i]);
   }
   return text;

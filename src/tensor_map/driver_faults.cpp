@@ -31,7 +31,7 @@ uint64_t tensor_span_bytes(const TensorMapDesc& desc) {
   uint64_t last = desc.global_dim[0] * global_bits(desc.dtype) / 8;
   for (int32_t i = 1; i < desc.rank; ++i) {
     uint64_t reach = 0;
-    if (__builtin_mul_overflow(desc.global_dim[i] - 1, desc.global_strides[i - 1], &reach) ||
+    if (__builtin_mul_overflow(desc.global_dim[i] - 1, desc.global_stride_bytes[i - 1], &reach) ||
         __builtin_add_overflow(last, reach, &last))
       return UINT64_MAX;
   }

@@ -59,7 +59,7 @@ void dimensions(const TensorMapDesc& desc, std::string* text) {
     char box[64] = "";
     if (i > 0)
       std::snprintf(step, sizeof step, "stride %llu bytes",
-                    static_cast<ull>(desc.global_strides[i - 1]));
+                    static_cast<ull>(desc.global_stride_bytes[i - 1]));
     if (desc.kind == MapKind::tiled)
       std::snprintf(box, sizeof box, ", box %u", desc.box_dim[i]);
     else if (i > 0 && i + 1 < desc.rank && (i == 1 || desc.kind == MapKind::im2col))
@@ -116,7 +116,7 @@ void stores(const TensorMapDesc& desc, std::string* text) {
        "  stores: write %u bytes past the tensor's end of each row (%llu bytes are no multiple of "
        "16), which %s",
        overhang, static_cast<ull>(extent),
-       desc.rank > 1 && desc.global_strides[0] < extent
+       desc.rank > 1 && desc.global_stride_bytes[0] < extent
            ? "other rows own"
            : (desc.rank > 1 ? "must be padding, after the last row too" : "lie behind the tensor"));
 }

@@ -151,10 +151,10 @@ void Proposer::fix_tensor(TensorMapDesc* desc) const {
     desc->global_address =
         (std::min(desc->global_address, max_address - (align - 1)) + align - 1) / align * align;
   if (may(field::global_dim)) fix_dims(desc);
-  if (may(field::global_strides))
+  if (may(field::global_stride_bytes))
     for (int32_t i = 0; i + 1 < desc->rank; ++i) {
-      const uint64_t stride = std::min(desc->global_strides[i], max_stride - (align - 1));
-      desc->global_strides[i] =
+      const uint64_t stride = std::min(desc->global_stride_bytes[i], max_stride - (align - 1));
+      desc->global_stride_bytes[i] =
           std::min((stride + align - 1) / align * align, max_stride / align * align);
     }
 }

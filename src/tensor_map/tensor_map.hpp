@@ -36,8 +36,8 @@ struct TensorMapDesc {
   OobFill oob_fill = OobFill::zero;
   uint64_t global_address = 0;
   uint64_t global_dim[5] = {};
-  uint64_t global_strides[5] = {};  // [i] is the pitch of dimension i + 1; [4] is unused
-  uint32_t box_dim[5] = {};         // tiled maps alone
+  uint64_t global_stride_bytes[5] = {};  // [i] is the pitch of dimension i + 1; [4] is unused
+  uint32_t box_dim[5] = {};              // tiled maps alone
   uint32_t element_strides[5] = {1, 1, 1, 1, 1};
 
   MapKind kind = MapKind::tiled;

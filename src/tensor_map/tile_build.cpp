@@ -56,7 +56,7 @@ bool Builder::add_dim(const TileLeaf& leaf, bool last, int64_t box) {
   const int64_t stride = axis.stride * leaf.step;
   if (dims_ == 0 && stride != dtype_bytes(request_.dtype)) return false;
   desc.global_dim[dims_] = static_cast<uint64_t>(last ? axis.extent / leaf.step : leaf.extent);
-  if (dims_ > 0) desc.global_strides[dims_ - 1] = static_cast<uint64_t>(stride);
+  if (dims_ > 0) desc.global_stride_bytes[dims_ - 1] = static_cast<uint64_t>(stride);
   desc.box_dim[dims_] = static_cast<uint32_t>(box);
   dim_[dims_++] = {leaf.axis, leaf.step, last};
   desc.rank = dims_;

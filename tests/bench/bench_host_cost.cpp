@@ -142,14 +142,14 @@ void Bench::add(const char* name, std::function<tw_status(tw_plan**)> make,
 
 void Bench::add_copies() {
   tw_copy_desc copy;
-  REQUIRE(tw_copy_desc_init(&copy));
+  REQUIRE(tw_copy_desc_init(&copy, sizeof copy));
   copy.dtype = TW_DTYPE_U16;
   copy.rank = 2;
   copy.shape[0] = copy.shape[1] = 256;
   copy.src_stride[0] = 512, copy.dst_stride[0] = 256;
   copy.src_stride[1] = copy.dst_stride[1] = 1;
   tw_copy_args copy_args;
-  REQUIRE(tw_copy_args_init(&copy_args));
+  REQUIRE(tw_copy_args_init(&copy_args, sizeof copy_args));
   add(
       "copy", [=, this](tw_plan** plan) { return tw_copy_plan(device, &copy, plan); },
       [=, this](tw_plan* plan, int i) mutable {
@@ -157,14 +157,14 @@ void Bench::add_copies() {
         return tw_copy_run(plan, stream, &copy_args);
       });
   tw_elementwise_desc sum;
-  REQUIRE(tw_elementwise_desc_init(&sum));
+  REQUIRE(tw_elementwise_desc_init(&sum, sizeof sum));
   sum.a_dtype = sum.b_dtype = sum.dst_dtype = TW_DTYPE_BF16;
   sum.rank = 2;
   sum.shape[0] = sum.shape[1] = 256;
   sum.a_stride[0] = sum.b_stride[0] = 512, sum.dst_stride[0] = 256;
   sum.a_stride[1] = sum.b_stride[1] = sum.dst_stride[1] = 1;
   tw_elementwise_args sum_args;
-  REQUIRE(tw_elementwise_args_init(&sum_args));
+  REQUIRE(tw_elementwise_args_init(&sum_args, sizeof sum_args));
   add(
       "elementwise", [=, this](tw_plan** plan) { return tw_elementwise_plan(device, &sum, plan); },
       [=, this](tw_plan* plan, int i) mutable {
@@ -172,14 +172,14 @@ void Bench::add_copies() {
         return tw_elementwise_run(plan, stream, &sum_args);
       });
   tw_copies_desc pairs;
-  REQUIRE(tw_copies_desc_init(&pairs));
+  REQUIRE(tw_copies_desc_init(&pairs, sizeof pairs));
   pairs.dtype = TW_DTYPE_U16;
   pairs.rank = 1;
   pairs.shape[0] = 4096;
   pairs.src_stride[0] = pairs.dst_stride[0] = 1;
   pairs.count = 32;
   tw_copies_args pairs_args;
-  REQUIRE(tw_copies_args_init(&pairs_args));
+  REQUIRE(tw_copies_args_init(&pairs_args, sizeof pairs_args));
   pairs_args.skipped = memory + (25u << 20);
   add(
       "copies", [=, this](tw_plan** plan) { return tw_copies_plan(device, &pairs, plan); },
@@ -188,11 +188,11 @@ void Bench::add_copies() {
         return tw_copies_run(plan, stream, &pairs_args);
       });
   tw_prefetch_desc prefetch;
-  REQUIRE(tw_prefetch_desc_init(&prefetch));
+  REQUIRE(tw_prefetch_desc_init(&prefetch, sizeof prefetch));
   prefetch.dtype = TW_DTYPE_U8;
   prefetch.rows = 1, prefetch.columns = 65536;
   tw_prefetch_args prefetch_args;
-  REQUIRE(tw_prefetch_args_init(&prefetch_args));
+  REQUIRE(tw_prefetch_args_init(&prefetch_args, sizeof prefetch_args));
   add(
       "prefetch", [=, this](tw_plan** plan) { return tw_prefetch_plan(device, &prefetch, plan); },
       [=, this](tw_plan* plan, int i) mutable {
@@ -203,11 +203,11 @@ void Bench::add_copies() {
 
 void Bench::add_rows() {
   tw_rows_desc rows;
-  REQUIRE(tw_rows_desc_init(&rows));
+  REQUIRE(tw_rows_desc_init(&rows, sizeof rows));
   rows.dtype = TW_DTYPE_BF16;
   rows.table_rows = 1024, rows.columns = 512, rows.count = 128;
   tw_rows_args rows_args;
-  REQUIRE(tw_rows_args_init(&rows_args));
+  REQUIRE(tw_rows_args_init(&rows_args, sizeof rows_args));
   rows_args.index = memory + (24u << 20);  // zeros
   add(
       "gather", [=, this](tw_plan** plan) { return tw_gather_plan(device, &rows, plan); },
@@ -222,12 +222,12 @@ void Bench::add_rows() {
         return tw_scatter_run(plan, stream, &rows_args);
       });
   tw_ragged_desc ragged;
-  REQUIRE(tw_ragged_desc_init(&ragged));
+  REQUIRE(tw_ragged_desc_init(&ragged, sizeof ragged));
   ragged.dtype = TW_DTYPE_BF16;
   ragged.direction = TW_RAGGED_PAD;
   ragged.batch = 8, ragged.tokens = 128, ragged.rows = 16, ragged.columns = 512;
   tw_ragged_args ragged_args;
-  REQUIRE(tw_ragged_args_init(&ragged_args));
+  REQUIRE(tw_ragged_args_init(&ragged_args, sizeof ragged_args));
   ragged_args.offsets = memory + (24u << 20);  // zeros: empty sequences
   add(
       "ragged", [=, this](tw_plan** plan) { return tw_ragged_plan(device, &ragged, plan); },
@@ -239,7 +239,7 @@ void Bench::add_rows() {
 
 void Bench::add_products() {
   tw_gemm_args gemm_args;
-  REQUIRE(tw_gemm_args_init(&gemm_args));
+  REQUIRE(tw_gemm_args_init(&gemm_args, sizeof gemm_args));
   gemm_args.bias = memory + (24u << 20);
   const auto product = [&](const char* name, const tw_gemm_desc& gemm) {
     add(
@@ -250,7 +250,7 @@ void Bench::add_products() {
         });
   };
   tw_gemm_desc gemm;
-  REQUIRE(tw_gemm_desc_init(&gemm));
+  REQUIRE(tw_gemm_desc_init(&gemm, sizeof gemm));
   gemm.m = gemm.n = gemm.k = 256;
   product("gemm", gemm);
   gemm.bias = TW_PER_COLUMN;
@@ -272,10 +272,10 @@ void Bench::first_use() {
 
 void Bench::maps() const {
   tw_tensor_map_desc desc;
-  REQUIRE(tw_tensor_map_desc_init(&desc));
+  REQUIRE(tw_tensor_map_desc_init(&desc, sizeof desc));
   desc.global_address = memory;
   desc.global_dim[0] = desc.global_dim[1] = 1024;
-  desc.global_strides[0] = 2048;
+  desc.global_stride_bytes[0] = 2048;
   desc.box_dim[0] = desc.box_dim[1] = 64;
   tw_tensor_map* map = nullptr;
   const double made = cost(

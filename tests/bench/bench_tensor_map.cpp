@@ -39,8 +39,8 @@ int main() {
   const uint32_t box[3] = {64, 128, 2};
   std::copy_n(dims, 3, desc.global_dim);
   std::copy_n(box, 3, desc.box_dim);
-  desc.global_strides[0] = 1024;
-  desc.global_strides[1] = 128;
+  desc.global_stride_bytes[0] = 1024;
+  desc.global_stride_bytes[1] = 128;
   tw::TensorMapBytes bytes;
   measure("check and encode", [&](uint64_t i) {
     desc.global_address = 0x100000 + i * 16;

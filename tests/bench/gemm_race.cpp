@@ -56,7 +56,7 @@ GemmRacer::GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& opt
 
 GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   GemmDesc desc;
-  desc.ab_dtype = options_.dtype;
+  desc.a_dtype = options_.dtype;
   desc.d_dtype = shape.f32_out ? DType::F32 : options_.dtype;
   desc.a_order = shape.a_order;
   desc.b_order = shape.b_order;

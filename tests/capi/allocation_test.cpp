@@ -25,17 +25,17 @@ struct World {
 
 tw_tensor_map_desc map_desc(const World &w) {
   tw_tensor_map_desc desc;
-  OK(tw_tensor_map_desc_init(&desc));
+  OK(tw_tensor_map_desc_init(&desc, sizeof desc));
   desc.global_address = w.memory;
   desc.global_dim[0] = desc.global_dim[1] = 64;
-  desc.global_strides[0] = 128;
+  desc.global_stride_bytes[0] = 128;
   desc.box_dim[0] = desc.box_dim[1] = 8;
   return desc;
 }
 
 tw_copy_desc copy_desc() {
   tw_copy_desc desc;
-  OK(tw_copy_desc_init(&desc));
+  OK(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 2;
   desc.shape[0] = desc.shape[1] = 32;
@@ -46,7 +46,7 @@ tw_copy_desc copy_desc() {
 
 tw_rows_desc rows_desc() {
   tw_rows_desc desc;
-  OK(tw_rows_desc_init(&desc));
+  OK(tw_rows_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = desc.columns = desc.count = 8;
   return desc;
@@ -54,14 +54,14 @@ tw_rows_desc rows_desc() {
 
 tw_gemm_desc gemm_desc() {
   tw_gemm_desc desc;
-  OK(tw_gemm_desc_init(&desc));
+  OK(tw_gemm_desc_init(&desc, sizeof desc));
   desc.m = desc.n = desc.k = 16;
   return desc;
 }
 
 tw_prefetch_desc prefetch_desc() {
   tw_prefetch_desc desc;
-  OK(tw_prefetch_desc_init(&desc));
+  OK(tw_prefetch_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rows = 4;
   desc.columns = 64;
@@ -334,11 +334,12 @@ void gemm_choices(World *w) {
   tw_gemm_candidate first, best;
   int32_t count = 0;
   size_t length = 0;
-  OK(tw_gemm_args_init(&args));
+  OK(tw_gemm_args_init(&args, sizeof args));
   args.a = w->memory;
   args.b = w->memory + 4096;
   args.d = w->memory + 32768;
-  first.struct_size = best.struct_size = sizeof first;
+  tw_gemm_candidate_init(&first, sizeof first);
+  tw_gemm_candidate_init(&best, sizeof best);
   const auto undo = undoing(&plan, tw_plan_destroy);
   const auto listed = [&] {
     const bool made = std::exchange(count, 0) != 0;
@@ -368,7 +369,7 @@ void gemm_choices(World *w) {
   OK(tw_gemm_tuning_create(&tuning));
   // Of one candidate, so that the clock does not decide how many allocations there are.
   tw_gemm_tune_desc once;
-  OK(tw_gemm_tune_desc_init(&once));
+  OK(tw_gemm_tune_desc_init(&once, sizeof once));
   once.candidates = once.rounds = 1;
   every_allocation(
       "gemm_tune_once", [&] { return tw_gemm_tune(tuning, w->stream, &desc, &args, &once, &best); },
@@ -411,20 +412,20 @@ void runs_allocate_nothing(World *w) {
   OK(tw_prefetch_plan(w->device, &prefetch_d, &prefetch));
   OK(tw_gather_plan(w->device, &rows_d, &gather));
   OK(tw_scatter_plan(w->device, &rows_d, &scatter));
-  OK(tw_copy_args_init(&copy_args));
+  OK(tw_copy_args_init(&copy_args, sizeof copy_args));
   copy_args.src = w->memory;
   copy_args.dst = w->memory + 8192;
-  OK(tw_prefetch_args_init(&prefetch_args));
+  OK(tw_prefetch_args_init(&prefetch_args, sizeof prefetch_args));
   prefetch_args.src = w->memory;
-  OK(tw_rows_args_init(&rows_args));
+  OK(tw_rows_args_init(&rows_args, sizeof rows_args));
   rows_args.table = w->memory;
   rows_args.index = w->memory + 16384;
   rows_args.packed = w->memory + 8192;
-  OK(tw_gemm_args_init(&gemm_args));
+  OK(tw_gemm_args_init(&gemm_args, sizeof gemm_args));
   gemm_args.a = w->memory;
   gemm_args.b = w->memory + 4096;
   gemm_args.d = w->memory + 32768;
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   for (int i = 0; i < 20; ++i) {
     const int64_t before = t_allocations;
     OK(tw_copy_run(copy, w->stream, &copy_args));

@@ -6,7 +6,7 @@ function that is added tomorrow is tested too:
 - called with zeros alone it fails, with a message, and outputs that are handles become NULL;
 - with right arguments but one pointer NULL it fails and names that parameter, unless its description
   speaks of NULL otherwise than as "not NULL";
-- with a struct_size that belongs to no version it fails and says so;
+- with a struct whose size belongs to no version, or that was not initialised, it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
 - no answer, here or in another test of this folder, is a status that the header does not speak of,
   and no call that does not fail, a destroy function's neither, replaces the thread's last failure
@@ -110,6 +110,8 @@ def right(function, parameter):
         return "s->image"
     if function.name == "tw_module_load" and name == "size":
         return "s->image_size"
+    if function.name.endswith("_init") and name == "size":
+        return f"sizeof({function.parameters[0].base})"
     if parameter.out_handle():
         return f"(tw_{base[3:]} **)&made"
     if base == "tw_plan":
@@ -179,13 +181,15 @@ def body(function):
             if outs and not parameter.out_handle():
                 lines.append("  CHECK(made == NULL);")
         for parameter, sample in zip(function.parameters, samples):
-            # An init function sets struct_size; all others read it.
+            # An init function sets the head; all others read it.
             if sample.startswith("&s->") and parameter.base != "void" and \
                     not function.name.endswith("_init"):
-                for size in ("0", "4", "UINT32_MAX", "UINT32_MAX - 7"):
+                for field, value in [("struct_size", "0"), ("struct_size", "4"),
+                                     ("struct_size", "UINT32_MAX"), ("struct_size", "UINT32_MAX - 7"),
+                                     ("struct_mark", "0"), ("struct_mark", "UINT32_MAX")]:
                     set_before, zero_after = numbers(function)
-                    lines += ["  refresh(s);", f"  {sample[1:]}.struct_size = {size};", *set_before,
-                              f"  FAILS(TW_ERROR_STRUCT_SIZE, NULL, {call(function, samples)});",
+                    lines += ["  refresh(s);", f"  {sample[1:]}.{field} = {value};", *set_before,
+                              f"  FAILS(TW_ERROR_STRUCT, NULL, {call(function, samples)});",
                               *zero_after]
         for i, parameter in enumerate(function.parameters):
             if parameter.pointer or parameter.base.endswith("_callback"):
@@ -277,7 +281,7 @@ def statuses(function):
     may = function.statuses | {"TW_OK", "TW_ERROR_OUT_OF_MEMORY"}
     parameters = function.parameters
     if any(p.base in STRUCTS for p in parameters) and not function.name.endswith("_init"):
-        may.add("TW_ERROR_STRUCT_SIZE")
+        may.add("TW_ERROR_STRUCT")
     if any(p.base in OF_DEVICE or p.base == "CUctx_st" for p in parameters):
         may |= {"TW_ERROR_" + name for name in ("DEVICE_CLOSED", "FORKED", "DEVICE_LOST", "DRIVER",
                                                 "CAPTURE", "SHUTDOWN")}

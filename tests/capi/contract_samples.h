@@ -72,74 +72,74 @@ static const char contract_ptx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry own(.param .u64 a)\n{ ret; }\n";
 
 static inline void refresh_descriptions(samples *s) {
-  OK(tw_tensor_map_desc_init(&s->tensor_map_desc));
+  OK(tw_tensor_map_desc_init(&s->tensor_map_desc, sizeof s->tensor_map_desc));
   s->tensor_map_desc.global_address = s->memory;
   s->tensor_map_desc.global_dim[0] = s->tensor_map_desc.global_dim[1] = 16;
-  s->tensor_map_desc.global_strides[0] = 32;
+  s->tensor_map_desc.global_stride_bytes[0] = 32;
   s->tensor_map_desc.box_dim[0] = s->tensor_map_desc.box_dim[1] = 8;
-  OK(tw_tile_desc_init(&s->tile_desc));
+  OK(tw_tile_desc_init(&s->tile_desc, sizeof s->tile_desc));
   s->tile_desc.global_address = s->memory;
   s->tile_desc.rank = 2;
   s->tile_desc.shape[0] = s->tile_desc.shape[1] = s->tile_desc.stride[0] = 16;
   s->tile_desc.stride[1] = 1;
   s->tile_desc.tile[0] = s->tile_desc.tile[1] = 8;
-  OK(tw_tensor_init(&s->tensor));
+  OK(tw_tensor_init(&s->tensor, sizeof s->tensor));
   s->tensor.dtype = TW_DTYPE_F32;
   s->tensor.rank = 1;
   s->tensor.address = s->memory;
   s->tensor.shape[0] = s->tensor.stride[0] = 1;
-  OK(tw_launch_desc_init(&s->launch_desc));
-  OK(tw_copy_desc_init(&s->copy_desc));
+  OK(tw_launch_desc_init(&s->launch_desc, sizeof s->launch_desc));
+  OK(tw_copy_desc_init(&s->copy_desc, sizeof s->copy_desc));
   s->copy_desc.dtype = TW_DTYPE_U8;
   s->copy_desc.rank = 1;
   s->copy_desc.shape[0] = 64;
   s->copy_desc.src_stride[0] = s->copy_desc.dst_stride[0] = 1;
-  OK(tw_copy_args_init(&s->copy_args));
+  OK(tw_copy_args_init(&s->copy_args, sizeof s->copy_args));
   s->copy_args.src = s->memory;
   s->copy_args.dst = s->memory + 1024;
-  OK(tw_prefetch_desc_init(&s->prefetch_desc));
+  OK(tw_prefetch_desc_init(&s->prefetch_desc, sizeof s->prefetch_desc));
   s->prefetch_desc.dtype = TW_DTYPE_U8;
   s->prefetch_desc.rows = 1;
   s->prefetch_desc.columns = 64;
-  OK(tw_prefetch_args_init(&s->prefetch_args));
+  OK(tw_prefetch_args_init(&s->prefetch_args, sizeof s->prefetch_args));
   s->prefetch_args.src = s->memory;
-  OK(tw_elementwise_desc_init(&s->elementwise_desc));
+  OK(tw_elementwise_desc_init(&s->elementwise_desc, sizeof s->elementwise_desc));
   s->elementwise_desc.shape[0] = 64;
   s->elementwise_desc.a_stride[0] = s->elementwise_desc.dst_stride[0] = 1;
-  OK(tw_elementwise_args_init(&s->elementwise_args));
+  OK(tw_elementwise_args_init(&s->elementwise_args, sizeof s->elementwise_args));
   s->elementwise_args.a = s->memory;
   s->elementwise_args.dst = s->memory + 1024;
-  OK(tw_rows_desc_init(&s->rows_desc));
+  OK(tw_rows_desc_init(&s->rows_desc, sizeof s->rows_desc));
   s->rows_desc.dtype = TW_DTYPE_F32;
   s->rows_desc.table_rows = s->rows_desc.columns = s->rows_desc.count = 4;
-  OK(tw_rows_args_init(&s->rows_args));
+  OK(tw_rows_args_init(&s->rows_args, sizeof s->rows_args));
   s->rows_args.table = s->memory;
   s->rows_args.index = s->memory + 2048;
   s->rows_args.packed = s->memory + 1024;
-  OK(tw_copies_desc_init(&s->copies_desc));
+  OK(tw_copies_desc_init(&s->copies_desc, sizeof s->copies_desc));
   s->copies_desc.dtype = TW_DTYPE_U8;
   s->copies_desc.rank = 1;
   s->copies_desc.shape[0] = 64;
   s->copies_desc.src_stride[0] = s->copies_desc.dst_stride[0] = 1;
   s->copies_desc.count = 2;
-  OK(tw_copies_args_init(&s->copies_args));
+  OK(tw_copies_args_init(&s->copies_args, sizeof s->copies_args));
   s->copies_args.src = s->memory + 3072; /* zeros, which nothing else here writes */
   s->copies_args.dst = s->memory + 3088;
-  s->copies_args.skipped = s->memory + 3104;
-  OK(tw_ragged_desc_init(&s->ragged_desc));
+  s->copies_args.invalid_count = s->memory + 3104;
+  OK(tw_ragged_desc_init(&s->ragged_desc, sizeof s->ragged_desc));
   s->ragged_desc.dtype = TW_DTYPE_F32;
   s->ragged_desc.batch = s->ragged_desc.rows = s->ragged_desc.tokens = s->ragged_desc.columns = 4;
-  OK(tw_ragged_args_init(&s->ragged_args));
+  OK(tw_ragged_args_init(&s->ragged_args, sizeof s->ragged_args));
   s->ragged_args.packed = s->memory;
   s->ragged_args.offsets = s->memory + 2048;
   s->ragged_args.padded = s->memory + 1024;
-  OK(tw_gemm_desc_init(&s->gemm_desc));
+  OK(tw_gemm_desc_init(&s->gemm_desc, sizeof s->gemm_desc));
   s->gemm_desc.m = s->gemm_desc.n = s->gemm_desc.k = 8;
-  OK(tw_gemm_args_init(&s->gemm_args));
+  OK(tw_gemm_args_init(&s->gemm_args, sizeof s->gemm_args));
   s->gemm_args.a = s->memory;
   s->gemm_args.b = s->memory + 1024;
   s->gemm_args.d = s->memory + 2048;
-  OK(tw_gemm_tune_desc_init(&s->gemm_tune_desc));
+  OK(tw_gemm_tune_desc_init(&s->gemm_tune_desc, sizeof s->gemm_tune_desc));
 }
 
 /* Frees what tw_tensor_to_dlpack() made, as its consumer does: by the member behind the DLTensor.
@@ -168,14 +168,14 @@ static inline void refresh(samples *s) {
   s->uint32_t_array[1] = 128;
   /* One for extents. Coordinates, strides and modes take the zeros behind it too. */
   for (int i = 0; i < 4; ++i) s->int64_t_array[i] = 1;
-  s->error_info.struct_size = sizeof s->error_info;
-  s->device_info.struct_size = sizeof s->device_info;
-  s->kernel_info.struct_size = sizeof s->kernel_info;
-  s->plan_info.struct_size = sizeof s->plan_info;
-  s->kernel_entry.struct_size = sizeof s->kernel_entry;
+  tw_error_info_init(&s->error_info, sizeof s->error_info);
+  tw_device_info_init(&s->device_info, sizeof s->device_info);
+  tw_kernel_info_init(&s->kernel_info, sizeof s->kernel_info);
+  tw_plan_info_init(&s->plan_info, sizeof s->plan_info);
+  tw_kernel_entry_init(&s->kernel_entry, sizeof s->kernel_entry);
   for (int i = 0; i < 8; ++i) {
-    s->rule_violation[i].struct_size = sizeof s->rule_violation[i];
-    s->gemm_candidate[i].struct_size = sizeof s->gemm_candidate[i];
+    tw_rule_violation_init(&s->rule_violation[i], sizeof s->rule_violation[i]);
+    tw_gemm_candidate_init(&s->gemm_candidate[i], sizeof s->gemm_candidate[i]);
   }
   refresh_descriptions(s);
 }
@@ -183,7 +183,7 @@ static inline void refresh(samples *s) {
 static inline void find_kernel(samples *s) {
   tw_kernel_entry entry;
   int32_t count = 0;
-  entry.struct_size = sizeof entry;
+  tw_kernel_entry_init(&entry, sizeof entry);
   OK(tw_kernels_list(0, NULL, &count));
   s->has_kernels = count > 0 && OK(tw_kernels_list(0, &entry, NULL));
   s->kernel_name = s->has_kernels ? entry.name : s->text;

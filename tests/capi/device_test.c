@@ -85,7 +85,7 @@ static void get_info(void) {
   tw_device *device = open_device();
   tw_device_info info;
   memset(&info, 0xa5, sizeof info);
-  info.struct_size = sizeof info;
+  tw_device_info_init(&info, sizeof info);
   OK(tw_device_get_info(device, &info));
   EQUAL(info.struct_size, sizeof info);
   EQUAL(info.kind, harness.kind);

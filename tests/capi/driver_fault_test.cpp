@@ -51,7 +51,7 @@ bool fails_at(const contract_call &function, int k, CUresult result) {
     for (void *handle : made) CHECK(handle == nullptr);
     // What was given back after the failure has not put another one in its place.
     tw_error_info info;
-    info.struct_size = sizeof info;
+    tw_error_info_init(&info, sizeof info);
     OK(tw_last_error_info(&info));
     EQUAL(info.status, status);
   }
@@ -108,7 +108,7 @@ bool loads_without_memory(int k) {
   tw_plan *plan = nullptr;
   tw_rows_desc desc;
   OK(tw_device_create(TW_DEVICE_CUDA, 0, &device));
-  OK(tw_rows_desc_init(&desc));
+  OK(tw_rows_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = desc.columns = desc.count = 64;
   g_failed = false;

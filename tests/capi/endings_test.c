@@ -22,23 +22,23 @@ static void open_all(void) {
   device = open_device();
   NEED(tw_stream_create(device, &stream));
   NEED(tw_malloc(device, 2 * BYTES, &memory));
-  NEED(tw_copy_desc_init(&desc));
+  NEED(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 1;
   desc.shape[0] = BYTES;
   desc.src_stride[0] = desc.dst_stride[0] = 1;
   NEED(tw_copy_plan(device, &desc, &plan));
-  NEED(tw_tensor_map_desc_init(&map_desc));
+  NEED(tw_tensor_map_desc_init(&map_desc, sizeof map_desc));
   map_desc.global_address = memory;
   map_desc.global_dim[0] = map_desc.global_dim[1] = 64;
-  map_desc.global_strides[0] = 128;
+  map_desc.global_stride_bytes[0] = 128;
   map_desc.box_dim[0] = map_desc.box_dim[1] = 8;
   NEED(tw_tensor_map_create(device, &map_desc, &map));
 }
 
 static void run_often(void) {
   tw_copy_args args;
-  NEED(tw_copy_args_init(&args));
+  NEED(tw_copy_args_init(&args, sizeof args));
   args.src = memory;
   args.dst = memory + BYTES;
   for (int i = 0; i < 20; ++i) OK(tw_copy_run(plan, stream, &args));
@@ -90,11 +90,11 @@ static void a_kernel_that_traps(void) {
   open_all();
   NEED(tw_module_load(device, ptx, sizeof ptx, &module));
   NEED(tw_kernel_get(module, "caller_traps", &kernel));
-  NEED(tw_launch_desc_init(&launch));
+  NEED(tw_launch_desc_init(&launch, sizeof launch));
   OK(tw_launch(stream, kernel, &launch, 0, NULL, NULL));
   FAILS(TW_ERROR_DEVICE_LOST, NULL, tw_stream_synchronize(stream));
   CHECK(strstr(tw_last_error(), "caller_traps") != NULL);
-  info.struct_size = sizeof info;
+  tw_error_info_init(&info, sizeof info);
   OK(tw_last_error_info(&info));
   CHECK(info.driver_result != 0);
   /* From here on every call says so at once. */

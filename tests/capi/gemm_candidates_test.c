@@ -7,13 +7,14 @@ static tw_gemm_candidate list[kMany];
 
 static void sized(tw_gemm_candidate *candidates, int32_t count) {
   memset(candidates, 0xa5, (size_t)count * sizeof *candidates);
-  for (int32_t i = 0; i < count; ++i) candidates[i].struct_size = sizeof *candidates;
+  for (int32_t i = 0; i < count; ++i) tw_gemm_candidate_init(&candidates[i], sizeof candidates[i]);
 }
 
 /* Of an array with a bad element nothing is written, and the failure says which it is. */
 static void bad_element(const setup *s, const tw_gemm_desc *desc, const tw_plan *plan) {
   static const uint32_t kBad[] = {0, 8, sizeof *list + 8, 4096, UINT32_MAX};
-  tw_error_info info = {.struct_size = sizeof info};
+  tw_error_info info;
+  tw_error_info_init(&info, sizeof info);
   for (int32_t i = 0; i < 2 * (int32_t)COUNT(kBad); ++i) {
     const int32_t at = i % 2;
     tw_gemm_candidate before[2];
@@ -22,14 +23,14 @@ static void bad_element(const setup *s, const tw_gemm_desc *desc, const tw_plan 
     list[at].struct_size = kBad[i / 2];
     memcpy(before, list, sizeof before);
     if (at == 0 && kBad[i / 2] > sizeof *list) continue; /* a later version's, or refused alike */
-    FAILS(TW_ERROR_STRUCT_SIZE, "candidates", tw_gemm_candidates(s->device, desc, list, 2, &count));
+    FAILS(TW_ERROR_STRUCT, "candidates", tw_gemm_candidates(s->device, desc, list, 2, &count));
     EQUAL(count, 0);
     CHECK(memcmp(before, list, sizeof before) == 0);
     OK(tw_last_error_info(&info));
     EQUAL(info.index, at);
     OK(tw_gemm_ranges(plan, NULL, 0, &count));
     if (count <= at) continue; /* written to no further than there are ranges */
-    FAILS(TW_ERROR_STRUCT_SIZE, "candidates", tw_gemm_ranges(plan, list, 2, &count));
+    FAILS(TW_ERROR_STRUCT, "candidates", tw_gemm_ranges(plan, list, 2, &count));
     EQUAL(count, 0);
     CHECK(memcmp(before, list, sizeof before) == 0);
   }
@@ -60,7 +61,7 @@ static void candidates(void) {
     EQUAL(c->m_first, kM);
     EQUAL(c->m_last, kM);
     if (!OK(tw_gemm_plan_candidate(s.device, &desc, c->text, &plan))) continue;
-    info.struct_size = sizeof info;
+    tw_error_info_init(&info, sizeof info);
     OK(tw_plan_get_info(plan, &info));
     TEXT(info.kernel, c->kernel);
     for (args.m = kM; args.m > 0; args.m -= 23) {
@@ -72,7 +73,7 @@ static void candidates(void) {
   }
   /* The first is the plan's. */
   NEED(tw_gemm_plan(s.device, &desc, &plan));
-  info.struct_size = sizeof info;
+  tw_error_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   TEXT(info.kernel, list[0].kernel);
   tw_plan_destroy(plan);
@@ -85,7 +86,7 @@ static void candidates(void) {
   EQUAL(count, 0);
   NULL_FAILS("candidates", tw_gemm_candidates(s.device, &desc, NULL, 1, &count));
   list[0].struct_size = 8;
-  FAILS(TW_ERROR_STRUCT_SIZE, "candidates", tw_gemm_candidates(s.device, &desc, list, 1, NULL));
+  FAILS(TW_ERROR_STRUCT, "candidates", tw_gemm_candidates(s.device, &desc, list, 1, NULL));
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   bad_element(&s, &desc, plan);
   tw_plan_destroy(plan);
@@ -167,15 +168,15 @@ static void padding(void) {
   for (int32_t i = 0; i < 2 * count; ++i) {
     tw_plan *plan = NULL;
     written seen;
-    desc.d_padding_free = (uint32_t)i % 2;
+    desc.flags = i % 2 ? TW_GEMM_D_PADDING_FREE : 0;
     NEED(tw_gemm_plan_candidate(s.device, &desc, list[i / 2].text, &plan));
     OK(tw_memset(s.stream, args.d, 0x55, sizeof d));
     OK(tw_gemm_run(plan, s.stream, &args));
     seen = look(&s, args.d);
-    if (!CHECK(seen.wrong == 0 && seen.beyond == 0 && (desc.d_padding_free || seen.behind == 0)))
+    if (!CHECK(seen.wrong == 0 && seen.beyond == 0 && (desc.flags || seen.behind == 0)))
       printf("    %s: %d wrong, %d behind, %d beyond\n", list[i / 2].text, seen.wrong, seen.behind,
              seen.beyond);
-    if (desc.d_padding_free) { /* the last line's padding is D's too: nothing else may lie there */
+    if (desc.flags) { /* the last line's padding is D's too: nothing else may lie there */
       const uint64_t kept = args.b;
       args.b = args.d + ((uint64_t)(kM - 1) * kLdd + kOdd) * 4 + 12;
       if (i == 1) FAILS(TW_ERROR_OVERLAP, "d", tw_gemm_run(plan, s.stream, &args));
@@ -214,7 +215,7 @@ static void ranges(void) {
   NULL_FAILS("candidates", tw_gemm_ranges(plan, NULL, 1, &count));
   NULL_FAILS("plan", tw_gemm_ranges(NULL, list, 1, &count));
   EQUAL(count, 0);
-  OK(tw_copy_desc_init(&copy_desc));
+  OK(tw_copy_desc_init(&copy_desc, sizeof copy_desc));
   copy_desc.dtype = TW_DTYPE_U8;
   copy_desc.rank = 1;
   copy_desc.shape[0] = 64;

@@ -34,7 +34,7 @@ static inline float c_value(int i, int j) {
 static inline tw_gemm_desc gemm_desc(void) {
   tw_gemm_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_gemm_desc_init(&desc));
+  OK(tw_gemm_desc_init(&desc, sizeof desc));
   desc.d_dtype = TW_DTYPE_F32;
   desc.m = kM;
   desc.n = kN;
@@ -57,7 +57,7 @@ static inline tw_gemm_args upload_all(const setup *s) {
     for (int j = 0; j < kLdb; ++j) b[k * kLdb + j] = j < kN ? to_bf16(b_value(k, j)) : 0x7fc0;
   for (int i = 0; i < kM; ++i)
     for (int j = 0; j < kLdc; ++j) c[i * kLdc + j] = c_value(i, j);
-  OK(tw_gemm_args_init(&args));
+  OK(tw_gemm_args_init(&args, sizeof args));
   args.a = uploaded(s, a, sizeof a);
   args.b = uploaded(s, b, sizeof b);
   args.c = uploaded(s, c, sizeof c);

@@ -14,7 +14,7 @@ static const char *const kEmpty = "tilewright gemm tuning 1\n";
 
 static tw_gemm_desc gemm_desc(void) {
   tw_gemm_desc desc;
-  OK(tw_gemm_desc_init(&desc));
+  OK(tw_gemm_desc_init(&desc, sizeof desc));
   desc.d_dtype = TW_DTYPE_F32;
   desc.m = kM;
   desc.n = kN;
@@ -32,7 +32,7 @@ static tw_gemm_args upload_all(const setup *s) {
   for (int i = 0; i < kM * kK; ++i) a[i] = sign(i) > 0 ? 0x3f80 : 0xbf80;
   for (int i = 0; i < kK * kN; ++i) b[i] = sign(3 * i + 1) > 0 ? 0x3f80 : 0xbf80;
   for (int i = 0; i < kM * kN; ++i) before[i] = (float)i;
-  OK(tw_gemm_args_init(&args));
+  OK(tw_gemm_args_init(&args, sizeof args));
   args.a = uploaded(s, a, sizeof a);
   args.b = uploaded(s, b, sizeof b);
   args.d = uploaded(s, before, sizeof before);
@@ -60,7 +60,7 @@ static const char *format(const tw_gemm_tuning *tuning) {
 static int32_t listed(const setup *s, const tw_gemm_desc *desc) {
   int32_t count = 0;
   memset(list, 0, sizeof list);
-  for (int i = 0; i < kMany; ++i) list[i].struct_size = sizeof *list;
+  for (int i = 0; i < kMany; ++i) tw_gemm_candidate_init(&list[i], sizeof list[i]);
   OK(tw_gemm_candidates(s->device, desc, list, kMany, &count));
   CHECK(count >= 2 && count <= kMany);
   return count;
@@ -70,7 +70,7 @@ static int32_t listed(const setup *s, const tw_gemm_desc *desc) {
 static const char *planted(const setup *s, const char *candidate) {
   static char lines[512];
   tw_device_info info;
-  info.struct_size = sizeof info;
+  tw_device_info_init(&info, sizeof info);
   OK(tw_device_get_info(s->device, &info));
   snprintf(lines, sizeof lines, "%sdevice %s\nbf16 f32 f32 rrr %d %d %d %d %s 1.000\n", kEmpty,
            info.name, (int)info.sm_count, kM, kN, kK, candidate);
@@ -79,9 +79,9 @@ static const char *planted(const setup *s, const char *candidate) {
 
 static void inits(void) {
   tw_gemm_tune_desc how;
-  NULL_FAILS("desc", tw_gemm_tune_desc_init(NULL));
+  NULL_FAILS("desc", tw_gemm_tune_desc_init(NULL, sizeof(tw_gemm_tune_desc)));
   memset(&how, 0xa5, sizeof how);
-  OK(tw_gemm_tune_desc_init(&how));
+  OK(tw_gemm_tune_desc_init(&how, sizeof how));
   EQUAL(how.struct_size, sizeof how);
   EQUAL(how.candidates, 12);
   EQUAL(how.rounds, 7);
@@ -109,7 +109,7 @@ static void texts(void) {
   EQUAL(length, strlen(lines) + 1);
   TEXT(part, "tilewri");
 
-  error.struct_size = sizeof error;
+  tw_error_info_init(&error, sizeof error);
   FAILS(TW_ERROR_PARSE, "text", tw_gemm_tuning_load(tuning, "garbage\n\x01\x02"));
   CHECK(strstr(tw_last_error(), "line 1") != NULL);
   FAILS(TW_ERROR_PARSE, "text",
@@ -145,7 +145,7 @@ static void plans(void) {
   OK(tw_gemm_tuning_load(tuning, planted(&s, last->text)));
   NEED(tw_gemm_plan_tuned(s.device, &desc, tuning, &plan));
   tw_gemm_tuning_destroy(tuning); /* the plan has what it needs */
-  info.struct_size = sizeof info;
+  tw_device_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   TEXT(info.kernel, last->kernel);
   OK(tw_plan_explain(plan, text, sizeof text, NULL));
@@ -183,11 +183,12 @@ static void tunes(void) {
   int32_t count;
   int same = 1;
   const char *slow;
-  OK(tw_gemm_tune_desc_init(&how));
+  OK(tw_gemm_tune_desc_init(&how, sizeof how));
   how.candidates = 0;
   how.rounds = 31; /* a median that other programs on the machine do not turn */
   how.scratch_d = allocated(&s, sizeof d);
-  best.struct_size = again.struct_size = sizeof best;
+  tw_gemm_candidate_init(&best, sizeof best);
+  tw_gemm_candidate_init(&again, sizeof again);
   NEED(tw_gemm_tuning_create(&tuning));
   NEED(tw_gemm_tune(tuning, s.stream, &desc, &args, &how, &best));
   CHECK(best.microseconds > 0);
@@ -214,7 +215,7 @@ static void tunes(void) {
   NEED(tw_gemm_tuning_create(&copy));
   OK(tw_gemm_tuning_load(copy, format(tuning)));
   NEED(tw_gemm_plan_tuned(s.device, &desc, copy, &plan));
-  for (int i = 0; i < kMany; ++i) list[i].struct_size = sizeof *list;
+  for (int i = 0; i < kMany; ++i) tw_gemm_candidate_init(&list[i], sizeof list[i]);
   OK(tw_gemm_ranges(plan, list, kMany, &count));
   TEXT(list[count - 1].text, again.text);
   tw_plan_destroy(plan);
@@ -240,8 +241,8 @@ static void refusals(void) {
   tw_gemm_candidate best;
   tw_gemm_tuning *tuning = NULL;
   NEED(tw_gemm_tuning_create(&tuning));
-  OK(tw_gemm_tune_desc_init(&how));
-  best.struct_size = sizeof best;
+  OK(tw_gemm_tune_desc_init(&how, sizeof how));
+  tw_gemm_candidate_init(&best, sizeof best);
   NULL_FAILS("tuning", tw_gemm_tune(NULL, s.stream, &desc, &args, &how, &best));
   NULL_FAILS("stream", tw_gemm_tune(tuning, NULL, &desc, &args, &how, &best));
   NULL_FAILS("desc", tw_gemm_tune(tuning, s.stream, NULL, &args, &how, &best));
@@ -267,14 +268,14 @@ static void refusals(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad_args.m = kM + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad_args.m = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "n", (bad_desc.n = 0, bad_desc.ldb = kN));
-  BAD(TW_ERROR_INVALID_ARGUMENT, "ab_dtype", bad_desc.ab_dtype = TW_DTYPE_I8);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", bad_desc.a_dtype = TW_DTYPE_I8);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad_args.a = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d", bad_args.d = 0);
   BAD(TW_ERROR_MISALIGNED, "b", bad_args.b += 1);
   BAD(TW_ERROR_MISALIGNED, "d", bad_how.scratch_d = args.d + 2);
   BAD(TW_ERROR_OVERLAP, NULL, bad_how.scratch_d = args.a);
   BAD(TW_ERROR_INVALID_ARGUMENT, "scratch_d",
-      (bad_desc.gemm_flags = TW_GEMM_BATCH_POINTERS, bad_how.scratch_d = args.d));
+      (bad_desc.flags = TW_GEMM_BATCH_POINTERS, bad_how.scratch_d = args.d));
 #undef BAD
   TEXT(format(tuning), kEmpty);
   tw_gemm_tuning_destroy(tuning);

@@ -42,9 +42,9 @@ static void arguments(void) {
   const uint32_t size = 8;
   const uint64_t value = 0;
   NEED(tw_stream_create(device, &stream));
-  NULL_FAILS("desc", tw_launch_desc_init(NULL));
+  NULL_FAILS("desc", tw_launch_desc_init(NULL, sizeof(tw_launch_desc)));
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_launch_desc_init(&desc));
+  OK(tw_launch_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.flags, 0);
   EQUAL(desc.dynamic_smem_bytes, 0);
@@ -63,7 +63,7 @@ static void arguments(void) {
   NULL_FAILS("kernel", tw_kernel_get(NULL, "fill", NULL));
   NULL_FAILS("module", tw_kernel_get(NULL, "fill", &kernel));
   CHECK(kernel == NULL);
-  info.struct_size = sizeof info;
+  tw_kernel_info_init(&info, sizeof info);
   NULL_FAILS("info", tw_kernel_get_info(NULL, NULL));
   NULL_FAILS("kernel", tw_kernel_get_info(NULL, &info));
   STRUCT_SIZES_FAIL(info, "info", tw_kernel_get_info(NULL, &info));
@@ -148,13 +148,13 @@ static void own_kernel(void) {
   NEED(tw_kernel_get(module, "fill", &kernel));
   tw_module_destroy(module); /* the kernel outlives the module's handle */
 
-  info.struct_size = sizeof info;
+  tw_kernel_info_init(&info, sizeof info);
   OK(tw_kernel_get_info(kernel, &info));
   CHECK(info.registers > 0 && info.max_threads >= 128);
   EQUAL(info.param_count, 3);
   EQUAL(info.param_bytes, 16);
   CHECK(info.binary_version >= 90);
-  OK(tw_launch_desc_init(&desc));
+  OK(tw_launch_desc_init(&desc, sizeof desc));
   OK(tw_kernel_occupancy(kernel, &desc, &blocks, &clusters));
   CHECK(blocks >= 1 && clusters >= 1);
 

@@ -26,7 +26,7 @@ static void look_at(const tw_kernel_entry *entry, const unsigned char *bytes) {
   const int ptx = strncmp(entry->target, "compute_", 8) == 0;
   tw_kernel_info info;
   memset(&info, 0, sizeof info);
-  info.struct_size = sizeof info;
+  tw_kernel_info_init(&info, sizeof info);
   CHECK(entry->op >= TW_OP_COPY && entry->threads >= 32 && entry->threads <= 1024);
   CHECK(entry->packed_bytes > 0 && entry->packed_bytes <= entry->image_bytes);
   CHECK(entry->feature != 0 && (entry->feature & (entry->feature - 1)) == 0);
@@ -51,7 +51,7 @@ static void every_kernel(void) {
   unsigned char *bytes = NULL;
   size_t size = 0;
   memset(&last, 0, sizeof last);
-  entry.struct_size = sizeof entry;
+  tw_kernel_entry_init(&entry, sizeof entry);
   NEED(tw_kernels_list(0, NULL, &count));
   CHECK(count >= 0);
   for (int32_t i = 0; i < count; ++i) {
@@ -74,8 +74,8 @@ static void unknown_names(void) {
   int32_t count = 0;
   tw_kernel_entry object;
   tw_kernel_info info;
-  info.struct_size = sizeof info;
-  object.struct_size = sizeof object;
+  tw_kernel_info_init(&info, sizeof info);
+  tw_kernel_entry_init(&object, sizeof object);
   FAILS(TW_ERROR_NOT_FOUND, "name", tw_kernels_info("no_such", "sm_90a", &info));
   FAILS(TW_ERROR_NOT_FOUND, "name", tw_kernel_image("no_such", "sm_90a", NULL, 0, NULL));
   NEED(tw_kernels_list(0, NULL, &count));
@@ -95,8 +95,8 @@ static void the_driver_agrees(void) {
   int32_t count = 0;
   char target[8];
   memset(&last, 0, sizeof last);
-  about.struct_size = sizeof about;
-  entry.struct_size = sizeof entry;
+  tw_device_info_init(&about, sizeof about);
+  tw_kernel_entry_init(&entry, sizeof entry);
   NEED(tw_device_get_info(device, &about));
   snprintf(target, sizeof target, "sm_%d", about.compute_major * 10 + about.compute_minor);
   NEED(tw_kernels_list(0, NULL, &count));
@@ -115,7 +115,8 @@ static void the_driver_agrees(void) {
     last = entry;
     memset(&read, 0, sizeof read);
     memset(&asked, 0, sizeof asked);
-    read.struct_size = asked.struct_size = sizeof read;
+    tw_kernel_info_init(&read, sizeof read);
+    tw_kernel_info_init(&asked, sizeof asked);
     NEED(tw_kernel_get(module, entry.name, &kernel));
     NEED(tw_kernel_get_info(kernel, &asked));
     NEED(tw_kernels_info(entry.name, entry.target, &read));

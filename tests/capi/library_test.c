@@ -17,7 +17,7 @@ static const struct {
     ROW(TW_ERROR_NO_KERNEL_IMAGE),
     ROW(TW_ERROR_NOT_BUILT),
     ROW(TW_ERROR_INVALID_ARGUMENT),
-    ROW(TW_ERROR_STRUCT_SIZE),
+    ROW(TW_ERROR_STRUCT),
     ROW(TW_ERROR_PARSE),
     ROW(TW_ERROR_OVERFLOW),
     ROW(TW_ERROR_CAPACITY),
@@ -45,7 +45,7 @@ static const struct {
 static void before_the_first_failure(void) {
   tw_error_info info;
   memset(&info, 0xff, sizeof info);
-  info.struct_size = sizeof info;
+  tw_error_info_init(&info, sizeof info);
   TEXT(tw_last_error(), "");
   OK(tw_last_error_info(&info));
   EQUAL(info.struct_size, sizeof info);
@@ -96,7 +96,7 @@ static void pinned_numbers(void) {
 
 static void last_error(void) {
   tw_error_info info;
-  info.struct_size = sizeof info;
+  tw_error_info_init(&info, sizeof info);
   NULL_FAILS("info", tw_last_error_info(NULL));
   STRUCT_SIZES_FAIL(info, "info", tw_last_error_info(&info));
   TAIL_CLEARED(tw_error_info, tw_last_error_info(longer));
@@ -134,9 +134,9 @@ static void what_is_told(void) {
   tw_error_info error;
   tw_layout *layout = NULL;
   int lines = 0;
-  error.struct_size = sizeof error;
-  info.struct_size = sizeof info;
-  OK(tw_copy_desc_init(&desc));
+  tw_error_info_init(&error, sizeof error);
+  tw_error_info_init(&info, sizeof info);
+  OK(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 1;
   desc.shape[0] = desc.src_stride[0] = desc.dst_stride[0] = 1;

@@ -8,7 +8,7 @@ enum { kSrcBytes = kRows * kSrcPitch * 4, kDstBytes = kRows * kDstPitch * 4 };
 static tw_copies_desc copies_desc(void) {
   tw_copies_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_copies_desc_init(&desc));
+  OK(tw_copies_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_F32;
   desc.rank = 2;
   desc.shape[0] = kRows;
@@ -23,18 +23,18 @@ static tw_copies_desc copies_desc(void) {
 static void inits(void) {
   tw_copies_desc desc;
   tw_copies_args args;
-  NULL_FAILS("desc", tw_copies_desc_init(NULL));
-  NULL_FAILS("args", tw_copies_args_init(NULL));
+  NULL_FAILS("desc", tw_copies_desc_init(NULL, sizeof(tw_copies_desc)));
+  NULL_FAILS("args", tw_copies_args_init(NULL, sizeof(tw_copies_args)));
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_copies_desc_init(&desc));
+  OK(tw_copies_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.rank | desc.max_sms, 0);
   EQUAL(desc.count | desc.shape[0] | desc.dst_stride[7], 0);
   memset(&args, 0xa5, sizeof args);
-  OK(tw_copies_args_init(&args));
+  OK(tw_copies_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   EQUAL(args.count, -1);
-  EQUAL(args.src | args.dst | args.skipped, 0);
+  EQUAL(args.src | args.dst | args.invalid_count, 0);
 }
 
 static void descriptions(void) {
@@ -91,31 +91,31 @@ static void moves(setup *s, int faulty, int64_t count) {
   }
   NEED(tw_copies_plan(s->device, &desc, &plan));
   describes_itself(plan, TW_OP_COPIES);
-  OK(tw_copies_args_init(&args));
+  OK(tw_copies_args_init(&args, sizeof args));
   args.src = uploaded(s, src_list, sizeof src_list);
   args.dst = uploaded(s, dst_list, sizeof dst_list);
   args.count = count;
   if (left_out != 0 && harness.kind == TW_DEVICE_HOST) {
     tw_error_info info;
     FAILS(TW_ERROR_INVALID_ARGUMENT, "src", tw_copies_run(plan, s->stream, &args));
-    info.struct_size = sizeof info;
+    tw_error_info_init(&info, sizeof info);
     OK(tw_last_error_info(&info));
     EQUAL(info.index, 1);
     float now[kRows][kDstPitch];
     download(s, now, dst + (kCount - 1) * (uint64_t)kDstBytes, sizeof now);
     CHECK(memcmp(now, to[kCount - 1], sizeof now) == 0);
   }
-  args.skipped = uploaded(s, &skipped, sizeof skipped);
+  args.invalid_count = uploaded(s, &skipped, sizeof skipped);
   OK(tw_copies_run(plan, s->stream, &args));
   download(s, to, dst, sizeof to);
-  download(s, &skipped, args.skipped, sizeof skipped);
+  download(s, &skipped, args.invalid_count, sizeof skipped);
   CHECK(memcmp(to, expected, sizeof to) == 0);
   EQUAL(skipped, left_out);
   OK(tw_free(s->device, src));
   OK(tw_free(s->device, dst));
   OK(tw_free(s->device, args.src));
   OK(tw_free(s->device, args.dst));
-  OK(tw_free(s->device, args.skipped));
+  OK(tw_free(s->device, args.invalid_count));
   tw_plan_destroy(plan);
 }
 
@@ -137,10 +137,10 @@ static void runs(void) {
   const uint64_t room = allocated(&s, 4096);
   OK(tw_memset(s.stream, room, 0, 4096));
   NEED(tw_copies_plan(s.device, &desc, &plan));
-  OK(tw_copies_args_init(&args));
+  OK(tw_copies_args_init(&args, sizeof args));
   args.src = room;
   args.dst = room + 64;
-  args.skipped = room + 128;
+  args.invalid_count = room + 128;
   RUN_RULES(tw_copies_args, args, tw_copies_run, plan, s.stream);
 #define BAD(status, argument, change)                                 \
   do {                                                                \
@@ -155,9 +155,9 @@ static void runs(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = -2);
   BAD(TW_ERROR_MISALIGNED, "src", bad.src += 4);
   BAD(TW_ERROR_MISALIGNED, "dst", bad.dst += 1);
-  BAD(TW_ERROR_MISALIGNED, "skipped", bad.skipped += 4);
-  BAD(TW_ERROR_OVERLAP, NULL, bad.skipped = bad.src);
-  BAD(TW_ERROR_OVERLAP, NULL, bad.skipped = bad.dst + (kCount - 1) * 8);
+  BAD(TW_ERROR_MISALIGNED, "invalid_count", bad.invalid_count += 4);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.invalid_count = bad.src);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.invalid_count = bad.dst + (kCount - 1) * 8);
 #undef BAD
   OK(tw_stream_synchronize(s.stream));
   tw_plan_destroy(plan);
@@ -170,7 +170,7 @@ static void after_the_device(void) {
   tw_copies_args args;
   tw_plan *plan = NULL;
   NEED(tw_copies_plan(s.device, &desc, &plan));
-  OK(tw_copies_args_init(&args));
+  OK(tw_copies_args_init(&args, sizeof args));
   tw_device_destroy(s.device);
   FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_copies_run(plan, s.stream, &args));
   ends_with_its_device(plan);

@@ -6,7 +6,7 @@
 static tw_copy_desc copy_desc(void) {
   tw_copy_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_copy_desc_init(&desc));
+  OK(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_F32;
   desc.rank = 2;
   desc.shape[0] = 48;
@@ -23,32 +23,32 @@ static void inits(void) {
   tw_copy_args args;
   tw_prefetch_desc prefetch;
   tw_prefetch_args prefetch_args;
-  NULL_FAILS("desc", tw_copy_desc_init(NULL));
-  NULL_FAILS("args", tw_copy_args_init(NULL));
-  NULL_FAILS("desc", tw_prefetch_desc_init(NULL));
-  NULL_FAILS("args", tw_prefetch_args_init(NULL));
+  NULL_FAILS("desc", tw_copy_desc_init(NULL, sizeof(tw_copy_desc)));
+  NULL_FAILS("args", tw_copy_args_init(NULL, sizeof(tw_copy_args)));
+  NULL_FAILS("desc", tw_prefetch_desc_init(NULL, sizeof(tw_prefetch_desc)));
+  NULL_FAILS("args", tw_prefetch_args_init(NULL, sizeof(tw_prefetch_args)));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.src_alignment, 0);
   EQUAL(desc.dst_alignment, 0);
   EQUAL(desc.max_sms, 0);
   EQUAL(desc.src_cache, TW_CACHE_NORMAL);
   EQUAL(desc.dst_cache, TW_CACHE_NORMAL);
-  EQUAL(desc.padding_free | desc.reserved | desc.reserved2, 0);
+  EQUAL(desc.flags | desc.reserved, 0);
   EQUAL(desc.fill, TW_OOB_FILL_ZERO);
   for (int i = 2; i < 8; ++i) EQUAL(desc.shape[i] | desc.src_stride[i] | desc.dst_stride[i], 0);
   for (int i = 0; i < 8; ++i) EQUAL(desc.src_shape[i] | desc.src_start[i], 0);
   memset(&args, 0xa5, sizeof args);
-  OK(tw_copy_args_init(&args));
+  OK(tw_copy_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   EQUAL(args.reserved, 0);
   EQUAL(args.src | args.dst, 0);
   memset(&prefetch, 0xa5, sizeof prefetch);
-  OK(tw_prefetch_desc_init(&prefetch));
+  OK(tw_prefetch_desc_init(&prefetch, sizeof prefetch));
   EQUAL(prefetch.struct_size, sizeof prefetch);
   EQUAL(prefetch.pitch, 0);
   EQUAL(prefetch.alignment, 0);
   memset(&prefetch_args, 0xa5, sizeof prefetch_args);
-  OK(tw_prefetch_args_init(&prefetch_args));
+  OK(tw_prefetch_args_init(&prefetch_args, sizeof prefetch_args));
   EQUAL(prefetch_args.struct_size, sizeof prefetch_args);
   EQUAL(prefetch_args.src, 0);
 }
@@ -116,7 +116,7 @@ static void copy_windows(void) {
   desc.src_shape[0] = 6;
   desc.src_start[0] = -2;
   desc.src_start[1] = -3;
-  OK(tw_copy_args_init(&args));
+  OK(tw_copy_args_init(&args, sizeof args));
   args.src = src;
   args.dst = dst;
   for (desc.fill = TW_OOB_FILL_ZERO; desc.fill <= TW_OOB_FILL_NAN; ++desc.fill) {
@@ -153,7 +153,7 @@ static void copy_runs(void) {
   NEED(tw_copy_plan(s.device, &desc, &plan));
   desc.shape[0] = 1; /* a plan does not look at the description again */
   describes_itself(plan, TW_OP_COPY);
-  OK(tw_copy_args_init(&args));
+  OK(tw_copy_args_init(&args, sizeof args));
   args.src = src + 4 * (5 * 100 + 8);
   args.dst = dst + 4 * (96 + 2);
   for (int again = 0; again < 2; ++again) {
@@ -189,9 +189,9 @@ static void copy_runs(void) {
     tw_rows_args rows;
     tw_gemm_args gemm;
     tw_prefetch_args prefetch;
-    OK(tw_rows_args_init(&rows));
-    OK(tw_gemm_args_init(&gemm));
-    OK(tw_prefetch_args_init(&prefetch));
+    OK(tw_rows_args_init(&rows, sizeof rows));
+    OK(tw_gemm_args_init(&gemm, sizeof gemm));
+    OK(tw_prefetch_args_init(&prefetch, sizeof prefetch));
     FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_gather_run(plan, s.stream, &rows));
     FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_scatter_run(plan, s.stream, &rows));
     FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_gemm_run(plan, s.stream, &gemm));
@@ -232,8 +232,8 @@ static void copy_shapes(void) {
     tw_copy_args args;
     tw_plan *plan = NULL;
     int64_t total = 1;
-    OK(tw_copy_desc_init(&desc));
-    OK(tw_copy_args_init(&args));
+    OK(tw_copy_desc_init(&desc, sizeof desc));
+    OK(tw_copy_args_init(&args, sizeof args));
     desc.dtype = TW_DTYPE_U16;
     desc.rank = rows[r].rank;
     for (int i = 0; i < rows[r].rank; ++i) {
@@ -274,8 +274,8 @@ static void prefetches(void) {
   tw_prefetch_args args;
   tw_plan *plan = NULL;
   const uint64_t src = uploaded(&s, data, sizeof data);
-  OK(tw_prefetch_desc_init(&desc));
-  OK(tw_prefetch_args_init(&args));
+  OK(tw_prefetch_desc_init(&desc, sizeof desc));
+  OK(tw_prefetch_args_init(&args, sizeof args));
   desc.dtype = TW_DTYPE_BF16;
   desc.rows = 60;
   desc.columns = 100;
@@ -336,7 +336,7 @@ static void prefetches(void) {
     if (bounded) desc.budget = 7 * 96 + 50;
     NEED(tw_prefetch_plan(s.device, &desc, &plan));
     describes_itself(plan, TW_OP_PREFETCH);
-    info.struct_size = sizeof info;
+    tw_plan_info_init(&info, sizeof info);
     OK(tw_plan_get_info(plan, &info));
     EQUAL(info.bytes_read, bounded ? 7 * 96 : 20 * 96);
     EQUAL(info.boxes_prefetched, bounded ? 7 : 20);
@@ -353,7 +353,7 @@ static void after_the_device(void) {
   tw_copy_args args;
   tw_plan *plan = NULL;
   NEED(tw_copy_plan(s.device, &desc, &plan));
-  OK(tw_copy_args_init(&args));
+  OK(tw_copy_args_init(&args, sizeof args));
   tw_device_destroy(s.device);
   FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_copy_run(plan, s.stream, &args));
   ends_with_its_device(plan);
@@ -369,8 +369,8 @@ static void destroyed_in_flight(void) {
   tw_copy_args args;
   tw_plan *plan = NULL;
   for (uint32_t i = 0; i < kElements; ++i) data[i] = i;
-  OK(tw_copy_desc_init(&desc));
-  OK(tw_copy_args_init(&args));
+  OK(tw_copy_desc_init(&desc, sizeof desc));
+  OK(tw_copy_args_init(&args, sizeof args));
   desc.dtype = TW_DTYPE_U32;
   desc.rank = 1;
   desc.shape[0] = kElements;

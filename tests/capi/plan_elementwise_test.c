@@ -6,7 +6,7 @@
 static tw_elementwise_desc sum_desc(void) {
   tw_elementwise_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_elementwise_desc_init(&desc));
+  OK(tw_elementwise_desc_init(&desc, sizeof desc));
   desc.b_dtype = TW_DTYPE_F32;
   desc.rank = 2;
   desc.shape[0] = 12;
@@ -21,10 +21,10 @@ static tw_elementwise_desc sum_desc(void) {
 static void inits(void) {
   tw_elementwise_desc desc;
   tw_elementwise_args args;
-  NULL_FAILS("desc", tw_elementwise_desc_init(NULL));
-  NULL_FAILS("args", tw_elementwise_args_init(NULL));
+  NULL_FAILS("desc", tw_elementwise_desc_init(NULL, sizeof(tw_elementwise_desc)));
+  NULL_FAILS("args", tw_elementwise_args_init(NULL, sizeof(tw_elementwise_args)));
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_elementwise_desc_init(&desc));
+  OK(tw_elementwise_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.a_dtype, TW_DTYPE_F32);
   EQUAL(desc.b_dtype, 0);
@@ -35,7 +35,7 @@ static void inits(void) {
   for (int i = 0; i < 8; ++i)
     EQUAL(desc.shape[i] | desc.a_stride[i] | desc.b_stride[i] | desc.dst_stride[i], 0);
   memset(&args, 0xa5, sizeof args);
-  OK(tw_elementwise_args_init(&args));
+  OK(tw_elementwise_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   CHECK(args.alpha == 1 && args.beta == 1);
   EQUAL(args.reserved, 0);
@@ -106,7 +106,7 @@ static void runs(void) {
   NEED(tw_elementwise_plan(s.device, &desc, &plan));
   desc.shape[0] = 1; /* a plan does not look at the description again */
   describes_itself(plan, TW_OP_ELEMENTWISE);
-  OK(tw_elementwise_args_init(&args));
+  OK(tw_elementwise_args_init(&args, sizeof args));
   args.a = a;
   args.b = b;
   args.dst = dst;
@@ -165,13 +165,13 @@ static void integers(void) {
   tw_plan *plan = NULL;
   for (size_t i = 0; i < sizeof in; ++i) in[i] = (uint8_t)(5 * i);
   const uint64_t a = uploaded(&s, in, sizeof in), dst = allocated(&s, sizeof out);
-  OK(tw_elementwise_desc_init(&desc));
+  OK(tw_elementwise_desc_init(&desc, sizeof desc));
   desc.a_dtype = desc.dst_dtype = TW_DTYPE_U8;
   desc.shape[0] = sizeof in;
   desc.a_stride[0] = desc.dst_stride[0] = 1;
   desc.reduction = TW_REDUCE_ADD;
   NEED(tw_elementwise_plan(s.device, &desc, &plan));
-  OK(tw_elementwise_args_init(&args));
+  OK(tw_elementwise_args_init(&args, sizeof args));
   args.a = a;
   args.dst = dst;
   args.alpha = 0.5f;
@@ -189,7 +189,7 @@ static void integers(void) {
   args.a = args.dst = 0;
   OK(tw_elementwise_run(plan, s.stream, &args));
   tw_copy_args copy;
-  OK(tw_copy_args_init(&copy));
+  OK(tw_copy_args_init(&copy, sizeof copy));
   FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_copy_run(plan, s.stream, &copy));
   OK(tw_stream_synchronize(s.stream));
   tw_stream_destroy(s.stream);

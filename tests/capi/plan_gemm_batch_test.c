@@ -46,10 +46,10 @@ static void by_strides(void) {
   tw_plan_info info;
   p.desc.batch_count = 2;
   p.desc.b_batch_stride = p.desc.c_batch_stride = 0;
-  p.desc.gemm_flags = TW_GEMM_BATCH_INVARIANT;
+  p.desc.flags = TW_GEMM_BATCH_INVARIANT;
   NEED(tw_gemm_plan(s.device, &p.desc, &plan));
   describes_itself(plan, TW_OP_GEMM);
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   EQUAL(info.flops, (int64_t)4 * kM * kN * kK);
   EQUAL(info.workspace_bytes, 0);
@@ -63,7 +63,7 @@ static void by_strides(void) {
   p.desc.batch_count = 0;
   NEED(tw_gemm_plan(s.device, &p.desc, &plan));
   describes_itself(plan, TW_OP_GEMM);
-  OK(tw_gemm_args_init(&p.args));
+  OK(tw_gemm_args_init(&p.args, sizeof p.args));
   OK(tw_gemm_run(plan, s.stream, &p.args)); /* no product, no address */
   tw_plan_destroy(plan);
   close_setup(&s);
@@ -82,7 +82,7 @@ static void give_addresses(const setup *s, pair *p) {
   p->args.b = p->args.a + sizeof addresses[0];
   p->args.c = p->args.b + sizeof addresses[0];
   p->args.d = p->args.c + sizeof addresses[0];
-  p->args.skipped = uploaded(s, &zero, sizeof zero);
+  p->args.invalid_count = uploaded(s, &zero, sizeof zero);
 }
 
 static void refusals(const setup *open, const pair *given, tw_plan *plan) {
@@ -92,23 +92,23 @@ static void refusals(const setup *open, const pair *given, tw_plan *plan) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.a = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d", bad.d = 0);
   BAD(TW_ERROR_MISALIGNED, "b", bad.b += 4);
-  BAD(TW_ERROR_MISALIGNED, "skipped", bad.skipped += 4);
-  BAD(TW_ERROR_MISALIGNED, "device_m", bad.device_m = p.args.skipped + 4);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = p.args.skipped);
+  BAD(TW_ERROR_MISALIGNED, "invalid_count", bad.invalid_count += 4);
+  BAD(TW_ERROR_MISALIGNED, "device_m", bad.device_m = p.args.invalid_count + 4);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = p.args.invalid_count);
   BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
   BAD(TW_ERROR_BUFFER_TOO_SMALL, "workspace_bytes", --bad.workspace_bytes);
   BAD(TW_ERROR_INVALID_ARGUMENT, "c", (bad.beta = 1, bad.c = 0));
-  BAD(TW_ERROR_OVERLAP, NULL, bad.skipped = bad.workspace + 24); /* the first D's address */
+  BAD(TW_ERROR_OVERLAP, NULL, bad.invalid_count = bad.workspace + 24); /* the first D's address */
   BAD(TW_ERROR_OVERLAP, "workspace", bad.device_m = bad.workspace);
-  BAD(TW_ERROR_OVERLAP, "skipped", bad.skipped = bad.a);
-  BAD(TW_ERROR_OVERLAP, "skipped", bad.device_m = bad.skipped);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.invalid_count = bad.a);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.device_m = bad.invalid_count);
   BAD(TW_ERROR_OVERLAP, "d", bad.d = bad.a);
   BAD(TW_ERROR_OVERLAP, NULL, bad.b = bad.workspace);
   if (harness.kind == TW_DEVICE_HOST) { /* nobody counts the product without an A */
     tw_error_info fault;
     OK(tw_memset(s.stream, p.d, 0, 2 * sizeof d));
-    BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.skipped = 0);
-    fault.struct_size = sizeof fault;
+    BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad.invalid_count = 0);
+    tw_error_info_init(&fault, sizeof fault);
     OK(tw_last_error_info(&fault));
     EQUAL(fault.index, 2);
     both_have(&s, &p, 0);
@@ -129,9 +129,9 @@ static void by_addresses(void) {
   static char text[4096];
   uint64_t word = 0;
   p.desc.batch_count = 3;
-  p.desc.gemm_flags = TW_GEMM_BATCH_POINTERS | TW_GEMM_PROGRAMMATIC | TW_GEMM_DEVICE_M;
+  p.desc.flags = TW_GEMM_BATCH_POINTERS | TW_GEMM_PROGRAMMATIC | TW_GEMM_DEVICE_M;
   NEED(tw_gemm_plan(s.device, &p.desc, &plan));
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   CHECK(info.workspace_bytes >= 3 * 32);
   OK(tw_plan_explain(plan, text, sizeof text, NULL));
@@ -142,7 +142,7 @@ static void by_addresses(void) {
   p.args.workspace_bytes = info.workspace_bytes;
   OK(tw_gemm_run(plan, s.stream, &p.args));
   both_have(&s, &p, kM);
-  download(&s, &word, p.args.skipped, sizeof word);
+  download(&s, &word, p.args.invalid_count, sizeof word);
   EQUAL(word, 1);
   refusals(&s, &p, plan);
   /* No rows, says the device: nothing is written. */

@@ -5,34 +5,33 @@
 static void inits(void) {
   tw_gemm_desc desc;
   tw_gemm_args args;
-  NULL_FAILS("desc", tw_gemm_desc_init(NULL));
-  NULL_FAILS("args", tw_gemm_args_init(NULL));
+  NULL_FAILS("desc", tw_gemm_desc_init(NULL, sizeof(tw_gemm_desc)));
+  NULL_FAILS("args", tw_gemm_args_init(NULL, sizeof(tw_gemm_args)));
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_gemm_desc_init(&desc));
+  OK(tw_gemm_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
-  EQUAL(desc.ab_dtype, TW_DTYPE_BF16);
+  EQUAL(desc.a_dtype, TW_DTYPE_BF16);
   EQUAL(desc.d_dtype, TW_DTYPE_BF16);
   EQUAL(desc.a_order, TW_ROW_MAJOR);
   EQUAL(desc.b_order, TW_ROW_MAJOR);
   EQUAL(desc.d_order, TW_ROW_MAJOR);
   EQUAL(desc.lda | desc.ldb | desc.ldc | desc.ldd | desc.reserved, 0);
   EQUAL(desc.accumulator_dtype, TW_DTYPE_F32);
-  EQUAL(desc.d_padding_free, 0);
-  EQUAL(desc.min_m | desc.realign | desc.reserved2, 0);
+  EQUAL(desc.min_m | desc.a_scale_ld | desc.b_scale_ld, 0);
   EQUAL(desc.batch_count, 1);
   CHECK(desc.a_batch_stride == -1 && desc.b_batch_stride == -1);
   CHECK(desc.c_batch_stride == -1 && desc.d_batch_stride == -1);
-  EQUAL(desc.gemm_flags | desc.reserved3, 0);
-  EQUAL(desc.bias | desc.bias_dtype | desc.activation | desc.gate | desc.scale | desc.amax, 0);
+  EQUAL(desc.flags | desc.reserved, 0);
+  EQUAL(desc.bias | desc.bias_dtype | desc.activation | desc.gate | desc.d_scale, 0);
   memset(&args, 0xa5, sizeof args);
-  OK(tw_gemm_args_init(&args));
+  OK(tw_gemm_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   CHECK(args.alpha == 1 && args.beta == 0);
   EQUAL(args.m, -1);
   EQUAL(args.a | args.b | args.c | args.d | args.workspace | args.workspace_bytes, 0);
-  EQUAL(args.device_m | args.device_alpha | args.device_beta | args.skipped, 0);
-  EQUAL(args.bias | args.scale | args.amax | args.reserved2, 0);
-  CHECK(args.scale_value == 1);
+  EQUAL(args.device_m | args.device_alpha | args.device_beta | args.invalid_count, 0);
+  EQUAL(args.bias | args.d_scale | args.amax | args.a_scale | args.b_scale, 0);
+  CHECK(args.d_scale_value == 1);
 }
 
 static void descriptions(void) {
@@ -48,8 +47,8 @@ static void descriptions(void) {
     FAILS((status), (argument), tw_gemm_plan(s.device, &desc, &plan)); \
     CHECK(plan == NULL);                                               \
   } while (0)
-  BAD(TW_ERROR_INVALID_ARGUMENT, "ab_dtype", desc.ab_dtype = 0);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "ab_dtype", desc.ab_dtype = TW_DTYPE_I8);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = TW_DTYPE_I8);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_dtype", desc.d_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_dtype", desc.d_dtype = -7);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_order", desc.a_order = 2);
@@ -73,9 +72,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype", desc.accumulator_dtype = TW_DTYPE_BF16);
   BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype", desc.accumulator_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype",
-      (desc.ab_dtype = TW_DTYPE_F16, desc.accumulator_dtype = TW_DTYPE_F16)); /* d_dtype is f32 */
-  BAD(TW_ERROR_INVALID_ARGUMENT, "d_padding_free", desc.d_padding_free = 2);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "realign", desc.realign = 2);
+      (desc.a_dtype = TW_DTYPE_F16, desc.accumulator_dtype = TW_DTYPE_F16)); /* d_dtype is f32 */
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved2 = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved3 = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = -1);
@@ -89,13 +86,13 @@ static void descriptions(void) {
   BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = 0));
   BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = kN - 1));
   BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = kLdd));
-  BAD(TW_ERROR_INVALID_ARGUMENT, "gemm_flags", desc.gemm_flags = 128);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "realign",
-      (desc.realign = 1, desc.gemm_flags = TW_GEMM_BATCH_POINTERS));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 1024);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "flags",
+      desc.flags = TW_GEMM_STAGING_COPY | TW_GEMM_BATCH_POINTERS);
   BAD(TW_ERROR_INVALID_ARGUMENT, "lda",
-      (desc.a_order = TW_COLUMN_MAJOR, desc.lda = 0, desc.gemm_flags = TW_GEMM_BATCH_INVARIANT));
+      (desc.a_order = TW_COLUMN_MAJOR, desc.lda = 0, desc.flags = TW_GEMM_BATCH_INVARIANT));
   BAD(TW_ERROR_OVERLAP, "b_batch_stride",
-      (desc.realign = 1, desc.min_m = kM, desc.batch_count = 2, desc.ldb = 4096,
+      (desc.flags = TW_GEMM_STAGING_COPY, desc.min_m = kM, desc.batch_count = 2, desc.ldb = 4096,
        desc.b_batch_stride = 8));
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "min_m", desc.min_m = kM + 1);
@@ -118,7 +115,7 @@ static void runs(void) {
   desc.d_alignment = 4;
   NEED(tw_gemm_plan(s.device, &desc, &plan));
   describes_itself(plan, TW_OP_GEMM);
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   EQUAL(info.flops, (int64_t)2 * kM * kN * kK);
   for (size_t i = 0; i < COUNT(cases); ++i) {
@@ -151,7 +148,7 @@ static void runs(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "device_m", bad.device_m = bad.a);
   BAD(TW_ERROR_INVALID_ARGUMENT, "device_alpha", bad.device_alpha = bad.a);
   BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = bad.a);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "skipped", bad.skipped = bad.a);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "invalid_count", bad.invalid_count = bad.a);
   BAD(TW_ERROR_MISALIGNED, "a", bad.a += 8);
   BAD(TW_ERROR_MISALIGNED, "b", bad.b += 1);
   BAD(TW_ERROR_MISALIGNED, "d", bad.d += 2);
@@ -166,7 +163,7 @@ static void runs(void) {
   has_product(&s, &args, kM);
   {
     tw_copy_args copy;
-    OK(tw_copy_args_init(&copy));
+    OK(tw_copy_args_init(&copy, sizeof copy));
     FAILS(TW_ERROR_INVALID_ARGUMENT, "plan", tw_copy_run(plan, s.stream, &copy));
   }
   tw_plan_destroy(plan);
@@ -282,7 +279,7 @@ static void realigned(void) {
     for (int r = 0; r < kK; ++r) memcpy(wide_b + r * ldb, b + r * kLdb, kN * 2);
     desc.lda = lda;
     desc.ldb = ldb;
-    desc.realign = 1;
+    desc.flags |= TW_GEMM_STAGING_COPY;
     desc.min_m = kM;
     args.a = a_room + (uint64_t)cases[i][2];
     args.b = b_room + (uint64_t)cases[i][3];
@@ -294,7 +291,7 @@ static void realigned(void) {
     free(wide_a);
     free(wide_b);
     NEED(tw_gemm_plan(s.device, &desc, &plan));
-    info.struct_size = sizeof info;
+    tw_plan_info_init(&info, sizeof info);
     OK(tw_plan_get_info(plan, &info));
     CHECK(info.workspace_bytes >= (uint64_t)kM * kK * 2 + (uint64_t)kK * kN * 2);
     CHECK(strstr(info.kernel, "plain") == NULL);
@@ -322,7 +319,7 @@ static void realigned(void) {
 #undef BAD
     tw_plan_destroy(plan);
     desc.min_m = 0; /* fewer rows of A could be read than are there */
-    FAILS(TW_ERROR_INVALID_ARGUMENT, "realign", tw_gemm_plan(s.device, &desc, &plan));
+    FAILS(TW_ERROR_INVALID_ARGUMENT, "flags", tw_gemm_plan(s.device, &desc, &plan));
     desc.lda = kLda;
     desc.a_alignment = 16;
     OK(tw_gemm_plan(s.device, &desc, &plan)); /* A needs no copy: any m */
@@ -357,9 +354,9 @@ static void half_sums(void) {
   for (int i = 0; i < kRows * kDepth; ++i) ha[i] = f16_of((int)a_value(i / kDepth, i % kDepth));
   for (int i = 0; i < kDepth * kColumns; ++i)
     hb[i] = f16_of((int)b_value(i / kColumns, i % kColumns));
-  OK(tw_gemm_desc_init(&desc));
-  OK(tw_gemm_args_init(&args));
-  desc.ab_dtype = desc.d_dtype = TW_DTYPE_F16;
+  OK(tw_gemm_desc_init(&desc, sizeof desc));
+  OK(tw_gemm_args_init(&args, sizeof args));
+  desc.a_dtype = desc.d_dtype = TW_DTYPE_F16;
   desc.m = kRows;
   desc.n = kColumns;
   desc.k = kDepth;
@@ -392,7 +389,7 @@ static void after_the_device(void) {
   tw_gemm_args args;
   tw_plan *plan = NULL;
   NEED(tw_gemm_plan(s.device, &desc, &plan));
-  OK(tw_gemm_args_init(&args));
+  OK(tw_gemm_args_init(&args, sizeof args));
   tw_device_destroy(s.device);
   FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_gemm_run(plan, s.stream, &args));
   ends_with_its_device(plan);

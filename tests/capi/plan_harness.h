@@ -51,7 +51,7 @@ static inline void describes_itself(const tw_plan *plan, tw_op op) {
   char text[4096] = "", part[5];
   size_t needed = 0, length = 0;
   memset(&info, 0xa5, sizeof info);
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   EQUAL(info.struct_size, sizeof info);
   EQUAL(info.op, op);
@@ -108,7 +108,7 @@ static inline void describes_itself(const tw_plan *plan, tw_op op) {
 static inline void ends_with_its_device(tw_plan *plan) {
   tw_plan_info info;
   size_t length = 77;
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_plan_get_info(plan, &info));
   FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_plan_explain(plan, NULL, 0, &length));
   tw_plan_destroy(plan);

@@ -9,7 +9,7 @@ static const int32_t kOffsets[kBatch + 1] = {0, 4, 4, 5, 14, 19};
 static tw_ragged_desc ragged_desc(void) {
   tw_ragged_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_ragged_desc_init(&desc));
+  OK(tw_ragged_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_F32;
   desc.batch = kBatch;
   desc.tokens = kTokens;
@@ -22,21 +22,21 @@ static tw_ragged_desc ragged_desc(void) {
 static void inits(void) {
   tw_ragged_desc desc;
   tw_ragged_args args;
-  NULL_FAILS("desc", tw_ragged_desc_init(NULL));
-  NULL_FAILS("args", tw_ragged_args_init(NULL));
+  NULL_FAILS("desc", tw_ragged_desc_init(NULL, sizeof(tw_ragged_desc)));
+  NULL_FAILS("args", tw_ragged_args_init(NULL, sizeof(tw_ragged_args)));
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_ragged_desc_init(&desc));
+  OK(tw_ragged_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.offset_dtype, TW_DTYPE_I32);
   EQUAL(desc.direction, TW_RAGGED_PAD);
   EQUAL(desc.fill, TW_OOB_FILL_ZERO);
   EQUAL(desc.batch | desc.tokens | desc.packed_pitch, 0);
   memset(&args, 0xa5, sizeof args);
-  OK(tw_ragged_args_init(&args));
+  OK(tw_ragged_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   EQUAL(args.batch, -1);
   EQUAL(args.tokens, -1);
-  EQUAL(args.packed | args.offsets | args.padded | args.faults, 0);
+  EQUAL(args.packed | args.offsets | args.padded | args.invalid_count, 0);
   EQUAL(args.row | args.column, 0);
 }
 
@@ -102,7 +102,7 @@ static void moves(setup *s, int unpad, int64_t row, int64_t column, int64_t batc
   desc.direction = unpad ? TW_RAGGED_UNPAD : TW_RAGGED_PAD;
   NEED(tw_ragged_plan(s->device, &desc, &plan));
   describes_itself(plan, TW_OP_RAGGED);
-  OK(tw_ragged_args_init(&args));
+  OK(tw_ragged_args_init(&args, sizeof args));
   args.packed = uploaded(s, packed, sizeof packed);
   args.padded = uploaded(s, padded, sizeof padded);
   args.offsets = uploaded(s, kOffsets, sizeof kOffsets);
@@ -140,7 +140,7 @@ static void runs(void) {
   const uint64_t room = allocated(&s, 1 << 16);
   desc.packed_alignment = desc.padded_alignment = 16;
   NEED(tw_ragged_plan(s.device, &desc, &plan));
-  OK(tw_ragged_args_init(&args));
+  OK(tw_ragged_args_init(&args, sizeof args));
   args.packed = room;
   args.padded = room + (1 << 15);
   args.offsets = uploaded(&s, kOffsets, sizeof kOffsets);
@@ -164,12 +164,12 @@ static void runs(void) {
   BAD(TW_ERROR_MISALIGNED, "packed", bad.packed += 8); /* promised 16 */
   BAD(TW_ERROR_MISALIGNED, "padded", bad.padded += 4);
   BAD(TW_ERROR_MISALIGNED, "offsets", bad.offsets += 2);
-  BAD(TW_ERROR_MISALIGNED, "faults", bad.faults = room + 4);
+  BAD(TW_ERROR_MISALIGNED, "invalid_count", bad.invalid_count = room + 4);
   BAD(TW_ERROR_OVERLAP, NULL, bad.packed = bad.padded);
   BAD(TW_ERROR_OVERLAP, NULL, bad.offsets = bad.padded);
-  BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.offsets);
-  BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.padded);
-  BAD(TW_ERROR_OVERLAP, NULL, bad.faults = bad.packed);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.invalid_count = bad.offsets);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.invalid_count = bad.padded);
+  BAD(TW_ERROR_OVERLAP, NULL, bad.invalid_count = bad.packed);
 #undef BAD
   OK(tw_stream_synchronize(s.stream));
   tw_plan_destroy(plan);
@@ -191,14 +191,14 @@ static void faults(void) {
   memset(same, 0x5a, sizeof same);
   desc.packed_columns = 0;
   NEED(tw_ragged_plan(s.device, &desc, &plan));
-  OK(tw_ragged_args_init(&args));
+  OK(tw_ragged_args_init(&args, sizeof args));
   args.packed = allocated(&s, kTokens * kColumns * 4);
   OK(tw_memset(s.stream, args.packed, 0, kTokens * kColumns * 4));
   args.padded = uploaded(&s, bytes, sizeof bytes);
   args.offsets = uploaded(&s, wrong, sizeof wrong);
   if (harness.kind == TW_DEVICE_HOST) {
     FAILS(TW_ERROR_INVALID_ARGUMENT, "offsets", tw_ragged_run(plan, s.stream, &args));
-    info.struct_size = sizeof info;
+    tw_error_info_init(&info, sizeof info);
     OK(tw_last_error_info(&info));
     EQUAL(info.index, 2);
     EQUAL(info.got, 3);
@@ -206,10 +206,10 @@ static void faults(void) {
     download(&s, bytes, args.padded, sizeof bytes);
     CHECK(memcmp(bytes, same, sizeof bytes) == 0);
   }
-  args.faults = uploaded(&s, &counted, sizeof counted);
+  args.invalid_count = uploaded(&s, &counted, sizeof counted);
   OK(tw_ragged_run(plan, s.stream, &args));
   OK(tw_ragged_run(plan, s.stream, &args));
-  download(&s, &counted, args.faults, sizeof counted);
+  download(&s, &counted, args.invalid_count, sizeof counted);
   EQUAL(counted, 2 * 3); /* 4 to 3, 5 to 20, 20 to 19 */
   download(&s, bytes, args.padded, sizeof bytes);
   memset(same, 0, sizeof same);
@@ -224,7 +224,7 @@ static void after_the_device(void) {
   tw_plan *plan = NULL;
   tw_ragged_args args;
   NEED(tw_ragged_plan(s.device, &desc, &plan));
-  OK(tw_ragged_args_init(&args));
+  OK(tw_ragged_args_init(&args, sizeof args));
   tw_device_destroy(s.device);
   FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_ragged_run(plan, s.stream, &args));
   ends_with_its_device(plan);

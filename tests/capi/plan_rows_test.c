@@ -17,7 +17,7 @@ static const struct {
 static tw_rows_desc rows_desc(void) {
   tw_rows_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_rows_desc_init(&desc));
+  OK(tw_rows_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = kTableRows;
   desc.table_pitch = kPitch;
@@ -39,10 +39,10 @@ static void make_indices(int32_t *index) {
 static void inits(void) {
   tw_rows_desc desc;
   tw_rows_args args;
-  NULL_FAILS("desc", tw_rows_desc_init(NULL));
-  NULL_FAILS("args", tw_rows_args_init(NULL));
+  NULL_FAILS("desc", tw_rows_desc_init(NULL, sizeof(tw_rows_desc)));
+  NULL_FAILS("args", tw_rows_args_init(NULL, sizeof(tw_rows_args)));
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_rows_desc_init(&desc));
+  OK(tw_rows_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.index_dtype, TW_DTYPE_I32);
   EQUAL(desc.column, 0);
@@ -50,7 +50,7 @@ static void inits(void) {
   EQUAL(desc.group, 1);
   EQUAL(desc.flags, 0);
   memset(&args, 0xa5, sizeof args);
-  OK(tw_rows_args_init(&args));
+  OK(tw_rows_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   EQUAL(args.count, -1);
   EQUAL(args.table | args.index | args.packed, 0);
@@ -113,7 +113,7 @@ static void moves_rows(setup *s, size_t o, tw_plan *plan, int64_t count) {
       else if (inside)
         expected_table[index[i] * kPitch + kColumn + j] = *row;
     }
-  OK(tw_rows_args_init(&args));
+  OK(tw_rows_args_init(&args, sizeof args));
   args.table = uploaded(s, table, sizeof table);
   args.packed = uploaded(s, packed, sizeof packed);
   args.index = uploaded(s, index, sizeof index);
@@ -148,7 +148,7 @@ static void runs(void) {
     moves_rows(&s, o, plan, 17);
     moves_rows(&s, o, plan, 0);
 
-    OK(tw_rows_args_init(&args));
+    OK(tw_rows_args_init(&args, sizeof args));
     args.table = room;
     args.packed = room + (1 << 15);
     args.index = indices;
@@ -279,16 +279,16 @@ static void option_operands(void) {
   desc.flags = TW_ROWS_WEIGHTS | TW_SCATTER_DETERMINISTIC;
   NEED(tw_scatter_plan(s.device, &desc, &plan));
   describes_itself(plan, TW_OP_SCATTER);
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   CHECK(info.workspace_bytes > 0 && info.workspace_bytes < 1 << 15);
-  OK(tw_rows_args_init(&args));
+  OK(tw_rows_args_init(&args, sizeof args));
   args.index = uploaded(&s, index, sizeof index);
   args.table = room;
   args.packed = room + (1 << 15);
   args.weights = room + (1 << 16);
-  args.outside = args.weights + 4096;
-  args.device_count = args.outside + 8;
+  args.invalid_count = args.weights + 4096;
+  args.device_count = args.invalid_count + 8;
   args.workspace = room + (1 << 16) + (1 << 15);
   args.workspace_bytes = info.workspace_bytes;
 #define BAD(status, argument, change)                                  \
@@ -300,7 +300,7 @@ static void option_operands(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "weights", bad.weights = 0);
   BAD(TW_ERROR_MISALIGNED, "weights", bad.weights += 2);
   BAD(TW_ERROR_OVERLAP, "weights", bad.weights = bad.table + 4 * kColumn);
-  BAD(TW_ERROR_MISALIGNED, "outside", bad.outside += 4);
+  BAD(TW_ERROR_MISALIGNED, "invalid_count", bad.invalid_count += 4);
   BAD(TW_ERROR_MISALIGNED, "device_count", bad.device_count += 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "workspace", bad.workspace = 0);
   BAD(TW_ERROR_MISALIGNED, "workspace", bad.workspace += 16);
@@ -311,13 +311,13 @@ static void option_operands(void) {
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.table);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.index);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.workspace = bad.weights);
-  BAD(TW_ERROR_OVERLAP, "workspace", bad.outside = bad.workspace);
+  BAD(TW_ERROR_OVERLAP, "workspace", bad.invalid_count = bad.workspace);
   BAD(TW_ERROR_OVERLAP, "workspace", bad.device_count = bad.workspace + bad.workspace_bytes - 8);
-  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.table + 4 * kColumn);
-  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.packed);
-  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.index);
-  BAD(TW_ERROR_OVERLAP, "outside", bad.outside = bad.weights);
-  BAD(TW_ERROR_OVERLAP, "outside", bad.device_count = bad.outside + 4);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.invalid_count = bad.table + 4 * kColumn);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.invalid_count = bad.packed);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.invalid_count = bad.index);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.invalid_count = bad.weights);
+  BAD(TW_ERROR_OVERLAP, "invalid_count", bad.device_count = bad.invalid_count + 4);
   BAD(TW_ERROR_OVERLAP, "device_count", bad.device_count = bad.table + 4 * kColumn);
 #undef BAD
   /* What is only read may share its bytes. */
@@ -355,7 +355,7 @@ static void within_one_matrix(void) {
       desc.column = desc.columns = 8;
       desc.count = rows;
       NEED(kOps[o].plan(s.device, &desc, &plan));
-      OK(tw_rows_args_init(&args));
+      OK(tw_rows_args_init(&args, sizeof args));
       args.table = args.packed = uploaded(&s, matrix, sizeof matrix);
       args.index = indices;
       OK(kOps[o].run(plan, s.stream, &args));
@@ -382,7 +382,7 @@ static void after_the_device(void) {
     tw_rows_args args;
     tw_plan *plan = NULL;
     NEED(kOps[o].plan(s.device, &desc, &plan));
-    OK(tw_rows_args_init(&args));
+    OK(tw_rows_args_init(&args, sizeof args));
     tw_device_destroy(s.device);
     FAILS(TW_ERROR_DEVICE_CLOSED, NULL, kOps[o].run(plan, s.stream, &args));
     ends_with_its_device(plan);

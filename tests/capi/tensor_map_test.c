@@ -7,11 +7,11 @@
 static tw_tensor_map_desc matrix(void) {
   tw_tensor_map_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  OK(tw_tensor_map_desc_init(&desc));
+  OK(tw_tensor_map_desc_init(&desc, sizeof desc));
   desc.global_address = 0x100000;
   desc.global_dim[0] = 512;
   desc.global_dim[1] = 1024;
-  desc.global_strides[0] = 1024;
+  desc.global_stride_bytes[0] = 1024;
   desc.box_dim[0] = 64;
   desc.box_dim[1] = 128;
   desc.swizzle = TW_SWIZZLE_128B;
@@ -21,8 +21,8 @@ static tw_tensor_map_desc matrix(void) {
 static void desc_init(void) {
   tw_tensor_map_desc desc;
   memset(&desc, 0xa5, sizeof desc);
-  NULL_FAILS("desc", tw_tensor_map_desc_init(NULL));
-  OK(tw_tensor_map_desc_init(&desc));
+  NULL_FAILS("desc", tw_tensor_map_desc_init(NULL, sizeof(tw_tensor_map_desc)));
+  OK(tw_tensor_map_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.dtype, TW_DTYPE_BF16);
   EQUAL(desc.rank, 2);
@@ -34,7 +34,7 @@ static void desc_init(void) {
   EQUAL(desc.reserved, 0);
   for (int i = 0; i < 5; ++i) {
     EQUAL(desc.global_dim[i], 0);
-    EQUAL(desc.global_strides[i], 0);
+    EQUAL(desc.global_stride_bytes[i], 0);
     EQUAL(desc.box_dim[i], 0);
     EQUAL(desc.element_strides[i], 1);
   }
@@ -64,8 +64,8 @@ BREAKER(fill_nan_integer, (desc->oob_fill = TW_OOB_FILL_NAN, desc->dtype = TW_DT
 BREAKER(address_odd, desc->global_address += 8)
 BREAKER(dim_0, desc->global_dim[1] = 0)
 BREAKER(dim_large, desc->global_dim[0] = ((uint64_t)1 << 32) + 1)
-BREAKER(stride_odd, desc->global_strides[0] = 1032)
-BREAKER(stride_large, desc->global_strides[0] = (uint64_t)1 << 40)
+BREAKER(stride_odd, desc->global_stride_bytes[0] = 1032)
+BREAKER(stride_large, desc->global_stride_bytes[0] = (uint64_t)1 << 40)
 BREAKER(box_0, desc->box_dim[1] = 0)
 BREAKER(box_257, desc->box_dim[1] = 257)
 BREAKER(box_wide, desc->box_dim[0] = 128)
@@ -93,8 +93,8 @@ static const struct {
     {address_odd, "global_address"},
     {dim_0, "global_dim"},
     {dim_large, "global_dim"},
-    {stride_odd, "global_strides"},
-    {stride_large, "global_strides"},
+    {stride_odd, "global_stride_bytes"},
+    {stride_large, "global_stride_bytes"},
     {box_0, "box_dim"},
     {box_257, "box_dim"},
     {box_wide, "box_dim"},
@@ -119,11 +119,11 @@ static void check_rules(void) {
     desc = matrix();
     kBroken[i].breaks(&desc);
     memset(found, 0xa5, sizeof found);
-    for (size_t j = 0; j < COUNT(found); ++j) found[j].struct_size = sizeof *found;
+    for (size_t j = 0; j < COUNT(found); ++j) tw_rule_violation_init(&found[j], sizeof found[j]);
     count = 77;
     FAILS(TW_ERROR_RULE, kBroken[i].argument,
           tw_tensor_map_check(&desc, TW_ARCH_SM_90, found, COUNT(found), &count));
-    info.struct_size = sizeof info;
+    tw_error_info_init(&info, sizeof info);
     OK(tw_last_error_info(&info));
     CHECK(info.rule != NULL && info.rule[0] != '\0');
     CHECK(count >= 1);
@@ -146,25 +146,29 @@ static void check_many(void) {
   tw_tensor_map_desc desc = matrix();
   int32_t all = 0, count = 77;
   desc.global_address += 8;
-  desc.global_strides[0] += 8;
+  desc.global_stride_bytes[0] += 8;
   desc.box_dim[1] = 300;
   desc.element_strides[1] = 99;
   FAILS(TW_ERROR_RULE, NULL, tw_tensor_map_check(&desc, TW_ARCH_SM_90, NULL, 0, &all));
   CHECK(all >= 4);
   /* More broken rules than room: all are counted, and nothing is written behind the array. */
   memset(&out, 0x5a, sizeof out);
-  out.found[0].struct_size = out.found[1].struct_size = sizeof *out.found;
+  for (int j = 0; j < 2; ++j) tw_rule_violation_init(&out.found[j], sizeof out.found[j]);
   FAILS(TW_ERROR_RULE, NULL, tw_tensor_map_check(&desc, TW_ARCH_SM_90, out.found, 2, &count));
   EQUAL(count, all);
   for (size_t i = 0; i < sizeof out.guard; ++i) EQUAL(out.guard[i], 0x5a);
   CHECK(strcmp(out.found[0].message, out.found[1].message) != 0);
   /* Of an array with a bad element nothing is written, and the failure says which it is. */
   for (int32_t i = 0; i < 2; ++i) {
-    tw_error_info info = {.struct_size = sizeof info};
+    tw_error_info info;
+    tw_error_info_init(&info, sizeof info);
     memset(&out, 0x5a, sizeof out);
+    for (int j = 0; j < 2; ++j) {
+      tw_rule_violation_init(&out.found[j], sizeof out.found[j]);
+      out.found[j].got = 0x5a5a5a5a5a5a5a5a;
+    }
     out.found[i].struct_size = 8;
-    out.found[1 - i].struct_size = sizeof *out.found;
-    FAILS(TW_ERROR_STRUCT_SIZE, "violations",
+    FAILS(TW_ERROR_STRUCT, "violations",
           tw_tensor_map_check(&desc, TW_ARCH_SM_90, out.found, 2, &count));
     OK(tw_last_error_info(&info));
     EQUAL(info.index, i);
@@ -177,7 +181,7 @@ static void check_arguments(void) {
   tw_tensor_map_desc desc = matrix();
   tw_rule_violation found[2];
   int32_t count = 77;
-  for (size_t j = 0; j < COUNT(found); ++j) found[j].struct_size = sizeof *found;
+  for (size_t j = 0; j < COUNT(found); ++j) tw_rule_violation_init(&found[j], sizeof found[j]);
   NULL_FAILS("desc", tw_tensor_map_check(NULL, TW_ARCH_SM_90, found, 2, &count));
   EQUAL(count, 0);
   for (size_t i = 0; i < COUNT(bad_archs); ++i) {
@@ -231,7 +235,7 @@ static void create(void) {
 
   NEED(tw_tensor_map_create(device, &desc, &map));
   memset(&back, 0xa5, sizeof back);
-  back.struct_size = sizeof back;
+  tw_tensor_map_desc_init(&back, sizeof back);
   OK(tw_tensor_map_get_desc(map, &back));
   EQUAL(back.dtype, desc.dtype);
   EQUAL(back.rank, desc.rank);
@@ -245,7 +249,7 @@ static void create(void) {
     EQUAL(back.box_dim[i], desc.box_dim[i]);
     EQUAL(back.element_strides[i], desc.element_strides[i]);
   }
-  EQUAL(back.global_strides[0], desc.global_strides[0]);
+  EQUAL(back.global_stride_bytes[0], desc.global_stride_bytes[0]);
   STRUCT_SIZES_FAIL(back, "desc", tw_tensor_map_get_desc(map, &back));
   TAIL_CLEARED(tw_tensor_map_desc, tw_tensor_map_get_desc(map, longer));
   NULL_FAILS("desc", tw_tensor_map_get_desc(map, NULL));
@@ -310,7 +314,7 @@ static void without_a_device(void) {
   memset(bytes, 0x5a, sizeof bytes);
   OK(tw_tensor_map_encode(&desc, TW_ARCH_SM_90, bytes));
   EQUAL(bytes[128], 0x5a);
-  other.struct_size = sizeof other;
+  tw_tensor_map_desc_init(&other, sizeof other);
   OK(tw_tensor_map_decode(bytes, &other));
   EQUAL(other.global_dim[1], 1024);
   EQUAL(other.box_dim[0], 64);
@@ -360,7 +364,7 @@ static void rebinding(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "dimension", tw_tensor_map_resize(map, -1, 8));
   OK(tw_tensor_map_bytes(map, bytes));
   CHECK(memcmp(patched, bytes, 128) == 0);
-  back.struct_size = sizeof back;
+  tw_tensor_map_desc_init(&back, sizeof back);
   OK(tw_tensor_map_get_desc(map, &back));
   EQUAL(back.global_dim[1], 77);
   tw_tensor_map_destroy(map);

@@ -5,7 +5,7 @@
 static tw_tile_desc matrix(tw_device *device, uint64_t *address) {
   tw_tile_desc desc;
   OK(tw_malloc(device, 1024 * 1024, address));
-  OK(tw_tile_desc_init(&desc));
+  OK(tw_tile_desc_init(&desc, sizeof desc));
   EQUAL(desc.multicast, 1);
   desc.rank = 2;
   desc.global_address = *address;

@@ -45,7 +45,7 @@ static dl_tensor example(void) {
 
 static tw_tensor blank(void) {
   tw_tensor t;
-  OK(tw_tensor_init(&t));
+  OK(tw_tensor_init(&t, sizeof t));
   return t;
 }
 

@@ -32,7 +32,7 @@ void fail_apart(int thread) {
   const std::string text = "(" + std::to_string(thread) + "," + std::to_string(thread * 7);
   tw_layout *layout = nullptr;
   tw_error_info info;
-  info.struct_size = sizeof info;
+  tw_error_info_init(&info, sizeof info);
   if (tw_layout_parse(text.c_str(), &layout) != TW_ERROR_PARSE || layout) wrong("parsed " + text);
   if (!strstr(tw_last_error(), text.c_str())) wrong(text + " gave " + tw_last_error());
   if (tw_last_error_info(&info) != TW_OK || info.status != TW_ERROR_PARSE) wrong("info of " + text);

@@ -49,10 +49,10 @@ def archs(options, table):
 
 def structs(header, table):
     text = re.sub(r"/\*.*?\*/", "", common.headers.text(header), flags=re.DOTALL)
-    sized = set(re.findall(r"typedef struct (tw_\w+) \{\s*uint32_t struct_size;", text))
+    sized = set(re.findall(r"typedef struct (tw_\w+) \{\s*uint32_t struct_size;\s*uint32_t struct_mark;", text))
     all_structs = set(re.findall(r"typedef struct (tw_\w+) \{", text))
     for name in sorted(all_structs - sized):
-        yield f"structs: {name} does not begin with struct_size"
+        yield f"structs: {name} does not begin with struct_size and struct_mark"
     for name in sorted(sized ^ {row[0] for row in common.rows(table, "TW_STRUCT")}):
         yield f"structs: {name} is in one of {header.name} and {table.name}"
 
@@ -91,7 +91,7 @@ def check(_):
 def planted(folder):
     (folder / "h.h").write_text("""enum { TW_OK = 0, TW_ERROR_A = 2 /* TW_ERROR_C = 4 */ };
 enum { TW_DTYPE_U8 = 1 }; enum { TW_FEATURE_TMA = 2 }; enum { TW_OP_COPY = 1 };
-typedef struct tw_a { uint32_t struct_size; } tw_a;
+typedef struct tw_a { uint32_t struct_size; uint32_t struct_mark; } tw_a;
 typedef struct tw_b { int x; } tw_b;
 """)
     texts = {

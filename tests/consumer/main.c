@@ -4,7 +4,7 @@
 #include <string.h>
 #include <tilewright/tilewright.h>
 
-static int failed(const char* what) {
+static int failed(const char *what) {
   printf("%s: %s\n", what, tw_last_error());
   return 1;
 }
@@ -13,9 +13,9 @@ int main(void) {
   const float table[3][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {10, 11, 12, 13, 14, 15, 16, 17}, {20}};
   const int32_t index[2] = {1, 0};
   float packed[2][8];
-  tw_device* device = NULL;
-  tw_stream* stream = NULL;
-  tw_plan* plan = NULL;
+  tw_device *device = NULL;
+  tw_stream *stream = NULL;
+  tw_plan *plan = NULL;
   tw_rows_desc desc;
   tw_rows_args args;
   uint64_t memory = 0;
@@ -23,13 +23,13 @@ int main(void) {
   if (tw_device_create(TW_DEVICE_HOST, 0, &device) != TW_OK) return failed("device");
   if (tw_stream_create(device, &stream) != TW_OK) return failed("stream");
   if (tw_malloc(device, 1024, &memory) != TW_OK) return failed("malloc");
-  tw_rows_desc_init(&desc);
+  tw_rows_desc_init(&desc, sizeof desc);
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = 3;
   desc.columns = 8;
   desc.count = 2;
   if (tw_gather_plan(device, &desc, &plan) != TW_OK) return failed("plan");
-  tw_rows_args_init(&args);
+  tw_rows_args_init(&args, sizeof args);
   args.table = memory;
   args.index = memory + 256;
   args.packed = memory + 512;

@@ -126,7 +126,7 @@ std::string call_everything(tw_device* device, bool cuda, int k) {
   tw_device* second = nullptr;
   GOOD(tw_device_create(cuda ? TW_DEVICE_CUDA : TW_DEVICE_HOST, 0, &second));
   tw_device_info info{};
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   GOOD(tw_device_get_info(device, &info));
   tw_stream* stream = nullptr;
   tw_event *start = nullptr, *end = nullptr;
@@ -150,17 +150,17 @@ std::string call_everything(tw_device* device, bool cuda, int k) {
   tw_copy_desc copy;
   tw_rows_desc rows;
   tw_prefetch_desc prefetch;
-  GOOD(tw_gemm_desc_init(&gemm));
+  GOOD(tw_gemm_desc_init(&gemm, sizeof gemm));
   gemm.m = gemm.n = gemm.k = 64 + 8 * (k % 4);
-  GOOD(tw_copy_desc_init(&copy));
+  GOOD(tw_copy_desc_init(&copy, sizeof copy));
   copy.dtype = TW_DTYPE_U32;
   copy.rank = 1;
   copy.shape[0] = 256 + k % 64;
   copy.src_stride[0] = copy.dst_stride[0] = 1;
-  GOOD(tw_rows_desc_init(&rows));
+  GOOD(tw_rows_desc_init(&rows, sizeof rows));
   rows.dtype = TW_DTYPE_F32;
   rows.table_rows = 16, rows.columns = 32, rows.count = 4;
-  GOOD(tw_prefetch_desc_init(&prefetch));
+  GOOD(tw_prefetch_desc_init(&prefetch, sizeof prefetch));
   prefetch.dtype = TW_DTYPE_U8;
   prefetch.rows = 1, prefetch.columns = 4096;
   tw_plan* plans[5] = {};
@@ -170,7 +170,7 @@ std::string call_everything(tw_device* device, bool cuda, int k) {
   GOOD(tw_scatter_plan(device, &rows, &plans[3]));
   GOOD(tw_prefetch_plan(device, &prefetch, &plans[4]));
   tw_copy_args args;
-  GOOD(tw_copy_args_init(&args));
+  GOOD(tw_copy_args_init(&args, sizeof args));
   args.src = memory;
   args.dst = memory + 32768;
   GOOD(tw_copy_run(plans[1], stream, &args));
@@ -180,10 +180,10 @@ std::string call_everything(tw_device* device, bool cuda, int k) {
   GOOD(tw_stream_query(stream));
   tw_tensor_map_desc map_desc;
   tw_tensor_map* map = nullptr;
-  GOOD(tw_tensor_map_desc_init(&map_desc));
+  GOOD(tw_tensor_map_desc_init(&map_desc, sizeof map_desc));
   map_desc.global_address = memory;
   map_desc.global_dim[0] = map_desc.global_dim[1] = 64;
-  map_desc.global_strides[0] = 128;
+  map_desc.global_stride_bytes[0] = 128;
   map_desc.box_dim[0] = map_desc.box_dim[1] = 8;
   GOOD(tw_tensor_map_create(device, &map_desc, &map));
   if (cuda) {
@@ -192,7 +192,7 @@ std::string call_everything(tw_device* device, bool cuda, int k) {
     tw_launch_desc launch;
     const uint64_t value = 0;
     const uint32_t size = 8;
-    GOOD(tw_launch_desc_init(&launch));
+    GOOD(tw_launch_desc_init(&launch, sizeof launch));
     GOOD(tw_module_load(device, kPtx, sizeof kPtx, &module));
     GOOD(tw_kernel_get(module, "nothing", &kernel));
     GOOD(tw_launch(stream, kernel, &launch, 1, &size, &value));

@@ -65,9 +65,9 @@ struct BatchCase {
   BatchCase(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& given,
             std::mt19937_64& random, uint64_t offset = 0)
       : desc(completed(given)),
-        a(device, stream, desc.m, desc.k, desc.a_order, desc.ab_dtype, desc.lda, desc.batch,
+        a(device, stream, desc.m, desc.k, desc.a_order, desc.a_dtype, desc.lda, desc.batch,
           desc.a_batch, offset),
-        b(device, stream, desc.k, desc.n, desc.b_order, desc.ab_dtype, desc.ldb, desc.batch,
+        b(device, stream, desc.k, desc.n, desc.b_order, desc.a_dtype, desc.ldb, desc.batch,
           desc.b_batch, offset),
         c(device, stream, desc.m, desc.n, desc.d_order, desc.d_dtype, desc.ldc, desc.batch,
           desc.c_batch, 0),

@@ -14,7 +14,7 @@ std::string describe(const GemmDesc& d) {
       text, sizeof text,
       "m %d n %d k %d batch %d, %s to %s, orders %d%d%d, ld %d %d %d, strides %d %d %d %d, "
       "flags 0x%x, promises %u %u",
-      int(d.m), int(d.n), int(d.k), int(d.batch), dtype_name(d.ab_dtype), dtype_name(d.d_dtype),
+      int(d.m), int(d.n), int(d.k), int(d.batch), dtype_name(d.a_dtype), dtype_name(d.d_dtype),
       int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldd),
       int(d.a_batch), int(d.b_batch), int(d.c_batch), int(d.d_batch), d.flags, d.a_alignment,
       d.b_alignment);
@@ -25,7 +25,7 @@ std::string describe(const GemmDesc& d) {
 GemmDesc random_desc(std::mt19937_64& random, int64_t most) {
   GemmDesc d;
   const auto& types = kGemmTypes[pick(random, 0, 3)];
-  d.ab_dtype = types.first;
+  d.a_dtype = types.first;
   d.d_dtype = types.second;
   d.a_order = static_cast<Order>(pick(random, 0, 1));
   d.b_order = static_cast<Order>(pick(random, 0, 1));
@@ -253,7 +253,7 @@ TEST_CASE("gemm batch: equal runs give equal bits") {
       BatchCase c(device, *stream, d, random);
       for (BatchOperand* operand : {&c.a, &c.b}) {
         for (uint64_t at = 0; at < operand->memory.bytes(); at += 2)
-          encode_element(operand->memory.data() + at, d.ab_dtype, normal(random));
+          encode_element(operand->memory.data() + at, d.a_dtype, normal(random));
         operand->memory.upload();
       }
       std::unique_ptr<Plan> plan;

@@ -74,7 +74,7 @@ inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
 inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
   const KernelRow& row = *choice.row;
   GemmDesc desc;
-  desc.ab_dtype = row.dtypes[0];
+  desc.a_dtype = row.dtypes[0];
   desc.d_dtype = row.dtypes[1];
   desc.d_order = d_order;
   if (choice.has(kGemmHalfSum)) desc.accumulator = DType::F16;

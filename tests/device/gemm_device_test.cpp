@@ -25,7 +25,7 @@ std::string describe(const Case& c) {
   std::snprintf(text, sizeof text,
                 "m %d n %d k %d, %s to %s, orders %d%d%d, ld %d %d %d, offsets %d %d %d, alpha %g "
                 "beta %g, run m %d",
-                int(d.m), int(d.n), int(d.k), dtype_name(d.ab_dtype), dtype_name(d.d_dtype),
+                int(d.m), int(d.n), int(d.k), dtype_name(d.a_dtype), dtype_name(d.d_dtype),
                 int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldd),
                 int(c.a_offset), int(c.b_offset), int(c.d_offset), double(c.alpha), double(c.beta),
                 int(c.run_m));
@@ -40,8 +40,8 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
   TW_REQUIRE_OK(gemm_problem(c.desc, &problem));  // for the packed leading dimensions
   const GemmDesc& d = c.desc;
   const int64_t m = c.run_m < 0 ? d.m : c.run_m;
-  Matrix a(device, stream, d.m, d.k, d.a_order, d.ab_dtype, d.lda, c.a_offset);
-  Matrix b(device, stream, d.k, d.n, d.b_order, d.ab_dtype, d.ldb, c.b_offset);
+  Matrix a(device, stream, d.m, d.k, d.a_order, d.a_dtype, d.lda, c.a_offset);
+  Matrix b(device, stream, d.k, d.n, d.b_order, d.a_dtype, d.ldb, c.b_offset);
   Matrix cc(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldc, 0);
   Matrix out(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldd, c.d_offset);
   for (Matrix* each : {&a, &b, &cc})
@@ -117,7 +117,7 @@ TEST_CASE("gemm: every type and order at sizes around the tiles") {
     for (int orders = 0; orders < 8; ++orders)
       for (const auto& size : sizes) {
         Case c;
-        c.desc.ab_dtype = in;
+        c.desc.a_dtype = in;
         c.desc.d_dtype = out;
         c.desc.a_order = static_cast<Order>(orders & 1);
         c.desc.b_order = static_cast<Order>(orders >> 1 & 1);
@@ -142,7 +142,7 @@ TEST_CASE("gemm: random sizes, pitches, offsets and scalars") {
   for (int i = 0; i < 80; ++i) {
     Case c;
     const auto& types = kGemmTypes[pick(random, 0, 3)];
-    c.desc.ab_dtype = types.first;
+    c.desc.a_dtype = types.first;
     c.desc.d_dtype = types.second;
     c.desc.a_order = static_cast<Order>(pick(random, 0, 1));
     c.desc.b_order = static_cast<Order>(pick(random, 0, 1));
@@ -172,7 +172,7 @@ TEST_CASE("gemm: operands that are copied first, run behind run") {
   std::mt19937_64 random(3);
   for (int i = 0; i < 24; ++i) {
     Case c;
-    c.desc.ab_dtype = DType::BF16;
+    c.desc.a_dtype = DType::BF16;
     c.desc.d_dtype = i % 2 ? DType::F32 : DType::BF16;
     c.desc.a_order = static_cast<Order>(i >> 1 & 1);
     c.desc.b_order = static_cast<Order>(i >> 2 & 1);
@@ -210,18 +210,18 @@ TEST_CASE("gemm: NaN and infinity pass wherever they stand along a long k") {
   constexpr int64_t kDepth = 20000, kRows = 24, kColumns = 40;
   for (const auto& types : kGemmTypes) {
     GemmDesc desc;
-    desc.ab_dtype = types.first;
+    desc.a_dtype = types.first;
     desc.d_dtype = types.second;
     desc.m = kRows;
     desc.n = kColumns;
     desc.k = kDepth;
-    Matrix a(device, *stream, kRows, kDepth, Order::row, desc.ab_dtype, kDepth, 0);
-    Matrix b(device, *stream, kDepth, kColumns, Order::row, desc.ab_dtype, kColumns, 0);
+    Matrix a(device, *stream, kRows, kDepth, Order::row, desc.a_dtype, kDepth, 0);
+    Matrix b(device, *stream, kDepth, kColumns, Order::row, desc.a_dtype, kColumns, 0);
     Matrix d(device, *stream, kRows, kColumns, Order::row, desc.d_dtype, kColumns, 0);
     a.fill_with([&] { return static_cast<float>(pick(random, -1, 1)); });
     b.fill_with([] { return 1.0f; });
     const auto plant = [&](int64_t row, int64_t k, float value) {
-      encode_element(a.at(row, k), desc.ab_dtype, value);
+      encode_element(a.at(row, k), desc.a_dtype, value);
     };
     // Rows 0 to 7: each in an eighth of k of its own.
     for (int64_t i = 0; i < 8; ++i) plant(i, i * kDepth / 8 + 7, i % 3 == 0 ? NAN : INFINITY);
@@ -301,8 +301,8 @@ TEST_CASE("gemm: NaN and infinity pass, C is not read with beta 0, nor A and B w
 // A product of small integers on top of what D holds.
 static void check_in_place(const std::shared_ptr<Device>& device, Stream& stream,
                            std::mt19937_64& random, const GemmDesc& desc) {
-  Matrix a(device, stream, desc.m, desc.k, desc.a_order, desc.ab_dtype, desc.lda, 0);
-  Matrix b(device, stream, desc.k, desc.n, desc.b_order, desc.ab_dtype, desc.ldb, 0);
+  Matrix a(device, stream, desc.m, desc.k, desc.a_order, desc.a_dtype, desc.lda, 0);
+  Matrix b(device, stream, desc.k, desc.n, desc.b_order, desc.a_dtype, desc.ldb, 0);
   Matrix d(device, stream, desc.m, desc.n, desc.d_order, desc.d_dtype, desc.ldd, 0);
   a.fill_integers(random);
   b.fill_integers(random);
@@ -338,7 +338,7 @@ TEST_CASE("gemm: C may be D itself") {
     for (const Order order : {Order::row, Order::column})
       for (const int64_t more : {0, 1, 8}) {
         GemmDesc desc;
-        desc.ab_dtype = types.first;
+        desc.a_dtype = types.first;
         desc.d_dtype = types.second;
         desc.d_order = order;
         desc.m = 200;

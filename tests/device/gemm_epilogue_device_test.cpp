@@ -35,7 +35,7 @@ std::string describe(const Case& c) {
   std::snprintf(text, sizeof text,
                 "m %d n %d k %d, %s to %s, orders %d%d%d, ld %d %d %d %d, bias %d %s, act %d, gate "
                 "%d, scale %d (%g), amax %d, alpha %g beta %g, offsets %d %d, run m %d",
-                int(d.m), int(d.n), int(d.k), dtype_name(d.ab_dtype), dtype_name(d.d_dtype),
+                int(d.m), int(d.n), int(d.k), dtype_name(d.a_dtype), dtype_name(d.d_dtype),
                 int(d.a_order), int(d.b_order), int(d.d_order), int(d.lda), int(d.ldb), int(d.ldc),
                 int(d.ldd), int(e.bias), dtype_name(e.bias_dtype), int(e.activation), int(e.gate),
                 int(e.scale), double(c.scale_value), int(e.amax), double(c.alpha), double(c.beta),
@@ -105,9 +105,9 @@ struct Bench {
   Bench(const std::shared_ptr<Device>& device, Stream& stream, const Case& of)
       : c(of),
         m(of.run_m < 0 ? of.desc.m : of.run_m),
-        a(device, stream, c.desc.m, c.desc.k, c.desc.a_order, c.desc.ab_dtype, c.desc.lda,
+        a(device, stream, c.desc.m, c.desc.k, c.desc.a_order, c.desc.a_dtype, c.desc.lda,
           c.offset * 2),
-        b(device, stream, c.desc.k, c.desc.n, c.desc.b_order, c.desc.ab_dtype, c.desc.ldb,
+        b(device, stream, c.desc.k, c.desc.n, c.desc.b_order, c.desc.a_dtype, c.desc.ldb,
           c.offset * 2),
         cc(device, stream, c.desc.m, c.desc.n, c.desc.d_order, c.desc.d_dtype, c.desc.ldc,
            c.offset * 4),
@@ -284,7 +284,7 @@ TEST_CASE("gemm epilogue: every option, type and order") {
     for (int order = 0; order < 8; ++order)
       for (int i = 0; i < 15; ++i, ++number) {
         Case c;
-        c.desc.ab_dtype = in;
+        c.desc.a_dtype = in;
         c.desc.d_dtype = out;
         orders(order, &c);
         c.desc.m = 1 + number * 7 % 45;
@@ -306,7 +306,7 @@ TEST_CASE("gemm epilogue: sizes past a tile, addresses of any alignment, runs of
   for (int i = 0; i < 48; ++i) {
     Case c;
     const auto& types = kGemmTypes[pick(random, 0, 3)];
-    c.desc.ab_dtype = types.first;
+    c.desc.a_dtype = types.first;
     c.desc.d_dtype = types.second;
     orders(static_cast<int>(pick(random, 0, 7)), &c);
     c.desc.m = pick(random, 1, 200);
@@ -361,7 +361,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
       for (int i = 0; i < (host ? 60 : 8); ++i, ++number) {
         Case c;
         const auto& types = kGemmTypes[number % 4];
-        c.desc.ab_dtype = host ? types.first : row.dtypes[0];
+        c.desc.a_dtype = host ? types.first : row.dtypes[0];
         c.desc.d_dtype = host ? types.second : row.dtypes[1];
         const bool turned = (row.variant & kGemmTransposed) != 0;
         bool a_column = (row.variant & kGemmColumnA) != 0;
@@ -454,7 +454,7 @@ TEST_CASE("gemm epilogue: infinities and NaN through each function, by each full
                                    Activation::gelu_tanh, Activation::silu}) {
       Case c;
       const bool host = row.feature == feature::host;
-      c.desc.ab_dtype = host ? DType::BF16 : row.dtypes[0];
+      c.desc.a_dtype = host ? DType::BF16 : row.dtypes[0];
       c.desc.d_dtype = host ? DType::F32 : row.dtypes[1];
       c.desc.b_order = Order::column;
       c.desc.m = 130, c.desc.n = 336, c.desc.k = 64;

@@ -115,8 +115,8 @@ class FullLab {
         for (int64_t i = 0; i < desc.batch; ++i)
           arrays.push_back(base + static_cast<uint64_t>(i * lines * leading * dtype_bytes(type)));
       };
-      of(region(0), desc.a_order == Order::row ? desc.m : desc.k, desc.lda, desc.ab_dtype);
-      of(region(1), desc.b_order == Order::row ? desc.k : desc.n, desc.ldb, desc.ab_dtype);
+      of(region(0), desc.a_order == Order::row ? desc.m : desc.k, desc.lda, desc.a_dtype);
+      of(region(1), desc.b_order == Order::row ? desc.k : desc.n, desc.ldb, desc.a_dtype);
       of(region(2), desc.m, desc.ldc, desc.d_dtype);
       of(place(slot) + kGuard, desc.m, desc.ldd, desc.d_dtype);
       put(arrays_at(slot), arrays.data(), arrays.size() * 8);

@@ -68,7 +68,7 @@ bool describe(const Device& device, const KernelRow& row, Activation which, Gemm
   for (const Order a_order : {Order::row, Order::column})
     for (const Order b_order : {Order::column, Order::row}) {
       *desc = {};
-      desc->ab_dtype = host ? DType::BF16 : row.dtypes[0];
+      desc->a_dtype = host ? DType::BF16 : row.dtypes[0];
       desc->d_dtype = host ? DType::F32 : row.dtypes[1];
       desc->a_order = a_order;
       desc->b_order = b_order;
@@ -86,7 +86,7 @@ bool describe(const Device& device, const KernelRow& row, Activation which, Gemm
 
 int64_t wrong_numbers(const std::shared_ptr<Device>& device, Stream& stream, const GemmDesc& desc,
                       const GemmChoice& choice) {
-  const DType in = desc.ab_dtype, out = desc.d_dtype;
+  const DType in = desc.a_dtype, out = desc.d_dtype;
   Matrix a(device, stream, desc.m, kDepth, desc.a_order, in, 0, 0);
   Matrix b(device, stream, kDepth, kNumbers, desc.b_order, in, 0, 0);
   Matrix bias(device, stream, 1, kNumbers, Order::row, DType::F32, 0, 0);

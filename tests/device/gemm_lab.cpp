@@ -47,7 +47,7 @@ std::string describe(const GemmCase& c) {
                 "m %lld n %lld k %lld, %s to %s, orders %d%d%d, ld %lld %lld %lld %lld, offsets "
                 "%llu %llu, alpha %g beta %g%s, run m %lld, max_sms %u, %s, seed %llu",
                 static_cast<long long>(d.m), static_cast<long long>(d.n),
-                static_cast<long long>(d.k), dtype_name(d.ab_dtype), dtype_name(d.d_dtype),
+                static_cast<long long>(d.k), dtype_name(d.a_dtype), dtype_name(d.d_dtype),
                 int(d.a_order), int(d.b_order), int(d.d_order), static_cast<long long>(d.lda),
                 static_cast<long long>(d.ldb), static_cast<long long>(d.ldc),
                 static_cast<long long>(d.ldd), static_cast<unsigned long long>(c.ab_offset),
@@ -116,11 +116,11 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
       static_cast<uint64_t>(span_elements(d.m, d.n, d.d_order, d.ldd) * dtype_bytes(d.d_dtype));
   REQUIRE(c.d_offset + at.d_bytes + 2 * kGuard <= kRegionBytes);
 
-  fill_matrix(region(0), at.a, d.m, d.k, d.a_order, d.lda, d.ab_dtype, 3 * c.seed, c.magnitude);
-  fill_matrix(region(1), at.b, d.k, d.n, d.b_order, d.ldb, d.ab_dtype, 3 * c.seed + 1, c.magnitude);
+  fill_matrix(region(0), at.a, d.m, d.k, d.a_order, d.lda, d.a_dtype, 3 * c.seed, c.magnitude);
+  fill_matrix(region(1), at.b, d.k, d.n, d.b_order, d.ldb, d.a_dtype, 3 * c.seed + 1, c.magnitude);
   if (c.plant_specials && d.m > 0 && d.k > 0) {
     // NaN, infinity and its negative, at places of different rows and k.
-    const uint16_t infinity = d.ab_dtype == DType::BF16 ? 0x7f80 : 0x7c00;
+    const uint16_t infinity = d.a_dtype == DType::BF16 ? 0x7f80 : 0x7c00;
     const uint16_t specials[] = {0x7fff, infinity, static_cast<uint16_t>(infinity | 0x8000)};
     const auto [by_m, by_k] = strides(d.a_order, d.lda);
     for (int64_t i = 0; i < 3; ++i) {
@@ -145,7 +145,7 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
   p.m = c.run_m < 0 ? d.m : c.run_m;
   p.n = d.n;
   p.k = c.alpha == 0.0f ? 0 : d.k;
-  p.in = d.ab_dtype;
+  p.in = d.a_dtype;
   p.out = d.d_dtype;
   p.alpha = double(c.alpha);
   p.beta = double(c.beta);

@@ -26,8 +26,8 @@ struct Beside {
          const GemmDesc& of, bool copied_is_a)
       : desc(of),
         copies_a(copied_is_a),
-        a(device, stream, desc.m, desc.k, desc.a_order, desc.ab_dtype, desc.lda, 0),
-        b(device, stream, desc.k, desc.n, desc.b_order, desc.ab_dtype, desc.ldb, 0),
+        a(device, stream, desc.m, desc.k, desc.a_order, desc.a_dtype, desc.lda, 0),
+        b(device, stream, desc.k, desc.n, desc.b_order, desc.a_dtype, desc.ldb, 0),
         d(device, stream, desc.m, desc.n, desc.d_order, desc.d_dtype, desc.ldd, 0) {
     copied().fill_integers(random);
     if (device->info().kind == DeviceKind::cuda && device->info().compute_major == 9) {

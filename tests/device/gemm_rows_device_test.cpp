@@ -135,7 +135,7 @@ TEST_CASE("gemm: long sums, and large results") {
   for (const auto& types : kGemmTypes)
     for (const auto& size : sizes) {
       GemmCase c;
-      c.desc.ab_dtype = types.first;
+      c.desc.a_dtype = types.first;
       c.desc.d_dtype = types.second;
       c.desc.b_order = Order::column;
       c.desc.m = size[0];
@@ -166,7 +166,7 @@ TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
       for (uint64_t seed = 1; seed <= 3; ++seed) {
         if (types.second == DType::F16 && size[2] == 16384) continue;
         GemmCase c;
-        c.desc.ab_dtype = types.first;
+        c.desc.a_dtype = types.first;
         c.desc.d_dtype = types.second;
         c.desc.b_order = seed % 2 ? Order::column : Order::row;
         c.desc.m = size[0];
@@ -242,7 +242,7 @@ TEST_CASE("gemm: one plan for every m up to its own") {
   for (const auto& types : kGemmTypes)
     for (const Order d_order : {Order::row, Order::column}) {
       GemmCase c;
-      c.desc.ab_dtype = types.first;
+      c.desc.a_dtype = types.first;
       c.desc.d_dtype = types.second;
       c.desc.b_order = Order::column;
       c.desc.d_order = d_order;

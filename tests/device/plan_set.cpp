@@ -47,7 +47,7 @@ void PlanSet::add_copy(int k, bool transpose) {
   const int64_t rows = 96 + 8 * k, columns = 120 + 8 * (k % 5), pitch = columns + 8;
   const std::vector<uint16_t> in = random_u16(static_cast<size_t>(rows * columns), 100u + k);
   tw_copy_desc desc;
-  TW_REQUIRE_CALL(tw_copy_desc_init(&desc));
+  TW_REQUIRE_CALL(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U16;
   desc.rank = 2;
   desc.shape[0] = rows, desc.shape[1] = columns;
@@ -61,7 +61,7 @@ void PlanSet::add_copy(int k, bool transpose) {
       put(&job.expected, i * desc.dst_stride[0] + j * desc.dst_stride[1],
           in[static_cast<size_t>(i * columns + j)]);
   tw_copy_args args;
-  TW_REQUIRE_CALL(tw_copy_args_init(&args));
+  TW_REQUIRE_CALL(tw_copy_args_init(&args, sizeof args));
   args.src = input(in.data(), in.size() * 2);
   args.dst = job.out = output(job.expected.size());
   tw_plan* plan = nullptr;
@@ -89,13 +89,13 @@ void PlanSet::add_rows(int k, bool scatter) {
           in[static_cast<size_t>((scatter ? i : row) * columns + j)]);
     }
   tw_rows_desc desc;
-  TW_REQUIRE_CALL(tw_rows_desc_init(&desc));
+  TW_REQUIRE_CALL(tw_rows_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U16;
   desc.table_rows = table_rows;
   desc.columns = columns;
   desc.count = count;
   tw_rows_args args;
-  TW_REQUIRE_CALL(tw_rows_args_init(&args));
+  TW_REQUIRE_CALL(tw_rows_args_init(&args, sizeof args));
   const uint64_t from = input(in.data(), in.size() * 2);
   job.out = output(job.expected.size());
   args.index = input(index.data(), index.size() * 4);
@@ -129,11 +129,11 @@ void PlanSet::add_gemm(int k) {
       put(&job.expected, i * n + j, static_cast<float>(sum));
     }
   tw_gemm_desc desc;
-  TW_REQUIRE_CALL(tw_gemm_desc_init(&desc));
+  TW_REQUIRE_CALL(tw_gemm_desc_init(&desc, sizeof desc));
   desc.d_dtype = TW_DTYPE_F32;
   desc.m = m, desc.n = n, desc.k = depth;
   tw_gemm_args args;
-  TW_REQUIRE_CALL(tw_gemm_args_init(&args));
+  TW_REQUIRE_CALL(tw_gemm_args_init(&args, sizeof args));
   args.a = input(a_bits.data(), a_bits.size() * 2);
   args.b = input(b_bits.data(), b_bits.size() * 2);
   args.d = job.out = output(job.expected.size());
@@ -163,11 +163,11 @@ void PlanSet::add_ragged(int k) {
             in[static_cast<size_t>(token * columns + j)]);
     }
   tw_ragged_desc desc;
-  TW_REQUIRE_CALL(tw_ragged_desc_init(&desc));
+  TW_REQUIRE_CALL(tw_ragged_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U16;
   desc.batch = batch, desc.tokens = tokens, desc.rows = rows, desc.columns = columns;
   tw_ragged_args args;
-  TW_REQUIRE_CALL(tw_ragged_args_init(&args));
+  TW_REQUIRE_CALL(tw_ragged_args_init(&args, sizeof args));
   args.packed = input(in.data(), in.size() * 2);
   args.offsets = input(offsets.data(), offsets.size() * 4);
   args.padded = job.out = output(job.expected.size());
@@ -195,14 +195,14 @@ void PlanSet::add_copies(int k) {
       put(&job.expected, target * elements + j, in[static_cast<size_t>(i * elements + j)]);
   }
   tw_copies_desc desc;
-  TW_REQUIRE_CALL(tw_copies_desc_init(&desc));
+  TW_REQUIRE_CALL(tw_copies_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U16;
   desc.rank = 1;
   desc.shape[0] = elements;
   desc.src_stride[0] = desc.dst_stride[0] = 1;
   desc.count = count;
   tw_copies_args args;
-  TW_REQUIRE_CALL(tw_copies_args_init(&args));
+  TW_REQUIRE_CALL(tw_copies_args_init(&args, sizeof args));
   args.src = input(from.data(), from.size() * 8);
   args.dst = input(to.data(), to.size() * 8);
   tw_plan* plan = nullptr;

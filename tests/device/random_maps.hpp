@@ -55,7 +55,7 @@ class RandomMaps {
           rarely() ? static_cast<uint64_t>(pick({0, (1ll << 32) - 1, 1ll << 32, (1ll << 32) + 1,
                                                  (1ll << 31) - 3, (1ll << 31) - 1, 1ll << 31}))
                    : 1 + below(uint64_t{1} << between(1, 24));
-      desc.global_strides[i] =
+      desc.global_stride_bytes[i] =
           rarely()
               ? static_cast<uint64_t>(pick({0, 8, (1ll << 40) - 16, (1ll << 40) - 32, 1ll << 40}))
               : 32 * (1 + below(uint64_t{1} << between(1, 30)));
@@ -94,7 +94,8 @@ class RandomMaps {
     for (;;) {
       TensorMapDesc desc = tame_once(kind);
       uint64_t end = desc.global_address + 64;
-      for (int i = 1; i < desc.rank; ++i) end += desc.global_dim[i] * desc.global_strides[i - 1];
+      for (int i = 1; i < desc.rank; ++i)
+        end += desc.global_dim[i] * desc.global_stride_bytes[i - 1];
       if (desc.rank == 1) end += desc.global_dim[0] * 8;
       if (end < arena && box_span_bytes(desc) <= 100 * 1024 && check(desc, 90).ok()) return desc;
     }
@@ -121,7 +122,7 @@ class RandomMaps {
       desc.global_dim[i] = static_cast<uint64_t>(between(1, i == 0 ? 200 : 24));
       pitch = i == 0 ? (desc.global_dim[0] * bytes + 15) / 16 * 16 : pitch * desc.global_dim[i];
       if (below(2) != 0) pitch += 16 * below(4);
-      desc.global_strides[i] = pitch;
+      desc.global_stride_bytes[i] = pitch;
       desc.element_strides[i] = i > 0 && below(4) == 0 ? static_cast<uint32_t>(between(1, 8)) : 1;
       desc.box_dim[i] = tiled ? static_cast<uint32_t>(between(1, 20)) : 0;
     }

@@ -42,14 +42,14 @@ int32_t driver_encode(const LiveDriver& cu, const TensorMapDesc& d, TensorMapByt
   const auto promotion = static_cast<int>(d.l2_promotion);
   const auto fill = static_cast<int>(d.oob_fill);
   if (d.kind == MapKind::tiled)
-    return cu.encode_tiled(bytes, type, rank, address, d.global_dim, d.global_strides, d.box_dim,
-                           d.element_strides, interleave, swizzle, promotion, fill);
+    return cu.encode_tiled(bytes, type, rank, address, d.global_dim, d.global_stride_bytes,
+                           d.box_dim, d.element_strides, interleave, swizzle, promotion, fill);
   if (d.kind == MapKind::im2col)
-    return cu.encode_im2col(bytes, type, rank, address, d.global_dim, d.global_strides,
+    return cu.encode_im2col(bytes, type, rank, address, d.global_dim, d.global_stride_bytes,
                             d.lower_corner, d.upper_corner, d.channels_per_pixel,
                             d.pixels_per_column, d.element_strides, interleave, swizzle, promotion,
                             fill);
-  return cu.encode_wide(bytes, type, rank, address, d.global_dim, d.global_strides,
+  return cu.encode_wide(bytes, type, rank, address, d.global_dim, d.global_stride_bytes,
                         d.lower_corner[0], d.upper_corner[0], d.channels_per_pixel,
                         d.pixels_per_column, d.element_strides, interleave, d.wide_mode, swizzle,
                         promotion, fill);
@@ -64,9 +64,9 @@ std::string spell(const TensorMapDesc& d) {
                      std::to_string(static_cast<int>(d.l2_promotion)) + " address " +
                      std::to_string(d.global_address);
   for (int i = 0; i < 5; ++i)
-    text += " [" + std::to_string(d.global_dim[i]) + " : " + std::to_string(d.global_strides[i]) +
-            " box " + std::to_string(d.box_dim[i]) + " / " + std::to_string(d.element_strides[i]) +
-            "]";
+    text += " [" + std::to_string(d.global_dim[i]) + " : " +
+            std::to_string(d.global_stride_bytes[i]) + " box " + std::to_string(d.box_dim[i]) +
+            " / " + std::to_string(d.element_strides[i]) + "]";
   text += " channels " + std::to_string(d.channels_per_pixel) + " pixels " +
           std::to_string(d.pixels_per_column);
   for (int i = 0; i < 3; ++i)

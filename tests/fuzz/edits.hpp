@@ -36,16 +36,16 @@ class Bytes {
   size_t at_ = 0;
 };
 
-/// Up to `most` edits of a struct, behind its struct_size.
+/// Up to `most` edits of a struct, behind struct_size and struct_mark.
 template <class T>
 void edit(Bytes* in, T* value, int most) {
   const int edits = in->byte() % (most + 1);
   for (int i = 0; i < edits && !in->empty(); ++i) {
-    const size_t words = sizeof(T) / 4 - 1;
-    const size_t word = 1 + (in->byte() | in->byte() << 8) % words;
+    constexpr size_t kWords = sizeof(T) / 4, kHead = 2;
+    const size_t word = kHead + (in->byte() | in->byte() << 8) % (kWords - kHead);
     const int64_t number = in->number();
     // Eight bytes where there are so many and the place is one of theirs.
-    const size_t bytes = word % 2 == 0 && word + 1 <= words ? 8 : 4;
+    const size_t bytes = word % 2 == 0 && word + 1 < kWords ? 8 : 4;
     std::memcpy(reinterpret_cast<char*>(value) + word * 4, &number, bytes);
   }
 }

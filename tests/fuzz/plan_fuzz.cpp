@@ -47,7 +47,7 @@ void look_at(tw_status status, tw_plan* const* made) {
     return;
   }
   tw_plan_info info;
-  info.struct_size = sizeof info;
+  tw_plan_info_init(&info, sizeof info);
   require(tw_plan_get_info(plan, &info) == TW_OK);
   char text[2048];
   size_t length = 0;
@@ -69,7 +69,7 @@ bool small(const int64_t* numbers, int count, int64_t most) {
 
 void copy(Bytes* in) {
   tw_copy_desc desc;
-  require(tw_copy_desc_init(&desc) == TW_OK);
+  require(tw_copy_desc_init(&desc, sizeof desc) == TW_OK);
   desc.dtype = TW_DTYPE_U16;
   desc.rank = 1 + in->byte() % 4;
   for (int i = 0; i < 8; ++i) {
@@ -84,7 +84,7 @@ void copy(Bytes* in) {
       small(desc.dst_stride, 8, 512) && small(desc.src_shape, 8, 8) &&
       small(desc.src_start, 8, 8)) {
     tw_copy_args args;
-    require(tw_copy_args_init(&args) == TW_OK);
+    require(tw_copy_args_init(&args, sizeof args) == TW_OK);
     args.src = world().place(0, in);
     args.dst = world().place(1, in);
     run(tw_copy_run(plan, world().stream, &args));
@@ -94,7 +94,7 @@ void copy(Bytes* in) {
 
 void prefetch(Bytes* in) {
   tw_prefetch_desc desc;
-  require(tw_prefetch_desc_init(&desc) == TW_OK);
+  require(tw_prefetch_desc_init(&desc, sizeof desc) == TW_OK);
   desc.dtype = TW_DTYPE_U8;
   desc.rows = 1 + in->byte() % 8;
   desc.columns = 1 + in->byte();
@@ -106,7 +106,7 @@ void prefetch(Bytes* in) {
 
 void rows(Bytes* in, bool scatter) {
   tw_rows_desc desc;
-  require(tw_rows_desc_init(&desc) == TW_OK);
+  require(tw_rows_desc_init(&desc, sizeof desc) == TW_OK);
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = 1 + in->byte() % 16;
   desc.columns = 1 + in->byte() % 64;
@@ -118,13 +118,13 @@ void rows(Bytes* in, bool scatter) {
   const int64_t pitches[] = {desc.table_pitch, desc.packed_pitch};
   // Only what the first version knew has bounds here; anything newer is planned and not run.
   tw_rows_desc known;
-  require(tw_rows_desc_init(&known) == TW_OK);
+  require(tw_rows_desc_init(&known, sizeof known) == TW_OK);
   const size_t newer = offsetof(tw_rows_desc, max_sms) + 4;
   if (plan && small(numbers, 4, 64) && small(pitches, 2, 512) &&
       std::memcmp(reinterpret_cast<char*>(&desc) + newer, reinterpret_cast<char*>(&known) + newer,
                   sizeof desc - newer) == 0) {
     tw_rows_args args;
-    require(tw_rows_args_init(&args) == TW_OK);
+    require(tw_rows_args_init(&args, sizeof args) == TW_OK);
     args.table = world().place(2, in);
     args.index = world().place(3, in) & ~uint64_t{7};
     args.packed = world().place(4, in);
@@ -137,7 +137,7 @@ void rows(Bytes* in, bool scatter) {
 
 void copies(Bytes* in) {
   tw_copies_desc desc;
-  require(tw_copies_desc_init(&desc) == TW_OK);
+  require(tw_copies_desc_init(&desc, sizeof desc) == TW_OK);
   desc.dtype = TW_DTYPE_U16;
   desc.rank = 1 + in->byte() % 4;
   desc.count = in->byte() % 4;
@@ -152,10 +152,10 @@ void copies(Bytes* in) {
   if (plan && small(desc.shape, 8, 8) && small(desc.src_stride, 8, 512) &&
       small(desc.dst_stride, 8, 512) && desc.count <= 4) {
     tw_copies_args args;
-    require(tw_copies_args_init(&args) == TW_OK);
+    require(tw_copies_args_init(&args, sizeof args) == TW_OK);
     args.src = world().place(3, in) & ~uint64_t{7};
     args.dst = args.src + 64;
-    if (in->byte() % 2) args.skipped = args.src + 128;
+    if (in->byte() % 2) args.invalid_count = args.src + 128;
     auto* const lists = reinterpret_cast<uint64_t*>(args.src);
     for (int i = 0; i < 4; ++i) {
       lists[i] = in->byte() % 8 == 0 ? 0 : world().place(0, in);
@@ -168,7 +168,7 @@ void copies(Bytes* in) {
 
 void ragged(Bytes* in) {
   tw_ragged_desc desc;
-  require(tw_ragged_desc_init(&desc) == TW_OK);
+  require(tw_ragged_desc_init(&desc, sizeof desc) == TW_OK);
   desc.dtype = TW_DTYPE_F32;
   desc.direction = in->byte() % 2;
   desc.batch = 1 + in->byte() % 8;
@@ -182,13 +182,13 @@ void ragged(Bytes* in) {
   const int64_t pitches[] = {desc.packed_pitch, desc.padded_pitch, desc.padded_batch_pitch};
   if (plan && small(numbers, 5, 32) && small(pitches, 3, 64)) {
     tw_ragged_args args;
-    require(tw_ragged_args_init(&args) == TW_OK);
+    require(tw_ragged_args_init(&args, sizeof args) == TW_OK);
     args.packed = world().place(2, in);
     args.offsets = world().place(3, in) & ~uint64_t{7};
     args.padded = world().place(4, in);
     args.row = in->number();
     args.column = in->byte() % 4;
-    if (in->byte() % 2) args.faults = args.offsets + 4096;
+    if (in->byte() % 2) args.invalid_count = args.offsets + 4096;
     for (int i = 0; i < 80; ++i)
       reinterpret_cast<int64_t*>(args.offsets)[i] = in->empty() ? i * 4 : in->number();
     run(tw_ragged_run(plan, world().stream, &args));
@@ -198,12 +198,12 @@ void ragged(Bytes* in) {
 
 void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
   tw_gemm_args args;
-  require(tw_gemm_args_init(&args) == TW_OK);
+  require(tw_gemm_args_init(&args, sizeof args) == TW_OK);
   uint64_t* const operands[] = {&args.a, &args.b, &args.c, &args.d};
   for (int i = 0; i < 4; ++i) *operands[i] = world().place(i, in);
   args.beta = in->byte() % 2 ? 0.0f : 0.5f;
   const uint64_t words = world().place(4, in) & ~uint64_t{7};
-  if (desc.gemm_flags & TW_GEMM_BATCH_POINTERS)
+  if (desc.flags & TW_GEMM_BATCH_POINTERS)
     for (uint64_t i = 0; i < 4; ++i) {
       auto* const list = reinterpret_cast<uint64_t*>(words + 512 * (i + 1));
       for (int z = 0; z < 8; ++z) list[z] = in->byte() % 8 == 0 ? 0 : *operands[i];
@@ -211,13 +211,13 @@ void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
     }
   auto* const device_m = reinterpret_cast<int64_t*>(words);
   *device_m = in->number();
-  args.device_m = desc.gemm_flags & TW_GEMM_DEVICE_M ? words : 0;
-  args.device_alpha = desc.gemm_flags & TW_GEMM_DEVICE_SCALARS ? words + 8 : 0;
-  args.device_beta = desc.gemm_flags & TW_GEMM_DEVICE_SCALARS ? words + 16 : 0;
+  args.device_m = desc.flags & TW_GEMM_DEVICE_M ? words : 0;
+  args.device_alpha = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 8 : 0;
+  args.device_beta = desc.flags & TW_GEMM_DEVICE_SCALARS ? words + 16 : 0;
   args.bias = desc.bias != TW_PER_NONE ? words + 4096 : 0;
-  args.scale = desc.scale != TW_PER_NONE ? words + 8192 : 0;
-  args.amax = desc.amax ? words + 24 : 0;
-  args.skipped = in->byte() % 2 ? words + 32 : 0;
+  args.d_scale = desc.d_scale != TW_PER_NONE ? words + 8192 : 0;
+  args.amax = (desc.flags & TW_GEMM_AMAX) ? words + 24 : 0;
+  args.invalid_count = in->byte() % 2 ? words + 32 : 0;
   args.workspace = world().place(5, in) / 256 * 256;
   args.workspace_bytes = World::kEach / 4;
   run(tw_gemm_run(plan, world().stream, &args));
@@ -225,7 +225,7 @@ void run_gemm(Bytes* in, const tw_gemm_desc& desc, tw_plan* plan) {
 
 void gemm(Bytes* in) {
   tw_gemm_desc desc;
-  require(tw_gemm_desc_init(&desc) == TW_OK);
+  require(tw_gemm_desc_init(&desc, sizeof desc) == TW_OK);
   desc.m = 1 + in->byte() % 40;
   desc.n = 1 + in->byte() % 40;
   desc.k = 1 + in->byte() % 40;
@@ -247,7 +247,7 @@ void elementwise(Bytes* in) {
   const tw_dtype types[] = {TW_DTYPE_F32,    TW_DTYPE_F16,    TW_DTYPE_BF16,
                             TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I16};
   tw_elementwise_desc desc;
-  require(tw_elementwise_desc_init(&desc) == TW_OK);
+  require(tw_elementwise_desc_init(&desc, sizeof desc) == TW_OK);
   desc.a_dtype = types[in->byte() % 6];
   desc.b_dtype = in->byte() % 2 ? types[in->byte() % 6] : 0;
   desc.dst_dtype = types[in->byte() % 6];
@@ -265,7 +265,7 @@ void elementwise(Bytes* in) {
   if (plan && small(desc.shape, 8, 8) && small(desc.a_stride, 8, 512) &&
       small(desc.b_stride, 8, 512) && small(desc.dst_stride, 8, 512)) {
     tw_elementwise_args args;
-    require(tw_elementwise_args_init(&args) == TW_OK);
+    require(tw_elementwise_args_init(&args, sizeof args) == TW_OK);
     args.a = world().place(0, in);
     args.b = world().place(1, in);
     args.dst = in->byte() % 4 ? world().place(2, in) : args.a;

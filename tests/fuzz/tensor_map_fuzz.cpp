@@ -28,7 +28,7 @@ constexpr tw_arch kArchs[] = {TW_ARCH_SM_90, TW_ARCH_SM_100, TW_ARCH_SM_103, TW_
 
 tw_tensor_map_desc blank() {
   tw_tensor_map_desc desc;
-  require(tw_tensor_map_desc_init(&desc) == TW_OK);
+  require(tw_tensor_map_desc_init(&desc, sizeof desc) == TW_OK);
   return desc;
 }
 
@@ -46,7 +46,7 @@ void describe(Bytes* in) {
   tw_tensor_map_desc desc = blank();
   desc.global_address = 4096;
   desc.global_dim[0] = desc.global_dim[1] = 64;
-  desc.global_strides[0] = 128;
+  desc.global_stride_bytes[0] = 128;
   desc.box_dim[0] = desc.box_dim[1] = 8;
   edit(in, &desc, 12);
   int32_t count = -1;
@@ -90,7 +90,7 @@ void decode(Bytes* in) {
 
 void tile(Bytes* in) {
   tw_tile_desc desc;
-  require(tw_tile_desc_init(&desc) == TW_OK);
+  require(tw_tile_desc_init(&desc, sizeof desc) == TW_OK);
   desc.global_address = 4096;
   desc.rank = 2;
   desc.shape[0] = desc.shape[1] = desc.stride[0] = 256;

@@ -48,7 +48,7 @@ bool same_fields(const tw::TensorMapDesc& a, const tw::TensorMapDesc& b) {
          a.interleave == b.interleave && a.swizzle == b.swizzle &&
          a.l2_promotion == b.l2_promotion && a.oob_fill == b.oob_fill &&
          a.global_address == b.global_address && same_array(a.global_dim, b.global_dim, a.rank) &&
-         same_array(a.global_strides, b.global_strides, a.rank - 1) &&
+         same_array(a.global_stride_bytes, b.global_stride_bytes, a.rank - 1) &&
          same_array(a.element_strides, b.element_strides, a.rank) &&
          (tiled ? same_array(a.box_dim, b.box_dim, a.rank)
                 : a.channels_per_pixel == b.channels_per_pixel &&
@@ -102,7 +102,7 @@ tw::TensorMapDesc read_map(const nlohmann::json& line, const std::string& call) 
   desc.l2_promotion = static_cast<tw::L2Promotion>(line.at("l2").get<int32_t>());
   desc.oob_fill = static_cast<tw::OobFill>(line.at("oob").get<int32_t>());
   numbers(line, "dims", desc.global_dim);
-  numbers(line, "strides", desc.global_strides);
+  numbers(line, "strides", desc.global_stride_bytes);
   numbers(line, line.contains("element_strides") ? "element_strides" : "estrides",
           desc.element_strides);
   if (call == "tiled") {

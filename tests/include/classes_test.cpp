@@ -258,7 +258,7 @@ TEST_CASE("tensor maps name every broken rule") {
   tw_tensor_map_desc desc = tensor_map_desc();
   desc.global_address = 4096;
   desc.global_dim[0] = desc.global_dim[1] = 64;
-  desc.global_strides[0] = 128;
+  desc.global_stride_bytes[0] = 128;
   desc.box_dim[0] = 64;
   desc.box_dim[1] = 8;
   CHECK(TensorMap::violations(desc, TW_ARCH_SM_90).empty());
@@ -269,7 +269,7 @@ TEST_CASE("tensor maps name every broken rule") {
   CHECK(!map.explain().empty());
   CHECK(map.bytes() == TensorMap(device, desc).bytes());
 
-  desc.global_strides[0] = 120;
+  desc.global_stride_bytes[0] = 120;
   desc.box_dim[1] = 500;
   const auto broken = TensorMap::violations(desc, TW_ARCH_SM_90);
   CHECK(broken.size() == 2);

@@ -103,7 +103,7 @@ TEST_CASE("an invariant plan adds in one order, whatever m is") {
   for (const DType out : {DType::BF16, DType::F32, DType::F16})
     for (const auto& [n, k] : {std::pair{576, 7168}, {7168, 2048}, {4096, 4096}, {64, 40000}}) {
       GemmDesc desc = gemm_desc(8192, n, k);
-      if (out == DType::F16) desc.ab_dtype = out;
+      if (out == DType::F16) desc.a_dtype = out;
       desc.d_dtype = out;
       const bool free_choice_varies = [&] {
         std::set<uint32_t> orders;
@@ -232,7 +232,7 @@ TEST_CASE("an invariant plan's kind of row does not follow from m by a packed co
 TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m there is one") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(8192, 512, 20000, 100);  // sums too long for one chain
-  desc.ab_dtype = desc.d_dtype = DType::F16;
+  desc.a_dtype = desc.d_dtype = DType::F16;
   desc.a_alignment = desc.b_alignment = 16;
   desc.flags = kGemmInvariant;
   std::unique_ptr<Plan> plan;
@@ -275,7 +275,7 @@ TEST_CASE("an invariant plan that max_sms leaves no kernel says up to which m th
   other.flags = 0;
   CHECK(GemmPlan::create(device, other, &plan).ok());
   other = desc;
-  other.ab_dtype = DType::BF16;
+  other.a_dtype = DType::BF16;
   other.d_dtype = DType::F32;
   CHECK(GemmPlan::create(device, other, &plan).ok());  // a block makes the chains by itself
   other.epilogue.bias = Per::column;

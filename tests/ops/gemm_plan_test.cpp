@@ -344,7 +344,7 @@ TEST_CASE("free padding leaves nothing to plain stores") {
 TEST_CASE("sums in f16 are had by asking") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(4096, 4096, 4096);
-  desc.ab_dtype = desc.d_dtype = DType::F16;
+  desc.a_dtype = desc.d_dtype = DType::F16;
   const auto halves = [&] {
     int count = 0;
     for (const GemmCandidate& c : GemmRanking(*device, gemm_problem_of(desc)).at(4096))

@@ -19,10 +19,10 @@ std::string refusal(const GemmDesc& desc) {
 
 TEST_CASE("a number that names no type is told as one form") {
   GemmDesc desc = gemm_desc(8, 8, 8);
-  desc.ab_dtype = DType{};
-  CHECK(refusal(desc).find("ab_dtype is no type (0): ") == 0);
-  desc.ab_dtype = DType::F64;
-  CHECK(refusal(desc).find("ab_dtype is f64 (") == 0);
+  desc.a_dtype = DType{};
+  CHECK(refusal(desc).find("a_dtype is no type (0): ") == 0);
+  desc.a_dtype = DType::F64;
+  CHECK(refusal(desc).find("a_dtype is f64 (") == 0);
   desc = gemm_desc(8, 8, 8);
   desc.d_dtype = static_cast<DType>(99);
   CHECK(refusal(desc).find("d_dtype is no type (99): ") == 0);

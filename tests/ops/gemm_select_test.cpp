@@ -165,7 +165,7 @@ TEST_CASE("long sums are made of as many chains as the output would show") {
     for (const bool full : {false, true})
       for (const int64_t k : {4096, 4104, 7168, 7176, 16384, 16392, 36864, 36872, 1 << 20}) {
         GemmDesc desc = gemm_desc(4096, 4096, k);
-        desc.ab_dtype = types.first;
+        desc.a_dtype = types.first;
         desc.d_dtype = types.second;
         if (full) desc.epilogue.bias = Per::column;
         // n chains of k are as far off as one of k / n^2.

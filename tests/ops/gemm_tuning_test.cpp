@@ -300,7 +300,7 @@ TEST_CASE("rows of what was measured name kernels that serve their shapes, and p
   for (const Row& row : rows) {
     GemmDesc desc = gemm_desc(row.m, row.n, row.k);
     desc.flags = row.flags;
-    desc.ab_dtype = row.in;
+    desc.a_dtype = row.in;
     desc.d_dtype = row.out;
     desc.a_order = row.a_order;
     desc.b_order = row.b_order;
@@ -330,7 +330,7 @@ TEST_CASE("f16 takes what was measured of bf16 where nothing was of f16") {
                           uint32_t flags = 0) {
     GemmDesc desc = gemm_desc(m, n, k);
     desc.b_order = Order::column;
-    desc.ab_dtype = type;
+    desc.a_dtype = type;
     desc.d_dtype = out;
     desc.flags = flags;
     return kernel_of(chip, desc, GemmTuning());

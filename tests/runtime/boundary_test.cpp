@@ -2,12 +2,14 @@
 // The struct_size rule, exceptions and texts at the boundary of the C API.
 #include "boundary.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "doctest_main.hpp"
 #include "host_fixture.hpp"
@@ -15,7 +17,7 @@
 // A struct as it could be after one more version: `extra` was added behind `b`.
 struct Grown {
   uint32_t struct_size;
-  int32_t a;
+  uint32_t struct_mark;
   int64_t b;
   int64_t extra;
 };
@@ -28,50 +30,92 @@ struct Future {
 namespace tw::capi {
 namespace {
 
-constexpr StructSizes kSizes{16, sizeof(Grown), alignof(Grown)};
+constexpr uint32_t kMark = kStructMark + 0x7777;
+constexpr StructType kType{"tw_grown", kMark, 16, sizeof(Grown), alignof(Grown)};
 
 TEST_CASE("a description may be shorter, equal or longer") {
-  Future in{{.struct_size = 16, .a = 1, .b = 2, .extra = 3}, 0};
-  Grown out{.struct_size = 0, .a = -1, .b = -1, .extra = 77};
-  REQUIRE(read_struct_bytes(&in, "desc", kSizes, &out).ok());
+  Future in{{.struct_size = 16, .struct_mark = kMark, .b = 2, .extra = 3}, 0};
+  Grown out{.struct_size = 0, .struct_mark = 0, .b = -1, .extra = 77};
+  REQUIRE(read_struct_bytes(&in, "desc", kType, &out).ok());
   CHECK(out.struct_size == sizeof(Grown));
-  CHECK(out.a == 1);
+  CHECK(out.struct_mark == kMark);
   CHECK(out.b == 2);
   CHECK(out.extra == 77);  // the default
 
   in.known.struct_size = sizeof(Grown);
-  REQUIRE(read_struct_bytes(&in, "desc", kSizes, &out).ok());
+  REQUIRE(read_struct_bytes(&in, "desc", kType, &out).ok());
   CHECK(out.extra == 3);
 
   in.known.struct_size = sizeof(Future);
-  REQUIRE(read_struct_bytes(&in, "desc", kSizes, &out).ok());
+  REQUIRE(read_struct_bytes(&in, "desc", kType, &out).ok());
   in.unknown = int64_t{1} << 56;  // its last byte
-  CHECK(read_struct_bytes(&in, "desc", kSizes, &out).code() == Code::ERROR_STRUCT_SIZE);
+  CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
 }
 
 TEST_CASE("a struct_size of no version is refused before anything is read") {
   Grown in{};
   Grown out{};
+  in.struct_mark = kMark;
   for (const uint32_t size : {0u, 4u, 8u, 15u, 17u, 20u, 4097u, 4104u, 0xffffffffu}) {
     CAPTURE(size);
     in.struct_size = size;
-    CHECK(read_struct_bytes(&in, "desc", kSizes, &out).code() == Code::ERROR_STRUCT_SIZE);
-    CHECK(clear_struct_bytes(&in, "desc", kSizes).code() == Code::ERROR_STRUCT_SIZE);
+    CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
+    CHECK(clear_struct_bytes(&in, "desc", kType).code() == Code::ERROR_STRUCT);
     CHECK(in.struct_size == size);
   }
-  CHECK(read_struct_bytes(nullptr, "desc", kSizes, &out).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(read_struct_bytes(nullptr, "desc", kType, &out).code() == Code::ERROR_INVALID_ARGUMENT);
   CHECK(std::string(last_error().message) == "desc is NULL");
 }
 
+TEST_CASE("a struct without its own mark is refused, and the missing call is named") {
+  Grown in{.struct_size = sizeof(Grown), .struct_mark = 0, .b = 0, .extra = 0};
+  Grown out{};
+  for (const uint32_t mark : {0u, 1u, kMark + 1, ~kMark}) {
+    CAPTURE(mark);
+    in.struct_mark = mark;
+    CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
+    CHECK(std::string(last_error().message).find("tw_grown_init(desc, 24)") != std::string::npos);
+    CHECK(clear_struct_bytes(&in, "desc", kType).code() == Code::ERROR_STRUCT);
+  }
+  in.struct_mark = kStructType<tw_gemm_args>.mark;
+  CHECK(read_struct_bytes(&in, "desc", kType, &out).code() == Code::ERROR_STRUCT);
+  CHECK(std::string(last_error().message).find("initialised as a tw_gemm_args") !=
+        std::string::npos);
+}
+
+TEST_CASE("initialising writes the caller's bytes and no others") {
+  const Grown defaults{.struct_size = 99, .struct_mark = 99, .b = 5, .extra = 6};
+  for (const size_t size : {size_t{16}, size_t{24}, size_t{32}, size_t{4096}}) {
+    CAPTURE(size);
+    std::vector<unsigned char> bytes(size + 8, 0xee);
+    REQUIRE(init_struct_bytes(bytes.data(), size, "desc", kType, &defaults).ok());
+    Grown out{};
+    std::memcpy(&out, bytes.data(), std::min(size, sizeof out));
+    CHECK(out.struct_size == size);
+    CHECK(out.struct_mark == kMark);
+    CHECK(out.b == 5);
+    CHECK(out.extra == (size >= 24 ? 6 : 0));
+    for (size_t i = sizeof out; i < size; ++i) CHECK(bytes[i] == 0);
+    for (size_t i = size; i < bytes.size(); ++i) CHECK(bytes[i] == 0xee);
+  }
+  Grown out{};
+  for (const size_t size : {size_t{0}, size_t{8}, size_t{17}, size_t{4104}, ~size_t{7}})
+    CHECK(init_struct_bytes(&out, size, "desc", kType, &defaults).code() == Code::ERROR_STRUCT);
+  CHECK(init_struct_bytes(nullptr, 24, "desc", kType, &defaults).code() ==
+        Code::ERROR_INVALID_ARGUMENT);
+}
+
 TEST_CASE("information goes out no further than the caller has room") {
-  const Grown value{.struct_size = 99, .a = 1, .b = 2, .extra = 3};
+  const Grown value{.struct_size = 99, .struct_mark = 99, .b = 2, .extra = 3};
   Future out;
   for (const uint32_t size : {16u, 24u, 32u}) {
     std::memset(static_cast<void*>(&out), 0xee, sizeof out);
     out.known.struct_size = size;
-    REQUIRE(clear_struct_bytes(&out, "info", kSizes).ok());
-    write_struct_bytes(&out, kSizes, &value);
+    out.known.struct_mark = kMark;
+    REQUIRE(clear_struct_bytes(&out, "info", kType).ok());
+    write_struct_bytes(&out, kType, &value);
     CHECK(out.known.struct_size == size);
+    CHECK(out.known.struct_mark == kMark);
     CHECK(out.known.b == 2);
     CHECK(out.known.extra == (size >= 24 ? 3 : static_cast<int64_t>(0xeeeeeeeeeeeeeeeeu)));
     CHECK(out.unknown == (size >= 32 ? 0 : static_cast<int64_t>(0xeeeeeeeeeeeeeeeeu)));

@@ -128,7 +128,7 @@ Status use_everything(bool own_context) {
   TensorMapDesc desc;
   desc.global_address = 0x1000;
   desc.global_dim[0] = desc.global_dim[1] = 64;
-  desc.global_strides[0] = 128;
+  desc.global_stride_bytes[0] = 128;
   desc.box_dim[0] = desc.box_dim[1] = 64;
   TensorMapBytes bytes;
   TW_TRY(device->encode(desc, &bytes));
@@ -355,7 +355,7 @@ TEST_CASE("a tensor map that differs from the library's encoding is logged, the 
   TensorMapDesc desc;
   desc.global_address = 0x1000;
   desc.global_dim[0] = desc.global_dim[1] = 64;
-  desc.global_strides[0] = 128;
+  desc.global_stride_bytes[0] = 128;
   desc.box_dim[0] = desc.box_dim[1] = 64;
   TensorMapBytes bytes;
   CHECK(device->encode(desc, &bytes).ok());

@@ -137,8 +137,8 @@ std::vector<GemmDesc> products() {
       for (const int64_t m : {1, 16, 256, 1000})
         for (const int more : {0, 1, 2}) {
           GemmDesc desc;
-          desc.ab_dtype = form < 2 ? DType::BF16 : DType::F16;
-          desc.d_dtype = form == 0 || form == 2 ? DType::F32 : desc.ab_dtype;
+          desc.a_dtype = form < 2 ? DType::BF16 : DType::F16;
+          desc.d_dtype = form == 0 || form == 2 ? DType::F32 : desc.a_dtype;
           if (form == 4) desc.accumulator = DType::F16;
           desc.a_order = orders & 1 ? Order::column : Order::row;
           desc.b_order = orders & 2 ? Order::column : Order::row;

@@ -222,7 +222,7 @@ TEST_CASE("a tensor map's broken rule is found on the host device too") {
   desc.rank = 2;
   desc.global_address = 0x1000;
   desc.global_dim[0] = desc.global_dim[1] = 64;
-  desc.global_strides[0] = 128;
+  desc.global_stride_bytes[0] = 128;
   desc.box_dim[0] = desc.box_dim[1] = 64;
   TensorMapBytes bytes;
   CHECK(device->encode(desc, &bytes).ok());

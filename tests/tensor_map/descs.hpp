@@ -16,7 +16,7 @@ inline TensorMapDesc matrix(uint64_t rows, uint64_t columns, uint32_t box_rows,
   desc.global_address = 0x100000;
   desc.global_dim[0] = columns;
   desc.global_dim[1] = rows;
-  desc.global_strides[0] = columns * static_cast<uint64_t>(dtype_bytes(dtype));
+  desc.global_stride_bytes[0] = columns * static_cast<uint64_t>(dtype_bytes(dtype));
   desc.box_dim[0] = box_columns;
   desc.box_dim[1] = box_rows;
   return desc;
@@ -28,8 +28,8 @@ inline TensorMapDesc tensor4() {
   desc.rank = 4;
   desc.global_dim[2] = 16;
   desc.global_dim[3] = 4;
-  desc.global_strides[1] = 64 * 32 * 2;
-  desc.global_strides[2] = 64 * 32 * 16 * 2;
+  desc.global_stride_bytes[1] = 64 * 32 * 2;
+  desc.global_stride_bytes[2] = 64 * 32 * 16 * 2;
   desc.box_dim[2] = 2;
   desc.box_dim[3] = 1;
   return desc;

@@ -42,7 +42,7 @@ TEST_CASE("element strides, high stride bits and the bytes rounded down") {
   TensorMapDesc desc = test::tensor4();
   desc.element_strides[1] = 3;
   desc.element_strides[3] = 8;  // longer than its box: it counts 0
-  desc.global_strides[2] = (uint64_t{1} << 40) - 16;
+  desc.global_stride_bytes[2] = (uint64_t{1} << 40) - 16;
   const TensorMapBytes bytes = encoded(desc);
   CHECK((bytes.words[6] >> 32 & 0x7fff) == (2u << 3 | 7u << 9));
   CHECK((bytes.words[2] >> 32) == 0xffffffff);
@@ -136,7 +136,7 @@ TEST_CASE("what has no known bits is not encoded") {
   CHECK(check(desc, 100).ok());
   CHECK(encode(desc, 100, &bytes).code() == Code::ERROR_UNSUPPORTED);
   desc = test::matrix(128, 128, 8, 128, Swizzle::b128, DType::U4X16_ALIGN16B);
-  desc.global_strides[0] = 64;
+  desc.global_stride_bytes[0] = 64;
   CHECK(check(desc, 100).ok());
   CHECK(encode(desc, 100, &bytes).code() == Code::ERROR_UNSUPPORTED);
 }
@@ -170,12 +170,12 @@ TEST_CASE("rebinding gives the bytes of an encoding from scratch") {
   desc.global_dim[0] = 1;
   desc.global_dim[1] = uint64_t{1} << 32;
   desc.global_dim[3] = 77;
-  desc.global_strides[0] = (uint64_t{1} << 40) - 16;
-  desc.global_strides[1] = 32;
-  desc.global_strides[2] = uint64_t{0xabcdef120} * 16;
+  desc.global_stride_bytes[0] = (uint64_t{1} << 40) - 16;
+  desc.global_stride_bytes[1] = 32;
+  desc.global_stride_bytes[2] = uint64_t{0xabcdef120} * 16;
   rebind_address(&patched, desc.global_address);
   for (int i = 0; i < 4; ++i) rebind_dim(&patched, i, desc.global_dim[i]);
-  for (int i = 0; i < 3; ++i) rebind_stride(&patched, i, desc.global_strides[i]);
+  for (int i = 0; i < 3; ++i) rebind_stride(&patched, i, desc.global_stride_bytes[i]);
   const TensorMapBytes anew = encoded(desc);
   CHECK(std::memcmp(&patched, &anew, sizeof patched) == 0);
 
@@ -199,7 +199,7 @@ TEST_CASE("a box of other lines gives the bytes of an encoding from scratch") {
   desc.swizzle = Swizzle::b128;
   desc.global_dim[0] = 4096;
   desc.global_dim[1] = 100;
-  desc.global_strides[0] = 8192;
+  desc.global_stride_bytes[0] = 8192;
   desc.box_dim[0] = 64;
   desc.box_dim[1] = 256;
   TensorMapBytes patched = encoded(desc);

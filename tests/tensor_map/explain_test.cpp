@@ -30,12 +30,12 @@ TEST_CASE("a map in words") {
 
 TEST_CASE("a store's overhang is told, and whose bytes it takes") {
   TensorMapDesc desc = test::matrix(10, 20, 8, 16);
-  desc.global_strides[0] = 48;
+  desc.global_stride_bytes[0] = 48;
   CHECK(store_overhang(desc) == 8);
   CHECK(has(explain(desc),
             "write 8 bytes past the tensor's end of each row (40 bytes are no "
             "multiple of 16), which must be padding"));
-  desc.global_strides[0] = 32;  // overlapping windows
+  desc.global_stride_bytes[0] = 32;  // overlapping windows
   CHECK(has(explain(desc), "which other rows own"));
   desc.rank = 1;
   CHECK(has(explain(desc), "which lie behind the tensor"));
@@ -45,7 +45,7 @@ TEST_CASE("a store's overhang is told, and whose bytes it takes") {
 
 TEST_CASE("packed elements lie without gaps in global memory") {
   TensorMapDesc desc = test::matrix(16, 34, 8, 32, Swizzle::none, DType::U4X16_ALIGN8B);
-  desc.global_strides[0] = 32;
+  desc.global_stride_bytes[0] = 32;
   CHECK(check(desc, 100).ok());
   CHECK(store_overhang(desc) == 15);
   CHECK(has(explain(desc, 100), "write 15 bytes past the tensor's end of each row (17 bytes"));

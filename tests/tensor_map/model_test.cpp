@@ -36,10 +36,10 @@ struct Matrix {
     const auto address = reinterpret_cast<uint64_t>(data.data());
     skip = (16 - address % 16) % 16 / 2;
     desc.global_address = address + skip * 2;
-    desc.global_strides[0] = pitch * 2;
+    desc.global_stride_bytes[0] = pitch * 2;
   }
   uint16_t at(size_t row, size_t column) const {
-    return data[skip + row * desc.global_strides[0] / 2 + column];
+    return data[skip + row * desc.global_stride_bytes[0] / 2 + column];
   }
   size_t skip;
 };

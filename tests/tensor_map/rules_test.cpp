@@ -150,7 +150,7 @@ TensorMapDesc wild(std::mt19937_64& random) {
   for (int i = 0; i < 5; ++i) {
     desc.global_dim[i] = static_cast<uint64_t>(
         pick({0, 1, 2, 64, 65, 128, 256, 1ll << 32, (1ll << 32) + 5, (1ll << 31) - 1}));
-    desc.global_strides[i] = static_cast<uint64_t>(
+    desc.global_stride_bytes[i] = static_cast<uint64_t>(
         pick({0, 16, 24, 32, 256, (1ll << 40) - 32, 1ll << 40, (1ll << 40) + 8}));
     desc.box_dim[i] = static_cast<uint32_t>(pick({0, 1, 8, 16, 31, 64, 100, 128, 256, 257}));
     desc.element_strides[i] = static_cast<uint32_t>(pick({0, 1, 1, 1, 2, 8, 9}));
@@ -207,15 +207,16 @@ TEST_CASE("numbers of unsigned fields are told unsigned") {
         "global_dim[0] is 18446744073709551615; an extent is at most 4294967296 elements. With "
         "global_dim {4294967296, 1024} it would be accepted");
   desc = test::matrix(1024, 512, 128, 64);
-  desc.global_strides[0] = UINT64_MAX - 15;
+  desc.global_stride_bytes[0] = UINT64_MAX - 15;
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
   CHECK(std::string(last_error().message) ==
-        "global_strides[0] is 18446744073709551600 bytes; a stride is at most 1099511627775. With "
-        "global_strides {1099511627760} it would be accepted");
-  desc.global_strides[0] = UINT64_MAX;
+        "global_stride_bytes[0] is 18446744073709551600 bytes; a stride is at most 1099511627775. "
+        "With "
+        "global_stride_bytes {1099511627760} it would be accepted");
+  desc.global_stride_bytes[0] = UINT64_MAX;
   REQUIRE(check(desc, 90).code() == Code::ERROR_RULE);
-  CHECK(std::string(last_error().message).rfind("global_strides[0] is 18446744073709551615 ", 0) ==
-        0);
+  CHECK(std::string(last_error().message)
+            .rfind("global_stride_bytes[0] is 18446744073709551615 ", 0) == 0);
   desc = test::matrix(1024, 512, 128, 128);
   desc.dtype = DType::U4X16_ALIGN16B;
   desc.global_dim[0] = UINT64_MAX;
@@ -293,7 +294,7 @@ TEST_CASE("a proposal that is too long ends with a whole field") {
   TensorMapDesc desc = test::image();
   desc.global_address = 8;
   desc.global_dim[0] = (uint64_t{1} << 32) + 1;
-  for (int i = 0; i < 3; ++i) desc.global_strides[i] = (uint64_t{1} << 40) + 8;
+  for (int i = 0; i < 3; ++i) desc.global_stride_bytes[i] = (uint64_t{1} << 40) + 8;
   for (int i = 0; i < 4; ++i) desc.element_strides[i] = 9;
   desc.channels_per_pixel = 31;
   desc.pixels_per_column = 4096;
@@ -351,7 +352,7 @@ TEST_CASE("a box that breaks no rule stays as it was asked for") {
   const uint32_t box[] = {128, 1, 16, 210, 227};
   for (int i = 0; i < 5; ++i) {
     desc.global_dim[i] = 1024;
-    if (i < 4) desc.global_strides[i] = uint64_t{1024} << (8 * i / 2);
+    if (i < 4) desc.global_stride_bytes[i] = uint64_t{1024} << (8 * i / 2);
     desc.box_dim[i] = box[i];
     desc.element_strides[i] = i == 1 ? 3 : 1;
   }
@@ -369,7 +370,7 @@ TEST_CASE("both corners move where neither alone can make room") {
   TensorMapDesc desc = test::image();
   desc.rank = 5;
   desc.global_dim[4] = 7;
-  desc.global_strides[3] = desc.global_strides[2];
+  desc.global_stride_bytes[3] = desc.global_stride_bytes[2];
   desc.element_strides[4] = 1;
   desc.global_dim[1] = 4294967295;  // -1, as the driver counts
   desc.lower_corner[0] = 16;

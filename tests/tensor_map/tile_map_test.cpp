@@ -162,8 +162,8 @@ TEST_CASE("a row wider than the swizzle becomes a dimension of its own") {
   CHECK(map.desc.global_dim[0] == 64);
   CHECK(map.desc.global_dim[1] == 1024);
   CHECK(map.desc.global_dim[2] == 8);
-  CHECK(map.desc.global_strides[0] == 1024);
-  CHECK(map.desc.global_strides[1] == 128);
+  CHECK(map.desc.global_stride_bytes[0] == 1024);
+  CHECK(map.desc.global_stride_bytes[1] == 128);
   CHECK(map.desc.box_dim[0] == 64);
   CHECK(map.desc.box_dim[1] == 128);
   CHECK(map.desc.box_dim[2] == 2);
@@ -407,7 +407,7 @@ TEST_CASE("requests that cannot be are refused by name") {
   CHECK(last_error().fault.got == INT64_MAX);
   CHECK(last_error().fault.limit == INT64_MAX / 2);
   refused([](TileRequest& r) { r.stride[1] = 2; }, "rank");
-  refused([](TileRequest& r) { r.stride[0] = 500; }, "global_strides");
+  refused([](TileRequest& r) { r.stride[0] = 500; }, "global_stride_bytes");
   refused([](TileRequest& r) { r.address = 8; }, "global_address");
 }
 

@@ -171,10 +171,10 @@ bool is_right(const Violation& v, const TensorMapDesc& d, int32_t arch) {
       return v.got == static_cast<int64_t>(d.global_dim[0]) &&
              v.limit == (padded(d.dtype) ? 128 : 2) && v.got % v.limit != 0;
     case Rule::global_strides_alignment:
-      return v.got == static_cast<int64_t>(d.global_strides[v.index]) && v.limit == alignment(d) &&
-             v.got % v.limit != 0;
+      return v.got == static_cast<int64_t>(d.global_stride_bytes[v.index]) &&
+             v.limit == alignment(d) && v.got % v.limit != 0;
     case Rule::global_strides_limit:
-      return v.got == static_cast<int64_t>(d.global_strides[v.index]) &&
+      return v.got == static_cast<int64_t>(d.global_stride_bytes[v.index]) &&
              v.limit == (int64_t{1} << 40) - 1 && v.got > v.limit;
     default:
       return box_is_right(v, d, arch);

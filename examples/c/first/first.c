@@ -4,13 +4,13 @@
 static uint16_t a[304 * 304], b[304 * 304]; /* bf16 */
 static float d[304 * 304];
 int main(void) {
-  tw_device* device;
-  tw_stream* stream;
-  tw_plan* plan;
+  tw_device *device;
+  tw_stream *stream;
+  tw_plan *plan;
   tw_gemm_desc desc;
   tw_gemm_args args;
   for (int i = 0; i < 304 * 304; i++) a[i] = 0x3F80, b[i] = 0x4000; /* 1 and 2 */
-  if (tw_gemm_desc_init(&desc) || tw_gemm_args_init(&args)) return 1;
+  if (tw_gemm_desc_init(&desc, sizeof desc) || tw_gemm_args_init(&args, sizeof args)) return 1;
   desc.m = desc.n = desc.k = 304, desc.d_dtype = TW_DTYPE_F32;
   if ((tw_device_create(TW_DEVICE_CUDA, 0, &device) && /* no GPU? Say so; the CPU, then. */
        (puts(tw_last_error()), tw_device_create(TW_DEVICE_HOST, 0, &device))) ||

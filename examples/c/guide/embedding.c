@@ -4,14 +4,14 @@
 #include <string.h>
 #include <tilewright/tilewright.h>
 
-static void log_line(void* user, tw_log_level level, const char* message) {
+static void log_line(void *user, tw_log_level level, const char *message) {
   (void)user;
   fprintf(stderr, "tilewright %d: %s\n", level, message);
 }
 
 int main(void) {
-  tw_device* device = NULL;
-  tw_plan* plan = NULL;
+  tw_device *device = NULL;
+  tw_plan *plan = NULL;
   tw_copy_desc desc;
   tw_error_info info;
   tw_status status;
@@ -26,12 +26,12 @@ int main(void) {
   }
 
   /* A failure says what was wrong, with the numbers; outputs are NULL, nothing has happened. */
-  tw_copy_desc_init(&desc);
+  tw_copy_desc_init(&desc, sizeof desc);
   desc.dtype = TW_DTYPE_F32;
   desc.rank = 9;
   status = tw_copy_plan(device, &desc, &plan);
   memset(&info, 0, sizeof info);
-  info.struct_size = sizeof info;
+  tw_error_info_init(&info, sizeof info);
   tw_last_error_info(&info);
   printf("%s\n  argument %s, got %lld, limit %lld\n", tw_last_error(), info.argument,
          (long long)info.got, (long long)info.limit);

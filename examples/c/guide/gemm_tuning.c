@@ -15,10 +15,10 @@ int main(void) {
   static uint16_t x[TOKENS * IN], w[OUT * IN]; /* bf16 */
   static float y[TOKENS * OUT];
   static char text[4096];
-  tw_device* device = NULL;
-  tw_stream* stream = NULL;
-  tw_gemm_tuning* tuning = NULL;
-  tw_plan* plan = NULL;
+  tw_device *device = NULL;
+  tw_stream *stream = NULL;
+  tw_gemm_tuning *tuning = NULL;
+  tw_plan *plan = NULL;
   tw_gemm_desc desc;
   tw_gemm_args args;
   tw_gemm_candidate known[KNOWN];
@@ -28,7 +28,8 @@ int main(void) {
   for (int i = 0; i < OUT * IN; ++i) w[i] = 0x4000;    /* 2 */
   if (tw_device_create(TW_DEVICE_HOST, 0, &device)) return failed();
   if (tw_stream_create(device, &stream)) return failed();
-  if (tw_gemm_desc_init(&desc) || tw_gemm_args_init(&args)) return failed();
+  if (tw_gemm_desc_init(&desc, sizeof desc) || tw_gemm_args_init(&args, sizeof args))
+    return failed();
   desc.m = TOKENS;
   desc.n = OUT;
   desc.k = IN;
@@ -42,7 +43,7 @@ int main(void) {
   if (tw_memcpy_to_device(stream, args.b, w, sizeof w)) return failed();
 
   /* What there is, the cost model's best first; tw_gemm_plan_candidate() would take any of them. */
-  for (int i = 0; i < KNOWN; ++i) known[i].struct_size = sizeof known[i];
+  for (int i = 0; i < KNOWN; ++i) tw_gemm_candidate_init(&known[i], sizeof known[i]);
   if (tw_gemm_candidates(device, &desc, known, KNOWN, &count)) return failed();
   for (int i = 0; i < count && i < KNOWN; ++i)
     printf("%s: %.1f us\n", known[i].text, known[i].microseconds);

@@ -15,9 +15,9 @@ int main(void) {
   const int32_t index[MOST] = {7, 7, 99, 0, 50, 1, 2, 3};
   char text[1024];
   int wrong = 0;
-  tw_device* device = NULL;
-  tw_stream* stream = NULL;
-  tw_plan* plan = NULL;
+  tw_device *device = NULL;
+  tw_stream *stream = NULL;
+  tw_plan *plan = NULL;
   tw_rows_desc desc;
   tw_rows_args args;
 
@@ -27,7 +27,7 @@ int main(void) {
   if (tw_stream_create(device, &stream)) return failed();
 
   /* What stays the same from run to run; `count` is the most there will be. */
-  if (tw_rows_desc_init(&desc)) return failed();
+  if (tw_rows_desc_init(&desc, sizeof desc)) return failed();
   desc.dtype = TW_DTYPE_F32;
   desc.table_rows = ROWS;
   desc.columns = COLUMNS;
@@ -37,7 +37,7 @@ int main(void) {
   printf("%s\n", text);
 
   /* What changes: nothing is allocated here, and nothing waits. */
-  if (tw_rows_args_init(&args)) return failed();
+  if (tw_rows_args_init(&args, sizeof args)) return failed();
   if (tw_malloc(device, sizeof table, &args.table)) return failed();
   if (tw_malloc(device, sizeof index, &args.index)) return failed();
   if (tw_malloc(device, sizeof packed, &args.packed)) return failed();

@@ -14,16 +14,18 @@ int main(void) {
   int32_t count = 0;
   unsigned char bytes[128];
 
-  if (tw_tensor_map_desc_init(&desc) || tw_tensor_map_desc_init(&proposed)) return failed();
+  if (tw_tensor_map_desc_init(&desc, sizeof desc) ||
+      tw_tensor_map_desc_init(&proposed, sizeof proposed))
+    return failed();
   desc.dtype = TW_DTYPE_BF16;
   desc.rank = 2;
   desc.swizzle = TW_SWIZZLE_128B;
   desc.global_address = 0x10000;
   desc.global_dim[0] = 1000, desc.global_dim[1] = 4096; /* innermost first, as CUDA has them */
-  desc.global_strides[0] = 2000;
+  desc.global_stride_bytes[0] = 2000;
   desc.box_dim[0] = 128, desc.box_dim[1] = 64; /* 256 bytes do not fit a swizzle of 128 */
 
-  for (int i = 0; i < 4; ++i) broken[i].struct_size = sizeof broken[i];
+  for (int i = 0; i < 4; ++i) tw_rule_violation_init(&broken[i], sizeof broken[i]);
   if (tw_tensor_map_check(&desc, TW_ARCH_SM_90, broken, 4, &count) != TW_ERROR_RULE) return 1;
   for (int i = 0; i < count && i < 4; ++i) printf("%s: %s\n", broken[i].rule, broken[i].message);
 

@@ -20,7 +20,7 @@ const (
 	ErrNoKernelImage     Status = C.TW_ERROR_NO_KERNEL_IMAGE
 	ErrNotBuilt          Status = C.TW_ERROR_NOT_BUILT
 	ErrInvalidArgument   Status = C.TW_ERROR_INVALID_ARGUMENT
-	ErrStructSize        Status = C.TW_ERROR_STRUCT_SIZE
+	ErrStruct            Status = C.TW_ERROR_STRUCT
 	ErrParse             Status = C.TW_ERROR_PARSE
 	ErrOverflow          Status = C.TW_ERROR_OVERFLOW
 	ErrCapacity          Status = C.TW_ERROR_CAPACITY

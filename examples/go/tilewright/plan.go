@@ -203,7 +203,7 @@ func (d *Device) PlanGemm(from GemmDesc) (*Plan, error) {
 		if status := C.tw_gemm_desc_init(&desc); status != C.TW_OK {
 			return status
 		}
-		desc.ab_dtype, desc.d_dtype = C.tw_dtype(from.ABDType), C.tw_dtype(from.DDType)
+		desc.a_dtype, desc.d_dtype = C.tw_dtype(from.ABDType), C.tw_dtype(from.DDType)
 		desc.m, desc.n = C.int64_t(from.A.Rows), C.int64_t(from.B.Columns)
 		desc.k = C.int64_t(from.A.Columns)
 		desc.lda, desc.ldb = C.int64_t(from.A.Pitch), C.int64_t(from.B.Pitch)

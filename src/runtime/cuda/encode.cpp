@@ -22,7 +22,7 @@ Status call_driver(CudaDevice& device, const TensorMapDesc& desc, CUtensorMap* m
   cuuint64_t dims[5];
   cuuint64_t strides[5];
   std::copy_n(desc.global_dim, 5, dims);
-  std::copy_n(desc.global_strides, 5, strides);
+  std::copy_n(desc.global_stride_bytes, 5, strides);
   const auto interleave = static_cast<CUtensorMapInterleave>(desc.interleave);
   const auto swizzle = static_cast<CUtensorMapSwizzle>(desc.swizzle);
   const auto promotion = static_cast<CUtensorMapL2promotion>(desc.l2_promotion);

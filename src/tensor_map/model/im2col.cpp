@@ -57,7 +57,7 @@ Outcome load_im2col(const TensorMapDesc& desc, const int32_t* coord, const uint1
       const bool spatial = i + 1 < desc.rank;
       const int64_t position = walk.position[i] + (spatial ? offsets[i - 1] : 0);
       inside &= position >= 0 && position < static_cast<int64_t>(desc.global_dim[i]);
-      address += static_cast<uint64_t>(position) * desc.global_strides[i - 1];
+      address += static_cast<uint64_t>(position) * desc.global_stride_bytes[i - 1];
     }
     loader.load(address, inside, at);
     at += loader.pitch();

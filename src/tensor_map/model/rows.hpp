@@ -50,7 +50,7 @@ void for_each_row(const TensorMapDesc& desc, const int32_t* coord, Visit visit) 
     for (int32_t i = 1; i < desc.rank; ++i) {
       const int64_t position = int64_t{coord[i]} + int64_t{at[i]} * desc.element_strides[i];
       inside &= position >= 0 && position < static_cast<int64_t>(desc.global_dim[i]);
-      address += static_cast<uint64_t>(position) * desc.global_strides[i - 1];
+      address += static_cast<uint64_t>(position) * desc.global_stride_bytes[i - 1];
     }
     visit(address, inside);
     for (int32_t i = 1; i < desc.rank && ++at[i] == count[i]; ++i) at[i] = 0;

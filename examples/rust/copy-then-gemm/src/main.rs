@@ -90,7 +90,7 @@ fn multiply(device: &Device, whole: &[u16], b: &[u16]) -> Result<Vec<f32>> {
     println!("copy    {}", copy.kernel()?);
 
     let mut desc = gemm_desc();
-    desc.ab_dtype = sys::TW_DTYPE_BF16;
+    desc.a_dtype = sys::TW_DTYPE_BF16;
     desc.d_dtype = sys::TW_DTYPE_F32;
     (desc.m, desc.n, desc.k) = (M as i64, N as i64, K as i64);
     (desc.lda, desc.ldb, desc.ldd) = (LDA as i64, LDB as i64, LDD as i64);

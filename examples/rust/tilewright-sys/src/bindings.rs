@@ -16,15 +16,16 @@ pub type tw_tensor_map_kind = i32;
 pub type tw_op = i32;
 pub type tw_cache_priority = i32;
 pub type tw_reduction = i32;
+pub type tw_activation = i32;
 pub type tw_ragged_direction = i32;
 pub type tw_order = i32;
 pub type tw_per = i32;
-pub type tw_activation = i32;
 pub type tw_gate = i32;
+pub type tw_scale_kind = i32;
 pub type tw_paint = i32;
 
 pub const TW_VERSION_MAJOR: u32 = 0;
-pub const TW_VERSION_MINOR: u32 = 1;
+pub const TW_VERSION_MINOR: u32 = 2;
 pub const TW_VERSION_PATCH: u32 = 0;
 pub const TW_FREE: i64 = i64::MIN;
 pub const TW_OK: tw_status = 0;
@@ -35,7 +36,7 @@ pub const TW_ERROR_UNSUPPORTED_DEVICE: tw_status = 4;
 pub const TW_ERROR_NO_KERNEL_IMAGE: tw_status = 5;
 pub const TW_ERROR_NOT_BUILT: tw_status = 6;
 pub const TW_ERROR_INVALID_ARGUMENT: tw_status = 100;
-pub const TW_ERROR_STRUCT_SIZE: tw_status = 101;
+pub const TW_ERROR_STRUCT: tw_status = 101;
 pub const TW_ERROR_PARSE: tw_status = 102;
 pub const TW_ERROR_OVERFLOW: tw_status = 103;
 pub const TW_ERROR_CAPACITY: tw_status = 104;
@@ -140,12 +141,19 @@ pub const TW_REDUCE_OR: tw_reduction = 5;
 pub const TW_REDUCE_XOR: tw_reduction = 6;
 pub const TW_REDUCE_INC: tw_reduction = 7;
 pub const TW_REDUCE_DEC: tw_reduction = 8;
-pub const TW_SCATTER_LAST_WINS: tw_reduction = 1;
-pub const TW_SCATTER_DETERMINISTIC: tw_reduction = 2;
-pub const TW_ROWS_WEIGHTS: tw_reduction = 4;
-pub const TW_ROWS_ACCUMULATE_F32: tw_reduction = 8;
+pub const TW_ACTIVATION_NONE: tw_activation = 0;
+pub const TW_ACTIVATION_RELU: tw_activation = 1;
+pub const TW_ACTIVATION_GELU: tw_activation = 2;
+pub const TW_ACTIVATION_GELU_TANH: tw_activation = 3;
+pub const TW_ACTIVATION_SILU: tw_activation = 4;
+pub const TW_COPY_PADDING_FREE: tw_activation = 1;
+pub const TW_SCATTER_LAST_WINS: i32 = 1;
+pub const TW_SCATTER_DETERMINISTIC: i32 = 2;
+pub const TW_ROWS_WEIGHTS: i32 = 4;
+pub const TW_ROWS_ACCUMULATE_F32: i32 = 8;
 pub const TW_RAGGED_PAD: tw_ragged_direction = 0;
 pub const TW_RAGGED_UNPAD: tw_ragged_direction = 1;
+pub const TW_ELEMENTWISE_SATURATE: i32 = 1;
 pub const TW_ROW_MAJOR: tw_order = 0;
 pub const TW_COLUMN_MAJOR: tw_order = 1;
 pub const TW_GEMM_BATCH_POINTERS: tw_order = 1;
@@ -155,19 +163,23 @@ pub const TW_GEMM_A_CONSTANT: tw_order = 8;
 pub const TW_GEMM_B_CONSTANT: tw_order = 16;
 pub const TW_GEMM_DEVICE_M: tw_order = 32;
 pub const TW_GEMM_DEVICE_SCALARS: tw_order = 64;
+pub const TW_GEMM_STAGING_COPY: tw_order = 128;
+pub const TW_GEMM_D_PADDING_FREE: tw_order = 256;
+pub const TW_GEMM_AMAX: tw_order = 512;
 pub const TW_PER_NONE: tw_per = 0;
 pub const TW_PER_TENSOR: tw_per = 1;
 pub const TW_PER_ROW: tw_per = 2;
 pub const TW_PER_COLUMN: tw_per = 3;
-pub const TW_ACTIVATION_NONE: tw_activation = 0;
-pub const TW_ACTIVATION_RELU: tw_activation = 1;
-pub const TW_ACTIVATION_GELU: tw_activation = 2;
-pub const TW_ACTIVATION_GELU_TANH: tw_activation = 3;
-pub const TW_ACTIVATION_SILU: tw_activation = 4;
 pub const TW_GATE_NONE: tw_gate = 0;
 pub const TW_GATE_HALVES: tw_gate = 1;
 pub const TW_GATE_INTERLEAVED: tw_gate = 2;
-pub const TW_ELEMENTWISE_SATURATE: i32 = 1;
+pub const TW_SCALE_NONE: tw_scale_kind = 0;
+pub const TW_SCALE_TENSOR: tw_scale_kind = 1;
+pub const TW_SCALE_ROW: tw_scale_kind = 2;
+pub const TW_SCALE_1X128: tw_scale_kind = 3;
+pub const TW_SCALE_128X128: tw_scale_kind = 4;
+pub const TW_SCALE_K32_UE8M0: tw_scale_kind = 20;
+pub const TW_SCALE_K16_UE4M3: tw_scale_kind = 21;
 pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
 pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
 pub const TW_PAINT_NONE: tw_paint = 0;
@@ -210,9 +222,11 @@ pub type tw_release_callback =
 #[derive(Clone, Copy)]
 pub struct tw_error_info {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub status: tw_status,
     pub driver_result: i32,
     pub index: i32,
+    pub reserved: u32,
     pub argument: *const c_char,
     pub rule: *const c_char,
     pub got: i64,
@@ -223,6 +237,7 @@ pub struct tw_error_info {
 #[derive(Clone, Copy)]
 pub struct tw_device_info {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub kind: tw_device_kind,
     pub ordinal: i32,
     pub compute_major: i32,
@@ -230,21 +245,23 @@ pub struct tw_device_info {
     pub driver_version: i32,
     pub sm_count: i32,
     pub max_dynamic_smem_bytes: i32,
+    pub features: u32,
     pub total_memory_bytes: u64,
     pub l2_bytes: u64,
-    pub features: u32,
-    pub name: [c_char; 108],
+    pub name: [c_char; 128],
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_tensor {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub dtype: tw_dtype,
     pub device_kind: tw_device_kind,
     pub ordinal: i32,
     pub rank: i32,
     pub flags: u32,
+    pub reserved: u32,
     pub address: u64,
     pub shape: [i64; 8],
     pub stride: [i64; 8],
@@ -254,6 +271,7 @@ pub struct tw_tensor {
 #[derive(Clone, Copy)]
 pub struct tw_tensor_map_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub dtype: tw_dtype,
     pub rank: i32,
     pub interleave: tw_interleave,
@@ -261,24 +279,25 @@ pub struct tw_tensor_map_desc {
     pub l2_promotion: tw_l2_promotion,
     pub oob_fill: tw_oob_fill,
     pub kind: tw_tensor_map_kind,
+    pub wide_mode: i32,
     pub global_address: u64,
     pub global_dim: [u64; 5],
-    pub global_strides: [u64; 5],
+    pub global_stride_bytes: [u64; 5],
     pub box_dim: [u32; 5],
     pub element_strides: [u32; 5],
-    pub wide_mode: i32,
     pub channels_per_pixel: u32,
     pub pixels_per_column: u32,
     pub lower_corner: [i32; 3],
     pub upper_corner: [i32; 3],
-    pub reserved: i32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_rule_violation {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub index: i32,
+    pub reserved: u32,
     pub rule: *const c_char,
     pub argument: *const c_char,
     pub got: i64,
@@ -290,6 +309,7 @@ pub struct tw_rule_violation {
 #[derive(Clone, Copy)]
 pub struct tw_tile_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub dtype: tw_dtype,
     pub rank: i32,
     pub swizzle: tw_swizzle,
@@ -297,6 +317,7 @@ pub struct tw_tile_desc {
     pub oob_fill: tw_oob_fill,
     pub multicast: i32,
     pub free_start: u32,
+    pub reserved: u32,
     pub global_address: u64,
     pub shape: [i64; 8],
     pub stride: [i64; 8],
@@ -307,6 +328,7 @@ pub struct tw_tile_desc {
 #[derive(Clone, Copy)]
 pub struct tw_kernel_info {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub registers: i32,
     pub static_smem_bytes: i32,
     pub local_bytes: i32,
@@ -320,6 +342,7 @@ pub struct tw_kernel_info {
 #[derive(Clone, Copy)]
 pub struct tw_launch_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub flags: u32,
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -331,7 +354,9 @@ pub struct tw_launch_desc {
 #[derive(Clone, Copy)]
 pub struct tw_plan_info {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub op: tw_op,
+    pub reserved: u32,
     pub kernel: *const c_char,
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -352,106 +377,44 @@ pub struct tw_plan_info {
 #[derive(Clone, Copy)]
 pub struct tw_copy_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub dtype: tw_dtype,
     pub rank: i32,
     pub src_alignment: u32,
     pub dst_alignment: u32,
     pub max_sms: u32,
+    pub flags: u32,
+    pub src_cache: tw_cache_priority,
+    pub dst_cache: tw_cache_priority,
+    pub fill: tw_oob_fill,
+    pub reserved: u32,
     pub shape: [i64; 8],
     pub src_stride: [i64; 8],
     pub dst_stride: [i64; 8],
-    pub src_cache: tw_cache_priority,
-    pub dst_cache: tw_cache_priority,
-    pub padding_free: u32,
-    pub reserved: u32,
     pub src_shape: [i64; 8],
     pub src_start: [i64; 8],
-    pub fill: tw_oob_fill,
-    pub reserved2: u32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_copy_args {
     pub struct_size: u32,
-    pub reserved: u32,
+    pub struct_mark: u32,
     pub src: u64,
     pub dst: u64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct tw_prefetch_desc {
-    pub struct_size: u32,
-    pub dtype: tw_dtype,
-    pub rows: i64,
-    pub columns: i64,
-    pub pitch: i64,
-    pub alignment: u32,
-    pub max_sms: u32,
-    pub cache: tw_cache_priority,
-    pub rank: i32,
-    pub budget: i64,
-    pub shape: [i64; 8],
-    pub stride: [i64; 8],
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tw_prefetch_args {
-    pub struct_size: u32,
-    pub reserved: u32,
-    pub src: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tw_rows_desc {
-    pub struct_size: u32,
-    pub dtype: tw_dtype,
-    pub index_dtype: tw_dtype,
-    pub table_alignment: u32,
-    pub table_rows: i64,
-    pub table_pitch: i64,
-    pub column: i64,
-    pub columns: i64,
-    pub count: i64,
-    pub packed_pitch: i64,
-    pub packed_alignment: u32,
-    pub max_sms: u32,
-    pub packed_dtype: tw_dtype,
-    pub reduction: tw_reduction,
-    pub flags: u32,
-    pub reserved: u32,
-    pub table_columns: i64,
-    pub group: i64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tw_rows_args {
-    pub struct_size: u32,
-    pub reserved: u32,
-    pub table: u64,
-    pub index: u64,
-    pub packed: u64,
-    pub count: i64,
-    pub weights: u64,
-    pub device_count: u64,
-    pub outside: u64,
-    pub workspace: u64,
-    pub workspace_bytes: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
 pub struct tw_copies_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub dtype: tw_dtype,
     pub rank: i32,
     pub src_alignment: u32,
     pub dst_alignment: u32,
     pub max_sms: u32,
+    pub reserved: u32,
     pub shape: [i64; 8],
     pub src_stride: [i64; 8],
     pub dst_stride: [i64; 8],
@@ -462,20 +425,92 @@ pub struct tw_copies_desc {
 #[derive(Clone, Copy)]
 pub struct tw_copies_args {
     pub struct_size: u32,
-    pub reserved: u32,
+    pub struct_mark: u32,
     pub src: u64,
     pub dst: u64,
     pub count: i64,
-    pub skipped: u64,
+    pub invalid_count: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_prefetch_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub dtype: tw_dtype,
+    pub rank: i32,
+    pub alignment: u32,
+    pub max_sms: u32,
+    pub cache: tw_cache_priority,
+    pub reserved: u32,
+    pub rows: i64,
+    pub columns: i64,
+    pub pitch: i64,
+    pub budget: i64,
+    pub shape: [i64; 8],
+    pub stride: [i64; 8],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_prefetch_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub src: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_rows_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub dtype: tw_dtype,
+    pub index_dtype: tw_dtype,
+    pub packed_dtype: tw_dtype,
+    pub reduction: tw_reduction,
+    pub table_alignment: u32,
+    pub packed_alignment: u32,
+    pub max_sms: u32,
+    pub flags: u32,
+    pub table_rows: i64,
+    pub table_columns: i64,
+    pub table_pitch: i64,
+    pub column: i64,
+    pub columns: i64,
+    pub count: i64,
+    pub packed_pitch: i64,
+    pub group: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_rows_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub table: u64,
+    pub index: u64,
+    pub packed: u64,
+    pub count: i64,
+    pub weights: u64,
+    pub device_count: u64,
+    pub invalid_count: u64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_ragged_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub dtype: tw_dtype,
     pub offset_dtype: tw_dtype,
     pub direction: tw_ragged_direction,
+    pub packed_alignment: u32,
+    pub padded_alignment: u32,
+    pub max_sms: u32,
+    pub fill: tw_oob_fill,
+    pub reserved: u32,
     pub batch: i64,
     pub tokens: i64,
     pub rows: i64,
@@ -484,17 +519,13 @@ pub struct tw_ragged_desc {
     pub packed_pitch: i64,
     pub padded_pitch: i64,
     pub padded_batch_pitch: i64,
-    pub packed_alignment: u32,
-    pub padded_alignment: u32,
-    pub max_sms: u32,
-    pub fill: tw_oob_fill,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_ragged_args {
     pub struct_size: u32,
-    pub reserved: u32,
+    pub struct_mark: u32,
     pub packed: u64,
     pub offsets: u64,
     pub padded: u64,
@@ -502,56 +533,124 @@ pub struct tw_ragged_args {
     pub tokens: i64,
     pub row: i64,
     pub column: i64,
-    pub faults: u64,
+    pub invalid_count: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_elementwise_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub a_dtype: tw_dtype,
+    pub b_dtype: tw_dtype,
+    pub dst_dtype: tw_dtype,
+    pub rank: i32,
+    pub a_alignment: u32,
+    pub b_alignment: u32,
+    pub dst_alignment: u32,
+    pub reduction: tw_reduction,
+    pub flags: u32,
+    pub max_sms: u32,
+    pub src_cache: tw_cache_priority,
+    pub dst_cache: tw_cache_priority,
+    pub shape: [i64; 8],
+    pub a_stride: [i64; 8],
+    pub b_stride: [i64; 8],
+    pub dst_stride: [i64; 8],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_elementwise_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub alpha: f32,
+    pub beta: f32,
+    pub a: u64,
+    pub b: u64,
+    pub dst: u64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_gemm_desc {
     pub struct_size: u32,
-    pub ab_dtype: tw_dtype,
+    pub struct_mark: u32,
+    pub a_dtype: tw_dtype,
+    pub b_dtype: tw_dtype,
+    pub c_dtype: tw_dtype,
     pub d_dtype: tw_dtype,
+    pub accumulator_dtype: tw_dtype,
+    pub bias_dtype: tw_dtype,
     pub a_order: tw_order,
     pub b_order: tw_order,
     pub d_order: tw_order,
-    pub m: i64,
-    pub n: i64,
-    pub k: i64,
-    pub lda: i64,
-    pub ldb: i64,
-    pub ldc: i64,
-    pub ldd: i64,
+    pub flags: u32,
     pub a_alignment: u32,
     pub b_alignment: u32,
     pub c_alignment: u32,
     pub d_alignment: u32,
     pub max_sms: u32,
+    pub bias: tw_per,
+    pub activation: tw_activation,
+    pub gate: tw_gate,
+    pub d_scale: tw_per,
+    pub a_scale: tw_scale_kind,
+    pub b_scale: tw_scale_kind,
+    pub a_scale_order: tw_order,
+    pub b_scale_order: tw_order,
     pub reserved: u32,
-    pub accumulator_dtype: tw_dtype,
-    pub d_padding_free: u32,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
     pub min_m: i64,
-    pub realign: u32,
-    pub reserved2: u32,
+    pub lda: i64,
+    pub ldb: i64,
+    pub ldc: i64,
+    pub ldd: i64,
     pub batch_count: i64,
     pub a_batch_stride: i64,
     pub b_batch_stride: i64,
     pub c_batch_stride: i64,
     pub d_batch_stride: i64,
-    pub gemm_flags: u32,
-    pub reserved3: u32,
-    pub bias: tw_per,
-    pub bias_dtype: tw_dtype,
-    pub activation: tw_activation,
-    pub gate: tw_gate,
-    pub scale: tw_per,
-    pub amax: u32,
+    pub a_scale_ld: i64,
+    pub b_scale_ld: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_gemm_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub alpha: f32,
+    pub beta: f32,
+    pub d_scale_value: f32,
+    pub reserved: u32,
+    pub a: u64,
+    pub b: u64,
+    pub c: u64,
+    pub d: u64,
+    pub m: i64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
+    pub device_m: u64,
+    pub device_alpha: u64,
+    pub device_beta: u64,
+    pub invalid_count: u64,
+    pub bias: u64,
+    pub d_scale: u64,
+    pub amax: u64,
+    pub a_scale: u64,
+    pub b_scale: u64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tw_gemm_candidate {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub split: u32,
+    pub reserved: u32,
     pub kernel: *const c_char,
     pub m_first: i64,
     pub m_last: i64,
@@ -564,9 +663,9 @@ pub struct tw_gemm_candidate {
 #[derive(Clone, Copy)]
 pub struct tw_gemm_tune_desc {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub candidates: i32,
     pub rounds: i32,
-    pub reserved: u32,
     pub scratch_d: u64,
     pub flush: u64,
     pub flush_bytes: u64,
@@ -574,82 +673,25 @@ pub struct tw_gemm_tune_desc {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct tw_gemm_args {
-    pub struct_size: u32,
-    pub alpha: f32,
-    pub beta: f32,
-    pub reserved: u32,
-    pub a: u64,
-    pub b: u64,
-    pub c: u64,
-    pub d: u64,
-    pub m: i64,
-    pub workspace: u64,
-    pub workspace_bytes: u64,
-    pub device_m: u64,
-    pub device_alpha: u64,
-    pub device_beta: u64,
-    pub skipped: u64,
-    pub bias: u64,
-    pub scale: u64,
-    pub amax: u64,
-    pub scale_value: f32,
-    pub reserved2: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tw_elementwise_desc {
-    pub struct_size: u32,
-    pub a_dtype: tw_dtype,
-    pub b_dtype: tw_dtype,
-    pub dst_dtype: tw_dtype,
-    pub rank: i32,
-    pub a_alignment: u32,
-    pub b_alignment: u32,
-    pub dst_alignment: u32,
-    pub shape: [i64; 8],
-    pub a_stride: [i64; 8],
-    pub b_stride: [i64; 8],
-    pub dst_stride: [i64; 8],
-    pub reduction: tw_reduction,
-    pub flags: u32,
-    pub max_sms: u32,
-    pub src_cache: tw_cache_priority,
-    pub dst_cache: tw_cache_priority,
-    pub reserved: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tw_elementwise_args {
-    pub struct_size: u32,
-    pub alpha: f32,
-    pub beta: f32,
-    pub reserved: u32,
-    pub a: u64,
-    pub b: u64,
-    pub dst: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
 pub struct tw_kernel_entry {
     pub struct_size: u32,
+    pub struct_mark: u32,
     pub op: tw_op,
+    pub feature: u32,
     pub name: *const c_char,
     pub target: *const c_char,
-    pub feature: u32,
     pub threads: u32,
     pub tile: [u32; 3],
     pub stages: u32,
     pub cluster: [u32; 2],
     pub dtypes: [tw_dtype; 2],
+    pub reserved: u32,
     pub packed_bytes: u64,
     pub image_bytes: u64,
 }
 
 extern "C" {
+    pub fn tw_error_info_init(info: *mut tw_error_info, size: usize) -> tw_status;
     pub fn tw_version() -> u32;
     pub fn tw_version_string() -> *const c_char;
     pub fn tw_status_name(status: tw_status) -> *const c_char;
@@ -663,6 +705,7 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_dtype_size(dtype: tw_dtype) -> i32;
     pub fn tw_dtype_name(dtype: tw_dtype) -> *const c_char;
+    pub fn tw_device_info_init(info: *mut tw_device_info, size: usize) -> tw_status;
     pub fn tw_device_count(kind: tw_device_kind, count: *mut i32) -> tw_status;
     pub fn tw_device_create(
         kind: tw_device_kind,
@@ -711,7 +754,7 @@ extern "C" {
         end: *mut tw_event,
         milliseconds: *mut f32,
     ) -> tw_status;
-    pub fn tw_tensor_init(tensor: *mut tw_tensor) -> tw_status;
+    pub fn tw_tensor_init(tensor: *mut tw_tensor, size: usize) -> tw_status;
     pub fn tw_tensor_from_dlpack(
         dlpack: *const c_void,
         form: tw_dlpack_form,
@@ -724,7 +767,8 @@ extern "C" {
         user: *mut c_void,
         managed: *mut *mut c_void,
     ) -> tw_status;
-    pub fn tw_tensor_map_desc_init(desc: *mut tw_tensor_map_desc) -> tw_status;
+    pub fn tw_rule_violation_init(violation: *mut tw_rule_violation, size: usize) -> tw_status;
+    pub fn tw_tensor_map_desc_init(desc: *mut tw_tensor_map_desc, size: usize) -> tw_status;
     pub fn tw_tensor_map_check(
         desc: *const tw_tensor_map_desc,
         arch: tw_arch,
@@ -748,7 +792,7 @@ extern "C" {
         desc: *const tw_tensor_map_desc,
         map: *mut *mut tw_tensor_map,
     ) -> tw_status;
-    pub fn tw_tile_desc_init(desc: *mut tw_tile_desc) -> tw_status;
+    pub fn tw_tile_desc_init(desc: *mut tw_tile_desc, size: usize) -> tw_status;
     pub fn tw_tensor_map_create_tile(
         device: *mut tw_device,
         desc: *const tw_tile_desc,
@@ -787,6 +831,7 @@ extern "C" {
         capacity: usize,
         length: *mut usize,
     ) -> tw_status;
+    pub fn tw_kernel_info_init(info: *mut tw_kernel_info, size: usize) -> tw_status;
     pub fn tw_module_load(
         device: *mut tw_device,
         image: *const c_void,
@@ -807,7 +852,7 @@ extern "C" {
         blocks_per_sm: *mut i32,
         clusters: *mut i32,
     ) -> tw_status;
-    pub fn tw_launch_desc_init(desc: *mut tw_launch_desc) -> tw_status;
+    pub fn tw_launch_desc_init(desc: *mut tw_launch_desc, size: usize) -> tw_status;
     pub fn tw_launch(
         stream: *mut tw_stream,
         kernel: *mut tw_kernel,
@@ -816,19 +861,17 @@ extern "C" {
         param_sizes: *const u32,
         params: *const c_void,
     ) -> tw_status;
-    pub fn tw_copy_desc_init(desc: *mut tw_copy_desc) -> tw_status;
-    pub fn tw_copy_args_init(args: *mut tw_copy_args) -> tw_status;
-    pub fn tw_prefetch_desc_init(desc: *mut tw_prefetch_desc) -> tw_status;
-    pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args) -> tw_status;
-    pub fn tw_rows_desc_init(desc: *mut tw_rows_desc) -> tw_status;
-    pub fn tw_rows_args_init(args: *mut tw_rows_args) -> tw_status;
-    pub fn tw_copies_desc_init(desc: *mut tw_copies_desc) -> tw_status;
-    pub fn tw_copies_args_init(args: *mut tw_copies_args) -> tw_status;
-    pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc) -> tw_status;
-    pub fn tw_ragged_args_init(args: *mut tw_ragged_args) -> tw_status;
-    pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc) -> tw_status;
-    pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc) -> tw_status;
-    pub fn tw_gemm_args_init(args: *mut tw_gemm_args) -> tw_status;
+    pub fn tw_plan_info_init(info: *mut tw_plan_info, size: usize) -> tw_status;
+    pub fn tw_plan_get_info(plan: *const tw_plan, info: *mut tw_plan_info) -> tw_status;
+    pub fn tw_plan_explain(
+        plan: *const tw_plan,
+        buffer: *mut c_char,
+        capacity: usize,
+        length: *mut usize,
+    ) -> tw_status;
+    pub fn tw_plan_destroy(plan: *mut tw_plan);
+    pub fn tw_copy_desc_init(desc: *mut tw_copy_desc, size: usize) -> tw_status;
+    pub fn tw_copy_args_init(args: *mut tw_copy_args, size: usize) -> tw_status;
     pub fn tw_copy_plan(
         device: *mut tw_device,
         desc: *const tw_copy_desc,
@@ -839,6 +882,20 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_copy_args,
     ) -> tw_status;
+    pub fn tw_copies_desc_init(desc: *mut tw_copies_desc, size: usize) -> tw_status;
+    pub fn tw_copies_args_init(args: *mut tw_copies_args, size: usize) -> tw_status;
+    pub fn tw_copies_plan(
+        device: *mut tw_device,
+        desc: *const tw_copies_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_copies_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_copies_args,
+    ) -> tw_status;
+    pub fn tw_prefetch_desc_init(desc: *mut tw_prefetch_desc, size: usize) -> tw_status;
+    pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args, size: usize) -> tw_status;
     pub fn tw_prefetch_plan(
         device: *mut tw_device,
         desc: *const tw_prefetch_desc,
@@ -849,18 +906,8 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_prefetch_args,
     ) -> tw_status;
-    pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc) -> tw_status;
-    pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args) -> tw_status;
-    pub fn tw_elementwise_plan(
-        device: *mut tw_device,
-        desc: *const tw_elementwise_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_elementwise_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_elementwise_args,
-    ) -> tw_status;
+    pub fn tw_rows_desc_init(desc: *mut tw_rows_desc, size: usize) -> tw_status;
+    pub fn tw_rows_args_init(args: *mut tw_rows_args, size: usize) -> tw_status;
     pub fn tw_gather_plan(
         device: *mut tw_device,
         desc: *const tw_rows_desc,
@@ -881,16 +928,8 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_rows_args,
     ) -> tw_status;
-    pub fn tw_copies_plan(
-        device: *mut tw_device,
-        desc: *const tw_copies_desc,
-        plan: *mut *mut tw_plan,
-    ) -> tw_status;
-    pub fn tw_copies_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_copies_args,
-    ) -> tw_status;
+    pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc, size: usize) -> tw_status;
+    pub fn tw_ragged_args_init(args: *mut tw_ragged_args, size: usize) -> tw_status;
     pub fn tw_ragged_plan(
         device: *mut tw_device,
         desc: *const tw_ragged_desc,
@@ -901,11 +940,31 @@ extern "C" {
         stream: *mut tw_stream,
         args: *const tw_ragged_args,
     ) -> tw_status;
+    pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc, size: usize) -> tw_status;
+    pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args, size: usize) -> tw_status;
+    pub fn tw_elementwise_plan(
+        device: *mut tw_device,
+        desc: *const tw_elementwise_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_elementwise_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_elementwise_args,
+    ) -> tw_status;
+    pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc, size: usize) -> tw_status;
+    pub fn tw_gemm_args_init(args: *mut tw_gemm_args, size: usize) -> tw_status;
     pub fn tw_gemm_plan(
         device: *mut tw_device,
         desc: *const tw_gemm_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_gemm_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_gemm_args,
+    ) -> tw_status;
+    pub fn tw_gemm_candidate_init(candidate: *mut tw_gemm_candidate, size: usize) -> tw_status;
     pub fn tw_gemm_candidates(
         device: *mut tw_device,
         desc: *const tw_gemm_desc,
@@ -934,6 +993,7 @@ extern "C" {
         capacity: usize,
         length: *mut usize,
     ) -> tw_status;
+    pub fn tw_gemm_tune_desc_init(desc: *mut tw_gemm_tune_desc, size: usize) -> tw_status;
     pub fn tw_gemm_tune(
         tuning: *mut tw_gemm_tuning,
         stream: *mut tw_stream,
@@ -948,19 +1008,7 @@ extern "C" {
         tuning: *const tw_gemm_tuning,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
-    pub fn tw_gemm_run(
-        plan: *mut tw_plan,
-        stream: *mut tw_stream,
-        args: *const tw_gemm_args,
-    ) -> tw_status;
-    pub fn tw_plan_destroy(plan: *mut tw_plan);
-    pub fn tw_plan_get_info(plan: *const tw_plan, info: *mut tw_plan_info) -> tw_status;
-    pub fn tw_plan_explain(
-        plan: *const tw_plan,
-        buffer: *mut c_char,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tw_status;
+    pub fn tw_kernel_entry_init(entry: *mut tw_kernel_entry, size: usize) -> tw_status;
     pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
     pub fn tw_kernels_info(
         name: *const c_char,
@@ -1460,154 +1508,158 @@ mod layouts {
     }
 
     layout!(
-        tw_error_info, 48, 8, struct_size: 0, status: 4, driver_result: 8, index: 12, argument:
-        16, rule: 24, got: 32, limit: 40
+        tw_error_info, 56, 8, struct_size: 0, struct_mark: 4, status: 8, driver_result: 12,
+        index: 16, reserved: 20, argument: 24, rule: 32, got: 40, limit: 48
     );
 
     layout!(
-        tw_device_info, 160, 8, struct_size: 0, kind: 4, ordinal: 8, compute_major: 12,
-        compute_minor: 16, driver_version: 20, sm_count: 24, max_dynamic_smem_bytes: 28,
-        total_memory_bytes: 32, l2_bytes: 40, features: 48, name: 52
+        tw_device_info, 184, 8, struct_size: 0, struct_mark: 4, kind: 8, ordinal: 12,
+        compute_major: 16, compute_minor: 20, driver_version: 24, sm_count: 28,
+        max_dynamic_smem_bytes: 32, features: 36, total_memory_bytes: 40, l2_bytes: 48, name: 56
     );
 
     layout!(
-        tw_tensor, 160, 8, struct_size: 0, dtype: 4, device_kind: 8, ordinal: 12, rank: 16,
-        flags: 20, address: 24, shape: 32, stride: 96
+        tw_tensor, 168, 8, struct_size: 0, struct_mark: 4, dtype: 8, device_kind: 12, ordinal:
+        16, rank: 20, flags: 24, reserved: 28, address: 32, shape: 40, stride: 104
     );
 
     layout!(
-        tw_tensor_map_desc, 200, 8, struct_size: 0, dtype: 4, rank: 8, interleave: 12, swizzle:
-        16, l2_promotion: 20, oob_fill: 24, kind: 28, global_address: 32, global_dim: 40,
-        global_strides: 80, box_dim: 120, element_strides: 140, wide_mode: 160,
-        channels_per_pixel: 164, pixels_per_column: 168, lower_corner: 172, upper_corner: 184,
-        reserved: 196
+        tw_tensor_map_desc, 200, 8, struct_size: 0, struct_mark: 4, dtype: 8, rank: 12,
+        interleave: 16, swizzle: 20, l2_promotion: 24, oob_fill: 28, kind: 32, wide_mode: 36,
+        global_address: 40, global_dim: 48, global_stride_bytes: 88, box_dim: 128,
+        element_strides: 148, channels_per_pixel: 168, pixels_per_column: 172, lower_corner:
+        176, upper_corner: 188
     );
 
     layout!(
-        tw_rule_violation, 512, 8, struct_size: 0, index: 4, rule: 8, argument: 16, got: 24,
-        limit: 32, message: 40
+        tw_rule_violation, 520, 8, struct_size: 0, struct_mark: 4, index: 8, reserved: 12, rule:
+        16, argument: 24, got: 32, limit: 40, message: 48
     );
 
     layout!(
-        tw_tile_desc, 232, 8, struct_size: 0, dtype: 4, rank: 8, swizzle: 12, l2_promotion: 16,
-        oob_fill: 20, multicast: 24, free_start: 28, global_address: 32, shape: 40, stride: 104,
-        tile: 168
+        tw_tile_desc, 240, 8, struct_size: 0, struct_mark: 4, dtype: 8, rank: 12, swizzle: 16,
+        l2_promotion: 20, oob_fill: 24, multicast: 28, free_start: 32, reserved: 36,
+        global_address: 40, shape: 48, stride: 112, tile: 176
     );
 
     layout!(
-        tw_kernel_info, 32, 4, struct_size: 0, registers: 4, static_smem_bytes: 8, local_bytes:
-        12, max_threads: 16, binary_version: 20, param_count: 24, param_bytes: 28
-    );
-
-    layout!(
-        tw_launch_desc, 48, 4, struct_size: 0, flags: 4, grid: 8, block: 20, cluster: 32,
-        dynamic_smem_bytes: 44
-    );
-
-    layout!(
-        tw_plan_info, 128, 8, struct_size: 0, op: 4, kernel: 8, grid: 16, block: 28, cluster:
-        40, tile: 52, stages: 64, dynamic_smem_bytes: 68, boxes_loaded: 72, boxes_stored: 80,
-        boxes_prefetched: 88, bytes_read: 96, bytes_written: 104, flops: 112, workspace_bytes:
-        120
-    );
-
-    layout!(
-        tw_copy_desc, 368, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
-        dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152, src_cache:
-        216, dst_cache: 220, padding_free: 224, reserved: 228, src_shape: 232, src_start: 296,
-        fill: 360, reserved2: 364
-    );
-
-    layout!(
-        tw_copy_args, 24, 8, struct_size: 0, reserved: 4, src: 8, dst: 16
-    );
-
-    layout!(
-        tw_prefetch_desc, 184, 8, struct_size: 0, dtype: 4, rows: 8, columns: 16, pitch: 24,
-        alignment: 32, max_sms: 36, cache: 40, rank: 44, budget: 48, shape: 56, stride: 120
-    );
-
-    layout!(
-        tw_prefetch_args, 16, 8, struct_size: 0, reserved: 4, src: 8
-    );
-
-    layout!(
-        tw_rows_desc, 104, 8, struct_size: 0, dtype: 4, index_dtype: 8, table_alignment: 12,
-        table_rows: 16, table_pitch: 24, column: 32, columns: 40, count: 48, packed_pitch: 56,
-        packed_alignment: 64, max_sms: 68, packed_dtype: 72, reduction: 76, flags: 80, reserved:
-        84, table_columns: 88, group: 96
-    );
-
-    layout!(
-        tw_rows_args, 80, 8, struct_size: 0, reserved: 4, table: 8, index: 16, packed: 24,
-        count: 32, weights: 40, device_count: 48, outside: 56, workspace: 64, workspace_bytes:
-        72
-    );
-
-    layout!(
-        tw_copies_desc, 224, 8, struct_size: 0, dtype: 4, rank: 8, src_alignment: 12,
-        dst_alignment: 16, max_sms: 20, shape: 24, src_stride: 88, dst_stride: 152, count: 216
-    );
-
-    layout!(
-        tw_copies_args, 40, 8, struct_size: 0, reserved: 4, src: 8, dst: 16, count: 24, skipped:
+        tw_kernel_info, 36, 4, struct_size: 0, struct_mark: 4, registers: 8, static_smem_bytes:
+        12, local_bytes: 16, max_threads: 20, binary_version: 24, param_count: 28, param_bytes:
         32
     );
 
     layout!(
-        tw_ragged_desc, 96, 8, struct_size: 0, dtype: 4, offset_dtype: 8, direction: 12, batch:
-        16, tokens: 24, rows: 32, columns: 40, packed_columns: 48, packed_pitch: 56,
-        padded_pitch: 64, padded_batch_pitch: 72, packed_alignment: 80, padded_alignment: 84,
-        max_sms: 88, fill: 92
+        tw_launch_desc, 52, 4, struct_size: 0, struct_mark: 4, flags: 8, grid: 12, block: 24,
+        cluster: 36, dynamic_smem_bytes: 48
     );
 
     layout!(
-        tw_ragged_args, 72, 8, struct_size: 0, reserved: 4, packed: 8, offsets: 16, padded: 24,
-        batch: 32, tokens: 40, row: 48, column: 56, faults: 64
+        tw_plan_info, 136, 8, struct_size: 0, struct_mark: 4, op: 8, reserved: 12, kernel: 16,
+        grid: 24, block: 36, cluster: 48, tile: 60, stages: 72, dynamic_smem_bytes: 76,
+        boxes_loaded: 80, boxes_stored: 88, boxes_prefetched: 96, bytes_read: 104,
+        bytes_written: 112, flops: 120, workspace_bytes: 128
     );
 
     layout!(
-        tw_gemm_desc, 200, 8, struct_size: 0, ab_dtype: 4, d_dtype: 8, a_order: 12, b_order: 16,
-        d_order: 20, m: 24, n: 32, k: 40, lda: 48, ldb: 56, ldc: 64, ldd: 72, a_alignment: 80,
-        b_alignment: 84, c_alignment: 88, d_alignment: 92, max_sms: 96, reserved: 100,
-        accumulator_dtype: 104, d_padding_free: 108, min_m: 112, realign: 120, reserved2: 124,
-        batch_count: 128, a_batch_stride: 136, b_batch_stride: 144, c_batch_stride: 152,
-        d_batch_stride: 160, gemm_flags: 168, reserved3: 172, bias: 176, bias_dtype: 180,
-        activation: 184, gate: 188, scale: 192, amax: 196
+        tw_copy_desc, 368, 8, struct_size: 0, struct_mark: 4, dtype: 8, rank: 12, src_alignment:
+        16, dst_alignment: 20, max_sms: 24, flags: 28, src_cache: 32, dst_cache: 36, fill: 40,
+        reserved: 44, shape: 48, src_stride: 112, dst_stride: 176, src_shape: 240, src_start:
+        304
     );
 
     layout!(
-        tw_gemm_candidate, 152, 8, struct_size: 0, split: 4, kernel: 8, m_first: 16, m_last: 24,
-        microseconds: 32, waves: 40, text: 48
+        tw_copy_args, 24, 8, struct_size: 0, struct_mark: 4, src: 8, dst: 16
     );
 
     layout!(
-        tw_gemm_tune_desc, 40, 8, struct_size: 0, candidates: 4, rounds: 8, reserved: 12,
+        tw_copies_desc, 232, 8, struct_size: 0, struct_mark: 4, dtype: 8, rank: 12,
+        src_alignment: 16, dst_alignment: 20, max_sms: 24, reserved: 28, shape: 32, src_stride:
+        96, dst_stride: 160, count: 224
+    );
+
+    layout!(
+        tw_copies_args, 40, 8, struct_size: 0, struct_mark: 4, src: 8, dst: 16, count: 24,
+        invalid_count: 32
+    );
+
+    layout!(
+        tw_prefetch_desc, 192, 8, struct_size: 0, struct_mark: 4, dtype: 8, rank: 12, alignment:
+        16, max_sms: 20, cache: 24, reserved: 28, rows: 32, columns: 40, pitch: 48, budget: 56,
+        shape: 64, stride: 128
+    );
+
+    layout!(
+        tw_prefetch_args, 16, 8, struct_size: 0, struct_mark: 4, src: 8
+    );
+
+    layout!(
+        tw_rows_desc, 104, 8, struct_size: 0, struct_mark: 4, dtype: 8, index_dtype: 12,
+        packed_dtype: 16, reduction: 20, table_alignment: 24, packed_alignment: 28, max_sms: 32,
+        flags: 36, table_rows: 40, table_columns: 48, table_pitch: 56, column: 64, columns: 72,
+        count: 80, packed_pitch: 88, group: 96
+    );
+
+    layout!(
+        tw_rows_args, 80, 8, struct_size: 0, struct_mark: 4, table: 8, index: 16, packed: 24,
+        count: 32, weights: 40, device_count: 48, invalid_count: 56, workspace: 64,
+        workspace_bytes: 72
+    );
+
+    layout!(
+        tw_ragged_desc, 104, 8, struct_size: 0, struct_mark: 4, dtype: 8, offset_dtype: 12,
+        direction: 16, packed_alignment: 20, padded_alignment: 24, max_sms: 28, fill: 32,
+        reserved: 36, batch: 40, tokens: 48, rows: 56, columns: 64, packed_columns: 72,
+        packed_pitch: 80, padded_pitch: 88, padded_batch_pitch: 96
+    );
+
+    layout!(
+        tw_ragged_args, 72, 8, struct_size: 0, struct_mark: 4, packed: 8, offsets: 16, padded:
+        24, batch: 32, tokens: 40, row: 48, column: 56, invalid_count: 64
+    );
+
+    layout!(
+        tw_elementwise_desc, 312, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12,
+        dst_dtype: 16, rank: 20, a_alignment: 24, b_alignment: 28, dst_alignment: 32, reduction:
+        36, flags: 40, max_sms: 44, src_cache: 48, dst_cache: 52, shape: 56, a_stride: 120,
+        b_stride: 184, dst_stride: 248
+    );
+
+    layout!(
+        tw_elementwise_args, 40, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, a: 16,
+        b: 24, dst: 32
+    );
+
+    layout!(
+        tw_gemm_desc, 224, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12, c_dtype:
+        16, d_dtype: 20, accumulator_dtype: 24, bias_dtype: 28, a_order: 32, b_order: 36,
+        d_order: 40, flags: 44, a_alignment: 48, b_alignment: 52, c_alignment: 56, d_alignment:
+        60, max_sms: 64, bias: 68, activation: 72, gate: 76, d_scale: 80, a_scale: 84, b_scale:
+        88, a_scale_order: 92, b_scale_order: 96, reserved: 100, m: 104, n: 112, k: 120, min_m:
+        128, lda: 136, ldb: 144, ldc: 152, ldd: 160, batch_count: 168, a_batch_stride: 176,
+        b_batch_stride: 184, c_batch_stride: 192, d_batch_stride: 200, a_scale_ld: 208,
+        b_scale_ld: 216
+    );
+
+    layout!(
+        tw_gemm_args, 152, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, d_scale_value:
+        16, reserved: 20, a: 24, b: 32, c: 40, d: 48, m: 56, workspace: 64, workspace_bytes: 72,
+        device_m: 80, device_alpha: 88, device_beta: 96, invalid_count: 104, bias: 112, d_scale:
+        120, amax: 128, a_scale: 136, b_scale: 144
+    );
+
+    layout!(
+        tw_gemm_candidate, 160, 8, struct_size: 0, struct_mark: 4, split: 8, reserved: 12,
+        kernel: 16, m_first: 24, m_last: 32, microseconds: 40, waves: 48, text: 56
+    );
+
+    layout!(
+        tw_gemm_tune_desc, 40, 8, struct_size: 0, struct_mark: 4, candidates: 8, rounds: 12,
         scratch_d: 16, flush: 24, flush_bytes: 32
     );
 
     layout!(
-        tw_gemm_args, 136, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b: 24, c:
-        32, d: 40, m: 48, workspace: 56, workspace_bytes: 64, device_m: 72, device_alpha: 80,
-        device_beta: 88, skipped: 96, bias: 104, scale: 112, amax: 120, scale_value: 128,
-        reserved2: 132
-    );
-
-    layout!(
-        tw_elementwise_desc, 312, 8, struct_size: 0, a_dtype: 4, b_dtype: 8, dst_dtype: 12,
-        rank: 16, a_alignment: 20, b_alignment: 24, dst_alignment: 28, shape: 32, a_stride: 96,
-        b_stride: 160, dst_stride: 224, reduction: 288, flags: 292, max_sms: 296, src_cache:
-        300, dst_cache: 304, reserved: 308
-    );
-
-    layout!(
-        tw_elementwise_args, 40, 8, struct_size: 0, alpha: 4, beta: 8, reserved: 12, a: 16, b:
-        24, dst: 32
-    );
-
-    layout!(
-        tw_kernel_entry, 80, 8, struct_size: 0, op: 4, name: 8, target: 16, feature: 24,
-        threads: 28, tile: 32, stages: 44, cluster: 48, dtypes: 56, packed_bytes: 64,
-        image_bytes: 72
+        tw_kernel_entry, 88, 8, struct_size: 0, struct_mark: 4, op: 8, feature: 12, name: 16,
+        target: 24, threads: 32, tile: 36, stages: 48, cluster: 52, dtypes: 60, reserved: 68,
+        packed_bytes: 72, image_bytes: 80
     );
 }

@@ -34,11 +34,11 @@ fn an_error_carries_the_rule_and_its_numbers() {
     let mut desc = tilewright::tensor_map_desc();
     desc.global_address = 4096;
     desc.global_dim[..2].copy_from_slice(&[64, 64]);
-    desc.global_strides[0] = 129; // no multiple of 16
+    desc.global_stride_bytes[0] = 129; // no multiple of 16
     desc.box_dim[..2].copy_from_slice(&[8, 8]);
     let error = TensorMap::new(&device, &desc).err().unwrap();
     assert_eq!(error.status, sys::TW_ERROR_RULE);
-    assert_eq!(error.argument.as_deref(), Some("global_strides"));
+    assert_eq!(error.argument.as_deref(), Some("global_stride_bytes"));
     assert!(error.rule.is_some());
     assert_eq!((error.index, error.got), (0, 129));
     assert!(error.to_string().starts_with("TW_ERROR_RULE: "), "{}", error);
@@ -156,7 +156,7 @@ fn struct_size_is_not_heeded() {
         let mut desc = tilewright::tensor_map_desc();
         desc.global_address = 4096;
         desc.global_dim[..2].copy_from_slice(&[64, 64]);
-        desc.global_strides[0] = 128;
+        desc.global_stride_bytes[0] = 128;
         desc.box_dim[..2].copy_from_slice(&[8, 8]);
         desc.struct_size = size;
         TensorMap::new(&device, &desc).unwrap();
