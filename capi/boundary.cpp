@@ -190,7 +190,7 @@ Status check_set(const char* name, int64_t value, int32_t index) {
 }
 
 Status check_dimensions(const char* name, const int64_t (&values)[8], int32_t rank) {
-  if (rank < 0 || rank > 8) return Code::OK;  // the operation refuses the rank itself
+  if (rank < 1 || rank > 8) return Code::OK;  // the operation refuses the rank itself
   for (int32_t i = 0; i < rank; ++i) TW_TRY(check_set(name, values[i], i));
   for (int32_t i = rank; i < 8; ++i)
     if (values[i] != TW_UNSET)

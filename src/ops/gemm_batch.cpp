@@ -65,10 +65,10 @@ Status check_flags(const GemmDesc& d) {
         {.argument = "flags", .rule = "flag_bits", .got = d.flags, .limit = kGemmFlagsEnd - 1},
         "flags is 0x%x: bits above 0x%x mean nothing", d.flags, kGemmFlagsEnd - 1);
   if (d.has(kGemmPointers) && d.realign)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "flags", .rule = "gemm_realign_pointers"},
-                "TW_GEMM_STAGING_COPY copies operands whose addresses a run is given, and with "
-                "TW_GEMM_BATCH_POINTERS only the device knows them: leave one of the two out");
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT, {.argument = "flags", .rule = "gemm_realign_pointers"},
+        "flags has TW_GEMM_STAGING_COPY, which copies operands whose addresses a run gives, and "
+        "TW_GEMM_BATCH_POINTERS, with which only the device knows them: leave one of the two out");
   return {};
 }
 

@@ -199,7 +199,8 @@ Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProb
       return fail(
           Code::ERROR_INVALID_ARGUMENT,
           {.argument = "flags", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
-          "TW_GEMM_STAGING_COPY copies A whole, for m %" PRId64 " alone, and min_m is %" PRId64
+          "flags has TW_GEMM_STAGING_COPY, which copies A whole, for m %" PRId64
+          " alone, and min_m is %" PRId64
           ": give m as min_m too, or A with a pitch and a promised alignment that are "
           "multiples of 16 bytes",
           own.m, own.min_m);

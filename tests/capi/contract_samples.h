@@ -104,6 +104,7 @@ static inline void refresh_descriptions(samples *s) {
   OK(tw_prefetch_args_init(&s->prefetch_args, sizeof s->prefetch_args));
   s->prefetch_args.src = s->memory;
   OK(tw_elementwise_desc_init(&s->elementwise_desc, sizeof s->elementwise_desc));
+  s->elementwise_desc.rank = 1;
   s->elementwise_desc.shape[0] = 64;
   s->elementwise_desc.a_stride[0] = s->elementwise_desc.dst_stride[0] = 1;
   OK(tw_elementwise_args_init(&s->elementwise_args, sizeof s->elementwise_args));

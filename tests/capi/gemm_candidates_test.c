@@ -61,7 +61,7 @@ static void candidates(void) {
     EQUAL(c->m_first, kM);
     EQUAL(c->m_last, kM);
     if (!OK(tw_gemm_plan_candidate(s.device, &desc, c->text, &plan))) continue;
-    tw_error_info_init(&info, sizeof info);
+    tw_plan_info_init(&info, sizeof info);
     OK(tw_plan_get_info(plan, &info));
     TEXT(info.kernel, c->kernel);
     for (args.m = kM; args.m > 0; args.m -= 23) {
@@ -73,12 +73,13 @@ static void candidates(void) {
   }
   /* The first is the plan's. */
   NEED(tw_gemm_plan(s.device, &desc, &plan));
-  tw_error_info_init(&info, sizeof info);
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_plan_get_info(plan, &info));
   TEXT(info.kernel, list[0].kernel);
   tw_plan_destroy(plan);
 
   sized(list, 2);
+  list[1].split = 0xa5a5a5a5u;
   OK(tw_gemm_candidates(s.device, &desc, list, 1, NULL));
   CHECK(list[1].split == 0xa5a5a5a5u); /* beyond the capacity */
   FAILS(TW_ERROR_INVALID_ARGUMENT, "capacity",

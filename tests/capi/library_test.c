@@ -135,7 +135,7 @@ static void what_is_told(void) {
   tw_layout *layout = NULL;
   int lines = 0;
   tw_error_info_init(&error, sizeof error);
-  tw_error_info_init(&info, sizeof info);
+  tw_plan_info_init(&info, sizeof info);
   OK(tw_copy_desc_init(&desc, sizeof desc));
   desc.dtype = TW_DTYPE_U8;
   desc.rank = 1;

@@ -124,12 +124,12 @@ static void runs(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "bias", bad.bias = 0);
   BAD(TW_ERROR_MISALIGNED, "bias", bad.bias += 2);
   BAD(TW_ERROR_OVERLAP, "d", bad.bias = bad.d);
-  BAD(TW_ERROR_MISALIGNED, "d_scale", bad.d_scale = bad.bias + 1);
+  BAD(TW_ERROR_MISALIGNED, "d_scale", (bad.d_scale = bad.bias + 1, bad.d_scale_value = 1));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "d_scale_value", bad.d_scale = bad.bias);
   BAD(TW_ERROR_INVALID_ARGUMENT, "amax", bad.amax = 0);
   BAD(TW_ERROR_OVERLAP, "d", bad.amax = bad.d + 16);
   BAD(TW_ERROR_OVERLAP, "amax", bad.amax = bad.a);
   BAD(TW_ERROR_OVERLAP, "amax", bad.amax = bad.bias + 4);
-  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad.reserved2 = 1);
 #undef BAD
   tw_plan_destroy(plan);
   close_setup(&s);

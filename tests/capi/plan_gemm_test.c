@@ -11,7 +11,10 @@ static void inits(void) {
   OK(tw_gemm_desc_init(&desc, sizeof desc));
   EQUAL(desc.struct_size, sizeof desc);
   EQUAL(desc.a_dtype, TW_DTYPE_BF16);
-  EQUAL(desc.d_dtype, TW_DTYPE_BF16);
+  EQUAL(desc.b_dtype | desc.c_dtype | desc.d_dtype, 0);
+  EQUAL(desc.m, TW_UNSET);
+  EQUAL(desc.n, TW_UNSET);
+  EQUAL(desc.k, TW_UNSET);
   EQUAL(desc.a_order, TW_ROW_MAJOR);
   EQUAL(desc.b_order, TW_ROW_MAJOR);
   EQUAL(desc.d_order, TW_ROW_MAJOR);
@@ -48,8 +51,18 @@ static void descriptions(void) {
     CHECK(plan == NULL);                                               \
   } while (0)
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = 0);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = TW_DTYPE_I8);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "d_dtype", desc.d_dtype = TW_DTYPE_F16);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = -5);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_I8);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_F8E4M3);
+  BAD(TW_ERROR_UNSUPPORTED, "b_dtype", desc.b_dtype = TW_DTYPE_F16);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "b_dtype", desc.b_dtype = 77);
+  BAD(TW_ERROR_UNSUPPORTED, "c_dtype", desc.c_dtype = TW_DTYPE_BF16);
+  BAD(TW_ERROR_UNSUPPORTED, "a_scale", desc.a_scale = TW_SCALE_1X128);
+  BAD(TW_ERROR_UNSUPPORTED, "b_scale", desc.b_scale = TW_SCALE_K32_UE8M0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "b_scale", desc.b_scale = 11);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_scale", desc.a_scale_ld = 4);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "b_scale", desc.b_scale_order = TW_COLUMN_MAJOR);
+  BAD(TW_ERROR_UNSUPPORTED, "d_dtype", desc.d_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_dtype", desc.d_dtype = -7);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_order", desc.a_order = 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_order", desc.b_order = -1);
@@ -69,12 +82,11 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved = 1);
   BAD(TW_ERROR_OVERFLOW, "lda", desc.lda = INT64_MAX);
   BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype", desc.accumulator_dtype = 0);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype", desc.accumulator_dtype = TW_DTYPE_BF16);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype", desc.accumulator_dtype = TW_DTYPE_F16);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "accumulator_dtype",
+  BAD(TW_ERROR_UNSUPPORTED, "accumulator_dtype", desc.accumulator_dtype = TW_DTYPE_BF16);
+  BAD(TW_ERROR_UNSUPPORTED, "accumulator_dtype", desc.accumulator_dtype = TW_DTYPE_F16);
+  BAD(TW_ERROR_UNSUPPORTED, "accumulator_dtype",
       (desc.a_dtype = TW_DTYPE_F16, desc.accumulator_dtype = TW_DTYPE_F16)); /* d_dtype is f32 */
-  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved2 = 1);
-  BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved3 = 1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "reserved", desc.reserved = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = (1 << 20) + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_batch_stride", desc.a_batch_stride = -2);

@@ -165,7 +165,6 @@ static void runs(void) {
     BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = -2);
     BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = kCount + 1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "count", bad.count = INT64_MAX);
-    BAD(TW_ERROR_INVALID_ARGUMENT, NULL, bad.reserved = 1);
     BAD(TW_ERROR_MISALIGNED, "table", bad.table += 16);  /* promised 32 */
     BAD(TW_ERROR_MISALIGNED, "packed", bad.packed += 8); /* promised 16 */
     BAD(TW_ERROR_MISALIGNED, "index", bad.index += 2);
@@ -208,16 +207,15 @@ static void options(void) {
     FAILS((status), (argument), plans(s.device, &desc, &plan)); \
     CHECK(plan == NULL);                                        \
   } while (0)
-    BAD(TW_ERROR_INVALID_ARGUMENT, NULL, desc.reserved = 1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "reduction", desc.reduction = 4);
     BAD(TW_ERROR_INVALID_ARGUMENT, "reduction", desc.reduction = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 1u << 20);
     BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = -1);
+    BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = 0);
     BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = INT64_MAX);
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_columns", desc.table_columns = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "packed_dtype", desc.packed_dtype = 12345);
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_pitch", desc.table_columns = kPitch + 1);
-    TAKES(desc.group = 0);
     TAKES(desc.table_columns = kColumn + kColumns - 3); /* hangs over */
     TAKES(desc.table_columns = kColumn - 3);            /* lies beside the table */
     if (gather) {

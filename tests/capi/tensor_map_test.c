@@ -31,7 +31,6 @@ static void desc_init(void) {
   EQUAL(desc.l2_promotion, TW_L2_PROMOTION_NONE);
   EQUAL(desc.oob_fill, TW_OOB_FILL_ZERO);
   EQUAL(desc.kind, TW_TENSOR_MAP_TILED);
-  EQUAL(desc.reserved, 0);
   for (int i = 0; i < 5; ++i) {
     EQUAL(desc.global_dim[i], 0);
     EQUAL(desc.global_stride_bytes[i], 0);
