@@ -129,7 +129,7 @@ TEST_CASE("runs that read C have a row of their own where it takes longer than t
                       .b = 0x20000000,
                       .c = 0x40000000,
                       .d = 0x80000000,
-                      .bias = 0x90000000};
+                      .bias = epilogue.bias == Per::none ? 0u : 0x90000000};
     REQUIRE(plan->run(*stream, run).ok());
     return device->launches.back().kernel;
   };
@@ -173,9 +173,9 @@ TEST_CASE("what a full row is told") {
     const GemmRun run{.a = 0x10000,
                       .b = 0x20000000,
                       .d = 0x40000000,
-                      .bias = 0x80000000,
-                      .scale = 0x90000000,
-                      .amax = 0xa0000000};
+                      .bias = desc.epilogue.bias == Per::none ? 0u : 0x80000000,
+                      .scale = desc.epilogue.scale == Per::none ? 0u : 0x90000000,
+                      .amax = desc.epilogue.amax ? 0xa0000000 : 0u};
     REQUIRE(static_cast<GemmPlan&>(*plan).run(*stream, run).ok());
     return device->launches.back();
   };
@@ -230,7 +230,7 @@ TEST_CASE("epilogues that cannot be are refused by name") {
   CHECK(refusal(with({.activation = static_cast<Activation>(5)})) == "activation");
   CHECK(refusal(with({.activation = static_cast<Activation>(-1)})) == "activation");
   CHECK(refusal(with({.gate = static_cast<Gate>(3)})) == "gate");
-  CHECK(refusal(with({.scale = static_cast<Per>(-1)})) == "scale");
+  CHECK(refusal(with({.scale = static_cast<Per>(-1)})) == "d_scale");
   CHECK(refusal(with({.gate = Gate::halves}, 16, 17)) == "n");
   GemmDesc narrow = with({.gate = Gate::halves});
   narrow.ldd = 255;
@@ -296,7 +296,7 @@ TEST_CASE("runs without their vectors are refused by name") {
   CHECK(refusal(run) == "bias");
   run = good;
   run.scale = 0;
-  CHECK(refusal(run) == "scale");
+  CHECK(refusal(run) == "d_scale");
   run.scale = good.d + 128;
   CHECK(refusal(run) == "d");
   run = good;
