@@ -162,8 +162,34 @@ Status search(const TileRequest& request, Best* best) {
 
 }  // namespace
 
+namespace {
+
+// Strides are in elements. Strides in bytes, a frequent mistake, have no 1 among them.
+Status check_unit_stride(const TileRequest& request) {
+  int32_t closest = 0;
+  for (int32_t i = 0; i < request.rank; ++i) {
+    if (request.stride[i] == 1) return {};
+    if (request.stride[i] < request.stride[closest]) closest = i;
+  }
+  const int64_t least = request.stride[closest];
+  return fail(Code::ERROR_RULE,
+              {.argument = "stride",
+               .index = closest,
+               .rule = "tile_unit_stride",
+               .got = least,
+               .limit = 1},
+              "stride[%d] is %lld, the least: one mode must have stride 1%s", closest,
+              static_cast<long long>(least),
+              least == dtype_bytes(request.dtype)
+                  ? "; these strides look like bytes, and they are counted in elements"
+                  : ", in elements, since the TMA reads a contiguous innermost dimension");
+}
+
+}  // namespace
+
 Status make_tile_map(const TileRequest& request, TileMap* out) {
   TW_TRY(check_request(request));
+  TW_TRY(check_unit_stride(request));
   Best best;
   TW_TRY(search(request, &best));
   if (best.found) {
@@ -171,11 +197,12 @@ Status make_tile_map(const TileRequest& request, TileMap* out) {
     return {};
   }
   if (best.any) return fail_context(check(best.map.desc, request.arch), "the closest map");
-  return fail(Code::ERROR_RULE,
-              {.argument = "rank", .rule = "tile_map", .got = request.rank, .limit = 5},
-              "no tensor map moves such a tile: one mode must have stride 1, modes must merge into "
-              "5 dimensions, and %d blocks must share its boxes evenly",
-              request.multicast);
+  return fail(
+      Code::ERROR_RULE, {.argument = "rank", .rule = "tile_map", .got = request.rank, .limit = 5},
+      "no tensor map moves such a tile: its %d modes must merge into 5 dimensions at most%s",
+      request.rank,
+      request.multicast > 1 ? ", and its boxes must divide evenly among the blocks of the multicast"
+                            : "");
 }
 
 }  // namespace tw

@@ -406,7 +406,7 @@ TEST_CASE("requests that cannot be are refused by name") {
         "2^63 - 1 bytes that can be counted");
   CHECK(last_error().fault.got == INT64_MAX);
   CHECK(last_error().fault.limit == INT64_MAX / 2);
-  refused([](TileRequest& r) { r.stride[1] = 2; }, "rank");
+  refused([](TileRequest& r) { r.stride[1] = 2; }, "stride");
   refused([](TileRequest& r) { r.stride[0] = 500; }, "global_stride_bytes");
   refused([](TileRequest& r) { r.address = 8; }, "global_address");
 }
