@@ -2,8 +2,8 @@
 // Tensors, from DLPack and back.
 #include <algorithm>
 
-#include "boundary.hpp"
 #include "runtime/dlpack.hpp"
+#include "tensor.hpp"
 
 using namespace tw;        // NOLINT
 using namespace tw::capi;  // NOLINT
@@ -24,35 +24,45 @@ Status check_form(tw_dlpack_form form) {
 Status check_tensor(const tw_tensor& tensor) {
   if (!is_dtype(tensor.dtype))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "dtype", .got = tensor.dtype},
-                "tensor->dtype %d names no element type: set it to a TW_DTYPE_ number, %d for f32",
+                "dtype %d names no element type: set it to a TW_DTYPE_ number, %d for f32",
                 tensor.dtype, TW_DTYPE_F32);
   if (tensor.device_kind != TW_DEVICE_HOST && tensor.device_kind != TW_DEVICE_CUDA)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "device_kind", .got = tensor.device_kind, .limit = TW_DEVICE_CUDA},
-                "tensor->device_kind %d is neither TW_DEVICE_HOST (1) nor TW_DEVICE_CUDA (2)",
+                "device_kind %d is neither TW_DEVICE_HOST (1) nor TW_DEVICE_CUDA (2)",
                 tensor.device_kind);
   const bool host = tensor.device_kind == TW_DEVICE_HOST;
   if (host ? tensor.ordinal != 0 : tensor.ordinal < 0)
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "ordinal", .got = tensor.ordinal},
-                "tensor->ordinal is %d: %s", tensor.ordinal,
+                "ordinal is %d: %s", tensor.ordinal,
                 host ? "TW_DEVICE_HOST has 0 alone" : "the numbers of GPUs are 0 or more");
   if (tensor.rank < 0 || tensor.rank > kMaxTensorRank)
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "rank", .got = tensor.rank, .limit = kMaxTensorRank},
-                "tensor->rank is %d: 0 to %d", tensor.rank, kMaxTensorRank);
+                "rank is %d: 0 to %d", tensor.rank, kMaxTensorRank);
   if (tensor.flags & ~static_cast<uint32_t>(TW_TENSOR_READ_ONLY))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "flags", .got = tensor.flags},
-                "tensor->flags 0x%x has bits that are no TW_TENSOR_ flag", tensor.flags);
+                "flags 0x%x has bits that are no TW_TENSOR_ flag", tensor.flags);
   for (int32_t i = 0; i < tensor.rank; ++i)
     if (tensor.shape[i] < 0)
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "shape", .index = i, .got = tensor.shape[i]},
-                  "tensor->shape[%d] is %lld: extents are 0 or more", i,
-                  static_cast<long long>(tensor.shape[i]));
+      return fail(
+          Code::ERROR_INVALID_ARGUMENT, {.argument = "shape", .index = i, .got = tensor.shape[i]},
+          "shape[%d] is %lld: extents are 0 or more", i, static_cast<long long>(tensor.shape[i]));
   return Code::OK;
 }
 
 }  // namespace
+
+namespace tw::capi {
+
+Status read_tensor(const tw_tensor* tensor, const char* name, tw_tensor* out) {
+  *out = kTensorDefaults;
+  TW_TRY(read_struct(tensor, name, out));
+  const Status status = check_tensor(*out);
+  return status.ok() ? status : fail_context(status, "%s", name);
+}
+
+}  // namespace tw::capi
 
 tw_status tw_tensor_init(tw_tensor* tensor, size_t size) {
   return guard([&]() -> Status { return init_struct(tensor, size, "tensor", kTensorDefaults); });
@@ -82,10 +92,9 @@ tw_status tw_tensor_to_dlpack(const tw_tensor* tensor, tw_dlpack_form form,
                               tw_release_callback release, void* user, void** managed) {
   return guard([&]() -> Status {
     TW_TRY(output(managed, "managed"));
-    tw_tensor in = kTensorDefaults;
-    TW_TRY(read_struct(tensor, "tensor", &in));
+    tw_tensor in{};
+    TW_TRY(read_tensor(tensor, "tensor", &in));
     TW_TRY(check_form(form));
-    TW_TRY(check_tensor(in));
     Tensor to{.dtype = static_cast<DType>(in.dtype),
               .device_kind = static_cast<DeviceKind>(in.device_kind),
               .ordinal = in.ordinal,

@@ -696,6 +696,13 @@ typedef struct tw_tile_desc {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc, size_t size);
 
+/** Fills type, rank, address, shape and strides of a tile's description; the tile and the other
+ *  fields stay. @param tensor not NULL. @param[in,out] desc initialised. It is unchanged after a
+ *  failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has no dimension, or is none.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc *desc);
+
 /** Makes the map that moves tiles by as few boxes as possible. Rows wider than the swizzle's span
  *  become a dimension of their own and neighbouring modes are merged, where what lies outside the
  *  tensor stays outside; no box ever touches another row's bytes.
@@ -1050,6 +1057,15 @@ TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_args_init(tw_copy_args *args, size_t size);
 
+/** Fills type, rank, shape and strides of a copy's description from its operands; the other fields
+ *  stay. The addresses go into the run's arguments. Nothing is kept.
+ *  @param src not NULL. @param dst not NULL; of src's shape and type.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
+                                           tw_copy_desc *desc);
+
 /** Plans a copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window
@@ -1116,6 +1132,14 @@ TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
 
+/** As tw_copy_desc_from_tensors(), from the operands of one of the copies; count stays.
+ *  @param src not NULL. @param dst not NULL; of src's shape and type.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
+                                             tw_copies_desc *desc);
+
 /** Plans many copies of one description. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
  *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
@@ -1180,6 +1204,12 @@ TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc, size_t size);
  *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args, size_t size);
+
+/** Fills type, rank, shape and strides of a prefetch's description; the other fields stay.
+ *  @param src not NULL. @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has no dimension, or is none.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch_desc *desc);
 
 /** Plans a prefetch. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
@@ -1281,6 +1311,16 @@ TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc, size_t size);
  *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args, size_t size);
+
+/** Fills the types, sizes and pitches of a gather's or scatter's description; the other fields
+ *  stay, `group` among them, which must be set before.
+ *  @param table rows by columns, with contiguous rows. @param index contiguous; as many elements as
+ *  packed has rows, times group. @param packed rows by as many columns as table has.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tensor *index,
+                                           const tw_tensor *packed, tw_rows_desc *desc);
 
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
@@ -1398,6 +1438,15 @@ TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_args_init(tw_ragged_args *args, size_t size);
 
+/** Fills the types, sizes and pitches of a ragged copy's description; the other fields stay.
+ *  @param packed tokens by columns. @param offsets contiguous; sequences plus 1 elements.
+ *  @param padded sequences by rows by columns. Rows are contiguous in both operands.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_tensor *offsets,
+                                             const tw_tensor *padded, tw_ragged_desc *desc);
+
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
  *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
@@ -1481,6 +1530,16 @@ TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc, size_t size
  *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size);
+
+/** Fills types, rank, shape and strides of an elementwise description; the other fields stay. A
+ *  source's dimensions are matched with dst's from the last one; an extent of 1 and a dimension
+ *  that it lacks are repeated.
+ *  @param a not NULL. @param b NULL if there is none. @param dst not NULL.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
+                                                  const tw_tensor *dst, tw_elementwise_desc *desc);
 
 /** Plans an elementwise operation: a conversion, a sum of two tensors, or a reduction into a third.
  *  @param device not NULL. @param desc not NULL.
@@ -1700,6 +1759,20 @@ TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc, size_t size);
  *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
+
+/** Fills types, m, n, k, orders, leading dimensions and batch strides of a product's description;
+ *  the other fields stay, `gate` among them, which must be set before. A matrix that is contiguous
+ *  along its columns is column-major, so that a transposed view needs no copy.
+ *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
+ * or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
+ * one product of a, b or c is shared by all.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, strides are those of no
+ *  matrix in either order, or d may not be written.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
+                                           const tw_tensor *c, const tw_tensor *d,
+                                           tw_gemm_desc *desc);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading

@@ -793,6 +793,7 @@ extern "C" {
         map: *mut *mut tw_tensor_map,
     ) -> tw_status;
     pub fn tw_tile_desc_init(desc: *mut tw_tile_desc, size: usize) -> tw_status;
+    pub fn tw_tile_desc_from_tensor(tensor: *const tw_tensor, desc: *mut tw_tile_desc) -> tw_status;
     pub fn tw_tensor_map_create_tile(
         device: *mut tw_device,
         desc: *const tw_tile_desc,
@@ -872,6 +873,11 @@ extern "C" {
     pub fn tw_plan_destroy(plan: *mut tw_plan);
     pub fn tw_copy_desc_init(desc: *mut tw_copy_desc, size: usize) -> tw_status;
     pub fn tw_copy_args_init(args: *mut tw_copy_args, size: usize) -> tw_status;
+    pub fn tw_copy_desc_from_tensors(
+        src: *const tw_tensor,
+        dst: *const tw_tensor,
+        desc: *mut tw_copy_desc,
+    ) -> tw_status;
     pub fn tw_copy_plan(
         device: *mut tw_device,
         desc: *const tw_copy_desc,
@@ -884,6 +890,11 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_copies_desc_init(desc: *mut tw_copies_desc, size: usize) -> tw_status;
     pub fn tw_copies_args_init(args: *mut tw_copies_args, size: usize) -> tw_status;
+    pub fn tw_copies_desc_from_tensors(
+        src: *const tw_tensor,
+        dst: *const tw_tensor,
+        desc: *mut tw_copies_desc,
+    ) -> tw_status;
     pub fn tw_copies_plan(
         device: *mut tw_device,
         desc: *const tw_copies_desc,
@@ -896,6 +907,10 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_prefetch_desc_init(desc: *mut tw_prefetch_desc, size: usize) -> tw_status;
     pub fn tw_prefetch_args_init(args: *mut tw_prefetch_args, size: usize) -> tw_status;
+    pub fn tw_prefetch_desc_from_tensors(
+        src: *const tw_tensor,
+        desc: *mut tw_prefetch_desc,
+    ) -> tw_status;
     pub fn tw_prefetch_plan(
         device: *mut tw_device,
         desc: *const tw_prefetch_desc,
@@ -908,6 +923,12 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_rows_desc_init(desc: *mut tw_rows_desc, size: usize) -> tw_status;
     pub fn tw_rows_args_init(args: *mut tw_rows_args, size: usize) -> tw_status;
+    pub fn tw_rows_desc_from_tensors(
+        table: *const tw_tensor,
+        index: *const tw_tensor,
+        packed: *const tw_tensor,
+        desc: *mut tw_rows_desc,
+    ) -> tw_status;
     pub fn tw_gather_plan(
         device: *mut tw_device,
         desc: *const tw_rows_desc,
@@ -930,6 +951,12 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_ragged_desc_init(desc: *mut tw_ragged_desc, size: usize) -> tw_status;
     pub fn tw_ragged_args_init(args: *mut tw_ragged_args, size: usize) -> tw_status;
+    pub fn tw_ragged_desc_from_tensors(
+        packed: *const tw_tensor,
+        offsets: *const tw_tensor,
+        padded: *const tw_tensor,
+        desc: *mut tw_ragged_desc,
+    ) -> tw_status;
     pub fn tw_ragged_plan(
         device: *mut tw_device,
         desc: *const tw_ragged_desc,
@@ -942,6 +969,12 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc, size: usize) -> tw_status;
     pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args, size: usize) -> tw_status;
+    pub fn tw_elementwise_desc_from_tensors(
+        a: *const tw_tensor,
+        b: *const tw_tensor,
+        dst: *const tw_tensor,
+        desc: *mut tw_elementwise_desc,
+    ) -> tw_status;
     pub fn tw_elementwise_plan(
         device: *mut tw_device,
         desc: *const tw_elementwise_desc,
@@ -954,6 +987,13 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_gemm_desc_init(desc: *mut tw_gemm_desc, size: usize) -> tw_status;
     pub fn tw_gemm_args_init(args: *mut tw_gemm_args, size: usize) -> tw_status;
+    pub fn tw_gemm_desc_from_tensors(
+        a: *const tw_tensor,
+        b: *const tw_tensor,
+        c: *const tw_tensor,
+        d: *const tw_tensor,
+        desc: *mut tw_gemm_desc,
+    ) -> tw_status;
     pub fn tw_gemm_plan(
         device: *mut tw_device,
         desc: *const tw_gemm_desc,
