@@ -46,6 +46,10 @@ struct tw_event {
   std::unique_ptr<tw::Event> value;
   tw::Device& device() const { return *value->device(); }
 };
+struct tw_graph {
+  std::unique_ptr<tw::Graph> value;
+  tw::Device& device() const { return *value->device(); }
+};
 struct tw_module {
   std::unique_ptr<tw::Module> value;
   tw::Device& device() const { return *value->device(); }

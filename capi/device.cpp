@@ -84,3 +84,11 @@ tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {
     return Code::OK;
   });
 }
+
+tw_status tw_device_get_cuda_context(tw_device* device, struct CUctx_st** context) {
+  return guard([&]() -> Status {
+    TW_TRY(output(context, "context"));
+    TW_TRY(usable(device, "device"));
+    return device->value->cuda_handle(context);
+  });
+}

@@ -37,6 +37,17 @@ Status check_apart(uint64_t dst, uint64_t src, uint64_t bytes) {
       static_cast<unsigned long long>(apart), static_cast<unsigned long long>(bytes));
 }
 
+/// One side of a copy between devices: of the stream's kind.
+Status check_side(const Device& own, const Device& side, const char* argument) {
+  if (side.info().kind == own.info().kind) return Code::OK;
+  const bool host = side.info().kind == DeviceKind::host;
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = argument},
+              "%s is %s and stream is of %s: use tw_memcpy_to_device() or tw_memcpy_to_host(), for "
+              "which memory of the host device is host memory",
+              argument, host ? "the host device" : "a CUDA device",
+              host ? "a CUDA device" : "the host device");
+}
+
 }  // namespace
 
 tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address) {
@@ -56,6 +67,23 @@ tw_status tw_free(tw_device* device, uint64_t address) {
   });
 }
 
+tw_status tw_malloc_host(tw_device* device, uint64_t bytes, void** memory) {
+  return guard([&]() -> Status {
+    TW_TRY(output(memory, "memory"));
+    TW_TRY(usable(device, "device"));
+    if (bytes == 0) return Code::OK;
+    return device->value->allocate_host(bytes, memory);
+  });
+}
+
+tw_status tw_free_host(tw_device* device, void* memory) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(device, "device"));
+    if (!memory) return Code::OK;
+    return device->value->release_host(memory);
+  });
+}
+
 tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
   return guard([&]() -> Status {
     TW_TRY(output(stream, "stream"));
@@ -72,11 +100,18 @@ tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stre
   return guard([&]() -> Status {
     TW_TRY(output(stream, "stream"));
     TW_TRY(usable(device, "device"));
-    TW_TRY(require(cuda_stream, "cuda_stream"));
     auto handle = std::make_unique<tw_stream>();
     TW_TRY(device->value->wrap_stream(cuda_stream, &handle->value));
     *stream = handle.release();
     return Code::OK;
+  });
+}
+
+tw_status tw_stream_get_cuda(tw_stream* stream, struct CUstream_st** cuda_stream) {
+  return guard([&]() -> Status {
+    TW_TRY(output(cuda_stream, "cuda_stream"));
+    TW_TRY(usable(stream, "stream"));
+    return stream->value->cuda_handle(cuda_stream);
   });
 }
 
@@ -140,6 +175,25 @@ tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uin
   });
 }
 
+tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, uint64_t dst,
+                                    tw_device* src_device, uint64_t src, uint64_t bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(stream, "stream"));
+    TW_TRY(usable(dst_device, "dst_device"));
+    TW_TRY(usable(src_device, "src_device"));
+    TW_TRY(check_side(stream->device(), dst_device->device(), "dst_device"));
+    TW_TRY(check_side(stream->device(), src_device->device(), "src_device"));
+    if (&stream->device() != &dst_device->device() && &stream->device() != &src_device->device())
+      return fail(Code::ERROR_WRONG_DEVICE, {.argument = "stream"},
+                  "stream is neither of dst_device nor of src_device: use a stream of one of them");
+    if (bytes == 0) return Code::OK;
+    TW_TRY(check_range(dst, bytes, "dst"));
+    TW_TRY(check_range(src, bytes, "src"));
+    TW_TRY(check_apart(dst, src, bytes));
+    return stream->value->copy_between(*dst_device->value, dst, *src_device->value, src, bytes);
+  });
+}
+
 tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t bytes) {
   return guard([&]() -> Status {
     TW_TRY(usable(stream, "stream"));
@@ -160,6 +214,26 @@ tw_status tw_event_create(tw_device* device, tw_event** event) {
     TW_TRY(device->value->create_event(&handle->value));
     *event = handle.release();
     return Code::OK;
+  });
+}
+
+tw_status tw_event_create_from(tw_device* device, struct CUevent_st* cuda_event, tw_event** event) {
+  return guard([&]() -> Status {
+    TW_TRY(output(event, "event"));
+    TW_TRY(usable(device, "device"));
+    TW_TRY(require(cuda_event, "cuda_event"));
+    auto handle = std::make_unique<tw_event>();
+    TW_TRY(device->value->wrap_event(cuda_event, &handle->value));
+    *event = handle.release();
+    return Code::OK;
+  });
+}
+
+tw_status tw_event_get_cuda(tw_event* event, struct CUevent_st** cuda_event) {
+  return guard([&]() -> Status {
+    TW_TRY(output(cuda_event, "cuda_event"));
+    TW_TRY(usable(event, "event"));
+    return event->value->cuda_handle(cuda_event);
   });
 }
 

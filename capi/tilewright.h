@@ -41,6 +41,7 @@
  *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
  * - Functions that enqueue work on a stream return before it is done, allocate nothing and
  *   synchronise nothing; host memory handed to them must stay valid until the stream reaches it.
+ *   While the stream is captured they allocate what the recording needs.
  *
  * Thread-safety is stated by function with these words. "any thread": any number of threads may
  * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
@@ -72,9 +73,11 @@ extern "C" {
 /** What required sizes of descriptions are before the program sets them. */
 #define TW_UNSET (INT64_MIN + 1)
 
-/* NVIDIA's own tags: a CUstream, cudaStream_t or CUcontext converts without a cast. */
+/* NVIDIA's own tags: a CUstream, cudaStream_t, CUevent, cudaEvent_t or CUcontext converts without a
+ * cast. */
 struct CUstream_st;
 struct CUctx_st;
+struct CUevent_st;
 
 /** @defgroup library Library: version, status, errors, log
  *  @{ */
@@ -236,6 +239,7 @@ TW_API const char *tw_dtype_name(tw_dtype dtype);
 typedef struct tw_device tw_device;         /**< A GPU, or the CPU reference. */
 typedef struct tw_stream tw_stream;         /**< A queue of work of one device. */
 typedef struct tw_event tw_event;           /**< A point in a stream's work. */
+typedef struct tw_graph tw_graph;           /**< Captured work of a stream, to be launched again. */
 typedef struct tw_layout tw_layout;         /**< A shape and its strides; belongs to no device. */
 typedef struct tw_tensor_map tw_tensor_map; /**< A descriptor that the TMA reads. */
 typedef struct tw_module tw_module;         /**< Loaded GPU code of the caller's. */
@@ -320,9 +324,16 @@ TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_devic
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
 
-/** Closes a device: waits for its own streams, frees what tw_malloc() gave and nobody freed,
- *  unloads modules. Handles made from it answer TW_ERROR_DEVICE_CLOSED from then on and must still
- *  be destroyed. @param device may be NULL.
+/** The CUDA context that the device works in. It stays the device's: a primary context is retained
+ *  until tw_device_destroy(), one that the device was opened on is the caller's.
+ *  @param device a CUDA device. @param[out] context the context; NULL on failure.
+ *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_device_get_cuda_context(tw_device *device, struct CUctx_st **context);
+
+/** Closes a device: waits for its own streams, ends their captures, frees what tw_malloc() and
+ *  tw_malloc_host() gave and nobody freed, unloads modules. Handles made from it answer
+ * TW_ERROR_DEVICE_CLOSED from then on and must still be destroyed. @param device may be NULL.
  *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
 TW_API void tw_device_destroy(tw_device *device);
 
@@ -349,22 +360,63 @@ TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address)
  *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
 TW_API tw_status tw_free(tw_device *device, uint64_t address);
 
+/** Allocates host memory that the device copies from and to without a detour (pinned memory, on a
+ *  GPU for all contexts), aligned to 256 bytes, contents undefined. tw_memcpy_to_device() and
+ *  tw_memcpy_to_host() return at once with it. A GPU's kernels can use its address as a device
+ *  address too, over the bus. On the host device it is ordinary memory.
+ *  @param device not NULL. @param bytes 0 gives NULL.
+ *  @param[out] memory the caller's, to be given to tw_free_host(); tw_device_destroy() frees what
+ *  was not. NULL on failure.
+ *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much that can be pinned.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions for it.
+ *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.2 */
+TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory);
+
+/** Frees what tw_malloc_host() gave. @param device the same one. @param memory NULL does nothing.
+ *  @retval TW_ERROR_NOT_FOUND tw_malloc_host() did not give this address, or it was freed already.
+ *  @threadsafety{any thread} @blocking{as cuMemFreeHost: may wait for work on the device}
+ *  @since 0.2 */
+TW_API tw_status tw_free_host(tw_device *device, void *memory);
+
 /** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
  *  @param[out] stream the caller's, to be given to tw_stream_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
 
-/** Wraps the caller's own CUDA stream. @param device a CUDA device whose context the stream is of.
- *  @param cuda_stream stays the caller's and must outlive the handle; NULL is refused, since the
- *  NULL stream waits for all others. @param[out] stream the caller's, for tw_stream_destroy().
+/** Wraps a CUDA stream of the caller's, or a default stream of the device's context:
+ *  - NULL and CU_STREAM_LEGACY, `(CUstream)1`, are the legacy default stream, one for all threads.
+ *    Its work waits for what the context's blocking streams have been given before, and their later
+ *    work waits for it. Streams of tw_stream_create() are not blocking, nor are others made with
+ *    CU_STREAM_NON_BLOCKING: events order work between those and it. It cannot be captured, and
+ *    while a blocking stream of the context is captured, work for it is refused with
+ *    TW_ERROR_CAPTURE and breaks that capture.
+ *  - CU_STREAM_PER_THREAD, `(CUstream)2`, is the calling thread's own default stream: through one
+ *    handle each thread uses another stream, in which its own work runs in order, and
+ *    tw_stream_synchronize() waits for the work of the calling thread alone. It is a blocking
+ *    stream, so the legacy default stream waits for it and it for that. It can be captured: the
+ *    thread that begins the capture ends it, and what other threads enqueue is not part of it.
+ *
+ *  @param device a CUDA device whose context the stream is of.
+ *  @param cuda_stream stays the caller's and must outlive the handle; NULL is a default stream.
+ *  @param[out] stream the caller's, for tw_stream_destroy().
  *  @retval TW_ERROR_WRONG_DEVICE the host device, or a stream of another context.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_create_from(tw_device *device, struct CUstream_st *cuda_stream,
                                        tw_stream **stream);
 
-/** Destroys the handle; an own stream is drained by the driver in its time, a wrapped one is left
- *  alone. @param stream may be NULL. @threadsafety{external} @since 0.1 */
+/** The CUDA stream behind a handle, for work of the caller's own in the same order. It stays the
+ *  library's, or for a handle of tw_stream_create_from() the caller's: one of tw_stream_create() is
+ *  valid until tw_stream_destroy() or tw_device_destroy(), and must not be destroyed by others.
+ *  @param stream of a CUDA device.
+ *  @param[out] cuda_stream the stream, NULL too where that was wrapped; NULL on failure.
+ *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_stream_get_cuda(tw_stream *stream, struct CUstream_st **cuda_stream);
+
+/** Destroys the handle. An own stream is drained by the driver in its time; a capture that began on
+ *  it ends, and what it recorded is lost. A wrapped stream is left alone, and so is its capture.
+ *  @param stream may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_stream_destroy(tw_stream *stream);
 
 /** Waits until everything enqueued so far is done. @param stream not NULL.
@@ -375,12 +427,16 @@ TW_API tw_status tw_stream_synchronize(tw_stream *stream);
 
 /** Whether everything enqueued so far is done. @param stream not NULL.
  *  @retval TW_OK it is. @retval TW_ERROR_NOT_READY it is not.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_query(tw_stream *stream);
 
 /** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL;
  *  one that was never recorded is no wait. @retval TW_ERROR_WRONG_DEVICE of different devices.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  @retval TW_ERROR_CAPTURE the event was recorded before the stream's capture began, or in another
+ *  one; the capture is then broken.
+ *  @threadsafety{any thread} @capture{allowed; a stream that waits for an event of a capture joins
+ *  that capture, see tw_stream_begin_capture()} @since 0.1 */
 TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
 
 /** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
@@ -410,6 +466,21 @@ TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, u
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t src, uint64_t bytes);
 
+/** Enqueues a copy from memory of one device to that of another, or of the same one; both devices
+ *  are host devices or both CUDA devices, and may be two handles of one GPU. For host memory there
+ *  are tw_memcpy_to_device() and tw_memcpy_to_host(), which take memory of the host device too.
+ *  @param stream of dst_device or of src_device. @param dst_device the device that dst is of.
+ *  @param dst device address. @param src_device the device that src is of. @param src device
+ *  address; both memories must stay until the copy is done. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_WRONG_DEVICE a host device and a CUDA device, or a stream of a third device.
+ *  @retval TW_ERROR_OVERLAP the ranges overlap.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks cuMemcpyPeerAsync.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_memcpy_between_devices(tw_stream *stream, tw_device *dst_device, uint64_t dst,
+                                           tw_device *src_device, uint64_t src, uint64_t bytes);
+
 /** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
  *  address. @param value 0 to 255. @param bytes 0 does nothing.
  *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0, or value is no byte.
@@ -423,14 +494,33 @@ TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint6
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
 
-/** Destroys an event; work that waits for it is not disturbed. @param event may be NULL.
+/** Wraps a CUDA event of the caller's. @param device a CUDA device whose context the event is of.
+ *  An event of another context cannot be told: recording it fails with the driver's answer.
+ *  @param cuda_event not NULL; stays the caller's and must outlive the handle.
+ *  @param[out] event the caller's, to be given to tw_event_destroy().
+ *  @retval TW_ERROR_WRONG_DEVICE the host device cannot record a CUDA event.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_event_create_from(tw_device *device, struct CUevent_st *cuda_event,
+                                      tw_event **event);
+
+/** The CUDA event behind a handle. It stays the library's, or for a handle of
+ *  tw_event_create_from() the caller's: one of tw_event_create() is valid until tw_event_destroy()
+ *  or tw_device_destroy(), and must not be destroyed by others.
+ *  @param event of a CUDA device. @param[out] cuda_event the event; NULL on failure.
+ *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_event_get_cuda(tw_event *event, struct CUevent_st **cuda_event);
+
+/** Destroys the handle, and an own event with it; work that waits for the event is not disturbed.
+ * @param event may be NULL.
  *  @threadsafety{external} @since 0.1 */
 TW_API void tw_event_destroy(tw_event *event);
 
 /** Enqueues the event: it is reached when all earlier work of the stream is done.
  *  @param event not NULL. @param stream of the same device.
  *  @retval TW_ERROR_WRONG_DEVICE of different devices.
- *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ *  @threadsafety{any thread} @capture{allowed; the event then orders work inside the capture, see
+ *  tw_stream_begin_capture()} @since 0.1 */
 TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
 
 /** Waits for the event's last record; returns at once where there was none. @param event not NULL.
@@ -446,9 +536,86 @@ TW_API tw_status tw_event_query(tw_event *event);
 /** Time between two reached events. @param start recorded first. @param end recorded later.
  *  @param[out] milliseconds the time; 0 on failure.
  *  @retval TW_ERROR_NOT_READY one is not reached yet.
- *  @retval TW_ERROR_INVALID_ARGUMENT one was never recorded.
+ *  @retval TW_ERROR_INVALID_ARGUMENT one was never recorded, or is a caller's that cannot time.
+ *  @retval TW_ERROR_CAPTURE one was last recorded in a capture.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *milliseconds);
+/** @} */
+
+/** @defgroup graph Graphs: work that is captured once and launched many times
+ *  A captured stream records what is enqueued on it and runs nothing. The recording becomes a
+ *  ::tw_graph, which is launched as one piece of work, at the cost of one call:
+ *  - tw_stream_begin_capture(), the calls to be recorded, tw_stream_end_capture(), then
+ *    tw_graph_instantiate() once, and tw_graph_launch() as often as wanted.
+ *  - The graph holds the addresses, sizes and scalars of its calls; the contents of the memory are
+ *    read when it runs. Host memory is read and written then, too.
+ *  - To run it with other addresses, capture the same calls with those, and give the new graph to
+ *    tw_graph_update(), which costs less than instantiating it.
+ *
+ *  Host and CUDA devices do the same. A program with CUDA of its own can capture a wrapped stream
+ * by itself instead, and may begin a capture here and end it there. The memory that a graph uses
+ * must stay while it may run. Plans, events and streams that were used in the capture may be
+ * destroyed; kernels stay loaded until the device is destroyed.
+ *  @{ */
+
+/** Begins to capture a stream: what is enqueued on it from now on is recorded and does not run. The
+ *  capture reaches other streams of the device by events: a stream that waits for an event recorded
+ *  in the capture joins it, and its work is recorded too, until the capture ends. Before it ends,
+ *  the captured stream must wait for an event recorded behind the last work of each such stream. An
+ *  event that was last recorded in a capture is never reached, and asking for it gives
+ *  TW_ERROR_CAPTURE; launching the graph does not record it.
+ *
+ *  No call of another thread disturbs the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED). A
+ *  call on a captured stream that is refused for its arguments records nothing, and the capture
+ * goes on. The driver breaks a capture in which a dependency is asked for that a graph cannot have:
+ *  calls on its streams then fail until it is ended.
+ *  @param stream not NULL.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured already, or is the legacy default stream,
+ *  which cannot be.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions of graphs.
+ *  @threadsafety{external: no other call on the stream may overlap} @since 0.2 */
+TW_API tw_status tw_stream_begin_capture(tw_stream *stream);
+
+/** Ends a capture, on any thread unless the stream is the per-thread default stream. Afterwards the
+ *  stream and those that joined work as before; so they do after a failure, except
+ *  TW_ERROR_OUT_OF_MEMORY, which leaves the capture as it was.
+ *  @param stream the one that the capture began on.
+ *  @param[out] graph the caller's, to be given to tw_graph_destroy(); may be NULL, which ends the
+ *  capture and keeps nothing, also where it is broken.
+ *  @retval TW_ERROR_CAPTURE the stream is not being captured, or joined a capture that began on
+ *  another stream; the capture was broken, or a stream that joined it was not waited for.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions of graphs.
+ *  @threadsafety{external: no other call on the stream may overlap} @since 0.2 */
+TW_API tw_status tw_stream_end_capture(tw_stream *stream, tw_graph **graph);
+
+/** Makes a captured graph ready to be launched. The second time it does nothing.
+ *  @param graph not NULL. @retval TW_OK it is ready.
+ *  @threadsafety{external} @blocking{prepares each operation: up to milliseconds for a large graph}
+ *  @since 0.2 */
+TW_API tw_status tw_graph_instantiate(tw_graph *graph);
+
+/** Enqueues a graph. Launches of one graph run one after the other, on whatever streams they are.
+ *  @param graph an instantiated one. @param stream any of the same device; it need not be the one
+ *  that was captured.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the graph was not instantiated.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured: a graph cannot be part of another one.
+ *  @threadsafety{external} @capture{refused} @since 0.2 */
+TW_API tw_status tw_graph_launch(tw_graph *graph, tw_stream *stream);
+
+/** Replaces the addresses, sizes, scalars and kernels of an instantiated graph by those of another
+ *  one that has the same operations in the same order: by capturing the same calls again. Launches
+ *  that were enqueued before are not affected. A failure leaves the graph as it was.
+ *  @param graph an instantiated one.
+ *  @param captured a graph of the same device, instantiated or not, that is not changed; graph does
+ *  not need it afterwards. Copies must have the same direction and the same devices as before.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the graph was not instantiated, or the operations or their
+ *  order differ: the message says how, on a GPU with the driver's reason.
+ *  @threadsafety{external: of both graphs} @since 0.2 */
+TW_API tw_status tw_graph_update(tw_graph *graph, tw_graph *captured);
+
+/** Destroys a graph; launches that are under way are not disturbed. @param graph may be NULL.
+ *  @threadsafety{external} @since 0.2 */
+TW_API void tw_graph_destroy(tw_graph *graph);
 /** @} */
 
 /** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
@@ -1116,7 +1283,7 @@ typedef struct tw_copies_args {
   int64_t count; /**< pairs of this run; -1: the plan's */
   /** A 64-bit device word to which the number of pairs that were left out is added; 0: none.
    *  Without it the host device waits for the stream, looks at the lists and refuses the run, for
-   *  operands of a pair that overlap too. */
+   *  operands of a pair that overlap too; not while the stream is captured. */
   uint64_t invalid_count;
 } tw_copies_args;
 
@@ -1421,7 +1588,8 @@ typedef struct tw_ragged_args {
   int64_t row;          /**< of each sequence, that is padded row 0; may be negative */
   int64_t column;       /**< first column, 0 to packed_columns - columns */
   /** A 64-bit device word to which the number of sequences with wrong offsets is added; 0: none.
-   *  Without it the host device waits for the stream, looks at the offsets and refuses the run. */
+   *  Without it the host device waits for the stream, looks at the offsets and refuses the run; not
+   *  while the stream is captured. */
   uint64_t invalid_count;
 } tw_ragged_args;
 
@@ -1735,7 +1903,7 @@ typedef struct tw_gemm_args {
   uint64_t device_beta;  /**< likewise of beta: c must be an address */
   /** With TW_GEMM_BATCH_POINTERS: a 64-bit device word to which the number of products that were
    *  left out is added; 0: none, and the host device waits for the arrays and refuses a run with
-   *  such a product. */
+   *  such a product, unless the stream is captured. */
   uint64_t invalid_count;
   uint64_t bias;    /**< required with bias, else 0: device address */
   uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With

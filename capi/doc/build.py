@@ -18,7 +18,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import headers
-CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "kernels.hpp"]
+CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "graph.hpp", "kernels.hpp"]
 
 ROW = re.compile(r'^TW_STATUS\((\w+), (\d+), "(.*)"\)', re.MULTILINE)
 RULE = re.compile(r'^TW_RULE\((\w+), "(\w+)", (\w+), (\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.MULTILINE)
@@ -94,7 +94,7 @@ def catalogue_faults(page, root):
                 yield f"the page of errors lacks {name} of {table}"
 
 
-TIERS = ["library", "device", "memory", "tensor", "tensor_map", "kernel", "plan", "table", "layout"]
+TIERS = ["library", "device", "memory", "graph", "tensor", "tensor_map", "kernel", "plan", "table", "layout"]
 TEACHES = ["A first program", "Tensors and layouts", "Tensor maps and their rules", "Plans and streams",
            "Embedding", "Languages", "Errors"]
 

@@ -8,8 +8,11 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <tilewright/tilewright.h>
 
@@ -123,6 +126,31 @@ std::string text(Call call, const T* handle) {
   out.resize(std::strlen(out.c_str()));
   return out;
 }
+
+/// What a Device shares with its memory, which may go later and on another thread.
+class OpenDevice {
+ public:
+  template <typename Call, typename... Args>
+  explicit OpenDevice(Call create, Args... args) : handle_(result<tw_device*>(create, args...)) {}
+  /// Only of the Device, which no other thread uses while it goes.
+  tw_device* get() const noexcept { return handle_; }
+  /// Waits for memory that is being freed, so that the device is closed when this returns.
+  void close() noexcept {
+    std::unique_lock lock(mutex_);
+    tw_device* const last = std::exchange(handle_, nullptr);
+    lock.unlock();
+    tw_device_destroy(last);
+  }
+  template <auto release, typename Address>
+  void free(Address address) noexcept {
+    const std::shared_lock lock(mutex_);
+    if (handle_) (void)release(handle_, address);
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  tw_device* handle_;
+};
 
 /// Whether a query says that the work is done.
 inline bool done(tw_status status) {

@@ -3,8 +3,8 @@
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
 /// RAII classes over tilewright.h for C++20: one class a handle, nothing compiled behind them.
-/// dlpack.hpp and kernels.hpp beside it have DLPack's tensors and the table of embedded kernels,
-/// error.hpp, which it includes, what they throw.
+/// graph.hpp, dlpack.hpp and kernels.hpp beside it have graphs, DLPack's tensors and the table of
+/// embedded kernels, error.hpp, which it includes, what they throw.
 ///
 /// - Classes own their handle, can be moved and not copied; get() gives the handle for calls of the
 ///   C API, which may be mixed in freely. A moved-from object holds NULL and may only be destroyed
@@ -22,8 +22,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -65,29 +63,8 @@ TILEWRIGHT_DEFAULTS(tensor_map_desc)
 
 namespace detail {
 
-/// What a Device shares with its Memory, which may go later and on another thread.
-class OpenDevice {
- public:
-  template <typename Call, typename... Args>
-  explicit OpenDevice(Call create, Args... args) : handle_(result<tw_device*>(create, args...)) {}
-  /// Only of the Device, which no other thread uses while it goes.
-  tw_device* get() const noexcept { return handle_; }
-  /// Waits for memory that is being freed, so that the device is closed when this returns.
-  void close() noexcept {
-    std::unique_lock lock(mutex_);
-    tw_device* const last = std::exchange(handle_, nullptr);
-    lock.unlock();
-    tw_device_destroy(last);
-  }
-  void free(uint64_t address) noexcept {
-    const std::shared_lock lock(mutex_);
-    if (handle_) (void)tw_free(handle_, address);
-  }
-
- private:
-  std::shared_mutex mutex_;
-  tw_device* handle_;
-};
+template <typename Address, auto allocate, auto release>
+class Allocation;
 
 }  // namespace detail
 
@@ -119,50 +96,80 @@ class Device {
   }
 
   tw_device* get() const noexcept { return open_ ? open_->get() : nullptr; }
+  /// The context that a CUDA device works in; stays the device's.
+  CUctx_st* cuda_context() const {
+    return detail::result<CUctx_st*>(tw_device_get_cuda_context, get());
+  }
   tw_device_info info() const {
     return detail::filled(tw_device_info_init, tw_device_get_info, get());
   }
 
  private:
-  friend class Memory;  // which must know whether the handle still exists
+  template <typename, auto, auto>
+  friend class detail::Allocation;  // which must know whether the handle still exists
   std::shared_ptr<detail::OpenDevice> open_;
 };
 
-/// Device memory, freed at the end of its scope (or with its device, if that goes first).
-class Memory {
+namespace detail {
+
+/// Memory that a device gave, freed at the end of its scope (or with its device, if that goes
+/// first).
+template <typename Address, auto allocate, auto release>
+class Allocation {
  public:
-  Memory() = default;
-  Memory(const Device& device, uint64_t bytes)
+  Allocation() = default;
+  Allocation(const Device& device, uint64_t bytes)
       : device_(device.open_),
-        address_(detail::result<uint64_t>(tw_malloc, device.get(), bytes)),
+        address_(result<Address>(allocate, device.get(), bytes)),
         bytes_(bytes) {}
-  ~Memory() { reset(); }
-  Memory(Memory&& other) noexcept { swap(other); }
-  Memory& operator=(Memory&& other) noexcept {
-    Memory taken(std::move(other));
+  ~Allocation() { reset(); }
+  Allocation(Allocation&& other) noexcept { swap(other); }
+  Allocation& operator=(Allocation&& other) noexcept {
+    Allocation taken(std::move(other));
     swap(taken);
     return *this;
   }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
 
-  uint64_t address() const noexcept { return address_; }
+  Address address() const noexcept { return address_; }
   uint64_t bytes() const noexcept { return bytes_; }
   void reset() noexcept {
-    if (device_) device_->free(address_);
+    if (device_) device_->template free<release>(address_);
     device_.reset();
-    address_ = bytes_ = 0;
+    address_ = {};
+    bytes_ = 0;
   }
-  void swap(Memory& other) noexcept {
+  void swap(Allocation& other) noexcept {
     device_.swap(other.device_);
     std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);
   }
 
  private:
-  std::shared_ptr<detail::OpenDevice> device_;
-  uint64_t address_ = 0;
+  std::shared_ptr<OpenDevice> device_;
+  Address address_{};
   uint64_t bytes_ = 0;
+};
+
+}  // namespace detail
+
+/// Device memory.
+class Memory : public detail::Allocation<uint64_t, tw_malloc, tw_free> {
+ public:
+  using Allocation::Allocation;
+};
+
+/// Host memory that copies to and from the device run fastest with: pinned on a GPU.
+class HostMemory : public detail::Allocation<void*, tw_malloc_host, tw_free_host> {
+ public:
+  using Allocation::Allocation;
+  /// As many elements as fit.
+  template <typename T>
+  std::span<T> as() const noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return {static_cast<T*>(address()), static_cast<size_t>(bytes() / sizeof(T))};
+  }
 };
 
 class Stream;
@@ -172,6 +179,11 @@ class Event : public detail::Handle<tw_event, tw_event_destroy> {
  public:
   explicit Event(const Device& device)
       : Handle(detail::result<tw_event*>(tw_event_create, device.get())) {}
+  /// Over the caller's own event, which must outlive this one.
+  Event(const Device& device, CUevent_st* cuda_event)
+      : Handle(detail::result<tw_event*>(tw_event_create_from, device.get(), cuda_event)) {}
+  /// The CUDA event behind it; stays this object's, or whose it was.
+  CUevent_st* cuda() const { return detail::result<CUevent_st*>(tw_event_get_cuda, get()); }
   void record(const Stream& stream);
   void synchronize() const { check(tw_event_synchronize(get())); }
   bool done() const { return detail::done(tw_event_query(get())); }
@@ -187,9 +199,11 @@ class Stream : public detail::Handle<tw_stream, tw_stream_destroy> {
  public:
   explicit Stream(const Device& device)
       : Handle(detail::result<tw_stream*>(tw_stream_create, device.get())) {}
-  /// Over the caller's own stream, which must outlive this one.
+  /// Over the caller's own stream, which must outlive this one, or over a default stream of CUDA's.
   Stream(const Device& device, CUstream_st* cuda_stream)
       : Handle(detail::result<tw_stream*>(tw_stream_create_from, device.get(), cuda_stream)) {}
+  /// The CUDA stream behind it; stays this object's, or whose it was.
+  CUstream_st* cuda() const { return detail::result<CUstream_st*>(tw_stream_get_cuda, get()); }
   void synchronize() const { check(tw_stream_synchronize(get())); }
   bool done() const { return detail::done(tw_stream_query(get())); }
   void wait(const Event& event) { check(tw_stream_wait_event(get(), event.get())); }
@@ -214,6 +228,11 @@ class Stream : public detail::Handle<tw_stream, tw_stream_destroy> {
   }
   void on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
     check(tw_memcpy_on_device(get(), dst, src, bytes));
+  }
+  /// One of the devices is this stream's.
+  void between_devices(const Device& dst_device, uint64_t dst, const Device& src_device,
+                       uint64_t src, uint64_t bytes) {
+    check(tw_memcpy_between_devices(get(), dst_device.get(), dst, src_device.get(), src, bytes));
   }
   void fill(uint64_t dst, uint8_t value, uint64_t bytes) {
     check(tw_memset(get(), dst, value, bytes));

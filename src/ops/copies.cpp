@@ -113,6 +113,9 @@ const char* CopiesPlan::bulk_refusal() const {
 // them, so that the run is refused before anything is written.
 Status CopiesPlan::check_pairs(Stream& stream, const CopiesArgs& args) const {
   if (device()->info().kind != DeviceKind::host || args.skipped != 0) return {};
+  bool captured = false;
+  TW_TRY(stream.captured(&captured));
+  if (captured) return {};  // each launch of the graph finds other lists
   TW_TRY(stream.synchronize());
   for (u64 pair = 0; pair < args.pairs; ++pair) {
     const u64 src = listed_address_host(args.src_list, pair);

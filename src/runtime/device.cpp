@@ -9,6 +9,33 @@
 #include "base/log.hpp"
 
 namespace tw {
+namespace {
+
+Status no_cuda_handle(const char* argument, const char* what) {
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = argument},
+              "%s is of the host device, which has no CUDA %s: use a CUDA device", argument, what);
+}
+
+}  // namespace
+
+Status Event::cuda_handle(CUevent_st**) {
+  return no_cuda_handle("event", "event");
+}
+
+Status Stream::cuda_handle(CUstream_st**) {
+  return no_cuda_handle("stream", "stream");
+}
+
+Status Device::cuda_handle(CUctx_st**) {
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = "device"},
+              "device is the host device, which has no CUDA context: use a CUDA device");
+}
+
+Status Device::wrap_event(CUevent_st*, std::unique_ptr<Event>*) {
+  return fail(Code::ERROR_WRONG_DEVICE, {.argument = "device"},
+              "device is the host device, which cannot record a CUDA event: use tw_event_create(), "
+              "or a CUDA device");
+}
 
 Status Device::alive() const {
   if (const int32_t result = lost_.load(std::memory_order_acquire); result != 0)

@@ -29,6 +29,7 @@
 
 struct CUstream_st;
 struct CUctx_st;
+struct CUevent_st;
 
 namespace tw {
 
@@ -106,6 +107,22 @@ class Event : public DeviceObject {
   virtual Status query() = 0;
   /// Time from `start`, an event of the same device, to this one.
   virtual Status elapsed_since(Event& start, float* milliseconds) = 0;
+  /// The CUevent behind it, which stays this object's. The host device has none.
+  virtual Status cuda_handle(CUevent_st** out);
+};
+
+class Stream;
+
+/// What a capture recorded. Once instantiated it can be launched.
+class Graph : public DeviceObject {
+ public:
+  using DeviceObject::DeviceObject;
+  /// Makes it ready to launch; does nothing the second time.
+  virtual Status instantiate() = 0;
+  virtual Status launch(Stream& stream) = 0;
+  /// Takes the operations of `captured`, a graph of the same device: later launches run those. A
+  /// failure leaves the graph as it was.
+  virtual Status update(Graph& captured) = 0;
 };
 
 class Stream : public DeviceObject {
@@ -127,6 +144,20 @@ class Stream : public DeviceObject {
                         size_t bytes) = 0;
   /// Launches with parameters one by one, as tw_launch does. CUDA alone.
   virtual Status launch_params(Kernel& kernel, const LaunchConfig& config, void** params) = 0;
+
+  /// Copies between memory of two devices of this stream's kind, one of which is its own.
+  virtual Status copy_between(Device& dst_device, uint64_t dst, Device& src_device, uint64_t src,
+                              uint64_t bytes) = 0;
+
+  /// From here on what is enqueued is recorded and does not run.
+  virtual Status begin_capture() = 0;
+  /// Ends the capture that began on this stream; `out` may be nullptr, which discards the
+  /// recording.
+  virtual Status end_capture(std::unique_ptr<Graph>* out) = 0;
+  /// Whether what is enqueued is recorded.
+  virtual Status captured(bool* yes) = 0;
+  /// The CUstream behind it, which stays this object's. The host device has none.
+  virtual Status cuda_handle(CUstream_st** out);
 };
 
 /// Largest argument struct of a kernel family: CUDA's classic 4 KB of kernel parameters.
@@ -160,9 +191,16 @@ class Device : public std::enable_shared_from_this<Device> {
 
   virtual Status allocate(uint64_t bytes, uint64_t* address) = 0;
   virtual Status release(uint64_t address) = 0;
+  /// Host memory that the device copies from and to without a detour; close() frees it too.
+  virtual Status allocate_host(uint64_t bytes, void** memory) = 0;
+  virtual Status release_host(void* memory) = 0;
   virtual Status create_stream(std::unique_ptr<Stream>* out) = 0;
   virtual Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) = 0;
   virtual Status create_event(std::unique_ptr<Event>* out) = 0;
+  /// An event of the caller's own. The host device has none.
+  virtual Status wrap_event(CUevent_st* cuda_event, std::unique_ptr<Event>* out);
+  /// The context that the device works in. The host device has none.
+  virtual Status cuda_handle(CUctx_st** out);
   virtual Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) = 0;
 
   /// Makes a row of the kernel table ready: image loaded, attributes set for up to

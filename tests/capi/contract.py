@@ -61,9 +61,14 @@ class Parameter:
                                     rf"|@param\[out\]\s+{self.name}\s+room for", comment))
 
     def out_number(self):
-        """Whether it gives a number, or the caller's array of them."""
-        return self.said_out and self.type in ("int32_t *", "int64_t *", "uint64_t *", "float *",
-                                               "size_t *")
+        """Whether it gives a number, or the caller's array of them, or a pointer that is no handle."""
+        return self.said_out and (self.type in ("int32_t *", "int64_t *", "uint64_t *", "float *",
+                                                "size_t *") or self.out_pointer())
+
+    def out_pointer(self):
+        """Whether it gives memory, or something of CUDA's."""
+        return self.type in ("struct CUctx_st **", "struct CUstream_st **", "struct CUevent_st **") or \
+            self.type == "void **" and self.name == "memory"
 
     def out_handle(self):
         return re.fullmatch(r"tw_\w+ \*\*", self.type)
@@ -87,21 +92,34 @@ def functions(header):
 
 # Samples that the host device has none of.
 GPU_ONLY = {"tw_module": "s->module", "tw_kernel": "s->kernel", "CUctx_st": "s->cuda_context",
-            "CUstream_st": "s->cuda_stream"}
+            "CUstream_st": "s->cuda_stream", "CUevent_st": "s->cuda_event"}
+
+# Samples that depend on the function.
+SPECIAL = {("tw_stream_begin_capture", "stream"): "s->idle",
+           ("tw_stream_end_capture", "stream"): "s->capturing",
+           ("tw_graph_instantiate", "graph"): "s->captured",
+           ("tw_graph_update", "captured"): "s->captured"}
 
 
 # Values, for which the header says once what every function may answer.
 OF_LAYOUT = {"tw_layout", "tw_tuple", "tw_tiler", "tw_linear"}
 
 # Handles that die with their device.
-OF_DEVICE = {"tw_device", "tw_stream", "tw_event", "tw_tensor_map", "tw_module", "tw_kernel", "tw_plan"}
+OF_DEVICE = {"tw_device", "tw_stream", "tw_event", "tw_graph", "tw_tensor_map", "tw_module", "tw_kernel",
+             "tw_plan"}
 
 
 def right(function, parameter):
     """A C expression that is right for this parameter, or None where the host device has none."""
     name, base = parameter.name, parameter.base
+    if (function.name, name) in SPECIAL:
+        return SPECIAL[function.name, name]
+    if parameter.out_pointer():
+        return f"s->{base}_out" if base != "void" else "s->void_pointer_out"
     if base in GPU_ONLY and not parameter.out_handle():
         return None
+    if name in ("dst_device", "src_device"):
+        return "s->device"
     if function.name in ("tw_kernels_info", "tw_kernel_image") and name in ("name", "target"):
         return f"s->kernel_{name}"
     if function.name == "tw_layout_draw_boxes" and name == "boxes":
@@ -118,7 +136,7 @@ def right(function, parameter):
         family = function.name.split("_")[1]
         families = ('copy', 'prefetch', 'gather', 'scatter', 'gemm', 'elementwise', 'ragged', 'copies')
         return f"s->{family if family in families else 'copy'}"
-    if base in ("tw_device", "tw_stream", "tw_event", "tw_layout", "tw_linear", "tw_tuple", "tw_tiler",
+    if base in ("tw_device", "tw_stream", "tw_event", "tw_graph", "tw_layout", "tw_linear", "tw_tuple", "tw_tiler",
                 "tw_tensor_map", "tw_gemm_tuning"):
         return f"(const tw_{base[3:]} *const *)s->{base[3:]}s" if parameter.type.count("*") > 1 \
             else f"s->{base[3:]}"
@@ -147,12 +165,13 @@ def cleaned(parameters):
 
 def numbers(function, left_out=None):
     """Lines that set the numbers which the function gives, and lines that want them 0."""
-    given = {p.base: int(p.array) for p in function.parameters if p.out_number()}
+    given = {p.base: p for p in function.parameters if p.out_number()}
     # Those of one type have one place.
     if left_out is not None and left_out.out_number():
         given.pop(left_out.base)
-    return ([f"  s->{base}_out[0] = 1;" for base in given],
-            [f"  CHECK(s->{base}_out[0] == {kept});" for base, kept in given.items()])
+    places = {f"s->{'void_pointer' if base == 'void' else base}_out[0]": p for base, p in given.items()}
+    return ([f"  {place} = {'(void *)1' if p.out_pointer() else '1'};" for place, p in places.items()],
+            [f"  CHECK({place} == {int(p.array)});" for place, p in places.items()])
 
 
 def call(function, arguments):
@@ -261,7 +280,11 @@ def calls(header):
                 place += 1
         if function.name == "tw_malloc":
             undo.append("  tw_free(s->device, s->uint64_t_out[0]);")
-        if any(p.type == "void **" for p in function.parameters):
+        if function.name == "tw_malloc_host":
+            undo.append("  tw_free_host(s->device, s->void_pointer_out[0]);")
+        if function.name == "tw_stream_begin_capture":
+            undo += ["  tw_stream_destroy(s->idle);", "  s->idle = NULL;"]
+        if any(p.type == "void **" and not p.out_pointer() for p in function.parameters):
             undo.append("  release_managed(s);")
         lines += [f"static tw_status call_{function.name}(samples *s, void **made) {{",
                   "  (void)s;", "  (void)made;", f"  return {call(function, samples)};", "}",

@@ -10,7 +10,9 @@
 typedef struct {
   tw_device *device;
   tw_stream *stream;
+  tw_stream *idle, *capturing; /* not captured, and captured */
   tw_event *event;
+  tw_graph *graph, *captured; /* instantiated, and not */
   tw_layout *layout, *boxes;
   tw_linear *linear;
   tw_tuple *tuple;
@@ -27,6 +29,7 @@ typedef struct {
   tw_kernel *kernel;
   struct CUctx_st *cuda_context;
   struct CUstream_st *cuda_stream;
+  struct CUevent_st *cuda_event;
   const void *image;
   size_t image_size;
   /* Refreshed before each call. */
@@ -38,6 +41,10 @@ typedef struct {
   uint64_t uint64_t_out[8];
   size_t size_t_out[8];
   float float_out[8];
+  void *void_pointer_out[8];
+  struct CUctx_st *CUctx_st_out[8];
+  struct CUstream_st *CUstream_st_out[8];
+  struct CUevent_st *CUevent_st_out[8];
   tw_error_info error_info;
   tw_device_info device_info;
   tw_tensor tensor;
@@ -156,9 +163,17 @@ static inline void release_managed(samples *s) {
   s->managed = NULL;
 }
 
+static inline void refresh_streams(samples *s) {
+  if (!s->idle) OK(tw_stream_create(s->device, &s->idle));
+  if (!s->capturing) OK(tw_stream_create(s->device, &s->capturing));
+  /* Refused where the capture that an earlier call was meant to end goes on. */
+  (void)tw_stream_begin_capture(s->capturing);
+}
+
 /* As if nothing had been called with them yet. */
 static inline void refresh(samples *s) {
   release_managed(s);
+  refresh_streams(s);
   for (int i = 0; i < 64; ++i) {
     s->int32_t_array[i] = s->int32_t_out[i] = 0;
     s->int64_t_array[i] = s->int64_t_out[i] = 0;
@@ -191,6 +206,15 @@ static inline void find_kernel(samples *s) {
   s->kernel_target = s->has_kernels ? entry.target : s->text;
 }
 
+/* A graph of one fill. */
+static inline tw_graph *sample_graph(samples *s) {
+  tw_graph *graph = NULL;
+  OK(tw_stream_begin_capture(s->stream));
+  OK(tw_memset(s->stream, s->memory, 0, 16));
+  OK(tw_stream_end_capture(s->stream, &graph));
+  return graph;
+}
+
 static inline void open_samples(samples *s) {
   const unsigned failures = harness.failures;
   memset(s, 0, sizeof *s);
@@ -206,6 +230,9 @@ static inline void open_samples(samples *s) {
   OK(tw_event_create(s->device, &s->event));
   OK(tw_event_record(s->event, s->stream));
   OK(tw_stream_synchronize(s->stream));
+  s->graph = sample_graph(s);
+  s->captured = sample_graph(s);
+  OK(tw_graph_instantiate(s->graph));
   OK(tw_layout_parse("(4,6):(1,4)", &s->layout));
   OK(tw_layout_parse("(2,6):(2@0,1@1)", &s->boxes));
   OK(tw_linear_parse("register=[[0,1]] lane=[[1,0]] warp=[[2,0]] block=[[4,0]] -> (8,2)",
@@ -246,7 +273,11 @@ static inline void destroy_samples(samples *s) {
   tw_linear_destroy(s->linear);
   tw_layout_destroy(s->layout);
   tw_layout_destroy(s->boxes);
+  tw_graph_destroy(s->graph);
+  tw_graph_destroy(s->captured);
   tw_event_destroy(s->event);
+  tw_stream_destroy(s->idle);
+  tw_stream_destroy(s->capturing);
   tw_stream_destroy(s->stream);
   tw_device_destroy(s->device);
 }

@@ -24,6 +24,7 @@ void open_on_fake(samples *s) {
   OK(tw_kernel_get(s->module, "own", &s->kernel));
   s->cuda_context = tw::test::fake_other_context();
   s->cuda_stream = tw::test::fake_callers_stream();
+  s->cuda_event = tw::test::fake_callers_event();
   refresh(s);
   fake().stack = {tw::test::fake_other_context()};
 }
@@ -62,7 +63,7 @@ bool fails_at(const contract_call &function, int k, CUresult result) {
   destroy_samples(&s);
   fake().stack.clear();
   // An object whose context cannot be entered any more keeps what it has in it.
-  if (at == "CtxPushCurrent") fake().streams.clear(), fake().events.clear(), fake().memory.clear();
+  if (at == "CtxPushCurrent") fake().forget_objects();
   if (!CHECK(fake().clean())) {
     printf("    call %d, %s, failed with %d: %s\n", k, at.c_str(), static_cast<int>(result),
            status == TW_OK ? "TW_OK" : tw_last_error());

@@ -48,6 +48,127 @@ static void memory_of_another_device(void) {
   tw_device_destroy(device);
 }
 
+static void host_memory(void) {
+  tw_device *device = open_device(), *other = open_device();
+  tw_stream *stream = NULL;
+  void *memory = &memory, *more = NULL;
+  uint64_t address = 0;
+  OK(tw_malloc_host(device, 0, &memory));
+  CHECK(memory == NULL);
+  memory = &memory;
+  FAILS(TW_ERROR_OUT_OF_MEMORY, "bytes", tw_malloc_host(device, UINT64_MAX, &memory));
+  CHECK(memory == NULL);
+  NEED(tw_malloc_host(device, 1000, &memory));
+  NEED(tw_malloc_host(device, 1, &more)); /* which the device frees */
+  NEED(tw_malloc(device, 1000, &address));
+  CHECK(memory != NULL && (uintptr_t)memory % 256 == 0);
+  NEED(tw_stream_create(device, &stream));
+  memset(memory, 0x5a, 1000);
+  OK(tw_memcpy_to_device(stream, address, memory, 1000));
+  OK(tw_memset(stream, address, 1, 500));
+  OK(tw_memcpy_to_host(stream, memory, address, 1000));
+  OK(tw_stream_synchronize(stream));
+  CHECK(((unsigned char *)memory)[499] == 1 && ((unsigned char *)memory)[500] == 0x5a);
+  /* Each kind is freed by its own function, on its own device, once. */
+  FAILS(TW_ERROR_NOT_FOUND, "address", tw_free(device, (uintptr_t)memory));
+  FAILS(TW_ERROR_NOT_FOUND, "memory", tw_free_host(device, (void *)(uintptr_t)address));
+  FAILS(TW_ERROR_NOT_FOUND, "memory", tw_free_host(other, memory));
+  OK(tw_free_host(device, memory));
+  FAILS(TW_ERROR_NOT_FOUND, "memory", tw_free_host(device, memory));
+  OK(tw_free_host(device, NULL));
+  OK(tw_free(device, address));
+  tw_stream_destroy(stream);
+  tw_device_destroy(other);
+  tw_device_destroy(device);
+}
+
+/* What CUDA knows a handle by. */
+static void cuda_handles(void) {
+  tw_device *device = open_device();
+  tw_stream *stream = NULL, *wrapped = NULL;
+  tw_event *event = NULL, *same = (tw_event *)&same;
+  struct CUctx_st *context = (struct CUctx_st *)8;
+  struct CUstream_st *cuda_stream = (struct CUstream_st *)8, *again = NULL;
+  struct CUevent_st *cuda_event = (struct CUevent_st *)8, *copy = NULL;
+  NEED(tw_stream_create(device, &stream));
+  NEED(tw_event_create(device, &event));
+  NULL_FAILS("cuda_event", tw_event_create_from(device, NULL, &same));
+  CHECK(same == NULL);
+  if (harness.kind == TW_DEVICE_HOST) {
+    FAILS(TW_ERROR_WRONG_DEVICE, "device", tw_device_get_cuda_context(device, &context));
+    FAILS(TW_ERROR_WRONG_DEVICE, "stream", tw_stream_get_cuda(stream, &cuda_stream));
+    FAILS(TW_ERROR_WRONG_DEVICE, "event", tw_event_get_cuda(event, &cuda_event));
+    CHECK(context == NULL && cuda_stream == NULL && cuda_event == NULL);
+    FAILS(TW_ERROR_WRONG_DEVICE, "device",
+          tw_event_create_from(device, (struct CUevent_st *)8, &same));
+  } else {
+    OK(tw_device_get_cuda_context(device, &context));
+    OK(tw_stream_get_cuda(stream, &cuda_stream));
+    OK(tw_event_get_cuda(event, &cuda_event));
+    CHECK(context != NULL && cuda_stream != NULL && cuda_event != NULL);
+    /* What was exported can be wrapped, and is left alone by the wrapper's end. */
+    NEED(tw_stream_create_from(device, cuda_stream, &wrapped));
+    NEED(tw_event_create_from(device, cuda_event, &same));
+    OK(tw_stream_get_cuda(wrapped, &again));
+    OK(tw_event_get_cuda(same, &copy));
+    CHECK(again == cuda_stream && copy == cuda_event);
+    OK(tw_event_record(same, wrapped));
+    tw_event_destroy(same);
+    tw_stream_destroy(wrapped);
+    OK(tw_event_synchronize(event));
+    OK(tw_stream_synchronize(stream));
+  }
+  tw_event_destroy(event);
+  tw_stream_destroy(stream);
+  tw_device_destroy(device);
+}
+
+static void between_devices(void) {
+  enum { kBytes = 1000 };
+  static unsigned char in[kBytes], out[kBytes];
+  tw_device *device = open_device(), *other = open_device(), *third = open_device();
+  tw_device *host = NULL;
+  tw_stream *stream = NULL;
+  uint64_t a = 0, b = 0, same = 0;
+  NEED(tw_stream_create(device, &stream));
+  NEED(tw_malloc(device, kBytes, &a));
+  NEED(tw_malloc(device, kBytes, &same));
+  NEED(tw_malloc(other, kBytes, &b));
+  for (int i = 0; i < kBytes; ++i) in[i] = (unsigned char)(i * 7);
+  OK(tw_memcpy_to_device(stream, a, in, kBytes));
+  OK(tw_memcpy_between_devices(stream, other, b, device, a, kBytes));
+  OK(tw_memset(stream, a, 0, kBytes));
+  OK(tw_memcpy_between_devices(stream, device, a, other, b, kBytes));
+  OK(tw_memcpy_between_devices(stream, device, same, device, a, kBytes));
+  OK(tw_memcpy_to_host(stream, out, same, kBytes));
+  OK(tw_stream_synchronize(stream));
+  CHECK(memcmp(in, out, kBytes) == 0);
+  OK(tw_memcpy_between_devices(stream, other, 0, device, 0, 0));
+  NULL_FAILS("stream", tw_memcpy_between_devices(NULL, other, b, device, a, 4));
+  NULL_FAILS("dst_device", tw_memcpy_between_devices(stream, NULL, b, device, a, 4));
+  NULL_FAILS("src_device", tw_memcpy_between_devices(stream, other, b, NULL, a, 4));
+  NULL_FAILS("dst", tw_memcpy_between_devices(stream, other, 0, device, a, 4));
+  NULL_FAILS("src", tw_memcpy_between_devices(stream, other, b, device, 0, 4));
+  FAILS(TW_ERROR_OVERFLOW, NULL,
+        tw_memcpy_between_devices(stream, other, b, device, a, UINT64_MAX));
+  FAILS(TW_ERROR_OVERLAP, "dst", tw_memcpy_between_devices(stream, device, a, device, a + 3, 4));
+  FAILS(TW_ERROR_WRONG_DEVICE, "stream",
+        tw_memcpy_between_devices(stream, other, b, third, b + 500, 4));
+  if (harness.kind == TW_DEVICE_CUDA) {
+    NEED(tw_device_create(TW_DEVICE_HOST, 0, &host));
+    FAILS(TW_ERROR_WRONG_DEVICE, "src_device",
+          tw_memcpy_between_devices(stream, device, a, host, b, 4));
+    FAILS(TW_ERROR_WRONG_DEVICE, "dst_device",
+          tw_memcpy_between_devices(stream, host, b, device, a, 4));
+    CHECK(strstr(tw_last_error(), "tw_memcpy_to_host()") != NULL);
+    tw_device_destroy(host);
+  }
+  tw_stream_destroy(stream);
+  tw_device_destroy(other);
+  tw_device_destroy(device);
+  tw_device_destroy(third);
+}
+
 static void streams(void) {
   tw_device *device = open_device();
   tw_stream *stream = (tw_stream *)&stream;
@@ -55,8 +176,16 @@ static void streams(void) {
   NULL_FAILS("device", tw_stream_create(NULL, &stream));
   CHECK(stream == NULL);
   stream = (tw_stream *)&stream;
-  NULL_FAILS("cuda_stream", tw_stream_create_from(device, NULL, &stream));
-  CHECK(stream == NULL);
+  if (harness.kind == TW_DEVICE_CUDA) { /* the legacy default stream */
+    struct CUstream_st *wrapped = (struct CUstream_st *)8;
+    OK(tw_stream_create_from(device, NULL, &stream));
+    OK(tw_stream_get_cuda(stream, &wrapped));
+    CHECK(wrapped == NULL);
+    FAILS(TW_ERROR_CAPTURE, "stream", tw_stream_begin_capture(stream));
+    OK(tw_stream_synchronize(stream));
+    tw_stream_destroy(stream);
+    stream = NULL;
+  }
   NULL_FAILS("stream", tw_stream_create_from(device, (struct CUstream_st *)8, NULL));
   NULL_FAILS("device", tw_stream_create_from(NULL, (struct CUstream_st *)8, &stream));
   if (harness.kind == TW_DEVICE_HOST) {
@@ -64,6 +193,9 @@ static void streams(void) {
     FAILS(TW_ERROR_WRONG_DEVICE, NULL,
           tw_stream_create_from(device, (struct CUstream_st *)8, &stream));
     CHECK(stream == NULL);
+    for (uintptr_t special = 0; special < 3; ++special)
+      FAILS(TW_ERROR_WRONG_DEVICE, NULL,
+            tw_stream_create_from(device, (struct CUstream_st *)special, &stream));
   }
   NULL_FAILS("stream", tw_stream_synchronize(NULL));
   NULL_FAILS("stream", tw_stream_query(NULL));
@@ -319,6 +451,9 @@ int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(memory);
   RUN(memory_of_another_device);
+  RUN(host_memory);
+  RUN(cuda_handles);
+  RUN(between_devices);
   RUN(streams);
   RUN(copies);
   RUN(events);

@@ -101,6 +101,12 @@ PLAIN = [
      "if (load < 4) load = args->element_bytes;", "", "ops/ops_test"),
     ("a NaN's payload goes through a minimum", "src/kernels/scatter/scatter_host.cpp",
      "element == kElementF32 && std::isnan(chosen)", "false", "device/rows_values_device_test"),
+    ("an update changes nothing", "src/runtime/host/host_graph.cpp", "recording_ = from.recording_;", "",
+     "device/graph_device_test"),
+    ("a capture forgets a stream that was not joined", "src/runtime/host/host_capture.cpp",
+     "if (!reached[i]) return false;", "", "capi/capi_graph_test host"),
+    ("a refused update is not undone", "src/runtime/cuda/cuda_graph.cpp", "if (!is_sticky(result))",
+     "if (false)", "runtime/cuda_device_test"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
 ON_A_GPU = [

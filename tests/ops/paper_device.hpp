@@ -50,6 +50,8 @@ class PaperDevice final : public Device {
   void close() override {}
   Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
   Status release(uint64_t) override { return Code::ERROR_INTERNAL; }
+  Status allocate_host(uint64_t, void**) override { return Code::ERROR_INTERNAL; }
+  Status release_host(void*) override { return Code::ERROR_INTERNAL; }
   Status wrap_stream(CUstream_st*, std::unique_ptr<Stream>*) override {
     return Code::ERROR_INTERNAL;
   }
@@ -131,6 +133,15 @@ class PaperStream final : public Stream {
   }
   Status launch_params(Kernel&, const LaunchConfig&, void**) override {
     return Code::ERROR_INTERNAL;
+  }
+  Status copy_between(Device&, uint64_t, Device&, uint64_t, uint64_t) override {
+    return Code::ERROR_INTERNAL;
+  }
+  Status begin_capture() override { return Code::ERROR_INTERNAL; }
+  Status end_capture(std::unique_ptr<Graph>*) override { return Code::ERROR_INTERNAL; }
+  Status captured(bool* yes) override {
+    *yes = paper(*this).capturing;
+    return {};
   }
 };
 

@@ -60,8 +60,23 @@ size_t argument_bytes_of(const char* name) {
 bool callers(CUstream stream) {
   return stream == fake_callers_stream();
 }
+bool special(CUstream stream) {
+  return !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
 void expect_stream(CUstream stream, const char* name) {
-  if (!callers(stream)) expect(g_state.streams, stream, name);
+  if (!callers(stream) && !special(stream)) expect(g_state.streams, stream, name);
+}
+void expect_event(CUevent event, const char* name) {
+  if (event != fake_callers_event()) expect(g_state.events, event, name);
+}
+
+/// Work for a stream, which its capture records.
+CUresult work(CUstream stream, const char* name) {
+  expect_stream(stream, name);
+  TW_STEP(name, true);
+  if (const auto capture = g_state.captures.find(stream); capture != g_state.captures.end())
+    capture->second.push_back(name);
+  return CUDA_SUCCESS;
 }
 
 void fill_device(Driver* t) {
@@ -145,11 +160,13 @@ void fill_streams(Driver* t) {
   };
   t->StreamDestroy = [](CUstream stream) -> CUresult {
     expect(g_state.streams, stream, "StreamDestroy");
+    if (g_state.captures.count(stream)) g_state.misuse.push_back("StreamDestroy in a capture");
     g_state.streams.erase(stream);
     return step("StreamDestroy", true);
   };
   t->StreamSynchronize = [](CUstream stream) -> CUresult {
     expect_stream(stream, "StreamSynchronize");
+    if (g_state.captures.count(stream)) g_state.misuse.push_back("StreamSynchronize in a capture");
     TW_STEP("StreamSynchronize", true, true);
     return g_state.stream_result;
   };
@@ -160,11 +177,12 @@ void fill_streams(Driver* t) {
   };
   t->StreamWaitEvent = [](CUstream stream, CUevent event, unsigned) -> CUresult {
     expect_stream(stream, "StreamWaitEvent");
-    expect(g_state.events, event, "StreamWaitEvent");
+    expect_event(event, "StreamWaitEvent");
     return step("StreamWaitEvent", true);
   };
-  t->StreamIsCapturing = [](CUstream, CUstreamCaptureStatus* out) -> CUresult {
-    *out = g_state.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  t->StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* out) -> CUresult {
+    const bool captured = g_state.capturing || g_state.captures.count(stream) != 0;
+    *out = captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return step("StreamIsCapturing", true);
   };
   t->StreamGetCtx = [](CUstream stream, CUcontext* out) -> CUresult {
@@ -183,18 +201,93 @@ void fill_streams(Driver* t) {
   };
   t->EventRecord = [](CUevent event, CUstream stream) -> CUresult {
     expect_stream(stream, "EventRecord");
-    expect(g_state.events, event, "EventRecord");
+    expect_event(event, "EventRecord");
     return step("EventRecord", true);
   };
   t->EventQuery = [](CUevent) -> CUresult { return step("EventQuery", true, true); };
   t->EventSynchronize = [](CUevent) -> CUresult { return step("EventSynchronize", true, true); };
   t->EventElapsedTime = [](float* out, CUevent, CUevent) -> CUresult {
     TW_STEP("EventElapsedTime", true, true);
+    if (g_state.event_without_timing) return CUDA_ERROR_INVALID_HANDLE;
     return *out = 1.5f, CUDA_SUCCESS;
   };
 }
 
+void fill_graphs(Driver* t) {
+  t->StreamBeginCapture = [](CUstream stream, CUstreamCaptureMode mode) -> CUresult {
+    expect_stream(stream, "StreamBeginCapture");
+    TW_STEP("StreamBeginCapture", true);
+    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+      g_state.misuse.push_back("a capture in global mode");
+    if (!stream || stream == CU_STREAM_LEGACY) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return g_state.captures.try_emplace(stream).second ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
+  };
+  t->StreamEndCapture = [](CUstream stream, CUgraph* out) -> CUresult {
+    *out = nullptr;
+    const auto capture = g_state.captures.find(stream);
+    if (capture == g_state.captures.end()) return CUDA_ERROR_ILLEGAL_STATE;
+    // A capture that fails is over, too.
+    const std::vector<std::string> calls = capture->second;
+    g_state.captures.erase(capture);
+    TW_STEP("StreamEndCapture", true);
+    g_state.graphs[*out = fresh<CUgraph>()] = calls;
+    return CUDA_SUCCESS;
+  };
+  t->GraphInstantiateWithFlags = [](CUgraphExec* out, CUgraph graph,
+                                    unsigned long long) -> CUresult {
+    expect(g_state.graphs, graph, "GraphInstantiate");
+    TW_STEP("GraphInstantiateWithFlags", true, true);
+    g_state.execs[*out = fresh<CUgraphExec>()] = g_state.graphs[graph];
+    return CUDA_SUCCESS;
+  };
+  t->GraphLaunch = [](CUgraphExec exec, CUstream stream) -> CUresult {
+    expect(g_state.execs, exec, "GraphLaunch");
+    return work(stream, "GraphLaunch");
+  };
+  t->GraphExecUpdate = [](CUgraphExec exec, CUgraph graph,
+                          CUgraphExecUpdateResultInfo* info) -> CUresult {
+    expect(g_state.execs, exec, "GraphExecUpdate");
+    expect(g_state.graphs, graph, "GraphExecUpdate");
+    TW_STEP("GraphExecUpdate", true, true);
+    info->result = static_cast<CUgraphExecUpdateResult>(g_state.refused_update);
+    const std::vector<std::string>& from = g_state.graphs[graph];
+    if (info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && from.size() != g_state.execs[exec].size())
+      info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    else if (info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && from != g_state.execs[exec])
+      info->result = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
+                                                        : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  };
+  t->GraphExecDestroy = [](CUgraphExec exec) -> CUresult {
+    expect(g_state.execs, exec, "GraphExecDestroy");
+    g_state.execs.erase(exec);
+    return step("GraphExecDestroy", true, true);
+  };
+  t->GraphDestroy = [](CUgraph graph) -> CUresult {
+    expect(g_state.graphs, graph, "GraphDestroy");
+    g_state.graphs.erase(graph);
+    return step("GraphDestroy", true, true);
+  };
+}
+
 void fill_memory(Driver* t) {
+  t->MemHostAlloc = [](void** out, size_t bytes, unsigned flags) -> CUresult {
+    TW_STEP("MemHostAlloc", true, true);
+    if (flags != CU_MEMHOSTALLOC_PORTABLE) g_state.misuse.push_back("memory of one context");
+    if (bytes > size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
+    g_state.host_memory.insert(*out = reinterpret_cast<void*>(g_next += 0x1000));
+    return CUDA_SUCCESS;
+  };
+  t->MemFreeHost = [](void* memory) -> CUresult {
+    expect(g_state.host_memory, memory, "MemFreeHost");
+    g_state.host_memory.erase(memory);
+    return step("MemFreeHost", true, true);
+  };
+  t->MemcpyPeerAsync = [](CUdeviceptr, CUcontext to, CUdeviceptr, CUcontext from, size_t,
+                          CUstream stream) -> CUresult {
+    g_state.peers = {to, from};
+    return work(stream, "MemcpyPeerAsync");
+  };
   t->MemAlloc = [](CUdeviceptr* out, size_t bytes) -> CUresult {
     TW_STEP("MemAlloc", true, true);
     if (bytes > size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -207,20 +300,16 @@ void fill_memory(Driver* t) {
     return step("MemFree", true, true);
   };
   t->MemcpyHtoDAsync = [](CUdeviceptr, const void*, size_t, CUstream stream) -> CUresult {
-    expect_stream(stream, "MemcpyHtoDAsync");
-    return step("MemcpyHtoDAsync", true);
+    return work(stream, "MemcpyHtoDAsync");
   };
   t->MemcpyDtoHAsync = [](void*, CUdeviceptr, size_t, CUstream stream) -> CUresult {
-    expect_stream(stream, "MemcpyDtoHAsync");
-    return step("MemcpyDtoHAsync", true);
+    return work(stream, "MemcpyDtoHAsync");
   };
   t->MemcpyDtoDAsync = [](CUdeviceptr, CUdeviceptr, size_t, CUstream stream) -> CUresult {
-    expect_stream(stream, "MemcpyDtoDAsync");
-    return step("MemcpyDtoDAsync", true);
+    return work(stream, "MemcpyDtoDAsync");
   };
   t->MemsetD8Async = [](CUdeviceptr, unsigned char, size_t, CUstream stream) -> CUresult {
-    expect_stream(stream, "MemsetD8Async");
-    return step("MemsetD8Async", true);
+    return work(stream, "MemsetD8Async");
   };
 }
 
@@ -287,8 +376,8 @@ void fill_kernels(Driver* t) {
     return CUDA_SUCCESS;
   };
   t->LaunchKernelEx = [](const CUlaunchConfig* launch, CUfunction, void**, void**) -> CUresult {
-    expect_stream(launch->hStream, "LaunchKernelEx");
-    TW_STEP("LaunchKernelEx", true);
+    if (const CUresult worked = work(launch->hStream, "LaunchKernelEx"); worked != CUDA_SUCCESS)
+      return worked;
     g_state.launch = *launch;
     g_state.attributes.assign(launch->attrs, launch->attrs + launch->numAttrs);
     return CUDA_SUCCESS;
@@ -322,6 +411,7 @@ FakeState& fake() {
 namespace {
 
 Driver g_inner;  // the functions above
+Driver* g_table = nullptr;
 thread_local int t_depth = 0;
 
 /// One of them, with the depth counted around it.
@@ -340,6 +430,10 @@ struct Counted<member> {
 
 }  // namespace
 
+Driver* fake_table() {
+  return g_table;
+}
+
 bool inside_fake_driver() {
   return t_depth > 0;
 }
@@ -350,6 +444,7 @@ FakeDriver::FakeDriver(int version) {
   g_inner = Driver{};
   fill_device(&g_inner);
   fill_streams(&g_inner);
+  fill_graphs(&g_inner);
   fill_memory(&g_inner);
   fill_kernels(&g_inner);
 #define TW_DRIVER_SYMBOL(name, version, need) \
@@ -357,6 +452,7 @@ FakeDriver::FakeDriver(int version) {
 #include "driver/symbols.inc"
 #undef TW_DRIVER_SYMBOL
   table_.version = version;
+  g_table = &table_;
   replace_driver(&table_);
 }
 

@@ -27,8 +27,10 @@ struct FakeState {
   CUresult fail_with = CUDA_ERROR_INVALID_VALUE;
   CUresult stream_result = CUDA_SUCCESS;  // of synchronising and querying
   CUresult load_result = CUDA_SUCCESS;
-  int refused_attribute = -1;  // that no function takes; -1: it takes all
-  bool capturing = false;
+  int refused_attribute = -1;         // that no function takes; -1: it takes all
+  bool capturing = false;             // every stream says that it is captured
+  bool event_without_timing = false;  // of those that are timed
+  int refused_update = 0;             // a CUgraphExecUpdateResult that every update gets
   std::function<void(const std::string&)> on_call;  // told of every call before it does anything
 
   // What happened.
@@ -39,6 +41,11 @@ struct FakeState {
   std::set<CUstream> streams;
   std::set<CUevent> events;
   std::map<CUdeviceptr, size_t> memory;
+  std::set<void*> host_memory;
+  // Of captured streams, graphs and those instantiated: the names of the calls.
+  std::map<CUstream, std::vector<std::string>> captures;
+  std::map<CUgraph, std::vector<std::string>> graphs;
+  std::map<CUgraphExec, std::vector<std::string>> execs;
   std::set<CUlibrary> libraries;
   // Of libraries that hold kernels of the table: which.
   std::map<CUlibrary, const std::set<std::string>*> kernels_of;
@@ -46,6 +53,7 @@ struct FakeState {
   std::vector<std::string> strict_calls;  // forbidden under a global capture, made in that mode
   std::vector<std::string> misuse;        // objects that are not there, no current context
   CUlaunchConfig launch{};
+  std::pair<CUcontext, CUcontext> peers;  // of the last copy between devices: to, from
   std::vector<CUlaunchAttribute> attributes;
   std::map<int, int> function_attributes;
   // Kernels of the library's own take their family's argument struct, all others {8, 128} bytes.
@@ -53,12 +61,27 @@ struct FakeState {
 
   bool clean() const {
     return stack.empty() && primary == 0 && streams.empty() && events.empty() && memory.empty() &&
+           host_memory.empty() && captures.empty() && graphs.empty() && execs.empty() &&
            libraries.empty() && mode == CU_STREAM_CAPTURE_MODE_GLOBAL && misuse.empty();
+  }
+
+  /// What a context has in it that cannot be entered any more.
+  void forget_objects() {
+    streams.clear();
+    events.clear();
+    memory.clear();
+    host_memory.clear();
+    captures.clear();
+    graphs.clear();
+    execs.clear();
   }
 };
 
 /// The state of the fake driver that is installed.
 FakeState& fake();
+
+/// Its table, for tests of what a driver lacks.
+Driver* fake_table();
 
 /// Whether the calling thread is inside the fake driver, whose own allocations must not be made to
 /// fail: no exception may come out of a driver.
@@ -82,6 +105,9 @@ inline CUcontext fake_other_context() {
 }
 inline CUstream fake_callers_stream() {
   return reinterpret_cast<CUstream>(0x300);
+}
+inline CUevent fake_callers_event() {
+  return reinterpret_cast<CUevent>(0x400);
 }
 
 }  // namespace tw::test

@@ -51,7 +51,10 @@ void CudaDevice::close() {
     if (scope.status().ok()) destroy_all();
     streams_.clear();
     events_.clear();
+    execs_.clear();
+    graphs_.clear();
     allocations_.clear();
+    host_allocations_.clear();
     for (auto& [image, library] : shards_) cu_.LibraryUnload(library.handle);
     for (auto& library : modules_) cu_.LibraryUnload(library.handle);
     gone_ = true;
@@ -63,10 +66,32 @@ void CudaDevice::close() {
 /// Results are of no interest: a lost context frees what it can, a process that exits has freed
 /// all.
 void CudaDevice::destroy_all() {
+  for (CUstream stream : streams_) discard_capture(stream);
   for (CUstream stream : streams_) cu_.StreamSynchronize(stream);
   for (CUstream stream : streams_) cu_.StreamDestroy(stream);
   for (CUevent event : events_) cu_.EventDestroy(event);
+  for (CUgraphExec exec : execs_) cu_.GraphExecDestroy(exec);
+  for (CUgraph graph : graphs_) cu_.GraphDestroy(graph);
   for (const auto& [address, bytes] : allocations_) cu_.MemFree(address);
+  for (void* memory : host_allocations_) cu_.MemFreeHost(memory);
+}
+
+/// A stream that is captured can be neither waited for nor destroyed in order. A capture that began
+/// elsewhere stays there.
+void CudaDevice::discard_capture(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!cu_.StreamEndCapture || cu_.StreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+      status == CU_STREAM_CAPTURE_STATUS_NONE)
+    return;
+  CUgraph graph = nullptr;
+  if (cu_.StreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph) cu_.GraphDestroy(graph);
+}
+
+Status CudaDevice::need(bool found, const char* name) const {
+  if (found) return Code::OK;
+  return fail(Code::ERROR_DRIVER_TOO_OLD, {.got = cu_.version},
+              "the CUDA driver, which is for CUDA %d.%d, lacks %s: update the driver",
+              cu_.version / 1000, cu_.version % 1000 / 10, name);
 }
 
 Status CudaDevice::allocate(uint64_t bytes, uint64_t* address) {
@@ -102,6 +127,41 @@ Status CudaDevice::release(uint64_t address) {
   return check(cu_.MemFree(address), "cuMemFree");
 }
 
+Status CudaDevice::allocate_host(uint64_t bytes, void** memory) {
+  TW_TRY(need(cu_.MemHostAlloc && cu_.MemFreeHost, "cuMemHostAlloc or cuMemFreeHost"));
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
+  void* made = nullptr;
+  // Portable: pinned for every context, so that copies between devices may use it too.
+  const CUresult result = cu_.MemHostAlloc(&made, bytes, CU_MEMHOSTALLOC_PORTABLE);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    return fail(Code::ERROR_OUT_OF_MEMORY,
+                {.argument = "bytes",
+                 .got = static_cast<int64_t>(bytes),
+                 .driver_result = static_cast<int32_t>(result)},
+                "%llu bytes of pinned host memory cannot be allocated: free some, or use memory "
+                "that is not pinned",
+                static_cast<unsigned long long>(bytes));
+  TW_TRY(check(result, "cuMemHostAlloc"));
+  keep(mutex_, host_allocations_, made, [&] { cu_.MemFreeHost(made); });
+  *memory = made;
+  return Code::OK;
+}
+
+Status CudaDevice::release_host(void* memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (host_allocations_.erase(memory) == 0)
+      return fail(Code::ERROR_NOT_FOUND, {.argument = "memory"},
+                  "memory %p is no address that tw_malloc_host() gave on this device, or it was "
+                  "freed",
+                  memory);
+  }
+  const Scope scope(*this, Scope::relaxed);
+  TW_TRY(scope.status());
+  return check(cu_.MemFreeHost(memory), "cuMemFreeHost");
+}
+
 Status CudaDevice::create_stream(std::unique_ptr<Stream>* out) {
   const Scope scope(*this, Scope::relaxed);
   TW_TRY(scope.status());
@@ -113,11 +173,12 @@ Status CudaDevice::create_stream(std::unique_ptr<Stream>* out) {
 }
 
 Status CudaDevice::wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) {
-  if (cuda_stream == CU_STREAM_LEGACY || cuda_stream == CU_STREAM_PER_THREAD)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "cuda_stream"},
-                "cuda_stream is the special handle of the %s default stream: pass a stream that "
-                "was created",
-                cuda_stream == CU_STREAM_LEGACY ? "legacy" : "per-thread");
+  // The default streams are those of the context that is current, which each call makes the
+  // device's.
+  if (!cuda_stream || cuda_stream == CU_STREAM_LEGACY || cuda_stream == CU_STREAM_PER_THREAD) {
+    *out = std::make_unique<CudaStream>(shared_from_this(), cuda_stream, /*own=*/false);
+    return Code::OK;
+  }
   const Scope scope(*this, Scope::relaxed);
   TW_TRY(scope.status());
   CUcontext owner = nullptr;
@@ -143,30 +204,57 @@ Status CudaDevice::create_event(std::unique_ptr<Event>* out) {
   CUevent event = nullptr;
   TW_TRY(check(cu_.EventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
   keep(mutex_, events_, event, [&] { cu_.EventDestroy(event); });
-  *out = std::make_unique<CudaEvent>(shared_from_this(), event);
+  *out = std::make_unique<CudaEvent>(shared_from_this(), event, /*own=*/true);
   return Code::OK;
+}
+
+Status CudaDevice::wrap_event(CUevent_st* cuda_event, std::unique_ptr<Event>* out) {
+  *out = std::make_unique<CudaEvent>(shared_from_this(), cuda_event, /*own=*/false);
+  return Code::OK;
+}
+
+Status CudaDevice::cuda_handle(CUctx_st** out) {
+  *out = context_;
+  return Code::OK;
+}
+
+template <class Handle>
+void CudaDevice::destroy(std::set<Handle>& list, Handle handle, CUresult (*call)(Handle)) {
+  if (forked() || closed()) return;
+  const Scope scope(*this, Scope::relaxed);
+  if (!scope.status().ok()) return;  // close() was first, or will be
+  {
+    const std::lock_guard lock(mutex_);
+    if (list.erase(handle) == 0) return;
+  }
+  call(handle);
 }
 
 void CudaDevice::destroy_stream(CUstream stream) {
   if (forked() || closed()) return;
   const Scope scope(*this, Scope::relaxed);
-  if (!scope.status().ok()) return;  // close() was first, or will be
-  {
-    const std::lock_guard lock(mutex_);
-    if (streams_.erase(stream) == 0) return;
-  }
-  cu_.StreamDestroy(stream);
+  if (scope.status().ok()) discard_capture(stream);
+  destroy(streams_, stream, cu_.StreamDestroy);
 }
 
 void CudaDevice::destroy_event(CUevent event) {
-  if (forked() || closed()) return;
-  const Scope scope(*this, Scope::relaxed);
-  if (!scope.status().ok()) return;  // close() was first, or will be
-  {
-    const std::lock_guard lock(mutex_);
-    if (events_.erase(event) == 0) return;
-  }
-  cu_.EventDestroy(event);
+  destroy(events_, event, cu_.EventDestroy);
+}
+
+void CudaDevice::destroy_graph(CUgraph graph) {
+  destroy(graphs_, graph, cu_.GraphDestroy);
+}
+
+void CudaDevice::destroy_exec(CUgraphExec exec) {
+  destroy(execs_, exec, cu_.GraphExecDestroy);
+}
+
+void CudaDevice::keep_graph(CUgraph graph) {
+  keep(mutex_, graphs_, graph, [&] { cu_.GraphDestroy(graph); });
+}
+
+void CudaDevice::keep_exec(CUgraphExec exec) {
+  keep(mutex_, execs_, exec, [&] { cu_.GraphExecDestroy(exec); });
 }
 
 const char* CudaDevice::keep_name(const char* name) {

@@ -42,9 +42,13 @@ class CudaDevice final : public Device {
   void close() override;
   Status allocate(uint64_t bytes, uint64_t* address) override;
   Status release(uint64_t address) override;
+  Status allocate_host(uint64_t bytes, void** memory) override;
+  Status release_host(void* memory) override;
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
+  Status wrap_event(CUevent_st* cuda_event, std::unique_ptr<Event>* out) override;
+  Status cuda_handle(CUctx_st** out) override;
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override;
   Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
@@ -70,6 +74,13 @@ class CudaDevice final : public Device {
   Status waitable() const { return lost() || forked() ? alive() : Status(Code::OK); }
   void destroy_stream(CUstream stream);
   void destroy_event(CUevent event);
+  /// Puts what the driver made on the device's lists, or gives it back where they cannot grow.
+  void keep_graph(CUgraph graph);
+  void keep_exec(CUgraphExec exec);
+  void destroy_graph(CUgraph graph);
+  void destroy_exec(CUgraphExec exec);
+  /// Fails where the driver lacks an optional function, `name`.
+  Status need(bool found, const char* name) const;
   /// A kernel of a loaded library, its attributes set for whatever a launch may ask.
   Status get_kernel(CUlibrary library, const char* name, LaunchTarget* out);
 
@@ -88,6 +99,10 @@ class CudaDevice final : public Device {
   Status no_image(const KernelRow& row, const KernelImage& image);
   Status check_driver(const KernelRow& row, const KernelImage& image);
   void destroy_all();
+  void discard_capture(CUstream stream);
+  /// Destroys a driver object unless close() has done it, or will.
+  template <class Handle>
+  void destroy(std::set<Handle>& list, Handle handle, CUresult (*call)(Handle));
 
   const Driver& cu_;
   CUcontext context_ = nullptr;
@@ -100,8 +115,11 @@ class CudaDevice final : public Device {
   bool gone_ = false;  // of users_
   std::mutex mutex_;   // of everything below
   std::map<CUdeviceptr, uint64_t> allocations_;
+  std::set<void*> host_allocations_;
   std::set<CUstream> streams_;
   std::set<CUevent> events_;
+  std::set<CUgraph> graphs_;
+  std::set<CUgraphExec> execs_;
   std::map<const void*, Library> shards_;  // by embedded image
   std::list<Library> modules_;             // of the caller's own
   std::set<std::string> names_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/cuda_stream.hpp"
 
+#include <functional>
+
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/cuda/cuda_module.hpp"
 
@@ -18,7 +20,12 @@ CUevent handle_of(Event& event) {
 }  // namespace
 
 CudaEvent::~CudaEvent() {
-  cuda_of(*this).destroy_event(event_);
+  if (own_) cuda_of(*this).destroy_event(event_);
+}
+
+Status CudaEvent::cuda_handle(CUevent_st** out) {
+  *out = event_;
+  return Code::OK;
 }
 
 Status CudaEvent::synchronize() {
@@ -54,8 +61,17 @@ Status CudaEvent::elapsed_since(Event& start, float* milliseconds) {
   const Scope scope(device, Scope::relaxed);
   TW_TRY(scope.status());
   float value = 0;
-  TW_TRY(device.check(device.cu().EventElapsedTime(&value, first.event_, event_),
-                      "cuEventElapsedTime"));
+  const CUresult result = device.cu().EventElapsedTime(&value, first.event_, event_);
+  if (result == CUDA_ERROR_INVALID_HANDLE && !(first.own_ && own_)) {
+    const char* which = first.own_ ? "end" : "start";
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = which, .driver_result = static_cast<int32_t>(result)},
+        "%s is an event of the caller's that cannot be timed: it was never recorded, or was "
+        "created with CU_EVENT_DISABLE_TIMING",
+        which);
+  }
+  TW_TRY(device.check(result, "cuEventElapsedTime"));
   *milliseconds = value;
   return Code::OK;
 }
@@ -68,9 +84,18 @@ CudaDevice& CudaStream::cuda() const {
   return cuda_of(*this);
 }
 
+Status CudaStream::cuda_handle(CUstream_st** out) {
+  *out = stream_;
+  return Code::OK;
+}
+
+Status CudaStream::capture_status(CUstreamCaptureStatus* status) {
+  return cuda().check(cuda().cu().StreamIsCapturing(stream_, status), "cuStreamIsCapturing");
+}
+
 Status CudaStream::check_not_captured() {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  TW_TRY(cuda().check(cuda().cu().StreamIsCapturing(stream_, &status), "cuStreamIsCapturing"));
+  TW_TRY(capture_status(&status));
   if (status == CU_STREAM_CAPTURE_STATUS_NONE) return Code::OK;
   return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
               "the stream is being captured: end the capture before asking for its work");
@@ -127,6 +152,25 @@ Status CudaStream::copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
   const Scope scope(cuda(), Scope::enqueue);
   TW_TRY(scope.status());
   return cuda().check(cuda().cu().MemcpyDtoDAsync(dst, src, bytes, stream_), "cuMemcpyDtoDAsync");
+}
+
+Status CudaStream::copy_between(Device& dst_device, uint64_t dst, Device& src_device, uint64_t src,
+                                uint64_t bytes) {
+  auto& to = static_cast<CudaDevice&>(dst_device);
+  auto& from = static_cast<CudaDevice&>(src_device);
+  TW_TRY(cuda().need(cuda().cu().MemcpyPeerAsync, "cuMemcpyPeerAsync"));
+  // Neither device may close meanwhile. Their locks are taken in the order of the addresses, so
+  // that copies in opposite directions do not wait for each other.
+  const bool in_order = std::less<>()(&to, &from);
+  const Scope first(in_order ? to : from, Scope::enqueue);
+  TW_TRY(first.status());
+  const Scope second(in_order ? from : to, Scope::enqueue);
+  TW_TRY(second.status());
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  return cuda().check(
+      cuda().cu().MemcpyPeerAsync(dst, to.context(), src, from.context(), bytes, stream_),
+      "cuMemcpyPeerAsync");
 }
 
 Status CudaStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {

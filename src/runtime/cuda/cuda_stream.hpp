@@ -14,19 +14,22 @@ class CudaDevice;
 
 class CudaEvent final : public Event {
  public:
-  CudaEvent(std::shared_ptr<Device> device, CUevent event)
-      : Event(std::move(device)), event_(event) {}
+  /// An own event belongs to the device's list; a wrapped one stays the caller's.
+  CudaEvent(std::shared_ptr<Device> device, CUevent event, bool own)
+      : Event(std::move(device)), event_(event), own_(own), recorded_(!own) {}
   ~CudaEvent() override;
   Status synchronize() override;
   Status query() override;
   Status elapsed_since(Event& start, float* milliseconds) override;
+  Status cuda_handle(CUevent_st** out) override;
 
   CUevent handle() const { return event_; }
   void recorded() { recorded_.store(true, std::memory_order_relaxed); }
 
  private:
   CUevent event_;
-  std::atomic<bool> recorded_{false};
+  bool own_;
+  std::atomic<bool> recorded_;  // of one that the caller may have recorded it is not known: true
 };
 
 class CudaStream final : public Stream {
@@ -46,9 +49,19 @@ class CudaStream final : public Stream {
   Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                 size_t bytes) override;
   Status launch_params(Kernel& kernel, const LaunchConfig& config, void** params) override;
+  Status copy_between(Device& dst_device, uint64_t dst, Device& src_device, uint64_t src,
+                      uint64_t bytes) override;
+  Status begin_capture() override;
+  Status end_capture(std::unique_ptr<Graph>* out) override;
+  Status captured(bool* yes) override;
+  Status cuda_handle(CUstream_st** out) override;
+
+  CUstream handle() const { return stream_; }
 
  private:
   CudaDevice& cuda() const;
+  /// What the driver says of the stream, inside a scope of the caller's.
+  Status capture_status(CUstreamCaptureStatus* status);
   /// Fails while the stream is captured: synchronising would destroy the capture.
   Status check_not_captured();
 

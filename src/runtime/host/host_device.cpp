@@ -67,11 +67,24 @@ void HostDevice::close() {
   for (const auto& worker : *ending) worker->join();
   const std::lock_guard lock(mutex_);
   workers_.reset();
-  for (const auto& [address, bytes] : allocations_) std::free(pointer_to(address));
-  allocations_.clear();
+  for (Allocations* list : {&allocations_, &host_allocations_}) {
+    for (const auto& [address, bytes] : *list) std::free(pointer_to(address));
+    list->clear();
+  }
 }
 
 Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
+  return take(bytes, allocations_, address);
+}
+
+Status HostDevice::allocate_host(uint64_t bytes, void** memory) {
+  uint64_t address = 0;
+  TW_TRY(take(bytes, host_allocations_, &address));
+  *memory = pointer_to(address);
+  return Code::OK;
+}
+
+Status HostDevice::take(uint64_t bytes, Allocations& list, uint64_t* address) {
   // Linux promises more than it has and kills the process later; the machine's size is a limit
   // that can be told.
   const uint64_t most =
@@ -94,22 +107,31 @@ Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
                 static_cast<unsigned long long>(bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
-  TW_TRY(alive());                      // close() by another thread may have freed its memory
-  allocations_.emplace(number, bytes);  // may throw: the memory is then freed
+  TW_TRY(alive());              // close() by another thread may have freed its memory
+  list.emplace(number, bytes);  // may throw: the memory is then freed
   *address = number;
   memory.release();
   return Code::OK;
 }
 
 Status HostDevice::release(uint64_t address) {
+  return give_back(address, allocations_, "address", "tw_malloc");
+}
+
+Status HostDevice::release_host(void* memory) {
+  return give_back(reinterpret_cast<uintptr_t>(memory), host_allocations_, "memory",
+                   "tw_malloc_host");
+}
+
+Status HostDevice::give_back(uint64_t address, Allocations& list, const char* argument,
+                             const char* giver) {
   std::shared_ptr<const Workers> working;
   {
     const std::lock_guard lock(mutex_);
-    if (allocations_.erase(address) == 0) {
-      return fail(Code::ERROR_NOT_FOUND, {.argument = "address"},
-                  "0x%llx is no address that tw_malloc() gave on this device, or it was freed",
-                  static_cast<unsigned long long>(address));
-    }
+    if (list.erase(address) == 0)
+      return fail(Code::ERROR_NOT_FOUND, {.argument = argument},
+                  "%s 0x%llx is no address that %s() gave on this device, or it was freed",
+                  argument, static_cast<unsigned long long>(address), giver);
     working = workers_;
   }
   // As cuMemFree: work that is under way may still use the memory.

@@ -31,6 +31,8 @@ class HostDevice final : public Device {
   void close() override;
   Status allocate(uint64_t bytes, uint64_t* address) override;
   Status release(uint64_t address) override;
+  Status allocate_host(uint64_t bytes, void** memory) override;
+  Status release_host(void* memory) override;
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
@@ -38,6 +40,10 @@ class HostDevice final : public Device {
   Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
+
+  /// Of all captures of this device: where its streams and events stand in them, and what they
+  /// recorded.
+  std::mutex& captures() { return captures_; }
 
   // For workers.
   using Device::lost;
@@ -49,9 +55,15 @@ class HostDevice final : public Device {
   // A list is never changed, only replaced, so that whoever waits for the workers or ends them can
   // hold on to one without allocating.
   using Workers = std::vector<std::shared_ptr<Worker>>;
+  using Allocations = std::map<uint64_t, uint64_t>;  // address -> bytes
 
-  mutable std::mutex mutex_;                  // of everything below
-  std::map<uint64_t, uint64_t> allocations_;  // address -> bytes
+  Status take(uint64_t bytes, Allocations& list, uint64_t* address);
+  Status give_back(uint64_t address, Allocations& list, const char* argument, const char* giver);
+
+  std::mutex captures_;
+  mutable std::mutex mutex_;      // of everything below
+  Allocations allocations_;       // tw_malloc's
+  Allocations host_allocations_;  // tw_malloc_host's
   std::shared_ptr<const Workers> workers_ = std::make_shared<const Workers>();
   BoxCounters counters_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/host/host_stream.hpp"
 
-#include "runtime/host/worker.hpp"
+#include "runtime/host/host_device.hpp"
 
 namespace tw::host {
 namespace {
@@ -45,9 +45,15 @@ void HostEvent::last_record(std::shared_ptr<Worker>* worker, uint64_t* position)
   *position = state_->position;
 }
 
+bool HostEvent::recorded() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->published != 0;
+}
+
 Status HostEvent::synchronize() {
   // In a child the threads that are waited for, and those that held the locks, are not there.
   if (device()->forked()) return device()->alive();
+  TW_TRY(check_not_captured());
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
   last_record(&worker, &position);
@@ -56,6 +62,7 @@ Status HostEvent::synchronize() {
 }
 
 Status HostEvent::query() {
+  TW_TRY(check_not_captured());
   std::shared_ptr<Worker> worker;
   uint64_t position = 0;
   last_record(&worker, &position);
@@ -73,12 +80,10 @@ Status HostEvent::elapsed_since(Event& start, float* milliseconds) {
   } events[2] = {{first, "start"}, {*this, "end"}};
   for (int i = 0; i < 2; ++i) {
     const EventState& state = *events[i].event.state_;
-    {
-      const std::lock_guard lock(events[i].event.state_->mutex);
-      if (state.published == 0)
-        return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = events[i].name},
-                    "%s was never recorded", events[i].name);
-    }
+    TW_TRY(events[i].event.check_not_captured());
+    if (!events[i].event.recorded())
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = events[i].name},
+                  "%s was never recorded", events[i].name);
     TW_TRY(events[i].event.query());
     const std::lock_guard lock(events[i].event.state_->mutex);
     times[i] = state.reached_at;
@@ -92,38 +97,68 @@ HostStream::HostStream(std::shared_ptr<Device> device, std::shared_ptr<Worker> w
 
 HostStream::~HostStream() {
   // A forked child leaves the worker alone: its lock may be held by a thread that is not here.
-  if (device()->forked())
+  if (device()->forked()) {
     leak(std::move(worker_));
-  else
-    worker_->finish();
+    return;
+  }
+  leave_capture();
+  worker_->finish();
+}
+
+Status HostStream::check_not_captured() {
+  bool yes = false;
+  TW_TRY(captured(&yes));
+  if (!yes) return Code::OK;
+  return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
+              "the stream is being captured: end the capture before asking for its work");
 }
 
 Status HostStream::enqueue(Operation operation, const void* arguments, size_t bytes) {
+  {
+    const std::lock_guard lock(captures());
+    if (capturing()) return record_node(std::move(operation), arguments, bytes);
+  }
   uint64_t position = 0;
   return worker_->enqueue(std::move(operation), arguments, bytes, &position);
 }
 
 Status HostStream::synchronize() {
-  if (!device()->forked()) worker_->wait(worker_->enqueued());  // a child has no such thread
+  if (device()->forked()) return device()->alive();  // a child has no such thread
+  if (device()->alive().ok()) TW_TRY(check_not_captured());
+  worker_->wait(worker_->enqueued());
   return device()->alive();
 }
 
 Status HostStream::query() {
+  TW_TRY(check_not_captured());
   if (worker_->done() < worker_->enqueued())
     return fail(Code::ERROR_NOT_READY, {}, "work of the stream has not finished yet");
   return device()->alive();
 }
 
 Status HostStream::wait(Event& event) {
+  auto& host_event = static_cast<HostEvent&>(event);
+  {
+    const std::lock_guard lock(captures());
+    if (capturing() || host_event.point().capture) return wait_in_capture(host_event);
+  }
   Operation operation{.kind = Operation::Kind::wait};
-  static_cast<HostEvent&>(event).last_record(&operation.other, &operation.position);
+  host_event.last_record(&operation.other, &operation.position);
   // Work of the same stream is done in order anyway.
   if (!operation.other || operation.other == worker_) return Code::OK;
   return enqueue(std::move(operation));
 }
 
 Status HostStream::record(Event& event) {
-  const std::shared_ptr<EventState>& state = static_cast<HostEvent&>(event).state();
+  auto& host_event = static_cast<HostEvent&>(event);
+  {
+    const std::lock_guard lock(captures());
+    if (capturing()) {
+      host_event.point() = point_;
+      return Code::OK;
+    }
+  }
+  const std::shared_ptr<EventState>& state = host_event.state();
   // Enqueueing may block on a full ring, whose worker may want the event's lock: so the lock is
   // taken twice, and of records that meet the one numbered last counts, unless it fails.
   uint64_t number = 0;
@@ -134,6 +169,10 @@ Status HostStream::record(Event& event) {
   uint64_t position = 0;
   TW_TRY(worker_->enqueue({.kind = Operation::Kind::record, .event = state, .record = number},
                           nullptr, 0, &position));
+  {
+    const std::lock_guard lock(captures());
+    host_event.point() = {};
+  }
   const std::lock_guard lock(state->mutex);
   if (number > state->published) {
     state->published = number;
@@ -143,20 +182,27 @@ Status HostStream::record(Event& event) {
   return Code::OK;
 }
 
-Status HostStream::copy(void* dst, const void* src, uint64_t bytes) {
-  return enqueue({.kind = Operation::Kind::copy, .dst = dst, .src = src, .bytes = bytes});
-}
-
 Status HostStream::copy_to_device(uint64_t dst, const void* src, uint64_t bytes) {
-  return copy(pointer_to(dst), src, bytes);
+  return enqueue({.kind = Operation::Kind::copy_to_device,
+                  .dst = pointer_to(dst),
+                  .src = src,
+                  .bytes = bytes});
 }
 
 Status HostStream::copy_to_host(void* dst, uint64_t src, uint64_t bytes) {
-  return copy(dst, pointer_to(src), bytes);
+  return enqueue(
+      {.kind = Operation::Kind::copy_to_host, .dst = dst, .src = pointer_to(src), .bytes = bytes});
 }
 
 Status HostStream::copy_on_device(uint64_t dst, uint64_t src, uint64_t bytes) {
-  return copy(pointer_to(dst), pointer_to(src), bytes);
+  return enqueue({.kind = Operation::Kind::copy,
+                  .dst = pointer_to(dst),
+                  .src = pointer_to(src),
+                  .bytes = bytes});
+}
+
+Status HostStream::copy_between(Device&, uint64_t dst, Device&, uint64_t src, uint64_t bytes) {
+  return copy_on_device(dst, src, bytes);
 }
 
 Status HostStream::fill(uint64_t dst, uint8_t value, uint64_t bytes) {

@@ -5,12 +5,9 @@
 #include <memory>
 
 #include "runtime/device.hpp"
+#include "runtime/host/capture.hpp"
 
 namespace tw::host {
-
-class Worker;
-struct EventState;
-struct Operation;
 
 class HostKernel final : public Kernel {
  public:
@@ -36,9 +33,16 @@ class HostEvent final : public Event {
   const std::shared_ptr<EventState>& state() const { return state_; }
   /// The worker and position of the last record; no worker where there was none.
   void last_record(std::shared_ptr<Worker>* worker, uint64_t* position) const;
+  bool recorded() const;
+  /// Where its last record stands, if that was in a capture. Of HostDevice::captures().
+  CapturePoint& point() { return point_; }
 
  private:
+  /// Fails where the last record was in a capture.
+  Status check_not_captured() const;
+
   std::shared_ptr<EventState> state_;
+  CapturePoint point_;
 };
 
 class HostStream final : public Stream {
@@ -56,12 +60,27 @@ class HostStream final : public Stream {
   Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                 size_t bytes) override;
   Status launch_params(Kernel& kernel, const LaunchConfig& config, void** params) override;
+  Status copy_between(Device& dst_device, uint64_t dst, Device& src_device, uint64_t src,
+                      uint64_t bytes) override;
+  Status begin_capture() override;
+  Status end_capture(std::unique_ptr<Graph>* out) override;
+  Status captured(bool* yes) override;
+
+  const std::shared_ptr<Worker>& worker() const { return worker_; }
 
  private:
-  Status copy(void* dst, const void* src, uint64_t bytes);
   Status enqueue(Operation operation, const void* arguments = nullptr, size_t bytes = 0);
+  Status check_not_captured();
+  /// A stream that is destroyed ends the capture that began on it.
+  void leave_capture();
+  std::mutex& captures() const;
+  // With captures() held:
+  bool capturing();
+  Status record_node(Operation operation, const void* arguments, size_t bytes);
+  Status wait_in_capture(HostEvent& event);
 
   std::shared_ptr<Worker> worker_;
+  CapturePoint point_;  // of captures()
 };
 
 }  // namespace tw::host

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/host/capture.hpp"
 #include "runtime/host/host_device.hpp"
 
 namespace tw::host {
@@ -101,11 +102,13 @@ void Worker::run() {
   }
 }
 
-void Worker::execute(Slot& slot) {
-  Operation& operation = slot.operation;
+void Worker::execute(const Slot& slot) {
+  const Operation& operation = slot.operation;
   // As on a GPU: after a fault the rest of the work is dropped, yet whoever waits is let go.
   const bool lost = device_.lost();
   switch (operation.kind) {
+    case Operation::Kind::copy_to_device:
+    case Operation::Kind::copy_to_host:
     case Operation::Kind::copy:
       if (!lost) std::memcpy(operation.dst, operation.src, operation.bytes);
       break;
@@ -114,6 +117,9 @@ void Worker::execute(Slot& slot) {
       break;
     case Operation::Kind::launch:
       if (!lost) launch(slot);
+      break;
+    case Operation::Kind::graph:
+      for (const Node& node : operation.recording->nodes) execute(*node.slot);
       break;
     case Operation::Kind::wait:
       operation.other->wait(operation.position);

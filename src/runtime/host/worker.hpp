@@ -32,6 +32,7 @@ namespace tw::host {
 
 class HostDevice;
 class Worker;
+struct Recording;
 
 /// Lets go of a pointer without giving up its share, and without allocating: for destructors in a
 /// forked child, where what is shared cannot be destroyed.
@@ -56,7 +57,7 @@ struct EventState {
 
 /// One operation. Which fields count follows from the kind.
 struct Operation {
-  enum class Kind { copy, fill, launch, record, wait };
+  enum class Kind { copy_to_device, copy_to_host, copy, fill, launch, record, wait, graph };
   Kind kind = Kind::copy;
   uint8_t value = 0;
   void* dst = nullptr;
@@ -67,6 +68,14 @@ struct Operation {
   uint64_t record = 0;
   std::shared_ptr<Worker> other;  // wait
   uint64_t position = 0;
+  std::shared_ptr<const Recording> recording;  // graph
+};
+
+/// An operation with the bytes that it needs. Argument structs hold tensor maps, which want this
+/// alignment.
+struct alignas(128) Slot {
+  unsigned char arguments[kMaxArgumentBytes];
+  Operation operation;
 };
 
 class Worker {
@@ -93,15 +102,10 @@ class Worker {
 
  private:
   static constexpr size_t kSlots = 64;
-  // Argument structs hold tensor maps, which want this alignment.
-  struct alignas(128) Slot {
-    unsigned char arguments[kMaxArgumentBytes];
-    Operation operation;
-  };
 
   Status start();
   void run();
-  void execute(Slot& slot);
+  void execute(const Slot& slot);
   void launch(const Slot& slot);
 
   HostDevice& device_;

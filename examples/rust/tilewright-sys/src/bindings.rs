@@ -200,6 +200,7 @@ opaque!(
     tw_device,
     tw_stream,
     tw_event,
+    tw_graph,
     tw_layout,
     tw_tensor_map,
     tw_module,
@@ -211,6 +212,7 @@ opaque!(
     tw_linear,
     CUstream_st,
     CUctx_st,
+    CUevent_st,
 );
 
 pub type tw_log_callback =
@@ -716,15 +718,29 @@ extern "C" {
         context: *mut CUctx_st,
         device: *mut *mut tw_device,
     ) -> tw_status;
+    pub fn tw_device_get_cuda_context(
+        device: *mut tw_device,
+        context: *mut *mut CUctx_st,
+    ) -> tw_status;
     pub fn tw_device_destroy(device: *mut tw_device);
     pub fn tw_device_get_info(device: *mut tw_device, info: *mut tw_device_info) -> tw_status;
     pub fn tw_malloc(device: *mut tw_device, bytes: u64, address: *mut u64) -> tw_status;
     pub fn tw_free(device: *mut tw_device, address: u64) -> tw_status;
+    pub fn tw_malloc_host(
+        device: *mut tw_device,
+        bytes: u64,
+        memory: *mut *mut c_void,
+    ) -> tw_status;
+    pub fn tw_free_host(device: *mut tw_device, memory: *mut c_void) -> tw_status;
     pub fn tw_stream_create(device: *mut tw_device, stream: *mut *mut tw_stream) -> tw_status;
     pub fn tw_stream_create_from(
         device: *mut tw_device,
         cuda_stream: *mut CUstream_st,
         stream: *mut *mut tw_stream,
+    ) -> tw_status;
+    pub fn tw_stream_get_cuda(
+        stream: *mut tw_stream,
+        cuda_stream: *mut *mut CUstream_st,
     ) -> tw_status;
     pub fn tw_stream_destroy(stream: *mut tw_stream);
     pub fn tw_stream_synchronize(stream: *mut tw_stream) -> tw_status;
@@ -743,8 +759,22 @@ extern "C" {
         bytes: u64,
     ) -> tw_status;
     pub fn tw_memcpy_on_device(stream: *mut tw_stream, dst: u64, src: u64, bytes: u64) -> tw_status;
+    pub fn tw_memcpy_between_devices(
+        stream: *mut tw_stream,
+        dst_device: *mut tw_device,
+        dst: u64,
+        src_device: *mut tw_device,
+        src: u64,
+        bytes: u64,
+    ) -> tw_status;
     pub fn tw_memset(stream: *mut tw_stream, dst: u64, value: i32, bytes: u64) -> tw_status;
     pub fn tw_event_create(device: *mut tw_device, event: *mut *mut tw_event) -> tw_status;
+    pub fn tw_event_create_from(
+        device: *mut tw_device,
+        cuda_event: *mut CUevent_st,
+        event: *mut *mut tw_event,
+    ) -> tw_status;
+    pub fn tw_event_get_cuda(event: *mut tw_event, cuda_event: *mut *mut CUevent_st) -> tw_status;
     pub fn tw_event_destroy(event: *mut tw_event);
     pub fn tw_event_record(event: *mut tw_event, stream: *mut tw_stream) -> tw_status;
     pub fn tw_event_synchronize(event: *mut tw_event) -> tw_status;
@@ -754,6 +784,12 @@ extern "C" {
         end: *mut tw_event,
         milliseconds: *mut f32,
     ) -> tw_status;
+    pub fn tw_stream_begin_capture(stream: *mut tw_stream) -> tw_status;
+    pub fn tw_stream_end_capture(stream: *mut tw_stream, graph: *mut *mut tw_graph) -> tw_status;
+    pub fn tw_graph_instantiate(graph: *mut tw_graph) -> tw_status;
+    pub fn tw_graph_launch(graph: *mut tw_graph, stream: *mut tw_stream) -> tw_status;
+    pub fn tw_graph_update(graph: *mut tw_graph, captured: *mut tw_graph) -> tw_status;
+    pub fn tw_graph_destroy(graph: *mut tw_graph);
     pub fn tw_tensor_init(tensor: *mut tw_tensor, size: usize) -> tw_status;
     pub fn tw_tensor_from_dlpack(
         dlpack: *const c_void,

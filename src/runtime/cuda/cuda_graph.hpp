@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Graphs of a CUDA device.
+
+#include <memory>
+
+#include "driver/driver.hpp"
+#include "runtime/device.hpp"
+
+namespace tw::cuda {
+
+/// A CUgraph, which belongs to the device's list.
+class Recording final : public DeviceObject {
+ public:
+  using DeviceObject::DeviceObject;
+  ~Recording() override;
+  void own(CUgraph graph);
+  CUgraph handle() const { return graph_; }
+
+ private:
+  CUgraph graph_ = nullptr;
+};
+
+class CudaGraph final : public Graph {
+ public:
+  CudaGraph(std::shared_ptr<Device> device, std::shared_ptr<Recording> recording)
+      : Graph(std::move(device)), recording_(std::move(recording)) {}
+  ~CudaGraph() override;
+  Status instantiate() override;
+  Status launch(Stream& stream) override;
+  Status update(Graph& captured) override;
+
+ private:
+  // What exec_ runs, kept so that an update that fails half-way can be undone.
+  std::shared_ptr<Recording> recording_;
+  CUgraphExec exec_ = nullptr;
+};
+
+}  // namespace tw::cuda
