@@ -87,18 +87,18 @@ static void nothing(void) {
       tw_gemm_args args;
       tw_plan *plan = NULL;
       tw_plan_info info;
-      OK(tw_gemm_desc_init(&desc));
+      OK(tw_gemm_desc_init(&desc, sizeof desc));
       desc.m = cases[i].m;
       desc.n = cases[i].n;
       desc.k = cases[i].k;
       desc.batch_count = cases[i].batch;
       desc.d_order = order;
       NEED(tw_gemm_plan(s.device, &desc, &plan));
-      info.struct_size = sizeof info;
+      OK(tw_plan_info_init(&info, sizeof info));
       OK(tw_plan_get_info(plan, &info));
       EQUAL(info.flops, 0);
       EQUAL(info.bytes_written, 0);
-      OK(tw_gemm_args_init(&args));
+      OK(tw_gemm_args_init(&args, sizeof args));
       OK(tw_gemm_run(plan, s.stream, &args)); /* no address is looked at */
       tw_plan_destroy(plan);
     }
