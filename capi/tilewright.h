@@ -895,7 +895,7 @@ TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
  *  @retval TW_ERROR_MISALIGNED tiles of this map begin at multiples along a mode, or coordinate 0
  *  would be no multiple of 16 bytes, at which the copy engine stops a kernel (packed types: not
  *  checked).
- *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits.
+ *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits; start may be any 64-bit number.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no such box.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,

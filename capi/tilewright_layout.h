@@ -580,32 +580,41 @@ TW_API tw_status tw_layout_left_inverse(const tw_layout *layout, tw_layout **out
 
 /** Cuts a layout into tiles: A o (B, complement(B, size(A))). The first mode is one tile, the
  *  second steps from tile to tile; a last tile may reach past the end. Mode by mode for a tuple.
+ *  Tiles and rest together reach every index of the layout. A tile that could not do that is
+ *  refused: each stride of a tile must be a multiple of extent times stride of the tile's mode with
+ *  the next smaller stride, as far as the gap would lie inside the layout. CuTe accepts such a tile
+ *  and leaves indices out, 256 and 576 in the last example.
  *  Example: logical_divide("(4,2,3):(2,1,8)", "4:2") = "((2,2),(2,3)):((4,1),(2,8))"
  *  Example: logical_divide("(9,(4,8)):(59,(13,1))", "<3:3,(2,4):(1,8)>") =
  *  "((3,3),((2,4),(2,2))):((177,59),((13,2),(26,1)))"
+ *  Example: logical_divide("11:64", "(2,4):(5,1)") = ERROR_NOT_A_LAYOUT
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
- *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT there is none, or it would leave indices out.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_logical_divide(const tw_layout *layout, const tw_tiler *tiler,
                                           tw_layout **out);
 
 /** logical_divide with the tiles' modes first and together: ((tile, tile), (rest, rest)).
  *  Example: zipped_divide("(6,8):(1,6)", "<2,4>") = "((2,4),(3,2)):((1,6),(2,24))"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
- *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_divide().
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_zipped_divide(const tw_layout *layout, const tw_tiler *tiler,
                                          tw_layout **out);
 
 /** zipped_divide with the rest's modes at the top: ((tile, tile), rest, rest).
  *  Example: tiled_divide("(6,8):(1,6)", "<2,4>") = "((2,4),3,2):((1,6),2,24)"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
- *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_divide().
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_tiled_divide(const tw_layout *layout, const tw_tiler *tiler,
                                         tw_layout **out);
 
 /** zipped_divide with all modes at the top: (tile, tile, rest, rest).
  *  Example: flat_divide("(6,8):(1,6)", "<2,4>") = "(2,4,3,2):(1,6,2,24)"
  *  @param layout not NULL. @param tiler not NULL. @param[out] out the caller's.
- *  @retval TW_ERROR_NOT_A_LAYOUT there is none. @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_NOT_A_LAYOUT as for tw_layout_logical_divide().
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_flat_divide(const tw_layout *layout, const tw_tiler *tiler,
                                        tw_layout **out);
 
@@ -1007,22 +1016,32 @@ enum {
 TW_API tw_status tw_layout_draw(const tw_layout *layout, tw_paint paint, int32_t element_bits,
                                 char *buffer, size_t capacity, size_t *length);
 
-/** Draws a thread-value layout: in each element of the tile the thread and value that hold it,
- *  coloured by thread. @param tv from (thread, value) to the number of an element of the tile.
+/** Draws a thread-value layout: in each element of the tile the thread and value that hold it, of
+ *  several pairs the first, coloured by thread. Elements that no pair holds are grey.
+ *
+ *  A tv of at most 2^20 pairs of thread and value can always be drawn. For a larger tv, each of the
+ *  elements shown is searched for, and all searches of one picture together take at most 2^20
+ *  steps. Modes that overlap, as (4,4):(3,5) do, take the most.
+ *  @param tv from (thread, value) to the number of an element of the tile.
  *  @param tile its shape. @param[out] buffer may be NULL where capacity is 0.
  *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
  *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @retval TW_ERROR_INVALID_ARGUMENT tv has other than two modes, or an extent of tile is below 1.
+ *  @retval TW_ERROR_UNSUPPORTED tv has more than 2^20 pairs and the searches took more than 2^20
+ *  steps. Nothing is drawn.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_draw_tv(const tw_layout *tv, const tw_tuple *tile, char *buffer,
                                    size_t capacity, size_t *length);
 
-/** Draws the boxes of tw_layout_partition_tma() over the tensor's first two modes.
+/** Draws the boxes of tw_layout_partition_tma() over the tensor's first two modes. The parts of
+ *  boxes that lie outside of the tensor, before its first element too, are cut off. At most 4,096
+ *  boxes are drawn; the picture says when there are more.
  *  @param tensor not NULL. @param box extents of one, tensor's rank numbers. @param boxes from the
  *  number of a box to its coordinate. @param[out] buffer may be NULL where capacity is 0.
  *  @param capacity bytes of buffer. @param[out] length bytes that the picture needs with its zero;
  *  may be NULL. @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @retval TW_ERROR_INVALID_ARGUMENT boxes gives numbers, or an extent of box is below 1.
+ *  @retval TW_ERROR_OVERFLOW a coordinate of a box exceeds 64 bits.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_layout_draw_boxes(const tw_layout *tensor, const int64_t *box,
                                       const tw_layout *boxes, char *buffer, size_t capacity,

@@ -216,7 +216,7 @@ for config in $configs; do
       fi
       ;;
     fuzz)
-      for name in layout_parse layout_algebra tensor_map plan gemm_tuning image; do
+      for name in layout_parse layout_algebra draw tensor_map plan gemm_tuning image; do
         targets+=("tests/fuzz/fuzz_$name") tests+=("fuzz_$name")
       done
       if ! fuzzer_links; then

@@ -6,6 +6,8 @@
 
 namespace tw {
 
+__extension__ using Wide = __int128;  // holds any product of two 64-bit numbers
+
 [[nodiscard]] inline bool checked_add(int64_t a, int64_t b, int64_t* out) {
   return !__builtin_add_overflow(a, b, out);
 }

@@ -36,7 +36,11 @@ Status idx2crd(const IntTuple& shape, int64_t linear, IntTuple* out);
 [[nodiscard]] bool linear_value(const Layout& layout, Node node, int64_t linear, int64_t* out);
 [[nodiscard]] bool linear_value(const Layout& layout, Node node, int64_t linear, Stride* out);
 
-/// Smallest linear coordinate that has this index. ERROR_NOT_FOUND where none has.
+/// Smallest linear coordinate that has this index. ERROR_NOT_FOUND where none has,
+/// ERROR_UNSUPPORTED where Search::kMaxSteps were needed to look for it.
 Status find(const Layout& layout, int64_t index, int64_t* linear);
+/// The same with a budget of the caller's, which becomes what is left of it: 0 where the search was
+/// given up.
+Status find(const Layout& layout, int64_t index, int64_t* budget, int64_t* linear);
 
 }  // namespace tw

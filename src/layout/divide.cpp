@@ -5,7 +5,7 @@
 // steps from tile to tile. The other three divides take the same modes in another order:
 //   logical  ((tile_0,rest_0),(tile_1,rest_1),...)      zipped  ((tile_0,...),(rest_0,...))
 //   tiled    ((tile_0,...),rest_0,...)                   flat    (tile_0,...,rest_0,...)
-// Modes behind the tiler's rank are kept: behind the rest.
+// Modes behind the tiler's rank are kept: behind the rest. No index of the layout is left out.
 #include "base/checked.hpp"
 #include "layout/algebra.hpp"
 #include "layout/complement.hpp"
@@ -43,6 +43,32 @@ Status check_single(const Layout& layout, Node node, const Layout& tile, Node at
   return Code::OK;
 }
 
+// A tile whose mode begins between two multiples of what its modes of smaller stride reach leaves a
+// gap that the complement has no mode for: its coordinates would be in no tile. CuTe leaves them
+// out without a word. Gaps behind the layout's end do no harm.
+Status check_covered(int64_t extent, const Layout& tile, Node at) {
+  SortedModes sorted;
+  TW_TRY(sort_modes(tile, at, &sorted));
+  int64_t reach = 1;
+  for (int i = 0; i < sorted.count; ++i) {
+    const SortedMode& mode = sorted.mode[i];
+    const int64_t gap = mode.stride - mode.stride % reach;  // the first coordinate left out
+    if (gap >= extent) return Code::OK;
+    if (mode.stride > reach && gap != mode.stride)
+      return fail(Code::ERROR_NOT_A_LAYOUT,
+                  {.argument = "tiler", .got = mode.stride, .limit = reach},
+                  "the tile's mode %lld:%lld would leave coordinate %lld of the layout in no tile, "
+                  "for its modes of smaller stride reach to %lld: make the stride a multiple of "
+                  "%lld",
+                  static_cast<long long>(mode.extent), static_cast<long long>(mode.stride),
+                  static_cast<long long>(gap), static_cast<long long>(reach),
+                  static_cast<long long>(reach));
+    // What overlaps or exceeds 64 bits has no complement.
+    if (!checked_mul(mode.extent, mode.stride, &reach)) return Code::OK;
+  }
+  return Code::OK;
+}
+
 // Tile and rest of one mode, into two builders.
 struct Parts {
   LayoutBuilder* tile;
@@ -69,6 +95,7 @@ Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at,
     return Code::OK;
   }
   TW_TRY(check_single(layout, node, b, at));
+  TW_TRY(check_covered(size(layout, node), b, at));
   Layout both, pair;
   LayoutBuilder builder(&both);
   builder.subtree(b, at, 1, 1);

@@ -2,9 +2,11 @@
 #include "layout/draw.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "layout/coordinate.hpp"
 #include "layout/radix.hpp"
 #include "layout/svg.hpp"
@@ -29,6 +31,11 @@ struct Sides {
   bool is_cut() const { return rows != shown_rows || columns != shown_columns; }
   int64_t linear(int64_t r, int64_t c) const { return rows == 1 ? c : r + c * rows; }
 };
+
+// Of a positive number of elements, `unit` a cell; near 2^63 too.
+int64_t cells_of(int64_t elements, int64_t unit) {
+  return (elements - 1) / unit + 1;
+}
 
 Sides sides_of(int64_t rows, int64_t columns) {
   return {rows, columns, std::min(rows, kMaxSide), std::min(columns, kMaxSide)};
@@ -96,6 +103,53 @@ Status put_indices(const Layout& layout, Paint paint, int element_bits, Grid* gr
   return Code::OK;
 }
 
+// In place of a linear coordinate (thread, value) of a thread-value layout.
+constexpr int64_t kNobody = -1;
+
+// Looks at every pair of thread and value: of those that hold one element the first is shown.
+Status list_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
+  const int64_t pairs = size(tv);
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    int64_t element = 0;
+    TW_TRY(crd2idx(tv, &pair, 1, &element));
+    if (element < 0) continue;
+    const int64_t r = element % sides.rows, c = element / sides.rows;
+    if (r >= sides.shown_rows || c >= sides.shown_columns) continue;
+    int64_t& holder = (*holders)[static_cast<size_t>(r * sides.shown_columns + c)];
+    if (holder == kNobody) holder = pair;
+  }
+  return Code::OK;
+}
+
+Status too_long(const Layout& tv, int64_t done, size_t wanted) {
+  const int64_t pairs = size(tv);
+  return fail(Code::ERROR_UNSUPPORTED, {.argument = "tv", .got = pairs, .limit = kTvBudget},
+              "tv has %lld pairs of thread and value, too many to look at each, and its modes "
+              "overlap so much that %lld steps of searching found who holds %lld of the %lld "
+              "elements shown: draw a part of tv with at most %lld pairs",
+              static_cast<long long>(pairs), static_cast<long long>(kTvBudget),
+              static_cast<long long>(done), static_cast<long long>(wanted),
+              static_cast<long long>(kTvBudget));
+}
+
+// Of a large layout only what can be in the picture at all: looks for each element shown.
+Status search_holders(const Layout& tv, const Sides& sides, std::vector<int64_t>* holders) {
+  int64_t budget = kTvBudget;
+  for (int64_t r = 0; r < sides.shown_rows; ++r)
+    for (int64_t c = 0; c < sides.shown_columns; ++c) {
+      const int64_t done = r * sides.shown_columns + c;
+      int64_t pair = 0;
+      const Status found = find(tv, sides.linear(r, c), &budget, &pair);
+      if (found.ok())
+        (*holders)[static_cast<size_t>(done)] = pair;
+      else if (found.code() == Code::ERROR_UNSUPPORTED)
+        return too_long(tv, done, holders->size());
+      else if (found.code() != Code::ERROR_NOT_FOUND)
+        return found;
+    }
+  return Code::OK;
+}
+
 }  // namespace
 
 Status draw(const Layout& layout, Paint paint, int element_bits, std::string* svg) {
@@ -140,19 +194,20 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
   const Sides sides =
       tile.rank(tile.root()) == 1 ? sides_of(1, elements) : sides_of(rows, elements / rows);
   Grid grid = empty_grid(sides);
+  std::vector<int64_t> holders(grid.cells.size(), kNobody);
+  TW_TRY(size(tv) <= kTvBudget ? list_holders(tv, sides, &holders)
+                               : search_holders(tv, sides, &holders));
   const int64_t threads = size(tv, tv.mode(0)), values = size(tv, tv.mode(1));
-  // Of a large layout what can be in the picture at all: a value is looked for by its element.
-  for (int64_t r = 0; r < grid.rows; ++r)
-    for (int64_t c = 0; c < grid.columns; ++c) {
-      Cell& cell = grid.cells[static_cast<size_t>(r * grid.columns + c)];
-      int64_t linear = 0;
-      if (!find(tv, sides.linear(r, c), &linear).ok()) {
-        cell.colour = "#eeeeee";
-        continue;
-      }
-      cell.text = "T" + std::to_string(linear % threads) + "\nV" + std::to_string(linear / threads);
-      cell.colour = pick_colour(linear % threads, threads);
+  for (size_t i = 0; i < holders.size(); ++i) {
+    Cell& cell = grid.cells[i];
+    const int64_t thread = holders[i] % threads, value = holders[i] / threads;
+    if (holders[i] == kNobody) {
+      cell.colour = "#eeeeee";
+      continue;
     }
+    cell.text = "T" + std::to_string(thread) + "\nV" + std::to_string(value);
+    cell.colour = pick_colour(thread, threads);
+  }
   std::string remark = std::to_string(threads) + " threads with " + std::to_string(values) +
                        " values each, coloured by thread";
   if (sides.is_cut()) remark += "; " + cut_remark(sides);
@@ -162,18 +217,85 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
 
 namespace {
 
-// Where a box begins along the tensor's first two modes. A coordinate tensor's numbers come in the
-// order of its codomain.
-Status box_corner(const Layout& tensor, const Layout& coords, int64_t box, int64_t* corner) {
-  int64_t at[kMaxLeaves];
-  int count = 0;
-  TW_TRY(crd2crd(coords, &box, 1, at, &count));
-  corner[0] = corner[1] = 0;
+// The boxes that a picture has at most, the first of more.
+constexpr int64_t kMaxBoxes = 4096;
+constexpr int32_t kNoBox = -1;
+
+using Pair = std::array<int64_t, 2>;  // along the tensor's first two modes
+
+// Where each box begins. A coordinate tensor's numbers come in the order of its codomain.
+Status box_corners(const Layout& tensor, const Layout& coords, int64_t boxes,
+                   std::vector<Pair>* corners) {
+  int number[2] = {-1, -1};
   for (int k = 0; k < 2 && k < tensor.rank(); ++k) {
-    const int number = tensor.coordinates ? basis_at(tensor.basis[tensor.mode(k).begin], 0) : k;
-    if (number >= 0 && number < count) corner[k] = at[number];
+    const Node mode = tensor.mode(k);
+    number[k] = !tensor.coordinates  ? k
+                : mode.leaves() == 0 ? -1
+                                     : basis_at(tensor.basis[mode.begin], 0);
+  }
+  for (int64_t b = 0; b < boxes; ++b) {
+    int64_t at[kMaxLeaves];
+    int count = 0;
+    TW_TRY(crd2crd(coords, &b, 1, at, &count));
+    Pair corner{};
+    for (size_t k = 0; k < 2; ++k)
+      if (number[k] >= 0 && number[k] < count) corner[k] = at[number[k]];
+    corners->push_back(corner);
   }
   return Code::OK;
+}
+
+// What a cell stands for: the largest square of elements that every box is made of, unless there
+// would be too many cells.
+Pair cell_units(const Pair& whole, const Pair& box, const std::vector<Pair>& corners) {
+  Pair unit = box;
+  for (size_t k = 0; k < 2; ++k) {
+    auto common = static_cast<uint64_t>(box[k]);
+    for (const Pair& corner : corners) {
+      const auto at = static_cast<uint64_t>(corner[k]);
+      common = std::gcd(common, corner[k] < 0 ? 0 - at : at);
+    }
+    unit[k] = std::max(static_cast<int64_t>(common), cells_of(whole[k], kMaxSide));
+  }
+  return unit;
+}
+
+// The cells [first, end) of a box along one mode; none where it lies outside of the picture.
+struct Covered {
+  int64_t first, end;
+};
+Covered covered(int64_t at, int64_t extent, int64_t unit, int64_t shown) {
+  int64_t end = 0;
+  if (!checked_add(at, extent, &end)) end = INT64_MAX;
+  if (end <= 0) return {0, 0};
+  return {std::max<int64_t>(at, 0) / unit, std::min(cells_of(end, unit), shown)};
+}
+
+void put_boxes(const std::vector<Pair>& corners, const Pair& box, Grid* grid) {
+  std::vector<int32_t> owners(grid->cells.size(), kNoBox);
+  for (size_t b = 0; b < corners.size(); ++b) {
+    const Covered rows = covered(corners[b][0], box[0], grid->row_unit, grid->rows);
+    const Covered columns = covered(corners[b][1], box[1], grid->column_unit, grid->columns);
+    for (int64_t r = rows.first; r < rows.end; ++r)
+      for (int64_t c = columns.first; c < columns.end; ++c)
+        owners[static_cast<size_t>(r * grid->columns + c)] = static_cast<int32_t>(b);
+  }
+  for (size_t i = 0; i < owners.size(); ++i) {
+    if (owners[i] == kNoBox) continue;
+    grid->cells[i].text = std::to_string(owners[i]);
+    grid->cells[i].colour = pick_colour(owners[i], static_cast<int64_t>(corners.size()));
+  }
+}
+
+std::string box_remark(const int64_t* box, int rank, int64_t boxes, const Grid& grid) {
+  std::string remark = "boxes of ";
+  for (int k = 0; k < rank; ++k) remark += (k ? " x " : "") + std::to_string(box[k]);
+  remark += ", numbered in the order of shared memory; a cell is " + std::to_string(grid.row_unit) +
+            " x " + std::to_string(grid.column_unit) + " elements";
+  if (boxes > kMaxBoxes)
+    remark += "; the first " + std::to_string(kMaxBoxes) + " of " + std::to_string(boxes) +
+              " boxes are drawn";
+  return remark;
 }
 
 }  // namespace
@@ -189,42 +311,21 @@ Status draw_boxes(const Layout& tensor, const int64_t* box, const Layout& coords
       return fail(Code::ERROR_INVALID_ARGUMENT,
                   {.argument = "box", .index = k, .got = box[k], .limit = 1},
                   "box[%d] is %lld: at least 1", k, static_cast<long long>(box[k]));
-  const int64_t rows = size(tensor, tensor.mode(0));
-  const int64_t columns = rank > 1 ? size(tensor, tensor.mode(1)) : 1;
-  // A cell stands for the largest square of elements that every box is made of, unless there would
-  // be too many cells.
-  int64_t unit[2] = {1, 1};
-  const int64_t whole[2] = {rows, columns};
-  const int64_t boxes = std::min<int64_t>(size(coords), 4096);
-  for (int k = 0; k < 2 && k < rank; ++k) unit[k] = box[k];
-  for (int64_t b = 0; b < boxes; ++b) {
-    int64_t at[2];
-    TW_TRY(box_corner(tensor, coords, b, at));
-    for (int k = 0; k < 2; ++k) unit[k] = std::gcd(unit[k], at[k]);
+  std::vector<Pair> corners;
+  TW_TRY(box_corners(tensor, coords, std::min(size(coords), kMaxBoxes), &corners));
+  Pair whole{1, 1}, extents{1, 1};
+  for (int k = 0; k < 2 && k < rank; ++k) {
+    whole[static_cast<size_t>(k)] = size(tensor, tensor.mode(k));
+    extents[static_cast<size_t>(k)] = box[k];
   }
-  for (int k = 0; k < 2; ++k) unit[k] = std::max(unit[k], (whole[k] + kMaxSide - 1) / kMaxSide);
-  const auto cells = [&](int k) { return (whole[k] + unit[k] - 1) / unit[k]; };
-  const Sides sides = sides_of(cells(0), cells(1));
+  const Pair unit = cell_units(whole, extents, corners);
+  const Sides sides = sides_of(cells_of(whole[0], unit[0]), cells_of(whole[1], unit[1]));
   Grid grid = empty_grid(sides);
   grid.row_unit = unit[0];
   grid.column_unit = unit[1];
-  for (int64_t b = 0; b < boxes; ++b) {
-    int64_t mode_at[2];
-    TW_TRY(box_corner(tensor, coords, b, mode_at));
-    const int64_t end[2] = {mode_at[0] + box[0], mode_at[1] + (rank > 1 ? box[1] : 1)};
-    for (int64_t r = mode_at[0] / unit[0]; r < sides.shown_rows && r * unit[0] < end[0]; ++r)
-      for (int64_t c = mode_at[1] / unit[1]; c < sides.shown_columns && c * unit[1] < end[1]; ++c) {
-        Cell& cell = grid.cells[static_cast<size_t>(r * grid.columns + c)];
-        cell.text = std::to_string(b);
-        cell.colour = pick_colour(b, boxes);
-      }
-  }
-  std::string remark = "boxes of ";
-  for (int k = 0; k < rank; ++k) remark += (k ? " x " : "") + std::to_string(box[k]);
-  remark += ", numbered in the order of shared memory; a cell is " + std::to_string(unit[0]) +
-            " x " + std::to_string(unit[1]) + " elements";
-  if (sides.is_cut()) remark += "; " + cut_remark(sides);
-  *svg = to_svg(text_of(tensor) + "  boxes " + text_of(coords), {grid}, remark);
+  put_boxes(corners, extents, &grid);
+  *svg = to_svg(text_of(tensor) + "  boxes " + text_of(coords), {grid},
+                box_remark(box, rank, size(coords), grid));
   return Code::OK;
 }
 

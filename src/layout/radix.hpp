@@ -9,11 +9,10 @@
 
 #include <cstdint>
 
+#include "base/checked.hpp"
 #include "layout/layout.hpp"
 
 namespace tw {
-
-__extension__ using Wide = __int128;  // products of two 64-bit numbers
 
 struct Radix {
   const Layout* layout;

@@ -16,9 +16,13 @@ Wide floor_div(Wide a, Wide b) {
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+uint64_t magnitude(int64_t n) {
+  return n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
+}
+
 // Smallest c >= 0 with c * d = rest (mod m), or -1; `period` becomes the distance of solutions.
-Wide congruent_start(int64_t d, Wide rest, int64_t m, Wide* period) {
-  const int64_t g = std::gcd(d, m);
+Wide congruent_start(int64_t d, Wide rest, uint64_t m, Wide* period) {
+  const Wide g = std::gcd(magnitude(d), m);
   if (rest % g != 0) return -1;
   const Wide n = m / g;
   *period = n;
@@ -44,7 +48,7 @@ bool Search::solve(Wide sum) {
     const Wide reach = Wide{stride[i]} * (extent[i] - 1);
     low_[i + 1] = low_[i] + std::min<Wide>(reach, 0);
     high_[i + 1] = high_[i] + std::max<Wide>(reach, 0);
-    gcd_[i + 1] = extent[i] > 1 ? std::gcd(gcd_[i], stride[i]) : gcd_[i];
+    gcd_[i + 1] = extent[i] > 1 ? std::gcd(gcd_[i], magnitude(stride[i])) : gcd_[i];
   }
   steps = 0;
   return descend(count, sum);
@@ -52,7 +56,7 @@ bool Search::solve(Wide sum) {
 
 bool Search::reachable(int leaves, Wide rest) const {
   return rest >= low_[leaves] && rest <= high_[leaves] &&
-         (gcd_[leaves] == 0 ? rest == 0 : rest % gcd_[leaves] == 0);
+         (gcd_[leaves] == 0 ? rest == 0 : rest % Wide{gcd_[leaves]} == 0);
 }
 
 bool Search::descend(int leaves, Wide rest) {
@@ -74,7 +78,7 @@ bool Search::descend(int leaves, Wide rest) {
   if (start < 0) return false;
   Wide c = start >= first ? start : start + (first - start + period - 1) / period * period;
   for (; c <= last; c += period) {
-    if (++steps > kMaxSteps) return false;
+    if (++steps > most_steps) return false;
     found[at] = static_cast<int64_t>(c);
     if (descend(at, rest - c * d)) return true;
   }

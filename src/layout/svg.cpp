@@ -64,8 +64,13 @@ struct Size {
   double height;
 };
 
+// Glyphs of the largest of the numbers 0, unit, 2 * unit, ... beside a grid.
+size_t label_glyphs(int64_t count, int64_t unit) {
+  return std::to_string((count - 1) * unit).size();
+}
+
 Size measure(const Grid& grid) {
-  size_t glyphs = std::to_string(grid.columns * grid.column_unit).size(), lines = 1;
+  size_t glyphs = label_glyphs(grid.columns, grid.column_unit), lines = 1;
   for (const Cell& cell : grid.cells) {
     const std::vector<std::string> parts = lines_of(cell.text);
     lines = std::max(lines, parts.size());
@@ -74,7 +79,7 @@ Size measure(const Grid& grid) {
   Size size{};
   size.cell_width = std::max(kCellHeight, kGlyph * static_cast<double>(glyphs) + 8);
   size.cell_height = kCellHeight + 12 * static_cast<double>(lines - 1);
-  size.side = kGlyph * static_cast<double>(std::to_string(grid.rows * grid.row_unit).size()) + 10;
+  size.side = kGlyph * static_cast<double>(label_glyphs(grid.rows, grid.row_unit)) + 10;
   const double caption =
       grid.caption.empty() ? 0 : kGlyph * 1.1 * static_cast<double>(grid.caption.size());
   size.width = std::max(size.side + size.cell_width * static_cast<double>(grid.columns), caption);
@@ -118,7 +123,8 @@ void put_grid(const Grid& grid, const Size& size, double x0, double y0, std::str
 std::string pick_colour(int64_t number_of, int64_t of) {
   if (of < 1) of = 1;
   const auto count = static_cast<double>(std::min<int64_t>(of, 32));
-  const int64_t n = ((number_of % of) + of) % of;
+  int64_t n = number_of % of;
+  if (n < 0) n += of;
   const double hue = 360.0 * static_cast<double>(n % 32) / count;
   // Every further round of 32 is a little darker.
   const double light = 84 - 7 * static_cast<double>(n / 32 % 3) - (n % 2 ? 6 : 0);

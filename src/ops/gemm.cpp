@@ -35,6 +35,11 @@ std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
   return with_c;
 }
 
+// The least rows of a run that is not empty; 0 where all runs are.
+int64_t first_rows(const GemmProblem& problem) {
+  return std::min(std::max<int64_t>(problem.desc.min_m, 1), problem.rows());
+}
+
 bool same_choices(const std::vector<GemmRange>& a, const std::vector<GemmRange>& b) {
   return std::equal(
       a.begin(), a.end(), b.begin(), b.end(), [](const GemmRange& one, const GemmRange& other) {
@@ -53,9 +58,9 @@ size_t GemmPlan::Table::index(int64_t m) const {
 }
 
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem) {
-  const int64_t rows = std::max<int64_t>(problem.rows(), 1);
+  const int64_t rows = problem.rows();
   std::vector<GemmRange> ranges;
-  for (int64_t m = std::max<int64_t>(problem.desc.min_m, 1); m <= rows;) {
+  for (int64_t m = first_rows(problem); m <= rows;) {
     const GemmCandidate best = ranking.best(m);
     int64_t last = std::min(gemm_rung(m), rows);
     // Blocks may run out amid a step; until then the best of its first rows is that of all.
@@ -134,14 +139,13 @@ Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const Gemm
                 gemm_choice_text(choice).c_str());
   plan->forced_ = true;
   plan->keep_best(ranking.at(served.rows()));
-  const int64_t rows = std::max<int64_t>(served.rows(), 1);
+  const int64_t rows = served.rows();
   GemmProblem seen = served;
   seen.set_rows(gemm_rung(rows));
   seen = gemm_seen_by(choice, seen);
   const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
   TW_TRY(plan->prepare(
-      ranking, {{.first = std::max<int64_t>(desc.min_m, 1), .last = rows, .candidate = candidate}},
-      nullptr));
+      ranking, {{.first = first_rows(served), .last = rows, .candidate = candidate}}, nullptr));
   plan->drop_unused_copies();
   *out = std::move(plan);
   return {};
@@ -174,7 +178,7 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   }
   if (!fallback) return {};
   GemmKernel* kernel = nullptr;
-  TW_TRY(kernel_of(*fallback, std::max<int64_t>(problem_.rows(), 1), &kernel));
+  TW_TRY(kernel_of(*fallback, problem_.rows(), &kernel));
   fallback_ = kernel;
   return {};
 }

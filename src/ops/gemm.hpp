@@ -28,7 +28,8 @@ struct GemmRange {
   GemmCandidate candidate;  // its time is for `last` rows
 };
 
-/// The ranges of m from min_m (at least 1) to the problem's m, in order.
+/// The ranges of m from min_m (at least 1) to the problem's m, in order. Of a problem without rows
+/// one range, which holds 0.
 std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem);
 
 /// All candidates for the described size, the best first, each as a range of that m alone.

@@ -242,8 +242,7 @@ int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t
   return last_where(m, last, [&](int64_t rows) { return has_room(choice, rows); });
 }
 
-Status GemmRanking::check_room(int64_t m) const {
-  const int64_t rows = std::max<int64_t>(m, 1);  // for which there is a kernel all the same
+Status GemmRanking::check_room(int64_t rows) const {
   const auto any = [&](int64_t of) {
     return std::any_of(choices_.begin(), choices_.end(),
                        [&](const GemmChoice& c) { return has_room(c, of); });
@@ -274,7 +273,7 @@ Status GemmRanking::check_room(int64_t m) const {
       "m is %" PRId64 ": with TW_GEMM_BATCH_INVARIANT every m shares k %" PRId64
       " among %u blocks, which takes %" PRId64
       " blocks at once or more, and %s: there is room for %s%s",
-      m, d.k, least.split, blocks(least), bound.c_str(), some.c_str(), others.c_str());
+      rows, d.k, least.split, blocks(least), bound.c_str(), some.c_str(), others.c_str());
 }
 
 bool GemmRanking::has(const GemmChoice& choice) const {

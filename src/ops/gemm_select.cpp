@@ -206,8 +206,7 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
   const KernelRow& row = *choice.row;
   return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
-         ceil_div(problem.desc.n, row.tile[1] * row.cluster[1]) *
-         std::max<int64_t>(problem.desc.batch, 1);
+         ceil_div(problem.desc.n, row.tile[1] * row.cluster[1]) * problem.desc.batch;
 }
 
 }  // namespace tw

@@ -112,7 +112,8 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
 /// row sees it: turned for a transposed row.
 double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip);
 
-/// Work units of a choice, each done by one cluster at once; the problem as the row sees it.
+/// Work units of a choice, each done by one cluster at once; the problem as the row sees it. None
+/// where it is empty.
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem);
 /// As many as a launch can have. Two things are counted in 31 bits: the blocks of a grid, of which
 /// each unit of a split has as many as share it; and the unit that a block looks for behind its
@@ -184,9 +185,9 @@ class GemmRanking {
   GemmCandidate best_plain(int64_t m) const;
   /// The best by the model that does whatever a run of the description may ask for.
   GemmCandidate best_whole(int64_t m) const;
-  /// Refuses rows m that no choice has room for, where there are choices for fewer: with
+  /// Refuses rows that no choice has room for, where there are choices for fewer: with
   /// kGemmInvariant alone, which leaves no others.
-  Status check_room(int64_t m) const;
+  Status check_room(int64_t rows) const;
   /// Of the rows from m, for which the choice has room, to `last` the most for which it has.
   int64_t last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const;
   /// Whether it is among those for some m.

@@ -95,7 +95,7 @@ std::string draw(const TensorMapDesc& desc) {
   put_frame(&svg, lines, desc);
   // Wider atoms are turned in a way that was never measured: no cell is better than a wrong one.
   const uint64_t rows = static_cast<int32_t>(desc.swizzle) > 3 ? 0 : box_rows(desc);
-  for (uint64_t row = 0; row < rows; ++row)
+  for (uint64_t row = 0; row < rows && row * pitch < uint64_t{lines} * 128; ++row)
     for (uint32_t chunk = 0; chunk < row_bytes(desc) / 16; ++chunk) {
       const uint64_t plain = row * pitch + chunk * 16;
       if (plain >= uint64_t{lines} * 128) break;

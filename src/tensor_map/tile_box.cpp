@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "base/checked.hpp"
 #include "tensor_map/geometry.hpp"
 #include "tensor_map/tile_map.hpp"
 
 namespace tw {
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) {
+Wide floor_div(Wide a, int64_t b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
@@ -31,23 +35,27 @@ Status no_box(int32_t index, int32_t boxes) {
               "index is %d: a tile of this map has the boxes 0 to %d", index, boxes - 1);
 }
 
+Status out_of_reach(int32_t dimension, Wide at) {
+  const auto got = static_cast<int64_t>(std::clamp<Wide>(at, INT64_MIN, INT64_MAX));
+  const std::string number = got == at ? std::to_string(got) : "beyond 64 bits";
+  return fail(Code::ERROR_OVERFLOW, {.argument = "start", .got = got, .limit = INT32_MAX},
+              "coordinate %d of the box is %s: the hardware's are signed 32-bit numbers; move the "
+              "base address",
+              dimension, number.c_str());
+}
+
 // Coordinates as the instruction takes them.
-Status narrow(const TensorMapDesc& desc, const int64_t* at, int32_t* coord) {
+Status narrow(const TensorMapDesc& desc, const Wide* at, int32_t* coord) {
   const int32_t elements = static_cast<int32_t>(kCoordinateBytes) / dtype_bytes(desc.dtype);
-  if (!is_packed(desc.dtype) && at[0] % elements != 0)
-    return fail(Code::ERROR_MISALIGNED, {.argument = "start", .got = at[0], .limit = elements},
-                "start gives the box %lld for its coordinate 0, which counts elements of %d bytes: "
-                "the copy engine wants a multiple of 16 bytes there, %d elements",
-                static_cast<long long>(at[0]), dtype_bytes(desc.dtype), elements);
   for (int32_t d = 0; d < desc.rank; ++d) {
-    if (at[d] < INT32_MIN || at[d] > INT32_MAX)
-      return fail(
-          Code::ERROR_OVERFLOW, {.argument = "start", .got = at[d], .limit = INT32_MAX},
-          "coordinate %d of the box is %lld: the hardware's are signed 32-bit numbers; move "
-          "the base address",
-          d, static_cast<long long>(at[d]));
+    if (at[d] < INT32_MIN || at[d] > INT32_MAX) return out_of_reach(d, at[d]);
     coord[d] = static_cast<int32_t>(at[d]);
   }
+  if (!is_packed(desc.dtype) && coord[0] % elements != 0)
+    return fail(Code::ERROR_MISALIGNED, {.argument = "start", .got = coord[0], .limit = elements},
+                "start gives the box %d for its coordinate 0, which counts elements of %d bytes: "
+                "the copy engine wants a multiple of 16 bytes there, %d elements",
+                coord[0], dtype_bytes(desc.dtype), elements);
   return {};
 }
 
@@ -55,7 +63,7 @@ Status narrow(const TensorMapDesc& desc, const int64_t* at, int32_t* coord) {
 
 Status whole_box(const TensorMapDesc& desc, const int64_t* start, int32_t index, int32_t* coord) {
   if (index != 0) return no_box(index, 1);
-  int64_t at[5];  // innermost first
+  Wide at[5];  // innermost first
   for (int32_t d = 0; d < desc.rank; ++d) at[d] = start[desc.rank - 1 - d];
   return narrow(desc, at, coord);
 }
@@ -85,11 +93,10 @@ Status tile_box(const TileMap& map, const int64_t* start, int32_t index, int32_t
                 uint32_t* shared_offset) {
   if (index < 0 || index >= map.boxes) return no_box(index, map.boxes);
   for (int32_t mode = 0; mode < map.rank; ++mode) TW_TRY(check_start(map, mode, start[mode]));
-  int64_t at[5] = {};
+  Wide at[5] = {};  // a start may be any 64-bit number, and is multiplied
   for (int32_t i = 0; i < map.parts; ++i) {
     const TileMap::Part& part = map.part[i];
-    const int64_t position = start[part.mode];
-    const int64_t steps = floor_div(position * part.scale, part.divide);
+    const Wide steps = floor_div(Wide{start[part.mode]} * part.scale, part.divide);
     at[part.dim] += part.modulo == 0 ? steps : steps - floor_div(steps, part.modulo) * part.modulo;
   }
   int32_t rest = index;

@@ -434,6 +434,40 @@ static void answers_without_failure(void) {
   tw_layout_destroy(b);
 }
 
+/* A tensor may begin before its own first element, and then a box does. */
+static void pictures_of_boxes(void) {
+  tw_layout *tensor = parsed("(-4,0) o (1024,512):(1@1,1@0)"), *smem = parsed("(128,64):(64,1)");
+  tw_layout *boxes = NULL, *slots = NULL;
+  tw_tuple *tile = NULL, *coord = NULL;
+  int64_t box[2] = {0, 0};
+  size_t length = 0;
+  static char svg[1 << 20];
+  NEED(tw_tuple_parse("(128,64)", &tile));
+  NEED(tw_tuple_parse("(0,0)", &coord));
+  NEED(tw_layout_partition_tma(tensor, smem, tile, coord, 1, 0, box, 2, &boxes, &slots));
+  EQUAL(box[0], 128);
+  EQUAL(box[1], 64);
+  OK(tw_layout_draw_boxes(tensor, box, boxes, svg, sizeof svg, &length));
+  EQUAL(length, strlen(svg) + 1);
+  tw_layout_destroy(tensor);
+  tw_layout_destroy(smem);
+  tw_layout_destroy(boxes);
+  tw_layout_destroy(slots);
+  tw_tuple_destroy(tile);
+  tw_tuple_destroy(coord);
+}
+
+static void pictures_of_too_much(void) {
+  tw_layout *tv = parsed("(((3,2),4,(4)),4294967296):(((55,-4052555153018976267),19,(39)),39)");
+  tw_tuple *tile = NULL;
+  size_t length = 77;
+  NEED(tw_tuple_parse("64", &tile));
+  FAILS(TW_ERROR_UNSUPPORTED, "tv", tw_layout_draw_tv(tv, tile, NULL, 0, &length));
+  EQUAL(length, 0);
+  tw_tuple_destroy(tile);
+  tw_layout_destroy(tv);
+}
+
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(parse);
@@ -445,5 +479,7 @@ int main(int argc, char **argv) {
   RUN(coordinate_tensors);
   RUN(local_tile);
   RUN(answers_without_failure);
+  RUN(pictures_of_boxes);
+  RUN(pictures_of_too_much);
   return harness_end();
 }

@@ -69,6 +69,43 @@ static void by_strides(void) {
   close_setup(&s);
 }
 
+/* Operations on nothing are planned and run, however large the rest of them is. */
+static void nothing(void) {
+  setup s = open_setup();
+  static const struct {
+    int64_t m, n, k, batch;
+  } cases[] = {
+      {0, INT32_MAX - 1023, 8, 1 << 20},
+      {INT32_MAX - 1023, 0, 8, 1 << 20},
+      {INT32_MAX - 1023, INT32_MAX - 1023, 8, 0},
+      {0, INT32_MAX - 1023, 8, 1},
+      {0, INT32_MAX - 1023, 0, 0},
+  };
+  for (size_t i = 0; i < COUNT(cases); ++i)
+    for (int32_t order = TW_ROW_MAJOR; order <= TW_COLUMN_MAJOR; ++order) {
+      tw_gemm_desc desc;
+      tw_gemm_args args;
+      tw_plan *plan = NULL;
+      tw_plan_info info;
+      OK(tw_gemm_desc_init(&desc, sizeof desc));
+      desc.m = cases[i].m;
+      desc.n = cases[i].n;
+      desc.k = cases[i].k;
+      desc.batch_count = cases[i].batch;
+      desc.d_order = order;
+      NEED(tw_gemm_plan(s.device, &desc, &plan));
+      OK(tw_plan_info_init(&info, sizeof info));
+      OK(tw_plan_get_info(plan, &info));
+      EQUAL(info.flops, 0);
+      EQUAL(info.bytes_written, 0);
+      OK(tw_gemm_args_init(&args, sizeof args));
+      OK(tw_gemm_run(plan, s.stream, &args)); /* no address is looked at */
+      tw_plan_destroy(plan);
+    }
+  OK(tw_stream_synchronize(s.stream));
+  close_setup(&s);
+}
+
 /* The arrays of a third product too, which has no A. */
 static void give_addresses(const setup *s, pair *p) {
   uint64_t addresses[4][3], zero = 0;
@@ -158,6 +195,7 @@ static void by_addresses(void) {
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(by_strides);
+  RUN(nothing);
   RUN(by_addresses);
   return harness_end();
 }

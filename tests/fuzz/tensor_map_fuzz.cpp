@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any description of a tensor map, and any 128 bytes: checked, mended, encoded, decoded, explained
 // and drawn without a fault; what is accepted survives encoding and decoding, what is refused says
-// why, and what is proposed in its place is accepted.
+// why, and what is proposed in its place is accepted. Boxes of any start, however far it is, lie
+// where the coordinate tensor says or are refused.
 #include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include "edits.hpp"
 #include "tilewright.h"
@@ -32,13 +35,46 @@ tw_tensor_map_desc blank() {
   return desc;
 }
 
+void draw(const tw_tensor_map* map) {
+  static std::vector<char> svg(size_t{1} << 20);
+  size_t length = 0;
+  require(tw_tensor_map_draw(map, svg.data(), svg.size(), &length) == TW_OK);
+  const std::string_view text(svg.data(), length - 1);
+  require(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
+}
+
 void use(const tw_tensor_map* map) {
   char text[4096];
   size_t length = 0;
   (void)tw_tensor_map_explain(map, text, sizeof text, &length);
-  (void)tw_tensor_map_draw(map, text, sizeof text, &length);
+  draw(map);
   tw_layout* layout = nullptr;
   if (tw_tensor_map_coordinates(map, &layout) == TW_OK) tw_layout_destroy(layout);
+}
+
+// The first box of a tile that begins inside the tensor begins where the coordinate tensor says.
+void check_first_box(const tw_tensor_map* map, const int64_t* start, const int32_t* coord) {
+  tw_layout* layout = nullptr;
+  if (tw_tensor_map_coordinates(map, &layout) != TW_OK) return;
+  int32_t rank = 0, written = 0;
+  int64_t at[TW_LAYOUT_MAX_LEAVES];
+  require(tw_layout_rank(layout, &rank) == TW_OK);
+  if (tw_layout_crd2crd(layout, start, rank, at, TW_LAYOUT_MAX_LEAVES, &written) == TW_OK)
+    for (int32_t d = 0; d < written && d < 5; ++d) require(at[d] == coord[d]);
+  tw_layout_destroy(layout);
+}
+
+void boxes(const tw_tensor_map* map, Bytes* in) {
+  int32_t count = 0, coord[5];
+  uint64_t offset = 0;
+  int64_t start[8];
+  for (int64_t& number : start) number = in->number();
+  require(tw_tensor_map_boxes(map, &count) == TW_OK && count > 0);
+  const int32_t index = in->byte() % count;
+  const tw_status status = tw_tensor_map_box(map, start, index, coord, &offset);
+  require(status == TW_OK || status == TW_ERROR_OVERFLOW || status == TW_ERROR_MISALIGNED ||
+          status == TW_ERROR_INVALID_ARGUMENT);
+  if (status == TW_OK && index == 0) check_first_box(map, start, coord);
 }
 
 void describe(Bytes* in) {
@@ -71,6 +107,7 @@ void describe(Bytes* in) {
   tw_tensor_map* map = nullptr;
   if (tw_tensor_map_create(host(), &desc, &map) == TW_OK) {
     use(map);
+    boxes(map, in);
     (void)tw_tensor_map_rebind(map, static_cast<uint64_t>(in->number()));
     (void)tw_tensor_map_resize(map, in->byte() % 6 - 1, static_cast<uint64_t>(in->number()));
   }
@@ -88,7 +125,19 @@ void decode(Bytes* in) {
   }
 }
 
-void tile(Bytes* in) {
+// Modes that lie behind one another: more than five need a merge.
+void make_deep(tw_tile_desc* desc) {
+  constexpr int64_t kShape[] = {8, 4, 2, 2, 2, 64};
+  desc->rank = 6;
+  int64_t stride = 1;
+  for (int k = 5; k >= 0; stride *= kShape[k--]) {
+    desc->shape[k] = kShape[k];
+    desc->stride[k] = stride;
+    desc->tile[k] = k == 0 ? 2 : kShape[k];
+  }
+}
+
+void tile(Bytes* in, bool deep) {
   tw_tile_desc desc;
   require(tw_tile_desc_init(&desc, sizeof desc) == TW_OK);
   desc.global_address = 4096;
@@ -96,6 +145,7 @@ void tile(Bytes* in) {
   desc.shape[0] = desc.shape[1] = desc.stride[0] = 256;
   desc.stride[1] = 1;
   desc.tile[0] = desc.tile[1] = 64;
+  if (deep) make_deep(&desc);
   edit(in, &desc, 12);
   tw_tensor_map* map = nullptr;
   if (tw_tensor_map_create_tile(host(), &desc, nullptr, &map) != TW_OK) {
@@ -103,12 +153,7 @@ void tile(Bytes* in) {
     return;
   }
   use(map);
-  int32_t boxes = 0, coord[5];
-  uint64_t offset = 0;
-  int64_t start[8];
-  for (int64_t& number : start) number = in->number();
-  require(tw_tensor_map_boxes(map, &boxes) == TW_OK && boxes > 0);
-  (void)tw_tensor_map_box(map, start, in->byte() % boxes, coord, &offset);
+  boxes(map, in);
   tw_tensor_map_destroy(map);
 }
 
@@ -116,12 +161,13 @@ void tile(Bytes* in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
-  switch (in.byte() % 4) {
+  const uint8_t kind = in.byte();
+  switch (kind % 4) {
     case 0:
       decode(&in);
       break;
     case 1:
-      tile(&in);
+      tile(&in, kind >= 128);
       break;
     default:
       describe(&in);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layout/draw.hpp"
 
+#include <chrono>
 #include <string>
 
 #include "brute_force.hpp"
+#include "layout/svg.hpp"
 #include "layout_test.hpp"
 
 using namespace tw;
@@ -94,6 +96,74 @@ TEST_CASE("boxes over a tensor") {
   check_svg(svg);
   CHECK(count(svg, "<rect ") == 2 * 4 + 1);
   CHECK(count(svg, "128 x 64") == 2);
+}
+
+TEST_CASE("boxes that begin before the tensor are clipped at its first element") {
+  const Layout tensor = L("(-4,0) o (1024,512):(1@1,1@0)");
+  BoxPlan plan;
+  REQUIRE(partition_tma(tensor, L("(128,64):(64,1)"), T("(128,64)"), T("(0,0)"), 1, 0, &plan).ok());
+  REQUIRE(str(plan.coords).find("(-4,0)") == 0);
+  std::string svg;
+  REQUIRE(draw_boxes(tensor, plan.box, plan.coords, &svg).ok());
+  check_svg(svg);
+  CHECK(count(svg, ">0</text>") > 2);  // cells of box 0, beside the two labels
+  const int64_t box[] = {2, 1};
+  // Box 0 covers rows -3 and -2, box 1 rows -1 and 0: the picture has one row of box 1.
+  REQUIRE(draw_boxes(L("(4,1):(1@0,1@1)"), box, L("(-3,0) o 2:2@0"), &svg).ok());
+  check_svg(svg);
+  CHECK(count(svg, "fill=\"" + pick_colour(1, 2) + "\"") == 1);
+  CHECK(count(svg, "fill=\"" + pick_colour(0, 2) + "\"") == 0);
+}
+
+TEST_CASE("extents and coordinates of boxes may be as large as 64 bits hold") {
+  const int64_t boxes[][2] = {{1, 1}, {INT64_MAX, INT64_MAX}, {3, INT64_MAX}, {INT64_MAX, 64}};
+  for (const char* tensor : {"(9223372036854775807,1):(1@0,1@1)", "(1,9223372036854775807):(1,1)",
+                             "(4611686018427387904,1):(1@0,1@1)", "9223372036854775807:1@0"})
+    for (const char* coords :
+         {"(0,0) o 1:1@0", "(9223372036854775806,9223372036854775806) o 1:1@0",
+          "(-9223372036854775807,-9223372036854775807) o 1:1@0", "2:9223372036854775807@0",
+          "(-9223372036854775807,0) o (2,2):(9223372036854775807@0,1@1)"})
+      for (const auto& box : boxes) {
+        CAPTURE(tensor);
+        CAPTURE(coords);
+        std::string svg;
+        INFO(last_error().message);
+        REQUIRE(draw_boxes(L(tensor), box, L(coords), &svg).ok());
+        check_svg(svg);
+      }
+}
+
+TEST_CASE("of many boxes the first are drawn, and the picture says so") {
+  const int64_t box[] = {1, 1};
+  std::string svg;
+  REQUIRE(draw_boxes(L("(128,128):(1@0,1@1)"), box, L("(128,128):(1@0,1@1)"), &svg).ok());
+  check_svg(svg);
+  CHECK(count(svg, "the first 4096 of 16384 boxes") == 1);
+  // All boxes over the whole picture: the last one is seen.
+  const int64_t whole[] = {128, 128};
+  REQUIRE(draw_boxes(L("(128,128):(1@0,1@1)"), whole, L("(0,0) o 4096:0"), &svg).ok());
+}
+
+TEST_CASE("a thread-value picture is right or is refused, and soon") {
+  std::string svg;
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(draw_tv(L("(((3,2),4,(4)),4294967296):(((55,-4052555153018976267),19,(39)),39)"), T("64"),
+                &svg)
+            .code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().fault.argument) == "tv");
+  CHECK(said("412316860416"));
+  CHECK(said("1048576"));
+  // Larger tiles cost no more.
+  CHECK(draw_tv(L("(((3,2),4,(4)),4294967296):(((55,-4052555153018976267),19,(39)),39)"),
+                T("(128,128)"), &svg)
+            .code() == Code::ERROR_UNSUPPORTED);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() < 10);  // sanitizers and busy cores included; hours before
+  // Few pairs are all looked at, however their modes overlap: elements 6 and 7 of 8 are held by
+  // no pair.
+  REQUIRE(draw_tv(L("(2,3):(3,1)"), T("8"), &svg).ok());
+  CHECK(count(svg, "#eeeeee") == 2);
+  CHECK(count(svg, ">T0</text>") == 3);
 }
 
 TEST_CASE("no valid layout fails, however large or deep") {

@@ -229,6 +229,50 @@ TEST_CASE("divides cover the layout tile by tile") {
   CHECK(accepted > kRounds / 8);
 }
 
+TEST_CASE("divides leave no index out, or say which and why") {
+  const Tiler gaps = tiler_of(L("(2,4):(5,1)"));
+  Layout out;
+  const auto refused = [&](Status status) {
+    CHECK(status.code() == Code::ERROR_NOT_A_LAYOUT);
+    CHECK(std::string(last_error().fault.argument) == "tiler");
+    CHECK(said("2:5"));
+    CHECK(said("multiple of 4"));
+    CHECK(said("coordinate 4 of the layout"));
+  };
+  refused(logical_divide(L("11:64"), gaps, &out));
+  refused(zipped_divide(L("11:64"), gaps, &out));
+  refused(tiled_divide(L("11:64"), gaps, &out));
+  refused(flat_divide(L("11:64"), gaps, &out));
+  Tiler by_mode;
+  REQUIRE(parse("<(2,4):(5,1),4>", &by_mode).ok());
+  refused(logical_divide(L("(11,8):(1,11)"), by_mode, &out));
+  // All of a layout of four lies in the first tile, whose gap is behind it.
+  CHECK(logical_divide(L("4:64"), gaps, &out).ok());
+  // An answer of the published references that has 128 of 384 indices less.
+  CHECK_FALSE(logical_divide(L("(12,32):(32,1)"), tiler_of(L("(4,2):(1,6)")), &out).ok());
+  Random random(14);
+  int accepted = 0, left_out = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const Layout a = random.layout(256), b = random.layout(16);
+    CAPTURE(str(a));
+    CAPTURE(str(b));
+    Layout rest;
+    if (!complement(b, size(a), &rest).ok()) continue;
+    std::vector<int64_t> reached;
+    for (const int64_t x : flat(b).table())
+      for (const int64_t y : flat(rest).table()) reached.push_back(x + y);
+    bool covers = true;
+    for (int64_t x = 0; x < size(a); ++x)
+      covers = covers && std::find(reached.begin(), reached.end(), x) != reached.end();
+    const bool divided = logical_divide(a, tiler_of(b), &out).ok();
+    if (divided) REQUIRE(covers);
+    accepted += divided;
+    left_out += !covers;
+  }
+  CHECK(accepted > kRounds / 8);
+  CHECK(left_out > 10);
+}
+
 TEST_CASE("divides by mode are divides of each mode") {
   Random random(7);
   int accepted = 0;

@@ -346,9 +346,9 @@ TEST_CASE("a step of m amid which a choice runs out of blocks is two ranges") {
   }
 }
 
-TEST_CASE("a plan for no rows that has no room for one says so") {
+TEST_CASE("a plan for one row that has no room for it says so, and one for no rows needs none") {
   const auto device = hopper();
-  GemmDesc desc = gemm_desc(0, 12800, 8192, 132);
+  GemmDesc desc = gemm_desc(1, 12800, 8192, 132);
   desc.d_dtype = DType::F32;
   desc.a_alignment = desc.b_alignment = 16;
   desc.flags = kGemmInvariant | kGemmDeviceM;
@@ -357,8 +357,11 @@ TEST_CASE("a plan for no rows that has no room for one says so") {
   CHECK(std::string(last_error().fault.rule) == "gemm_invariant_room");
   CHECK(last_error().fault.got == 200);
   const std::string message = last_error().message;
-  CHECK(message.find("m is 0:") == 0);
+  CHECK(message.find("m is 1:") == 0);
   CHECK(message.find("room for no m") != message.npos);
+  desc.m = 0;
+  CHECK(GemmPlan::create(device, desc, &plan).ok());
+  desc.m = 1;
   desc.max_sms = 200;
   CHECK(GemmPlan::create(device, desc, &plan).ok());
 }

@@ -86,6 +86,38 @@ TEST_CASE("plans of nothing can be asked what they will do") {
   }
 }
 
+TEST_CASE("what is empty is planned, however many tiles it would have with one more row") {
+  const auto device = hopper();
+  const auto planned = [&](GemmDesc desc) {
+    for (const Order d_order : {Order::row, Order::column})
+      for (const uint32_t flags : {0u, kGemmInvariant}) {
+        desc.d_order = d_order;
+        desc.flags = flags;
+        std::unique_ptr<Plan> plan;
+        INFO("m " << desc.m << " n " << desc.n << " batch " << desc.batch << " flags " << flags);
+        REQUIRE(GemmPlan::create(device, desc, &plan).ok());
+        const PlanInfo info = plan->info();
+        CHECK(info.flops == 0);
+        CHECK(info.bytes_written == 0);
+        CHECK(info.boxes_loaded + info.boxes_stored == 0);
+        CHECK(plan->explain().find("gemm ") == 0);
+        std::vector<GemmRange> candidates;
+        CHECK(gemm_candidates(*device, desc, &candidates).ok());
+        CHECK_FALSE(candidates.empty());
+      }
+  };
+  GemmDesc desc = gemm_desc(kGemmMaxExtent, kGemmMaxExtent, 8);
+  desc.batch = 0;
+  planned(desc);
+  desc = gemm_desc(0, kGemmMaxExtent, 8);
+  desc.a_batch = desc.b_batch = 0;
+  desc.batch = kGemmMaxBatch;
+  desc.d_batch = desc.c_batch = kGemmMaxExtent;
+  planned(desc);
+  std::swap(desc.m, desc.n);
+  planned(desc);
+}
+
 TEST_CASE("the copy engine adds where D is C, f32 and beta is 1") {
   const auto device = hopper();
   GemmDesc desc = gemm_desc(4096, 4096, 4096);
