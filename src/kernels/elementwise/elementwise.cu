@@ -15,7 +15,8 @@
   TW_ELEMENTWISE(feature, shard, symbol, ((elements) == 16 ? 2 : 4), \
                  (tw::elementwise_floats<elements, true>(args)))
 #define TW_ELEMENTWISE_FLOATS(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE(feature, shard, symbol, 4, (tw::elementwise_floats<elements, false>(args)))
+  TW_ELEMENTWISE(feature, shard, symbol, ((elements) == 4 ? 5 : 4), \
+                 (tw::elementwise_floats<elements, false>(args)))
 #define TW_ELEMENTWISE_WORDS(feature, shard, symbol, elements) \
   TW_ELEMENTWISE(feature, shard, symbol, 4, tw::elementwise_words<elements>(args))
 #define TW_ELEMENTWISE_STRIDED(feature, shard, symbol) \
