@@ -143,7 +143,8 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
   }
 }
 
-/// Integers of `bytes` bytes, wrapping. Beta is 0 with one source, and where sources are multiplied.
+/// Integers of `bytes` bytes, wrapping. Beta is 0 with one source, and where sources are
+/// multiplied.
 template <bool kReduce, class Word>
 TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
                                          Word before) {

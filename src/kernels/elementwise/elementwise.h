@@ -65,8 +65,8 @@ struct ElementwiseArgs {
   u64 dst_policy;
   u64 items;  // vectors: rows times slots, below kElementwiseLimit; strided: elements
   u64 row_elements;
-  u64 alpha;  // the bits of an f32; for words a number that wraps, or the bits of an f64
-  u64 beta;   // 0 where there is no second source, or sources are multiplied
+  u64 alpha;         // the bits of an f32; for words a number that wraps, or the bits of an f64
+  u64 beta;          // 0 where there is no second source, or sources are multiplied
   u64 device_alpha;  // address of an f32 that replaces alpha; 0: alpha counts
   u64 device_beta;
   u64 extent[kElementwiseRank];
