@@ -12,7 +12,11 @@ static_assert(+TW_REDUCE_NONE == +kCombineNone && +TW_REDUCE_ADD == +kCombineAdd
               +TW_REDUCE_XOR == +kCombineXor && +TW_REDUCE_INC == +kCombineInc &&
               +TW_REDUCE_DEC == +kCombineDec);
 
+static_assert(+TW_COMBINE_ADD == +kSourcesAdd && +TW_COMBINE_MULTIPLY == +kSourcesMultiply);
+
 namespace {
+
+constexpr uint32_t kFlags = TW_ELEMENTWISE_SATURATE | TW_ELEMENTWISE_DEVICE_SCALARS;
 
 tw_elementwise_desc default_desc() {
   tw_elementwise_desc desc{};
@@ -41,6 +45,9 @@ ElementwiseDesc convert(const tw_elementwise_desc& from) {
   to.rank = from.rank;
   to.max_sms = from.max_sms;
   to.reduction = from.reduction;
+  to.combine = static_cast<uint32_t>(from.combine);
+  to.activation = static_cast<Activation>(from.activation);
+  to.device_scalars = (from.flags & TW_ELEMENTWISE_DEVICE_SCALARS) != 0;
   to.saturates = (from.flags & TW_ELEMENTWISE_SATURATE) != 0;
   to.src_cache = static_cast<CachePriority>(from.src_cache);
   to.dst_cache = static_cast<CachePriority>(from.dst_cache);
@@ -65,7 +72,8 @@ Status check_b(const tw_elementwise_desc& desc) {
 Status read_desc(const tw_elementwise_desc* desc, ElementwiseDesc* out) {
   tw_elementwise_desc ours = default_desc();
   TW_TRY(read_struct(desc, "desc", &ours));
-  TW_TRY(check_flags("flags", ours.flags, TW_ELEMENTWISE_SATURATE, "TW_ELEMENTWISE_SATURATE (1)"));
+  TW_TRY(check_flags("flags", ours.flags, kFlags,
+                     "TW_ELEMENTWISE_SATURATE (1) and TW_ELEMENTWISE_DEVICE_SCALARS (2)"));
   TW_TRY(check_dimensions("shape", ours.shape, ours.rank));
   TW_TRY(check_dimensions("a_stride", ours.a_stride, ours.rank));
   TW_TRY(check_dimensions("dst_stride", ours.dst_stride, ours.rank));
@@ -99,8 +107,11 @@ tw_status tw_elementwise_run(tw_plan* plan, tw_stream* stream, const tw_elementw
     TW_TRY(check_run_handles(plan, stream, Op::elementwise));
     tw_elementwise_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));
-    const ElementwiseRun run{
-        .address = {ours.a, ours.b, ours.dst}, .alpha = ours.alpha, .beta = ours.beta};
+    const ElementwiseRun run{.address = {ours.a, ours.b, ours.dst},
+                             .alpha = ours.alpha,
+                             .beta = ours.beta,
+                             .device_alpha = ours.device_alpha,
+                             .device_beta = ours.device_beta};
     return static_cast<const ElementwisePlan&>(*plan->value).run(*stream->value, run);
   });
 }

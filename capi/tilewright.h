@@ -1160,7 +1160,8 @@ enum {
   TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-21 |x| */
   TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-20
                                     of its value times 1 + |the tangent's argument|, and 2^-110;
-                                    of an x within 2^-23 (|alpha A B| + |bias|) of the sum */
+                                    in GEMM of an x within 2^-23 (|alpha A B| + |bias|) of the
+                                    sum */
   TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-20 of its value times 1 + |x|, and
                                     2^-110 */
 };
@@ -1636,22 +1637,43 @@ TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged
 /** @name Elementwise operations
  *  @{ */
 
+/** How an elementwise operation combines its two sources. */
+typedef int32_t tw_combine;
+enum {
+  TW_COMBINE_ADD = 0,     /**< act(alpha * a + beta * b); without b act(alpha * a) */
+  TW_COMBINE_MULTIPLY = 1 /**< act(alpha * a) * b; needs b, and has no beta */
+};
+
 /** Options of an elementwise operation: bits of tw_elementwise_desc.flags. */
 enum {
   /** Floating results beyond the largest finite number of dst_dtype, infinities included, become
    *  that number of their sign. Without it they become infinity, and NaN in f8e4m3, which has none.
    */
-  TW_ELEMENTWISE_SATURATE = 1
+  TW_ELEMENTWISE_SATURATE = 1,
+  /** Runs may give the device addresses of alpha and beta: see tw_elementwise_args. For floating
+   *  types. */
+  TW_ELEMENTWISE_DEVICE_SCALARS = 2
 };
 
-/** dst[i...] = alpha * a[i...] + beta * b[i...], or alpha * a[i...] alone, converted to dst_dtype.
- *  f32, f16, bf16, f8e4m3 and f8e5m2 are converted to one another: computed in f32 as
- *  fma(alpha, a, beta * b) and rounded to nearest even. Every NaN that is written is the one with
- *  all bits but the sign set. Integers of 8 to 64 bits and f64 are of one type in all operands;
- *  integers wrap. With a reduction the result, in dst_dtype, is then reduced into what the
- *  destination holds, where it may round and saturate once more: add, min and max of f32, f16,
- * bf16, f64 and integers, and, or and xor of integers, inc and dec of u32. Of min and max -0 is
- * below +0. A reduction uses no atomics: nobody else may write the destination meanwhile. */
+/** dst[i...] = act(alpha * a[i...] + beta * b[i...]), or act(alpha * a[i...]) * b[i...], or without
+ *  b act(alpha * a[i...]), converted to dst_dtype.
+ *  f32, f16, bf16, f8e4m3 and f8e5m2 are converted to one another. The result is computed in f32,
+ *  each step rounded to nearest even: a sum as fma(alpha, a, beta * b); a product as
+ *  act(alpha * a) * b, which has two roundings. It is then rounded once to dst_dtype. act is
+ *  `activation`, within the errors that tw_activation states, of the f32 that it is given. Without
+ *  an activation all devices give the same bits. Every NaN that is written is the one with all bits
+ *  but the sign set.
+ *  Integers of 8 to 64 bits and f64 are of one type in all operands, and have no activation.
+ *  Integers wrap. f64 is computed in f64 with factors that are f32.
+ *  With a reduction the result, in dst_dtype, is then reduced into what the destination holds,
+ *  where it may round and saturate once more: add, min and max of f32, f16, bf16, f64 and integers,
+ *  and, or and xor of integers, inc and dec of u32. Of min and max -0 is below +0. A reduction uses
+ *  no atomics: nobody else may write the destination meanwhile.
+ *  Example, a cache scaled and narrowed in one call: a_dtype TW_DTYPE_BF16, dst_dtype
+ *  TW_DTYPE_F8E4M3, flags TW_ELEMENTWISE_SATURATE | TW_ELEMENTWISE_DEVICE_SCALARS, and in each run
+ *  device_alpha the address of the factor. A gated layer silu(a) * b: TW_COMBINE_MULTIPLY and
+ *  TW_ACTIVATION_SILU. A factor for each row or column: TW_COMBINE_MULTIPLY, and a b of f32 whose
+ *  other stride is 0. */
 typedef struct tw_elementwise_desc {
   uint32_t struct_size;        /**< set by tw_elementwise_desc_init() */
   uint32_t struct_mark;        /**< likewise */
@@ -1667,6 +1689,8 @@ typedef struct tw_elementwise_desc {
   uint32_t max_sms;            /**< at most so many blocks run, one an SM; 0: no bound */
   tw_cache_priority src_cache; /**< for what is read of a and b */
   tw_cache_priority dst_cache; /**< for the destination */
+  tw_combine combine;          /**< TW_COMBINE_ADD by default */
+  tw_activation activation;    /**< none by default */
   int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty operation */
   int64_t a_stride[8];         /**< required: elements; 0 repeats */
   int64_t b_stride[8];         /**< required with b, excluded without: likewise */
@@ -1678,11 +1702,16 @@ typedef struct tw_elementwise_args {
   uint32_t struct_size; /**< set by tw_elementwise_args_init() */
   uint32_t struct_mark; /**< likewise */
   float alpha;          /**< 1 by default; for integers a whole number below 2^63 */
-  float beta;           /**< 1 by default; likewise; without b it must stay 1 */
+  float beta;           /**< 1 by default; likewise; without b, and with TW_COMBINE_MULTIPLY, it
+                             must stay 1 */
   uint64_t a;           /**< required: device address */
   uint64_t b;           /**< required with b, else 0: device address */
   uint64_t dst; /**< required: device address; may be a's or b's where strides and the size of
                      an element are the same, else it shares no byte with them */
+  uint64_t device_alpha; /**< with TW_ELEMENTWISE_DEVICE_SCALARS: device address of an aligned f32
+                              that is read when the run executes and replaces alpha; it shares no
+                              byte with dst; 0: alpha counts */
+  uint64_t device_beta;  /**< likewise for beta, where b is added */
 } tw_elementwise_args;
 
 /** Initialises a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
@@ -1709,13 +1738,13 @@ TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size
 TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
                                                   const tw_tensor *dst, tw_elementwise_desc *desc);
 
-/** Plans an elementwise operation: a conversion, a sum of two tensors, or a reduction into a third.
- *  @param device not NULL. @param desc not NULL.
+/** Plans an elementwise operation: a conversion, an activation, a sum or product of two tensors, or
+ *  a reduction into a third. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, reduction or flag cannot
- * work.
- *  @retval TW_ERROR_UNSUPPORTED types that are not converted to one another, or a reduction that
- *  dst_dtype has not; the message names them.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, reduction, combination,
+ *  activation or flag cannot work, or there is no b to multiply by.
+ *  @retval TW_ERROR_UNSUPPORTED types that are not converted to one another, or a reduction,
+ *  activation or flag that dst_dtype has not; the message names them.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
@@ -1724,9 +1753,12 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
 
 /** Enqueues an elementwise operation. @param plan from tw_elementwise_plan(). @param stream of the
  *  same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, or a factor of integers no whole number.
- *  @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
- *  @retval TW_ERROR_OVERLAP the destination shares bytes with a source without being it.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, a factor of integers is no whole number, a
+ *  scalar's address is given without TW_ELEMENTWISE_DEVICE_SCALARS, or a beta where there is none.
+ *  @retval TW_ERROR_MISALIGNED an address breaks the description's promise, or a scalar's is no
+ *  multiple of 4.
+ *  @retval TW_ERROR_OVERLAP the destination shares bytes with a source without being it, or with a
+ *  scalar.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
                                     const tw_elementwise_args *args);

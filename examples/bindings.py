@@ -253,6 +253,8 @@ def replaced(text, made):
 # Alias: Go's type, what its constants' names begin with in C and in Go, and what the type is.
 GO_TYPES = {"tw_status": ("Status", "TW_ERROR_", "Err", "what a call came to; Error carries one"),
             "tw_dtype": ("DType", "TW_DTYPE_", "", "the type of a tensor's elements"),
+            "tw_activation": ("Activation", "TW_ACTIVATION_", "Activation",
+                              "a function applied to each element"),
             "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves")}
 
 

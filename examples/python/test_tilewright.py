@@ -75,6 +75,18 @@ class Plain(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.device.elementwise(a, array.array("f", [0] * 7))
 
+    def test_a_product_with_an_activation_and_a_factor_in_memory(self):
+        a, b = array.array("f", range(-4, 4)), array.array("f", [10] * 8)
+        out, factor = array.array("f", [0] * 8), array.array("f", [2])
+        plan = self.device.elementwise(a, out, b, alpha=factor, multiply=True,
+                                       activation=tw.ACTIVATION_RELU)
+        for factor[0] in (2, 3):
+            plan.run(self.stream)
+            self.stream.synchronize()
+            self.assertEqual(out.tolist(), [max(factor[0] * x, 0) * 10 for x in range(-4, 4)])
+        with self.assertRaises(ValueError):
+            self.device.elementwise(a, out, alpha=b)
+
     def test_a_copy_of_arrays(self):
         src, dst = array.array("i", range(100)), array.array("i", [0] * 100)
         self.device.copy(src, dst).run(self.stream)

@@ -48,17 +48,18 @@ CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_A
 REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2
 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1
 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1
-ELEMENTWISE_SATURATE=1 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2
-GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64
-GEMM_STAGING_COPY=128 GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2
-PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2
-SCALE_1X128=3 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 LAYOUT_MAX_LEAVES=32
-LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
+COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0
+COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8
+GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
+GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0
+GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3
+SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16
+PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
 tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction tw_activation
-tw_ragged_direction tw_order tw_per tw_gate tw_scale_kind tw_paint
+tw_ragged_direction tw_combine tw_order tw_per tw_gate tw_scale_kind tw_paint
 """
 _STRUCTS = """
 tw_error_info u32:struct_size u32:struct_mark tw_status:status i32:driver_result i32:index
@@ -114,8 +115,10 @@ tw_ragged_args u32:struct_size u32:struct_mark u64:packed u64:offsets u64:padded
 tw_elementwise_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype
   tw_dtype:dst_dtype i32:rank u32:a_alignment u32:b_alignment u32:dst_alignment
   tw_reduction:reduction u32:flags u32:max_sms tw_cache_priority:src_cache
-  tw_cache_priority:dst_cache i64:shape:8 i64:a_stride:8 i64:b_stride:8 i64:dst_stride:8
+  tw_cache_priority:dst_cache tw_combine:combine tw_activation:activation i64:shape:8
+  i64:a_stride:8 i64:b_stride:8 i64:dst_stride:8
 tw_elementwise_args u32:struct_size u32:struct_mark f32:alpha f32:beta u64:a u64:b u64:dst
+  u64:device_alpha u64:device_beta
 tw_gemm_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype tw_dtype:c_dtype
   tw_dtype:d_dtype tw_dtype:accumulator_dtype tw_dtype:bias_dtype tw_order:a_order tw_order:b_order
   tw_order:d_order u32:flags u32:a_alignment u32:b_alignment u32:c_alignment u32:d_alignment
@@ -643,19 +646,35 @@ class Device(Handle):
                       src_stride=(s.stride[:s.rank] or [1]), dst_stride=(d.stride[:d.rank] or [1]))
         return Plan(self, "copy", desc, (keep, kept), src=s.address, dst=d.address)
 
-    def elementwise(self, a, out, b=None, alpha=1.0, beta=1.0, saturate=False):
-        """out = alpha a + beta b (without b: alpha a), converted to the element type of out."""
+    def elementwise(self, a, out, b=None, alpha=1.0, beta=1.0, saturate=False, multiply=False,
+                    activation=ACTIVATION_NONE):
+        """out = act(alpha a + beta b) (without b: act(alpha a)), with multiply act(alpha a) b,
+        converted to the element type of out. alpha and beta are numbers, or one f32 in the device's
+        memory that is read when the plan runs; act is an ACTIVATION_."""
         (ta, k0), (td, k2) = self._here(a), self._here(out, True)
         (tb, k1) = self._here(b) if b is not None else (None, None)
         if any(list(t.shape) != list(td.shape) or t.rank != td.rank for t in (ta, tb) if t):
             raise ValueError("the operands differ in shape")
+        keep, numbers = [k0, k1, k2], {}
+        for name, factor in (("alpha", alpha), ("beta", beta)):
+            if isinstance(factor, (int, float)):
+                numbers[name] = factor
+                continue
+            t, kept = self._here(factor)
+            if t.dtype != DTYPE_F32 or any(extent != 1 for extent in t.shape[:t.rank]):
+                raise ValueError(f"{name} in the device's memory is one f32")
+            numbers["device_" + name] = t.address
+            keep.append(kept)
+        flags = ELEMENTWISE_SATURATE * saturate
+        flags |= ELEMENTWISE_DEVICE_SCALARS * any(name.startswith("device") for name in numbers)
         desc = struct("elementwise_desc", a_dtype=ta.dtype, b_dtype=tb.dtype if tb else 0,
-                      dst_dtype=td.dtype, rank=max(td.rank, 1), flags=ELEMENTWISE_SATURATE * saturate,
+                      dst_dtype=td.dtype, rank=max(td.rank, 1), flags=flags,
+                      combine=COMBINE_MULTIPLY if multiply else COMBINE_ADD, activation=activation,
                       shape=(td.shape[:td.rank] or [1]), a_stride=(ta.stride[:td.rank] or [1]),
                       b_stride=(tb.stride[:td.rank] if tb else []) or [1],
                       dst_stride=(td.stride[:td.rank] or [1]))
-        return Plan(self, "elementwise", desc, (k0, k1, k2), alpha=alpha, beta=beta, a=ta.address,
-                    b=tb.address if tb else 0, dst=td.address)
+        return Plan(self, "elementwise", desc, keep, a=ta.address, b=tb.address if tb else 0,
+                    dst=td.address, **numbers)
 
     def _rows(self, op, table, index, packed):
         (t, k0), (i, k1) = self._here(table, op == "scatter"), self._here(index)

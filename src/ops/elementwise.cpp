@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.hpp"
 
-#include "base/excluded.hpp"
-
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "base/checked.hpp"
-#include "base/decimal.hpp"
 #include "ops/rows_ring.hpp"
 
 namespace tw {
 namespace {
 
-constexpr const char* kAddressNames[] = {"a", "b", "dst"};
 constexpr const char* kAlignmentNames[] = {"a_alignment", "b_alignment", "dst_alignment"};
 
 }  // namespace
@@ -35,7 +30,7 @@ Status ElementwisePlan::create(const std::shared_ptr<Device>& device, const Elem
 }
 
 Status ElementwisePlan::prepare() {
-  vector_ = elementwise_vector(shape_.bytes);
+  vector_ = elementwise_vector(shape_.bytes, static_cast<u32>(desc_.activation));
   fill_common();
   fill_strided();
   rows_begin_alike_ = true;
@@ -57,8 +52,9 @@ Status ElementwisePlan::prepare() {
 // What a row of the table has to be for, above its vector's elements.
 uint32_t ElementwisePlan::what() const {
   if (shape_.kind[kOperandDst] >= kWordUnsigned) return kElementwiseWords;
-  return shape_.sources == 1 && desc_.reduction == kCombineNone ? kElementwiseConvert
-                                                                : kElementwiseFloats;
+  const bool converts = shape_.sources == 1 && desc_.reduction == kCombineNone &&
+                        desc_.activation == Activation::identity;
+  return converts ? kElementwiseConvert : kElementwiseFloats;
 }
 
 Status ElementwisePlan::prepare_method(uint32_t method) {
@@ -81,6 +77,8 @@ void ElementwisePlan::fill_common() {
   }
   args.dst_shift = static_cast<u32>(std::countr_zero(shape_.bytes[kOperandDst]));
   args.reduction = static_cast<u32>(desc_.reduction);
+  args.combine = desc_.combine;
+  args.activation = static_cast<u32>(desc_.activation);
   args.saturate_at =
       desc_.saturates ? format_max(shape_.kind[kOperandDst]) : float_of(kInfinityF32);
   args.rank = 1;
@@ -186,54 +184,6 @@ LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& arg
       std::clamp<uint64_t>((args.items + items_of_block - 1) / items_of_block, 1, most));
   config.block[0] = kElementwiseThreads;
   return config;
-}
-
-// A factor as the kernels take it: f32, f64, or an integer that wraps.
-Status ElementwisePlan::factor(const char* argument, float value, u64* bits) const {
-  const uint32_t kind = shape_.kind[kOperandDst];
-  if (kind < kWordUnsigned) {
-    *bits = bits_of(value);
-    return {};
-  }
-  if (kind == kWordF64) {
-    *bits = std::bit_cast<u64>(static_cast<double>(value));
-    return {};
-  }
-  if (value != std::trunc(value) || !(std::fabs(value) < 0x1p63f))
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = argument, .rule = "elementwise_whole_factor"},
-                "%s is %s: integers are multiplied by whole numbers below 2^63", argument,
-                Decimal::shortest(static_cast<double>(value), 9).text());
-  *bits = static_cast<u64>(static_cast<int64_t>(value));
-  return {};
-}
-
-Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {
-  u64 alpha = 0;
-  u64 beta = 0;
-  TW_TRY(factor("alpha", run.alpha, &alpha));
-  if (shape_.sources == 2) {
-    TW_TRY(factor("beta", run.beta, &beta));
-  } else {
-    TW_TRY(check_no_address("b", run.address[kOperandB], "the description has no b"));
-    TW_TRY(check_excluded(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
-                          "the description has no b"));
-  }
-  if (shape_.empty) return {};
-  for (uint32_t o = 0; o < kElementwiseOperands; ++o)
-    if (shape_.bytes[o] != 0)
-      TW_TRY(check_address(kAddressNames[o], run.address[o], shape_.bytes[o], desc_.alignment[o]));
-  TW_TRY(check_elementwise_disjoint(shape_, run.address));
-  const Placed at = first(run.address);
-  const uint32_t method = choose(at);
-  if (method == 0)
-    return fail(Code::ERROR_MISALIGNED, {.argument = "a", .rule = "elementwise_methods"},
-                "the only method allowed needs operands that lie alike modulo %u elements",
-                vector_);
-  ElementwiseArgs args = arguments(method, at);
-  args.alpha = alpha;
-  args.beta = beta;
-  return stream.launch(*kernels_[method].kernel, config(method, args), &args, sizeof args);
 }
 
 }  // namespace tw

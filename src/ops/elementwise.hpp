@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dst[i...] = alpha * a[i...] + beta * b[i...], converted, and reduced into what is there: from a
-// description to a plan.
+// dst[i...] = act(alpha * a[i...] + beta * b[i...]) or act(alpha * a[i...]) * b[i...], converted,
+// and reduced into what is there: from a description to a plan.
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +18,8 @@ struct ElementwiseRun {
   uint64_t address[kElementwiseOperands] = {};
   float alpha = 1;
   float beta = 1;
+  uint64_t device_alpha = 0;  // address of an f32 that replaces alpha; 0: alpha counts
+  uint64_t device_beta = 0;
 };
 
 class ElementwisePlan final : public Plan {
@@ -45,7 +47,11 @@ class ElementwisePlan final : public Plan {
   bool fill_vectors(uint32_t misalignment);
   void fill_strided();
   bool strides_alike() const;
+  bool has_beta() const { return shape_.sources == 2 && desc_.combine == kSourcesAdd; }
   Status factor(const char* argument, float value, u64* bits) const;
+  Status check_scalar(const char* argument, uint64_t address, bool beta) const;
+  Status check_factors(const ElementwiseRun& run, u64* alpha, u64* beta) const;
+  Status check_addresses(const ElementwiseRun& run) const;
   /// The first elements' addresses from those of coordinate 0.
   Placed first(const Addresses& address) const;
   Placed promised() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an elementwise plan will do, in numbers and in words.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -58,14 +59,19 @@ PlanInfo ElementwisePlan::info() const {
   return info;
 }
 
-// "dst f8e4m3 = alpha * a bf16".
+// "dst f8e4m3 = silu(alpha * a bf16) * b bf16".
 std::string ElementwisePlan::formula() const {
   std::string text = "dst " + std::string(dtype_name(desc_.dtype[kOperandDst]));
   text += desc_.reduction == kCombineNone
               ? " = "
               : " = " + std::string(combine_name(desc_.reduction)) + " of itself and ";
+  const bool activates = desc_.activation != Activation::identity;
+  if (activates) text += std::string(activation_name(desc_.activation)) + "(";
   text += "alpha * a " + std::string(dtype_name(desc_.dtype[kOperandA]));
-  if (shape_.sources == 2) text += " + beta * b " + std::string(dtype_name(desc_.dtype[kOperandB]));
+  if (has_beta()) text += " + beta * b " + std::string(dtype_name(desc_.dtype[kOperandB]));
+  if (activates) text += ")";
+  if (desc_.combine == kSourcesMultiply)
+    text += " * b " + std::string(dtype_name(desc_.dtype[kOperandB]));
   return text;
 }
 
@@ -102,9 +108,9 @@ std::string ElementwisePlan::explain() const {
   out += text;
   if (choose(promised()) == kElementwiseVectors) {
     std::snprintf(text, sizeof text,
-                  "vectors of %u elements, 16 bytes of the widest operand; ends of rows element by "
+                  "vectors of %u elements, %u bytes of the widest operand; ends of rows element by "
                   "element\n",
-                  vector_);
+                  vector_, vector_ * std::ranges::max(shape_.bytes));
     out += text;
     if (kernels_[kElementwiseStrided])
       out += "addresses that do not lie alike modulo a vector take " +
@@ -123,6 +129,8 @@ std::string ElementwisePlan::explain() const {
               "number\n"
             : "computed in f32, rounded to nearest even; beyond the range: infinity, or NaN where "
               "the format has none\n";
+  if (desc_.device_scalars)
+    out += "factors whose addresses a run gives are read from device memory when it executes\n";
   if (desc_.reduction != kCombineNone) out += reduction_note();
   return out;
 }

@@ -77,6 +77,48 @@ bool same_layout(const ElementwiseShape& shape, uint32_t operand) {
   return true;
 }
 
+// What a run reads: `bytes` from `low` on, rows of `row` bytes.
+struct Read {
+  const char* name;
+  uint64_t low;
+  uint64_t bytes;
+  int64_t row;
+  const int64_t* stride;  // bytes, for each of the shape's dimensions; nullptr: there is one row
+  const char* fault;      // what to say where the destination has one of the bytes
+};
+
+Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& read) {
+  const ByteRange& range = shape.range[kOperandDst];
+  const uint64_t dst_low = dst + static_cast<uint64_t>(range.low);
+  const auto dst_bytes = static_cast<uint64_t>(range.high - range.low);
+  if (read.low - dst_low >= dst_bytes && dst_low - read.low >= read.bytes) return {};
+  // As in check_copy_disjoint(): rows at s and d share a byte where s - d lies between what is
+  // less than a row of either, and s - d is a constant and a sum of terms.
+  StridedTerm terms[kMaxTerms];
+  int32_t count = 0;
+  for (int32_t d = shape.row_dims; d < shape.rank; ++d) {
+    const int64_t step = read.stride == nullptr ? 0 : std::abs(read.stride[d]);
+    if (step != 0) terms[count++] = {step, shape.extent[d]};
+    terms[count++] = {shape.stride[kOperandDst][d], shape.extent[d]};
+  }
+  const int64_t dst_row = shape.row_elements * int64_t{shape.bytes[kOperandDst]};
+  const int64_t dst_reach = static_cast<int64_t>(dst_bytes) - dst_row;
+  const int64_t constant = static_cast<int64_t>(read.low - dst_low) - dst_reach;
+  int64_t budget = kSearchBudget;
+  const Meets meets =
+      sums_meet(terms, count, -constant - (read.row - 1), -constant + (dst_row - 1), &budget);
+  if (meets == Meets::no) return {};
+  const bool yes = meets == Meets::yes;
+  return fail(
+      Code::ERROR_OVERLAP,
+      {.argument = "dst", .rule = yes ? "operands_disjoint" : "elementwise_overlap_undecided"},
+      "%s [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s", read.name,
+      read.low, read.bytes, dst_low, dst_bytes,
+      yes ? read.fault
+          : "interleave in a way that a bounded search could not prove free of shared "
+            "elements: use parts");
+}
+
 }  // namespace
 
 Status elementwise_shape(const ElementwiseDesc& desc, ElementwiseShape* out) {
@@ -114,47 +156,29 @@ Status elementwise_shape(const ElementwiseDesc& desc, ElementwiseShape* out) {
 
 Status check_elementwise_disjoint(const ElementwiseShape& shape,
                                   const uint64_t (&address)[kElementwiseOperands]) {
-  const auto low_of = [&](uint32_t o) {
-    return address[o] + static_cast<uint64_t>(shape.range[o].low);
-  };
-  const auto bytes_of = [&](uint32_t o) {
-    return static_cast<uint64_t>(shape.range[o].high - shape.range[o].low);
-  };
-  const uint64_t dst_low = low_of(kOperandDst);
-  const uint64_t dst_bytes = bytes_of(kOperandDst);
   for (uint32_t o = 0; o < shape.sources; ++o) {
     if (address[o] == address[kOperandDst] && same_layout(shape, o)) continue;
-    const uint64_t src_low = low_of(o);
-    const uint64_t src_bytes = bytes_of(o);
-    if (src_low - dst_low >= dst_bytes && dst_low - src_low >= src_bytes) continue;
-    // As in check_copy_disjoint(): rows at s and d share a byte where s - d lies between what is
-    // less than a row of either, and s - d is a constant and a sum of terms.
-    const int64_t src_row = shape.row_elements * int64_t{shape.bytes[o]};
-    const int64_t dst_row = shape.row_elements * int64_t{shape.bytes[kOperandDst]};
-    StridedTerm terms[kMaxTerms];
-    int32_t count = 0;
-    for (int32_t d = shape.row_dims; d < shape.rank; ++d) {
-      const int64_t step = std::abs(shape.stride[o][d]);
-      if (step != 0) terms[count++] = {step, shape.extent[d]};
-      terms[count++] = {shape.stride[kOperandDst][d], shape.extent[d]};
-    }
-    const int64_t dst_reach = static_cast<int64_t>(dst_bytes) - dst_row;
-    const int64_t constant = static_cast<int64_t>(src_low - dst_low) - dst_reach;
-    int64_t budget = kSearchBudget;
-    const Meets meets =
-        sums_meet(terms, count, -constant - (src_row - 1), -constant + (dst_row - 1), &budget);
-    if (meets == Meets::no) continue;
-    const bool yes = meets == Meets::yes;
-    return fail(
-        Code::ERROR_OVERLAP,
-        {.argument = "dst", .rule = yes ? "operands_disjoint" : "elementwise_overlap_undecided"},
-        "%s [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s",
-        operand_name(o), src_low, src_bytes, dst_low, dst_bytes,
-        yes ? "share elements, and are not the same elements of one type and layout"
-            : "interleave in a way that a bounded search could not prove free of shared "
-              "elements: use parts");
+    TW_TRY(check_unwritten(
+        shape, address[kOperandDst],
+        {.name = operand_name(o),
+         .low = address[o] + static_cast<uint64_t>(shape.range[o].low),
+         .bytes = static_cast<uint64_t>(shape.range[o].high - shape.range[o].low),
+         .row = shape.row_elements * int64_t{shape.bytes[o]},
+         .stride = shape.stride[o],
+         .fault = "share elements, and are not the same elements of one type and layout"}));
   }
   return {};
+}
+
+Status check_elementwise_scalar(const ElementwiseShape& shape, const char* name, uint64_t address,
+                                uint64_t dst) {
+  return check_unwritten(shape, dst,
+                         {.name = name,
+                          .low = address,
+                          .bytes = 4,
+                          .row = 4,
+                          .stride = nullptr,
+                          .fault = "share bytes: the run would write the scalar that it reads"});
 }
 
 }  // namespace tw

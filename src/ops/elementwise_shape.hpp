@@ -8,6 +8,7 @@
 #include "base/dtype.hpp"
 #include "base/status.hpp"
 #include "kernels/elementwise/elementwise.h"
+#include "ops/activation.hpp"
 #include "ops/cache_priority.hpp"
 #include "ops/copy_shape.hpp"
 
@@ -21,7 +22,10 @@ struct ElementwiseDesc {
   uint32_t alignment[kElementwiseOperands] = {};
   uint32_t max_sms = 0;
   int32_t reduction = 0;  // kCombineNone and so on
+  uint32_t combine = kSourcesAdd;
+  Activation activation = Activation::identity;
   bool saturates = false;
+  bool device_scalars = false;  // runs may give addresses of alpha and beta
   int64_t shape[kMaxCopyRank] = {};
   int64_t stride[kElementwiseOperands][kMaxCopyRank] = {};
   CachePriority src_cache = CachePriority::normal;
@@ -58,8 +62,8 @@ const char* combine_name(int32_t reduction);
 /// What elements of a type are to the kernels; false for a type that none takes.
 bool kind_of(DType dtype, uint32_t* kind);
 
-/// Refuses types and reductions that do not go together by name, and fills sources, kinds and
-/// bytes.
+/// Refuses types, reductions, activations and flags that do not go together by name, and fills
+/// sources, kinds and bytes.
 Status check_elementwise_types(const ElementwiseDesc& desc, ElementwiseShape* out);
 
 /// Checks the description by name, the destination's elements for being distinct included, and
@@ -71,5 +75,10 @@ Status elementwise_shape(const ElementwiseDesc& desc, ElementwiseShape* out);
 /// name.
 Status check_elementwise_disjoint(const ElementwiseShape& shape,
                                   const uint64_t (&address)[kElementwiseOperands]);
+
+/// Whether the four bytes of a scalar at `address` are none that a run with that destination
+/// writes.
+Status check_elementwise_scalar(const ElementwiseShape& shape, const char* name, uint64_t address,
+                                uint64_t dst);
 
 }  // namespace tw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which types and reductions go together.
+// Which types, reductions, activations and flags go together.
 #include <cinttypes>
 #include <initializer_list>
 
@@ -62,6 +62,48 @@ Status check_reduction(const ElementwiseDesc& desc, uint32_t kind, uint32_t byte
   }
 }
 
+Status check_combine(const ElementwiseDesc& desc) {
+  if (desc.combine > kSourcesMultiply)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "combine",
+                 .rule = "elementwise_combine",
+                 .got = static_cast<int32_t>(desc.combine),
+                 .limit = kSourcesMultiply},
+                "combine is %" PRId32 ": TW_COMBINE_ADD is 0, TW_COMBINE_MULTIPLY 1",
+                static_cast<int32_t>(desc.combine));
+  if (desc.combine == kSourcesMultiply && desc.dtype[kOperandB] == DType{})
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "combine", .rule = "elementwise_combine_sources"},
+                "combine is TW_COMBINE_MULTIPLY and b_dtype is 0: give b a type, or leave combine "
+                "TW_COMBINE_ADD");
+  return {};
+}
+
+// What only some types have.
+Status check_options(const ElementwiseDesc& desc, uint32_t kind) {
+  const char* const dst = dtype_name(desc.dtype[kOperandDst]);
+  if (desc.saturates && kind >= kWordUnsigned)
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "flags", .rule = "elementwise_saturate"},
+                "flags: TW_ELEMENTWISE_SATURATE is of f32, f16, bf16, f8e4m3 and f8e5m2; %s wraps "
+                "or overflows",
+                dst);
+  if (desc.device_scalars && kind >= kWordUnsigned && kind != kWordF64)
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.argument = "flags", .rule = "elementwise_device_scalars"},
+                "flags: TW_ELEMENTWISE_DEVICE_SCALARS is of floating types; a factor of %s must be "
+                "a whole number, which nobody can check before the run executes: give alpha and "
+                "beta in the run's arguments",
+                dst);
+  TW_TRY(check_activation(desc.activation));
+  if (desc.activation != Activation::identity && kind >= kWordUnsigned)
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.argument = "activation", .rule = "elementwise_activation_type"},
+                "activation %s of %s: activations are computed in f32, for f32, f16, bf16, f8e4m3 "
+                "and f8e5m2",
+                activation_name(desc.activation), dst);
+  return {};
+}
+
 }  // namespace
 
 const char* operand_name(uint32_t operand) {
@@ -110,6 +152,7 @@ bool kind_of(DType dtype, uint32_t* kind) {
 }
 
 Status check_elementwise_types(const ElementwiseDesc& desc, ElementwiseShape* out) {
+  TW_TRY(check_combine(desc));
   out->sources = desc.dtype[kOperandB] == DType{} ? 1 : 2;
   for (const uint32_t o : {kOperandA, kOperandB, kOperandDst}) {
     if (o == kOperandB && out->sources == 1) continue;
@@ -130,11 +173,7 @@ Status check_elementwise_types(const ElementwiseDesc& desc, ElementwiseShape* ou
                   kTypeArguments[o], dtype_name(desc.dtype[o]),
                   dtype_name(desc.dtype[kOperandDst]));
   }
-  if (desc.saturates && dst >= kWordUnsigned)
-    return fail(Code::ERROR_UNSUPPORTED, {.argument = "flags", .rule = "elementwise_saturate"},
-                "flags: TW_ELEMENTWISE_SATURATE is of f32, f16, bf16, f8e4m3 and f8e5m2; %s wraps "
-                "or overflows",
-                dtype_name(desc.dtype[kOperandDst]));
+  TW_TRY(check_options(desc, dst));
   return check_reduction(desc, dst, out->bytes[kOperandDst]);
 }
 

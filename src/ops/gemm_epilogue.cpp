@@ -61,8 +61,7 @@ Status gemm_epilogue(GemmDesc* desc) {
   GemmEpilogue& e = desc->epilogue;
   TW_TRY(check_choice("bias", "gemm_per", static_cast<int32_t>(e.bias), 3,
                       "TW_PER_NONE is 0, TW_PER_ROW 2, TW_PER_COLUMN 3"));
-  TW_TRY(check_choice("activation", "gemm_activation", static_cast<int32_t>(e.activation), 4,
-                      "TW_ACTIVATION_NONE is 0, RELU 1, GELU 2, GELU_TANH 3, SILU 4"));
+  TW_TRY(check_activation(e.activation));
   TW_TRY(check_choice("gate", "gemm_gate", static_cast<int32_t>(e.gate), 2,
                       "TW_GATE_NONE is 0, TW_GATE_HALVES 1, TW_GATE_INTERLEAVED 2"));
   TW_TRY(check_choice("d_scale", "gemm_per", static_cast<int32_t>(e.scale), 3,

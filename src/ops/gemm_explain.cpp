@@ -29,12 +29,11 @@ const char* name_of(Per per) {
 
 // What happens to the sums, in its order.
 std::string epilogue_text(const GemmEpilogue& e) {
-  constexpr const char* kActivations[] = {"", "relu", "gelu", "gelu by tanh", "silu"};
   std::string text;
   const auto next = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (e.bias != Per::none)
     next(std::string("bias ") + name_of(e.bias) + " in " + dtype_name(e.bias_dtype));
-  if (e.activation != Activation::identity) next(kActivations[static_cast<int32_t>(e.activation)]);
+  if (e.activation != Activation::identity) next(activation_name(e.activation));
   if (e.gate == Gate::halves) next("gating the other half of the columns");
   if (e.gate == Gate::interleaved) next("gating every other column");
   if (e.scale != Per::none) next(std::string("scale ") + name_of(e.scale));

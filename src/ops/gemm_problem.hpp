@@ -7,6 +7,7 @@
 
 #include "base/dtype.hpp"
 #include "base/status.hpp"
+#include "ops/activation.hpp"
 
 namespace tw {
 
@@ -29,7 +30,6 @@ inline constexpr int64_t kGemmMaxBatch = int64_t{1} << 20;
 
 /// Where a vector has an element each.
 enum class Per : int32_t { none = 0, tensor = 1, row = 2, column = 3 };
-enum class Activation : int32_t { identity = 0, relu = 1, gelu = 2, gelu_tanh = 3, silu = 4 };
 enum class Gate : int32_t { none = 0, halves = 1, interleaved = 2 };
 
 /// What happens to alpha * A B + beta * C, as tw_gemm_desc says.

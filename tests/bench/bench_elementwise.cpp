@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions, sums of two tensors and reductions into the destination. "of copy" is the speed
-// relative to cuMemcpyAsync moving as many bytes in the same run, of a reduction those of reading
-// twice and writing once. --peers=FILE names what peers_elementwise.py printed in the same run:
-// cases are joined by name.
+// Conversions, activations, sums and products of two tensors, and reductions into the destination.
+// "of copy" is the speed relative to cuMemcpyAsync moving as many bytes in the same run, of a
+// reduction those of reading twice and writing once. --peers=FILE names what peers_elementwise.py
+// printed in the same run: cases are joined by name.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -23,6 +23,9 @@ struct Case {
   double target = 0;
   bool saturates = false;
   bool any_bits = false;  // in place of numbers around 1
+  uint32_t combine = kSourcesAdd;
+  Activation activation = Activation::identity;
+  bool device_scalars = false;  // alpha is 1 in device memory
 };
 
 ElementwiseDesc describe(const Case& c, const Options& options) {
@@ -39,6 +42,9 @@ ElementwiseDesc describe(const Case& c, const Options& options) {
   }
   desc.reduction = c.reduction;
   desc.saturates = c.saturates;
+  desc.combine = c.combine;
+  desc.activation = c.activation;
+  desc.device_scalars = c.device_scalars;
   desc.methods = options.methods;
   desc.max_sms = options.max_sms;
   return desc;
@@ -89,6 +95,11 @@ void run_case(GpuBench& bench, const Options& options, const Peers& peers, const
     bytes = static_cast<uint64_t>(c.rows * c.pitch * dtype_bytes(desc.dtype[o])) / 256 * 256 + 256;
     run.address[o] = bench.allocate(bytes);
     if (o != kOperandDst && !c.any_bits) fill_numbers(bench, run.address[o], bytes, desc.dtype[o]);
+  }
+  if (c.device_scalars) {
+    run.device_alpha = bench.allocate(256);
+    const float one = 1;
+    bench.upload(run.device_alpha, &one, sizeof one);
   }
   check_case(bench, desc, plan, run, bytes);
   const PlanInfo info = plan.info();
@@ -143,6 +154,40 @@ std::vector<Case> cases() {
                   kCombineAdd, 0.90});
   list.push_back(
       {"add u8 into 0.5 GB", DType::U8, none, DType::U8, 2 * side, side, side, kCombineAdd, 0.90});
+  const auto activated = [&](const char* name, DType a, DType b, DType dst, Activation which,
+                             uint32_t combine) {
+    Case c{name, a, b, dst, side, side, side};
+    c.activation = which;
+    c.combine = combine;
+    list.push_back(c);
+  };
+  Case cache{"bf16 to f8e4m3 saturating, factor in memory",
+             DType::BF16,
+             none,
+             DType::F8E4M3,
+             side,
+             side,
+             side,
+             kCombineNone,
+             0.98,
+             true};
+  cache.device_scalars = true;
+  list.push_back(cache);
+  const DType bf16 = DType::BF16;
+  activated("multiply bf16", bf16, bf16, bf16, Activation::identity, kSourcesMultiply);
+  activated("multiply f32", DType::F32, DType::F32, DType::F32, Activation::identity,
+            kSourcesMultiply);
+  activated("multiply u8", DType::U8, DType::U8, DType::U8, Activation::identity, kSourcesMultiply);
+  activated("silu(bf16) * bf16", bf16, bf16, bf16, Activation::silu, kSourcesMultiply);
+  activated("silu(bf16) * bf16 to f8e4m3", bf16, bf16, DType::F8E4M3, Activation::silu,
+            kSourcesMultiply);
+  activated("gelu(bf16) * bf16", bf16, bf16, bf16, Activation::gelu, kSourcesMultiply);
+  activated("gelu(bf16)", bf16, none, bf16, Activation::gelu, kSourcesAdd);
+  activated("gelu_tanh(bf16)", bf16, none, bf16, Activation::gelu_tanh, kSourcesAdd);
+  activated("silu(f32)", DType::F32, none, DType::F32, Activation::silu, kSourcesAdd);
+  activated("relu(bf16 + bf16)", bf16, bf16, bf16, Activation::relu, kSourcesAdd);
+  activated("silu(f8e4m3) to f8e4m3", DType::F8E4M3, none, DType::F8E4M3, Activation::silu,
+            kSourcesAdd);
   list.push_back({"add bf16 rows of 1000 of 1024", DType::BF16, DType::BF16, DType::BF16, 8 * side,
                   1000, 1024});
   list.push_back({"add bf16 rows of 1001 of 1003", DType::BF16, DType::BF16, DType::BF16, 8 * side,

@@ -32,6 +32,8 @@ static void inits(void) {
   EQUAL(desc.rank, 0);
   EQUAL(desc.reduction, TW_REDUCE_NONE);
   EQUAL(desc.flags | desc.max_sms, 0);
+  EQUAL(desc.combine, TW_COMBINE_ADD);
+  EQUAL(desc.activation, TW_ACTIVATION_NONE);
   for (int i = 0; i < 8; ++i) {
     EQUAL(desc.shape[i], TW_UNSET);
     EQUAL(desc.a_stride[i], TW_UNSET);
@@ -42,7 +44,7 @@ static void inits(void) {
   OK(tw_elementwise_args_init(&args, sizeof args));
   EQUAL(args.struct_size, sizeof args);
   CHECK(args.alpha == 1 && args.beta == 1);
-  EQUAL(args.a | args.b | args.dst, 0);
+  EQUAL(args.a | args.b | args.dst | args.device_alpha | args.device_beta, 0);
 }
 
 static void descriptions(void) {
@@ -78,7 +80,23 @@ static void descriptions(void) {
        desc.reduction = TW_REDUCE_DEC));
   BAD(TW_ERROR_UNSUPPORTED, "flags",
       (desc.a_dtype = desc.b_dtype = desc.dst_dtype = TW_DTYPE_I32, desc.flags = 1));
-  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 2);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 4);
+  BAD(TW_ERROR_UNSUPPORTED, "flags",
+      (desc.a_dtype = desc.b_dtype = desc.dst_dtype = TW_DTYPE_U64,
+       desc.flags = TW_ELEMENTWISE_DEVICE_SCALARS));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "combine", desc.combine = 2);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "combine", desc.combine = -1);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "combine",
+      (desc.combine = TW_COMBINE_MULTIPLY, desc.b_dtype = 0,
+       desc.b_stride[0] = desc.b_stride[1] = TW_UNSET));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "activation", desc.activation = 5);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "activation", desc.activation = -1);
+  BAD(TW_ERROR_UNSUPPORTED, "activation",
+      (desc.a_dtype = desc.b_dtype = desc.dst_dtype = TW_DTYPE_I32,
+       desc.activation = TW_ACTIVATION_RELU));
+  BAD(TW_ERROR_UNSUPPORTED, "activation",
+      (desc.a_dtype = desc.b_dtype = desc.dst_dtype = TW_DTYPE_F64,
+       desc.activation = TW_ACTIVATION_SILU));
   BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "rank", desc.rank = 9);
   BAD(TW_ERROR_INVALID_ARGUMENT, "shape", desc.shape[0] = -1);
@@ -199,11 +217,112 @@ static void integers(void) {
   ends_with_its_device(plan);
 }
 
+/* A cache scaled and narrowed in one call: the factor is what device memory has when the run
+ * executes. */
+static void scaled_cache(void) {
+  static uint16_t in[64];
+  static uint8_t out[64];
+  setup s = open_setup();
+  tw_elementwise_desc desc;
+  tw_elementwise_args args, bad;
+  tw_plan *plan = NULL;
+  for (size_t i = 0; i < COUNT(in); ++i) in[i] = (uint16_t)(i % 2 ? 0xc040 : 0x3f80); /* -3, 1 */
+  const float factors[] = {2, 1000};
+  const uint64_t cache = uploaded(&s, in, sizeof in), dst = allocated(&s, sizeof out + 4);
+  const uint64_t factor = uploaded(&s, factors, sizeof factors);
+  OK(tw_elementwise_desc_init(&desc, sizeof desc));
+  desc.a_dtype = TW_DTYPE_BF16;
+  desc.dst_dtype = TW_DTYPE_F8E4M3;
+  desc.flags = TW_ELEMENTWISE_SATURATE | TW_ELEMENTWISE_DEVICE_SCALARS;
+  desc.rank = 1;
+  desc.shape[0] = COUNT(in);
+  desc.a_stride[0] = desc.dst_stride[0] = 1;
+  NEED(tw_elementwise_plan(s.device, &desc, &plan));
+  OK(tw_elementwise_args_init(&args, sizeof args));
+  args.a = cache;
+  args.dst = dst;
+  for (int i = 0; i < 2; ++i) {
+    args.device_alpha = factor + 4 * (uint64_t)i;
+    OK(tw_elementwise_run(plan, s.stream, &args));
+    download(&s, out, dst, sizeof out);
+    for (size_t k = 0; k < COUNT(in); ++k) /* 2 and -6; 448 and -448 */
+      EQUAL(out[k], i == 0 ? (k % 2 ? 0xcc : 0x40) : (k % 2 ? 0xfe : 0x7e));
+  }
+#define BAD(status, argument, change)                                      \
+  do {                                                                     \
+    bad = args;                                                            \
+    change;                                                                \
+    FAILS((status), (argument), tw_elementwise_run(plan, s.stream, &bad)); \
+  } while (0)
+  BAD(TW_ERROR_MISALIGNED, "device_alpha", bad.device_alpha = factor + 2);
+  BAD(TW_ERROR_OVERLAP, "dst", bad.device_alpha = dst + sizeof out - 4);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = factor); /* there is no b */
+  bad = args;
+  bad.device_alpha = dst + sizeof out;
+  OK(tw_elementwise_run(plan, s.stream, &bad));
+  tw_plan_destroy(plan);
+
+  desc.flags = 0;
+  NEED(tw_elementwise_plan(s.device, &desc, &plan));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_alpha", bad.dst = dst);
+  args.device_alpha = 0;
+  BAD(TW_ERROR_INVALID_ARGUMENT, "device_beta", bad.device_beta = factor);
+#undef BAD
+  tw_plan_destroy(plan);
+  close_setup(&s);
+}
+
+/* relu(alpha * a) * b, which has no beta. */
+static void products(void) {
+  static float in_a[12 * 20], in_b[12 * 32], out[12 * 24];
+  setup s = open_setup();
+  tw_elementwise_desc desc = sum_desc();
+  tw_elementwise_args args;
+  tw_plan *plan = NULL;
+  for (size_t i = 0; i < COUNT(in_a); ++i) in_a[i] = 1 - (float)i;
+  for (size_t i = 0; i < COUNT(in_b); ++i) in_b[i] = 0.5f * (float)i;
+  const uint64_t a = uploaded(&s, in_a, sizeof in_a), b = uploaded(&s, in_b, sizeof in_b);
+  const uint64_t dst = allocated(&s, sizeof out), factor = allocated(&s, 4);
+  desc.combine = TW_COMBINE_MULTIPLY;
+  desc.activation = TW_ACTIVATION_RELU;
+  desc.flags = TW_ELEMENTWISE_DEVICE_SCALARS;
+  NEED(tw_elementwise_plan(s.device, &desc, &plan));
+  OK(tw_elementwise_args_init(&args, sizeof args));
+  args.a = a;
+  args.b = b;
+  args.dst = dst;
+  args.alpha = -2;
+  OK(tw_elementwise_run(plan, s.stream, &args));
+  download(&s, out, dst, sizeof out);
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < 20; ++j) {
+      const float x = -2 * in_a[i * 20 + j];
+      CHECK(out[i * 24 + j] == (x > 0 ? x : 0) * in_b[i * 32 + j]);
+    }
+  args.beta = 0;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "beta", tw_elementwise_run(plan, s.stream, &args));
+  args.beta = 1;
+  args.device_beta = factor;
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "device_beta", tw_elementwise_run(plan, s.stream, &args));
+  tw_plan_destroy(plan);
+
+  desc.combine = TW_COMBINE_ADD;
+  NEED(tw_elementwise_plan(s.device, &desc, &plan));
+  args.device_beta = dst + 24 * 4; /* of the second row */
+  FAILS(TW_ERROR_OVERLAP, "dst", tw_elementwise_run(plan, s.stream, &args));
+  args.device_beta = dst + 20 * 4; /* between the rows */
+  OK(tw_elementwise_run(plan, s.stream, &args));
+  tw_plan_destroy(plan);
+  close_setup(&s);
+}
+
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   RUN(inits);
   RUN(descriptions);
   RUN(runs);
   RUN(integers);
+  RUN(scaled_cache);
+  RUN(products);
   return harness_end();
 }

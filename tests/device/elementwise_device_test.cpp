@@ -22,6 +22,21 @@ bool reduces(DType type, int64_t op) {
   return type == DType::U32;
 }
 
+// How sources are combined, an activation, and where the factors are.
+void random_options(std::mt19937_64& random, bool two, ElementwiseCase* c) {
+  ElementwiseDesc& desc = c->desc;
+  if (two && pick(random, 0, 1) == 0) desc.combine = kSourcesMultiply;
+  if (!two || desc.combine == kSourcesMultiply) c->beta = 1;
+  const bool floats = is_float(desc.dtype[kOperandDst]);
+  if (floats && pick(random, 0, 2) == 0)
+    desc.activation = static_cast<Activation>(pick(random, 1, 4));
+  if (!floats && desc.dtype[kOperandDst] != DType::F64) return;
+  desc.device_scalars = pick(random, 0, 2) == 0;
+  c->on_device[0] = desc.device_scalars && pick(random, 0, 3) != 0;
+  c->on_device[1] =
+      desc.device_scalars && two && desc.combine == kSourcesAdd && pick(random, 0, 1) == 0;
+}
+
 // Types, reduction and factors that go together.
 void random_arithmetic(std::mt19937_64& random, ElementwiseCase* c) {
   ElementwiseDesc& desc = c->desc;
@@ -41,6 +56,7 @@ void random_arithmetic(std::mt19937_64& random, ElementwiseCase* c) {
     c->beta = factors[pick(random, 0, 7)];
   }
   if (!two) desc.dtype[kOperandB] = DType{};
+  random_options(random, two, c);
   if (pick(random, 0, 1) == 0) {
     do desc.reduction = static_cast<int32_t>(pick(random, 1, 8));
     while (!reduces(desc.dtype[kOperandDst], desc.reduction) &&
@@ -172,7 +188,7 @@ void check_patterns(ElementwiseBench& bench, DType from, const std::vector<Eleme
 TEST_CASE("elementwise: random shapes, strides, offsets, types, factors and reductions") {
   ElementwiseBench bench(1);
   if (!bench.device) return;
-  for (int done = 0; done < 2500;) {
+  for (int done = 0; done < 4000;) {
     ElementwiseCase c;
     if (!random_case(bench.random, &c)) continue;
     check_case(bench, c);

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <map>
 
-#include "gemm_functions.hpp"
+#include "activations.hpp"
 #include "gemm_matrix.hpp"
 #include "kernels/gemm/gemm_row.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "gemm_functions.hpp"
+#include "activations.hpp"
 #include "gemm_matrix.hpp"
 #include "kernels/gemm/gemm_row.hpp"
 

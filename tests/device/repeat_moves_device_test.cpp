@@ -90,12 +90,15 @@ void repeat_ragged(RepeatLab& lab, TakenRows* taken, RaggedDesc desc, uint32_t m
 }
 
 void repeat_elementwise(RepeatLab& lab, TakenRows* taken, DType a, DType b, DType dst,
-                        uint32_t reduction, uint32_t method) {
+                        uint32_t reduction, uint32_t method,
+                        Activation activation = Activation::identity) {
   ElementwiseDesc desc;
   desc.dtype[kOperandA] = a;
   desc.dtype[kOperandB] = b;
   desc.dtype[kOperandDst] = dst;
   desc.reduction = static_cast<int32_t>(reduction);
+  desc.activation = activation;
+  if (activation != Activation::identity) desc.combine = kSourcesMultiply;
   desc.rank = 2;
   desc.shape[0] = 300;
   desc.shape[1] = 1600;
@@ -115,11 +118,12 @@ void repeat_elementwise(RepeatLab& lab, TakenRows* taken, DType a, DType b, DTyp
   INFO(plan->explain());
   taken->take(*plan);
   const bool words = a == DType::I64 || a == DType::I32 || a == DType::I16 || a == DType::U8;
+  const bool adds = b != DType{} && desc.combine == kSourcesAdd;
   const auto run = [&](const Plan& which, uint64_t to) {
     return static_cast<const ElementwisePlan&>(which).run(
         *lab.stream, {.address = {lab.source(), b == DType{} ? 0 : lab.other(), to},
                       .alpha = words ? 3.0f : 0.75f,
-                      .beta = words ? -2.0f : 1.5f});
+                      .beta = adds ? words ? -2.0f : 1.5f : 1.0f});
   };
   lab.repeat([&](uint64_t to) { return run(*plain, to); },
              [&](uint64_t to) { return run(*plan, to); }, 0x3c);
@@ -227,6 +231,8 @@ TEST_CASE("elementwise: a thousand runs with every kernel") {
     repeat(type, type, type, kCombineNone);
     repeat(type, none, type, kCombineAdd);
   }
+  repeat_elementwise(lab, &taken, DType::BF16, DType::BF16, DType::BF16, kCombineNone,
+                     kElementwiseVectors, Activation::silu);
   repeat_elementwise(lab, &taken, DType::F32, DType::F32, DType::F32, kCombineNone,
                      kElementwiseStrided);
   taken.check_all(*lab.device, Family::elementwise, [](const KernelRow&) { return true; });

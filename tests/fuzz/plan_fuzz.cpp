@@ -252,25 +252,33 @@ void elementwise(Bytes* in) {
   desc.b_dtype = in->byte() % 2 ? types[in->byte() % 6] : 0;
   desc.dst_dtype = types[in->byte() % 6];
   desc.reduction = in->byte() % 4;
+  desc.combine = in->byte() % 2;
+  desc.activation = in->byte() % 5;
+  desc.flags = in->byte() % 4;
   desc.rank = 1 + in->byte() % 4;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < desc.rank; ++i) {
     desc.shape[i] = 1 + in->byte() % 8;
     desc.a_stride[i] = in->byte() % 64;
-    desc.b_stride[i] = in->byte() % 64;
+    if (desc.b_dtype != 0) desc.b_stride[i] = in->byte() % 64;
     desc.dst_stride[i] = in->byte() % 64;
   }
   edit(in, &desc, 6);
   tw_plan* plan = nullptr;
   look_at(tw_elementwise_plan(world().device, &desc, &plan), &plan);
-  if (plan && small(desc.shape, 8, 8) && small(desc.a_stride, 8, 512) &&
-      small(desc.b_stride, 8, 512) && small(desc.dst_stride, 8, 512)) {
+  if (plan && small(desc.shape, desc.rank, 8) && small(desc.a_stride, desc.rank, 512) &&
+      (desc.b_dtype == 0 || small(desc.b_stride, desc.rank, 512)) &&
+      small(desc.dst_stride, desc.rank, 512)) {
+    const bool adds = desc.b_dtype != 0 && desc.combine == TW_COMBINE_ADD;
+    const bool scalars = (desc.flags & TW_ELEMENTWISE_DEVICE_SCALARS) != 0;
     tw_elementwise_args args;
     require(tw_elementwise_args_init(&args, sizeof args) == TW_OK);
     args.a = world().place(0, in);
-    args.b = world().place(1, in);
+    if (desc.b_dtype != 0) args.b = world().place(1, in);
     args.dst = in->byte() % 4 ? world().place(2, in) : args.a;
     args.alpha = static_cast<float>(in->number());
-    args.beta = 0.25f * static_cast<float>(in->number());
+    if (adds) args.beta = 0.25f * static_cast<float>(in->number());
+    if (scalars && in->byte() % 4) args.device_alpha = world().place(3, in);
+    if (scalars && adds && in->byte() % 2) args.device_beta = world().place(3, in);
     run(tw_elementwise_run(plan, world().stream, &args));
   }
   tw_plan_destroy(plan);

@@ -36,6 +36,8 @@ ElementwiseArgs draw_args(std::mt19937& random) {
   args.beta = static_cast<u64>(kFactors[random() % 11]);
   args.kind[kOperandDst] = random() % 2 ? kWordSigned : kWordUnsigned;
   args.reduction = static_cast<u32>(random() % (kCombineXor + 1));
+  args.combine = random() % 2 ? kSourcesMultiply : kSourcesAdd;
+  if (args.combine == kSourcesMultiply) args.beta = 0;
   return args;
 }
 
@@ -47,15 +49,16 @@ void check_lanes() {
     const u32 a = word_of(random);
     const u32 b = word_of(random);
     const u32 before = word_of(random);
+    const u32 x = args.combine == kSourcesMultiply ? multiply_lanes<kBytes>(a, b) : a;
     const u32 combined =
-        combine_lanes<kBytes>(static_cast<u32>(args.alpha), static_cast<u32>(args.beta), a, b);
+        combine_lanes<kBytes>(static_cast<u32>(args.alpha), static_cast<u32>(args.beta), x, b);
     u32 reduced[] = {combined, combined};
     reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, {before, before},
                          reduced);
     if (combined != one_at_a_time<kBytes, false>(args, a, b, before) ||
         reduced[0] != one_at_a_time<kBytes, true>(args, a, b, before) || reduced[1] != reduced[0])
-      FAIL(args.alpha << " * " << a << " + " << args.beta << " * " << b << ", reduction "
-                      << args.reduction << " into " << before);
+      FAIL(args.alpha << " * " << a << " + " << args.beta << " * " << b << ", combine "
+                      << args.combine << ", reduction " << args.reduction << " into " << before);
   }
 }
 

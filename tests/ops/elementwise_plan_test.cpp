@@ -152,6 +152,81 @@ TEST_CASE("elementwise_plan: which types are converted to one another, and which
     }
 }
 
+TEST_CASE("elementwise_plan: which types have activations, products and factors on the device") {
+  const DType types[] = {DType::U8,   DType::I8,  DType::U16,    DType::I16,   DType::U32,
+                         DType::I32,  DType::U64, DType::I64,    DType::F64,   DType::F16,
+                         DType::BF16, DType::F32, DType::F8E4M3, DType::F8E5M2};
+  const auto code_of = [](const ElementwiseDesc& desc) {
+    ElementwiseShape shape;
+    return elementwise_shape(desc, &shape).code();
+  };
+  for (const DType type : types) {
+    uint32_t kind = 0;
+    REQUIRE(kind_of(type, &kind));
+    const ElementwiseDesc two = desc_of(type, type, type, {{4, 1, 1, 1}});
+    ElementwiseDesc desc = two;
+    desc.combine = kSourcesMultiply;
+    CHECK(code_of(desc) == Code::OK);
+    desc.dtype[kOperandB] = DType{};
+    CHECK(code_of(desc) == Code::ERROR_INVALID_ARGUMENT);
+    for (const Activation which :
+         {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
+      desc = two;
+      desc.activation = which;
+      CHECK(code_of(desc) == (kind < kWordUnsigned ? Code::OK : Code::ERROR_UNSUPPORTED));
+    }
+    desc = two;
+    desc.device_scalars = true;
+    const bool whole = kind >= kWordUnsigned && kind != kWordF64;
+    CHECK(code_of(desc) == (whole ? Code::ERROR_UNSUPPORTED : Code::OK));
+  }
+}
+
+TEST_CASE("elementwise_plan: with an activation vectors have eight elements at most") {
+  const auto tile_of = [](DType a, DType dst, Activation which) {
+    ElementwiseDesc desc = desc_of(a, DType{}, dst, {{1000, 1, 0, 1}});
+    desc.activation = which;
+    return plan_of(desc)->info().tile[1];
+  };
+  CHECK(tile_of(DType::F8E5M2, DType::F8E4M3, Activation::identity) == 16);
+  CHECK(tile_of(DType::F8E5M2, DType::F8E4M3, Activation::silu) == 8);
+  CHECK(tile_of(DType::BF16, DType::F8E4M3, Activation::silu) == 8);
+  CHECK(tile_of(DType::F32, DType::F8E4M3, Activation::silu) == 4);
+}
+
+TEST_CASE("elementwise_plan: the combination, in words") {
+  ElementwiseDesc desc = desc_of(DType::BF16, DType::BF16, DType::F8E4M3, {{64, 1, 1, 1}});
+  desc.activation = Activation::gelu_tanh;
+  CHECK(plan_of(desc)->explain().find("dst f8e4m3 = gelu_tanh(alpha * a bf16 + beta * b bf16), ") !=
+        std::string::npos);
+  desc.combine = kSourcesMultiply;
+  desc.device_scalars = true;
+  const std::string text = plan_of(desc)->explain();
+  CHECK(text.find("dst f8e4m3 = gelu_tanh(alpha * a bf16) * b bf16, ") != std::string::npos);
+  CHECK(text.find("read from device memory") != std::string::npos);
+}
+
+TEST_CASE("elementwise_plan: a scalar is none of the destination's bytes") {
+  ElementwiseShape shape;
+  REQUIRE(elementwise_shape(
+              desc_of(DType::F32, DType{}, DType::F16, {{10, 16, 0, 64}, {16, 1, 0, 1}}), &shape)
+              .ok());
+  const auto code_at = [&](int64_t from_dst) {
+    return check_elementwise_scalar(shape, "device_alpha", kDst + static_cast<uint64_t>(from_dst),
+                                    kDst)
+        .code();
+  };
+  CHECK(code_at(-4) == Code::OK);
+  CHECK(code_at(0) == Code::ERROR_OVERLAP);
+  CHECK(code_at(28) == Code::ERROR_OVERLAP);
+  // The gap behind a row's 32 bytes, and the row after it.
+  CHECK(code_at(32) == Code::OK);
+  CHECK(code_at(124) == Code::OK);
+  CHECK(code_at(128) == Code::ERROR_OVERLAP);
+  CHECK(code_at(9 * 128 + 28) == Code::ERROR_OVERLAP);
+  CHECK(code_at(9 * 128 + 32) == Code::OK);
+}
+
 TEST_CASE(
     "elementwise_plan: a destination is a source's very elements, or shares nothing with it") {
   ElementwiseShape shape;

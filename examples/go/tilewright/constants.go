@@ -72,6 +72,18 @@ const (
 	U6X16Align16B DType = C.TW_DTYPE_U6X16_ALIGN16B
 )
 
+// Activation is a tw_activation: a function applied to each element.
+type Activation int32
+
+// Every TW_ACTIVATION_ there is.
+const (
+	ActivationNone     Activation = C.TW_ACTIVATION_NONE
+	ActivationRelu     Activation = C.TW_ACTIVATION_RELU
+	ActivationGelu     Activation = C.TW_ACTIVATION_GELU
+	ActivationGeluTanh Activation = C.TW_ACTIVATION_GELU_TANH
+	ActivationSilu     Activation = C.TW_ACTIVATION_SILU
+)
+
 // Op is a tw_op: whose plans a kernel serves.
 type Op int32
 

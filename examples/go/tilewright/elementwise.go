@@ -7,15 +7,18 @@ package tilewright
 */
 import "C"
 
-// ElementwiseDesc describes dst[i...] = alpha a[i...] + beta b[i...], converted to DstDType: extents and
-// strides in elements, outermost first.
+// ElementwiseDesc describes dst[i...] = act(alpha a[i...] + beta b[i...]), or with Multiply
+// act(alpha a[i...]) b[i...], converted to DstDType: extents and strides in elements, outermost first.
 type ElementwiseDesc struct {
 	ADType, BDType, DstDType           DType // BDType 0: there is no b
 	Shape, AStride, BStride, DstStride []int64
+	Activation                         Activation
 	Saturate                           bool // to the largest finite number
+	Multiply                           bool // by b; there is no beta then
+	DeviceScalars                      bool // runs may give addresses of alpha and beta
 }
 
-// PlanElementwise plans a conversion or a sum of two tensors.
+// PlanElementwise plans a conversion, an activation, or a sum or product of two tensors.
 func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 	rank := len(from.Shape)
 	if rank > C.TW_MAX_RANK || len(from.AStride) != rank || len(from.DstStride) != rank ||
@@ -30,8 +33,15 @@ func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 		}
 		desc.a_dtype, desc.b_dtype = C.tw_dtype(from.ADType), C.tw_dtype(from.BDType)
 		desc.dst_dtype, desc.rank = C.tw_dtype(from.DstDType), C.int32_t(rank)
+		desc.activation = C.tw_activation(from.Activation)
 		if from.Saturate {
-			desc.flags = C.TW_ELEMENTWISE_SATURATE
+			desc.flags |= C.TW_ELEMENTWISE_SATURATE
+		}
+		if from.DeviceScalars {
+			desc.flags |= C.TW_ELEMENTWISE_DEVICE_SCALARS
+		}
+		if from.Multiply {
+			desc.combine = C.TW_COMBINE_MULTIPLY
 		}
 		for i := range from.Shape {
 			desc.shape[i] = C.int64_t(from.Shape[i])
@@ -54,6 +64,20 @@ func (p *Plan) RunElementwise(s *Stream, dst, a, b uint64, alpha, beta float32) 
 		}
 		args.a, args.b, args.dst = C.uint64_t(a), C.uint64_t(b), C.uint64_t(dst)
 		args.alpha, args.beta = C.float(alpha), C.float(beta)
+		return C.tw_elementwise_run(p.handle, s.handle, &args)
+	})
+}
+
+// RunElementwiseScaled enqueues a run of a plan with DeviceScalars: alpha and beta are the addresses of
+// f32 numbers that are read when it executes; 0 is a factor of 1.
+func (p *Plan) RunElementwiseScaled(s *Stream, dst, a, b, alpha, beta uint64) error {
+	var args C.tw_elementwise_args
+	return p.enqueue(s, func() C.tw_status {
+		if status := C.tw_elementwise_args_init(&args, C.sizeof_tw_elementwise_args); status != C.TW_OK {
+			return status
+		}
+		args.a, args.b, args.dst = C.uint64_t(a), C.uint64_t(b), C.uint64_t(dst)
+		args.device_alpha, args.device_beta = C.uint64_t(alpha), C.uint64_t(beta)
 		return C.tw_elementwise_run(p.handle, s.handle, &args)
 	})
 }

@@ -49,6 +49,39 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
+func TestElementwiseGated(t *testing.T) {
+	device := host(t)
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := filled(t, stream, []float32{-1, 2, -3, 4}, 16)
+	b := filled(t, stream, []float32{10, 20, 30, 40}, 16)
+	dst := filled(t, stream, []float32{0, 0, 0, 0}, 16)
+	factor := filled(t, stream, []float32{0.5}, 4)
+	one := []int64{1}
+	plan, err := device.PlanElementwise(ElementwiseDesc{ADType: F32, BDType: F32, DstDType: F32,
+		Shape: []int64{4}, AStride: one, BStride: one, DstStride: one,
+		Activation: ActivationRelu, Multiply: true, DeviceScalars: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = plan.RunElementwiseScaled(stream, dst.Address, a.Address, b.Address, factor.Address, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float32, 4)
+	if err := Download(stream, out, dst); err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+	runtime.KeepAlive(factor)
+	if !reflect.DeepEqual(out, []float32{0, 20, 0, 80}) {
+		t.Fatal(out)
+	}
+}
+
 func TestRagged(t *testing.T) {
 	device := host(t)
 	stream, err := device.NewStream()

@@ -75,17 +75,42 @@ TW_KERNEL_HD constexpr u32 finish_float(u32 format, float value, u32 reduction, 
   return encode(format, saturate(sum, limit));
 }
 
-TW_KERNEL_HD inline u32 float_element(const ElementwiseArgs& args, u32 a, u32 b, u32 before) {
-  const float alpha = float_of(static_cast<u32>(args.alpha));
+/// A factor of floating numbers: the f32 at `address`, or `own` where there is no address.
+template <class Number>
+TW_KERNEL_HD inline Number factor_of(u64 address, Number own) {
+  return address == 0 ? own : static_cast<Number>(*reinterpret_cast<const float*>(address));
+}
+
+/// The factors of a run on floating formats (float) or on f64 (double). They are read once the
+/// kernel runs.
+template <class Number>
+struct Factors {
+  Number alpha, beta;
+};
+TW_KERNEL_HD inline Factors<float> float_factors(const ElementwiseArgs& args) {
+  return {factor_of(args.device_alpha, float_of(static_cast<u32>(args.alpha))),
+          factor_of(args.device_beta, float_of(static_cast<u32>(args.beta)))};
+}
+TW_KERNEL_HD inline Factors<double> double_factors(const ElementwiseArgs& args) {
+  return {factor_of(args.device_alpha, __builtin_bit_cast(double, args.alpha)),
+          factor_of(args.device_beta, __builtin_bit_cast(double, args.beta))};
+}
+
+/// A conversion: one source, no activation and no reduction.
+TW_KERNEL_HD inline u32 convert_element(const ElementwiseArgs& args, float alpha, u32 a) {
+  const float value = product(alpha, decode(args.kind[kOperandA], a));
+  return encode(args.kind[kOperandDst], saturate(value, args.saturate_at));
+}
+
+TW_KERNEL_HD inline u32 float_element(const ElementwiseArgs& args, const Factors<float>& by, u32 a,
+                                      u32 b, u32 before) {
+  const bool multiplies = args.combine == kSourcesMultiply;
   const float x = decode(args.kind[kOperandA], a);
-  float value = 0;
-  if (args.sources == 2) {
-    const float y = decode(args.kind[kOperandB], b);
-    const float beta = float_of(static_cast<u32>(args.beta));
-    value = fused(alpha, x, product(beta, y));
-  } else {
-    value = product(alpha, x);
-  }
+  const float y = args.sources == 2 ? decode(args.kind[kOperandB], b) : 0.0f;
+  float value = args.sources == 2 && !multiplies ? fused(by.alpha, x, product(by.beta, y))
+                                                 : product(by.alpha, x);
+  value = activate(args.activation, value);
+  if (multiplies) value = product(value, y);
   return finish_float(args.kind[kOperandDst], value, args.reduction, before, args.saturate_at);
 }
 
@@ -118,11 +143,13 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
   }
 }
 
-/// Integers of `bytes` bytes, wrapping. With one source beta is 0.
+/// Integers of `bytes` bytes, wrapping. Beta is 0 with one source, and where sources are
+/// multiplied.
 template <bool kReduce, class Word>
 TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
                                          Word before) {
   const Word mask = static_cast<Word>(~Word{0}) >> (8 * (sizeof(Word) - bytes));
+  if (args.combine == kSourcesMultiply) a *= b;
   Word value = static_cast<Word>(args.alpha) * a + static_cast<Word>(args.beta) * b;
   if constexpr (kReduce)
     value = reduce_word<Word>(args.reduction, args.kind[kOperandDst] == kWordSigned, 8 * bytes,
@@ -150,6 +177,17 @@ TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
     const u32 odd = (x * (a >> 8 & kEven) & kEven) + y * (b >> 8 & kEven);
     return (even & kEven) | (odd & kEven) << 8;
   }
+}
+
+/// The products of the elements of two words of one or two bytes each, wrapping.
+template <u32 kBytes>
+TW_KERNEL_HD constexpr u32 multiply_lanes(u32 a, u32 b) {
+  static_assert(kBytes == 1 || kBytes == 2, "lanes of a word");
+  constexpr u32 kBits = 8 * kBytes;
+  constexpr u32 kMask = (1u << kBits) - 1;
+  u32 word = 0;
+  for (u32 at = 0; at < 32; at += kBits) word |= ((a >> at) * (b >> at) & kMask) << at;
+  return word;
 }
 
 /// As reduce_word of every element of some words, but for inc and dec, which u32 alone has. What
@@ -192,24 +230,32 @@ TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&bef
 }
 
 /// f64, with one NaN too.
-TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
-  const double alpha = __builtin_bit_cast(double, args.alpha);
+TW_KERNEL_HD inline u64 double_element(const ElementwiseArgs& args, const Factors<double>& by,
+                                       u64 a, u64 b, u64 before) {
   const double x = __builtin_bit_cast(double, a);
-  double value = product(alpha, x);
-  if (args.sources == 2)
-    value = fused(alpha, x,
-                  product(__builtin_bit_cast(double, args.beta), __builtin_bit_cast(double, b)));
+  const double y = __builtin_bit_cast(double, b);
+  double value = product(by.alpha, x);
+  if (args.combine == kSourcesMultiply)
+    value = product(value, y);
+  else if (args.sources == 2)
+    value = fused(by.alpha, x, product(by.beta, y));
   if (args.reduction != kCombineNone)
     value = reduce_number(args.reduction, __builtin_bit_cast(double, before), value);
   return value != value ? 0x7fffffffffffffffull : __builtin_bit_cast(u64, value);
 }
 
-/// Any element: bits of the operands' bytes, zero-extended.
-TW_KERNEL_HD inline u64 any_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
-  if (args.kind[kOperandDst] < kWordUnsigned)
-    return float_element(args, static_cast<u32>(a), static_cast<u32>(b), static_cast<u32>(before));
-  if (args.kind[kOperandDst] == kWordF64) return double_element(args, a, b, before);
+/// An element of integers or f64: bits of the operands' bytes, zero-extended.
+TW_KERNEL_HD inline u64 wide_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
+  if (args.kind[kOperandDst] == kWordF64)
+    return double_element(args, double_factors(args), a, b, before);
   return word_element<true, u64>(args, args.bytes[kOperandDst], a, b, before);
+}
+
+/// Any element.
+TW_KERNEL_HD inline u64 any_element(const ElementwiseArgs& args, u64 a, u64 b, u64 before) {
+  if (args.kind[kOperandDst] >= kWordUnsigned) return wide_element(args, a, b, before);
+  return float_element(args, float_factors(args), static_cast<u32>(a), static_cast<u32>(b),
+                       static_cast<u32>(before));
 }
 
 }  // namespace tw

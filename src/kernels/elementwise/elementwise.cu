@@ -5,7 +5,7 @@
 #include "kernels/emit.cuh"
 
 // Four blocks an SM leave each thread 64 registers: what a turn of vectors needs, and 64 KB in
-// flight.
+// flight. A sum of vectors of four elements needs 48, with which five blocks run.
 #define TW_ELEMENTWISE(feature, shard, symbol, blocks, body)                        \
   TW_EMIT(                                                                          \
       feature, shard,                                                               \
@@ -14,8 +14,9 @@
 #define TW_ELEMENTWISE_CONVERT(feature, shard, symbol, elements)     \
   TW_ELEMENTWISE(feature, shard, symbol, ((elements) == 16 ? 2 : 4), \
                  (tw::elementwise_floats<elements, true>(args)))
-#define TW_ELEMENTWISE_FLOATS(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE(feature, shard, symbol, 4, (tw::elementwise_floats<elements, false>(args)))
+#define TW_ELEMENTWISE_FLOATS(feature, shard, symbol, elements)     \
+  TW_ELEMENTWISE(feature, shard, symbol, ((elements) == 4 ? 5 : 4), \
+                 (tw::elementwise_floats<elements, false>(args)))
 #define TW_ELEMENTWISE_WORDS(feature, shard, symbol, elements) \
   TW_ELEMENTWISE(feature, shard, symbol, 4, tw::elementwise_words<elements>(args))
 #define TW_ELEMENTWISE_STRIDED(feature, shard, symbol) \

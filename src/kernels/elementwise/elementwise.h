@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// dst = alpha * a + beta * b, element by element: what the rows of the elementwise family are
-// launched with, and which elements a thread's turn is for.
+// dst = act(alpha * a + beta * b) or act(alpha * a) * b, element by element: the arguments of the
+// elementwise kernels, and which elements a thread computes in each step.
 //
 // An element of the destination belongs to one thread, which alone reads and writes it: so a result
 // may be reduced into the destination, and a source may be the destination, without atomics.
 
 #include "kernels/arguments.h"
+#include "kernels/parts/activation.h"
 #include "kernels/parts/convert.h"
 #include "kernels/parts/divide.h"
 
@@ -20,8 +21,8 @@ enum : u32 {
   kElementwiseMethods = 3
 };
 enum : u32 {
-  kElementwiseConvert = 1,  // one source of a floating format
-  kElementwiseFloats = 2,   // floating formats, two sources or a reduction
+  kElementwiseConvert = 1,  // one source of a floating format, no activation, no reduction
+  kElementwiseFloats = 2,   // floating formats: everything
   kElementwiseWords = 3     // integers, or f64: every operand of one type
 };
 
@@ -45,6 +46,9 @@ enum : u32 {
   kCombineDec = 8
 };
 
+/// How two sources are combined: the same numbers as tw_combine.
+enum : u32 { kSourcesAdd = 0, kSourcesMultiply = 1 };
+
 inline constexpr u32 kElementwiseThreads = 256;
 inline constexpr u32 kElementwiseRank = 8;
 inline constexpr u32 kElementwiseFlight = 2;  // vectors in flight of each operand of a sum
@@ -61,8 +65,10 @@ struct ElementwiseArgs {
   u64 dst_policy;
   u64 items;  // vectors: rows times slots, below kElementwiseLimit; strided: elements
   u64 row_elements;
-  u64 alpha;  // the bits of an f32; for words a number that wraps, or the bits of an f64
-  u64 beta;
+  u64 alpha;         // the bits of an f32; for words a number that wraps, or the bits of an f64
+  u64 beta;          // 0 where there is no second source, or sources are multiplied
+  u64 device_alpha;  // address of an f32 that replaces alpha; 0: alpha counts
+  u64 device_beta;
   u64 extent[kElementwiseRank];
   i64 stride[kElementwiseOperands][kElementwiseRank];
   Divider divider[kElementwiseRank];  // by extent, where `items` is below kDividerLimit
@@ -74,12 +80,16 @@ struct ElementwiseArgs {
   u32 reduction;
   float saturate_at;  // largest magnitude of a floating result: infinity where nothing saturates
   u32 dst_shift;      // bytes of a destination's element are 1 << dst_shift
+  u32 combine;        // kSourcesMultiply only with two sources
+  u32 activation;     // kActIdentity and so on; of floating formats
 };
-static_assert(sizeof(ElementwiseArgs) == 480, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(ElementwiseArgs, extent) == 72, "as above");
-static_assert(__builtin_offsetof(ElementwiseArgs, divider) == 328, "as above");
-static_assert(__builtin_offsetof(ElementwiseArgs, rank) == 436, "as above");
-static_assert(__builtin_offsetof(ElementwiseArgs, dst_shift) == 476, "as above");
+static_assert(sizeof(ElementwiseArgs) == 504, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(ElementwiseArgs, device_alpha) == 72, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, extent) == 88, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, divider) == 344, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, rank) == 452, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, dst_shift) == 492, "as above");
+static_assert(__builtin_offsetof(ElementwiseArgs, activation) == 500, "as above");
 
 /// Vectors that a thread of a conversion has in flight. What writes four bytes for two read is best
 /// with fewer, what writes one for two with more.
@@ -90,11 +100,17 @@ TW_KERNEL_HD constexpr u32 elementwise_convert_flight(u32 vector) {
 /// Items end early enough for a block's step past the last one to be a number that divide() takes.
 inline constexpr u64 kElementwiseLimit = kDividerLimit - (1 << 20);
 
+/// The most elements of a vector that an activation is applied to: with sixteen a thread would need
+/// more registers than it has.
+inline constexpr u32 kActivatedVector = 8;
+
 /// Elements of a vector: 16 bytes of the widest operand. With one source bytes[kOperandB] is 0.
-TW_KERNEL_HD constexpr u32 elementwise_vector(const u32 (&bytes)[kElementwiseOperands]) {
+TW_KERNEL_HD constexpr u32 elementwise_vector(const u32 (&bytes)[kElementwiseOperands],
+                                              u32 activation) {
   u32 widest = 1;
   for (u32 o = 0; o < kElementwiseOperands; ++o) widest = bytes[o] > widest ? bytes[o] : widest;
-  return 16 / widest;
+  const u32 elements = 16 / widest;
+  return activation != kActIdentity && elements > kActivatedVector ? kActivatedVector : elements;
 }
 
 /// Elements [first, end) of a vector whose element 0 would lie at these addresses; `end` is 0 where

@@ -40,7 +40,7 @@ void vectors(const ElementwiseArgs& args) {
 
 void elementwise_vectors_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
-  switch (elementwise_vector(args.bytes)) {
+  switch (elementwise_vector(args.bytes, args.activation)) {
     case 2:
       return vectors<2>(args);
     case 4:

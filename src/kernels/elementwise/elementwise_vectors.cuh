@@ -80,9 +80,10 @@ struct VectorTurn {
   }
 };
 
-/// The parts of vectors at the ends of rows, element by element, four elements' loads in flight.
-template <u32 kVector, u32 kFlight, bool kFloats>
-__device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u32 at) {
+/// The parts of vectors at the ends of rows, element by element, four elements' loads in flight:
+/// one(a, b, before) gives the destination's bits. With kConvert there are sources alone, one.
+template <u32 kVector, u32 kFlight, bool kConvert, class One>
+__device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u32 at, One one) {
   constexpr u32 kAtOnce = 4;
 #pragma unroll 1
   for (u32 k = 0; k < kFlight; ++k) {
@@ -99,6 +100,7 @@ __device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u
       for (u32 e = 0; e < kAtOnce; ++e) {
         if (first + e >= s.end) break;
         load(kOperandA, e, args.src_policy);
+        if constexpr (kConvert) continue;
         if (args.sources == 2) load(kOperandB, e, args.src_policy);
         if (args.reduction != kCombineNone) load(kOperandDst, e, args.dst_policy);
       }
@@ -106,18 +108,50 @@ __device__ __forceinline__ void elementwise_parts(const ElementwiseArgs& args, u
       for (u32 e = 0; e < kAtOnce; ++e) {
         if (first + e >= s.end) break;
         const u32 bytes = args.bytes[kOperandDst];
-        u64 value = 0;
-        if constexpr (kFloats)
-          value = float_element(args, static_cast<u32>(bits[kOperandA][e]),
-                                static_cast<u32>(bits[kOperandB][e]),
-                                static_cast<u32>(bits[kOperandDst][e]));
-        else
-          value = any_element(args, bits[kOperandA][e], bits[kOperandB][e], bits[kOperandDst][e]);
-        ptx::store_element(s.address[kOperandDst] + (first + e) * bytes, bytes, value,
+        ptx::store_element(s.address[kOperandDst] + (first + e) * bytes, bytes,
+                           one(bits[kOperandA][e], bits[kOperandB][e], bits[kOperandDst][e]),
                            args.dst_policy);
       }
     }
   }
+}
+
+/// Applies an activation to vectors; all threads take the same branch.
+template <u32 kFlight, u32 kVector>
+__device__ __forceinline__ void activate_vectors(u32 which, float (&value)[kFlight][kVector]) {
+  const auto each = [&](auto function) {
+#pragma unroll
+    for (u32 k = 0; k < kFlight; ++k)
+#pragma unroll
+      for (u32 e = 0; e < kVector; ++e) value[k][e] = function(value[k][e]);
+  };
+  switch (which) {
+    case kActRelu:
+      return each([](float x) { return act::relu(x); });
+    case kActGelu:
+      return each([](float x) { return act::gelu(x); });
+    case kActGeluTanh:
+      return each([](float x) { return act::gelu_tanh(x); });
+    case kActSilu:
+      return each([](float x) { return act::silu(x); });
+    default:
+      return;
+  }
+}
+
+/// Calls with(number, b) for every number of vectors and the one of the other source beside it.
+template <u32 kFlight, u32 kVector, class With>
+__device__ __forceinline__ void with_other(u32 format, const u32 (&raw)[kFlight][4],
+                                           float (&value)[kFlight][kVector], With with) {
+  with_format<kVector>(format, [&](auto tag) {
+#pragma unroll
+    for (u32 k = 0; k < kFlight; ++k) {
+      float other[kVector];
+      decode_vector<tag.kNumber, kVector>(raw[k], other);
+#pragma unroll
+      for (u32 e = 0; e < kVector; ++e) with(value[k][e], other[e]);
+    }
+  });
 }
 
 /// Results to the destination's format, and into what is there.
@@ -139,12 +173,25 @@ __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float
   encode_vector<kFormat, kVector>(value, args.saturate_at, words);
 }
 
-/// Floating formats. With kConvert there is one source and no reduction.
+/// The parts of vectors of floating formats. The factors are read again: kept since the whole
+/// vectors they would cost these registers.
+template <u32 kVector, u32 kFlight, bool kConvert>
+__device__ __forceinline__ void float_parts(const ElementwiseArgs& args, u32 at) {
+  const Factors<float> by = float_factors(args);
+  elementwise_parts<kVector, kFlight, kConvert>(args, at, [&](u64 a, u64 b, u64 before) -> u32 {
+    if constexpr (kConvert)
+      return convert_element(args, by.alpha, static_cast<u32>(a));
+    else
+      return float_element(args, by, static_cast<u32>(a), static_cast<u32>(b),
+                           static_cast<u32>(before));
+  });
+}
+
+/// Floating formats. With kConvert there is one source, no activation and no reduction.
 template <u32 kVector, bool kConvert>
 __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) {
   constexpr u32 kFlight = kConvert ? elementwise_convert_flight(kVector) : kElementwiseFlight;
   constexpr u32 kTurn = kElementwiseThreads * kFlight;
-  const float alpha = __uint_as_float(static_cast<u32>(args.alpha));
   const u64 step = static_cast<u64>(gridDim.x) * kTurn;
   u64 at =
       static_cast<u64>(blockIdx.x) * kTurn + threadIdx.x / 32 * (32 * kFlight) + ptx::lane_id();
@@ -155,33 +202,32 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
     if constexpr (!kConvert) {
       if (args.sources == 2)
         turn.load(kOperandB, args.bytes[kOperandB], args.src_policy, raw[kOperandB]);
-      if (args.reduction != kCombineNone)
+      // Sixteen elements are those of 8-bit formats, which are not reduced.
+      if (kVector < 16 && args.reduction != kCombineNone)
         turn.load(kOperandDst, args.bytes[kOperandDst], args.dst_policy, raw[kOperandDst]);
     }
+    const Factors<float> by = float_factors(args);
     float value[kFlight][kVector] = {};
     with_format<kVector>(args.kind[kOperandA], [&](auto format) {
 #pragma unroll
       for (u32 k = 0; k < kFlight; ++k)
         decode_vector<format.kNumber, kVector>(raw[kOperandA][k], value[k]);
     });
-    if (!kConvert && args.sources == 2) {
-      const float beta = __uint_as_float(static_cast<u32>(args.beta));
-      with_format<kVector>(args.kind[kOperandB], [&](auto format) {
-#pragma unroll
-        for (u32 k = 0; k < kFlight; ++k) {
-          float other[kVector];
-          decode_vector<format.kNumber, kVector>(raw[kOperandB][k], other);
-#pragma unroll
-          for (u32 e = 0; e < kVector; ++e)
-            value[k][e] = fused(alpha, value[k][e], product(beta, other[e]));
-        }
-      });
+    const bool multiplies = !kConvert && args.combine == kSourcesMultiply;
+    if (!kConvert && args.sources == 2 && !multiplies) {
+      with_other(args.kind[kOperandB], raw[kOperandB], value,
+                 [&](float& x, float y) { x = fused(by.alpha, x, product(by.beta, y)); });
     } else {
 #pragma unroll
       for (u32 k = 0; k < kFlight; ++k)
 #pragma unroll
-        for (u32 e = 0; e < kVector; ++e) value[k][e] = product(alpha, value[k][e]);
+        for (u32 e = 0; e < kVector; ++e) value[k][e] = product(by.alpha, value[k][e]);
     }
+    if constexpr (!kConvert && kVector <= kActivatedVector)
+      activate_vectors(args.activation, value);
+    if (multiplies)
+      with_other(args.kind[kOperandB], raw[kOperandB], value,
+                 [](float& x, float y) { x = product(x, y); });
     with_format<kVector>(args.kind[kOperandDst], [&](auto format) {
       constexpr u32 kFormat = decltype(format)::kNumber;
 #pragma unroll
@@ -196,7 +242,7 @@ __device__ __forceinline__ void elementwise_floats(const ElementwiseArgs& args) 
                                                               args.dst_policy);
       }
     });
-    if (turn.parts) elementwise_parts<kVector, kFlight, true>(args, static_cast<u32>(at));
+    if (turn.parts) float_parts<kVector, kFlight, kConvert>(args, static_cast<u32>(at));
   }
 }
 
@@ -235,8 +281,12 @@ __device__ __forceinline__ void lane_vector(const ElementwiseArgs& args, const u
                                             u32 (&words)[4]) {
   const auto alpha = static_cast<u32>(args.alpha);
   const auto beta = static_cast<u32>(args.beta);
+  const bool multiplies = args.combine == kSourcesMultiply;
 #pragma unroll
-  for (u32 w = 0; w < 4; ++w) words[w] = combine_lanes<kBytes>(alpha, beta, a[w], b[w]);
+  for (u32 w = 0; w < 4; ++w) {
+    const u32 x = multiplies ? multiply_lanes<kBytes>(a[w], b[w]) : a[w];
+    words[w] = combine_lanes<kBytes>(alpha, beta, x, b[w]);
+  }
   if constexpr (kReduce)
     reduce_lanes<kBytes>(args.reduction, args.kind[kOperandDst] == kWordSigned, before, words);
 }
@@ -250,13 +300,15 @@ __device__ __forceinline__ void word_vector(const ElementwiseArgs& args, const u
     lane_vector<kBytes, kReduce>(args, a, b, before, words);
   } else {
     using Word = typename WordOf<kBytes>::Type;
+    [[maybe_unused]] Factors<double> by{};
+    if constexpr (kDouble) by = double_factors(args);
 #pragma unroll
     for (u32 e = 0; e < 16 / kBytes; ++e) {
       const Word x = word_at<kBytes, Word>(a, e);
       const Word y = word_at<kBytes, Word>(b, e);
       const Word old = kReduce ? word_at<kBytes, Word>(before, e) : Word{0};
       if constexpr (kDouble)
-        put_word<kBytes>(words, e, static_cast<Word>(double_element(args, x, y, old)));
+        put_word<kBytes>(words, e, static_cast<Word>(double_element(args, by, x, y, old)));
       else
         put_word<kBytes>(words, e, word_element<kReduce, Word>(args, kBytes, x, y, old));
     }
@@ -294,7 +346,10 @@ __device__ __forceinline__ void elementwise_words(const ElementwiseArgs& args) {
         word_vector<kBytes, false, false>(args, a, b, before, words);
       if (turn.whole[k]) ptx::store_words<16>(turn.address[kOperandDst][k], words, args.dst_policy);
     }
-    if (turn.parts) elementwise_parts<kVector, kFlight, false>(args, static_cast<u32>(at));
+    if (turn.parts)
+      elementwise_parts<kVector, kFlight, false>(
+          args, static_cast<u32>(at),
+          [&](u64 a, u64 b, u64 before) { return wide_element(args, a, b, before); });
   }
 }
 

@@ -18,6 +18,7 @@ pub type tw_cache_priority = i32;
 pub type tw_reduction = i32;
 pub type tw_activation = i32;
 pub type tw_ragged_direction = i32;
+pub type tw_combine = i32;
 pub type tw_order = i32;
 pub type tw_per = i32;
 pub type tw_gate = i32;
@@ -153,7 +154,10 @@ pub const TW_ROWS_WEIGHTS: i32 = 4;
 pub const TW_ROWS_ACCUMULATE_F32: i32 = 8;
 pub const TW_RAGGED_PAD: tw_ragged_direction = 0;
 pub const TW_RAGGED_UNPAD: tw_ragged_direction = 1;
-pub const TW_ELEMENTWISE_SATURATE: i32 = 1;
+pub const TW_COMBINE_ADD: tw_combine = 0;
+pub const TW_COMBINE_MULTIPLY: tw_combine = 1;
+pub const TW_ELEMENTWISE_SATURATE: tw_combine = 1;
+pub const TW_ELEMENTWISE_DEVICE_SCALARS: tw_combine = 2;
 pub const TW_ROW_MAJOR: tw_order = 0;
 pub const TW_COLUMN_MAJOR: tw_order = 1;
 pub const TW_GEMM_BATCH_POINTERS: tw_order = 1;
@@ -555,6 +559,8 @@ pub struct tw_elementwise_desc {
     pub max_sms: u32,
     pub src_cache: tw_cache_priority,
     pub dst_cache: tw_cache_priority,
+    pub combine: tw_combine,
+    pub activation: tw_activation,
     pub shape: [i64; 8],
     pub a_stride: [i64; 8],
     pub b_stride: [i64; 8],
@@ -571,6 +577,8 @@ pub struct tw_elementwise_args {
     pub a: u64,
     pub b: u64,
     pub dst: u64,
+    pub device_alpha: u64,
+    pub device_beta: u64,
 }
 
 #[repr(C)]
@@ -1694,15 +1702,15 @@ mod layouts {
     );
 
     layout!(
-        tw_elementwise_desc, 312, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12,
+        tw_elementwise_desc, 320, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12,
         dst_dtype: 16, rank: 20, a_alignment: 24, b_alignment: 28, dst_alignment: 32, reduction:
-        36, flags: 40, max_sms: 44, src_cache: 48, dst_cache: 52, shape: 56, a_stride: 120,
-        b_stride: 184, dst_stride: 248
+        36, flags: 40, max_sms: 44, src_cache: 48, dst_cache: 52, combine: 56, activation: 60,
+        shape: 64, a_stride: 128, b_stride: 192, dst_stride: 256
     );
 
     layout!(
-        tw_elementwise_args, 40, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, a: 16,
-        b: 24, dst: 32
+        tw_elementwise_args, 56, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, a: 16,
+        b: 24, dst: 32, device_alpha: 40, device_beta: 48
     );
 
     layout!(

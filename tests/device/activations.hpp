@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions of the epilogue in float64, and what activation.h and the API say of their errors.
+// The activation functions in float64, and the errors that the API states for them.
 
 #include <cmath>
 
-#include "ops/gemm.hpp"
+#include "ops/activation.hpp"
 
 namespace tw::test {
 
