@@ -95,7 +95,7 @@ take_library() {
 build_library() {
   say "building the library and installing it into $prefix"
   # shellcheck disable=SC2086  # several options
-  quietly configure configure "$build/examples-library" -Dtests=false -Dexamples=false \
+  quietly configure configure "$build/examples-library" -Dtests=disabled -Dexamples=disabled \
     --prefix "$prefix" --libdir lib ${TW_MESON_OPTIONS:-} || return 1
   quietly compile ninja -C "$build/examples-library" -j "$(nproc)" || return 1
   rm -rf "$prefix"

@@ -77,7 +77,7 @@ def check_folders(meson, folder):
         given = [f"-D{name}={here}{value}" if value[0] == "/" else f"-D{name}={value}"
                  for name, value in (("libdir", libdir), ("includedir", includedir))]
         build = here / "build"
-        run(*meson, "setup", build, ROOT, "-Dcuda=disabled", "-Dtests=false", "-Dexamples=false",
+        run(*meson, "setup", build, ROOT, "-Dcuda=disabled", "-Dtests=disabled", "-Dexamples=disabled",
             f"--prefix={prefix}", *given)
         lib = pathlib.Path(lib)
         config, package = lib / "cmake" / "tilewright", lib / "pkgconfig"
