@@ -1900,7 +1900,8 @@ typedef struct tw_kernel_entry {
   uint32_t stages;       /**< of the pipeline in shared memory; 0: chosen by the plan */
   uint32_t cluster[2];   /**< blocks along rows and columns; 0: chosen by the plan */
   tw_dtype dtypes[2];    /**< of inputs and output, where the kernel is bound to them; else 0 */
-  uint32_t reserved;     /**< 0 */
+  int32_t driver_version; /**< of the oldest driver that loads it, 12090 for CUDA 12.9; 0: unknown.
+                               Besides, a CUDA device needs 12040 */
   uint64_t packed_bytes; /**< that its image, shared with other kernels, takes of the library */
   uint64_t image_bytes;  /**< that tw_kernel_image() writes */
 } tw_kernel_entry;
