@@ -28,6 +28,12 @@ def features():
     return [m.group(1) for m in map(FEATURE.match, lines) if m]
 
 
+def families():
+    """(name, number of shards) of each."""
+    lines = (BASE.parent / "kernels" / "families.inc").read_text().splitlines()
+    return [(m.group(1), int(m.group(2))) for m in map(FAMILY.match, lines) if m]
+
+
 def fingerprint():
     """A hash of the names and contents of the device code and of the tables that it includes."""
     root = BASE.parent
@@ -45,8 +51,7 @@ def main():
         print(fingerprint())
         return
     if sys.argv[1] == "families":
-        lines = (BASE.parent / "kernels" / "families.inc").read_text().splitlines()
-        print(" ".join(":".join(m.groups()) for m in map(FAMILY.match, lines) if m))
+        print(" ".join(f"{name}:{shards}" for name, shards in families()))
         return
     question, name = sys.argv[1:]
     kind, sm, has = archs()[name]

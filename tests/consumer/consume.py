@@ -98,8 +98,10 @@ def pkgconfig_shared(prefix, folder):
     run("cc", "-std=c99", *WARNINGS, HERE / "main.c", *flags(prefix, "--cflags", "--libs"), "-o",
         folder / "main")
     needed = run("readelf", "-d", folder / "main")
-    if "libtilewright.so" not in needed or "libstdc++" in needed:
-        sys.exit("the program does not need libtilewright.so alone")
+    version = run("pkg-config", "--modversion", "tilewright", env=with_pkgconfig(prefix)).strip().split(".")
+    so_version = ".".join(version[:2] if version[0] == "0" else version[:1])
+    if f"[libtilewright.so.{so_version}]" not in needed or "libstdc++" in needed:
+        sys.exit(f"the program does not need libtilewright.so.{so_version} alone")
     run(folder / "main", env={**os.environ, "LD_LIBRARY_PATH": str(shared(prefix).parent)})
 
 

@@ -18,7 +18,8 @@ FOLDERS = [("lib", "include"), ("lib/x86_64-linux-gnu", "include/some"), ("lib",
            ("/opt/lib64", "include"), ("/opt/lib64", "/dev/include")]
 
 # What find_package() is asked for, of which version: whether it takes it.
-VERSIONS = [("0.1.0", "", True), ("0.1.0", "0.1", True), ("0.1.0", "0.0.5", True),
+VERSIONS = [("0.1.0", "", True), ("0.1.0", "0.1", True), ("0.1.0", "0.0.5", False),
+            ("0.2.1", "0.2", True), ("0.2.1", "0.1", False), ("0.2.1", "0.2.2", False), ("0.2.1", "0", True),
             ("0.1.0", "0.1.0 EXACT", True), ("0.1.0", "0.0.5 EXACT", False),
             ("0.1.0", "0.1.1", False), ("0.1.0", "0.2", False), ("0.1.0", "1.0", False),
             ("1.4.2", "1.0", True), ("1.4.2", "1.5", False), ("1.4.2", "0.9", False),
