@@ -57,13 +57,21 @@
 #include <stdint.h>
 
 #define TW_VERSION_MAJOR 0 /**< breaks programs when it changes */
-#define TW_VERSION_MINOR 2 /**< new things */
+#define TW_VERSION_MINOR 2 /**< new things; breaks programs while the major version is 0 */
 #define TW_VERSION_PATCH 0 /**< corrections */
 
 #if defined(__GNUC__)
 #define TW_API __attribute__((visibility("default"))) /**< exported */
 #else
 #define TW_API
+#endif
+
+/** At the end of a function's declaration: the compiler warns of its use and says what to use
+ * instead. A program that defines TW_NO_DEPRECATED before the header gets no warning. */
+#if defined(__GNUC__) && !defined(TW_NO_DEPRECATED)
+#define TW_DEPRECATED(instead) __attribute__((deprecated(instead)))
+#else
+#define TW_DEPRECATED(instead)
 #endif
 
 #ifdef __cplusplus
@@ -2162,20 +2170,21 @@ TW_API tw_status tw_gemm_plan_tuned(tw_device *device, const tw_gemm_desc *desc,
 
 /** One precompiled kernel for one target. */
 typedef struct tw_kernel_entry {
-  uint32_t struct_size;  /**< set by tw_kernel_entry_init() */
-  uint32_t struct_mark;  /**< likewise */
-  tw_op op;              /**< whose plans use it */
-  uint32_t feature;      /**< the TW_FEATURE_ bit that it uses, and a device must have */
-  const char *name;      /**< its symbol; lives for ever */
-  const char *target;    /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
-  uint32_t threads;      /**< of a block */
-  uint32_t tile[3];      /**< rows, columns, k of a tile, elements; 0 where it has none */
-  uint32_t stages;       /**< of the pipeline in shared memory; 0: chosen by the plan */
-  uint32_t cluster[2];   /**< blocks along rows and columns; 0: chosen by the plan */
-  tw_dtype dtypes[2];    /**< of inputs and output, where the kernel is bound to them; else 0 */
-  uint32_t reserved;     /**< 0 */
-  uint64_t packed_bytes; /**< that its image, shared with other kernels, takes of the library */
-  uint64_t image_bytes;  /**< that tw_kernel_image() writes */
+  uint32_t struct_size;   /**< set by tw_kernel_entry_init() */
+  uint32_t struct_mark;   /**< likewise */
+  tw_op op;               /**< whose plans use it */
+  uint32_t feature;       /**< the TW_FEATURE_ bit that it uses, and a device must have */
+  const char *name;       /**< its symbol; lives for ever */
+  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
+  uint32_t threads;       /**< of a block */
+  uint32_t tile[3];       /**< rows, columns, k of a tile, elements; 0 where it has none */
+  uint32_t stages;        /**< of the pipeline in shared memory; 0: chosen by the plan */
+  uint32_t cluster[2];    /**< blocks along rows and columns; 0: chosen by the plan */
+  tw_dtype dtypes[2];     /**< of inputs and output, where the kernel is bound to them; else 0 */
+  int32_t driver_version; /**< of the oldest driver that loads it, 12090 for CUDA 12.9; 0: unknown.
+                               Besides, a CUDA device needs 12040 */
+  uint64_t packed_bytes;  /**< that its image, shared with other kernels, takes of the library */
+  uint64_t image_bytes;   /**< that tw_kernel_image() writes */
 } tw_kernel_entry;
 
 /** Initialises a ::tw_kernel_entry, which other functions then fill in.

@@ -95,7 +95,7 @@ take_library() {
 build_library() {
   say "building the library and installing it into $prefix"
   # shellcheck disable=SC2086  # several options
-  quietly configure configure "$build/examples-library" -Dtests=false -Dexamples=false \
+  quietly configure configure "$build/examples-library" -Dtests=disabled -Dexamples=disabled \
     --prefix "$prefix" --libdir lib ${TW_MESON_OPTIONS:-} || return 1
   quietly compile ninja -C "$build/examples-library" -j "$(nproc)" || return 1
   rm -rf "$prefix"
@@ -289,7 +289,7 @@ check_refusals() {
 
 # What tilewright-info says: text, JSON that is JSON, and the images of a kernel that it lists.
 check_info() {
-  local info=$out/tilewright_info/tilewright-info kernel
+  local info=$prefix/bin/tilewright-info kernel
   runs 'tilewright-info' "$info"
   if "$info" --json >"$data/info.json" && "$info" --kernels --json >"$data/kernels.json" &&
     kernel=$(python3 - "$data/info.json" "$data/kernels.json" <<'PYTHON'
@@ -351,7 +351,7 @@ build_all() {
   rm -rf "$out" # perhaps built against an older header
   mkdir -p "$out"
   cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
-  for example in first npy_ops tilewright_info; do build_c "$example"; done
+  for example in first npy_ops; do build_c "$example"; done
   build_c own_kernel "$out/own_kernel/own_kernel"
   if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
   build_cpp

@@ -142,7 +142,7 @@ run() {
   started=$SECONDS
   say "$name: configuring"
   rm -f "$dir"/meson-logs/testlog*.json
-  if ! configure "$dir" "$@"; then
+  if ! configure "$dir" -Dtests=enabled "$@"; then
     say "$name: configuring failed" | tee -a "$failures"
     failed=$((failed + 1))
     return
@@ -198,21 +198,21 @@ cuda_of_main() {
 
 for config in $configs; do
   case $config in
-    main) run main -Dwerror=true -Dcuda=auto -Ddefault_library=both ;;
+    main) run main -Dwerror=true -Dcuda=auto -Ddefault_library=both -Dexamples=enabled ;;
     asan)
       # The CUDA device too, on a driver made of counters. No -Werror: the sanitizers make g++ warn of
       # paths that do not exist. What they add takes the compiler twice as long to optimise at -O2; a
       # report's lines are in -g1.
       cuda_of_main
       limits=(--no-suite device)
-      run asan "${cuda[@]}" -Dexamples=false -Dbuildtype=debugoptimized -Doptimization=1 \
+      run asan "${cuda[@]}" -Dexamples=disabled -Dbuildtype=debugoptimized -Doptimization=1 \
         -Db_sanitize=address,undefined '-Dc_args=-fno-sanitize-recover=all -g1' \
         '-Dcpp_args=-fno-sanitize-recover=all -g1'
       limits=()
       ;;
     clang)
       if find_clang; then
-        CC=$clang_c CXX=$clang_cpp run clang -Dwerror=true -Dcuda=disabled -Dexamples=false
+        CC=$clang_c CXX=$clang_cpp run clang -Dwerror=true -Dcuda=disabled -Dexamples=disabled
       fi
       ;;
     fuzz)
@@ -223,7 +223,7 @@ for config in $configs; do
         say 'fuzz: there is no clang with libFuzzer, this configuration is not run'
         skipped=$((skipped + 1))
       elif find_clang; then
-        CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=false -Dbuildtype=debugoptimized -Db_lundef=false \
+        CC=$clang_c CXX=$clang_cpp run fuzz -Dcuda=disabled -Dexamples=disabled -Dbuildtype=debugoptimized -Db_lundef=false \
           -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all \
           "-Dcpp_args=-fno-sanitize-recover=all -fsanitize=fuzzer-no-link"
       fi
@@ -242,7 +242,7 @@ for config in $configs; do
       if setarch "$(uname -m)" -R true >/dev/null 2>&1; then
         limits+=(--wrapper "setarch $(uname -m) -R")
       fi
-      TSAN_OPTIONS=halt_on_error=1 run tsan "${cuda[@]}" -Dexamples=false \
+      TSAN_OPTIONS=halt_on_error=1 run tsan "${cuda[@]}" -Dexamples=disabled \
         -Dbuildtype=debugoptimized -Doptimization=1 -Dc_args=-g1 -Dcpp_args=-g1 -Db_sanitize=thread \
         -Db_lundef=false
       targets=() tests=() limits=()

@@ -21,6 +21,7 @@ import os
 import pathlib
 import re
 import sys
+import sysconfig
 
 # --- Made by bindings.py. A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).
 _CONSTANTS = """
@@ -135,8 +136,8 @@ tw_gemm_candidate u32:struct_size u32:struct_mark u32:split u32:reserved char*:k
 tw_gemm_tune_desc u32:struct_size u32:struct_mark i32:candidates i32:rounds u64:scratch_d u64:flush
   u64:flush_bytes
 tw_kernel_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
-  u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 u32:reserved u64:packed_bytes
-  u64:image_bytes
+  u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 i32:driver_version
+  u64:packed_bytes u64:image_bytes
 """
 _FUNCTIONS = """
 tw_status:tw_error_info_init(tw_error_info*,size) u32:tw_version() char*:tw_version_string()
@@ -387,8 +388,12 @@ def _make_structs():
 
 
 def _load():
-    beside = pathlib.Path(__file__).resolve().parent / "libtilewright.so"
-    path = os.environ.get("TILEWRIGHT_LIBRARY") or (str(beside) if beside.exists() else None)
+    # A wheel has its libraries in a folder beside this file, or where machine code is installed.
+    here = pathlib.Path(__file__).resolve().parent
+    wheel = ".tilewright.mesonpy.libs"
+    places = [here, here / wheel, pathlib.Path(sysconfig.get_path("platlib")) / wheel]
+    beside = [str(place / "libtilewright.so") for place in places if (place / "libtilewright.so").exists()]
+    path = os.environ.get("TILEWRIGHT_LIBRARY") or (beside[0] if beside else None)
     return ctypes.CDLL(path or ctypes.util.find_library("tilewright") or "libtilewright.so")
 
 

@@ -20,6 +20,10 @@ constinit std::atomic<pid_t> g_process{0};
 
 enum class Need { required, optional };
 
+/// cuGetProcAddress as of CUDA 12.0.
+using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t,
+                                    CUdriverProcAddressQueryResult*);
+
 Status too_old(int32_t version, const char* missing) {
   return fail(Code::ERROR_DRIVER_TOO_OLD, {.got = version, .limit = kMinimumDriver},
               "the CUDA driver is for CUDA %d.%d%s%s; the library needs %d.%d at least (driver "
@@ -41,9 +45,9 @@ Status load_table(Driver* table) {
                 reason ? reason : "no reason given");
   }
   const auto get_proc_address =
-      reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
+      reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
   const auto get_version =
-      reinterpret_cast<PFN_cuDriverGetVersion_v2020>(dlsym(library, "cuDriverGetVersion"));
+      reinterpret_cast<decltype(Driver::DriverGetVersion)>(dlsym(library, "cuDriverGetVersion"));
   int version = 0;
   if (get_version) get_version(&version);
   if (!get_proc_address) return too_old(version, "cuGetProcAddress_v2");
@@ -57,11 +61,11 @@ Status load_table(Driver* table) {
     *out = nullptr;
     return need == Need::optional ? Status(Code::OK) : too_old(version, name);
   };
-#define TW_DRIVER_SYMBOL(name, symbol_version, need)                           \
-  {                                                                            \
-    void* address = nullptr;                                                   \
-    TW_TRY(find("cu" #name, symbol_version, Need::need, &address));            \
-    table->name = reinterpret_cast<PFN_cu##name##_v##symbol_version>(address); \
+#define TW_DRIVER_SYMBOL(name, symbol_version, need, ...)            \
+  {                                                                  \
+    void* address = nullptr;                                         \
+    TW_TRY(find("cu" #name, symbol_version, Need::need, &address));  \
+    table->name = reinterpret_cast<decltype(Driver::name)>(address); \
   }
 #include "driver/symbols.inc"
 #undef TW_DRIVER_SYMBOL

@@ -6,12 +6,16 @@
 // libcuda.so.1, which is never closed: its own threads and exit handlers would not survive that.
 // Thread-safety: everything may be called from any thread.
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
-
+#include <cstddef>
 #include <cstdint>
 
 #include "base/status.hpp"
+
+#ifndef CUDA_VERSION  // cuda.h was included before: its names are these
+#include "driver/cuda_types.inc"
+#define CU_STREAM_LEGACY (reinterpret_cast<CUstream>(1))
+#define CU_STREAM_PER_THREAD (reinterpret_cast<CUstream>(2))
+#endif
 
 namespace tw {
 
@@ -22,7 +26,7 @@ inline constexpr int32_t kMinimumDriver = 12040;
 
 /// cu.MemAlloc is cuMemAlloc, and so on. An `optional` function may be nullptr.
 struct Driver {
-#define TW_DRIVER_SYMBOL(name, version, need) PFN_cu##name##_v##version name = nullptr;
+#define TW_DRIVER_SYMBOL(name, version, need, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
 #include "driver/symbols.inc"
 #undef TW_DRIVER_SYMBOL
   int32_t version = 0;

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the tables for the build: a target's flags and fatbinary option, and the families."""
+"""Reads the tables for the build: a target's flags and fatbinary option, the families, and a
+fingerprint of all that device code is compiled from."""
+import hashlib
 import pathlib
 import re
 import sys
@@ -26,10 +28,30 @@ def features():
     return [m.group(1) for m in map(FEATURE.match, lines) if m]
 
 
+def families():
+    """(name, number of shards) of each."""
+    lines = (BASE.parent / "kernels" / "families.inc").read_text().splitlines()
+    return [(m.group(1), int(m.group(2))) for m in map(FAMILY.match, lines) if m]
+
+
+def fingerprint():
+    """A hash of the names and contents of the device code and of the tables that it includes."""
+    root = BASE.parent
+    sources = sorted(path.relative_to(root).as_posix() for folder, kinds in
+                     (("kernels", (".cu", ".cuh", ".h", ".inc")), ("base", (".inc",)))
+                     for path in (root / folder).rglob("*") if path.suffix in kinds)
+    total = hashlib.sha256()
+    for name in sources:
+        total.update(f"{name} {hashlib.sha256((root / name).read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
 def main():
+    if sys.argv[1] == "fingerprint":
+        print(fingerprint())
+        return
     if sys.argv[1] == "families":
-        lines = (BASE.parent / "kernels" / "families.inc").read_text().splitlines()
-        print(" ".join(":".join(m.groups()) for m in map(FAMILY.match, lines) if m))
+        print(" ".join(f"{name}:{shards}" for name, shards in families()))
         return
     question, name = sys.argv[1:]
     kind, sm, has = archs()[name]

@@ -48,6 +48,12 @@ DriverChoice driver_choice(const void* fatbin, size_t size, const ChipCode& chip
   return choice;
 }
 
+int32_t oldest_driver(const void* fatbin, size_t size, const Target& target) {
+  DriverChoice choice = driver_choice(fatbin, size, {});
+  choice.target = &target;
+  return choice.oldest_driver();
+}
+
 FeatureMask embedded_features(const ChipCode& chip) {
   FeatureMask common = ~FeatureMask{0};
   bool some = false;

@@ -33,6 +33,10 @@ struct DriverChoice {
   int32_t oldest_driver() const { return !target || target->ptx ? toolkit : toolkit / 1000 * 1000; }
 };
 
+/// The oldest driver that loads the fatbin's code for this target, in the same numbers; 0: not
+/// known.
+int32_t oldest_driver(const void* fatbin, size_t size, const Target& target);
+
 DriverChoice driver_choice(const void* fatbin, size_t size, const ChipCode& chip);
 
 /// What kernels of the table may use on such a chip: the features that every embedded image brings

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the build takes and refuses: nvcc's versions, folders of prebuilt kernels, what ptxas says that
-is an error, the objcopy of a cross build, the option unity. Configures the library with a toolkit of
-empty files, so it needs no CUDA; the same cases, held against the wrong answers, must fail."""
+is an error, the objcopy of a cross build, the option unity, and what is built where only a compiler,
+Meson and Ninja are installed. Configures the library with a toolkit of empty files, so it needs no
+CUDA; the same cases, held against the wrong answers, must fail."""
 import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 
 import common
@@ -75,12 +78,11 @@ def prebuilt(folder, names):
     return folder
 
 
-def configured(meson, folder, path, options):
+def configured(meson, folder, environment, options):
     """What Meson says: in what it refuses the error, in what it takes the summary, and the objcopy."""
     with tempfile.TemporaryDirectory(dir=folder) as build:
-        done = subprocess.run([*meson, "setup", build, common.ROOT, "-Dtests=false", "-Dexamples=false", *options],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              env=with_tools(path))
+        done = subprocess.run([*meson, "setup", build, common.ROOT, *options], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, env=environment)
         rules = pathlib.Path(build) / "build.ninja"
         tools = re.findall(r"--objcopy \S+", rules.read_text()) if rules.exists() else []
     said = done.stdout + done.stderr
@@ -140,10 +142,43 @@ def cases(folder):
 
 def answers(meson, folder, asked):
     for path, options, words in asked:
-        said = configured(meson, folder, path, options)
+        said = configured(meson, folder, with_tools(path), ["-Dtests=disabled", "-Dexamples=disabled", *options])
         for word in words:
             if word not in said:
                 yield f'{path.parent.name} {options}: "{word}" is not in: {said}'
+
+
+def least_tools(folder):
+    """The environment of a machine that has only a C and C++ compiler, Meson and Ninja: no other program
+    is in PATH, and the headers that the tests need do not compile."""
+    tools = folder / "least"
+    tools.mkdir()
+    for name in ("sh", "cc", "c++", "as", "ld", "ar", "objcopy", "rm", "ninja", "python3"):
+        found = shutil.which(name)
+        if name == "python3":
+            script(tools / name, f'exec "{os.path.realpath(sys.executable)}" "$@"')
+        elif found:
+            (tools / name).symlink_to(found)
+    for header in ("doctest/doctest.h", "nlohmann/json.hpp", "zlib.h"):
+        hidden = folder / "hidden" / header
+        hidden.parent.mkdir(parents=True, exist_ok=True)
+        hidden.write_text("#error hidden from this build\n")
+    return {**os.environ, "PATH": str(tools), "CPATH": str(folder / "hidden"), "CC": "cc", "CXX": "c++"}
+
+
+def without_test_tools(meson, folder):
+    """The library alone is built by default; what is asked for and cannot be built is an error."""
+    environment = least_tools(folder)
+    for options, words in (
+            ([], ["taken", "tests               : no: not found: doctest, nlohmann-json, zlib",
+                  "examples            : no: the tests are not built"]),
+            (["-Dtests=enabled"], ["refused", "not found: doctest, nlohmann-json, zlib", "-Dtests=disabled"]),
+            (["-Dexamples=enabled"], ["refused", "bash"]),
+            (["-Dbench=true"], ["refused", "bench=true needs the tests"])):
+        said = configured(meson, folder, environment, ["-Dcuda=disabled", *options])
+        for word in words:
+            if word not in said:
+                yield f'with the least tools, {options}: "{word}" is not in: {said}'
 
 
 def joined(build):
@@ -154,8 +189,8 @@ def joined(build):
 
 
 def unity(meson, folder):
-    told = common.output(*meson, "setup", folder / "unity", common.ROOT, "--unity=on", "-Dexamples=false",
-                         "-Dbench=true", stdin=subprocess.DEVNULL, env=with_tools(folder / "new" / "bin"))
+    told = common.output(*meson, "setup", folder / "unity", common.ROOT, "--unity=on", "-Dtests=enabled",
+                         "-Dexamples=disabled", "-Dbench=true", stdin=subprocess.DEVNULL, env=with_tools(folder / "new" / "bin"))
     if "Build targets" not in told or not list((folder / "unity").rglob("*-unity*.c*")):
         yield f"--unity=on did nothing: {told}"
     yield from joined(folder / "unity")
@@ -176,6 +211,7 @@ def check(options):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder).resolve()
         yield from answers(meson, folder, cases(folder) + cross(folder))
+        yield from without_test_tools(meson, folder)
         yield from unity(meson, folder)
 
 

@@ -22,8 +22,8 @@ WORDS = re.compile("|".join([r"\bTO" r"DO\b", r"\bFIX" r"ME\b", r"\bXX" r"X\b", 
                              r"(?i:\bissue #?\d)"]))
 # printf writes these with the point of the caller's locale; base/decimal.hpp does not.
 DECIMAL = re.compile(r'"[^"]*%[-+ #0-9.*]*[aefgAEFG][^"]*"')
-TOP = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "src", "include", "capi",
-       "tests", "examples"}
+TOP = {"meson.build", "meson_options.txt", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "src", "include", "capi",
+       "tests", "examples", "tools", "prebuilt"}
 
 
 def faults_of(root, files):

@@ -3,6 +3,7 @@
 """Outside projects against an installed copy of the library that was moved after installing; then
 each once more with a fault planted in a copy of prefix and sources (planted.py), which must fail.
 Usage: consume.py KIND BUILD MESON..., with a KIND of the functions below."""
+import json
 import os
 import pathlib
 import shlex
@@ -43,7 +44,7 @@ def run(*command, **keywords):
     return done.stdout
 
 
-def installed(meson, build, folder):
+def install(meson, build, folder):
     """Installs, moves the prefix elsewhere, and returns its new place."""
     run(*meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder / "staged")
     config = next((folder / "staged").rglob("tilewright.pc"))
@@ -97,8 +98,10 @@ def pkgconfig_shared(prefix, folder):
     run("cc", "-std=c99", *WARNINGS, HERE / "main.c", *flags(prefix, "--cflags", "--libs"), "-o",
         folder / "main")
     needed = run("readelf", "-d", folder / "main")
-    if "libtilewright.so" not in needed or "libstdc++" in needed:
-        sys.exit("the program does not need libtilewright.so alone")
+    version = run("pkg-config", "--modversion", "tilewright", env=with_pkgconfig(prefix)).strip().split(".")
+    so_version = ".".join(version[:2] if version[0] == "0" else version[:1])
+    if f"[libtilewright.so.{so_version}]" not in needed or "libstdc++" in needed:
+        sys.exit(f"the program does not need libtilewright.so.{so_version} alone")
     run(folder / "main", env={**os.environ, "LD_LIBRARY_PATH": str(shared(prefix).parent)})
 
 
@@ -230,6 +233,26 @@ def two_copies(prefix, folder):
     run(folder / "main")
 
 
+def installed(prefix, _):
+    """The licence, and tilewright-info: its options, and what it says to others."""
+    if (prefix / "share" / "licenses" / "tilewright" / "LICENSE").read_text() != (ROOT / "LICENSE").read_text():
+        sys.exit("another LICENSE is installed")
+    info = prefix / "bin" / "tilewright-info"
+    version = run("pkg-config", "--modversion", "tilewright", env=with_pkgconfig(prefix)).strip()
+    if run(info, "--version") != f"tilewright-info {version}\n":
+        sys.exit("--version does not say the package's version")
+    for option in ("--help", "--kernels", "--json", "--dump", "--version"):
+        if f"tilewright-info {option}" not in run(info, "--help"):
+            sys.exit(f"--help does not list {option}")
+    if json.loads(run(info, "--json"))["version"] != version:
+        sys.exit("--json does not say the package's version")
+    for arguments, said in ((["--frobnicate"], "unknown option --frobnicate"), (["kernel"], "unexpected argument kernel"),
+                            (["--dump"], "needs a kernel's name"), (["--dump", "k", "--json"], "goes with neither")):
+        done = subprocess.run([info, *arguments], capture_output=True, text=True)
+        if done.returncode != 2 or done.stdout or done.stderr.count("\n") != 1 or said not in done.stderr:
+            sys.exit(f"{arguments}: exit status {done.returncode}, not \"{said}\": {done.stdout}{done.stderr}")
+
+
 def cmake(prefix, folder):
     if not shutil.which("cmake"):
         skip("there is no cmake")
@@ -289,7 +312,7 @@ def with_fault(kind, prefix, folder, words, plant):
 
 KINDS = {"pkgconfig_c": pkgconfig_c, "pkgconfig_shared": pkgconfig_shared,
          "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "two_copies": two_copies,
-         "cmake": cmake, "cargo": cargo, "go": golang, "python": python}
+         "cmake": cmake, "installed": installed, "cargo": cargo, "go": golang, "python": python}
 
 
 def main():
@@ -298,7 +321,7 @@ def main():
         folder = pathlib.Path(name)
         if kind == "subproject":
             return subproject(meson, folder)
-        prefix = installed(meson, build, folder)
+        prefix = install(meson, build, folder)
         untouched = folder / "untouched"  # a kind takes away what it does not link
         shutil.copytree(prefix, untouched, symlinks=True)
         (folder / "work").mkdir()

@@ -18,7 +18,8 @@ FOLDERS = [("lib", "include"), ("lib/x86_64-linux-gnu", "include/some"), ("lib",
            ("/opt/lib64", "include"), ("/opt/lib64", "/dev/include")]
 
 # What find_package() is asked for, of which version: whether it takes it.
-VERSIONS = [("0.1.0", "", True), ("0.1.0", "0.1", True), ("0.1.0", "0.0.5", True),
+VERSIONS = [("0.1.0", "", True), ("0.1.0", "0.1", True), ("0.1.0", "0.0.5", False),
+            ("0.2.1", "0.2", True), ("0.2.1", "0.1", False), ("0.2.1", "0.2.2", False), ("0.2.1", "0", True),
             ("0.1.0", "0.1.0 EXACT", True), ("0.1.0", "0.0.5 EXACT", False),
             ("0.1.0", "0.1.1", False), ("0.1.0", "0.2", False), ("0.1.0", "1.0", False),
             ("1.4.2", "1.0", True), ("1.4.2", "1.5", False), ("1.4.2", "0.9", False),
@@ -77,7 +78,7 @@ def check_folders(meson, folder):
         given = [f"-D{name}={here}{value}" if value[0] == "/" else f"-D{name}={value}"
                  for name, value in (("libdir", libdir), ("includedir", includedir))]
         build = here / "build"
-        run(*meson, "setup", build, ROOT, "-Dcuda=disabled", "-Dtests=false", "-Dexamples=false",
+        run(*meson, "setup", build, ROOT, "-Dcuda=disabled", "-Dtests=disabled", "-Dexamples=disabled",
             f"--prefix={prefix}", *given)
         lib = pathlib.Path(lib)
         config, package = lib / "cmake" / "tilewright", lib / "pkgconfig"

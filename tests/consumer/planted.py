@@ -79,6 +79,19 @@ def fixed_place(prefix, _):
     edit(next(prefix.rglob("tilewrightConfig.cmake")), r"\$\{CMAKE_CURRENT_LIST_DIR\}", "/nowhere")
 
 
+def other_licence(prefix, _):
+    """the licence is of another year"""
+    edit(next(prefix.rglob("LICENSE")), "January 2004", "January 2005")
+
+
+def deaf_tool(prefix, _):
+    """tilewright-info takes every option"""
+    tool = prefix / "bin" / "tilewright-info"
+    tool.rename(tool.with_name("real"))
+    tool.write_text('#!/bin/sh\ncase $1 in --frob*) exit 0 ;; esac\nexec "${0%/*}/real" "$@"\n')
+    tool.chmod(0o755)
+
+
 def swapped_fields(_, sources):
     """the Rust bindings have two fields of a struct in another order"""
     edit(sources / "examples" / "rust" / "tilewright-sys" / "src" / "bindings.rs",
@@ -110,6 +123,7 @@ FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit stat
           "two_copies": [("a function has no prefix", without_prefix),
                          ("an error of another copy", one_namespace)],
           "cmake": [("exit status", fixed_place)],
+          "installed": [("another LICENSE", other_licence), ("unknown option --frobnicate", deaf_tool)],
           "cargo": [("tw_gemm_args ... FAILED", swapped_fields)],
           "go": [("--- FAIL: TestGoroutinesShareAPlan", swapped_operands),
                  ("--- FAIL: TestDLPack", no_release)],

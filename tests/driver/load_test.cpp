@@ -66,7 +66,7 @@ TEST_CASE("every function alone is missing, or there in an older form") {
       else
         CHECK(holds(how, name, [name] { return too_old(name); }));
     };
-#define TW_DRIVER_SYMBOL(name, version, need) without("cu" #name, #need);
+#define TW_DRIVER_SYMBOL(name, version, need, ...) without("cu" #name, #need);
 #include "driver/symbols.inc"
 #undef TW_DRIVER_SYMBOL
   }

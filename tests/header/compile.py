@@ -85,6 +85,17 @@ def planted(compiler, language, flags, with_cuda):
     assert count >= 5, "no fault was planted"
 
 
+def deprecation(compiler, language):
+    """TW_DEPRECATED warns whoever uses a function, and is silent where TW_NO_DEPRECATED is defined."""
+    use = ('#include "tilewright.h"\nTW_API int tw_old(void) TW_DEPRECATED("use tw_new() instead");\n'
+           "int use(void);\nint use(void) { return tw_old(); }\n")
+    for define, warned in (([], True), (["-DTW_NO_DEPRECATED"], False)):
+        done = subprocess.run([compiler, "-x", language, "-Wall", *define, "-I", str(CAPI), "-fsyntax-only", "-"],
+                              input=use, capture_output=True, text=True)
+        if done.returncode or ("use tw_new() instead" in done.stderr) != warned:
+            sys.exit(f"TW_DEPRECATED with {define} says: {done.stderr}")
+
+
 def main():
     compiler, language = sys.argv[1:3]
     cuda = sys.argv[3] if len(sys.argv) > 3 else None
@@ -101,6 +112,7 @@ def main():
         flags = [*flags, "-isystem", cuda]
         orders += [["tw", "cuda"], ["cuda", "tw"]]
 
+    deprecation(compiler, language)
     planted(compiler, language, flags, cuda is not None)
     failures = count = 0
     for standard in STANDARDS[language]:

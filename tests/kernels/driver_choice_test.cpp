@@ -81,6 +81,8 @@ TEST_CASE("driver_choice: machine code needs a driver of its major version, PTX 
     CHECK(code.oldest_driver() == v.toolkit / 1000 * 1000);
     CHECK(ptx.toolkit == v.toolkit);
     CHECK(ptx.oldest_driver() == v.toolkit);
+    CHECK(oldest_driver(fatbin.data(), fatbin.size(), *code.target) == v.toolkit / 1000 * 1000);
+    CHECK(oldest_driver(fatbin.data(), fatbin.size(), *ptx.target) == v.toolkit);
   }
   // Without PTX nothing tells, and the driver has the last word.
   Image fatbin = empty_fatbin();

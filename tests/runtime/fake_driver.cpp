@@ -371,7 +371,7 @@ void fill_kernels(Driver* t) {
   };
   t->FuncSetAttribute = [](CUfunction, CUfunction_attribute which, int value) -> CUresult {
     TW_STEP("FuncSetAttribute", true);
-    if (which == g_state.refused_attribute) return CUDA_ERROR_INVALID_VALUE;
+    if (static_cast<int>(which) == g_state.refused_attribute) return CUDA_ERROR_INVALID_VALUE;
     g_state.function_attributes[which] = value;
     return CUDA_SUCCESS;
   };
@@ -447,7 +447,7 @@ FakeDriver::FakeDriver(int version) {
   fill_graphs(&g_inner);
   fill_memory(&g_inner);
   fill_kernels(&g_inner);
-#define TW_DRIVER_SYMBOL(name, version, need) \
+#define TW_DRIVER_SYMBOL(name, version, need, ...) \
   if (g_inner.name) table_.name = Counted<&Driver::name>::call;
 #include "driver/symbols.inc"
 #undef TW_DRIVER_SYMBOL

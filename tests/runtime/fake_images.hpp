@@ -3,8 +3,6 @@
 // What the fake driver takes out of a fatbin, by the letters that fatbinary writes into an entry
 // and by the names in its code: not by the library's own tables, whose faults it is there to find.
 
-#include <cuda.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

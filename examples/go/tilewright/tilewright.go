@@ -82,7 +82,7 @@ func whole(argument, text string) error {
 	return nil
 }
 
-// Version is the library's version, "0.1.0".
+// Version is the library's version, "0.2.0".
 func Version() string { return C.GoString(C.tw_version_string()) }
 
 // text fetches a text whose length is asked for first.

@@ -40,7 +40,6 @@ Status call_driver(CudaDevice& device, const TensorMapDesc& desc, CUtensorMap* m
                               desc.element_strides, interleave, swizzle, promotion, fill),
                           "cuTensorMapEncodeIm2col");
     case MapKind::im2col_wide:
-#if CUDA_VERSION >= 12080
       if (cu.TensorMapEncodeIm2colWide)
         return device.check(
             cu.TensorMapEncodeIm2colWide(
@@ -48,9 +47,8 @@ Status call_driver(CudaDevice& device, const TensorMapDesc& desc, CUtensorMap* m
                 desc.channels_per_pixel, desc.pixels_per_column, desc.element_strides, interleave,
                 static_cast<CUtensorMapIm2ColWideMode>(desc.wide_mode), swizzle, promotion, fill),
             "cuTensorMapEncodeIm2colWide");
-#endif
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "kind"},
-                  "im2col-wide maps need driver 570 and a library built with CUDA 12.8 at least");
+                  "im2col-wide maps need a driver for CUDA 12.8 at least (driver 570)");
   }
   return fail(Code::ERROR_INTERNAL, {.argument = "kind"}, "no kind %d of tensor maps",
               static_cast<int>(desc.kind));

@@ -695,7 +695,7 @@ pub struct tw_kernel_entry {
     pub stages: u32,
     pub cluster: [u32; 2],
     pub dtypes: [tw_dtype; 2],
-    pub reserved: u32,
+    pub driver_version: i32,
     pub packed_bytes: u64,
     pub image_bytes: u64,
 }
@@ -1743,7 +1743,7 @@ mod layouts {
 
     layout!(
         tw_kernel_entry, 88, 8, struct_size: 0, struct_mark: 4, op: 8, feature: 12, name: 16,
-        target: 24, threads: 32, tile: 36, stages: 48, cluster: 52, dtypes: 60, reserved: 68,
-        packed_bytes: 72, image_bytes: 80
+        target: 24, threads: 32, tile: 36, stages: 48, cluster: 52, dtypes: 60, driver_version:
+        68, packed_bytes: 72, image_bytes: 80
     );
 }

@@ -39,7 +39,7 @@ fn text(pointer: *const c_char) -> String {
         .into_owned()
 }
 
-/// The library's version, "0.1.0".
+/// The library's version, "0.2.0".
 pub fn version() -> String {
     text(unsafe { sys::tw_version_string() })
 }

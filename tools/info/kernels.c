@@ -33,7 +33,7 @@ static const char *family_name(tw_op op) {
 typedef struct {
   tw_op op;
   const char *target;
-  int kernels, images;
+  int kernels, images, driver;
   unsigned long long packed, unpacked;
 } sum;
 
@@ -73,6 +73,7 @@ static int sum_up(sum *sums, int *sum_count) {
     one = find_sum(sums, sum_count, &entry);
     if (!one) continue;
     ++one->kernels;
+    if (entry.driver_version > one->driver) one->driver = entry.driver_version;
     if (!is_new(seen, &seen_count, &entry)) continue;
     ++one->images;
     one->packed += entry.packed_bytes;
@@ -81,27 +82,47 @@ static int sum_up(sum *sums, int *sum_count) {
   return 0;
 }
 
+/* What a driver must be for: that of the kernels, and what opening a GPU takes anyway. */
+enum { LEAST_DRIVER = 12040 };
+
+static int driver_of(const sum *one) {
+  return one->driver > LEAST_DRIVER ? one->driver : LEAST_DRIVER;
+}
+
+static void print_families_json(const sum *sums, int count) {
+  printf("[");
+  for (int i = 0; i < count; ++i)
+    printf(
+        "%s{\"family\": \"%s\", \"target\": \"%s\", \"kernels\": %d, \"images\": %d, "
+        "\"packed_bytes\": %llu, \"image_bytes\": %llu, \"driver\": %d}",
+        i > 0 ? ", " : "", family_name(sums[i].op), sums[i].target, sums[i].kernels, sums[i].images,
+        sums[i].packed, sums[i].unpacked, driver_of(&sums[i]));
+  printf("]");
+}
+
 int print_families(int json) {
   sum sums[MAX_SUMS];
   int count = 0;
   unsigned long long packed = 0;
   if (sum_up(sums, &count)) return 1;
-  if (json) printf("[");
-  if (!json && count == 0) printf("no kernels are embedded: the host device alone\n");
-  if (!json && count > 0)
-    printf("%-10s %-12s %8s %8s %16s %16s\n", "family", "target", "kernels", "images",
-           "bytes, packed", "bytes, unpacked");
-  for (int i = 0; i < count; ++i) {
-    const sum *one = &sums[i];
-    packed += one->packed;
-    printf(json ? "%s{\"family\": \"%s\", \"target\": \"%s\", \"kernels\": %d, \"images\": %d, "
-                  "\"packed_bytes\": %llu, \"image_bytes\": %llu}"
-                : "%s%-10s %-12s %8d %8d %16llu %16llu\n",
-           json && i > 0 ? ", " : "", family_name(one->op), one->target, one->kernels, one->images,
-           one->packed, one->unpacked);
+  if (json) {
+    print_families_json(sums, count);
+    return 0;
   }
-  if (json) printf("]");
-  if (!json && count > 0) printf("%-10s %-12s %8s %8s %16llu\n", "all", "", "", "", packed);
+  if (count == 0) {
+    printf("no kernels are embedded: the host device alone\n");
+    return 0;
+  }
+  printf("%-12s %-12s %8s %8s %16s %16s  %s\n", "family", "target", "kernels", "images",
+         "bytes, packed", "bytes, unpacked", "driver, at least for");
+  for (int i = 0; i < count; ++i) {
+    const int driver = driver_of(&sums[i]);
+    packed += sums[i].packed;
+    printf("%-12s %-12s %8d %8d %16llu %16llu  CUDA %d.%d\n", family_name(sums[i].op),
+           sums[i].target, sums[i].kernels, sums[i].images, sums[i].packed, sums[i].unpacked,
+           driver / 1000, driver % 1000 / 10);
+  }
+  printf("%-12s %-12s %8s %8s %16llu\n", "all", "", "", "", packed);
   return 0;
 }
 

@@ -9,7 +9,9 @@ static const char usage[] =
     "tilewright-info --kernels              every precompiled kernel with its resources\n"
     "tilewright-info --dump NAME [TARGET]   writes its cubin or PTX into files, to be "
     "disassembled\n"
-    "tilewright-info --json                 with the first two: as JSON\n";
+    "tilewright-info --json                 with the first two: as JSON\n"
+    "tilewright-info --help                 this text\n"
+    "tilewright-info --version              the library's version\n";
 
 int complain(const char *what) {
   fprintf(stderr, "%s: %s\n", what, tw_last_error());
@@ -138,19 +140,50 @@ static int print_all(int json) {
   return 0;
 }
 
-int main(int argc, char **argv) {
-  int json = 0, kernels = 0;
+/* What the command line asks for. */
+typedef struct {
+  int json, kernels, help, version;
+  const char *dump;   /* a kernel's name, or NULL */
+  const char *target; /* of its images, or NULL: all of them */
+} request;
+
+static int misused(const char *what, const char *argument) {
+  fprintf(stderr, "tilewright-info: %s%s; --help lists the options\n", what, argument);
+  return 2;
+}
+
+/* 0, or 2 after a line about the argument that it does not take. */
+static int parse(int argc, char **argv, request *out) {
   for (int i = 1; i < argc; ++i) {
-    if (strcmp(argv[i], "--json") == 0) {
-      json = 1;
-    } else if (strcmp(argv[i], "--kernels") == 0) {
-      kernels = 1;
-    } else if (strcmp(argv[i], "--dump") == 0 && (i + 2 == argc || i + 3 == argc)) {
-      return dump_kernel(argv[i + 1], i + 2 < argc ? argv[i + 2] : NULL);
+    const char *word = argv[i];
+    if (strcmp(word, "--json") == 0) {
+      out->json = 1;
+    } else if (strcmp(word, "--kernels") == 0) {
+      out->kernels = 1;
+    } else if (strcmp(word, "--help") == 0) {
+      out->help = 1;
+    } else if (strcmp(word, "--version") == 0) {
+      out->version = 1;
+    } else if (strcmp(word, "--dump") == 0) {
+      if (i + 1 == argc || argv[i + 1][0] == '-')
+        return misused("--dump needs a kernel's name", "");
+      out->dump = argv[++i];
+      if (i + 1 < argc && argv[i + 1][0] != '-') out->target = argv[++i];
     } else {
-      fputs(usage, strcmp(argv[i], "--help") == 0 ? stdout : stderr);
-      return strcmp(argv[i], "--help") == 0 ? 0 : 2;
+      return misused(word[0] == '-' ? "unknown option " : "unexpected argument ", word);
     }
   }
-  return kernels ? print_kernels(json) : print_all(json);
+  if (out->dump && (out->json || out->kernels))
+    return misused("--dump goes with neither --json nor --kernels", "");
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  request asked = {0, 0, 0, 0, NULL, NULL};
+  const int status = parse(argc, argv, &asked);
+  if (status) return status;
+  if (asked.help) return fputs(usage, stdout) < 0;
+  if (asked.version) return printf("tilewright-info %s\n", tw_version_string()) < 0;
+  if (asked.dump) return dump_kernel(asked.dump, asked.target);
+  return asked.kernels ? print_kernels(asked.json) : print_all(asked.json);
 }
