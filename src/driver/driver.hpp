@@ -15,6 +15,7 @@
 #include "driver/cuda_types.inc"
 #define CU_STREAM_LEGACY (reinterpret_cast<CUstream>(1))
 #define CU_STREAM_PER_THREAD (reinterpret_cast<CUstream>(2))
+#define CU_MEMHOSTALLOC_PORTABLE 1
 #endif
 
 namespace tw {
