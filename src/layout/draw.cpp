@@ -187,8 +187,9 @@ Status draw_tv(const Layout& tv, const IntTuple& tile, std::string* svg) {
                 "a thread-value layout has two modes, (threads, values), and gives elements");
   int64_t elements = 0, rows = 0;
   TW_TRY(product(tile, &elements));
-  if (tile.leaves == 0 || !product(tile, tile.child(tile.root(), 0), &rows) || elements < 1 ||
-      rows < 1)
+  const auto empty = [](int64_t extent) { return extent < 1; };
+  if (tile.leaves == 0 || std::any_of(tile.value, tile.value + tile.leaves, empty) ||
+      !product(tile, tile.child(tile.root(), 0), &rows))
     return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tile"},
                 "the tile's extents are at least 1");
   const Sides sides =

@@ -83,7 +83,8 @@ TEST_CASE("threads and values") {
   CHECK(count(svg, ">T5</text>") == 8);
   CHECK(count(svg, ">V3</text>") == 8);
   CHECK(draw_tv(L("(4,4):(1@0,1@1)"), T("(4,4)"), &svg).code() == Code::ERROR_INVALID_ARGUMENT);
-  CHECK(draw_tv(L("(4,4):(1,4)"), T("(4,0)"), &svg).code() == Code::ERROR_INVALID_ARGUMENT);
+  for (const char* tile : {"(4,0)", "(-4,-4)", "(4,(-2,-2))", "()"})
+    CHECK(draw_tv(L("(4,4):(1,4)"), T(tile), &svg).code() == Code::ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("boxes over a tensor") {
@@ -121,8 +122,8 @@ TEST_CASE("extents and coordinates of boxes may be as large as 64 bits hold") {
                              "(4611686018427387904,1):(1@0,1@1)", "9223372036854775807:1@0"})
     for (const char* coords :
          {"(0,0) o 1:1@0", "(9223372036854775806,9223372036854775806) o 1:1@0",
-          "(-9223372036854775807,-9223372036854775807) o 1:1@0", "2:9223372036854775807@0",
-          "(-9223372036854775807,0) o (2,2):(9223372036854775807@0,1@1)"})
+          "(-9223372036854775806,-9223372036854775806) o 1:1@0", "2:9223372036854775806@0",
+          "(-4611686018427387902,0) o (2,2):(4611686018427387903@0,1@1)"})
       for (const auto& box : boxes) {
         CAPTURE(tensor);
         CAPTURE(coords);
