@@ -18,7 +18,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import headers
-CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "graph.hpp", "kernels.hpp"]
+CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "graph.hpp", "kernels.hpp", "device.cuh"]
+DEVICE_FOLDER = "device"  # the parts of device.cuh
 
 ROW = re.compile(r'^TW_STATUS\((\w+), (\d+), "(.*)"\)', re.MULTILINE)
 RULE = re.compile(r'^TW_RULE\((\w+), "(\w+)", (\w+), (\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.MULTILINE)
@@ -173,6 +174,12 @@ def laid_out(root, output):
     (folder / "tilewright").mkdir(parents=True, exist_ok=True)
     for source in (*headers.paths(root / "capi" / "tilewright.h"), *(root / "include" / "tilewright" / n for n in CPP_HEADERS)):
         link = folder / "tilewright" / source.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(source)
+    parts = folder / "tilewright" / DEVICE_FOLDER
+    parts.mkdir(exist_ok=True)
+    for source in (root / "include" / "tilewright" / DEVICE_FOLDER).glob("*.cuh"):
+        link = parts / source.name
         link.unlink(missing_ok=True)
         link.symlink_to(source)
     return folder

@@ -4,6 +4,8 @@
 // compiler for ops and host bodies. Plain integers and the map's 128 bytes; offsets are asserted on
 // both sides.
 
+#include <tilewright/device/tensor_map.cuh>
+
 #ifdef __CUDACC__
 #define TW_KERNEL_HD __host__ __device__
 #else
@@ -19,9 +21,7 @@ using i64 = long long;
 static_assert(sizeof(u32) == 4 && sizeof(u64) == 8, "kernel arguments have fixed sizes");
 
 /// A tensor map in a parameter. CUtensorMap's alignment depends on the toolkit; this one does not.
-struct alignas(128) KernelMap {
-  u64 words[16];
-};
+using KernelMap = tilewright::TensorMapParam;
 static_assert(sizeof(KernelMap) == 128 && alignof(KernelMap) == 128, "the TMA reads 128 bytes");
 
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/cache_priority.hpp"
 
-#include "kernels/ptx/cache_policy.h"
+#include <tilewright/device/cache.cuh>
 
 namespace tw {
 
@@ -19,11 +19,11 @@ Status check_cache(const char* argument, CachePriority priority) {
 uint64_t cache_policy(CachePriority priority) {
   switch (priority) {
     case CachePriority::evict_first:
-      return ptx::kEvictFirst;
+      return tilewright::kEvictFirst;
     case CachePriority::evict_last:
-      return ptx::kEvictLast;
+      return tilewright::kEvictLast;
     default:
-      return ptx::kEvictNormal;
+      return tilewright::kEvictNormal;
   }
 }
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
-
-#include "kernels/ptx/cache_policy.h"
+#include <tilewright/device/cache.cuh>
 
 namespace tw {
 namespace {
@@ -119,8 +118,10 @@ RowsArgs RowsPlan::run_args(const RowsRun& run, int64_t count) const {
                    static_cast<u32>(problem_.packed_element_bytes);
   args.index_bytes = static_cast<unsigned short>(problem_.index_bytes);
   args.group = static_cast<u32>(problem_.desc.group);
-  args.read_policy = (problem_.desc.policies & 1) != 0 ? ptx::kEvictFirst : ptx::kEvictNormal;
-  args.write_policy = (problem_.desc.policies & 2) != 0 ? ptx::kEvictFirst : ptx::kEvictNormal;
+  args.read_policy =
+      (problem_.desc.policies & 1) != 0 ? tilewright::kEvictFirst : tilewright::kEvictNormal;
+  args.write_policy =
+      (problem_.desc.policies & 2) != 0 ? tilewright::kEvictFirst : tilewright::kEvictNormal;
   args.op = static_cast<u32>(problem_.desc.reduction);
   args.element = problem_.element;
   args.packed_element = problem_.packed_element;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which folder may include which: nothing points up, and device code stands alone."""
+"""Which folder may include which: nothing points up, device code stands alone, and of the public
+headers the library itself sees the one for kernel authors alone."""
 import re
 
 import common
@@ -24,6 +25,9 @@ LAYERS = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 DEVICE = {".cu", ".cuh"}
+# The public header for kernel authors, and who may include it beside programs and itself.
+KERNEL_HEADER = re.compile(r"tilewright/device(\.cuh$|/\w+\.cuh$)")
+KERNEL_LAYERS = {"src/kernels", "src/ops"}
 SOURCES = DEVICE | {".c", ".h", ".cpp", ".hpp", ".inc"}
 
 
@@ -57,6 +61,11 @@ def faults_of(root, files):
                     yield f"{where}: the CUDA runtime is no dependency"
                 elif source.suffix in DEVICE and "." not in name:
                     yield f"{where}: device code does not use the standard library"
+                elif mine and name.startswith("tilewright/") and not (
+                        mine in KERNEL_LAYERS and KERNEL_HEADER.match(name)):
+                    yield f"{where}: {mine} may not see this public header"
+                elif KERNEL_HEADER.match(path.removeprefix("include/")) and not KERNEL_HEADER.match(name):
+                    yield f"{where}: the header for kernel authors stands alone"
                 continue
             if mine is None:
                 # Installed, it lies beside the C header.
@@ -93,6 +102,12 @@ def planted(folder):
         "capi/c.cpp": '#include "ops/missing.hpp"\n',
         "include/tilewright/x.hpp": '#include <cuda_fp16.h>\n#include <memory>\n#include "tilewright.h"\n',
         "include/tilewright/y.hpp": '#include "base/a.hpp"\n',
+        "src/kernels/p.cuh": "#include <tilewright/device.cuh>\n",
+        "src/kernels/q.cuh": "#include <tilewright/tilewright.h>\n",
+        "src/layout/r.cpp": "#include <tilewright/device/cache.cuh>\n",
+        "include/tilewright/device.cuh": "#include <tilewright/device/a.cuh>\n",
+        "include/tilewright/device/a.cuh": "#include <tilewright/tilewright.hpp>\n",
+        "include/tilewright/device/b.cuh": "#include <cuda_fp16.h>\n",
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +115,8 @@ def planted(folder):
     common.expect(faults_of(folder, [folder / name for name in texts]),
                   "src/base/up.cpp", "src/driver/d.hpp", "src/kernels/k.cuh", "src/kernels/stl.cu", "src/ops/o.cpp",
                   "src/runtime/r.cpp", "capi/c.cpp", "include/tilewright/x.hpp",
-                  "include/tilewright/y.hpp")
+                  "include/tilewright/y.hpp", "src/kernels/q.cuh", "src/layout/r.cpp",
+                  "include/tilewright/device/a.cuh", "include/tilewright/device/b.cuh")
 
 
 if __name__ == "__main__":

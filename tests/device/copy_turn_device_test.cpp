@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies that turn elements round in registers, and rows in pieces: each method where it must be
 // chosen, at its edges, against an element-by-element loop.
+#include <tilewright/device/cache.cuh>
+
 #include "copy_cases.hpp"
-#include "kernels/ptx/cache_policy.h"
 
 using namespace tw;
 using namespace tw::test;
@@ -262,9 +263,9 @@ TEST_CASE("copy: cache policies are those that createpolicy makes") {
   uint64_t made[3] = {};
   TW_REQUIRE_OK(bench.stream->copy_to_host(made, to, sizeof made));
   TW_REQUIRE_OK(bench.stream->synchronize());
-  CHECK(made[0] == ptx::kEvictNormal);
-  CHECK(made[1] == ptx::kEvictFirst);
-  CHECK(made[2] == ptx::kEvictLast);
+  CHECK(made[0] == tilewright::kEvictNormal);
+  CHECK(made[1] == tilewright::kEvictFirst);
+  CHECK(made[2] == tilewright::kEvictLast);
 }
 
 TEST_CASE("copy: small copies that overlap their launches see what the ones before them wrote") {

@@ -34,10 +34,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "src" / "kernels"
+HEADERS = ROOT / "include"  # the public header, whose functions the kernels call as ptx::name
 # What must be missed, and what is tried beside it. A cluster's barrier is two calls, of which one alone
 # is no program.
 NEEDED = ["mbarrier_wait", "fence_async_shared"]
-ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "mbarrier_init_fence",
+ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "fence_mbarrier_init",
         "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire"]
 CLUSTER_BARRIER = r"cluster_arrive(?:_relaxed)?\(\);\s*ptx::cluster_wait"
 # Of kernels that have neither of NEEDED.
@@ -240,7 +241,7 @@ def compile_mutant(options, out, mutant):
             text = path.read_text()
             path.write_text(text[:begin] + "(void)0;" + text[end:])
         folder_of(out, mutant).mkdir(parents=True, exist_ok=True)
-        command = [options.nvcc, "-std=c++20", "-O3", "--expt-relaxed-constexpr", "-I", folder, "-cubin",
+        command = [options.nvcc, "-std=c++20", "-O3", "--expt-relaxed-constexpr", "-I", folder, "-I", str(HEADERS), "-cubin",
                    "-gencode", "arch=compute_90a,code=sm_90a"]
         command += [f"-DTW_HAS_{name}={int(name in ('tma', 'mma', 'wgmma'))}" for name in features()]
         command += ["-DTW_DELAYS"] if options.delays else []

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <initializer_list>
 #include <string>
+#include <tilewright/device/cache.cuh>
 #include <vector>
 
 #include "copy_desc.hpp"
 #include "doctest_main.hpp"
-#include "kernels/ptx/cache_policy.h"
 
 using namespace tw;
 using namespace tw::test;
@@ -129,9 +129,9 @@ TEST_CASE("copy_plan: the cache priorities reach the kernel's parameters, in eve
                {kCopyTransposePlain, turned, check_policies<CopyTransposeArgs>},
                {kCopyInterleave, planes, check_policies<CopyInterleaveArgs>}};
   const std::pair<CachePriority, uint64_t> priorities[] = {
-      {CachePriority::normal, ptx::kEvictNormal},
-      {CachePriority::evict_first, ptx::kEvictFirst},
-      {CachePriority::evict_last, ptx::kEvictLast}};
+      {CachePriority::normal, tilewright::kEvictNormal},
+      {CachePriority::evict_first, tilewright::kEvictFirst},
+      {CachePriority::evict_last, tilewright::kEvictLast}};
   for (const auto& c : cases)
     for (const auto& [src, src_policy] : priorities)
       for (const auto& [dst, dst_policy] : priorities) {

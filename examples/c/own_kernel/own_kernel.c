@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program's own kernel with the library's tensor maps: own_kernel [tma_load.fatbin]
  *
- * For each swizzle the kernel loads one box by the TMA and hands shared memory back as it lies;
- * here every element is then looked for where the swizzle's definition puts it. Exit code: 0 all
- * found, 1 something failed, 77 there is no GPU to ask. */
+ * For each swizzle the kernel loads one box by the TMA, hands shared memory back as it lies, and the
+ * box's rows as it finds them by the header for kernel authors. Here every element is then looked
+ * for where the swizzle's definition puts it, and in its row. Exit code: 0 all found, 1 something
+ * failed, 77 there is no GPU to ask. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 /* The tensor, and the box's place in it: it hangs over the right and lower edges, where the TMA
  * fills with zeros. */
 enum { ROWS = 40, COLUMNS = 104, BOX_ROWS = 32, FIRST_ROW = 13, FIRST_COLUMN = 48 };
-enum { BOX_BYTES_MAX = BOX_ROWS * 128, THREADS = 128 };
+enum { OUT_BYTES_MAX = 2 * BOX_ROWS * 128, THREADS = 128 };
 
 static const struct {
   const char *name;
@@ -49,14 +50,17 @@ static uint16_t expected(int row, int column) {
   return element(row, column);
 }
 
-/* Compares what came back with the definition; returns how many elements are elsewhere. */
+/* Compares what came back with the definition; returns how many elements are elsewhere. `box` is
+ * shared memory, behind it lie the rows. */
 static int compare(int index, const uint16_t *box) {
   const int width = kCases[index].span / 2;
+  const uint16_t *rows = box + BOX_ROWS * width;
   int wrong = 0;
   for (int row = 0; row < BOX_ROWS; row++) {
     for (int column = 0; column < width; column++) {
       const int at = place(kCases[index].swizzle, kCases[index].span, row, column);
-      wrong += box[at] != expected(FIRST_ROW + row, FIRST_COLUMN + column);
+      const uint16_t wanted = expected(FIRST_ROW + row, FIRST_COLUMN + column);
+      wrong += box[at] != wanted || rows[row * width + column] != wanted;
     }
   }
   return wrong;
@@ -65,8 +69,10 @@ static int compare(int index, const uint16_t *box) {
 /* One load with one swizzle. */
 static int run_case(tw_device *device, tw_stream *stream, tw_kernel *kernel, int index,
                     uint64_t tensor, uint64_t out) {
-  uint16_t box[BOX_BYTES_MAX / 2];
-  const uint32_t bytes = (uint32_t)(BOX_ROWS * kCases[index].span);
+  uint16_t box[OUT_BYTES_MAX / 2];
+  const uint32_t row_bytes = (uint32_t)kCases[index].span;
+  const uint32_t rows = BOX_ROWS;
+  const uint32_t bytes = rows * row_bytes;
 
   tw_tensor_map_desc desc;
   tw_tensor_map *map = NULL;
@@ -81,25 +87,28 @@ static int run_case(tw_device *device, tw_stream *stream, tw_kernel *kernel, int
   desc.box_dim[1] = BOX_ROWS;
   if (tw_tensor_map_create(device, &desc, &map) != TW_OK) return library_failed("tensor map");
 
-  /* The kernel's parameters, one behind the other: the map by value, out, bytes, x, y. */
-  const uint32_t sizes[5] = {128, 8, 4, 4, 4};
+  /* The kernel's parameters, one behind the other: the map by value, out, rows, row_bytes, swizzle,
+   * x, y. */
+  const uint32_t sizes[7] = {128, 8, 4, 4, 4, 4, 4};
   const int32_t x = FIRST_COLUMN;
   const int32_t y = FIRST_ROW;
-  unsigned char params[128 + 8 + 4 + 4 + 4];
+  unsigned char params[128 + 8 + 4 + 4 + 4 + 4 + 4];
   tw_status status = tw_tensor_map_bytes(map, params);
   tw_tensor_map_destroy(map); /* its bytes are all that a launch takes */
   memcpy(params + 128, &out, 8);
-  memcpy(params + 136, &bytes, 4);
-  memcpy(params + 140, &x, 4);
-  memcpy(params + 144, &y, 4);
+  memcpy(params + 136, &rows, 4);
+  memcpy(params + 140, &row_bytes, 4);
+  memcpy(params + 144, &kCases[index].swizzle, 4);
+  memcpy(params + 148, &x, 4);
+  memcpy(params + 152, &y, 4);
 
   tw_launch_desc launch;
   tw_launch_desc_init(&launch, sizeof launch);
   launch.block[0] = THREADS;
   launch.dynamic_smem_bytes = bytes + 1024;
-  if (status != TW_OK || tw_memset(stream, out, 0xAB, BOX_BYTES_MAX) != TW_OK ||
-      tw_launch(stream, kernel, &launch, 5, sizes, params) != TW_OK ||
-      tw_memcpy_to_host(stream, box, out, bytes) != TW_OK ||
+  if (status != TW_OK || tw_memset(stream, out, 0xAB, OUT_BYTES_MAX) != TW_OK ||
+      tw_launch(stream, kernel, &launch, 7, sizes, params) != TW_OK ||
+      tw_memcpy_to_host(stream, box, out, 2 * bytes) != TW_OK ||
       tw_stream_synchronize(stream) != TW_OK) {
     return library_failed(kCases[index].name);
   }
@@ -143,7 +152,7 @@ static int run(tw_device *device, const char *path, tw_module **module, tw_kerne
   if (loaded != TW_OK || tw_kernel_get(*module, "load_box", kernel) != TW_OK ||
       tw_stream_create(device, stream) != TW_OK ||
       tw_malloc(device, sizeof(tensor), &src) != TW_OK ||
-      tw_malloc(device, BOX_BYTES_MAX, &out) != TW_OK) {
+      tw_malloc(device, OUT_BYTES_MAX, &out) != TW_OK) {
     return library_failed(path);
   }
   for (int i = 0; i < ROWS * COLUMNS; i++) tensor[i] = element(i / COLUMNS, i % COLUMNS);

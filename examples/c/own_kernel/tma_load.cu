@@ -1,43 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of the program's own: one TMA load through a tensor map, then shared memory as it lies,
-// byte for byte, to global memory. It includes nothing: the map is 128 bytes by value.
+// A kernel of the program's own: one TMA load through a tensor map. Then it writes shared memory as
+// it lies, byte for byte, and after that the box's rows, which it finds by swizzled_offset().
+#include <tilewright/device.cuh>
 
-struct alignas(64) TensorMap {
-  unsigned char bytes[128];
-};
+namespace tw = tilewright;
 
-__device__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-
-/// out[0 : bytes] = the box at column `x`, row `y`. Dynamic shared memory: bytes + 1024, since
-/// the 128-byte swizzle counts from a multiple of 1024.
-extern "C" __global__ void load_box(const __grid_constant__ TensorMap map, unsigned char* out,
-                                    unsigned bytes, int x, int y) {
+/// With bytes = rows * row_bytes, of the box at column `x`, row `y`: out[0 : bytes] is the box as
+/// it lies in shared memory, out[bytes : 2 * bytes] its rows in order. `swizzle` is the map's, and
+/// no row is shorter than the swizzle's span. Dynamic shared memory: bytes + 1024, since the
+/// 128-byte swizzle counts from a multiple of 1024.
+extern "C" __global__ void load_box(const __grid_constant__ tw::TensorMapParam map,
+                                    unsigned char* out, unsigned rows, unsigned row_bytes,
+                                    int swizzle, int x, int y) {
   extern __shared__ unsigned char dynamic[];
   __shared__ unsigned long long arrived;
-  unsigned char* box = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
-  const unsigned barrier = shared_address(&arrived);
+  unsigned char* box = dynamic + (1024 - tw::shared_address(dynamic) % 1024) % 1024;
+  const unsigned barrier = tw::shared_address(&arrived);
+  const unsigned bytes = rows * row_bytes;
 
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(box)),
-        "l"(&map), "r"(x), "r"(y), "r"(barrier)
-        : "memory");
+    tw::mbarrier_init(barrier, 1);
+    tw::fence_mbarrier_init();
+    tw::mbarrier_arrive_expect(barrier, bytes);
+    tw::load_tile(tw::shared_address(box), &map, barrier, x, y);
   }
   __syncthreads();
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "wait:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
-      "@!done bra wait;\n"
-      "}" ::"r"(barrier)
-      : "memory");
-  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = box[i];
+  tw::mbarrier_wait(barrier, 0);
+
+  const auto mode = static_cast<tw::SwizzleMode>(swizzle);
+  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) {
+    out[i] = box[i];
+    out[bytes + i] = box[tw::swizzled_offset(mode, row_bytes, i / row_bytes, i % row_bytes)];
+  }
 }

@@ -43,7 +43,7 @@ struct CopyBoxArgs {
   KernelMap dst_map;
   u64 src;
   u64 dst;
-  u64 src_policy;  // of cache_policy.h, here and below
+  u64 src_policy;  // of the L2, here and below, see device/cache.cuh
   u64 dst_policy;
   u64 tiles;
   u64 tail_from;  // byte of a row

@@ -8,11 +8,35 @@
 
 #include "kernels/copy/copy.h"
 #include "kernels/parts/warp_ring.cuh"
+#include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
 #include "kernels/ptx/shared.cuh"
-#include "kernels/ptx/tma_boxes.cuh"
 
 namespace tw {
+
+// From the number of dimensions to the instruction that has as many coordinates.
+template <int kRank>
+__device__ __forceinline__ void load_box(u32 shared, const KernelMap* map, u32 barrier,
+                                         const i32 (&at)[kRank], u64 policy) {
+  static_assert(kRank >= 2 && kRank <= 5, "tensor maps of these ranks have rows");
+  if constexpr (kRank == 2) ptx::load_tile_hint(shared, map, barrier, at[0], at[1], policy);
+  if constexpr (kRank == 3) ptx::load_tile_hint(shared, map, barrier, at[0], at[1], at[2], policy);
+  if constexpr (kRank == 4)
+    ptx::load_tile_hint(shared, map, barrier, at[0], at[1], at[2], at[3], policy);
+  if constexpr (kRank == 5)
+    ptx::load_tile_hint(shared, map, barrier, at[0], at[1], at[2], at[3], at[4], policy);
+}
+
+template <int kRank>
+__device__ __forceinline__ void store_box(const KernelMap* map, u32 shared, const i32 (&at)[kRank],
+                                          u64 policy) {
+  static_assert(kRank >= 2 && kRank <= 5, "tensor maps of these ranks have rows");
+  if constexpr (kRank == 2) ptx::store_tile_hint(map, shared, at[0], at[1], policy);
+  if constexpr (kRank == 3) ptx::store_tile_hint(map, shared, at[0], at[1], at[2], policy);
+  if constexpr (kRank == 4) ptx::store_tile_hint(map, shared, at[0], at[1], at[2], at[3], policy);
+  if constexpr (kRank == 5)
+    ptx::store_tile_hint(map, shared, at[0], at[1], at[2], at[3], at[4], policy);
+}
 
 template <int kRank>
 struct BoxMover {
@@ -34,7 +58,7 @@ struct BoxMover {
     i32 at[kRank];
     place(tile, at);
     ptx::mbarrier_arrive_expect(barrier, args.box_bytes);
-    ptx::load_box_hint<kRank>(stage, &args.src_map, barrier, at, args.src_policy);
+    load_box(stage, &args.src_map, barrier, at, args.src_policy);
   }
 
   __device__ __forceinline__ void store(u64 tile, u32 stage) const {
@@ -42,7 +66,7 @@ struct BoxMover {
     place(tile, at);
     if (args.tail_bytes != 0 && static_cast<u32>(at[0]) + args.box[0] >= args.extent[0])
       store_tails(at, stage);
-    if (ptx::lane_id() == 0) ptx::store_box_hint<kRank>(&args.dst_map, stage, at, args.dst_policy);
+    if (ptx::lane_id() == 0) store_box(&args.dst_map, stage, at, args.dst_policy);
   }
 
   // A lane a row of the box.

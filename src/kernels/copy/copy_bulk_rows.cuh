@@ -40,8 +40,8 @@ struct RowMover {
     for (u32 slot = lane; slot < args.stage_chunks; slot += 32) {
       const Chunk c = chunk(item, slot);
       if (c.bytes)
-        ptx::load_bulk_hint(stage + slot * args.chunk_bytes, c.src, c.bytes, barrier,
-                            args.src_policy);
+        ptx::load_bulk_hint(stage + slot * args.chunk_bytes, ptx::global_pointer(c.src), c.bytes,
+                            barrier, args.src_policy);
     }
   }
 
@@ -49,7 +49,8 @@ struct RowMover {
     for (u32 slot = ptx::lane_id(); slot < args.stage_chunks; slot += 32) {
       const Chunk c = chunk(item, slot);
       if (c.bytes)
-        ptx::store_bulk_hint(c.dst, stage + slot * args.chunk_bytes, c.bytes, args.dst_policy);
+        ptx::store_bulk_hint(ptx::global_pointer(c.dst), stage + slot * args.chunk_bytes, c.bytes,
+                             args.dst_policy);
     }
   }
 };

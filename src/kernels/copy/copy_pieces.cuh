@@ -14,7 +14,7 @@
 
 #include "kernels/copy/pieces.h"
 #include "kernels/parts/realign.cuh"
-#include "kernels/ptx/tma.cuh"
+#include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
@@ -111,7 +111,7 @@ struct PieceMover {
       if (args.touch == kTouchLines)
         ptx::prefetch_line(pending[k].to + pending[k].first);
       else
-        ptx::prefetch_bulk(pending[k].to, pending[k].touches);
+        ptx::prefetch_bulk(ptx::global_pointer(pending[k].to), pending[k].touches);
     }
   }
 

@@ -57,7 +57,7 @@ struct PermuteEdge {
 struct CopyPermuteArgs {
   u64 src;
   u64 dst;
-  u64 src_policy;  // of cache_policy.h
+  u64 src_policy;  // of the L2, see device/cache.cuh
   u64 dst_policy;
   u64 tiles;
   u32 grid_rank;

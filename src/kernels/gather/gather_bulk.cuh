@@ -31,7 +31,8 @@ struct GatherMover : RowPieces {
       const u32 to = stage + slot(k) * args.part_bytes;
       const bool named = next_row[k] != kNoRow;
       if (named)
-        ptx::load_bulk_hint(to, table_address(next_row[k], p), p.bytes, barrier, args.read_policy);
+        ptx::load_bulk_hint(to, ptx::global_pointer(table_address(next_row[k], p)), p.bytes,
+                            barrier, args.read_policy);
       if constexpr (kSum)
         if (p.bytes != 0)
           ptx::shared_store<4>(weight_note(stage, slot(k)), __float_as_uint(next_weight[k]));
@@ -64,13 +65,14 @@ struct GatherMover : RowPieces {
     ptx::sync_warp();
     if (args.dense) {
       if (ptx::lane_id() == 0)
-        ptx::store_bulk_hint(dense_address(item), stage, rows * args.part_bytes, args.write_policy);
+        ptx::store_bulk_hint(ptx::global_pointer(dense_address(item)), stage,
+                             rows * args.part_bytes, args.write_policy);
       return;
     }
     for (u32 at = ptx::lane_id(); at < rows; at += 32) {
       const RowPiece p = row_piece(args, item + at * args.group, total);
-      ptx::store_bulk_hint(packed_address(p), stage + at * args.part_bytes, p.bytes,
-                           args.write_policy);
+      ptx::store_bulk_hint(ptx::global_pointer(packed_address(p)), stage + at * args.part_bytes,
+                           p.bytes, args.write_policy);
     }
   }
 };

@@ -7,7 +7,7 @@
 
 #include "kernels/gemm/full_tiles.cuh"
 #include "kernels/parts/full_chunks.cuh"
-#include "kernels/ptx/tensormap.cuh"
+#include "kernels/ptx/basic.cuh"
 
 namespace tw {
 

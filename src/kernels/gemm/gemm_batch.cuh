@@ -79,7 +79,7 @@ __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::
       ptx::fence_async_shared();
       ptx::sync_warp();
       if (lane == 0) {
-        ptx::store_3d(&args.base.map_d, to + own, column, line + piece * 64, z);
+        ptx::store_tile(&args.base.map_d, to + own, column, line + piece * 64, z);
         ptx::store_commit();
       }
     }

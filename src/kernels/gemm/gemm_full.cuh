@@ -34,9 +34,9 @@ __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 sh
     const i32 x = kAlongK ? along : across;
     const i32 y = kAlongK ? across : along;
     if (kSharers == 1)
-      ptx::load_3d(to, map, barrier, x, y, z);
+      ptx::load_tile(to, map, barrier, x, y, z);
     else
-      ptx::load_3d_multicast(to, map, barrier, x, y, z, mask);
+      ptx::load_tile_multicast(to, map, barrier, x, y, z, mask);
   }
 }
 
@@ -234,7 +234,7 @@ __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmR
         ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
       }
       if (Config::kSplit) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
-      ptx::mbarrier_init_fence();
+      ptx::fence_mbarrier_init();
     }
     ptx::sync_warp();
   } else if (warp == 1 && ptx::elect_one()) {

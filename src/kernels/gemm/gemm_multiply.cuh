@@ -23,7 +23,8 @@ __device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 s
     const u32 rank = own % Config::kCluster;
     if (kInLine || lane % Config::kClusterM == rank % Config::kClusterM ||
         lane / Config::kClusterM == rank / Config::kClusterM)
-      ptx::mbarrier_arrive_remote(ring.empty_barrier(stage), own - rank + lane);
+      ptx::mbarrier_arrive_remote(
+          ptx::cluster_address(ring.empty_barrier(stage), own - rank + lane));
   }
 }
 
@@ -70,7 +71,7 @@ __device__ __forceinline__ void gemm_multiply(
             d[piece], typename Config::In{}, a + (piece * (64 * 128) + step * kStepA) / 16,
             b + step * kStepB / 16, first_one && step == 0 ? accumulate : 1);
       if (Config::kLooksAhead && step == kSteps / 2 - 1)
-        landed = ptx::mbarrier_test(ring.full_barrier(ring.stage), ring.phase);
+        landed = ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
     }
     ptx::wgmma_commit();
   };

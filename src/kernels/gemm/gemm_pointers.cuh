@@ -4,7 +4,6 @@
 
 #include "kernels/gemm/gemm_pointers.h"
 #include "kernels/ptx/basic.cuh"
-#include "kernels/ptx/tensormap.cuh"
 
 namespace tw {
 
@@ -25,7 +24,8 @@ __device__ __forceinline__ void gemm_make_maps(const GemmPointersArgs& args, Ker
   const u64 to = args.product_maps + static_cast<u64>(index) * (kGemmMaps * sizeof(KernelMap));
 #pragma unroll
   for (u32 map = 0; map < kGemmMaps; ++map)
-    ptx::tensormap_publish(to + map * sizeof(KernelMap), ptx::shared_address(&shared[map]));
+    ptx::tensormap_publish(ptx::global_pointer(to + map * sizeof(KernelMap)),
+                           ptx::shared_address(&shared[map]));
 }
 
 template <bool kMakesMaps>

@@ -4,10 +4,9 @@
 // fill its ring. What a block does is in gemm_wgmma.cuh.
 
 #include "kernels/gemm/gemm_config.cuh"
+#include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/shared.cuh"
-#include "kernels/ptx/tma.cuh"
 
 namespace tw {
 
@@ -73,9 +72,9 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
     const i32 x = kAlongK ? along : across;
     const i32 y = kAlongK ? across : along;
     if (kSharers == 1)
-      ptx::load_2d(to, map, barrier, x, y);
+      ptx::load_tile(to, map, barrier, x, y);
     else
-      ptx::load_2d_multicast(to, map, barrier, x, y, mask);
+      ptx::load_tile_multicast(to, map, barrier, x, y, mask);
   }
 }
 
@@ -309,9 +308,9 @@ __device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmT
 #pragma unroll 1
   for (i32 box = 0; box < kBoxes; ++box) {
     while (left() > (kBoxes - box) * kEvery) load();
-    ptx::prefetch_2d(&args.map_d,
-                     (Config::kTransposed ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
-                     (Config::kTransposed ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
+    ptx::prefetch_tile(&args.map_d,
+                       (Config::kTransposed ? tile.m0 : tile.n0) + box % kBoxesAcross * kAcross,
+                       (Config::kTransposed ? tile.n0 : tile.m0) + box / kBoxesAcross * kLines);
   }
 }
 

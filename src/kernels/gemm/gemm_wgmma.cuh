@@ -249,7 +249,7 @@ __device__ __forceinline__ void gemm_init_barriers(const GemmRing<Config>& ring,
     ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
   }
   if (Config::kSplit && from == 0) ptx::mbarrier_init(ring.parts_barrier(), 1);
-  ptx::mbarrier_init_fence();
+  ptx::fence_mbarrier_init();
 }
 
 // All threads of a split's cluster, before sums are sent: where they have room of their own it is

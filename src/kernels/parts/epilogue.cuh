@@ -9,7 +9,7 @@
 // "Row" and "column" are wgmma's here: a transposed row of the table stores its rows contiguously.
 
 #include "kernels/parts/epilogue_lines.cuh"
-#include "kernels/ptx/tma.cuh"
+#include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
@@ -113,9 +113,9 @@ __device__ __forceinline__ void epilogue(float (&d)[kCount], const GemmArgs& arg
     if (issuer) {
       const i32 line = kTransposed ? n0 + slab / kAcross * kLines : m0;
       if (adds)
-        ptx::store_add_2d(&args.map_d, buffer, at, line);
+        ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, buffer, at, line);
       else
-        ptx::store_2d(&args.map_d, buffer, at, line);
+        ptx::store_tile(&args.map_d, buffer, at, line);
       ptx::store_commit();
     }
   }

@@ -71,9 +71,9 @@ __device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, 
   const i32 line =
       Config::kTransposed ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
   if (adds)
-    ptx::store_add_2d(&args.map_d, from, at, line);
+    ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, from, at, line);
   else
-    ptx::store_2d(&args.map_d, from, at, line);
+    ptx::store_tile(&args.map_d, from, at, line);
   ptx::store_commit();
 }
 

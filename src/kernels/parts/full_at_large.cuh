@@ -129,7 +129,7 @@ __device__ __forceinline__ void fragment_send(const float (&v)[Slab::kValues],
   ptx::fence_async_shared();
   ptx::sync_warp();
   if (lane == 0) {
-    ptx::store_3d(out.map, slab, at - part * Slab::kPartColumns, line, out.z);
+    ptx::store_tile(out.map, slab, at - part * Slab::kPartColumns, line, out.z);
     ptx::store_commit();
   }
   ++turn;

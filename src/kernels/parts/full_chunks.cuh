@@ -290,8 +290,8 @@ struct FullChunks {
 #pragma unroll
       for (u32 s = 0; s < Chunk::kSlabs; ++s)
         if (!partial)
-          ptx::store_3d(out.map, slab_of(turn, s), at + static_cast<i32>(s) * Slab::kColumns, line,
-                        out.z);
+          ptx::store_tile(out.map, slab_of(turn, s), at + static_cast<i32>(s) * Slab::kColumns,
+                          line, out.z);
       ptx::store_commit();
     }
   }

@@ -5,8 +5,8 @@
 // waits throughout: groups of stores belong to the thread that commits them.
 
 #include "kernels/parts/full_epilogue.cuh"
+#include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/shared.cuh"
-#include "kernels/ptx/tma.cuh"
 
 namespace tw {
 

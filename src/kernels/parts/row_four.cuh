@@ -6,7 +6,7 @@
 #include "kernels/parts/row_index.cuh"
 #include "kernels/parts/row_steps.h"
 #include "kernels/parts/warp_ring.cuh"
-#include "kernels/ptx/gather4.cuh"
+#include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/shared.cuh"
 
 namespace tw {
@@ -50,20 +50,24 @@ struct FourMover {
   __device__ __forceinline__ void load_packed(const FourStage& s, u32 stage, u32 barrier) const {
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, s.rows * s.bytes);
-      if (args.dense) ptx::load_bulk(stage, packed_address(s, 0), s.rows * s.bytes, barrier);
+      if (args.dense)
+        ptx::load_bulk(stage, ptx::global_pointer(packed_address(s, 0)), s.rows * s.bytes, barrier);
     }
     ptx::sync_warp();
     if (args.dense) return;
     for (u32 row = ptx::lane_id(); row < s.rows; row += 32)
-      ptx::load_bulk(stage + row * args.part_bytes, packed_address(s, row), s.bytes, barrier);
+      ptx::load_bulk(stage + row * args.part_bytes, ptx::global_pointer(packed_address(s, row)),
+                     s.bytes, barrier);
   }
   __device__ __forceinline__ void store_packed(const FourStage& s, u32 stage) const {
     if (args.dense) {
-      if (ptx::lane_id() == 0) ptx::store_bulk(packed_address(s, 0), stage, s.rows * s.bytes);
+      if (ptx::lane_id() == 0)
+        ptx::store_bulk(ptx::global_pointer(packed_address(s, 0)), stage, s.rows * s.bytes);
       return;
     }
     for (u32 row = ptx::lane_id(); row < s.rows; row += 32)
-      ptx::store_bulk(packed_address(s, row), stage + row * args.part_bytes, s.bytes);
+      ptx::store_bulk(ptx::global_pointer(packed_address(s, row)), stage + row * args.part_bytes,
+                      s.bytes);
   }
 
   __device__ __forceinline__ void load(u64 item, u32 stage, u32 barrier) {

@@ -45,13 +45,14 @@ struct StagedGather : RowPieces {
     const u32 rows = pieces_of(item);
     if (args.dense) {
       if (ptx::lane_id() == 0)
-        ptx::store_bulk_hint(dense_address(item), stage, rows * args.part_bytes, args.write_policy);
+        ptx::store_bulk_hint(ptx::global_pointer(dense_address(item)), stage,
+                             rows * args.part_bytes, args.write_policy);
       return;
     }
     for (u32 at = ptx::lane_id(); at < rows; at += 32) {
       const RowPiece p = row_piece(args, item + at, total);
-      ptx::store_bulk_hint(packed_address(p), stage + at * args.part_bytes, p.bytes,
-                           args.write_policy);
+      ptx::store_bulk_hint(ptx::global_pointer(packed_address(p)), stage + at * args.part_bytes,
+                           p.bytes, args.write_policy);
     }
   }
 };
@@ -72,15 +73,15 @@ struct StagedScatter : RowPieces {
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, rows * args.part_bytes);
       if (args.dense)
-        ptx::load_bulk_hint(stage, dense_address(item), rows * args.part_bytes, barrier,
-                            args.read_policy);
+        ptx::load_bulk_hint(stage, ptx::global_pointer(dense_address(item)), rows * args.part_bytes,
+                            barrier, args.read_policy);
     }
     ptx::sync_warp();
     if (!args.dense) {
       for (u32 at = ptx::lane_id(); at < rows; at += 32) {
         const RowPiece p = row_piece(args, item + at, total);
-        ptx::load_bulk_hint(stage + at * args.part_bytes, packed_address(p), p.bytes, barrier,
-                            args.read_policy);
+        ptx::load_bulk_hint(stage + at * args.part_bytes, ptx::global_pointer(packed_address(p)),
+                            p.bytes, barrier, args.read_policy);
       }
     }
     fetch<kWeights>(item + step);

@@ -21,12 +21,14 @@ __device__ __forceinline__ void load_tile(const RowTile& tile, u32 stage, u32 ba
   ptx::sync_warp();
   if (tile.src_pitch == tile.bytes) {
     if (ptx::lane_id() == 0 && rows != 0)
-      ptx::load_bulk_hint(to, tile_src(tile, tile.begin), rows * tile.bytes, barrier, policy);
+      ptx::load_bulk_hint(to, ptx::global_pointer(tile_src(tile, tile.begin)), rows * tile.bytes,
+                          barrier, policy);
     return;
   }
   for (u32 row = ptx::lane_id(); row < rows; row += 32)
-    ptx::load_bulk_hint(to + row * tile.bytes, tile_src(tile, tile.begin + row), tile.bytes,
-                        barrier, policy);
+    ptx::load_bulk_hint(to + row * tile.bytes,
+                        ptx::global_pointer(tile_src(tile, tile.begin + row)), tile.bytes, barrier,
+                        policy);
 }
 
 /// Issues the stores of rows `first` to `last` - 1 out of the stage.
@@ -34,12 +36,13 @@ __device__ __forceinline__ void store_tile(const RowTile& tile, u32 first, u32 l
                                            u64 policy) {
   if (tile.dst_pitch == tile.bytes) {
     if (ptx::lane_id() == 0 && first < last)
-      ptx::store_bulk_hint(tile_dst(tile, first), stage + first * tile.bytes,
+      ptx::store_bulk_hint(ptx::global_pointer(tile_dst(tile, first)), stage + first * tile.bytes,
                            (last - first) * tile.bytes, policy);
     return;
   }
   for (u32 row = first + ptx::lane_id(); row < last; row += 32)
-    ptx::store_bulk_hint(tile_dst(tile, row), stage + row * tile.bytes, tile.bytes, policy);
+    ptx::store_bulk_hint(ptx::global_pointer(tile_dst(tile, row)), stage + row * tile.bytes,
+                         tile.bytes, policy);
 }
 
 /// Rows as moved_rows() has them. Aligned loads stay inside [low, high); where they would not,

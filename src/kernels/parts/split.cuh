@@ -16,7 +16,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/parts/types.cuh"
-#include "kernels/ptx/mbarrier.cuh"
+#include "kernels/ptx/basic.cuh"
 
 namespace tw {
 

@@ -9,8 +9,7 @@
 // `stages` - 1 - kPendingStores items are loading while the stores of kPendingStores read. The ring
 // ends when its last store has read shared memory; the grid's end completes the writes.
 
-#include "kernels/ptx/mbarrier.cuh"
-#include "kernels/ptx/tma.cuh"
+#include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
@@ -39,7 +38,7 @@ __device__ __forceinline__ WarpRing make_warp_ring(void* shared, u32 stages, u32
   if (ptx::lane_id() == 0) {
     for (u32 stage = 0; stage < stages; ++stage)
       ptx::mbarrier_init(ring.barriers + stage * 8, arrivals);
-    ptx::mbarrier_init_fence();
+    ptx::fence_mbarrier_init();
   }
   ptx::sync_warp();
   return ring;

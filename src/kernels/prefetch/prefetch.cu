@@ -9,8 +9,6 @@
 #include "kernels/prefetch/prefetch.h"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/mbarrier.cuh"
-#include "kernels/ptx/tma.cuh"
 
 namespace tw {
 
@@ -28,7 +26,7 @@ class Landing {
       : buffer_(ptx::shared_address(space.bytes)),
         barriers_(ptx::shared_address(space.barrier[threadIdx.x])) {
     for (u32 i = 0; i < kPrefetchDepth; ++i) ptx::mbarrier_init(barriers_ + 8 * i, 1);
-    ptx::mbarrier_init_fence();
+    ptx::fence_mbarrier_init();
     ptx::sync_warp();  // lanes share the instructions that initialise their barriers
   }
 
@@ -66,10 +64,10 @@ __device__ __forceinline__ void prefetch_boxes(const PrefetchBoxArgs& args) {
     const auto x = static_cast<i32>((tile - row * args.tiles_x) * args.box[0]);
     const auto y = static_cast<i32>(row * args.box[1]);
     if (args.box_bytes != 0)
-      ptx::load_2d_hint(landing.buffer(), &args.map, landing.expect(args.box_bytes), x, y,
-                        args.policy);
+      ptx::load_tile_hint(landing.buffer(), &args.map, landing.expect(args.box_bytes), x, y,
+                          args.policy);
     else
-      ptx::prefetch_2d_hint(&args.map, x, y, args.policy);
+      ptx::prefetch_tile_hint(&args.map, x, y, args.policy);
   }
   landing.finish();
 }
@@ -86,10 +84,10 @@ __device__ __forceinline__ void prefetch_rows(const PrefetchRowArgs& args) {
     const u64 address = prefetch_row(args, row);
     const PrefetchChunk part = prefetch_chunk(address, args.row_bytes, args.chunk_bytes, chunk);
     if (part.bytes != 0 && args.loads)
-      ptx::load_bulk_hint(landing.buffer(), part.from, part.bytes, landing.expect(part.bytes),
-                          args.policy);
+      ptx::load_bulk_hint(landing.buffer(), ptx::global_pointer(part.from), part.bytes,
+                          landing.expect(part.bytes), args.policy);
     else if (part.bytes != 0)
-      ptx::prefetch_bulk_hint(part.from, part.bytes, args.policy);
+      ptx::prefetch_bulk_hint(ptx::global_pointer(part.from), part.bytes, args.policy);
     if (chunk != 0) continue;
     const u64 end = address + args.row_bytes;
     if (address % 16 != 0) ptx::prefetch_line(address);

@@ -22,7 +22,7 @@ struct PrefetchBoxArgs {
   u32 tiles_x;
   u32 box[2];     // elements
   u32 box_bytes;  // loaded into shared memory; 0: asked for by the prefetch instruction
-  u64 policy;     // of cache_policy.h
+  u64 policy;     // of the L2, see device/cache.cuh
   u32 reserved2[24];
 };
 static_assert(sizeof(PrefetchBoxArgs) == 256 && alignof(PrefetchBoxArgs) == 128,
@@ -37,7 +37,7 @@ struct PrefetchRowArgs {
   u64 src;
   u64 rows;  // of all dimensions
   u64 row_bytes;
-  u64 policy;       // of cache_policy.h
+  u64 policy;       // of the L2, see device/cache.cuh
   u32 chunk_bytes;  // a multiple of 16
   u32 chunks;       // of a row, whatever its alignment
   u32 rank;         // dimensions outside a row, innermost first

@@ -20,7 +20,7 @@ __device__ __forceinline__ void async_copy(u32 shared, u64 global, u32 bytes) {
                  : "memory");
 }
 
-/// As async_copy, with a cache policy (cache_policy.h).
+/// As async_copy, with a cache policy.
 template <int kBytes>
 __device__ __forceinline__ void async_copy_hint(u32 shared, u64 global, u32 bytes, u64 policy) {
   if constexpr (kBytes == 16)
@@ -42,6 +42,14 @@ template <int kPending>
 __device__ __forceinline__ void async_copy_wait() {
   delay_here();
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+  delay_here();
+}
+
+/// Arrives once the thread's copies so far have landed; counts as one of the arrivals that the
+/// barrier was made for.
+__device__ __forceinline__ void mbarrier_arrive_copies(u32 barrier) {
+  delay_here();
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
   delay_here();
 }
 

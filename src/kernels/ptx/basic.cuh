@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Addresses, identities and barriers of threads. One instruction a function.
+// What every kernel's code may call: the public header for kernel authors, and beside it identities
+// and barriers of threads. One instruction a function.
 
-#include "kernels/arguments.h"
 #include "kernels/ptx/delay.cuh"
+// The delays come first: the public header calls them.
+#include <tilewright/device.cuh>
 
 namespace tw::ptx {
 
-/// Shared-memory address of a pointer, as the shared state space counts.
-__device__ __forceinline__ u32 shared_address(const void* pointer) {
-  return static_cast<u32>(__cvta_generic_to_shared(pointer));
+// Kernels call the public header's functions as ptx::name, too.
+using namespace tilewright;
+
+/// The kernels' arguments hold addresses of global memory as numbers.
+__device__ __forceinline__ void* global_pointer(u64 address) {
+  return reinterpret_cast<void*>(address);
 }
 
 __device__ __forceinline__ u32 lane_id() {
@@ -78,35 +83,10 @@ __device__ __forceinline__ float reciprocal(float x) {
   return out;
 }
 
-__device__ __forceinline__ u32 cluster_rank() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-__device__ __forceinline__ u32 cluster_size() {
-  u32 size;
-  asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  return size;
-}
-
-/// Address of the same place in the shared memory of another block of the cluster.
-__device__ __forceinline__ u32 cluster_address(u32 shared, u32 rank) {
-  u32 remote;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared), "r"(rank));
-  return remote;
-}
-
 __device__ __forceinline__ float load_cluster(u32 remote) {
   float v;
   asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(remote) : "memory");
   return v;
-}
-
-__device__ __forceinline__ u32 cluster_id() {
-  u32 id;
-  asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(id));
-  return id;
 }
 
 /// Stores into a block of the cluster, and counts the bytes on a barrier there once they are seen.
@@ -131,26 +111,6 @@ __device__ __forceinline__ void store_async(u32 remote, float x, u32 barrier) {
           remote),
       "f"(x), "r"(barrier)
       : "memory");
-}
-
-__device__ __forceinline__ void cluster_arrive() {
-  delay_here();
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  delay_here();
-}
-
-/// The same for threads whose writes nobody behind the barrier reads: without waiting until they
-/// are seen by all the chip, which is what a release takes.
-__device__ __forceinline__ void cluster_arrive_relaxed() {
-  delay_here();
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-  delay_here();
-}
-
-__device__ __forceinline__ void cluster_wait() {
-  delay_here();
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-  delay_here();
 }
 
 /// All threads of the block, and of a converged warp, with their accesses to shared memory.
@@ -180,17 +140,6 @@ __device__ __forceinline__ void named_barrier_arrive(u32 id, u32 threads) {
   delay_here();
 }
 
-/// One lane of a converged warp; the same one each time.
-__device__ __forceinline__ bool elect_one() {
-  u32 elected;
-  asm volatile(
-      "{\n\t.reg .pred p;\n\t"
-      "elect.sync _|p, 0xffffffff;\n\t"
-      "selp.u32 %0, 1, 0, p;\n\t}"
-      : "=r"(elected));
-  return elected != 0;
-}
-
 template <int kRegisters>
 __device__ __forceinline__ void set_max_registers_up() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
@@ -199,18 +148,6 @@ __device__ __forceinline__ void set_max_registers_up() {
 template <int kRegisters>
 __device__ __forceinline__ void set_max_registers_down() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-
-/// Waits until the grids this one depends on have finished (no-op in an ordinary launch).
-__device__ __forceinline__ void grid_dependency_wait() {
-  delay_here();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  delay_here();
-}
-
-/// Lets a dependent grid be launched.
-__device__ __forceinline__ void grid_dependency_launch() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
 /// At the top of a kernel that takes hardly longer than its launch: its blocks may be there before

@@ -38,3 +38,8 @@ __device__ __forceinline__ void delay_here() {}
 #endif
 
 }  // namespace tw::ptx
+
+// The public header's operations on barriers wait as well.
+#ifdef TW_DELAYS
+#define TILEWRIGHT_DELAY() ::tw::ptx::delay_here()
+#endif

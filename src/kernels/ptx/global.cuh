@@ -93,7 +93,7 @@ __device__ __forceinline__ void store_unit(u64 address, Unit<kBytes> value) {
                  : "memory");
 }
 
-/// As load_unit, with a cache policy (cache_policy.h) for the second-level cache.
+/// As load_unit, with a cache policy for the second-level cache.
 template <int kBytes>
 __device__ __forceinline__ Unit<kBytes> load_unit_hint(u64 address, u64 policy) {
   Unit<kBytes> value;

@@ -1,38 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions in global memory: bulk ones out of shared memory, and those of a thread's registers.
+// Reductions of a thread's registers in global memory.
 
 #include "kernels/ptx/unit.cuh"
 
 namespace tw::ptx {
-
-// `bytes` and both addresses are multiples of 16.
-#define TW_BULK_REDUCE(name, suffix)                                                      \
-  __device__ __forceinline__ void reduce_bulk_##name(u64 global, u32 shared, u32 bytes) { \
-    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." suffix             \
-                 " [%0], [%1], %2;" ::"l"(global),                                        \
-                 "r"(shared), "r"(bytes)                                                  \
-                 : "memory");                                                             \
-  }
-TW_BULK_REDUCE(add_f32, "add.f32")
-TW_BULK_REDUCE(add_f64, "add.f64")
-TW_BULK_REDUCE(add_f16, "add.noftz.f16")
-TW_BULK_REDUCE(add_bf16, "add.noftz.bf16")
-TW_BULK_REDUCE(add_u32, "add.u32")
-TW_BULK_REDUCE(add_u64, "add.u64")
-TW_BULK_REDUCE(min_f16, "min.f16")
-TW_BULK_REDUCE(min_bf16, "min.bf16")
-TW_BULK_REDUCE(min_u32, "min.u32")
-TW_BULK_REDUCE(min_s32, "min.s32")
-TW_BULK_REDUCE(min_u64, "min.u64")
-TW_BULK_REDUCE(min_s64, "min.s64")
-TW_BULK_REDUCE(max_f16, "max.f16")
-TW_BULK_REDUCE(max_bf16, "max.bf16")
-TW_BULK_REDUCE(max_u32, "max.u32")
-TW_BULK_REDUCE(max_s32, "max.s32")
-TW_BULK_REDUCE(max_u64, "max.u64")
-TW_BULK_REDUCE(max_s64, "max.s64")
-#undef TW_BULK_REDUCE
 
 // One element.
 #define TW_REDUCE(name, suffix, type, constraint)                                               \

@@ -4,7 +4,7 @@
 // uniform.
 
 #include "kernels/parts/rows.h"
-#include "kernels/ptx/reduce.cuh"
+#include "kernels/ptx/basic.cuh"
 
 namespace tw {
 
@@ -16,26 +16,27 @@ TW_KERNEL_HD constexpr u32 reduction_of(u32 op, u32 element) {
 /// The reductions that bulk copies have.
 __device__ __forceinline__ void reduce_bulk(u32 op, u32 element, u64 global, u32 shared,
                                             u32 bytes) {
+  void* const to = ptx::global_pointer(global);
   switch (reduction_of(op, element)) {
     case reduction_of(kReduceAdd, kElementF32):
-      return ptx::reduce_bulk_add_f32(global, shared, bytes);
+      return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::f32>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementF64):
-      return ptx::reduce_bulk_add_f64(global, shared, bytes);
+      return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::f64>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementF16):
-      return ptx::reduce_bulk_add_f16(global, shared, bytes);
+      return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::f16>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementBF16):
-      return ptx::reduce_bulk_add_bf16(global, shared, bytes);
+      return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::bf16>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementU32):
     case reduction_of(kReduceAdd, kElementI32):  // the same bits
-      return ptx::reduce_bulk_add_u32(global, shared, bytes);
+      return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::u32>(to, shared, bytes);
     case reduction_of(kReduceAdd, kElementU64):
     case reduction_of(kReduceAdd, kElementI64):
-      return ptx::reduce_bulk_add_u64(global, shared, bytes);
-#define TW_MIN_MAX(element, name)                              \
-  case reduction_of(kReduceMin, element):                      \
-    return ptx::reduce_bulk_min_##name(global, shared, bytes); \
-  case reduction_of(kReduceMax, element):                      \
-    return ptx::reduce_bulk_max_##name(global, shared, bytes);
+      return ptx::reduce_bulk<ptx::ReduceOp::add, ptx::ReduceType::u64>(to, shared, bytes);
+#define TW_MIN_MAX(element, name)                                                          \
+  case reduction_of(kReduceMin, element):                                                  \
+    return ptx::reduce_bulk<ptx::ReduceOp::min, ptx::ReduceType::name>(to, shared, bytes); \
+  case reduction_of(kReduceMax, element):                                                  \
+    return ptx::reduce_bulk<ptx::ReduceOp::max, ptx::ReduceType::name>(to, shared, bytes);
       TW_MIN_MAX(kElementF16, f16)
       TW_MIN_MAX(kElementBF16, bf16)
       TW_MIN_MAX(kElementU32, u32)

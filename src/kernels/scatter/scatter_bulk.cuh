@@ -35,7 +35,8 @@ struct ScatterMover : RowPieces {
     if (ptx::lane_id() == 0) {
       ptx::mbarrier_arrive_expect(barrier, bytes);
       if (args.dense && bytes != 0)
-        ptx::load_bulk_hint(stage, dense_address(item), bytes, barrier, args.read_policy);
+        ptx::load_bulk_hint(stage, ptx::global_pointer(dense_address(item)), bytes, barrier,
+                            args.read_policy);
     }
     ptx::sync_warp();
     if (!args.dense) {
@@ -43,7 +44,8 @@ struct ScatterMover : RowPieces {
       for (u32 k = 0; k < kRowsPiecesOfLane; ++k) {
         if (next_row[k] == kNoRow) continue;
         const RowPiece p = piece(item, k);
-        ptx::load_bulk_hint(stage + slot(k) * args.part_bytes, packed_address(p), p.bytes, barrier,
+        ptx::load_bulk_hint(stage + slot(k) * args.part_bytes,
+                            ptx::global_pointer(packed_address(p)), p.bytes, barrier,
                             args.read_policy);
       }
     }
@@ -70,7 +72,8 @@ struct ScatterMover : RowPieces {
       if constexpr (kReduce)
         reduce_bulk(args.op, args.element, table_address(row, p), from, p.bytes);
       else
-        ptx::store_bulk_hint(table_address(row, p), from, p.bytes, args.write_policy);
+        ptx::store_bulk_hint(ptx::global_pointer(table_address(row, p)), from, p.bytes,
+                             args.write_policy);
     }
   }
 };

@@ -5,6 +5,7 @@
 
 #include "kernels/parts/row_lanes.cuh"
 #include "kernels/parts/types.cuh"
+#include "kernels/ptx/reduce.cuh"
 #include "kernels/scatter/reduce_dispatch.cuh"
 #include "kernels/scatter/scatter.h"
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_DEVICE_CUH
+#define TILEWRIGHT_DEVICE_CUH
+/// @file device.cuh
+/// For the authors of kernels: what a kernel needs in order to use the library's tensor maps. It
+/// needs nvcc and nothing else, links to nothing, and takes C++17 and later. A C++ compiler that is
+/// no CUDA compiler sees tensor_map.cuh and the numbers of cache.cuh alone.
+
+/// @defgroup kernel_header Kernels of your own
+/// Each function is one PTX instruction. Its comment names the instruction, the PTX ISA and the
+/// architecture that it needs, who calls it, and what orders it. The instructions themselves are
+/// NVIDIA's, and the PTX ISA manual says more of each.
+///
+/// A program makes a tensor map by tw_tensor_map_create() or by tw_tensor_map_tile(), takes its
+/// 128 bytes by tw_tensor_map_bytes() and passes them to its kernel as a TensorMapParam. This
+/// kernel loads one box and writes it out row by row, whatever the swizzle:
+/// @code{.cpp}
+/// #include <tilewright/device.cuh>
+/// namespace tw = tilewright;
+///
+/// extern "C" __global__ void copy_box(const __grid_constant__ tw::TensorMapParam map, char* out,
+///                                     unsigned rows, int x, int y) {
+///   constexpr auto kMode = tw::SwizzleMode::bytes_128;
+///   constexpr unsigned kRowBytes = 128;
+///   extern __shared__ __align__(1024) char box[];
+///   __shared__ unsigned long long barrier;
+///   const unsigned arrived = tw::shared_address(&barrier);
+///   if (threadIdx.x == 0) {
+///     tw::mbarrier_init(arrived, 1);
+///     tw::fence_mbarrier_init();
+///     tw::mbarrier_arrive_expect(arrived, rows * kRowBytes);
+///     tw::load_tile(tw::shared_address(box), &map, arrived, x, y);
+///   }
+///   __syncthreads();
+///   tw::mbarrier_wait(arrived, 0);
+///   for (unsigned i = threadIdx.x; i < rows * kRowBytes; i += blockDim.x)
+///     out[i] = box[tw::swizzled_offset(kMode, kRowBytes, i / kRowBytes, i % kRowBytes)];
+/// }
+/// @endcode
+/// Addresses of shared memory are numbers of 32 bits, as shared_address() makes them of a pointer;
+/// addresses of global memory are pointers. Coordinates are counted in elements, dimension 0
+/// first. `block` here is what PTX calls a CTA.
+///
+/// The header is part of the library's interface and keeps its promise of stability: a function
+/// keeps its name, its parameters and its instruction.
+
+#include <tilewright/device/cache.cuh>
+#include <tilewright/device/tensor_map.cuh>
+#ifdef __CUDACC__
+#include <tilewright/device/barrier.cuh>
+#include <tilewright/device/bulk.cuh>
+#include <tilewright/device/cluster.cuh>
+#include <tilewright/device/fence.cuh>
+#include <tilewright/device/im2col.cuh>
+#include <tilewright/device/load.cuh>
+#include <tilewright/device/prefetch.cuh>
+#include <tilewright/device/reduce.cuh>
+#include <tilewright/device/store.cuh>
+#endif
+
+#endif  // TILEWRIGHT_DEVICE_CUH

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_DEVICE_DELAY_CUH
+#define TILEWRIGHT_DEVICE_DELAY_CUH
+/// @file delay.cuh
+/// A hook for builds that look for races.
+
+#ifndef TILEWRIGHT_DELAY
+/// Stands before and after each operation on a barrier and before and after each wait; by default
+/// it does nothing. A build that looks for races defines it, before it includes the header, as a
+/// call that sometimes waits: a missing wait or fence then shows as a wrong result.
+#define TILEWRIGHT_DELAY() ((void)0)
+#endif
+
+#endif  // TILEWRIGHT_DEVICE_DELAY_CUH

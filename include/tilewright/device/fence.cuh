@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_DEVICE_FENCE_CUH
+#define TILEWRIGHT_DEVICE_FENCE_CUH
+/// @file fence.cuh
+/// Fences between ordinary accesses and the TMA, and tensor maps that a kernel changes itself.
+
+#include <tilewright/device/tensor_map.cuh>
+
+namespace tilewright {
+
+/// @addtogroup kernel_header
+/// @{
+
+/// Makes barriers that the thread has initialised visible to the TMA and to the cluster.
+/// @ptx `fence.mbarrier_init.release.cluster`
+/// @needs PTX ISA 8.0, sm_90
+/// @calledby The thread that called mbarrier_init(), once behind all its calls.
+/// @ordering Before the barrier of the block or cluster behind which others use the barriers.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// Makes the thread's ordinary accesses to this block's shared memory visible to the TMA and to the
+/// tensor cores.
+/// @ptx `fence.proxy.async.shared::cta`
+/// @needs PTX ISA 8.0, sm_90
+/// @calledby Each thread that has written what a store, reduction or wgmma will read.
+/// @ordering After the thread's writes, and before the barrier behind which another thread issues
+/// the instruction that reads them. Bytes that a load has brought need no fence to be read.
+__device__ __forceinline__ void fence_async_shared() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// The same of global memory: for data that the kernel writes by ordinary stores and then loads by
+/// the TMA.
+/// @ptx `fence.proxy.async.global`
+/// @needs PTX ISA 8.0, sm_90
+/// @calledby Each thread that has written.
+/// @ordering As fence_async_shared().
+__device__ __forceinline__ void fence_async_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+/// The same of all memory that the TMA reaches.
+/// @ptx `fence.proxy.async`
+/// @needs PTX ISA 8.0, sm_90
+/// @calledby Each thread that has written.
+/// @ordering As fence_async_shared().
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async;" ::: "memory");
+}
+
+/// Sets the address of the tensor in a map in shared memory.
+/// @param shared the map's shared-memory address, a multiple of 128
+/// @param address of the tensor, a multiple of 16
+/// @ptx `tensormap.replace.tile.global_address.shared::cta.b1024.b64`
+/// @needs PTX ISA 8.3, sm_90a or sm_100f
+/// @calledby One thread.
+/// @ordering Before tensormap_publish(), with __syncwarp() between them.
+__device__ __forceinline__ void tensormap_replace_address(unsigned shared,
+                                                          unsigned long long address) {
+  asm volatile(
+      "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(shared),
+      "l"(address)
+      : "memory");
+}
+
+/// Copies a map from shared to global memory and releases it to the GPU.
+/// @param global where the map goes, a multiple of 128
+/// @param shared the map's shared-memory address, a multiple of 128
+/// @ptx `tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned`
+/// @needs PTX ISA 8.3, sm_90
+/// @calledby All threads of a converged warp together.
+/// @ordering Whoever uses the map calls tensormap_acquire() first, once it knows of the release.
+__device__ __forceinline__ void tensormap_publish(void* global, unsigned shared) {
+  asm volatile(
+      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"
+      " [%0], [%1], 128;" ::"l"(global),
+      "r"(shared)
+      : "memory");
+}
+
+/// Makes a map in global memory that a kernel has written fit for use.
+/// @param map its address, a multiple of 128
+/// @ptx `fence.proxy.tensormap::generic.acquire.gpu`
+/// @needs PTX ISA 8.3, sm_90
+/// @calledby Each thread that uses the map. A map in a kernel's parameter needs no such call.
+/// @ordering Before the thread's first copy through the map, behind the wait by which it knows that
+/// the map was published.
+__device__ __forceinline__ void tensormap_acquire(const TensorMapParam* map) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
+}
+
+/// @}
+
+}  // namespace tilewright
+
+#endif  // TILEWRIGHT_DEVICE_FENCE_CUH
