@@ -11,21 +11,21 @@ static const char usage[] =
     "disassembled\n"
     "tilewright-info --json                 with the first two: as JSON\n";
 
-int complain(const char *what) {
+int complain(const char* what) {
   fprintf(stderr, "%s: %s\n", what, tw_last_error());
   return 1;
 }
 
 static const struct {
   uint32_t bit;
-  const char *name;
+  const char* name;
 } features[] = {{TW_FEATURE_HOST, "host"},       {TW_FEATURE_TMA, "tma"},
                 {TW_FEATURE_MMA, "mma"},         {TW_FEATURE_WGMMA, "wgmma"},
                 {TW_FEATURE_GATHER4, "gather4"}, {TW_FEATURE_SCATTER4, "scatter4"},
                 {TW_FEATURE_TCGEN05, "tcgen05"}};
 
-static void print_features(uint32_t mask, const char *before, const char *between) {
-  const char *separator = "";
+static void print_features(uint32_t mask, const char* before, const char* between) {
+  const char* separator = "";
   for (size_t i = 0; i < sizeof features / sizeof *features; ++i)
     if (mask & features[i].bit) {
       printf("%s%s%s%s", separator, before, features[i].name, before);
@@ -34,7 +34,7 @@ static void print_features(uint32_t mask, const char *before, const char *betwee
 }
 
 /* A text with what JSON wants escaped. */
-static void print_quoted(const char *text) {
+static void print_quoted(const char* text) {
   putchar('"');
   for (; *text; ++text) {
     if (*text == '"' || *text == '\\') putchar('\\');
@@ -48,9 +48,9 @@ static void print_quoted(const char *text) {
 
 /* "run", or why a device that opens does not run the library's kernels: its driver is older than
  * they need, say. */
-static const char *kernels_do(tw_device *device) {
+static const char* kernels_do(tw_device* device) {
   tw_prefetch_desc desc;
-  tw_plan *plan = NULL;
+  tw_plan* plan = NULL;
   if (tw_prefetch_desc_init(&desc, sizeof desc) != TW_OK) return tw_last_error();
   desc.dtype = TW_DTYPE_F32;
   desc.rows = 1;
@@ -60,8 +60,8 @@ static const char *kernels_do(tw_device *device) {
   return "run";
 }
 
-static void print_device(const tw_device_info *info, const char *kernels, int json) {
-  const char *kind = info->kind == TW_DEVICE_CUDA ? "cuda" : "host";
+static void print_device(const tw_device_info* info, const char* kernels, int json) {
+  const char* kind = info->kind == TW_DEVICE_CUDA ? "cuda" : "host";
   if (json) {
     printf("{\"kind\": \"%s\", \"ordinal\": %d, \"name\": ", kind, info->ordinal);
     print_quoted(info->name);
@@ -86,7 +86,7 @@ static void print_device(const tw_device_info *info, const char *kernels, int js
 }
 
 /* A GPU that cannot be used, or (-1) why there is none. */
-static void print_unusable(int32_t ordinal, const char *why, int json, const char **separator) {
+static void print_unusable(int32_t ordinal, const char* why, int json, const char** separator) {
   if (json) {
     printf("%s{\"kind\": \"cuda\", ", *separator);
     if (ordinal >= 0) printf("\"ordinal\": %d, ", ordinal);
@@ -102,7 +102,7 @@ static void print_unusable(int32_t ordinal, const char *why, int json, const cha
 }
 
 /* All devices of a kind. One that does not open is named with the reason. */
-static int print_devices(tw_device_kind kind, int json, const char **separator) {
+static int print_devices(tw_device_kind kind, int json, const char** separator) {
   int32_t count = 0;
   if (tw_device_count(kind, &count) != TW_OK) {
     print_unusable(-1, tw_last_error(), json, separator);
@@ -110,7 +110,7 @@ static int print_devices(tw_device_kind kind, int json, const char **separator) 
   }
   if (count == 0) print_unusable(-1, "the driver finds none", json, separator);
   for (int32_t i = 0; i < count; ++i) {
-    tw_device *device = NULL;
+    tw_device* device = NULL;
     tw_device_info info;
     tw_device_info_init(&info, sizeof info);
     if (tw_device_create(kind, i, &device) != TW_OK) {
@@ -127,7 +127,7 @@ static int print_devices(tw_device_kind kind, int json, const char **separator) 
 }
 
 static int print_all(int json) {
-  const char *separator = "";
+  const char* separator = "";
   printf(json ? "{\"version\": \"%s\", \"devices\": [" : "tilewright %s\n\n", tw_version_string());
   if (print_devices(TW_DEVICE_HOST, json, &separator) ||
       print_devices(TW_DEVICE_CUDA, json, &separator))
@@ -138,7 +138,7 @@ static int print_all(int json) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int json = 0, kernels = 0;
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--json") == 0) {

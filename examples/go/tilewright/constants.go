@@ -6,7 +6,10 @@ package tilewright
 // #include <tilewright/tilewright.h>
 import "C"
 
-import "strconv"
+import (
+	"strconv"
+	"unsafe"
+)
 
 // Status is a tw_status: what a call came to; Error carries one.
 type Status int32
@@ -108,4 +111,63 @@ func (o Op) String() string {
 		return "copies"
 	}
 	return "Op(" + strconv.Itoa(int(o)) + ")"
+}
+
+// initialise calls the init function of the struct that a pointer is to.
+func initialise(pointer any) C.tw_status {
+	switch to := pointer.(type) {
+	case *C.tw_error_info:
+		return C.tw_error_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_device_info:
+		return C.tw_device_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_tensor:
+		return C.tw_tensor_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_tensor_map_desc:
+		return C.tw_tensor_map_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_rule_violation:
+		return C.tw_rule_violation_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_tile_desc:
+		return C.tw_tile_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_kernel_info:
+		return C.tw_kernel_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_launch_desc:
+		return C.tw_launch_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_plan_info:
+		return C.tw_plan_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copy_desc:
+		return C.tw_copy_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copy_args:
+		return C.tw_copy_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copies_desc:
+		return C.tw_copies_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copies_args:
+		return C.tw_copies_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_prefetch_desc:
+		return C.tw_prefetch_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_prefetch_args:
+		return C.tw_prefetch_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_rows_desc:
+		return C.tw_rows_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_rows_args:
+		return C.tw_rows_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_ragged_desc:
+		return C.tw_ragged_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_ragged_args:
+		return C.tw_ragged_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_elementwise_desc:
+		return C.tw_elementwise_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_elementwise_args:
+		return C.tw_elementwise_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_desc:
+		return C.tw_gemm_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_args:
+		return C.tw_gemm_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_candidate:
+		return C.tw_gemm_candidate_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_tune_desc:
+		return C.tw_gemm_tune_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_kernel_entry:
+		return C.tw_kernel_entry_init(to, C.size_t(unsafe.Sizeof(*to)))
+	}
+	return C.TW_ERROR_STRUCT
 }
