@@ -4,8 +4,7 @@
 
     examples/rust/tilewright-sys/src/bindings.rs   all of it, with the layout of every struct
     examples/python/tilewright.py                  the tables between its two marks
-    examples/go/tilewright/constants.go            operations, element types, statuses, and what
-                                                   initialises every struct
+    examples/go/tilewright/constants.go            enumerations, and what initialises every struct
 
 bindings.py [--check | --layouts]. Without an option it writes the files; --check only says which
 are not what it would write; --layouts prints C assertions of every size and offset that the
@@ -291,7 +290,10 @@ def replaced(text, made):
 # Alias: Go's type, what its constants' names begin with in C and in Go, and what the type is.
 GO_TYPES = {"tw_status": ("Status", "TW_ERROR_", "Err", "what a call came to; Error carries one"),
             "tw_dtype": ("DType", "TW_DTYPE_", "", "the type of a tensor's elements"),
-            "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves")}
+            "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves"),
+            "tw_per": ("Per", "TW_PER_", "Per", "where a vector has an element"),
+            "tw_activation": ("Activation", "TW_ACTIVATION_", "Activation",
+                              "a function applied to each element")}
 
 
 def go_name(alias, name):

@@ -400,12 +400,14 @@ def struct(name, **fields):
     """A struct of the C API with its defaults, `struct("gemm_desc", m=8)`; sequences fill arrays."""
     if "tw_" + name not in _structs:
         raise ValueError(f"the C API has no struct tw_{name}: of {', '.join(n[3:] for n in _structs)}")
-    kind = _structs["tw_" + name]
-    value = kind(struct_size=ctypes.sizeof(kind))
-    init = getattr(lib, f"tw_{name}_init", None) if f":tw_{name}_init(" in _FUNCTIONS else None
-    if init:
-        check(init(value))
+    value = _structs["tw_" + name]()
+    check(_initialise(value))
     return _fill(value, fields)
+
+
+def _initialise(value):
+    """Calls the struct's own init function, which sets the defaults and leaves its mark."""
+    return getattr(lib, type(value).__name__ + "_init")(value, ctypes.sizeof(value))
 
 
 def _fill(value, fields):
@@ -434,7 +436,8 @@ class Error(Exception):
     def __init__(self, status):
         self.status, self.name = status, lib.tw_status_name(status).decode()
         super().__init__(f"{self.name}: {lib.tw_last_error().decode(errors='replace')}")
-        info = _structs["tw_error_info"](struct_size=ctypes.sizeof(_structs["tw_error_info"]))
+        info = _structs["tw_error_info"]()
+        _initialise(info)
         lib.tw_last_error_info(info)
         self.argument, self.rule = (text and text.decode() for text in (info.argument, info.rule))
         self.index, self.got, self.limit = info.index, info.got, info.limit
@@ -635,7 +638,7 @@ class Device(Handle):
         desc = struct("elementwise_desc", a_dtype=ta.dtype, b_dtype=tb.dtype if tb else 0,
                       dst_dtype=td.dtype, rank=max(td.rank, 1), flags=ELEMENTWISE_SATURATE * saturate,
                       shape=(td.shape[:td.rank] or [1]), a_stride=(ta.stride[:td.rank] or [1]),
-                      b_stride=(tb.stride[:td.rank] if tb else []) or [1],
+                      b_stride=(tb.stride[:td.rank] or [1]) if tb else [],
                       dst_stride=(td.stride[:td.rank] or [1]))
         return Plan(self, "elementwise", desc, (k0, k1, k2), alpha=alpha, beta=beta, a=ta.address,
                     b=tb.address if tb else 0, dst=td.address)

@@ -90,6 +90,29 @@ const (
 	OpCopies      Op = C.TW_OP_COPIES
 )
 
+// Per is a tw_per: where a vector has an element.
+type Per int32
+
+// Every TW_PER_ there is.
+const (
+	PerNone   Per = C.TW_PER_NONE
+	PerTensor Per = C.TW_PER_TENSOR
+	PerRow    Per = C.TW_PER_ROW
+	PerColumn Per = C.TW_PER_COLUMN
+)
+
+// Activation is a tw_activation: a function applied to each element.
+type Activation int32
+
+// Every TW_ACTIVATION_ there is.
+const (
+	ActivationNone     Activation = C.TW_ACTIVATION_NONE
+	ActivationRelu     Activation = C.TW_ACTIVATION_RELU
+	ActivationGelu     Activation = C.TW_ACTIVATION_GELU
+	ActivationGeluTanh Activation = C.TW_ACTIVATION_GELU_TANH
+	ActivationSilu     Activation = C.TW_ACTIVATION_SILU
+)
+
 // String is the operation's name in C's functions: of OpCopies "copies".
 func (o Op) String() string {
 	switch o {
