@@ -542,7 +542,10 @@ def _dlpack(source):
 
 
 def tensor(source, writable=False):
-    """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive."""
+    """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive. Of
+    a Typed it is that of its memory."""
+    if isinstance(source, Typed):
+        return source.tensor(writable)
     if isinstance(source, _structs["tw_tensor"]):
         return _writable(source, writable), source
     if not hasattr(source, "__dlpack__"):
@@ -566,6 +569,32 @@ def tensor(source, writable=False):
         raise TypeError(f"{source.__class__.__name__}.__dlpack__() gave {capsule!r}, no DLPack tensor")
     # The capsule's own destructor calls the deleter.
     return _writable(out, writable), (source, capsule)
+
+
+class Typed:
+    """Memory as a row-major tensor of a type that its owner cannot name: `Typed(array("H", bits),
+    DTYPE_BF16, (4, 8))`. The memory has elements of the same size, one behind the other."""
+
+    def __init__(self, source, dtype, shape):
+        self.source, self.dtype, self.shape = source, dtype, tuple(shape)
+
+    def tensor(self, writable):
+        out, keep = tensor(self.source, writable)
+        if lib.tw_dtype_size(out.dtype) != lib.tw_dtype_size(self.dtype):
+            raise ValueError(f"elements of {lib.tw_dtype_size(out.dtype)} bytes cannot be "
+                             f"{lib.tw_dtype_name(self.dtype).decode()}")
+        packed = _packed_strides(out.shape[:out.rank])
+        if list(out.stride[:out.rank]) != packed or math.prod(out.shape[:out.rank]) != math.prod(self.shape):
+            raise ValueError(f"memory of shape {tuple(out.shape[:out.rank])} and strides "
+                             f"{tuple(out.stride[:out.rank])} is no row-major tensor of {self.shape}")
+        kept = {name: getattr(out, name) for name in ("device_kind", "ordinal", "flags", "address")}
+        return struct("tensor", dtype=self.dtype, rank=len(self.shape), shape=self.shape,
+                      stride=_packed_strides(self.shape), **kept), keep
+
+
+def _packed_strides(shape):
+    """Of a row-major tensor, an extent of 0 counting as 1."""
+    return [math.prod(max(extent, 1) for extent in shape[i + 1:]) for i in range(len(shape))]
 
 
 def kernels():
@@ -665,19 +694,32 @@ class Device(Handle):
         """out[index[i]] = packed[i]"""
         return self._rows("scatter", out, index, packed)
 
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0):
-        """out = alpha a b + beta out, of matrices with one contiguous dimension each."""
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE):
+        """out = activation(alpha a b + beta c + bias), of matrices with one contiguous dimension
+        each. c is out itself where it is left out; bias has an element for each column."""
         (ta, k0), (tb, k1), (td, k2) = self._here(a), self._here(b), self._here(out, True)
-        if {ta.rank, tb.rank, td.rank} != {2} or ta.dtype != tb.dtype or ta.shape[1] != tb.shape[0] \
-                or list(td.shape[:2]) != [ta.shape[0], tb.shape[1]]:
-            raise ValueError("a (m x k), b (k x n), out (m x n), a and b of one element type")
-        orders = [_order(*each) for each in ((ta, "a"), (tb, "b"), (td, "out"))]
-        desc = struct("gemm_desc", a_dtype=ta.dtype, d_dtype=td.dtype, m=ta.shape[0],
-                      n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0], b_order=orders[1][0],
-                      d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1], ldc=orders[2][1],
-                      ldd=orders[2][1])
-        return Plan(self, "gemm", desc, (k0, k1, k2), alpha=alpha, beta=beta, a=ta.address,
-                    b=tb.address, c=td.address if beta else 0, d=td.address)
+        tc, k3 = self._here(c) if c is not None else (td, None)
+        shape = list(td.shape[:2])
+        if {ta.rank, tb.rank, tc.rank, td.rank} != {2} or ta.shape[1] != tb.shape[0] \
+                or shape != [ta.shape[0], tb.shape[1]] or shape != list(tc.shape[:2]):
+            raise ValueError("a (m x k), b (k x n), c and out (m x n)")
+        orders = [_order(*each) for each in ((ta, "a"), (tb, "b"), (td, "out"), (tc, "c"))]
+        if orders[2][0] != orders[3][0]:
+            raise ValueError("c and out have different orders: both have contiguous rows, or columns")
+        fields, operands = {}, {"a": ta.address, "b": tb.address, "d": td.address}
+        if beta or c is not None:
+            operands["c"] = tc.address
+        k4 = None
+        if bias is not None:
+            vector, k4 = self._here(bias)
+            if list(vector.shape[:vector.rank]) != shape[1:] or shape[1] > 1 and vector.stride[0] != 1:
+                raise ValueError(f"bias is a contiguous vector of {shape[1]} elements")
+            fields, operands["bias"] = {"bias": PER_COLUMN, "bias_dtype": vector.dtype}, vector.address
+        desc = struct("gemm_desc", a_dtype=ta.dtype, b_dtype=tb.dtype, c_dtype=tc.dtype, d_dtype=td.dtype,
+                      m=ta.shape[0], n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0],
+                      b_order=orders[1][0], d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1],
+                      ldc=orders[3][1], ldd=orders[2][1], activation=activation, **fields)
+        return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4), alpha=alpha, beta=beta, **operands)
 
 
 def _leading(t, fast, slow, name):
