@@ -4,7 +4,7 @@
 
     examples/rust/tilewright-sys/src/bindings.rs   all of it, with the layout of every struct
     examples/python/tilewright.py                  the tables between its two marks
-    examples/go/tilewright/constants.go            operations, element types and statuses
+    examples/go/tilewright/constants.go            enumerations, and what initialises every struct
 
 bindings.py [--check | --layouts]. Without an option it writes the files; --check only says which
 are not what it would write; --layouts prints C assertions of every size and offset that the
@@ -31,8 +31,16 @@ SCALARS = {"void": ("c_void", "void", 0), "char": ("c_char", "char", 1),
            "int64_t": ("i64", "i64", 8), "uint64_t": ("u64", "u64", 8),
            "size_t": ("usize", "size", 8), "float": ("f32", "f32", 4),
            "double": ("f64", "f64", 8), "uint8_t": ("u8", "u8", 1), "uint16_t": ("u16", "u16", 2)}
+LEAST = -2**63  # of an int64_t; C and Rust have no literal for it, only a name
 RESERVED = {"as", "box", "fn", "in", "loop", "match", "mod", "move", "mut", "ref", "self", "type",
             "use", "where", "yield"}
+
+
+def spelled(value, least):
+    """A constant in a language that has the name `least` for the smallest int64_t."""
+    if value >= LEAST // 2:
+        return str(value)
+    return least if value == LEAST else f"{least} + {value - LEAST}"
 
 
 class Type:
@@ -64,9 +72,10 @@ class Header:
         self.callbacks = []  # (name, result, parameters)
         self.structs = []    # (name, [(field, Type, count)])
         self.functions = []  # (name, Type, [(parameter, Type)])
-        for name, value in re.findall(r"^#define (TW_\w+) (\d+|INT64_MIN)\s*$", text, re.MULTILINE):
-            self.constants.append((name, *(("i64", -2**63) if value == "INT64_MIN"
-                                           else ("u32", int(value)))))
+        for name, value, minimum, above in re.findall(
+                r"^#define (TW_\w+) (?:(\d+)|(\(?INT64_MIN)(?: \+ (\d+)\))?)\s*$", text, re.MULTILINE):
+            self.constants.append((name, "i64", LEAST + int(above or 0)) if minimum
+                                  else (name, "u32", int(value)))
         text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
         self.read_declarations(text)
         opaque = re.findall(r"\btypedef struct (tw_\w+) tw_\w+;", text)
@@ -99,6 +108,14 @@ class Header:
             else:
                 self.functions.append((match["function"], Type(match["gives"]),
                                        self.parameters(match["args"])))
+
+    def inits(self):
+        """(struct, its init function); every struct must have one."""
+        known = {name for name, _, _ in self.functions}
+        for name, _ in self.structs:
+            if f"{name}_init" not in known:
+                sys.exit(f"{HEADER}: {name} has no function {name}_init")
+            yield name, f"{name}_init"
 
     @staticmethod
     def parameters(text):
@@ -139,6 +156,24 @@ class Header:
 
 
 # --- Rust -----------------------------------------------------------------------------------
+
+RUST_INITS = """
+/// A struct of the C API: integers, floats and pointers to C's memory, the first of them its size.
+///
+/// # Safety
+/// Only such structs may implement it, with their own init function.
+pub unsafe trait Struct: Copy {
+    const INIT: unsafe extern "C" fn(value: *mut Self, size: usize) -> tw_status;
+}
+
+macro_rules! structs {
+    ($($name:ident: $init:ident,)*) => {$(
+        unsafe impl Struct for $name {
+            const INIT: unsafe extern "C" fn(value: *mut Self, size: usize) -> tw_status = $init;
+        }
+    )*};
+}
+"""
 
 RUST_LAYOUTS = """
 /// Every struct's size, alignment and offsets are the C compiler's.
@@ -184,7 +219,7 @@ def rust(header):
              "// Made by examples/bindings.py from capi/tilewright.h, which documents every name.",
              "use std::os::raw::{c_char, c_void};", ""]
     lines += [f"pub type {name} = i32;" for name in header.aliases]
-    lines += [""] + [f"pub const {name}: {kind} = {'i64::MIN' if value == -2**63 else value};"
+    lines += [""] + [f"pub const {name}: {kind} = {spelled(value, 'i64::MIN')};"
                      for name, kind, value in header.constants]
     lines += ["", "/// A type of which only pointers exist, neither Send nor Sync by itself.",
               "macro_rules! opaque {", "    ($($name:ident),* $(,)?) => {$(", "        #[repr(C)]",
@@ -205,6 +240,8 @@ def rust(header):
     lines += ["", 'extern "C" {']
     for function in header.functions:
         lines += rust_function(*function)
+    lines += ["}"] + RUST_INITS.splitlines() + ["structs! {"]
+    lines += [f"    {name}: {init}," for name, init in header.inits()]
     lines += ["}"] + RUST_LAYOUTS.splitlines()
     for name, fields in header.structs:
         size, alignment, offsets = header.layout(fields)
@@ -253,9 +290,10 @@ def replaced(text, made):
 # Alias: Go's type, what its constants' names begin with in C and in Go, and what the type is.
 GO_TYPES = {"tw_status": ("Status", "TW_ERROR_", "Err", "what a call came to; Error carries one"),
             "tw_dtype": ("DType", "TW_DTYPE_", "", "the type of a tensor's elements"),
+            "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves"),
+            "tw_per": ("Per", "TW_PER_", "Per", "where a vector has an element"),
             "tw_activation": ("Activation", "TW_ACTIVATION_", "Activation",
-                              "a function applied to each element"),
-            "tw_op": ("Op", "TW_OP_", "Op", "whose plans a kernel serves")}
+                              "a function applied to each element")}
 
 
 def go_name(alias, name):
@@ -271,7 +309,8 @@ def go_name(alias, name):
 def go(header):
     lines = ["// SPDX-License-Identifier: Apache-2.0",
              "// Made by examples/bindings.py from tilewright.h.", "", "package tilewright", "",
-             "// #include <tilewright/tilewright.h>", 'import "C"', "", 'import "strconv"']
+             "// #include <tilewright/tilewright.h>", 'import "C"', "",
+             "import (", '\t"strconv"', '\t"unsafe"', ")"]
     for alias, (kind, begins, _, text) in GO_TYPES.items():
         names = [name for name, of, _ in header.constants if of == alias and name.startswith(begins)]
         width = max(len(go_name(alias, name)) for name in names)
@@ -283,6 +322,11 @@ def go(header):
     for name in (name for name, of, _ in header.constants if of == "tw_op"):
         lines += [f"\tcase {go_name('tw_op', name)}:", f'\t\treturn "{name[6:].lower()}"']
     lines += ["\t}", '\treturn "Op(" + strconv.Itoa(int(o)) + ")"', "}"]
+    lines += ["", "// initialise calls the init function of the struct that a pointer is to.",
+              "func initialise(pointer any) C.tw_status {", "\tswitch to := pointer.(type) {"]
+    for name, init in header.inits():
+        lines += [f"\tcase *C.{name}:", f"\t\treturn C.{init}(to, C.size_t(unsafe.Sizeof(*to)))"]
+    lines += ["\t}", "\treturn C.TW_ERROR_STRUCT", "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -302,7 +346,7 @@ def layouts(header):
         for (field, _, _), offset in zip(fields, offsets):
             claim(f"place_of_{name}_{field}", f"offsetof({name}, {field}) == {offset}")
     for name, _, value in header.constants:
-        claim(f"value_of_{name}", f"{name} == {'INT64_MIN' if value == -2**63 else value}")
+        claim(f"value_of_{name}", f"{name} == {spelled(value, 'INT64_MIN')}")
     return "\n".join(lines) + "\n"
 
 

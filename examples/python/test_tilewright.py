@@ -8,6 +8,7 @@ import ctypes
 import gc
 import multiprocessing
 import os
+import struct
 import sys
 import threading
 import unittest
@@ -50,6 +51,47 @@ class Plain(unittest.TestCase):
                                                     tw.VERSION_PATCH))
         self.assertEqual(tw.lib.tw_status_name(tw.ERROR_RULE), b"TW_ERROR_RULE")
         self.assertEqual(tw.struct("gemm_args").alpha, 1.0)
+
+    def test_every_struct_is_initialised(self):
+        marks = set()
+        for name, kind in tw._structs.items():
+            value = tw.struct(name[3:])
+            self.assertEqual(value.struct_size, ctypes.sizeof(kind), name)
+            marks.add(value.struct_mark)
+        self.assertEqual(len(marks), len(tw._structs))
+        self.assertNotIn(0, marks)
+
+    def test_what_was_not_set_is_refused(self):
+        plan = ctypes.c_void_p()
+        desc = tw.struct("rows_desc", dtype=tw.DTYPE_F32, table_rows=4, columns=4)
+        self.assertEqual(desc.count, tw.UNSET)
+        for given, status, argument in ((desc, tw.ERROR_INVALID_ARGUMENT, "count"),
+                                        (tw._structs["tw_rows_desc"](), tw.ERROR_STRUCT, "desc")):
+            with self.assertRaises(tw.Error) as caught:
+                tw.check(tw.lib.tw_gather_plan(self.device.handle, given, ctypes.byref(plan)))
+            self.assertEqual((caught.exception.status, caught.exception.argument), (status, argument))
+        with self.assertRaisesRegex(tw.Error, "beta"):  # there is no b
+            self.device.elementwise(array.array("f", [1]), array.array("f", [0]), beta=2).run(self.stream)
+
+    def test_a_product_of_a_type_that_python_lacks(self):
+        def bf16(*values):  # small integers
+            return array.array("H", (struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values))
+
+        a, b = (tw.Typed(bf16(*each), tw.DTYPE_BF16, (2, 2)) for each in ((1, 2, 3, 4), (1, 0, 0, 1)))
+        c, out = (tw.Typed(array.array("f", each), tw.DTYPE_F32, (2, 2)) for each in ((1, 1, -100, 1), [0] * 4))
+        bias = array.array("f", [10, 20])
+        self.device.gemm(a, b, out, beta=2.0, c=c, bias=bias,
+                         activation=tw.ACTIVATION_RELU).run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(out.source.tolist(), [13, 24, 0, 26])
+        for source, says in ((array.array("f", [0] * 4), "4 bytes cannot be .*bf16"),
+                             (bf16(1, 2, 3), r"shape \(3,\) .* \(2, 2\)")):
+            with self.assertRaisesRegex(ValueError, says):
+                tw.tensor(tw.Typed(source, tw.DTYPE_BF16, (2, 2)))
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            tw.tensor(tw.Typed(bytes(8), tw.DTYPE_F8E4M3, (8,)), writable=True)
+        with self.assertRaisesRegex(ValueError, "vector of 2"):
+            self.device.gemm(a, b, out, bias=array.array("f", [10]))
 
     def test_what_is_embedded(self):
         seen = {}

@@ -25,33 +25,33 @@ import sysconfig
 
 # --- Made by bindings.py. A word each: NAME=VALUE; STRUCT{TYPE NAME...; RESULT NAME(TYPES).
 _CONSTANTS = """
-VERSION_MAJOR=0 VERSION_MINOR=2 VERSION_PATCH=0 FREE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1
-ERROR_DRIVER_TOO_OLD=2 ERROR_NO_DEVICE=3 ERROR_UNSUPPORTED_DEVICE=4 ERROR_NO_KERNEL_IMAGE=5
-ERROR_NOT_BUILT=6 ERROR_INVALID_ARGUMENT=100 ERROR_STRUCT=101 ERROR_PARSE=102 ERROR_OVERFLOW=103
-ERROR_CAPACITY=104 ERROR_RULE=105 ERROR_MISALIGNED=106 ERROR_OVERLAP=107 ERROR_WRONG_DEVICE=108
-ERROR_INVALID_IMAGE=109 ERROR_NOT_FOUND=110 ERROR_BUFFER_TOO_SMALL=111 ERROR_NOT_A_LAYOUT=112
-ERROR_UNSUPPORTED=200 ERROR_NOT_READY=300 ERROR_DEVICE_CLOSED=301 ERROR_FORKED=302
-ERROR_CAPTURE=303 ERROR_SHUTDOWN=304 ERROR_OUT_OF_MEMORY=400 ERROR_DEVICE_LOST=401 ERROR_DRIVER=402
-ERROR_INTERNAL=500 LOG_ERROR=1 LOG_WARNING=2 LOG_INFO=3 LOG_DEBUG=4 DTYPE_U8=1 DTYPE_I8=2
-DTYPE_U16=3 DTYPE_I16=4 DTYPE_U32=5 DTYPE_I32=6 DTYPE_U64=7 DTYPE_I64=8 DTYPE_B128=9 DTYPE_F16=20
-DTYPE_BF16=21 DTYPE_F32=22 DTYPE_F64=23 DTYPE_TF32=24 DTYPE_F8E4M3=25 DTYPE_F8E5M2=26
-DTYPE_F32_FTZ=40 DTYPE_TF32_FTZ=41 DTYPE_U4X16_ALIGN8B=42 DTYPE_U4X16_ALIGN16B=43
-DTYPE_U6X16_ALIGN16B=44 DEVICE_HOST=1 DEVICE_CUDA=2 FEATURE_HOST=1 FEATURE_TMA=2 FEATURE_MMA=4
-FEATURE_WGMMA=8 FEATURE_GATHER4=16 FEATURE_SCATTER4=32 FEATURE_TCGEN05=64 TENSOR_READ_ONLY=1
-DLPACK_TENSOR=1 DLPACK_VERSIONED=2 ARCH_SM_90=90 ARCH_SM_100=100 ARCH_SM_103=103 ARCH_SM_110=110
-ARCH_SM_120=120 INTERLEAVE_NONE=0 INTERLEAVE_16B=1 INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1
-SWIZZLE_64B=2 SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4 SWIZZLE_128B_ATOM_32B_FLIP_8B=5
-SWIZZLE_128B_ATOM_64B=6 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1 L2_PROMOTION_128B=2
-L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0 TENSOR_MAP_IM2COL=1
-TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2 OP_GATHER=3 OP_SCATTER=4
-OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1
-CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5
-REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2
-ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1
-SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1
-COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0
-COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8
-GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
+VERSION_MAJOR=0 VERSION_MINOR=2 VERSION_PATCH=0 UNSET=-9223372036854775807
+FREE=-9223372036854775808 OK=0 ERROR_NO_DRIVER=1 ERROR_DRIVER_TOO_OLD=2 ERROR_NO_DEVICE=3
+ERROR_UNSUPPORTED_DEVICE=4 ERROR_NO_KERNEL_IMAGE=5 ERROR_NOT_BUILT=6 ERROR_INVALID_ARGUMENT=100
+ERROR_STRUCT=101 ERROR_PARSE=102 ERROR_OVERFLOW=103 ERROR_CAPACITY=104 ERROR_RULE=105
+ERROR_MISALIGNED=106 ERROR_OVERLAP=107 ERROR_WRONG_DEVICE=108 ERROR_INVALID_IMAGE=109
+ERROR_NOT_FOUND=110 ERROR_BUFFER_TOO_SMALL=111 ERROR_NOT_A_LAYOUT=112 ERROR_UNSUPPORTED=200
+ERROR_NOT_READY=300 ERROR_DEVICE_CLOSED=301 ERROR_FORKED=302 ERROR_CAPTURE=303 ERROR_SHUTDOWN=304
+ERROR_OUT_OF_MEMORY=400 ERROR_DEVICE_LOST=401 ERROR_DRIVER=402 ERROR_INTERNAL=500 LOG_ERROR=1
+LOG_WARNING=2 LOG_INFO=3 LOG_DEBUG=4 DTYPE_U8=1 DTYPE_I8=2 DTYPE_U16=3 DTYPE_I16=4 DTYPE_U32=5
+DTYPE_I32=6 DTYPE_U64=7 DTYPE_I64=8 DTYPE_B128=9 DTYPE_F16=20 DTYPE_BF16=21 DTYPE_F32=22
+DTYPE_F64=23 DTYPE_TF32=24 DTYPE_F8E4M3=25 DTYPE_F8E5M2=26 DTYPE_F32_FTZ=40 DTYPE_TF32_FTZ=41
+DTYPE_U4X16_ALIGN8B=42 DTYPE_U4X16_ALIGN16B=43 DTYPE_U6X16_ALIGN16B=44 DEVICE_HOST=1 DEVICE_CUDA=2
+FEATURE_HOST=1 FEATURE_TMA=2 FEATURE_MMA=4 FEATURE_WGMMA=8 FEATURE_GATHER4=16 FEATURE_SCATTER4=32
+FEATURE_TCGEN05=64 TENSOR_READ_ONLY=1 DLPACK_TENSOR=1 DLPACK_VERSIONED=2 ARCH_SM_90=90
+ARCH_SM_100=100 ARCH_SM_103=103 ARCH_SM_110=110 ARCH_SM_120=120 INTERLEAVE_NONE=0 INTERLEAVE_16B=1
+INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1 SWIZZLE_64B=2 SWIZZLE_128B=3 SWIZZLE_128B_ATOM_32B=4
+SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1
+L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0
+TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2
+OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8
+CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2
+REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0
+ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1
+SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0
+RAGGED_UNPAD=1 COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2
+ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4
+GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
 GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0
 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3
 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16
@@ -425,12 +425,14 @@ def struct(name, **fields):
     """A struct of the C API with its defaults, `struct("gemm_desc", m=8)`; sequences fill arrays."""
     if "tw_" + name not in _structs:
         raise ValueError(f"the C API has no struct tw_{name}: of {', '.join(n[3:] for n in _structs)}")
-    kind = _structs["tw_" + name]
-    value = kind(struct_size=ctypes.sizeof(kind))
-    init = getattr(lib, f"tw_{name}_init", None) if f":tw_{name}_init(" in _FUNCTIONS else None
-    if init:
-        check(init(value))
+    value = _structs["tw_" + name]()
+    check(_initialise(value))
     return _fill(value, fields)
+
+
+def _initialise(value):
+    """Calls the struct's own init function, which sets the defaults and leaves its mark."""
+    return getattr(lib, type(value).__name__ + "_init")(value, ctypes.sizeof(value))
 
 
 def _fill(value, fields):
@@ -459,7 +461,8 @@ class Error(Exception):
     def __init__(self, status):
         self.status, self.name = status, lib.tw_status_name(status).decode()
         super().__init__(f"{self.name}: {lib.tw_last_error().decode(errors='replace')}")
-        info = _structs["tw_error_info"](struct_size=ctypes.sizeof(_structs["tw_error_info"]))
+        info = _structs["tw_error_info"]()
+        _initialise(info)
         lib.tw_last_error_info(info)
         self.argument, self.rule = (text and text.decode() for text in (info.argument, info.rule))
         self.index, self.got, self.limit = info.index, info.got, info.limit
@@ -564,7 +567,10 @@ def _dlpack(source):
 
 
 def tensor(source, writable=False):
-    """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive."""
+    """A tw_tensor of anything with __dlpack__ or the buffer protocol, and what keeps it alive. Of
+    a Typed it is that of its memory."""
+    if isinstance(source, Typed):
+        return source.tensor(writable)
     if isinstance(source, _structs["tw_tensor"]):
         return _writable(source, writable), source
     if not hasattr(source, "__dlpack__"):
@@ -588,6 +594,32 @@ def tensor(source, writable=False):
         raise TypeError(f"{source.__class__.__name__}.__dlpack__() gave {capsule!r}, no DLPack tensor")
     # The capsule's own destructor calls the deleter.
     return _writable(out, writable), (source, capsule)
+
+
+class Typed:
+    """Memory as a row-major tensor of a type that its owner cannot name: `Typed(array("H", bits),
+    DTYPE_BF16, (4, 8))`. The memory has elements of the same size, one behind the other."""
+
+    def __init__(self, source, dtype, shape):
+        self.source, self.dtype, self.shape = source, dtype, tuple(shape)
+
+    def tensor(self, writable):
+        out, keep = tensor(self.source, writable)
+        if lib.tw_dtype_size(out.dtype) != lib.tw_dtype_size(self.dtype):
+            raise ValueError(f"elements of {lib.tw_dtype_size(out.dtype)} bytes cannot be "
+                             f"{lib.tw_dtype_name(self.dtype).decode()}")
+        packed = _packed_strides(out.shape[:out.rank])
+        if list(out.stride[:out.rank]) != packed or math.prod(out.shape[:out.rank]) != math.prod(self.shape):
+            raise ValueError(f"memory of shape {tuple(out.shape[:out.rank])} and strides "
+                             f"{tuple(out.stride[:out.rank])} is no row-major tensor of {self.shape}")
+        kept = {name: getattr(out, name) for name in ("device_kind", "ordinal", "flags", "address")}
+        return struct("tensor", dtype=self.dtype, rank=len(self.shape), shape=self.shape,
+                      stride=_packed_strides(self.shape), **kept), keep
+
+
+def _packed_strides(shape):
+    """Of a row-major tensor, an extent of 0 counting as 1."""
+    return [math.prod(max(extent, 1) for extent in shape[i + 1:]) for i in range(len(shape))]
 
 
 def kernels():
@@ -676,7 +708,7 @@ class Device(Handle):
                       dst_dtype=td.dtype, rank=max(td.rank, 1), flags=flags,
                       combine=COMBINE_MULTIPLY if multiply else COMBINE_ADD, activation=activation,
                       shape=(td.shape[:td.rank] or [1]), a_stride=(ta.stride[:td.rank] or [1]),
-                      b_stride=(tb.stride[:td.rank] if tb else []) or [1],
+                      b_stride=(tb.stride[:td.rank] or [1]) if tb else [],
                       dst_stride=(td.stride[:td.rank] or [1]))
         return Plan(self, "elementwise", desc, keep, a=ta.address, b=tb.address if tb else 0,
                     dst=td.address, **numbers)
@@ -703,19 +735,32 @@ class Device(Handle):
         """out[index[i]] = packed[i]"""
         return self._rows("scatter", out, index, packed)
 
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0):
-        """out = alpha a b + beta out, of matrices with one contiguous dimension each."""
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE):
+        """out = activation(alpha a b + beta c + bias), of matrices with one contiguous dimension
+        each. c is out itself where it is left out; bias has an element for each column."""
         (ta, k0), (tb, k1), (td, k2) = self._here(a), self._here(b), self._here(out, True)
-        if {ta.rank, tb.rank, td.rank} != {2} or ta.dtype != tb.dtype or ta.shape[1] != tb.shape[0] \
-                or list(td.shape[:2]) != [ta.shape[0], tb.shape[1]]:
-            raise ValueError("a (m x k), b (k x n), out (m x n), a and b of one element type")
-        orders = [_order(*each) for each in ((ta, "a"), (tb, "b"), (td, "out"))]
-        desc = struct("gemm_desc", a_dtype=ta.dtype, d_dtype=td.dtype, m=ta.shape[0],
-                      n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0], b_order=orders[1][0],
-                      d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1], ldc=orders[2][1],
-                      ldd=orders[2][1])
-        return Plan(self, "gemm", desc, (k0, k1, k2), alpha=alpha, beta=beta, a=ta.address,
-                    b=tb.address, c=td.address if beta else 0, d=td.address)
+        tc, k3 = self._here(c) if c is not None else (td, None)
+        shape = list(td.shape[:2])
+        if {ta.rank, tb.rank, tc.rank, td.rank} != {2} or ta.shape[1] != tb.shape[0] \
+                or shape != [ta.shape[0], tb.shape[1]] or shape != list(tc.shape[:2]):
+            raise ValueError("a (m x k), b (k x n), c and out (m x n)")
+        orders = [_order(*each) for each in ((ta, "a"), (tb, "b"), (td, "out"), (tc, "c"))]
+        if orders[2][0] != orders[3][0]:
+            raise ValueError("c and out have different orders: both have contiguous rows, or columns")
+        fields, operands = {}, {"a": ta.address, "b": tb.address, "d": td.address}
+        if beta or c is not None:
+            operands["c"] = tc.address
+        k4 = None
+        if bias is not None:
+            vector, k4 = self._here(bias)
+            if list(vector.shape[:vector.rank]) != shape[1:] or shape[1] > 1 and vector.stride[0] != 1:
+                raise ValueError(f"bias is a contiguous vector of {shape[1]} elements")
+            fields, operands["bias"] = {"bias": PER_COLUMN, "bias_dtype": vector.dtype}, vector.address
+        desc = struct("gemm_desc", a_dtype=ta.dtype, b_dtype=tb.dtype, c_dtype=tc.dtype, d_dtype=td.dtype,
+                      m=ta.shape[0], n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0],
+                      b_order=orders[1][0], d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1],
+                      ldc=orders[3][1], ldd=orders[2][1], activation=activation, **fields)
+        return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4), alpha=alpha, beta=beta, **operands)
 
 
 def _leading(t, fast, slow, name):

@@ -58,6 +58,7 @@ TILEWRIGHT_DEFAULTS(gemm_args)
 TILEWRIGHT_DEFAULTS(gemm_tune_desc)
 TILEWRIGHT_DEFAULTS(launch_desc)
 TILEWRIGHT_DEFAULTS(tensor_map_desc)
+TILEWRIGHT_DEFAULTS(tile_desc)
 #undef TILEWRIGHT_DEFAULTS
 /// @}
 

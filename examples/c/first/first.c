@@ -4,9 +4,9 @@
 static uint16_t a[304 * 304], b[304 * 304]; /* bf16 */
 static float d[304 * 304];
 int main(void) {
-  tw_device *device;
-  tw_stream *stream;
-  tw_plan *plan;
+  tw_device* device;
+  tw_stream* stream;
+  tw_plan* plan;
   tw_gemm_desc desc;
   tw_gemm_args args;
   for (int i = 0; i < 304 * 304; i++) a[i] = 0x3F80, b[i] = 0x4000; /* 1 and 2 */

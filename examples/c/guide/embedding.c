@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host program needs to know of failures: the message, its numbers, and the log. */
 #include <stdio.h>
-#include <string.h>
 #include <tilewright/tilewright.h>
 
-static void log_line(void *user, tw_log_level level, const char *message) {
+static void log_line(void* user, tw_log_level level, const char* message) {
   (void)user;
   fprintf(stderr, "tilewright %d: %s\n", level, message);
 }
 
 int main(void) {
-  tw_device *device = NULL;
-  tw_plan *plan = NULL;
+  tw_device* device = NULL;
+  tw_plan* plan = NULL;
   tw_copy_desc desc;
   tw_error_info info;
   tw_status status;
@@ -30,7 +29,6 @@ int main(void) {
   desc.dtype = TW_DTYPE_F32;
   desc.rank = 9;
   status = tw_copy_plan(device, &desc, &plan);
-  memset(&info, 0, sizeof info);
   tw_error_info_init(&info, sizeof info);
   tw_last_error_info(&info);
   printf("%s\n  argument %s, got %lld, limit %lld\n", tw_last_error(), info.argument,

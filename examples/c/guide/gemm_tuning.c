@@ -15,10 +15,10 @@ int main(void) {
   static uint16_t x[TOKENS * IN], w[OUT * IN]; /* bf16 */
   static float y[TOKENS * OUT];
   static char text[4096];
-  tw_device *device = NULL;
-  tw_stream *stream = NULL;
-  tw_gemm_tuning *tuning = NULL;
-  tw_plan *plan = NULL;
+  tw_device* device = NULL;
+  tw_stream* stream = NULL;
+  tw_gemm_tuning* tuning = NULL;
+  tw_plan* plan = NULL;
   tw_gemm_desc desc;
   tw_gemm_args args;
   tw_gemm_candidate known[KNOWN];

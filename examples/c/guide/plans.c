@@ -15,9 +15,9 @@ int main(void) {
   const int32_t index[MOST] = {7, 7, 99, 0, 50, 1, 2, 3};
   char text[1024];
   int wrong = 0;
-  tw_device *device = NULL;
-  tw_stream *stream = NULL;
-  tw_plan *plan = NULL;
+  tw_device* device = NULL;
+  tw_stream* stream = NULL;
+  tw_plan* plan = NULL;
   tw_rows_desc desc;
   tw_rows_args args;
 

@@ -4,13 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void say(const char *format, va_list arguments) {
+static void say(const char* format, va_list arguments) {
   fputs("npy_ops: ", stderr);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
 }
 
-int bad_input(const char *format, ...) {
+int bad_input(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   say(format, arguments);
@@ -18,7 +18,7 @@ int bad_input(const char *format, ...) {
   return EXIT_BAD_INPUT;
 }
 
-int failed(const char *format, ...) {
+int failed(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   say(format, arguments);

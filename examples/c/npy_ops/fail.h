@@ -6,9 +6,9 @@
 enum { EXIT_FAILED = 1, EXIT_BAD_INPUT = 2 };
 
 /* The arguments or the files cannot work. */
-int bad_input(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int bad_input(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The machine or the library failed: out of memory, no GPU, disk full. */
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int failed(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -14,8 +14,8 @@ enum { MAX_INPUTS = 3 };
 struct options {
   tw_op op;
   int inputs;
-  const char *input[MAX_INPUTS];
-  const char *output;
+  const char* input[MAX_INPUTS];
+  const char* output;
   enum device_choice device;
   int64_t box[4]; /* of a copy: r0, r1, c0, c1 */
   int repeat;
@@ -34,11 +34,11 @@ struct job {
 };
 
 /* Reads the inputs, checks all that the program can check, makes the description. */
-int job_prepare(struct job *job);
+int job_prepare(struct job* job);
 
 /* Opens the device, runs, fetches the result, writes the output, prints what ran. */
-int job_run(struct job *job);
+int job_run(struct job* job);
 
-void job_free(struct job *job);
+void job_free(struct job* job);
 
 #endif

@@ -23,7 +23,7 @@ static const char kUsage[] =
     "Exit code: 0, 2 for input that cannot work, 1 where the machine or the library failed.\n";
 
 static const struct {
-  const char *name;
+  const char* name;
   tw_op op;
   int inputs;
 } kOps[] = {{"gemm", TW_OP_GEMM, 2},
@@ -32,8 +32,8 @@ static const struct {
             {"copy", TW_OP_COPY, 1}};
 
 /* Reads "a:b" of 0 <= a < b; returns what follows it, or NULL. */
-static const char *parse_range(const char *text, int64_t *range) {
-  char *end;
+static const char* parse_range(const char* text, int64_t* range) {
+  char* end;
   errno = 0;
   const long long first = strtoll(text, &end, 10);
   if (end == text || *end != ':') return NULL;
@@ -45,15 +45,15 @@ static const char *parse_range(const char *text, int64_t *range) {
   return end;
 }
 
-static int parse_box(const char *text, int64_t *box) {
-  const char *rest = parse_range(text, box);
+static int parse_box(const char* text, int64_t* box) {
+  const char* rest = parse_range(text, box);
   if (rest != NULL && *rest == ',') rest = parse_range(rest + 1, box + 2);
   if (rest != NULL && *rest == '\0') return 0;
   return bad_input("--box %s: r0:r1,c0:c1 is needed, each range from 0 up and not empty", text);
 }
 
-static int parse_device(const char *text, enum device_choice *device) {
-  static const char *const kNames[] = {"auto", "host", "cuda"}; /* in the enum's order */
+static int parse_device(const char* text, enum device_choice* device) {
+  static const char* const kNames[] = {"auto", "host", "cuda"}; /* in the enum's order */
   for (int i = 0; i < 3; i++) {
     if (strcmp(text, kNames[i]) == 0) {
       *device = (enum device_choice)i;
@@ -63,8 +63,8 @@ static int parse_device(const char *text, enum device_choice *device) {
   return bad_input("--device %s: host, cuda or auto is needed", text);
 }
 
-static int parse_repeat(const char *text, int *repeat) {
-  char *end;
+static int parse_repeat(const char* text, int* repeat) {
+  char* end;
   const long value = strtol(text, &end, 10);
   if (end == text || *end != '\0' || value < 1 || value > 1000000) {
     return bad_input("--repeat %s: 1 to 1000000 is needed", text);
@@ -74,7 +74,7 @@ static int parse_repeat(const char *text, int *repeat) {
 }
 
 /* The operation and its files, which getopt left at the end. */
-static int parse_operands(int count, char **operand, int has_box, struct options *options) {
+static int parse_operands(int count, char** operand, int has_box, struct options* options) {
   size_t i = 0;
   if (count < 1) return bad_input("what to do? gemm, gather, scatter or copy (--help says more)");
   while (i < 4 && strcmp(kOps[i].name, operand[0]) != 0) i++;
@@ -93,7 +93,7 @@ static int parse_operands(int count, char **operand, int has_box, struct options
   return 0;
 }
 
-static int parse(int argc, char **argv, struct options *options) {
+static int parse(int argc, char** argv, struct options* options) {
   static const struct option kLong[] = {
       {"output", required_argument, NULL, 'o'}, {"device", required_argument, NULL, 'd'},
       {"box", required_argument, NULL, 'b'},    {"repeat", required_argument, NULL, 'r'},
@@ -128,7 +128,7 @@ static int parse(int argc, char **argv, struct options *options) {
   return parse_operands(argc - optind, argv + optind, has_box, options);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   struct job job;
   memset(&job, 0, sizeof(job));
   int code = parse(argc, argv, &job.options);

@@ -22,18 +22,18 @@ static const struct npy_type kTypes[] = {
     {NPY_I32, "<i4", 4}, {NPY_I64, "<i8", 8},
 };
 
-static const struct npy_type *find_type(const char *descr) {
+static const struct npy_type* find_type(const char* descr) {
   for (size_t i = 0; i < sizeof(kTypes) / sizeof(kTypes[0]); i++) {
     if (strcmp(kTypes[i].descr, descr) == 0) return &kTypes[i];
   }
   return NULL;
 }
 
-size_t npy_bytes(const struct npy *array) {
+size_t npy_bytes(const struct npy* array) {
   return (size_t)array->lines * array->pitch;
 }
 
-const char *npy_shape_text(const struct npy *array, char *text) {
+const char* npy_shape_text(const struct npy* array, char* text) {
   if (array->rank == 1) {
     snprintf(text, 64, "(%" PRId64 ",)", array->shape[0]);
   } else {
@@ -42,13 +42,13 @@ const char *npy_shape_text(const struct npy *array, char *text) {
   return text;
 }
 
-void npy_free(struct npy *array) {
+void npy_free(struct npy* array) {
   free(array->data);
   memset(array, 0, sizeof(*array));
 }
 
 /* Sets lines, line and pitch from type, rank, shape and order, and allocates. */
-static int allocate(struct npy *array) {
+static int allocate(struct npy* array) {
   if (array->rank == 1) {
     array->lines = 1;
     array->line = array->shape[0];
@@ -66,8 +66,8 @@ static int allocate(struct npy *array) {
   return 0;
 }
 
-int npy_create(const char *path, enum npy_kind kind, int rank, const int64_t *shape,
-               struct npy *array) {
+int npy_create(const char* path, enum npy_kind kind, int rank, const int64_t* shape,
+               struct npy* array) {
   memset(array, 0, sizeof(*array));
   array->path = path;
   for (size_t i = 0; i < sizeof(kTypes) / sizeof(kTypes[0]); i++) {
@@ -80,7 +80,7 @@ int npy_create(const char *path, enum npy_kind kind, int rank, const int64_t *sh
 }
 
 /* Holds the parsed header against what we can do and against the bytes that follow it. */
-static int accept_header(const struct npy_header *header, uint64_t data_bytes, struct npy *array) {
+static int accept_header(const struct npy_header* header, uint64_t data_bytes, struct npy* array) {
   array->type = find_type(header->descr);
   if (array->type == NULL) {
     return bad_input("%s: dtype '%s' is none of <f2, <f4, <u2 (as bf16), <i4, <i8", array->path,
@@ -108,7 +108,7 @@ static int accept_header(const struct npy_header *header, uint64_t data_bytes, s
 }
 
 /* Reads magic, version and the header's text; leaves the file at the data. */
-static int read_header(FILE *file, struct npy *array, struct npy_header *header) {
+static int read_header(FILE* file, struct npy* array, struct npy_header* header) {
   unsigned char start[12];
   if (fread(start, 1, 10, file) != 10 || memcmp(start, kMagic, sizeof(kMagic)) != 0) {
     return bad_input("%s: is no .npy file", array->path);
@@ -126,15 +126,15 @@ static int read_header(FILE *file, struct npy *array, struct npy_header *header)
     return bad_input("%s: a header of %zu bytes; %d at most work", array->path, length,
                      (int)kMaxHeader);
   }
-  char *text = malloc(length + 1);
+  char* text = malloc(length + 1);
   if (text == NULL) return failed("%s: no memory for its header", array->path);
   const size_t got = fread(text, 1, length, file);
-  const char *wrong = got == length ? npy_header_parse(text, length, header) : "truncated header";
+  const char* wrong = got == length ? npy_header_parse(text, length, header) : "truncated header";
   free(text);
   return wrong == NULL ? 0 : bad_input("%s: %s", array->path, wrong);
 }
 
-static int read_lines(FILE *file, struct npy *array) {
+static int read_lines(FILE* file, struct npy* array) {
   const size_t bytes = (size_t)array->line * array->type->size;
   for (int64_t i = 0; i < array->lines; i++) {
     if (fread(array->data + (size_t)i * array->pitch, 1, bytes, file) != bytes) {
@@ -144,7 +144,7 @@ static int read_lines(FILE *file, struct npy *array) {
   return 0;
 }
 
-static int read_open(FILE *file, struct npy *array) {
+static int read_open(FILE* file, struct npy* array) {
   struct npy_header header;
   int code = read_header(file, array, &header);
   if (code != 0) return code;
@@ -162,10 +162,10 @@ static int read_open(FILE *file, struct npy *array) {
   return code;
 }
 
-int npy_read(const char *path, struct npy *array) {
+int npy_read(const char* path, struct npy* array) {
   memset(array, 0, sizeof(*array));
   array->path = path;
-  FILE *file = fopen(path, "rb");
+  FILE* file = fopen(path, "rb");
   if (file == NULL) return bad_input("%s: cannot be opened: %s", path, strerror(errno));
   const int code = read_open(file, array);
   fclose(file);
@@ -173,7 +173,7 @@ int npy_read(const char *path, struct npy *array) {
   return code;
 }
 
-int npy_to_c_order(struct npy *array) {
+int npy_to_c_order(struct npy* array) {
   if (!array->fortran) return 0;
   struct npy turned;
   const int code = npy_create(array->path, array->type->kind, 2, array->shape, &turned);
@@ -191,7 +191,7 @@ int npy_to_c_order(struct npy *array) {
 }
 
 /* Magic, version 1.0 and a header that is padded so that the data begins at a multiple of 64. */
-static int write_header(FILE *file, const struct npy *array) {
+static int write_header(FILE* file, const struct npy* array) {
   char shape[64];
   char text[192];
   const int length =
@@ -213,7 +213,7 @@ static int write_header(FILE *file, const struct npy *array) {
          fprintf(file, "%s%*s\n", text, padded - length - 1, "") == padded;
 }
 
-static int write_open(FILE *file, const struct npy *array) {
+static int write_open(FILE* file, const struct npy* array) {
   const size_t bytes = (size_t)array->line * array->type->size;
   if (!write_header(file, array)) return 0;
   for (int64_t i = 0; i < array->lines; i++) {
@@ -222,13 +222,13 @@ static int write_open(FILE *file, const struct npy *array) {
   return fflush(file) == 0;
 }
 
-int npy_write(const struct npy *array) {
+int npy_write(const struct npy* array) {
   const size_t capacity = strlen(array->path) + 32;
-  char *temporary = malloc(capacity);
+  char* temporary = malloc(capacity);
   if (temporary == NULL) return failed("%s: no memory for a name", array->path);
   snprintf(temporary, capacity, "%s.%ld.tmp", array->path, (long)getpid());
   const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
-  FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+  FILE* file = fd < 0 ? NULL : fdopen(fd, "wb");
   int code = 0;
   if (file == NULL) {
     code = bad_input("%s: cannot be created: %s", array->path, strerror(errno));

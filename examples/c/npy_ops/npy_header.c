@@ -5,23 +5,23 @@
 
 /* What is left to read. */
 struct cursor {
-  const char *at;
-  const char *end;
+  const char* at;
+  const char* end;
 };
 
-static void skip_space(struct cursor *c) {
+static void skip_space(struct cursor* c) {
   while (c->at < c->end && strchr(" \t\r\n", *c->at) != NULL && *c->at != '\0') c->at++;
 }
 
 /* Takes one character if it comes next. */
-static int take(struct cursor *c, char wanted) {
+static int take(struct cursor* c, char wanted) {
   skip_space(c);
   if (c->at == c->end || *c->at != wanted) return 0;
   c->at++;
   return 1;
 }
 
-static int take_word(struct cursor *c, const char *word) {
+static int take_word(struct cursor* c, const char* word) {
   const size_t length = strlen(word);
   skip_space(c);
   if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) return 0;
@@ -30,7 +30,7 @@ static int take_word(struct cursor *c, const char *word) {
 }
 
 /* Takes 'text' or "text" of less than `capacity` printable bytes. */
-static int take_string(struct cursor *c, char *out, size_t capacity) {
+static int take_string(struct cursor* c, char* out, size_t capacity) {
   char quote = '\'';
   size_t length = 0;
   if (!take(c, '\'')) {
@@ -45,7 +45,7 @@ static int take_string(struct cursor *c, char *out, size_t capacity) {
   return take(c, quote);
 }
 
-static int take_extent(struct cursor *c, int64_t *out) {
+static int take_extent(struct cursor* c, int64_t* out) {
   int64_t value = 0;
   skip_space(c);
   if (c->at == c->end || *c->at < '0' || *c->at > '9') return 0;
@@ -60,7 +60,7 @@ static int take_extent(struct cursor *c, int64_t *out) {
 }
 
 /* Takes (), (5,) or (2, 3). */
-static int take_shape(struct cursor *c, struct npy_header *header) {
+static int take_shape(struct cursor* c, struct npy_header* header) {
   if (!take(c, '(')) return 0;
   header->rank = 0;
   while (!take(c, ')')) {
@@ -71,7 +71,7 @@ static int take_shape(struct cursor *c, struct npy_header *header) {
   return 1;
 }
 
-const char *npy_header_parse(const char *text, size_t length, struct npy_header *header) {
+const char* npy_header_parse(const char* text, size_t length, struct npy_header* header) {
   struct cursor c = {text, text + length};
   int descr = 0;
   int order = 0;

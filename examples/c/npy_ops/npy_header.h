@@ -16,6 +16,6 @@ struct npy_header {
 };
 
 /* Parses `length` bytes that need not end in a zero. Returns NULL, or what is wrong with them. */
-const char *npy_header_parse(const char *text, size_t length, struct npy_header *header);
+const char* npy_header_parse(const char* text, size_t length, struct npy_header* header);
 
 #endif

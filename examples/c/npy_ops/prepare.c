@@ -10,7 +10,7 @@
 /* tw_malloc() gives addresses at multiples of this. */
 enum { kAlignment = 256 };
 
-static tw_dtype library_dtype(const struct npy *array) {
+static tw_dtype library_dtype(const struct npy* array) {
   switch (array->type->kind) {
     case NPY_F16:
       return TW_DTYPE_F16;
@@ -27,42 +27,42 @@ static tw_dtype library_dtype(const struct npy *array) {
 }
 
 /* Elements from one line to the next. */
-static int64_t pitch_of(const struct npy *array) {
+static int64_t pitch_of(const struct npy* array) {
   return (int64_t)(array->pitch / array->type->size);
 }
 
-static tw_order order_of(const struct npy *array) {
+static tw_order order_of(const struct npy* array) {
   return array->fortran ? TW_COLUMN_MAJOR : TW_ROW_MAJOR;
 }
 
-static int want_rank(const struct npy *array, int rank) {
+static int want_rank(const struct npy* array, int rank) {
   char text[64];
   if (array->rank == rank) return 0;
   return bad_input("%s: shape %s; %s is needed here", array->path, npy_shape_text(array, text),
                    rank == 1 ? "a vector" : "a matrix");
 }
 
-static int want_data(const struct npy *array) {
+static int want_data(const struct npy* array) {
   const enum npy_kind kind = array->type->kind;
   if (kind == NPY_F16 || kind == NPY_F32 || kind == NPY_U16) return want_rank(array, 2);
   return bad_input("%s: dtype %s; <f4, <f2 or <u2 (as bf16) is needed here", array->path,
                    array->type->descr);
 }
 
-static int want_same_type(const struct npy *a, const struct npy *b) {
+static int want_same_type(const struct npy* a, const struct npy* b) {
   if (a->type == b->type) return 0;
   return bad_input("%s is %s and %s is %s; they must have one dtype", a->path, a->type->descr,
                    b->path, b->type->descr);
 }
 
-static int prepare_gemm(struct job *job) {
-  const struct npy *a = &job->input[0];
-  const struct npy *b = &job->input[1];
+static int prepare_gemm(struct job* job) {
+  const struct npy* a = &job->input[0];
+  const struct npy* b = &job->input[1];
   char a_shape[64];
   char b_shape[64];
   int code;
   for (int i = 0; i < 2; i++) {
-    const struct npy *x = &job->input[i];
+    const struct npy* x = &job->input[i];
     if (x->type->kind != NPY_F16 && x->type->kind != NPY_U16) {
       return bad_input("%s: dtype %s; gemm multiplies <f2 and <u2 (as bf16), so convert it first",
                        x->path, x->type->descr);
@@ -80,7 +80,7 @@ static int prepare_gemm(struct job *job) {
   code = npy_create(job->options.output, a->type->kind, 2, shape, &job->result);
   if (code != 0) return code;
 
-  tw_gemm_desc *desc = &job->desc.gemm;
+  tw_gemm_desc* desc = &job->desc.gemm;
   tw_gemm_desc_init(desc, sizeof *desc);
   desc->a_dtype = desc->d_dtype = library_dtype(a);
   desc->a_order = order_of(a);
@@ -96,7 +96,7 @@ static int prepare_gemm(struct job *job) {
 }
 
 /* The indices as int32, each within the table. */
-static int narrow_index(struct npy *index, int64_t rows) {
+static int narrow_index(struct npy* index, int64_t rows) {
   struct npy narrow;
   if (index->type->kind != NPY_I32 && index->type->kind != NPY_I64) {
     return bad_input("%s: dtype %s; indices are <i4 or <i8", index->path, index->type->descr);
@@ -128,8 +128,8 @@ static int narrow_index(struct npy *index, int64_t rows) {
 }
 
 /* A row that is named twice would get either of two rows. */
-static int want_no_repeats(const struct npy *index, int64_t rows) {
-  unsigned char *seen = calloc((size_t)rows, 1);
+static int want_no_repeats(const struct npy* index, int64_t rows) {
+  unsigned char* seen = calloc((size_t)rows, 1);
   int code = seen == NULL ? failed("no memory for %" PRId64 " flags", rows) : 0;
   for (int64_t i = 0; code == 0 && i < index->line; i++) {
     int32_t row;
@@ -145,10 +145,10 @@ static int want_no_repeats(const struct npy *index, int64_t rows) {
 }
 
 /* Gather and scatter: rows of T in C order, whatever the file's order. */
-static int prepare_rows(struct job *job) {
-  struct npy *table = &job->input[0];
-  struct npy *index = &job->input[1];
-  struct npy *source = &job->input[2];
+static int prepare_rows(struct job* job) {
+  struct npy* table = &job->input[0];
+  struct npy* index = &job->input[1];
+  struct npy* source = &job->input[2];
   const int scatter = job->options.op == TW_OP_SCATTER;
   int code = want_data(table);
   if (code == 0) code = narrow_index(index, table->shape[0]);
@@ -173,7 +173,7 @@ static int prepare_rows(struct job *job) {
   }
   if (code != 0) return code;
 
-  tw_rows_desc *desc = &job->desc.rows;
+  tw_rows_desc* desc = &job->desc.rows;
   tw_rows_desc_init(desc, sizeof *desc);
   desc->dtype = library_dtype(table);
   desc->table_alignment = desc->packed_alignment = kAlignment;
@@ -186,9 +186,9 @@ static int prepare_rows(struct job *job) {
 }
 
 /* A Fortran-ordered matrix is copied as its transpose, line by line, and written in that order. */
-static int prepare_copy(struct job *job) {
-  const struct npy *a = &job->input[0];
-  const int64_t *box = job->options.box;
+static int prepare_copy(struct job* job) {
+  const struct npy* a = &job->input[0];
+  const int64_t* box = job->options.box;
   char text[64];
   int code = want_data(a);
   if (code != 0) return code;
@@ -208,7 +208,7 @@ static int prepare_copy(struct job *job) {
   const int64_t first = box[a->fortran ? 0 : 2];
   job->copy_offset = (uint64_t)first_line * a->pitch + (uint64_t)first * a->type->size;
 
-  tw_copy_desc *desc = &job->desc.copy;
+  tw_copy_desc* desc = &job->desc.copy;
   tw_copy_desc_init(desc, sizeof *desc);
   desc->dtype = library_dtype(a);
   desc->rank = 2;
@@ -223,7 +223,7 @@ static int prepare_copy(struct job *job) {
   return 0;
 }
 
-int job_prepare(struct job *job) {
+int job_prepare(struct job* job) {
   for (int i = 0; i < job->options.inputs; i++) {
     const int code = npy_read(job->options.input[i], &job->input[i]);
     if (code != 0) return code;
@@ -238,7 +238,7 @@ int job_prepare(struct job *job) {
   }
 }
 
-void job_free(struct job *job) {
+void job_free(struct job* job) {
   for (int i = 0; i < MAX_INPUTS; i++) npy_free(&job->input[i]);
   npy_free(&job->result);
 }

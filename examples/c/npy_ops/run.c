@@ -8,13 +8,13 @@
 #include "job.h"
 
 struct session {
-  tw_device *device;
+  tw_device* device;
   tw_device_info info;
   char why[512]; /* why this device */
-  tw_stream *stream;
-  tw_event *start;
-  tw_event *stop;
-  tw_plan *plan;
+  tw_stream* stream;
+  tw_event* start;
+  tw_event* stop;
+  tw_plan* plan;
   tw_plan_info plan_info;
   uint64_t input[MAX_INPUTS];
   uint64_t result;
@@ -22,10 +22,9 @@ struct session {
 };
 
 /* The library's own words, as the program's one line. */
-static int library_failed(const char *doing) {
+static int library_failed(const char* doing) {
   tw_error_info info;
-  memset(&info, 0, sizeof(info));
-  tw_device_info_init(&info, sizeof info);
+  tw_error_info_init(&info, sizeof info);
   tw_last_error_info(&info);
   return failed("%s: %s: %s", doing, tw_status_name(info.status), tw_last_error());
 }
@@ -38,7 +37,7 @@ static int means_no_gpu(tw_status status) {
          status == TW_ERROR_NOT_BUILT;
 }
 
-static int open_device(struct session *s, enum device_choice choice) {
+static int open_device(struct session* s, enum device_choice choice) {
   tw_device_kind kind = choice == DEVICE_HOST ? TW_DEVICE_HOST : TW_DEVICE_CUDA;
   tw_status status = tw_device_create(kind, 0, &s->device);
   snprintf(s->why, sizeof(s->why), "%s",
@@ -58,9 +57,9 @@ static int open_device(struct session *s, enum device_choice choice) {
   return 0;
 }
 
-static int upload(struct session *s, const struct job *job) {
+static int upload(struct session* s, const struct job* job) {
   for (int i = 0; i < job->options.inputs; i++) {
-    const struct npy *array = &job->input[i];
+    const struct npy* array = &job->input[i];
     if (tw_malloc(s->device, npy_bytes(array), &s->input[i]) != TW_OK ||
         tw_memcpy_to_device(s->stream, s->input[i], array->data, npy_bytes(array)) != TW_OK) {
       return library_failed(array->path);
@@ -74,7 +73,7 @@ static int upload(struct session *s, const struct job *job) {
   return 0;
 }
 
-static tw_status make_plan(struct session *s, const struct job *job) {
+static tw_status make_plan(struct session* s, const struct job* job) {
   switch (job->options.op) {
     case TW_OP_GEMM:
       return tw_gemm_plan(s->device, &job->desc.gemm, &s->plan);
@@ -87,7 +86,7 @@ static tw_status make_plan(struct session *s, const struct job *job) {
   }
 }
 
-static tw_status enqueue(struct session *s, const struct job *job) {
+static tw_status enqueue(struct session* s, const struct job* job) {
   if (job->options.op == TW_OP_GEMM) {
     tw_gemm_args args;
     tw_gemm_args_init(&args, sizeof args);
@@ -116,7 +115,7 @@ static tw_status enqueue(struct session *s, const struct job *job) {
 }
 
 /* Every operation here gives the same result however often it runs. */
-static int run_plan(struct session *s, const struct job *job) {
+static int run_plan(struct session* s, const struct job* job) {
   tw_plan_info_init(&s->plan_info, sizeof s->plan_info);
   if (make_plan(s, job) != TW_OK || tw_plan_get_info(s->plan, &s->plan_info) != TW_OK) {
     return library_failed("planning");
@@ -133,7 +132,7 @@ static int run_plan(struct session *s, const struct job *job) {
   return 0;
 }
 
-static int download(struct session *s, const struct npy *result) {
+static int download(struct session* s, const struct npy* result) {
   if (tw_memcpy_to_host(s->stream, result->data, s->result, npy_bytes(result)) != TW_OK ||
       tw_stream_synchronize(s->stream) != TW_OK) {
     return library_failed("fetching the result");
@@ -141,10 +140,10 @@ static int download(struct session *s, const struct npy *result) {
   return 0;
 }
 
-static void report(const struct session *s, const struct job *job, const struct npy *result) {
-  static const char *const kNames[] = {"", "copy", "prefetch", "gather", "scatter", "gemm"};
+static void report(const struct session* s, const struct job* job, const struct npy* result) {
+  static const char* const kNames[] = {"", "copy", "prefetch", "gather", "scatter", "gemm"};
   char shape[64];
-  const tw_plan_info *plan = &s->plan_info;
+  const tw_plan_info* plan = &s->plan_info;
   const double seconds = s->best_ms / 1e3;
   printf("%-7s %s -> %s %s %s\n", kNames[job->options.op], job->options.input[0], result->path,
          npy_shape_text(result, shape), result->type->descr);
@@ -166,12 +165,12 @@ static void report(const struct session *s, const struct job *job, const struct 
   printf("\n");
 }
 
-static int run_in_session(struct session *s, struct job *job) {
+static int run_in_session(struct session* s, struct job* job) {
   int code = open_device(s, job->options.device);
   if (code == 0) code = upload(s, job);
   if (code == 0) code = run_plan(s, job);
   if (code != 0) return code;
-  struct npy *result = job->options.op == TW_OP_SCATTER ? &job->input[0] : &job->result;
+  struct npy* result = job->options.op == TW_OP_SCATTER ? &job->input[0] : &job->result;
   code = download(s, result);
   result->path = job->options.output;
   if (code == 0) code = npy_write(result);
@@ -179,7 +178,7 @@ static int run_in_session(struct session *s, struct job *job) {
   return code;
 }
 
-int job_run(struct job *job) {
+int job_run(struct job* job) {
   struct session session;
   memset(&session, 0, sizeof(session));
   const int code = run_in_session(&session, job);

@@ -16,7 +16,7 @@ enum { ROWS = 40, COLUMNS = 104, BOX_ROWS = 32, FIRST_ROW = 13, FIRST_COLUMN = 4
 enum { OUT_BYTES_MAX = 2 * BOX_ROWS * 128, THREADS = 128 };
 
 static const struct {
-  const char *name;
+  const char* name;
   tw_swizzle swizzle;
   int span; /* bytes of a box row: the swizzle's own width */
 } kCases[] = {{"none", TW_SWIZZLE_NONE, 128},
@@ -24,7 +24,7 @@ static const struct {
               {"64B", TW_SWIZZLE_64B, 64},
               {"128B", TW_SWIZZLE_128B, 128}};
 
-static int library_failed(const char *doing) {
+static int library_failed(const char* doing) {
   fprintf(stderr, "own_kernel: %s: %s\n", doing, tw_last_error());
   return 1;
 }
@@ -67,7 +67,7 @@ static int compare(int index, const uint16_t *box) {
 }
 
 /* One load with one swizzle. */
-static int run_case(tw_device *device, tw_stream *stream, tw_kernel *kernel, int index,
+static int run_case(tw_device* device, tw_stream* stream, tw_kernel* kernel, int index,
                     uint64_t tensor, uint64_t out) {
   uint16_t box[OUT_BYTES_MAX / 2];
   const uint32_t row_bytes = (uint32_t)kCases[index].span;
@@ -75,7 +75,7 @@ static int run_case(tw_device *device, tw_stream *stream, tw_kernel *kernel, int
   const uint32_t bytes = rows * row_bytes;
 
   tw_tensor_map_desc desc;
-  tw_tensor_map *map = NULL;
+  tw_tensor_map* map = NULL;
   tw_tensor_map_desc_init(&desc, sizeof desc);
   desc.dtype = TW_DTYPE_BF16;
   desc.swizzle = kCases[index].swizzle;
@@ -123,8 +123,8 @@ static int run_case(tw_device *device, tw_stream *stream, tw_kernel *kernel, int
   return 0;
 }
 
-static int read_file(const char *path, void **data, size_t *size) {
-  FILE *file = fopen(path, "rb");
+static int read_file(const char* path, void** data, size_t* size) {
+  FILE* file = fopen(path, "rb");
   long end = -1;
   if (file != NULL && fseek(file, 0, SEEK_END) == 0) end = ftell(file);
   *data = end > 0 ? malloc((size_t)end) : NULL;
@@ -139,10 +139,10 @@ static int read_file(const char *path, void **data, size_t *size) {
   return 0;
 }
 
-static int run(tw_device *device, const char *path, tw_module **module, tw_kernel **kernel,
-               tw_stream **stream) {
+static int run(tw_device* device, const char* path, tw_module** module, tw_kernel** kernel,
+               tw_stream** stream) {
   static uint16_t tensor[ROWS * COLUMNS];
-  void *image;
+  void* image;
   size_t size;
   if (read_file(path, &image, &size) != 0) return 1;
   const tw_status loaded = tw_module_load(device, image, size, module);
@@ -165,11 +165,11 @@ static int run(tw_device *device, const char *path, tw_module **module, tw_kerne
   return 0;
 }
 
-int main(int argc, char **argv) {
-  tw_device *device = NULL;
-  tw_module *module = NULL;
-  tw_kernel *kernel = NULL;
-  tw_stream *stream = NULL;
+int main(int argc, char** argv) {
+  tw_device* device = NULL;
+  tw_module* module = NULL;
+  tw_kernel* kernel = NULL;
+  tw_stream* stream = NULL;
   const tw_status status = tw_device_create(TW_DEVICE_CUDA, 0, &device);
   if (status == TW_ERROR_NO_DRIVER || status == TW_ERROR_NO_DEVICE ||
       status == TW_ERROR_UNSUPPORTED_DEVICE || status == TW_ERROR_NOT_BUILT) {

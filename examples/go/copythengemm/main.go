@@ -73,15 +73,15 @@ func multiply(device *tilewright.Device, whole, b []uint16) ([]float32, error) {
 	if err = copyPlan.RunCopy(stream, memory[1].Address, window); err != nil {
 		return nil, err
 	}
-	gemmPlan, err := device.PlanGemm(tilewright.GemmDesc{ABDType: tilewright.BF16,
+	gemmPlan, err := device.PlanGemm(tilewright.GemmDesc{ADType: tilewright.BF16,
 		DDType: tilewright.F32, A: tilewright.Matrix{Rows: m, Columns: k, Pitch: lda},
 		B: tilewright.Matrix{Rows: k, Columns: n, Pitch: ldb}, DPitch: ldd})
 	if err != nil {
 		return nil, err
 	}
 	defer gemmPlan.Close()
-	err = gemmPlan.RunGemm(stream, memory[3].Address, memory[1].Address, memory[2].Address)
-	if err != nil {
+	args := tilewright.NewGemmArgs(memory[3].Address, memory[1].Address, memory[2].Address)
+	if err = gemmPlan.RunGemm(stream, args); err != nil {
 		return nil, err
 	}
 	for _, plan := range []*tilewright.Plan{copyPlan, gemmPlan} {

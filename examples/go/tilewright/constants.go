@@ -6,7 +6,10 @@ package tilewright
 // #include <tilewright/tilewright.h>
 import "C"
 
-import "strconv"
+import (
+	"strconv"
+	"unsafe"
+)
 
 // Status is a tw_status: what a call came to; Error carries one.
 type Status int32
@@ -72,18 +75,6 @@ const (
 	U6X16Align16B DType = C.TW_DTYPE_U6X16_ALIGN16B
 )
 
-// Activation is a tw_activation: a function applied to each element.
-type Activation int32
-
-// Every TW_ACTIVATION_ there is.
-const (
-	ActivationNone     Activation = C.TW_ACTIVATION_NONE
-	ActivationRelu     Activation = C.TW_ACTIVATION_RELU
-	ActivationGelu     Activation = C.TW_ACTIVATION_GELU
-	ActivationGeluTanh Activation = C.TW_ACTIVATION_GELU_TANH
-	ActivationSilu     Activation = C.TW_ACTIVATION_SILU
-)
-
 // Op is a tw_op: whose plans a kernel serves.
 type Op int32
 
@@ -97,6 +88,29 @@ const (
 	OpElementwise Op = C.TW_OP_ELEMENTWISE
 	OpRagged      Op = C.TW_OP_RAGGED
 	OpCopies      Op = C.TW_OP_COPIES
+)
+
+// Per is a tw_per: where a vector has an element.
+type Per int32
+
+// Every TW_PER_ there is.
+const (
+	PerNone   Per = C.TW_PER_NONE
+	PerTensor Per = C.TW_PER_TENSOR
+	PerRow    Per = C.TW_PER_ROW
+	PerColumn Per = C.TW_PER_COLUMN
+)
+
+// Activation is a tw_activation: a function applied to each element.
+type Activation int32
+
+// Every TW_ACTIVATION_ there is.
+const (
+	ActivationNone     Activation = C.TW_ACTIVATION_NONE
+	ActivationRelu     Activation = C.TW_ACTIVATION_RELU
+	ActivationGelu     Activation = C.TW_ACTIVATION_GELU
+	ActivationGeluTanh Activation = C.TW_ACTIVATION_GELU_TANH
+	ActivationSilu     Activation = C.TW_ACTIVATION_SILU
 )
 
 // String is the operation's name in C's functions: of OpCopies "copies".
@@ -120,4 +134,63 @@ func (o Op) String() string {
 		return "copies"
 	}
 	return "Op(" + strconv.Itoa(int(o)) + ")"
+}
+
+// initialise calls the init function of the struct that a pointer is to.
+func initialise(pointer any) C.tw_status {
+	switch to := pointer.(type) {
+	case *C.tw_error_info:
+		return C.tw_error_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_device_info:
+		return C.tw_device_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_tensor:
+		return C.tw_tensor_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_tensor_map_desc:
+		return C.tw_tensor_map_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_rule_violation:
+		return C.tw_rule_violation_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_tile_desc:
+		return C.tw_tile_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_kernel_info:
+		return C.tw_kernel_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_launch_desc:
+		return C.tw_launch_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_plan_info:
+		return C.tw_plan_info_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copy_desc:
+		return C.tw_copy_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copy_args:
+		return C.tw_copy_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copies_desc:
+		return C.tw_copies_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_copies_args:
+		return C.tw_copies_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_prefetch_desc:
+		return C.tw_prefetch_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_prefetch_args:
+		return C.tw_prefetch_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_rows_desc:
+		return C.tw_rows_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_rows_args:
+		return C.tw_rows_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_ragged_desc:
+		return C.tw_ragged_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_ragged_args:
+		return C.tw_ragged_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_elementwise_desc:
+		return C.tw_elementwise_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_elementwise_args:
+		return C.tw_elementwise_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_desc:
+		return C.tw_gemm_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_args:
+		return C.tw_gemm_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_candidate:
+		return C.tw_gemm_candidate_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_gemm_tune_desc:
+		return C.tw_gemm_tune_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_kernel_entry:
+		return C.tw_kernel_entry_init(to, C.size_t(unsafe.Sizeof(*to)))
+	}
+	return C.TW_ERROR_STRUCT
 }

@@ -61,8 +61,7 @@ type Tensor struct {
 // FromDLPack reads a DLPack tensor of C's memory. Whoever has the managed one still calls its
 // deleter, when the work on its memory is done.
 func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
-	var from C.tw_tensor
-	from.struct_size = C.uint32_t(unsafe.Sizeof(from))
+	from := initialised[C.tw_tensor]()
 	err := check(func() C.tw_status {
 		return C.tw_tensor_from_dlpack(dlpack, C.tw_dlpack_form(form), &from)
 	})
@@ -80,16 +79,13 @@ func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
 }
 
 func (t Tensor) c() (C.tw_tensor, error) {
-	var out C.tw_tensor
+	out := initialised[C.tw_tensor]()
 	if len(t.Shape) > len(out.shape) || t.Stride != nil && len(t.Stride) != len(t.Shape) {
 		return out, refused("shape", len(t.Shape), len(out.shape),
 			"a tensor has at most %d extents, and as many strides or none", len(out.shape))
 	}
 	if int(int32(t.Ordinal)) != t.Ordinal {
 		return out, refused("ordinal", t.Ordinal, math.MaxInt32, "%d is no GPU's number", t.Ordinal)
-	}
-	if err := check(func() C.tw_status { return C.tw_tensor_init(&out) }); err != nil {
-		return out, err
 	}
 	out.dtype, out.rank = C.tw_dtype(t.DType), C.int32_t(len(t.Shape))
 	out.ordinal, out.address = C.int32_t(t.Ordinal), C.uint64_t(t.Address)

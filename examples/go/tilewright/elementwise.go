@@ -27,10 +27,7 @@ func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 			"an operation has one to %d extents and as many strides of each operand", C.TW_MAX_RANK)
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
-		var desc C.tw_elementwise_desc
-		if status := C.tw_elementwise_desc_init(&desc); status != C.TW_OK {
-			return status
-		}
+		desc := initialised[C.tw_elementwise_desc]()
 		desc.a_dtype, desc.b_dtype = C.tw_dtype(from.ADType), C.tw_dtype(from.BDType)
 		desc.dst_dtype, desc.rank = C.tw_dtype(from.DstDType), C.int32_t(rank)
 		desc.activation = C.tw_activation(from.Activation)
@@ -55,13 +52,10 @@ func (d *Device) PlanElementwise(from ElementwiseDesc) (*Plan, error) {
 	})
 }
 
-// RunElementwise enqueues a run; b is ignored where the plan has none.
+// RunElementwise enqueues a run. Where the plan has no b, b is 0 and beta 1.
 func (p *Plan) RunElementwise(s *Stream, dst, a, b uint64, alpha, beta float32) error {
-	var args C.tw_elementwise_args
+	args := initialised[C.tw_elementwise_args]()
 	return p.enqueue(s, func() C.tw_status {
-		if status := C.tw_elementwise_args_init(&args); status != C.TW_OK {
-			return status
-		}
 		args.a, args.b, args.dst = C.uint64_t(a), C.uint64_t(b), C.uint64_t(dst)
 		args.alpha, args.beta = C.float(alpha), C.float(beta)
 		return C.tw_elementwise_run(p.handle, s.handle, &args)
@@ -92,10 +86,7 @@ type RaggedDesc struct {
 // PlanRagged plans a ragged copy.
 func (d *Device) PlanRagged(from RaggedDesc) (*Plan, error) {
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
-		var desc C.tw_ragged_desc
-		if status := C.tw_ragged_desc_init(&desc); status != C.TW_OK {
-			return status
-		}
+		desc := initialised[C.tw_ragged_desc]()
 		desc.dtype = C.tw_dtype(from.DType)
 		if from.OffsetDType != 0 {
 			desc.offset_dtype = C.tw_dtype(from.OffsetDType)
@@ -111,11 +102,8 @@ func (d *Device) PlanRagged(from RaggedDesc) (*Plan, error) {
 
 // RunRagged enqueues a run.
 func (p *Plan) RunRagged(s *Stream, packed, offsets, padded uint64) error {
-	var args C.tw_ragged_args
+	args := initialised[C.tw_ragged_args]()
 	return p.enqueue(s, func() C.tw_status {
-		if status := C.tw_ragged_args_init(&args); status != C.TW_OK {
-			return status
-		}
 		args.packed, args.offsets = C.uint64_t(packed), C.uint64_t(offsets)
 		args.padded = C.uint64_t(padded)
 		return C.tw_ragged_run(p.handle, s.handle, &args)

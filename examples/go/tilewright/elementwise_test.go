@@ -3,6 +3,8 @@
 package tilewright
 
 import (
+	"errors"
+	"math"
 	"reflect"
 	"runtime"
 	"testing"
@@ -78,6 +80,53 @@ func TestElementwiseGated(t *testing.T) {
 	runtime.KeepAlive(b)
 	runtime.KeepAlive(factor)
 	if !reflect.DeepEqual(out, []float32{0, 20, 0, 80}) {
+		t.Fatal(out)
+	}
+}
+
+// bf16 numbers that are small integers: the upper half of an f32.
+func bf16(numbers ...float32) []uint16 {
+	out := make([]uint16, len(numbers))
+	for i, number := range numbers {
+		out[i] = uint16(math.Float32bits(number) >> 16)
+	}
+	return out
+}
+
+func TestGemmWithBiasAndC(t *testing.T) {
+	device := host(t)
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := filled(t, stream, bf16(1, 2, 3, 4), 8)
+	b := filled(t, stream, bf16(1, 0, 0, 1), 8)
+	c := filled(t, stream, []float32{1, 1, -100, 1}, 16)
+	bias := filled(t, stream, []float32{10, 20}, 8)
+	d := filled(t, stream, make([]float32, 4), 16)
+	plan, err := device.PlanGemm(GemmDesc{ADType: BF16, DDType: F32, A: Matrix{2, 2, 0},
+		B: Matrix{2, 2, 0}, Bias: PerColumn, Activation: ActivationRelu})
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := NewGemmArgs(d.Address, a.Address, b.Address)
+	args.C, args.Beta = c.Address, 2
+	var failure *Error
+	if err := plan.RunGemm(stream, args); !errors.As(err, &failure) || failure.Argument != "bias" {
+		t.Fatal(err)
+	}
+	args.Bias = bias.Address
+	if err := plan.RunGemm(stream, args); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float32, 4)
+	if err := Download(stream, out, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, memory := range []*Memory{a, b, c, bias} {
+		runtime.KeepAlive(memory)
+	}
+	if !reflect.DeepEqual(out, []float32{13, 24, 0, 26}) {
 		t.Fatal(out)
 	}
 }

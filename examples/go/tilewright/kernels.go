@@ -36,8 +36,7 @@ func Kernels() ([]Kernel, error) {
 	}
 	out := make([]Kernel, count)
 	for i := range out {
-		var e C.tw_kernel_entry
-		e.struct_size = C.uint32_t(unsafe.Sizeof(e))
+		e := initialised[C.tw_kernel_entry]()
 		err := check(func() C.tw_status { return C.tw_kernels_list(C.int32_t(i), &e, nil) })
 		if err != nil {
 			return nil, err
@@ -66,8 +65,7 @@ func (k Kernel) named(call func(name, target *C.char) C.tw_status) error {
 
 // Info says what machine code takes; PTX has none of it before a driver compiles it, an error.
 func (k Kernel) Info() (KernelInfo, error) {
-	var info C.tw_kernel_info
-	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	info := initialised[C.tw_kernel_info]()
 	err := k.named(func(name, target *C.char) C.tw_status {
 		return C.tw_kernels_info(name, target, &info)
 	})

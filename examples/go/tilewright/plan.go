@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"unsafe"
 )
 
 // Plan is an operation that was made once and can be run many times, by any goroutine.
@@ -40,8 +39,7 @@ func (p *Plan) Close() {
 
 // Kernel is the name of the kernel, and its tile.
 func (p *Plan) Kernel() (string, error) {
-	var info C.tw_plan_info
-	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	info := initialised[C.tw_plan_info]()
 	err := check(func() C.tw_status { return C.tw_plan_get_info(p.handle, &info) })
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -68,6 +66,9 @@ func (p *Plan) enqueue(s *Stream, call func() C.tw_status) error {
 	return err
 }
 
+// The sizes of descriptions must all be given: a size of 0, also one that is left out, is an empty
+// operation, which is planned and run like any other and touches nothing.
+
 // CopyDesc describes dst[i...] = src[i...]: extents and strides in elements, outermost first.
 type CopyDesc struct {
 	DType                       DType
@@ -86,10 +87,7 @@ func (d *Device) PlanCopy(from CopyDesc) (*Plan, error) {
 		return nil, err
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
-		var desc C.tw_copy_desc
-		if status := C.tw_copy_desc_init(&desc); status != C.TW_OK {
-			return status
-		}
+		desc := initialised[C.tw_copy_desc]()
 		desc.dtype = C.tw_dtype(from.DType)
 		desc.rank = C.int32_t(rank)
 		desc.src_alignment = C.uint32_t(from.SrcAlignment)
@@ -105,11 +103,8 @@ func (d *Device) PlanCopy(from CopyDesc) (*Plan, error) {
 
 // RunCopy enqueues a run of a copy.
 func (p *Plan) RunCopy(s *Stream, dst, src uint64) error {
-	var args C.tw_copy_args
+	args := initialised[C.tw_copy_args]()
 	return p.enqueue(s, func() C.tw_status {
-		if status := C.tw_copy_args_init(&args); status != C.TW_OK {
-			return status
-		}
 		args.src, args.dst = C.uint64_t(src), C.uint64_t(dst)
 		return C.tw_copy_run(p.handle, s.handle, &args)
 	})
@@ -140,10 +135,7 @@ func (d *Device) planRows(from RowsDesc, scatter bool) (*Plan, error) {
 		return nil, err
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
-		var desc C.tw_rows_desc
-		if status := C.tw_rows_desc_init(&desc); status != C.TW_OK {
-			return status
-		}
+		desc := initialised[C.tw_rows_desc]()
 		desc.dtype = C.tw_dtype(from.DType)
 		if from.IndexDType != 0 {
 			desc.index_dtype = C.tw_dtype(from.IndexDType)
@@ -168,11 +160,8 @@ func (d *Device) PlanScatter(from RowsDesc) (*Plan, error) { return d.planRows(f
 
 // RunRows enqueues a run of a gather or a scatter, over count indices (-1: the plan's).
 func (p *Plan) RunRows(s *Stream, table, index, packed uint64, count int64, scatter bool) error {
-	var args C.tw_rows_args
+	args := initialised[C.tw_rows_args]()
 	return p.enqueue(s, func() C.tw_status {
-		if status := C.tw_rows_args_init(&args); status != C.TW_OK {
-			return status
-		}
 		args.table, args.index = C.uint64_t(table), C.uint64_t(index)
 		args.packed, args.count = C.uint64_t(packed), C.int64_t(count)
 		if scatter {
@@ -185,11 +174,15 @@ func (p *Plan) RunRows(s *Stream, table, index, packed uint64, count int64, scat
 // Matrix says how a matrix lies in memory: rows, columns, and elements between rows (0: columns).
 type Matrix struct{ Rows, Columns, Pitch int64 }
 
-// GemmDesc describes D = A B of row-major matrices.
+// GemmDesc describes D = act(alpha A B + beta C + bias) of row-major matrices. C lies as D does.
 type GemmDesc struct {
-	ABDType, DDType DType
-	A, B            Matrix
-	DPitch          int64
+	ADType, BDType DType // BDType 0: as A
+	CDType, DDType DType // CDType 0: as D; DDType 0: as A
+	A, B           Matrix
+	DPitch         int64 // elements between rows of C and of D; 0: packed
+	Bias           Per   // PerNone, PerRow or PerColumn
+	BiasDType      DType // 0: as D. Only with Bias
+	Activation     Activation
 }
 
 // PlanGemm plans a matrix product.
@@ -199,27 +192,36 @@ func (d *Device) PlanGemm(from GemmDesc) (*Plan, error) {
 			from.A.Columns, from.B.Rows)
 	}
 	return d.newPlan(func(out **C.tw_plan) C.tw_status {
-		var desc C.tw_gemm_desc
-		if status := C.tw_gemm_desc_init(&desc); status != C.TW_OK {
-			return status
-		}
-		desc.a_dtype, desc.d_dtype = C.tw_dtype(from.ABDType), C.tw_dtype(from.DDType)
+		desc := initialised[C.tw_gemm_desc]()
+		desc.a_dtype, desc.b_dtype = C.tw_dtype(from.ADType), C.tw_dtype(from.BDType)
+		desc.c_dtype, desc.d_dtype = C.tw_dtype(from.CDType), C.tw_dtype(from.DDType)
 		desc.m, desc.n = C.int64_t(from.A.Rows), C.int64_t(from.B.Columns)
 		desc.k = C.int64_t(from.A.Columns)
 		desc.lda, desc.ldb = C.int64_t(from.A.Pitch), C.int64_t(from.B.Pitch)
 		desc.ldc, desc.ldd = C.int64_t(from.DPitch), C.int64_t(from.DPitch)
+		desc.bias, desc.bias_dtype = C.tw_per(from.Bias), C.tw_dtype(from.BiasDType)
+		desc.activation = C.tw_activation(from.Activation)
 		return C.tw_gemm_plan(d.handle, &desc, out)
 	})
 }
 
+// GemmArgs are the addresses and factors of a run; NewGemmArgs has the factors' defaults.
+type GemmArgs struct {
+	D, A, B, C  uint64 // C 0: only where Beta is 0
+	Bias        uint64 // 0: only where the plan has none
+	Alpha, Beta float32
+}
+
+// NewGemmArgs are those of D = A B.
+func NewGemmArgs(d, a, b uint64) GemmArgs { return GemmArgs{D: d, A: a, B: b, Alpha: 1} }
+
 // RunGemm enqueues a run of a matrix product.
-func (p *Plan) RunGemm(s *Stream, d, a, b uint64) error {
-	var args C.tw_gemm_args
+func (p *Plan) RunGemm(s *Stream, from GemmArgs) error {
+	args := initialised[C.tw_gemm_args]()
 	return p.enqueue(s, func() C.tw_status {
-		if status := C.tw_gemm_args_init(&args); status != C.TW_OK {
-			return status
-		}
-		args.a, args.b, args.d = C.uint64_t(a), C.uint64_t(b), C.uint64_t(d)
+		args.a, args.b, args.c = C.uint64_t(from.A), C.uint64_t(from.B), C.uint64_t(from.C)
+		args.d, args.bias = C.uint64_t(from.D), C.uint64_t(from.Bias)
+		args.alpha, args.beta = C.float(from.Alpha), C.float(from.Beta)
 		return C.tw_gemm_run(p.handle, s.handle, &args)
 	})
 }

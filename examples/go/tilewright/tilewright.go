@@ -49,6 +49,13 @@ func (e *Error) Error() string {
 	return text + ": " + e.Message
 }
 
+// initialised is a struct of C's with its defaults. Where its init function refuses, which is for a
+// library older than the first version of the struct, the call that takes the struct refuses too.
+func initialised[T any]() (out T) {
+	initialise(&out)
+	return out
+}
+
 // check makes one call of the library and, where it fails, fetches the reason on the same thread.
 func check(call func() C.tw_status) error {
 	runtime.LockOSThread()
@@ -58,8 +65,7 @@ func check(call func() C.tw_status) error {
 		return nil
 	}
 	failure := &Error{Status: Status(status), Message: C.GoString(C.tw_last_error())}
-	var info C.tw_error_info
-	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	info := initialised[C.tw_error_info]()
 	if C.tw_last_error_info(&info) == C.TW_OK {
 		failure.Argument, failure.Rule = C.GoString(info.argument), C.GoString(info.rule)
 		failure.Index, failure.DriverResult = int(info.index), int(info.driver_result)
@@ -137,8 +143,7 @@ func (d *Device) Close() {
 
 // Name is the device's name, "host" for the CPU reference.
 func (d *Device) Name() (string, error) {
-	var info C.tw_device_info
-	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
+	info := initialised[C.tw_device_info]()
 	err := check(func() C.tw_status { return C.tw_device_get_info(d.handle, &info) })
 	runtime.KeepAlive(d)
 	return C.GoString(&info.name[0]), err

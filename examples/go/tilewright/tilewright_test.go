@@ -89,7 +89,7 @@ func TestWhatIsRefusedHere(t *testing.T) {
 			return err
 		}},
 		{"B.Rows", ErrInvalidArgument, func() error {
-			_, err := device.PlanGemm(GemmDesc{ABDType: F16, DDType: F32, A: Matrix{8, 8, 0}, B: Matrix{7, 8, 0}})
+			_, err := device.PlanGemm(GemmDesc{ADType: F16, DDType: F32, A: Matrix{8, 8, 0}, B: Matrix{7, 8, 0}})
 			return err
 		}},
 	} {

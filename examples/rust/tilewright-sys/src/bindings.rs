@@ -28,6 +28,7 @@ pub type tw_paint = i32;
 pub const TW_VERSION_MAJOR: u32 = 0;
 pub const TW_VERSION_MINOR: u32 = 2;
 pub const TW_VERSION_PATCH: u32 = 0;
+pub const TW_UNSET: i64 = i64::MIN + 1;
 pub const TW_FREE: i64 = i64::MIN;
 pub const TW_OK: tw_status = 0;
 pub const TW_ERROR_NO_DRIVER: tw_status = 1;
@@ -1566,6 +1567,50 @@ extern "C" {
         capacity: usize,
         length: *mut usize,
     ) -> tw_status;
+}
+
+/// A struct of the C API: integers, floats and pointers to C's memory, the first of them its size.
+///
+/// # Safety
+/// Only such structs may implement it, with their own init function.
+pub unsafe trait Struct: Copy {
+    const INIT: unsafe extern "C" fn(value: *mut Self, size: usize) -> tw_status;
+}
+
+macro_rules! structs {
+    ($($name:ident: $init:ident,)*) => {$(
+        unsafe impl Struct for $name {
+            const INIT: unsafe extern "C" fn(value: *mut Self, size: usize) -> tw_status = $init;
+        }
+    )*};
+}
+structs! {
+    tw_error_info: tw_error_info_init,
+    tw_device_info: tw_device_info_init,
+    tw_tensor: tw_tensor_init,
+    tw_tensor_map_desc: tw_tensor_map_desc_init,
+    tw_rule_violation: tw_rule_violation_init,
+    tw_tile_desc: tw_tile_desc_init,
+    tw_kernel_info: tw_kernel_info_init,
+    tw_launch_desc: tw_launch_desc_init,
+    tw_plan_info: tw_plan_info_init,
+    tw_copy_desc: tw_copy_desc_init,
+    tw_copy_args: tw_copy_args_init,
+    tw_copies_desc: tw_copies_desc_init,
+    tw_copies_args: tw_copies_args_init,
+    tw_prefetch_desc: tw_prefetch_desc_init,
+    tw_prefetch_args: tw_prefetch_args_init,
+    tw_rows_desc: tw_rows_desc_init,
+    tw_rows_args: tw_rows_args_init,
+    tw_ragged_desc: tw_ragged_desc_init,
+    tw_ragged_args: tw_ragged_args_init,
+    tw_elementwise_desc: tw_elementwise_desc_init,
+    tw_elementwise_args: tw_elementwise_args_init,
+    tw_gemm_desc: tw_gemm_desc_init,
+    tw_gemm_args: tw_gemm_args_init,
+    tw_gemm_candidate: tw_gemm_candidate_init,
+    tw_gemm_tune_desc: tw_gemm_tune_desc_init,
+    tw_kernel_entry: tw_kernel_entry_init,
 }
 
 /// Every struct's size, alignment and offsets are the C compiler's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::{check, Error};
-use crate::{initialised, resized, sized, sys, Device, Result};
+use crate::{initialised, resized, sys, Device, Result};
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -40,7 +40,7 @@ pub fn tensor(
     shape: &[i64],
     stride: Option<&[i64]>,
 ) -> Result<sys::tw_tensor> {
-    let mut out = initialised(sys::tw_tensor_init);
+    let mut out = initialised::<sys::tw_tensor>();
     let info = device.info()?;
     out.dtype = dtype;
     out.device_kind = info.kind;
@@ -64,7 +64,7 @@ pub unsafe fn tensor_from_dlpack(
     dlpack: *const c_void,
     form: sys::tw_dlpack_form,
 ) -> Result<sys::tw_tensor> {
-    let mut out: sys::tw_tensor = sized();
+    let mut out: sys::tw_tensor = initialised();
     check(sys::tw_tensor_from_dlpack(dlpack, form, &mut out))?;
     Ok(out)
 }
@@ -108,7 +108,7 @@ impl DlpackTensor {
         form: sys::tw_dlpack_form,
         owner: Owner,
     ) -> Result<DlpackTensor> {
-        let tensor = unsafe { resized(*tensor) };
+        let tensor = resized(*tensor);
         let user = Box::into_raw(Box::new(owner));
         let mut managed = std::ptr::null_mut();
         let status = unsafe {

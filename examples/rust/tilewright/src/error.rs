@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use crate::{sized, sys, text};
+use crate::{initialised, sys, text};
 use std::fmt;
 
 /// A failed call: its status, the library's message, and the details that apply.
@@ -40,7 +40,7 @@ impl Error {
     /// The calling thread's last failure.
     fn last(status: sys::tw_status) -> Error {
         let message = text(unsafe { sys::tw_last_error() });
-        let mut info: sys::tw_error_info = unsafe { sized() };
+        let mut info = initialised::<sys::tw_error_info>();
         unsafe { sys::tw_last_error_info(&mut info) };
         let named = |pointer: *const std::os::raw::c_char| (!pointer.is_null()).then(|| text(pointer));
         Error {

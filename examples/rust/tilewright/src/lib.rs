@@ -11,7 +11,8 @@
 //!   run reads and writes must live until the run is done, which is why `run` is `unsafe`.
 //!
 //! The structs of the C API are used as they are: [`copy_desc`], [`gemm_args`] and the like return
-//! them with their defaults; what stands in `struct_size` is not heeded. Whatever is missing here is
+//! them with their defaults, and sizes that must be set as `TW_UNSET`; what stands in `struct_size` is
+//! not heeded, and a struct that did not come from such a function is refused. Whatever is missing here is
 //! in [`sys`], with `as_raw()`.
 
 pub use tilewright_sys as sys;
@@ -44,32 +45,21 @@ pub fn version() -> String {
     text(unsafe { sys::tw_version_string() })
 }
 
-/// A struct from one of the library's `_init` functions.
-fn initialised<T: Copy>(init: unsafe extern "C" fn(*mut T) -> sys::tw_status) -> T {
+/// A struct with its defaults: what its own init function sets. Where that refuses, which is for a
+/// library older than the first version of the struct, the call that takes the struct refuses too.
+fn initialised<T: sys::Struct>() -> T {
     let mut value = MaybeUninit::<T>::zeroed();
-    // Integers and floats alone: all zeros is a value, and init() fails for NULL only.
+    // Zeros are a value of every such struct.
     unsafe {
-        init(value.as_mut_ptr());
+        T::INIT(value.as_mut_ptr(), size_of::<T>());
         value.assume_init()
     }
 }
 
-/// A struct that a call fills, its `struct_size` set.
-///
-/// # Safety
-/// `T` must be a struct of the C API that begins with `struct_size` and for which zeros are a value.
-unsafe fn sized<T: Copy>() -> T {
-    let mut value = MaybeUninit::<T>::zeroed();
-    value.as_mut_ptr().cast::<u32>().write(size_of::<T>() as u32);
-    value.assume_init()
-}
-
 /// A struct for C to read, which reads as many bytes as it says that it has: not the caller's word.
-///
-/// # Safety
-/// `T` must be a struct of the C API that begins with `struct_size`.
-unsafe fn resized<T: Copy>(mut value: T) -> T {
-    (&mut value as *mut T).cast::<u32>().write(size_of::<T>() as u32);
+fn resized<T: sys::Struct>(mut value: T) -> T {
+    // Every such struct begins with its size.
+    unsafe { (&mut value as *mut T).cast::<u32>().write(size_of::<T>() as u32) };
     value
 }
 
@@ -86,27 +76,28 @@ fn written(
 }
 
 macro_rules! defaults {
-    ($($name:ident: $type:ident = $init:ident;)*) => {$(
+    ($($name:ident: $type:ident;)*) => {$(
         #[doc = concat!("`", stringify!($type), "` with its defaults.")]
         pub fn $name() -> sys::$type {
-            initialised(sys::$init)
+            initialised()
         }
     )*};
 }
 defaults! {
-    copy_desc: tw_copy_desc = tw_copy_desc_init;
-    copy_args: tw_copy_args = tw_copy_args_init;
-    prefetch_desc: tw_prefetch_desc = tw_prefetch_desc_init;
-    prefetch_args: tw_prefetch_args = tw_prefetch_args_init;
-    rows_desc: tw_rows_desc = tw_rows_desc_init;
-    rows_args: tw_rows_args = tw_rows_args_init;
-    elementwise_desc: tw_elementwise_desc = tw_elementwise_desc_init;
-    elementwise_args: tw_elementwise_args = tw_elementwise_args_init;
-    copies_desc: tw_copies_desc = tw_copies_desc_init;
-    copies_args: tw_copies_args = tw_copies_args_init;
-    ragged_desc: tw_ragged_desc = tw_ragged_desc_init;
-    ragged_args: tw_ragged_args = tw_ragged_args_init;
-    gemm_desc: tw_gemm_desc = tw_gemm_desc_init;
-    gemm_args: tw_gemm_args = tw_gemm_args_init;
-    tensor_map_desc: tw_tensor_map_desc = tw_tensor_map_desc_init;
+    copy_desc: tw_copy_desc;
+    copy_args: tw_copy_args;
+    prefetch_desc: tw_prefetch_desc;
+    prefetch_args: tw_prefetch_args;
+    rows_desc: tw_rows_desc;
+    rows_args: tw_rows_args;
+    elementwise_desc: tw_elementwise_desc;
+    elementwise_args: tw_elementwise_args;
+    copies_desc: tw_copies_desc;
+    copies_args: tw_copies_args;
+    ragged_desc: tw_ragged_desc;
+    ragged_args: tw_ragged_args;
+    gemm_desc: tw_gemm_desc;
+    gemm_args: tw_gemm_args;
+    tensor_map_desc: tw_tensor_map_desc;
+    tile_desc: tw_tile_desc;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::{check, created, Error};
-use crate::{resized, sized, sys, text, written, Result};
+use crate::{initialised, resized, sys, text, written, Result};
 use std::ffi::CString;
 use std::mem::size_of_val;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,7 +65,7 @@ impl Device {
     }
 
     pub fn info(&self) -> Result<sys::tw_device_info> {
-        let mut info = unsafe { sized() };
+        let mut info = initialised();
         check(unsafe { sys::tw_device_get_info(self.as_raw(), &mut info) })?;
         Ok(info)
     }
@@ -248,7 +248,7 @@ owner!(
 
 impl TensorMap {
     pub fn new(device: &Device, desc: &sys::tw_tensor_map_desc) -> Result<TensorMap> {
-        let desc = unsafe { resized(*desc) };
+        let desc = resized(*desc);
         let handle =
             created(|out| unsafe { sys::tw_tensor_map_create(device.as_raw(), &desc, out) })?;
         Ok(TensorMap { handle, _device: device.clone() })

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::{check, created};
-use crate::{resized, sized, sys, text, written, Device, Result, Stream};
+use crate::{initialised, resized, sys, text, written, Device, Result, Stream};
 use std::marker::PhantomData;
 
 /// An operation: its description, its arguments, and the two calls that take them.
 ///
 /// # Safety
-/// `PLAN` must make plans that `RUN` can run. `Desc` and `Args` must be structs of the C API that begin
-/// with `struct_size`.
+/// `PLAN` must make plans that `RUN` can run.
 pub unsafe trait Operation {
-    type Desc: Copy;
-    type Args: Copy;
+    type Desc: sys::Struct;
+    type Args: sys::Struct;
     const PLAN: unsafe extern "C" fn(
         *mut sys::tw_device,
         *const Self::Desc,
@@ -80,7 +79,7 @@ unsafe impl<Op: Operation> Sync for Plan<Op> {}
 
 impl<Op: Operation> Plan<Op> {
     pub fn new(device: &Device, desc: &Op::Desc) -> Result<Self> {
-        let desc = unsafe { resized(*desc) };
+        let desc = resized(*desc);
         let handle = created(|out| unsafe { Op::PLAN(device.as_raw(), &desc, out) })?;
         Ok(Plan {
             handle,
@@ -103,7 +102,7 @@ impl<Op: Operation> Plan<Op> {
     }
 
     pub fn info(&self) -> Result<sys::tw_plan_info> {
-        let mut info = unsafe { sized() };
+        let mut info = initialised();
         check(unsafe { sys::tw_plan_get_info(self.handle, &mut info) })?;
         Ok(info)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::check;
-use crate::{sized, sys, Result};
+use crate::{initialised, sys, Result};
 use std::ffi::CStr;
 
 /// A precompiled kernel for one target. All of it can be asked without a GPU.
@@ -18,7 +18,7 @@ pub fn precompiled() -> Result<Vec<Precompiled>> {
     check(unsafe { sys::tw_kernels_list(0, std::ptr::null_mut(), &mut count) })?;
     (0..count)
         .map(|index| {
-            let mut entry: sys::tw_kernel_entry = unsafe { sized() };
+            let mut entry: sys::tw_kernel_entry = initialised();
             check(unsafe { sys::tw_kernels_list(index, &mut entry, std::ptr::null_mut()) })?;
             Ok(Precompiled { entry })
         })
@@ -43,7 +43,7 @@ impl Precompiled {
 
     /// What ptxas gave it; PTX has none of that before a driver compiles it, an error.
     pub fn info(&self) -> Result<sys::tw_kernel_info> {
-        let mut info: sys::tw_kernel_info = unsafe { sized() };
+        let mut info: sys::tw_kernel_info = initialised();
         check(unsafe { sys::tw_kernels_info(self.entry.name, self.entry.target, &mut info) })?;
         Ok(info)
     }

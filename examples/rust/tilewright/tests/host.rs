@@ -163,6 +163,23 @@ fn struct_size_is_not_heeded() {
     }
 }
 
+/// Zeros are no description, and a size that nobody set is no empty copy.
+#[test]
+fn what_was_not_set_is_refused() {
+    let device = Device::host().unwrap();
+    let zeros: sys::tw_copy_desc = unsafe { std::mem::zeroed() };
+    let error = Plan::<op::Copy>::new(&device, &zeros).err().unwrap();
+    assert_eq!(error.status, sys::TW_ERROR_STRUCT);
+    assert!(error.message.contains("tw_copy_desc_init"), "{}", error);
+    let mut desc = tilewright::rows_desc();
+    (desc.dtype, desc.table_rows, desc.columns) = (sys::TW_DTYPE_F32, 4, 4);
+    assert_eq!(desc.count, sys::TW_UNSET);
+    let error = Plan::<op::Gather>::new(&device, &desc).err().unwrap();
+    assert_eq!((error.argument.as_deref(), error.got), (Some("count"), sys::TW_UNSET));
+    desc.count = 0;
+    Plan::<op::Gather>::new(&device, &desc).unwrap();
+}
+
 #[test]
 fn a_zero_within_a_text_is_an_error() {
     let error = Layout::parse("(2,3)\0junk").err().unwrap();

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""decode.py [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16,
+goes into rows of a cache. Writes the bytes of the cache and of out to the standard output. On the
+host device it needs no other package, on a GPU torch."""
+import math
+import struct
+import sys
+from array import array
+
+import tilewright as tw
+
+WORDS, HIDDEN, INNER, TOKENS, SLOTS = 32, 16, 48, 4, 8
+CUDA = sys.argv[1:] == ["cuda"]
+
+
+def numbers(seed, *shape):
+    """Multiples of 1/8 between -1 and 1: exact in bf16, the upper half of an f32."""
+    return bf16([((7 * i + seed) % 17 - 8) / 8 for i in range(math.prod(shape))], shape)
+
+
+def bf16(values, shape):
+    if CUDA:
+        import torch
+        return torch.tensor(values, device="cuda").bfloat16().view(shape)
+    bits = array("H", (struct.unpack("<I", struct.pack("<f", value))[0] >> 16 for value in values))
+    return tw.Typed(bits, tw.DTYPE_BF16, shape)
+
+
+def indices(*values):
+    if CUDA:
+        import torch
+        return torch.tensor(values, device="cuda", dtype=torch.int32)
+    return array("i", values)
+
+
+def memory(matrix):
+    if CUDA:
+        import torch
+        return matrix.view(torch.int16).cpu().numpy().tobytes()
+    return matrix.source.tobytes()
+
+
+def decode(device):
+    table, up, bias = numbers(0, WORDS, HIDDEN), numbers(3, HIDDEN, INNER), numbers(5, INNER)
+    down = numbers(11, INNER, HIDDEN)
+    tokens, slots = indices(7, 18, 29, 7), indices(5, 0, 3, 6)
+    x, inner, out, cache = (bf16([0.0] * math.prod(shape), shape) for shape in
+                            ((TOKENS, HIDDEN), (TOKENS, INNER), (TOKENS, HIDDEN), (SLOTS, HIDDEN)))
+    if CUDA:
+        import torch
+        torch.cuda.synchronize()  # the stream below waits for none of torch's
+    plans = [device.gather(table, tokens, out=x),
+             device.gemm(x, up, out=inner, bias=bias, activation=tw.ACTIVATION_GELU),
+             device.gemm(inner, down, out=out, beta=1.0, c=x),
+             device.scatter(out, slots, out=cache)]
+    with device.stream() as stream:
+        for plan in plans:
+            plan.run(stream)
+        stream.synchronize()
+    return memory(cache) + memory(out)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(decode(tw.Device("cuda" if CUDA else "host")))
