@@ -4,7 +4,7 @@
 #include <string.h>
 #include <tilewright/tilewright.h>
 
-static int failed(const char *what) {
+static int failed(const char* what) {
   printf("%s: %s\n", what, tw_last_error());
   return 1;
 }
@@ -13,9 +13,9 @@ int main(void) {
   const float table[3][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {10, 11, 12, 13, 14, 15, 16, 17}, {20}};
   const int32_t index[2] = {1, 0};
   float packed[2][8];
-  tw_device *device = NULL;
-  tw_stream *stream = NULL;
-  tw_plan *plan = NULL;
+  tw_device* device = NULL;
+  tw_stream* stream = NULL;
+  tw_plan* plan = NULL;
   tw_rows_desc desc;
   tw_rows_args args;
   uint64_t memory = 0;

@@ -3,8 +3,8 @@
 #include <tilewright/tilewright.h>
 
 int TWICE(void) {
-  tw_device *device = NULL;
-  tw_layout *layout = NULL;
+  tw_device* device = NULL;
+  tw_layout* layout = NULL;
   if (tw_device_create(TW_DEVICE_HOST, 0, &device) != TW_OK) return 1;
   tw_device_destroy(device);
   /* A failure in one copy is not the other's last error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16, goes
- * into rows of a cache. Writes the bytes of the cache and of out to the standard output. */
+/* decode [cuda]: out = gelu(x up + bias) down + x for the embeddings x of some tokens, in bf16,
+ * goes into rows of a cache. Writes the bytes of the cache and of out to the standard output. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/tilewright.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program's own kernel with the library's tensor maps: own_kernel [tma_load.fatbin]
  *
- * For each swizzle the kernel loads one box by the TMA, hands shared memory back as it lies, and the
- * box's rows as it finds them by the header for kernel authors. Here every element is then looked
- * for where the swizzle's definition puts it, and in its row. Exit code: 0 all found, 1 something
- * failed, 77 there is no GPU to ask. */
+ * For each swizzle the kernel loads one box by the TMA, hands shared memory back as it lies, and
+ * the box's rows as it finds them by the header for kernel authors. Here every element is then
+ * looked for where the swizzle's definition puts it, and in its row. Exit code: 0 all found, 1
+ * something failed, 77 there is no GPU to ask. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +52,9 @@ static uint16_t expected(int row, int column) {
 
 /* Compares what came back with the definition; returns how many elements are elsewhere. `box` is
  * shared memory, behind it lie the rows. */
-static int compare(int index, const uint16_t *box) {
+static int compare(int index, const uint16_t* box) {
   const int width = kCases[index].span / 2;
-  const uint16_t *rows = box + BOX_ROWS * width;
+  const uint16_t* rows = box + BOX_ROWS * width;
   int wrong = 0;
   for (int row = 0; row < BOX_ROWS; row++) {
     for (int column = 0; column < width; column++) {
