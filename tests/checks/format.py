@@ -8,7 +8,7 @@ import subprocess
 import common
 
 VERSION = "14"
-FOLDERS = ("src/", "capi/", "include/", "tests/", "examples/", "tools/")
+FOLDERS = ("src/", "capi/", "include/", "tests/", "examples/")
 # Tables (.inc) keep one row a line, whatever its length.
 SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 

@@ -23,7 +23,7 @@ WORDS = re.compile("|".join([r"\bTO" r"DO\b", r"\bFIX" r"ME\b", r"\bXX" r"X\b", 
 # printf writes these with the point of the caller's locale; base/decimal.hpp does not.
 DECIMAL = re.compile(r'"[^"]*%[-+ #0-9.*]*[aefgAEFG][^"]*"')
 TOP = {"meson.build", "meson_options.txt", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "src", "include", "capi",
-       "tests", "examples", "tools", "prebuilt"}
+       "tests", "examples", "prebuilt"}
 
 
 def faults_of(root, files):

@@ -52,7 +52,7 @@ def released(info, kernels, folder):
     version = run(info, "--version").split()[1]
     made = []
     for place in ("one", "two"):
-        said = run(sys.executable, "-B", ROOT / "tools" / "release.py", "--allow-dirty", "--root", ROOT, "--version",
+        said = run(sys.executable, "-B", ROOT / "capi" / "tools" / "release.py", "--allow-dirty", "--root", ROOT, "--version",
                    version, "--info", info, "--out", folder / place, *kernels)
         made.append(pathlib.Path(said.split(": ")[0]))
     if made[0].read_bytes() != made[1].read_bytes():
@@ -125,8 +125,8 @@ def main():
             check_wheel(python, sources, folder, environment, options)
         else:
             run(*meson, "setup", folder / "build", sources, *options, env=environment)
-            run("ninja", "-C", folder / "build", "tools/tilewright-info", env=environment)
-        families = json.loads(run(folder / "build" / "tools" / "tilewright-info", "--json", env=environment))["families"]
+            run("ninja", "-C", folder / "build", "capi/tools/tilewright-info", env=environment)
+        families = json.loads(run(folder / "build" / "capi" / "tools" / "tilewright-info", "--json", env=environment))["families"]
         if bool(kernels) != any(family["kernels"] for family in families):
             sys.exit("the kernels of the archive are not in the library")
 

@@ -6,7 +6,7 @@ Machine code runs on every driver of the major version of CUDA that made it. nvc
 Python's registry, but NVRTC and ptxas 12.9 are, and their kernels load on drivers of CUDA 12:
 
     python3 -m pip install 'nvidia-cuda-nvrtc-cu12==12.9.*' 'nvidia-cuda-nvcc-cu12==12.9.*'
-    python3 tools/nvrtc_kernels.py kernels12            # --jobs=N
+    python3 capi/tools/nvrtc_kernels.py kernels12            # --jobs=N
     meson setup build -Dcuda=enabled -Dprebuilt_kernels=$PWD/kernels12
 
 fatbinary comes from PATH, the package nvidia-cuda-nvcc or /usr/local/cuda; it may be of a later toolkit.
