@@ -20,11 +20,8 @@ import shutil
 import subprocess
 import sys
 
-# NVRTC does not know __builtin_offsetof, which only assertions use: this compares equal to any number. That
-# each argument struct has the size that the host gives it is still asserted.
-ANY_OFFSET = ("-D__builtin_offsetof(type,member)=[]{struct Any{constexpr bool operator==(int)const{return true;}};"
-              "return Any{};}()")
-SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
+HERE = pathlib.Path(__file__).resolve().parent
+SRC, PRELUDE = HERE.parent / "src", HERE / "nvrtc.cuh"
 
 
 def load(path):
@@ -70,7 +67,8 @@ def part(options, family, shard, name):
     """PTX or machine code of a shard for a target: the file, and what ptxas says that costs speed."""
     kind, sm, has = archs.archs()[name]
     virtual = f"compute_{sm}"
-    flags = [f"--gpu-architecture={virtual}", "-std=c++20", "-default-device", ANY_OFFSET, "-I", str(SRC), f"-DTW_SHARD={shard}"]
+    flags = [f"--gpu-architecture={virtual}", "-std=c++20", "-default-device", f"--pre-include={PRELUDE}", "-I", str(SRC),
+             "-I", str(HERE.parent / "include"), f"-DTW_SHARD={shard}"]
     flags += [f"-DTW_HAS_{feature}={int(feature in has)}" for feature in archs.features()]
     ptx = options.out / f"{family}_{shard}.{name}.ptx"
     ptx.write_bytes(compile_ptx(ctypes.CDLL(str(options.nvrtc)), SRC / "kernels" / family / f"{family}.cu", flags))
@@ -121,7 +119,12 @@ def main():
         parser.error(f"--only names no shard: {' '.join(options.only)}")
     slow = []
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        for name, faults in pool.map(shard_image, shards):
+        for result in [pool.submit(shard_image, shard) for shard in shards]:
+            try:
+                name, faults = result.result()
+            except (RuntimeError, subprocess.CalledProcessError) as failure:
+                pool.shutdown(cancel_futures=True)
+                sys.exit(f"nvrtc_kernels: {failure}")
             print(name, flush=True)
             slow += faults
     print("".join(f"costs speed: {fault}\n" for fault in slow), end="")

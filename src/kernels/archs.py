@@ -36,9 +36,9 @@ def families():
 
 def fingerprint():
     """A hash of the names and contents of the device code and of the tables that it includes."""
-    root = BASE.parent
+    root = BASE.parent.parent
     sources = sorted(path.relative_to(root).as_posix() for folder, kinds in
-                     (("kernels", (".cu", ".cuh", ".h", ".inc")), ("base", (".inc",)))
+                     (("src/kernels", (".cu", ".cuh", ".h", ".inc")), ("src/base", (".inc",)), ("include", (".cuh",)))
                      for path in (root / folder).rglob("*") if path.suffix in kinds)
     total = hashlib.sha256()
     for name in sources:

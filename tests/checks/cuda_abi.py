@@ -3,6 +3,7 @@
 """The library's own declarations of the CUDA driver are those of the real cuda.h: every prototype of
 src/driver/symbols.inc, every type and constant, and where each field of a struct lies."""
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -11,15 +12,16 @@ import common
 DRIVER = common.ROOT / "src" / "driver"
 ROOTS = ("/usr/local/cuda/include", "/usr/include")
 
+# The library's come first: some names are macros in cuda.h.
 PROGRAM = """
-#include <cuda.h>
-#include <cudaTypedefs.h>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 namespace own {
 #include "driver/cuda_types.inc"
 }
+#include <cuda.h>
+#include <cudaTypedefs.h>
 #define TW_DRIVER_SYMBOL(name, version, need, ...) \\
   static_assert(std::is_same_v<CUresult (*)(__VA_ARGS__), PFN_cu##name##_v##version>, "prototype of " #name);
 #include "driver/symbols.inc"
@@ -27,7 +29,7 @@ namespace own {
   static_assert(sizeof(own::type) == sizeof(::type) && \\
                 std::is_same_v<std::underlying_type_t<own::type>, std::underlying_type_t<::type>>, "size of " #type);
 #define TW_CUDA_CONSTANT(type, name, value) \\
-  static_assert(static_cast<long long>(::name) == (value), "value of " #name);
+  static_assert(static_cast<long long>(name) == (value), "value of " #name);
 #include "driver/cuda_constants.inc"
 #define FIELD(type, name) \\
   static_assert(offsetof(own::type, name) == offsetof(::type, name) && \\
@@ -47,6 +49,8 @@ FIELD(CUgraphExecUpdateResultInfo, result) FIELD(CUgraphExecUpdateResultInfo, er
 FIELD(CUgraphExecUpdateResultInfo, errorFromNode)
 FIELD(CUdevResource, type) FIELD(CUdevResource, sm)
 FIELD(CUdevSmResource, smCount) FIELD(CUdevSmResource, minSmPartitionSize)
+SIZE(CUgraphExecUpdateResultInfo) FIELD(CUgraphExecUpdateResultInfo, result)
+FIELD(CUgraphExecUpdateResultInfo, errorNode) FIELD(CUgraphExecUpdateResultInfo, errorFromNode)
 """
 
 
@@ -66,7 +70,15 @@ def differences(root, include):
         yield done.stderr
 
 
+def unchecked(types):
+    """Structs whose fields nothing above looks at."""
+    for name in re.findall(r"^} (\w+);", types, re.MULTILINE):
+        if f"FIELD({name}," not in PROGRAM and f"SIZE({name})" not in PROGRAM:
+            yield f"cuda_types.inc: {name} is not compared with cuda.h here"
+
+
 def check(_):
+    yield from unchecked((DRIVER / "cuda_types.inc").read_text())
     include = headers()
     if not include:
         common.skip("there is no cuda.h")
@@ -74,6 +86,7 @@ def check(_):
 
 
 def planted(folder):
+    common.expect(unchecked("typedef struct CUnew_st {\n  int a;\n} CUnew;\n"), "CUnew is not compared")
     include = headers()
     if not include:
         return

