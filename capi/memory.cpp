@@ -7,6 +7,9 @@ using namespace tw::capi;  // NOLINT
 
 namespace {
 
+constinit DestroyedHandles<tw_stream> g_destroyed_streams;
+constinit DestroyedHandles<tw_event> g_destroyed_events;
+
 /// A range of memory of `bytes` bytes, above 0: neither at 0 nor past the end of the addresses.
 Status check_range(uint64_t address, uint64_t bytes, const char* argument) {
   if (address == 0)
@@ -116,7 +119,7 @@ tw_status tw_stream_get_cuda(tw_stream* stream, struct CUstream_st** cuda_stream
 }
 
 void tw_stream_destroy(tw_stream* stream) {
-  delete stream;
+  g_destroyed_streams.destroy(stream);
 }
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
@@ -238,7 +241,7 @@ tw_status tw_event_get_cuda(tw_event* event, struct CUevent_st** cuda_event) {
 }
 
 void tw_event_destroy(tw_event* event) {
-  delete event;
+  g_destroyed_events.destroy(event);
 }
 
 tw_status tw_event_record(tw_event* event, tw_stream* stream) {

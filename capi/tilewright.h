@@ -12,11 +12,11 @@
  *   thread: what was wrong, with the numbers, and what would work. An argument that cannot work is
  *   refused before anything happens. Nothing here prints, aborts or exits.
  * - Lists of return values name what is a function's own. Beside it there are
- *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, TW_ERROR_STRUCT from what
- *   takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and from what takes or makes a handle that
- *   belongs to a device TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that
- *   do not belong together, and the driver's answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
- *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL and for a handle that was
+ *   destroyed, TW_ERROR_STRUCT from what takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and
+ *   from what takes or makes a handle that belongs to a device TW_ERROR_DEVICE_CLOSED,
+ *   TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that do not belong together, and the driver's
+ *   answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER, TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
  * - Text goes into a `buffer` of `capacity` bytes, cut where it does not fit but zero-terminated,
  *   and `length`, which may be NULL, becomes the bytes that the whole text needs with its zero.
  *   TW_ERROR_BUFFER_TOO_SMALL says that it was cut, or that capacity is 0; but (NULL, 0, &length)
@@ -24,6 +24,9 @@
  * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
  *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
  *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
+ * - The library recognises the last 1,024 destroyed handles of each type. Every function that is
+ *   given one refuses it with TW_ERROR_INVALID_ARGUMENT, and destroying it again does nothing. A
+ *   handle that was destroyed before those is freed memory: do not use it.
  * - Every struct is first given to its own init function with its size, as in
  *   `tw_gemm_desc_init(&desc, sizeof desc)`, also the structs that the library fills. The function
  *   sets every field to its default and leaves a mark in the struct. A struct without the mark is
