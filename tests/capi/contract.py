@@ -126,6 +126,8 @@ def right(function, parameter):
         return f"s->kernel_{name}"
     if function.name == "tw_layout_draw_boxes" and name == "boxes":
         return "s->boxes"
+    if function.name == "tw_memory_register" and name == "address":
+        return "s->memory"
     if name == "image":
         return "s->image"
     if function.name == "tw_module_load" and name == "size":
@@ -309,6 +311,8 @@ def calls(header):
                 place += 1
         if function.name == "tw_malloc":
             undo.append("  tw_free(s->device, s->uint64_t_out[0]);")
+        if function.name == "tw_memory_register":
+            undo.append("  tw_memory_unregister(s->device, s->memory);")
         if function.name == "tw_malloc_host":
             undo.append("  tw_free_host(s->device, s->void_pointer_out[0]);")
         if function.name == "tw_stream_begin_capture":
