@@ -586,6 +586,35 @@ def tensor(source, writable=False):
     return _writable(out, writable), (source, capsule)
 
 
+def _extent(t):
+    """The address of a tensor's lowest byte, and the bytes from there to its highest."""
+    shape, stride = t.shape[:t.rank], t.stride[:t.rank]
+    size = lib.tw_dtype_size(t.dtype)
+    if 0 in shape:
+        return t.address, 0
+    reach = [(n - 1) * s for n, s in zip(shape, stride)]
+    low = sum(min(r, 0) for r in reach) * size
+    return t.address + low, sum(map(abs, reach)) * size + size
+
+
+class Registered:
+    """A tensor that operations of a host device may use: its memory is registered until close() or
+    the garbage collector ends that. It keeps the tensor's owner alive."""
+
+    def __init__(self, device, t, keep):
+        self.device = None
+        self.address, size = _extent(t)
+        check(lib.tw_memory_register(device.handle, self.address, size))
+        self.device, self.keep = device, keep
+
+    def close(self):
+        device, self.device, self.keep = self.device, None, None
+        if device and device.handle:  # a closed device has forgotten it already
+            lib.tw_memory_unregister(device.handle, self.address)
+
+    __del__ = close
+
+
 def kernels():
     """What is embedded: (name, target, tw_kernel_entry) of every precompiled kernel for each target."""
     count = ctypes.c_int32()
@@ -635,7 +664,12 @@ class Device(Handle):
                         for kind, ordinal in ((out.device_kind, out.ordinal), (self.kind, self.ordinal)))
         if theirs != ours:
             raise ValueError(f"the tensor is in memory of {theirs} and the device is {ours}")
-        return out, keep
+        return out, Registered(self, out, keep) if self.kind == DEVICE_HOST else keep
+
+    def register(self, source):
+        """Memory of the caller's, for addresses that Plan.run() is given: the host device takes
+        operands in memory that it knows alone, as long as the object that this returns lives."""
+        return self._here(source)[1]
 
     def copy(self, src, dst):
         """dst[...] = src[...], of one shape and any strides."""

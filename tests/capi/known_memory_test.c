@@ -166,6 +166,7 @@ static void elementwise(void) {
   OK(tw_elementwise_desc_init(&desc, sizeof desc));
   OK(tw_elementwise_args_init(&args, sizeof args));
   desc.a_dtype = TW_DTYPE_BF16, desc.b_dtype = TW_DTYPE_BF16;
+  desc.flags = TW_ELEMENTWISE_DEVICE_SCALARS;
   desc.rank = 2;
   desc.shape[0] = 3, desc.shape[1] = 5;
   desc.a_stride[0] = 8, desc.b_stride[0] = 0, desc.dst_stride[0] = 5;
