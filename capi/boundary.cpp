@@ -73,6 +73,12 @@ Status require(const void* pointer, const char* argument) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument}, "%s is NULL", argument);
 }
 
+Status destroyed(const char* argument, const char* kind) {
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "handle_destroyed"},
+              "%s was destroyed with tw_%s_destroy() and can no longer be used: make another one",
+              argument, kind);
+}
+
 Status check_reserved(const char* owner, const char* field, uint64_t value) {
   if (value == 0) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every body of the C API shares: the handles, the exception wall, the argument rules.
+// What every body of the C API shares: the exception wall and the argument rules.
 //
 // A body has one shape: guard([&] { outputs cleared, arguments checked, handles alive; one call
 // into the library; result converted }). Nothing else belongs there.
@@ -11,65 +11,19 @@
 //       return event->value->query();
 //     });
 //   }
-//
-// Ownership: a handle owns its object, and the object holds its device alive by shared_ptr.
 
 #include <cxxabi.h>
 
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string_view>
 #include <utility>
 
 #include "base/excluded.hpp"
 #include "base/status.hpp"
-#include "runtime/device.hpp"
-#include "tensor_map/tensor_map.hpp"
-#include "tensor_map/tile_map.hpp"
+#include "handle.hpp"
 #include "tilewright.h"
-
-namespace tw {
-class Plan;
-}
-
-struct tw_device {
-  std::shared_ptr<tw::Device> value;
-  tw::Device& device() const { return *value; }
-};
-struct tw_stream {
-  std::unique_ptr<tw::Stream> value;
-  tw::Device& device() const { return *value->device(); }
-};
-struct tw_event {
-  std::unique_ptr<tw::Event> value;
-  tw::Device& device() const { return *value->device(); }
-};
-struct tw_graph {
-  std::unique_ptr<tw::Graph> value;
-  tw::Device& device() const { return *value->device(); }
-};
-struct tw_module {
-  std::unique_ptr<tw::Module> value;
-  tw::Device& device() const { return *value->device(); }
-};
-struct tw_kernel {
-  std::unique_ptr<tw::Kernel> value;
-  tw::Device& device() const { return *value->device(); }
-};
-struct tw_tensor_map {
-  std::shared_ptr<tw::Device> owner;
-  tw::TensorMapDesc desc;
-  tw::TensorMapBytes bytes;
-  std::unique_ptr<tw::TileMap> tile;  // of a map made for tiles; nullptr otherwise
-  tw::Device& device() const { return *owner; }
-};
-struct tw_plan {
-  std::unique_ptr<tw::Plan> value;
-  tw::Device& device() const;  // plan.cpp, which knows tw::Plan
-};
-// tw_layout, which belongs to no device, is in layout_handle.hpp.
 
 namespace tw::capi {
 
@@ -98,6 +52,22 @@ tw_status guard(Body&& body) {
 /// A pointer argument that must not be NULL.
 Status require(const void* pointer, const char* argument);
 
+/// Refuses a destroyed handle.
+Status destroyed(const char* argument, const char* kind);
+
+/// A handle argument that must not be NULL: it has not been destroyed either.
+template <Handle T>
+Status require(const T* handle, const char* argument) {
+  TW_TRY(require(static_cast<const void*>(handle), argument));
+  return handle->value ? Status() : destroyed(argument, T::kKind);
+}
+
+/// A handle argument that may be NULL.
+template <Handle T>
+Status require_unless_null(const T* handle, const char* argument) {
+  return handle ? require(handle, argument) : Status();
+}
+
 /// An output argument: not NULL, and cleared at once so that it is 0 or NULL after any failure.
 /// Outputs come first in a body, before other arguments are looked at.
 template <class T>
@@ -107,9 +77,10 @@ Status output(T* pointer, const char* argument) {
   return Code::OK;
 }
 
-/// A handle argument: not NULL, its device neither closed, lost nor of another process.
-template <class Handle>
-Status usable(const Handle* handle, const char* argument) {
+/// A handle argument of a device: as require(), and its device is neither closed, lost nor of
+/// another process.
+template <Handle T>
+Status usable(const T* handle, const char* argument) {
   TW_TRY(require(handle, argument));
   return handle->device().alive();
 }

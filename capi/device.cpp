@@ -13,6 +13,8 @@ static_assert(TW_DEVICE_HOST == static_cast<int32_t>(DeviceKind::host) &&
 
 namespace {
 
+constinit DestroyedHandles<tw_device> g_destroyed_devices;
+
 Status check_kind(tw_device_kind kind) {
   if (kind == TW_DEVICE_HOST || kind == TW_DEVICE_CUDA) return Code::OK;
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "kind", .got = kind},
@@ -59,9 +61,8 @@ tw_status tw_device_create_from_context(struct CUctx_st* context, tw_device** de
 }
 
 void tw_device_destroy(tw_device* device) {
-  if (!device) return;
-  device->value->close();
-  delete device;
+  if (device && device->value) device->value->close();
+  g_destroyed_devices.destroy(device);
 }
 
 tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {

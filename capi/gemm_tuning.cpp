@@ -9,10 +9,13 @@ using namespace tw;
 using namespace tw::capi;
 
 struct tw_gemm_tuning {
-  GemmTuning value;
+  static constexpr const char* kKind = "gemm_tuning";
+  std::unique_ptr<GemmTuning> value;
 };
 
 namespace {
+
+constinit DestroyedHandles<tw_gemm_tuning> g_destroyed_tunings;
 
 tw_gemm_tune_desc default_tune_desc() {
   const GemmTuneDesc ours;
@@ -43,20 +46,20 @@ tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc* desc, size_t size) {
 tw_status tw_gemm_tuning_create(tw_gemm_tuning** tuning) {
   return guard([&]() -> Status {
     TW_TRY(output(tuning, "tuning"));
-    *tuning = new tw_gemm_tuning;
+    *tuning = new tw_gemm_tuning{std::make_unique<GemmTuning>()};
     return {};
   });
 }
 
 void tw_gemm_tuning_destroy(tw_gemm_tuning* tuning) {
-  delete tuning;
+  g_destroyed_tunings.destroy(tuning);
 }
 
 tw_status tw_gemm_tuning_load(tw_gemm_tuning* tuning, const char* text) {
   return guard([&]() -> Status {
     TW_TRY(require(tuning, "tuning"));
     TW_TRY(require(text, "text"));
-    return tuning->value.load(text);
+    return tuning->value->load(text);
   });
 }
 
@@ -66,7 +69,7 @@ tw_status tw_gemm_tuning_format(const tw_gemm_tuning* tuning, char* buffer, size
     if (length) *length = 0;
     if (buffer && capacity) *buffer = '\0';
     TW_TRY(require(tuning, "tuning"));
-    return write_text(tuning->value.format(), buffer, capacity, length);
+    return write_text(tuning->value->format(), buffer, capacity, length);
   });
 }
 
@@ -85,10 +88,10 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
     TW_TRY(read_tune_desc(how, &our_how));
     GemmTuned tuned;
     Stream& on = *stream->value;
-    TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, tuning->value, &tuned));
+    TW_TRY(tune_gemm(on.device(), on, our_desc, run, our_how, *tuning->value, &tuned));
     // Before the set has it: memory may end here.
     const tw_gemm_candidate told = public_candidate({tuned.m, tuned.m, tuned.candidate});
-    tuning->value.add(tuned);
+    tuning->value->add(tuned);
     if (best) write_struct(best, told);
     return {};
   });
@@ -103,7 +106,7 @@ tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
     TW_TRY(read_gemm_desc(desc, &ours));
     TW_TRY(require(tuning, "tuning"));
     std::unique_ptr<Plan> made;
-    TW_TRY(GemmPlan::create(device->value, ours, &tuning->value, &made));
+    TW_TRY(GemmPlan::create(device->value, ours, tuning->value.get(), &made));
     return keep_plan(std::move(made), plan);
   });
 }

@@ -5,6 +5,12 @@
 using namespace tw;        // NOLINT
 using namespace tw::capi;  // NOLINT
 
+namespace {
+
+constinit DestroyedHandles<tw_graph> g_destroyed_graphs;
+
+}  // namespace
+
 tw_status tw_stream_begin_capture(tw_stream* stream) {
   return guard([&]() -> Status {
     TW_TRY(usable(stream, "stream"));
@@ -56,5 +62,5 @@ tw_status tw_graph_update(tw_graph* graph, tw_graph* captured) {
 }
 
 void tw_graph_destroy(tw_graph* graph) {
-  delete graph;
+  g_destroyed_graphs.destroy(graph);
 }

@@ -10,6 +10,9 @@ using namespace tw::capi;  // NOLINT
 
 namespace {
 
+constinit DestroyedHandles<tw_module> g_destroyed_modules;
+constinit DestroyedHandles<tw_kernel> g_destroyed_kernels;
+
 constexpr tw_launch_desc kLaunchDefaults = {
     .grid = {1, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}};
 
@@ -42,7 +45,7 @@ tw_status tw_module_load(tw_device* device, const void* image, size_t size, tw_m
 }
 
 void tw_module_destroy(tw_module* module) {
-  delete module;
+  g_destroyed_modules.destroy(module);
 }
 
 tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel) {
@@ -58,7 +61,7 @@ tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel)
 }
 
 void tw_kernel_destroy(tw_kernel* kernel) {
-  delete kernel;
+  g_destroyed_kernels.destroy(kernel);
 }
 
 tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info) {

@@ -7,6 +7,12 @@
 using namespace tw;
 using namespace tw::capi;
 
+namespace {
+
+constinit DestroyedHandles<tw_layout> g_destroyed_layouts;
+
+}  // namespace
+
 tw_status tw_layout_parse(const char* text, tw_layout** layout) {
   return guard([&]() -> Status {
     TW_TRY(output(layout, "layout"));
@@ -26,7 +32,7 @@ tw_status tw_layout_create(int32_t rank, const int64_t* shape, const int64_t* st
 }
 
 void tw_layout_destroy(tw_layout* layout) {
-  delete layout;
+  g_destroyed_layouts.destroy(layout);
 }
 
 tw_status tw_layout_format(const tw_layout* layout, char* buffer, size_t capacity, size_t* length) {
@@ -34,7 +40,7 @@ tw_status tw_layout_format(const tw_layout* layout, char* buffer, size_t capacit
     if (length) *length = 0;
     TW_TRY(require(layout, "layout"));
     Text text;
-    format(layout->value, &text);
+    format(*layout->value, &text);
     return write_text(text.view(), buffer, capacity, length);
   });
 }
@@ -43,7 +49,7 @@ tw_status tw_layout_size(const tw_layout* layout, int64_t* out) {
   return guard([&]() -> Status {
     TW_TRY(output(out, "size"));
     TW_TRY(require(layout, "layout"));
-    *out = size(layout->value);
+    *out = size(*layout->value);
     return Code::OK;
   });
 }
@@ -52,7 +58,7 @@ tw_status tw_layout_cosize(const tw_layout* layout, int64_t* out) {
   return guard([&]() -> Status {
     TW_TRY(output(out, "cosize"));
     TW_TRY(require(layout, "layout"));
-    return cosize(layout->value, out);
+    return cosize(*layout->value, out);
   });
 }
 
@@ -60,7 +66,7 @@ tw_status tw_layout_rank(const tw_layout* layout, int32_t* rank) {
   return guard([&]() -> Status {
     TW_TRY(output(rank, "rank"));
     TW_TRY(require(layout, "layout"));
-    *rank = layout->value.rank();
+    *rank = layout->value->rank();
     return Code::OK;
   });
 }
@@ -69,7 +75,7 @@ tw_status tw_layout_depth(const tw_layout* layout, int32_t* depth) {
   return guard([&]() -> Status {
     TW_TRY(output(depth, "depth"));
     TW_TRY(require(layout, "layout"));
-    *depth = layout->value.depth();
+    *depth = layout->value->depth();
     return Code::OK;
   });
 }
@@ -78,7 +84,7 @@ tw_status tw_layout_leaves(const tw_layout* layout, int32_t* leaves) {
   return guard([&]() -> Status {
     TW_TRY(output(leaves, "leaves"));
     TW_TRY(require(layout, "layout"));
-    *leaves = layout->value.leaves();
+    *leaves = layout->value->leaves();
     return Code::OK;
   });
 }
@@ -87,9 +93,9 @@ tw_status tw_layout_mode(const tw_layout* layout, int32_t mode, tw_layout** out)
   return guard([&]() -> Status {
     TW_TRY(output(out, "out"));
     TW_TRY(require(layout, "layout"));
-    TW_TRY(check_mode(layout->value, mode));
+    TW_TRY(check_mode(*layout->value, mode));
     return make_handle(out, [&](Layout* value) {
-      return extract(layout->value, layout->value.mode(mode), value);
+      return extract(*layout->value, layout->value->mode(mode), value);
     });
   });
 }
@@ -100,7 +106,7 @@ tw_status tw_layout_crd2idx(const tw_layout* layout, const int64_t* coord, int32
     TW_TRY(output(index, "index"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(coord, "coord"));
-    return crd2idx(layout->value, coord, count, index);
+    return crd2idx(*layout->value, coord, count, index);
   });
 }
 
@@ -112,7 +118,7 @@ tw_status tw_layout_crd2crd(const tw_layout* layout, const int64_t* coord, int32
     TW_TRY(require(coord, "coord"));
     int64_t numbers[kMaxLeaves];
     int many = 0;
-    TW_TRY(crd2crd(layout->value, coord, count, numbers, &many));
+    TW_TRY(crd2crd(*layout->value, coord, count, numbers, &many));
     return write_numbers(numbers, many, out, "out", capacity, written);
   });
 }
@@ -122,7 +128,7 @@ tw_status tw_layout_idx2crd(const tw_layout* layout, int64_t linear, int64_t* co
   return guard([&]() -> Status {
     TW_TRY(require(layout, "layout"));
     IntTuple tuple;
-    TW_TRY(idx2crd(layout->value.shape, linear, &tuple));
+    TW_TRY(idx2crd(layout->value->shape, linear, &tuple));
     return write_numbers(tuple.value, tuple.leaves, coord, "coord", capacity);
   });
 }
@@ -131,6 +137,6 @@ tw_status tw_layout_find(const tw_layout* layout, int64_t index, int64_t* linear
   return guard([&]() -> Status {
     TW_TRY(output(linear, "linear"));
     TW_TRY(require(layout, "layout"));
-    return find(layout->value, index, linear);
+    return find(*layout->value, index, linear);
   });
 }

@@ -30,7 +30,7 @@ tw_status part(const tw_layout* layout, tw_layout** out, int64_t* offset, Verb&&
     TW_TRY(output(out, "out"));
     TW_TRY(require(layout, "layout"));
     int64_t moved = 0;
-    TW_TRY(verb(layout->value, &moved));
+    TW_TRY(verb(*layout->value, &moved));
     *offset = moved;
     return Code::OK;
   });
@@ -39,14 +39,16 @@ tw_status part(const tw_layout* layout, tw_layout** out, int64_t* offset, Verb&&
 }  // namespace
 
 tw_status tw_layout_coalesce(const tw_layout* layout, const tw_tuple* profile, tw_layout** out) {
-  return unary(layout, "layout", out, [&](const Layout& from, Layout* value) {
-    return profile ? coalesce(from, profile->value, value) : coalesce(from, value);
+  return unary(layout, "layout", out, [&](const Layout& from, Layout* value) -> Status {
+    TW_TRY(require_unless_null(profile, "profile"));
+    return profile ? coalesce(from, *profile->value, value) : coalesce(from, value);
   });
 }
 
 tw_status tw_layout_filter(const tw_layout* layout, const tw_tuple* profile, tw_layout** out) {
-  return unary(layout, "layout", out, [&](const Layout& from, Layout* value) {
-    return profile ? filter(from, profile->value, value) : filter(from, value);
+  return unary(layout, "layout", out, [&](const Layout& from, Layout* value) -> Status {
+    TW_TRY(require_unless_null(profile, "profile"));
+    return profile ? filter(from, *profile->value, value) : filter(from, value);
   });
 }
 
@@ -159,8 +161,9 @@ tw_status tw_layout_raked_product(const tw_layout* a, const tw_layout* b, tw_lay
 tw_status tw_layout_tile_to_shape(const tw_layout* block, const tw_tuple* shape,
                                   const tw_tuple* order, tw_layout** out) {
   return binary(block, "block", shape, "shape", out,
-                [&](const Layout& from, const IntTuple& to, Layout* value) {
-                  return tile_to_shape(from, to, order ? &order->value : nullptr, value);
+                [&](const Layout& from, const IntTuple& to, Layout* value) -> Status {
+                  TW_TRY(require_unless_null(order, "order"));
+                  return tile_to_shape(from, to, order ? order->value.get() : nullptr, value);
                 });
 }
 
@@ -193,7 +196,8 @@ tw_status tw_layout_slice(const tw_layout* layout, const tw_tuple* coord, tw_lay
                           int64_t* offset) {
   return part(layout, out, offset, [&](const Layout& from, int64_t* moved) -> Status {
     TW_TRY(require(coord, "coord"));
-    return make_handle(out, [&](Layout* value) { return slice(from, coord->value, value, moved); });
+    return make_handle(out,
+                       [&](Layout* value) { return slice(from, *coord->value, value, moved); });
   });
 }
 
@@ -206,7 +210,7 @@ tw_status tw_layout_domain_offset(const tw_layout* layout, const tw_tuple* coord
   return part(layout, out, offset, [&](const Layout& from, int64_t* moved) -> Status {
     TW_TRY(require(coord, "coord"));
     return make_handle(
-        out, [&](Layout* value) { return domain_offset(from, coord->value, value, moved); });
+        out, [&](Layout* value) { return domain_offset(from, *coord->value, value, moved); });
   });
 }
 
@@ -226,7 +230,7 @@ tw_status tw_layout_tile(const tw_layout* layout, const tw_tiler* tiler, const t
     TW_TRY(require(tiler, "tiler"));
     TW_TRY(require(coord, "coord"));
     return make_handle(out, [&](Layout* value) {
-      return local_tile(from, tiler->value, coord->value, value, moved);
+      return local_tile(from, *tiler->value, *coord->value, value, moved);
     });
   });
 }
@@ -236,7 +240,7 @@ tw_status tw_layout_local_partition(const tw_layout* layout, const tw_layout* th
   return part(layout, out, offset, [&](const Layout& from, int64_t* moved) -> Status {
     TW_TRY(require(threads, "threads"));
     return make_handle(out, [&](Layout* value) {
-      return local_partition(from, threads->value, thread, value, moved);
+      return local_partition(from, *threads->value, thread, value, moved);
     });
   });
 }

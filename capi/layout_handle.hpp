@@ -13,25 +13,37 @@
 #include "tilewright.h"
 
 struct tw_layout {
-  tw::Layout value;
+  static constexpr const char* kKind = "layout";
+  std::unique_ptr<tw::Layout> value;
 };
 struct tw_tuple {
-  tw::IntTuple value;
+  static constexpr const char* kKind = "tuple";
+  std::unique_ptr<tw::IntTuple> value;
 };
 struct tw_tiler {
-  tw::Tiler value;
+  static constexpr const char* kKind = "tiler";
+  std::unique_ptr<tw::Tiler> value;
 };
 struct tw_linear {
-  tw::LinearLayout value;
+  static constexpr const char* kKind = "linear";
+  std::unique_ptr<tw::LinearLayout> value;
 };
 
 namespace tw::capi {
 
+/// A handle whose value is still to be written.
+template <Handle T>
+std::unique_ptr<T> new_handle() {
+  auto handle = std::make_unique<T>();
+  handle->value = std::make_unique<typename decltype(T::value)::element_type>();
+  return handle;
+}
+
 /// Makes a handle whose value `fill(pointer)` writes; nothing is kept where that fails.
-template <class Handle, class Fill>
-Status make_handle(Handle** out, Fill&& fill) {
-  std::unique_ptr<Handle> handle(new Handle);
-  TW_TRY(fill(&handle->value));
+template <Handle T, class Fill>
+Status make_handle(T** out, Fill&& fill) {
+  std::unique_ptr<T> handle = new_handle<T>();
+  TW_TRY(fill(handle->value.get()));
   *out = handle.release();
   return Code::OK;
 }
@@ -51,7 +63,7 @@ tw_status unary(const Handle* operand, const char* name, Out** out, Verb&& verb)
   return guard([&]() -> Status {
     TW_TRY(output(out, "out"));
     TW_TRY(require(operand, name));
-    return make_handle(out, [&](auto* value) { return verb(operand->value, value); });
+    return make_handle(out, [&](auto* value) { return verb(*operand->value, value); });
   });
 }
 
@@ -63,7 +75,7 @@ tw_status binary(const A* a, const char* name_a, const B* b, const char* name_b,
     TW_TRY(output(out, "out"));
     TW_TRY(require(a, name_a));
     TW_TRY(require(b, name_b));
-    return make_handle(out, [&](auto* value) { return verb(a->value, b->value, value); });
+    return make_handle(out, [&](auto* value) { return verb(*a->value, *b->value, value); });
   });
 }
 

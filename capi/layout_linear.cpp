@@ -7,6 +7,12 @@
 using namespace tw;
 using namespace tw::capi;
 
+namespace {
+
+constinit DestroyedHandles<tw_linear> g_destroyed_linears;
+
+}  // namespace
+
 tw_status tw_linear_parse(const char* text, tw_linear** linear) {
   return guard([&]() -> Status {
     TW_TRY(output(linear, "linear"));
@@ -16,7 +22,7 @@ tw_status tw_linear_parse(const char* text, tw_linear** linear) {
 }
 
 void tw_linear_destroy(tw_linear* linear) {
-  delete linear;
+  g_destroyed_linears.destroy(linear);
 }
 
 tw_status tw_linear_format(const tw_linear* linear, char* buffer, size_t capacity, size_t* length) {
@@ -24,7 +30,7 @@ tw_status tw_linear_format(const tw_linear* linear, char* buffer, size_t capacit
     if (length) *length = 0;
     TW_TRY(require(linear, "linear"));
     Text text;
-    format(linear->value, &text);
+    format(*linear->value, &text);
     return write_text(text.view(), buffer, capacity, length);
   });
 }
@@ -74,15 +80,16 @@ tw_status tw_linear_at(const tw_linear* linear, int64_t reg, int64_t lane, int64
     TW_TRY(require(linear, "linear"));
     const int64_t input[] = {reg, lane, warp, block};
     int64_t numbers[LinearLayout::kMaxRank];
-    TW_TRY(linear_at(linear->value, input, numbers));
-    return write_numbers(numbers, linear->value.rank, coord, "coord", capacity, written);
+    TW_TRY(linear_at(*linear->value, input, numbers));
+    return write_numbers(numbers, linear->value->rank, coord, "coord", capacity, written);
   });
 }
 
 tw_status tw_linear_from_layout(const tw_layout* layout, const tw_tuple* shape, tw_linear** out) {
-  return unary(layout, "layout", out, [&](const Layout& from, LinearLayout* value) {
-    return linear_from_layout(from, shape ? shape->value.leaves : 0,
-                              shape ? shape->value.value : nullptr, value);
+  return unary(layout, "layout", out, [&](const Layout& from, LinearLayout* value) -> Status {
+    TW_TRY(require_unless_null(shape, "shape"));
+    return linear_from_layout(from, shape ? shape->value->leaves : 0,
+                              shape ? shape->value->value : nullptr, value);
   });
 }
 
@@ -96,6 +103,6 @@ tw_status tw_linear_gather4(const tw_linear* linear, int64_t* per_warp, int64_t*
     TW_TRY(output(per_warp, "per_warp"));
     TW_TRY(require(warps, "warps"));
     TW_TRY(require(linear, "linear"));
-    return linear_gather4(linear->value, per_warp, warps);
+    return linear_gather4(*linear->value, per_warp, warps);
   });
 }

@@ -15,7 +15,7 @@ tw_status question(const tw_layout* layout, int32_t* yes, Ask&& ask) {
   return guard([&]() -> Status {
     TW_TRY(output(yes, "yes"));
     TW_TRY(require(layout, "layout"));
-    return answer(yes, [&](bool* value) { return ask(layout->value, value); });
+    return answer(yes, [&](bool* value) { return ask(*layout->value, value); });
   });
 }
 
@@ -49,9 +49,9 @@ tw_status tw_layout_make_tv(const tw_layout* threads, const tw_layout* values, t
     TW_TRY(output(out, "out"));
     TW_TRY(require(threads, "threads"));
     TW_TRY(require(values, "values"));
-    auto tile = std::make_unique<tw_tuple>();
+    auto tile = new_handle<tw_tuple>();
     TW_TRY(make_handle(out, [&](Layout* value) {
-      return make_layout_tv(threads->value, values->value, &tile->value, value);
+      return make_layout_tv(*threads->value, *values->value, tile->value.get(), value);
     }));
     *tiler = tile.release();
     return Code::OK;
@@ -69,7 +69,7 @@ tw_status tw_layout_shape(const tw_layout* layout, tw_tuple** shape) {
     TW_TRY(output(shape, "shape"));
     TW_TRY(require(layout, "layout"));
     return make_handle(shape, [&](IntTuple* value) -> Status {
-      *value = layout->value.shape;
+      *value = layout->value->shape;
       return Code::OK;
     });
   });
@@ -79,7 +79,7 @@ tw_status tw_layout_stride(const tw_layout* layout, tw_tuple** stride) {
   return guard([&]() -> Status {
     TW_TRY(output(stride, "stride"));
     TW_TRY(require(layout, "layout"));
-    return make_handle(stride, [&](IntTuple* value) { return strides(layout->value, value); });
+    return make_handle(stride, [&](IntTuple* value) { return strides(*layout->value, value); });
   });
 }
 
@@ -93,10 +93,10 @@ tw_status tw_layout_swizzle(const tw_layout* layout, int32_t* bits, int32_t* bas
     TW_TRY(require(base, "base"));
     TW_TRY(require(shift, "shift"));
     TW_TRY(require(layout, "layout"));
-    *bits = layout->value.swizzle.bits;
-    *base = layout->value.swizzle.base;
-    *shift = layout->value.swizzle.shift;
-    *offset = layout->value.offset;
+    *bits = layout->value->swizzle.bits;
+    *base = layout->value->swizzle.base;
+    *shift = layout->value->swizzle.shift;
+    *offset = layout->value->offset;
     return Code::OK;
   });
 }
@@ -106,7 +106,7 @@ tw_status tw_layout_at(const tw_layout* layout, const tw_tuple* coord, int64_t* 
     TW_TRY(output(index, "index"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(coord, "coord"));
-    return crd2idx(layout->value, coord->value, index);
+    return crd2idx(*layout->value, *coord->value, index);
   });
 }
 
@@ -133,7 +133,7 @@ tw_status tw_layout_max_alignment(const tw_layout* layout, int64_t* elements) {
   return guard([&]() -> Status {
     TW_TRY(output(elements, "elements"));
     TW_TRY(require(layout, "layout"));
-    return max_alignment(layout->value, elements);
+    return max_alignment(*layout->value, elements);
   });
 }
 
@@ -142,7 +142,7 @@ tw_status tw_layout_max_common_vector(const tw_layout* a, const tw_layout* b, in
     TW_TRY(output(elements, "elements"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
-    return max_common_vector(a->value, b->value, elements);
+    return max_common_vector(*a->value, *b->value, elements);
   });
 }
 

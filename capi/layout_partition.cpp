@@ -34,7 +34,7 @@ tw_status tw_layout_partition_tv(const tw_layout* tensor, const tw_tuple* tile, 
     TW_TRY(require(tv, "tv"));
     int64_t moved = 0;
     TW_TRY(make_handle(out, [&](Layout* value) {
-      return partition_tv(tensor->value, tile->value, tv->value, thread, value, &moved);
+      return partition_tv(*tensor->value, *tile->value, *tv->value, thread, value, &moved);
     }));
     *offset = moved;
     return Code::OK;
@@ -55,12 +55,12 @@ tw_status tw_layout_partition_tma(const tw_layout* tensor, const tw_layout* smem
     TW_TRY(require(coord, "coord"));
     TW_TRY(require(box, "box"));
     auto plan = std::make_unique<BoxPlan>();
-    TW_TRY(partition_tma(tensor->value, smem->value, tile->value, coord->value, ctas, cta,
+    TW_TRY(partition_tma(*tensor->value, *smem->value, *tile->value, *coord->value, ctas, cta,
                          plan.get()));
-    std::unique_ptr<tw_layout> where(new tw_layout), place(new tw_layout);
+    auto where = new_handle<tw_layout>(), place = new_handle<tw_layout>();
     TW_TRY(write_numbers(plan->box, plan->rank, box, "box", capacity));
-    where->value = plan->coords;
-    place->value = plan->slots;
+    *where->value = plan->coords;
+    *place->value = plan->slots;
     *boxes = where.release();
     *slots = place.release();
     return Code::OK;
@@ -75,7 +75,7 @@ tw_status tw_layout_bank_passes(const tw_layout* layout, int32_t element_bits, c
     TW_TRY(require(least, "least"));
     TW_TRY(require(layout, "layout"));
     TW_TRY(require(tv, "tv"));
-    return bank_passes(layout->value, element_bits, tv->value, access_bytes, passes, least);
+    return bank_passes(*layout->value, element_bits, *tv->value, access_bytes, passes, least);
   });
 }
 
@@ -100,7 +100,7 @@ tw_status tw_layout_draw(const tw_layout* layout, tw_paint paint, int32_t elemen
     if (length) *length = 0;
     TW_TRY(require(layout, "layout"));
     return write_picture(buffer, capacity, length, [&](std::string* svg) {
-      return draw(layout->value, static_cast<Paint>(paint), element_bits, svg);
+      return draw(*layout->value, static_cast<Paint>(paint), element_bits, svg);
     });
   });
 }
@@ -112,7 +112,7 @@ tw_status tw_layout_draw_tv(const tw_layout* tv, const tw_tuple* tile, char* buf
     TW_TRY(require(tv, "tv"));
     TW_TRY(require(tile, "tile"));
     return write_picture(buffer, capacity, length,
-                         [&](std::string* svg) { return draw_tv(tv->value, tile->value, svg); });
+                         [&](std::string* svg) { return draw_tv(*tv->value, *tile->value, svg); });
   });
 }
 
@@ -124,7 +124,7 @@ tw_status tw_layout_draw_boxes(const tw_layout* tensor, const int64_t* box, cons
     TW_TRY(require(box, "box"));
     TW_TRY(require(boxes, "boxes"));
     return write_picture(buffer, capacity, length, [&](std::string* svg) {
-      return draw_boxes(tensor->value, box, boxes->value, svg);
+      return draw_boxes(*tensor->value, box, *boxes->value, svg);
     });
   });
 }

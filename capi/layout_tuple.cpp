@@ -6,6 +6,13 @@
 using namespace tw;
 using namespace tw::capi;
 
+namespace {
+
+constinit DestroyedHandles<tw_tuple> g_destroyed_tuples;
+constinit DestroyedHandles<tw_tiler> g_destroyed_tilers;
+
+}  // namespace
+
 tw_status tw_tuple_parse(const char* text, tw_tuple** tuple) {
   return guard([&]() -> Status {
     TW_TRY(output(tuple, "tuple"));
@@ -23,7 +30,7 @@ tw_status tw_tuple_create(int32_t count, const int64_t* values, tw_tuple** tuple
 }
 
 void tw_tuple_destroy(tw_tuple* tuple) {
-  delete tuple;
+  g_destroyed_tuples.destroy(tuple);
 }
 
 tw_status tw_tuple_format(const tw_tuple* tuple, char* buffer, size_t capacity, size_t* length) {
@@ -31,7 +38,7 @@ tw_status tw_tuple_format(const tw_tuple* tuple, char* buffer, size_t capacity, 
     if (length) *length = 0;
     TW_TRY(require(tuple, "tuple"));
     Text text;
-    format(tuple->value, &text);
+    format(*tuple->value, &text);
     return write_text(text.view(), buffer, capacity, length);
   });
 }
@@ -41,7 +48,7 @@ tw_status tw_tuple_values(const tw_tuple* tuple, int64_t* values, int32_t capaci
   return guard([&]() -> Status {
     TW_TRY(output(written, "written"));
     TW_TRY(require(tuple, "tuple"));
-    return write_numbers(tuple->value.value, tuple->value.leaves, values, "values", capacity,
+    return write_numbers(tuple->value->value, tuple->value->leaves, values, "values", capacity,
                          written);
   });
 }
@@ -50,7 +57,7 @@ tw_status tw_tuple_product(const tw_tuple* tuple, int64_t* out) {
   return guard([&]() -> Status {
     TW_TRY(output(out, "product"));
     TW_TRY(require(tuple, "tuple"));
-    return product(tuple->value, out);
+    return product(*tuple->value, out);
   });
 }
 
@@ -59,7 +66,7 @@ tw_status tw_tuple_congruent(const tw_tuple* a, const tw_tuple* b, int32_t* yes)
     TW_TRY(output(yes, "yes"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
-    *yes = congruent(a->value, b->value) ? 1 : 0;
+    *yes = congruent(*a->value, *b->value) ? 1 : 0;
     return Code::OK;
   });
 }
@@ -69,7 +76,7 @@ tw_status tw_tuple_weakly_congruent(const tw_tuple* a, const tw_tuple* b, int32_
     TW_TRY(output(yes, "yes"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
-    *yes = weakly_congruent(a->value, b->value) ? 1 : 0;
+    *yes = weakly_congruent(*a->value, *b->value) ? 1 : 0;
     return Code::OK;
   });
 }
@@ -79,7 +86,7 @@ tw_status tw_tuple_compatible(const tw_tuple* a, const tw_tuple* b, int32_t* yes
     TW_TRY(output(yes, "yes"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
-    *yes = compatible(a->value, b->value) ? 1 : 0;
+    *yes = compatible(*a->value, *b->value) ? 1 : 0;
     return Code::OK;
   });
 }
@@ -89,7 +96,7 @@ tw_status tw_tuple_elem_less(const tw_tuple* coord, const tw_tuple* shape, int32
     TW_TRY(output(yes, "yes"));
     TW_TRY(require(coord, "coord"));
     TW_TRY(require(shape, "shape"));
-    return answer(yes, [&](bool* less) { return elem_less(coord->value, shape->value, less); });
+    return answer(yes, [&](bool* less) { return elem_less(*coord->value, *shape->value, less); });
   });
 }
 
@@ -102,7 +109,7 @@ tw_status tw_tuple_inner_product(const tw_tuple* a, const tw_tuple* b, int64_t* 
     TW_TRY(output(out, "product"));
     TW_TRY(require(a, "a"));
     TW_TRY(require(b, "b"));
-    return inner_product(a->value, b->value, out);
+    return inner_product(*a->value, *b->value, out);
   });
 }
 
@@ -138,7 +145,7 @@ tw_status tw_tiler_from_layout(const tw_layout* layout, tw_tiler** tiler) {
   return guard([&]() -> Status {
     TW_TRY(output(tiler, "tiler"));
     TW_TRY(require(layout, "layout"));
-    return make_handle(tiler, [&](Tiler* value) { return make_tiler(layout->value, value); });
+    return make_handle(tiler, [&](Tiler* value) { return make_tiler(*layout->value, value); });
   });
 }
 
@@ -150,14 +157,14 @@ tw_status tw_tiler_by_mode(int32_t rank, const tw_tiler* const* entries, tw_tile
     const Tiler* values[kMaxLeaves];
     for (int32_t i = 0; i < rank; ++i) {
       TW_TRY(require(entries[i], "entries"));
-      values[i] = &entries[i]->value;
+      values[i] = entries[i]->value.get();
     }
     return make_handle(tiler, [&](Tiler* value) { return make_tiler(rank, values, value); });
   });
 }
 
 void tw_tiler_destroy(tw_tiler* tiler) {
-  delete tiler;
+  g_destroyed_tilers.destroy(tiler);
 }
 
 tw_status tw_tiler_format(const tw_tiler* tiler, char* buffer, size_t capacity, size_t* length) {
@@ -165,7 +172,7 @@ tw_status tw_tiler_format(const tw_tiler* tiler, char* buffer, size_t capacity, 
     if (length) *length = 0;
     TW_TRY(require(tiler, "tiler"));
     Text text;
-    format(tiler->value, &text);
+    format(*tiler->value, &text);
     return write_text(text.view(), buffer, capacity, length);
   });
 }

@@ -7,6 +7,9 @@ using namespace tw::capi;  // NOLINT
 
 namespace {
 
+constinit DestroyedHandles<tw_stream> g_destroyed_streams;
+constinit DestroyedHandles<tw_event> g_destroyed_events;
+
 /// A range of memory of `bytes` bytes, above 0: neither at 0 nor past the end of the addresses.
 Status check_range(uint64_t address, uint64_t bytes, const char* argument) {
   if (address == 0)
@@ -84,6 +87,23 @@ tw_status tw_free_host(tw_device* device, void* memory) {
   });
 }
 
+tw_status tw_memory_register(tw_device* device, uint64_t address, uint64_t bytes) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(device, "device"));
+    if (address == 0 && bytes == 0) return Code::OK;
+    TW_TRY(check_range(address, bytes, "address"));
+    return device->value->register_memory(address, bytes);
+  });
+}
+
+tw_status tw_memory_unregister(tw_device* device, uint64_t address) {
+  return guard([&]() -> Status {
+    TW_TRY(usable(device, "device"));
+    if (address == 0) return Code::OK;
+    return device->value->unregister_memory(address);
+  });
+}
+
 tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
   return guard([&]() -> Status {
     TW_TRY(output(stream, "stream"));
@@ -116,7 +136,7 @@ tw_status tw_stream_get_cuda(tw_stream* stream, struct CUstream_st** cuda_stream
 }
 
 void tw_stream_destroy(tw_stream* stream) {
-  delete stream;
+  g_destroyed_streams.destroy(stream);
 }
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
@@ -149,6 +169,7 @@ tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src, 
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(address_of(src), bytes, "src"));
     TW_TRY(check_apart(dst, address_of(src), bytes));
+    TW_TRY(stream->device().check_memory("dst", dst, bytes));
     return stream->value->copy_to_device(dst, src, bytes);
   });
 }
@@ -160,6 +181,7 @@ tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t
     TW_TRY(check_range(address_of(dst), bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
     TW_TRY(check_apart(address_of(dst), src, bytes));
+    TW_TRY(stream->device().check_memory("src", src, bytes));
     return stream->value->copy_to_host(dst, src, bytes);
   });
 }
@@ -171,6 +193,8 @@ tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uin
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
     TW_TRY(check_apart(dst, src, bytes));
+    TW_TRY(stream->device().check_memory("dst", dst, bytes));
+    TW_TRY(stream->device().check_memory("src", src, bytes));
     return stream->value->copy_on_device(dst, src, bytes);
   });
 }
@@ -190,6 +214,8 @@ tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, ui
     TW_TRY(check_range(dst, bytes, "dst"));
     TW_TRY(check_range(src, bytes, "src"));
     TW_TRY(check_apart(dst, src, bytes));
+    TW_TRY(dst_device->device().check_memory("dst", dst, bytes));
+    TW_TRY(src_device->device().check_memory("src", src, bytes));
     return stream->value->copy_between(*dst_device->value, dst, *src_device->value, src, bytes);
   });
 }
@@ -202,6 +228,7 @@ tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t byt
                   "value %d is no byte: 0 to 255", value);
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
+    TW_TRY(stream->device().check_memory("dst", dst, bytes));
     return stream->value->fill(dst, static_cast<uint8_t>(value), bytes);
   });
 }
@@ -238,7 +265,7 @@ tw_status tw_event_get_cuda(tw_event* event, struct CUevent_st** cuda_event) {
 }
 
 void tw_event_destroy(tw_event* event) {
-  delete event;
+  g_destroyed_events.destroy(event);
 }
 
 tw_status tw_event_record(tw_event* event, tw_stream* stream) {

@@ -14,6 +14,12 @@ tw::Device& tw_plan::device() const {
 using namespace tw;
 using namespace tw::capi;
 
+namespace {
+
+constinit DestroyedHandles<tw_plan> g_destroyed_plans;
+
+}  // namespace
+
 #define TW_FAMILY(name, value, shards) \
   static_assert(static_cast<int32_t>(Op::name) == (value), "families.inc and tw_op agree");
 #include "kernels/families.inc"
@@ -37,7 +43,7 @@ Status tw::capi::keep_plan(std::unique_ptr<Plan> plan, tw_plan** out) {
 }
 
 void tw_plan_destroy(tw_plan* plan) {
-  delete plan;
+  g_destroyed_plans.destroy(plan);
 }
 
 tw_status tw_plan_get_info(const tw_plan* plan, tw_plan_info* info) {

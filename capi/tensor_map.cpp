@@ -16,6 +16,8 @@ using namespace tw::capi;  // NOLINT
 
 namespace {
 
+constinit DestroyedHandles<tw_tensor_map> g_destroyed_maps;
+
 Status check_arch(int32_t arch) {
   if (known_arch(arch)) return Code::OK;
   return fail(
@@ -137,25 +139,25 @@ tw_status tw_tensor_map_create(tw_device* device, const tw_tensor_map_desc* desc
   return guard([&]() -> Status {
     TW_TRY(output(map, "map"));
     TW_TRY(usable(device, "device"));
-    auto handle = std::make_unique<tw_tensor_map>();
-    handle->owner = device->value;
-    TW_TRY(read_desc(desc, &handle->desc));
-    TW_TRY(check(handle->desc, arch_of(*device->value)));
-    TW_TRY(device->value->encode(handle->desc, &handle->bytes));
-    *map = handle.release();
+    auto value = std::make_unique<TensorMapValue>();
+    value->owner = device->value;
+    TW_TRY(read_desc(desc, &value->desc));
+    TW_TRY(check(value->desc, arch_of(*device->value)));
+    TW_TRY(device->value->encode(value->desc, &value->bytes));
+    *map = new tw_tensor_map{std::move(value)};
     return Code::OK;
   });
 }
 
 void tw_tensor_map_destroy(tw_tensor_map* map) {
-  delete map;
+  g_destroyed_maps.destroy(map);
 }
 
 tw_status tw_tensor_map_bytes(const tw_tensor_map* map, void* bytes) {
   return guard([&]() -> Status {
     TW_TRY(usable(map, "map"));
     TW_TRY(require(bytes, "bytes"));
-    std::memcpy(bytes, &map->bytes, sizeof map->bytes);
+    std::memcpy(bytes, &map->value->bytes, sizeof map->value->bytes);
     return Code::OK;
   });
 }
@@ -164,7 +166,7 @@ tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* d
   return guard([&]() -> Status {
     TW_TRY(output_struct(desc, "desc"));
     TW_TRY(usable(map, "map"));
-    write_struct(desc, to_public(map->desc));
+    write_struct(desc, to_public(map->value->desc));
     return Code::OK;
   });
 }
@@ -174,7 +176,7 @@ tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t c
   return guard([&]() -> Status {
     if (length) *length = 0;
     TW_TRY(usable(map, "map"));
-    return write_text(explain(map->desc, arch_of(map->device())), buffer, capacity, length);
+    return write_text(explain(map->value->desc, arch_of(map->device())), buffer, capacity, length);
   });
 }
 
@@ -183,6 +185,6 @@ tw_status tw_tensor_map_draw(const tw_tensor_map* map, char* buffer, size_t capa
   return guard([&]() -> Status {
     if (length) *length = 0;
     TW_TRY(usable(map, "map"));
-    return write_text(draw(map->desc), buffer, capacity, length);
+    return write_text(draw(map->value->desc), buffer, capacity, length);
   });
 }

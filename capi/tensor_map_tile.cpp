@@ -84,17 +84,18 @@ tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
   return guard([&]() -> Status {
     TW_TRY(output(map, "map"));
     TW_TRY(usable(device, "device"));
+    TW_TRY(require_unless_null(shared, "shared"));
     TileRequest request;
     TW_TRY(read_request(desc, &request));
-    request.shared = shared ? &shared->value : nullptr;
+    request.shared = shared ? shared->value.get() : nullptr;
     request.arch = arch_of(*device->value);
-    auto handle = std::make_unique<tw_tensor_map>();
-    handle->tile = std::make_unique<TileMap>();
-    TW_TRY(make_tile_map(request, handle->tile.get()));
-    handle->owner = device->value;
-    handle->desc = handle->tile->desc;
-    TW_TRY(device->value->encode(handle->desc, &handle->bytes));
-    *map = handle.release();
+    auto value = std::make_unique<TensorMapValue>();
+    value->tile = std::make_unique<TileMap>();
+    TW_TRY(make_tile_map(request, value->tile.get()));
+    value->owner = device->value;
+    value->desc = value->tile->desc;
+    TW_TRY(device->value->encode(value->desc, &value->bytes));
+    *map = new tw_tensor_map{std::move(value)};
     return Code::OK;
   });
 }
@@ -103,7 +104,7 @@ tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes) {
   return guard([&]() -> Status {
     TW_TRY(output(boxes, "boxes"));
     TW_TRY(usable(map, "map"));
-    *boxes = map->tile ? map->tile->boxes : 1;
+    *boxes = map->value->tile ? map->value->tile->boxes : 1;
     return Code::OK;
   });
 }
@@ -117,10 +118,10 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
     TW_TRY(require(start, "start"));
     int32_t at[5] = {};
     uint32_t offset = 0;
-    if (map->tile)
-      TW_TRY(tile_box(*map->tile, start, index, at, &offset));
+    if (map->value->tile)
+      TW_TRY(tile_box(*map->value->tile, start, index, at, &offset));
     else
-      TW_TRY(whole_box(map->desc, start, index, at));
+      TW_TRY(whole_box(map->value->desc, start, index, at));
     std::copy_n(at, 5, coord);
     *shared_offset = offset;
     return Code::OK;
@@ -131,16 +132,16 @@ tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout
   return guard([&]() -> Status {
     TW_TRY(output(layout, "layout"));
     TW_TRY(usable(map, "map"));
-    auto handle = std::make_unique<tw_layout>();
-    const TensorMapDesc& desc = map->desc;
+    auto handle = new_handle<tw_layout>();
+    const TensorMapDesc& desc = map->value->desc;
     int64_t extents[5];  // outermost first, as a layout has them
     for (int32_t i = 0; i < desc.rank; ++i)
       extents[i] = static_cast<int64_t>(desc.global_dim[desc.rank - 1 - i]);
     TW_TRY(check_countable(desc));
-    if (map->tile)
-      handle->value = map->tile->coordinates;
+    if (map->value->tile)
+      *handle->value = map->value->tile->coordinates;
     else
-      TW_TRY(make_coordinate_tensor(desc.rank, extents, &handle->value));
+      TW_TRY(make_coordinate_tensor(desc.rank, extents, handle->value.get()));
     *layout = handle.release();
     return Code::OK;
   });
@@ -149,14 +150,14 @@ tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout
 tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address) {
   return guard([&]() -> Status {
     TW_TRY(usable(map, "map"));
-    const auto align = static_cast<uint64_t>(global_alignment(map->desc));
+    const auto align = static_cast<uint64_t>(global_alignment(map->value->desc));
     if (global_address % align != 0 || global_address > static_cast<uint64_t>(kMaxAddress)) {
-      TensorMapDesc desc = map->desc;
+      TensorMapDesc desc = map->value->desc;
       desc.global_address = global_address;
       return check_change(*map, desc);
     }
-    map->desc.global_address = global_address;
-    rebind_address(&map->bytes, global_address);
+    map->value->desc.global_address = global_address;
+    rebind_address(&map->value->bytes, global_address);
     return Code::OK;
   });
 }
@@ -164,24 +165,25 @@ tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address) {
 tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t extent) {
   return guard([&]() -> Status {
     TW_TRY(usable(map, "map"));
-    if (dimension < 0 || dimension >= map->desc.rank)
+    if (dimension < 0 || dimension >= map->value->desc.rank)
       return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "dimension", .got = dimension, .limit = map->desc.rank - 1},
-                  "there is no dimension %d: the map has %d", dimension, map->desc.rank);
-    if (map->desc.kind != MapKind::tiled || (map->tile && !plain_dim(*map->tile, dimension)))
+                  {.argument = "dimension", .got = dimension, .limit = map->value->desc.rank - 1},
+                  "there is no dimension %d: the map has %d", dimension, map->value->desc.rank);
+    if (map->value->desc.kind != MapKind::tiled ||
+        (map->value->tile && !plain_dim(*map->value->tile, dimension)))
       return fail(Code::ERROR_UNSUPPORTED, {.argument = "dimension", .got = dimension},
-                  map->desc.kind != MapKind::tiled
+                  map->value->desc.kind != MapKind::tiled
                       ? "dimension %d cannot be resized: the map is an im2col map; make a new one"
                       : "dimension %d cannot be resized: the map folds or merges modes there; make "
                         "a new one",
                   dimension);
-    TensorMapDesc desc = map->desc;
+    TensorMapDesc desc = map->value->desc;
     desc.global_dim[dimension] = extent;
     TW_TRY(check_change(*map, desc));
-    map->desc.global_dim[dimension] = extent;
-    if (map->tile) resize_dim(map->tile.get(), dimension, extent);
-    rebind_dim(&map->bytes, dimension, extent);
-    rebind_span(map->desc, arch_of(map->device()), &map->bytes);
+    map->value->desc.global_dim[dimension] = extent;
+    if (map->value->tile) resize_dim(map->value->tile.get(), dimension, extent);
+    rebind_dim(&map->value->bytes, dimension, extent);
+    rebind_span(map->value->desc, arch_of(map->device()), &map->value->bytes);
     return Code::OK;
   });
 }

@@ -12,11 +12,11 @@
  *   thread: what was wrong, with the numbers, and what would work. An argument that cannot work is
  *   refused before anything happens. Nothing here prints, aborts or exits.
  * - Lists of return values name what is a function's own. Beside it there are
- *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, TW_ERROR_STRUCT from what
- *   takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and from what takes or makes a handle that
- *   belongs to a device TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that
- *   do not belong together, and the driver's answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
- *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL and for a handle that was
+ *   destroyed, TW_ERROR_STRUCT from what takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and
+ *   from what takes or makes a handle that belongs to a device TW_ERROR_DEVICE_CLOSED,
+ *   TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that do not belong together, and the driver's
+ *   answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER, TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
  * - Text goes into a `buffer` of `capacity` bytes, cut where it does not fit but zero-terminated,
  *   and `length`, which may be NULL, becomes the bytes that the whole text needs with its zero.
  *   TW_ERROR_BUFFER_TOO_SMALL says that it was cut, or that capacity is 0; but (NULL, 0, &length)
@@ -24,6 +24,9 @@
  * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
  *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
  *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
+ * - The library recognises the last 1,024 destroyed handles of each type. Every function that is
+ *   given one refuses it with TW_ERROR_INVALID_ARGUMENT, and destroying it again does nothing. A
+ *   handle that was destroyed before those is freed memory: do not use it.
  * - Every struct is first given to its own init function with its size, as in
  *   `tw_gemm_desc_init(&desc, sizeof desc)`, also the structs that the library fills. The function
  *   sets every field to its default and leaves a mark in the struct. A struct without the mark is
@@ -39,6 +42,14 @@
  *   left it: nothing is silently ignored.
  * - Device addresses are `uint64_t`, sizes of memory are bytes, extents and strides of tensors are
  *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
+ * - The host device checks where operands lie, the CUDA device does not. Each operand of a run and
+ *   the device memory of a copy or fill, from its lowest to its highest byte, must lie inside one
+ *   block of tw_malloc() or tw_malloc_host() or one range of tw_memory_register(); two blocks side
+ *   by side are not one. Anything else is refused with TW_ERROR_INVALID_ARGUMENT before anything
+ *   happens. The message names the operand, its address, the bytes that it needs and the bytes
+ *   that are there. Where a run is given lists of addresses, the host device waits for the stream,
+ *   reads the lists and checks what they name too. What a graph launches was checked when it was
+ *   captured, but for such lists.
  * - Functions that enqueue work on a stream return before it is done, allocate nothing and
  *   synchronise nothing; host memory handed to them must stay valid until the stream reaches it.
  *   While the stream is captured they allocate what the recording needs.
@@ -385,6 +396,27 @@ TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory
  *  @threadsafety{any thread} @blocking{as cuMemFreeHost: may wait for work on the device}
  *  @since 0.2 */
 TW_API tw_status tw_free_host(tw_device *device, void *memory);
+
+/** Tells a device of memory that tw_malloc() did not give, so that operands may lie in it. The host
+ *  device refuses operands in memory that it does not know. A CUDA device checks the arguments and
+ *  does nothing else, so that a program is the same on both. Ranges may overlap each other and
+ *  blocks from tw_malloc(); an operand must lie inside one of them. An address may be registered
+ *  several times: the range has the most bytes that were given for it, until it has been
+ *  unregistered as many times.
+ *  @param device not NULL. @param address the first byte; stays the caller's memory. 0 is allowed
+ *  where bytes is 0, and nothing happens then. @param bytes of the range; 0 makes a range in which
+ * no operand can lie.
+ *  @retval TW_ERROR_INVALID_ARGUMENT address is 0 and bytes is not.
+ *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
+ *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
+TW_API tw_status tw_memory_register(tw_device *device, uint64_t address, uint64_t bytes);
+
+/** Undoes one tw_memory_register() of the same address. It waits for no work, and does not disturb
+ *  work that has been enqueued: synchronise before the memory itself is given back.
+ *  @param device the same one. @param address as registered; 0 does nothing.
+ *  @retval TW_ERROR_NOT_FOUND the address is not registered (the host device alone knows).
+ *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
+TW_API tw_status tw_memory_unregister(tw_device *device, uint64_t address);
 
 /** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
  *  @param[out] stream the caller's, to be given to tw_stream_destroy().

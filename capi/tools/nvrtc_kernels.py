@@ -21,7 +21,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-SRC, PRELUDE = HERE.parent / "src", HERE / "nvrtc.cuh"
+ROOT = HERE.parents[1]
+SRC, PRELUDE = ROOT / "src", HERE / "nvrtc.cuh"
 
 
 def load(path):
@@ -68,7 +69,7 @@ def part(options, family, shard, name):
     kind, sm, has = archs.archs()[name]
     virtual = f"compute_{sm}"
     flags = [f"--gpu-architecture={virtual}", "-std=c++20", "-default-device", f"--pre-include={PRELUDE}", "-I", str(SRC),
-             "-I", str(HERE.parent / "include"), f"-DTW_SHARD={shard}"]
+             "-I", str(ROOT / "include"), f"-DTW_SHARD={shard}"]
     flags += [f"-DTW_HAS_{feature}={int(feature in has)}" for feature in archs.features()]
     ptx = options.out / f"{family}_{shard}.{name}.ptx"
     ptx.write_bytes(compile_ptx(ctypes.CDLL(str(options.nvrtc)), SRC / "kernels" / family / f"{family}.cu", flags))

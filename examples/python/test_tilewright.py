@@ -273,19 +273,40 @@ class Plain(unittest.TestCase):
     def test_a_run_brings_its_own_addresses(self):
         first, other = array.array("i", [1] * 64), array.array("i", [2] * 64)
         out = array.array("i", [0] * 64)
-        plan = self.device.copy(first, out)
+        plan, known = self.device.copy(first, out), self.device.register(other)
         for keywords, wanted in (({"src": other.buffer_info()[0]}, other), ({}, first)):
             plan.run(self.stream, **keywords)
             self.stream.synchronize()
             self.assertEqual(out, wanted)
+        known.close()
+        with self.assertRaisesRegex(tw.Error, "src needs 256 bytes .* tw_memory_unregister"):
+            plan.run(self.stream, src=other.buffer_info()[0])
+
+    def test_memory_is_known_as_long_as_a_plan_lives(self):
+        src, dst = array.array("i", [1] * 64), array.array("i", [0] * 64)
+        address, size = dst.buffer_info()[0], dst.itemsize * len(dst)
+        plan = self.device.copy(src, dst)
+        tw.check(tw.lib.tw_memset(self.stream.handle, address, 1, size))
+        del plan
+        gc.collect()
+        with self.assertRaisesRegex(tw.Error, f"dst needs {size} bytes"):
+            tw.check(tw.lib.tw_memset(self.stream.handle, address, 1, size))
+        part = memoryview(dst)[40:8:-3]  # its lowest element is its last
+        known = self.device.register(part)
+        self.assertEqual(known.address, address + 4 * 10)
+        tw.check(tw.lib.tw_memset(self.stream.handle, known.address, 1, 4 * 31))
+        with self.assertRaisesRegex(tw.Error, "dst needs 125 bytes .* 124 bytes are there"):
+            tw.check(tw.lib.tw_memset(self.stream.handle, known.address, 1, 4 * 31 + 1))
+        self.stream.synchronize()
 
     def test_threads_share_a_plan(self):
         """Each with operands of its own: a run sees those of no other."""
         size, plan = 256, self.device.copy(bytes(256), bytearray(256))
-        wrong, together = [], threading.Barrier(8)
+        wrong, finished, together = [], [], threading.Barrier(8)
 
         def work(k):
             src, out = array.array("B", [k] * size), array.array("B", [0] * size)
+            known = self.device.register(src), self.device.register(out)
             with self.device.stream() as stream:
                 together.wait()
                 for _ in range(300):
@@ -294,6 +315,7 @@ class Plain(unittest.TestCase):
                     if out != src:
                         wrong.append((k, out[0]))
                     out[0] = out[-1] = 255
+            finished.append(known)
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
         interval = sys.getswitchinterval()
@@ -303,7 +325,7 @@ class Plain(unittest.TestCase):
         for thread in threads:
             thread.join()
         sys.setswitchinterval(interval)
-        self.assertEqual(wrong, [])
+        self.assertEqual((wrong, len(finished)), ([], 8))
 
     def test_handles_close_once(self):
         with tw.Layout("(2,3):(3,1)") as layout:

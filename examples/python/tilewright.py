@@ -151,7 +151,8 @@ tw_status:tw_device_create_from_context(CUctx_st*,tw_device**)
 tw_status:tw_device_get_cuda_context(tw_device*,CUctx_st**) void:tw_device_destroy(tw_device*)
 tw_status:tw_device_get_info(tw_device*,tw_device_info*) tw_status:tw_malloc(tw_device*,u64,u64*)
 tw_status:tw_free(tw_device*,u64) tw_status:tw_malloc_host(tw_device*,u64,void**)
-tw_status:tw_free_host(tw_device*,void*) tw_status:tw_stream_create(tw_device*,tw_stream**)
+tw_status:tw_free_host(tw_device*,void*) tw_status:tw_memory_register(tw_device*,u64,u64)
+tw_status:tw_memory_unregister(tw_device*,u64) tw_status:tw_stream_create(tw_device*,tw_stream**)
 tw_status:tw_stream_create_from(tw_device*,CUstream_st*,tw_stream**)
 tw_status:tw_stream_get_cuda(tw_stream*,CUstream_st**) void:tw_stream_destroy(tw_stream*)
 tw_status:tw_stream_synchronize(tw_stream*) tw_status:tw_stream_query(tw_stream*)
@@ -622,6 +623,35 @@ def _packed_strides(shape):
     return [math.prod(max(extent, 1) for extent in shape[i + 1:]) for i in range(len(shape))]
 
 
+def _extent(t):
+    """The address of a tensor's lowest byte, and the bytes from there to its highest."""
+    shape, stride = t.shape[:t.rank], t.stride[:t.rank]
+    size = lib.tw_dtype_size(t.dtype)
+    if 0 in shape:
+        return t.address, 0
+    reach = [(n - 1) * s for n, s in zip(shape, stride)]
+    low = sum(min(r, 0) for r in reach) * size
+    return t.address + low, sum(map(abs, reach)) * size + size
+
+
+class Registered:
+    """A tensor that operations of a host device may use: its memory is registered until close() or
+    the garbage collector ends that. It keeps the tensor's owner alive."""
+
+    def __init__(self, device, t, keep):
+        self.device = None
+        self.address, size = _extent(t)
+        check(lib.tw_memory_register(device.handle, self.address, size))
+        self.device, self.keep = device, keep
+
+    def close(self):
+        device, self.device, self.keep = self.device, None, None
+        if device and device.handle:  # a closed device has forgotten it already
+            lib.tw_memory_unregister(device.handle, self.address)
+
+    __del__ = close
+
+
 def kernels():
     """What is embedded: (name, target, tw_kernel_entry) of every precompiled kernel for each target."""
     count = ctypes.c_int32()
@@ -671,7 +701,12 @@ class Device(Handle):
                         for kind, ordinal in ((out.device_kind, out.ordinal), (self.kind, self.ordinal)))
         if theirs != ours:
             raise ValueError(f"the tensor is in memory of {theirs} and the device is {ours}")
-        return out, keep
+        return out, Registered(self, out, keep) if self.kind == DEVICE_HOST else keep
+
+    def register(self, source):
+        """Memory of the caller's, for addresses that Plan.run() is given: the host device takes
+        operands in memory that it knows alone, as long as the object that this returns lives."""
+        return self._here(source)[1]
 
     def copy(self, src, dst):
         """dst[...] = src[...], of one shape and any strides."""

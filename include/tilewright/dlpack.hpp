@@ -6,7 +6,8 @@
 /// tilewright.hpp.
 ///
 /// - from_dlpack() reads somebody's DLTensor, DLManagedTensor or DLManagedTensorVersioned; nothing
-///   of it is owned afterwards.
+///   of it is owned afterwards. Given a device, it also registers the tensor's memory there, as the
+///   host device wants it, for as long as what it returns lives.
 /// - to_dlpack() makes a managed tensor. What keeps its memory alive goes with it and is destroyed
 ///   when the consumer calls the deleter, on whichever thread that is.
 
@@ -65,6 +66,32 @@ inline tw_tensor tensor(const Device& device, uint64_t address, tw_dtype dtype,
 /// Reads a DLPack tensor of the form; whoever has the managed one still calls its deleter.
 inline tw_tensor from_dlpack(const void* dlpack, tw_dlpack_form form) {
   return detail::filled(tw_tensor_init, tw_tensor_from_dlpack, dlpack, form);
+}
+
+/// The memory that a tensor's elements span, registered with a device.
+inline RegisteredMemory register_tensor(const Device& device, const tw_tensor& tensor) {
+  int64_t low = 0, high = 0;  // of the elements
+  for (int32_t i = 0; i < tensor.rank; ++i) {
+    if (tensor.shape[i] == 0) return RegisteredMemory(device, tensor.address, 0);
+    const int64_t reach = (tensor.shape[i] - 1) * tensor.stride[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  const int64_t bytes = tw_dtype_size(tensor.dtype);
+  return RegisteredMemory(device, tensor.address + static_cast<uint64_t>(low * bytes),
+                          static_cast<uint64_t>((high - low + 1) * bytes));
+}
+
+/// Somebody's tensor that a device may work on while this lives. It owns nothing else of it.
+struct BorrowedTensor {
+  tw_tensor tensor;
+  RegisteredMemory memory;
+};
+
+/// Reads a DLPack tensor of the form and registers its memory with the device. Whoever has the
+/// managed one still calls its deleter, after this object and the work on it have ended.
+inline BorrowedTensor from_dlpack(const Device& device, const void* dlpack, tw_dlpack_form form) {
+  const tw_tensor tensor = from_dlpack(dlpack, form);
+  return {tensor, register_tensor(device, tensor)};
 }
 
 /// A managed DLPack tensor that nobody has consumed yet: freed by its own deleter at the end of its

@@ -147,6 +147,10 @@ class Allocation {
     std::swap(bytes_, other.bytes_);
   }
 
+ protected:
+  Allocation(const Device& device, Address address, uint64_t bytes) noexcept
+      : device_(device.open_), address_(address), bytes_(bytes) {}
+
  private:
   std::shared_ptr<OpenDevice> device_;
   Address address_{};
@@ -171,6 +175,21 @@ class HostMemory : public detail::Allocation<void*, tw_malloc_host, tw_free_host
     static_assert(std::is_trivially_copyable_v<T>);
     return {static_cast<T*>(address()), static_cast<size_t>(bytes() / sizeof(T))};
   }
+};
+
+/// Memory of the caller's in which operands may lie until the end of this object's scope. The host
+/// device takes operands in such memory and in what it gave itself; a CUDA device takes any.
+class RegisteredMemory
+    : public detail::Allocation<uint64_t, tw_memory_register, tw_memory_unregister> {
+ public:
+  RegisteredMemory() = default;
+  RegisteredMemory(const Device& device, uint64_t address, uint64_t bytes)
+      : Allocation(device, (check(tw_memory_register(device.get(), address, bytes)), address),
+                   bytes) {}
+  template <typename T>
+  RegisteredMemory(const Device& device, std::span<T> numbers)
+      : RegisteredMemory(device, reinterpret_cast<uintptr_t>(numbers.data()),
+                         numbers.size_bytes()) {}
 };
 
 class Stream;

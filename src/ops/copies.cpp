@@ -109,22 +109,28 @@ const char* CopiesPlan::bulk_refusal() const {
   return nullptr;
 }
 
-// What the host device does for a caller who counts nothing: it waits for the lists and looks at
-// them, so that the run is refused before anything is written.
+Status CopiesPlan::check_pair(const CopiesArgs& args, u64 pair) const {
+  const u64 src = listed_address_host(args.src_list, pair);
+  const u64 dst = listed_address_host(args.dst_list, pair);
+  const bool counts = args.skipped != 0;
+  if (counts && !copies_pair(args, src, dst)) return {};
+  if (src == 0 || (src & args.src_mask) != 0) return wrong_pair("src", pair, src, args.src_mask);
+  if (dst == 0 || (dst & args.dst_mask) != 0) return wrong_pair("dst", pair, dst, args.dst_mask);
+  Status status = counts ? Status() : check_copy_disjoint(shape_, src, dst);
+  if (status.ok()) status = check_memory_range(*device(), "src", src, shape_.src_range);
+  if (status.ok()) status = check_memory_range(*device(), "dst", dst, shape_.dst_range);
+  return status.ok() ? status : fail_context(status, "pair %llu", pair);
+}
+
+// What the host device does: it waits for the lists and looks at them, so that the run is refused
+// before anything is written. Pairs that a caller counts are left to the run.
 Status CopiesPlan::check_pairs(Stream& stream, const CopiesArgs& args) const {
-  if (device()->info().kind != DeviceKind::host || args.skipped != 0) return {};
+  if (!device()->checks_memory()) return {};
   bool captured = false;
   TW_TRY(stream.captured(&captured));
   if (captured) return {};  // each launch of the graph finds other lists
   TW_TRY(stream.synchronize());
-  for (u64 pair = 0; pair < args.pairs; ++pair) {
-    const u64 src = listed_address_host(args.src_list, pair);
-    const u64 dst = listed_address_host(args.dst_list, pair);
-    if (src == 0 || (src & args.src_mask) != 0) return wrong_pair("src", pair, src, args.src_mask);
-    if (dst == 0 || (dst & args.dst_mask) != 0) return wrong_pair("dst", pair, dst, args.dst_mask);
-    if (const Status apart = check_copy_disjoint(shape_, src, dst); !apart.ok())
-      return fail_context(apart, "pair %llu", pair);
-  }
+  for (u64 pair = 0; pair < args.pairs; ++pair) TW_TRY(check_pair(args, pair));
   return {};
 }
 
@@ -199,9 +205,10 @@ Status CopiesPlan::run(Stream& stream, const CopiesRun& run) const {
   TW_TRY(check_address("dst", run.dst_list, 8));
   if (run.skipped != 0) TW_TRY(check_address("invalid_count", run.skipped, 8));
   const auto bytes = static_cast<uint64_t>(count) * 8;
-  TW_TRY(check_apart({{"src", run.src_list, bytes, false},
-                      {"dst", run.dst_list, bytes, false},
-                      {"invalid_count", run.skipped, run.skipped == 0 ? 0u : 8u, true}}));
+  TW_TRY(check_operands(*device(),
+                        {{"src", run.src_list, bytes, false},
+                         {"dst", run.dst_list, bytes, false},
+                         {"invalid_count", run.skipped, run.skipped == 0 ? 0u : 8u, true}}));
   CopiesArgs args;
   TW_TRY(fill(run, count, &args));
   TW_TRY(check_pairs(stream, args));

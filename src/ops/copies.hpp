@@ -58,6 +58,7 @@ class CopiesPlan final : public Plan {
   /// Why no pair's rows would go by bulk copies; nullptr where those of aligned pairs do.
   const char* bulk_refusal() const;
   uint32_t method() const { return kernels_[kCopiesBulk] ? kCopiesBulk : kCopiesPlain; }
+  Status check_pair(const CopiesArgs& args, u64 pair) const;
   Status check_pairs(Stream& stream, const CopiesArgs& args) const;
   Status fill(const CopiesRun& run, int64_t count, CopiesArgs* args) const;
   LaunchConfig config(CopiesArgs* args) const;

@@ -39,10 +39,12 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
   TW_TRY(check_cache("src_cache", desc.src_cache));
   TW_TRY(check_cache("dst_cache", desc.dst_cache));
   TW_TRY(check_window(desc));
+  const ByteRange dst_range = shape.dst_range;
   std::vector<CopyShape> outside;
   if (has_window(desc) && !shape.empty) TW_TRY(split_window(desc, &shape, &outside));
   std::unique_ptr<CopyPlan> plan(new CopyPlan(device, desc, shape));
   plan->outside_ = std::move(outside);
+  plan->dst_range_ = dst_range;
   TW_TRY(plan->prepare());
   *out = std::move(plan);
   return {};
@@ -222,12 +224,23 @@ CopyStridedArgs CopyPlan::strided_args(uint64_t src, uint64_t dst) const {
   return args;
 }
 
+Status CopyPlan::check_memory(uint64_t src, uint64_t dst) const {
+  if (!device()->checks_memory()) return {};
+  if (!shape_.empty) TW_TRY(check_memory_range(*device(), "src", src, shape_.src_range));
+  ByteRange written = dst_range_;
+  // The padding behind the last row, which may be written too, ends at a multiple of 16.
+  if (desc_.padding_free)
+    written.high += static_cast<int64_t>(-(dst + static_cast<uint64_t>(written.high)) % kAligned);
+  return check_memory_range(*device(), "dst", dst, written);
+}
+
 Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
   if (shape_.empty && outside_.empty()) return {};
   const auto element = static_cast<uint32_t>(dtype_bytes(desc_.dtype));
   if (!shape_.empty) TW_TRY(check_address("src", src, element, desc_.src_alignment));
   TW_TRY(check_address("dst", dst, element, desc_.dst_alignment));
   if (!shape_.empty) TW_TRY(check_copy_disjoint(shape_, src, dst));
+  TW_TRY(check_memory(src, dst));
   if (!outside_.empty()) TW_TRY(run_fills(stream, src, dst));
   if (shape_.empty) return {};
   src += static_cast<uint64_t>(shape_.src_offset);

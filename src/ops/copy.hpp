@@ -35,6 +35,7 @@ class CopyPlan final : public Plan {
   CopyPlan(std::shared_ptr<Device> device, const CopyDesc& desc, const CopyShape& shape)
       : Plan(std::move(device), Op::copy), desc_(desc), shape_(shape) {}
   Status prepare();
+  Status check_memory(uint64_t src, uint64_t dst) const;
   Status run_fills(Stream& stream, uint64_t src, uint64_t dst) const;
   struct RowChoice {
     uint32_t detail;  // KernelRow::variant above the method
@@ -70,6 +71,7 @@ class CopyPlan final : public Plan {
   CopyDesc desc_;
   CopyShape shape_;                 // of a window what lies inside its tensor
   std::vector<CopyShape> outside_;  // boxes of the destination that are filled
+  ByteRange dst_range_;             // of both
   PreparedKernel fill_;
   RingSize ring_;
   uint32_t possible_ = 0;  // methods that could do it at some address, a bit each

@@ -8,6 +8,7 @@
 #include "base/dtype.hpp"
 #include "base/status.hpp"
 #include "ops/cache_priority.hpp"
+#include "runtime/device.hpp"
 #include "tensor_map/tensor_map.hpp"
 
 namespace tw {
@@ -45,6 +46,13 @@ struct ByteRange {
   int64_t low = 0;
   int64_t high = 0;
 };
+
+/// Refuses an operand that lies in no memory that the device knows: `range` from `address`.
+inline Status check_memory_range(const Device& device, const char* operand, uint64_t address,
+                                 const ByteRange& range) {
+  return device.check_memory(operand, address + static_cast<uint64_t>(range.low),
+                             static_cast<uint64_t>(range.high - range.low));
+}
 
 /// The same copy as rows of `row_bytes` contiguous bytes on both sides, and up to eight dimensions
 /// of them with as few as possible: extents above 1, innermost first, sorted by the destination's

@@ -52,6 +52,7 @@ class ElementwisePlan final : public Plan {
   Status check_scalar(const char* argument, uint64_t address, bool beta) const;
   Status check_factors(const ElementwiseRun& run, u64* alpha, u64* beta) const;
   Status check_addresses(const ElementwiseRun& run) const;
+  Status check_memory(const ElementwiseRun& run) const;
   /// The first elements' addresses from those of coordinate 0.
   Placed first(const Addresses& address) const;
   Placed promised() const;

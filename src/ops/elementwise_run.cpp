@@ -70,7 +70,16 @@ Status ElementwisePlan::check_addresses(const ElementwiseRun& run) const {
     TW_TRY(check_elementwise_scalar(shape_, "device_alpha", run.device_alpha, dst));
   if (run.device_beta != 0)
     TW_TRY(check_elementwise_scalar(shape_, "device_beta", run.device_beta, dst));
-  return {};
+  return check_memory(run);
+}
+
+Status ElementwisePlan::check_memory(const ElementwiseRun& run) const {
+  if (!device()->checks_memory()) return {};
+  for (uint32_t o = 0; o < kElementwiseOperands; ++o)
+    if (shape_.bytes[o] != 0)
+      TW_TRY(check_memory_range(*device(), operand_name(o), run.address[o], shape_.range[o]));
+  TW_TRY(device()->check_memory("device_alpha", run.device_alpha, run.device_alpha == 0 ? 0 : 4));
+  return device()->check_memory("device_beta", run.device_beta, run.device_beta == 0 ? 0 : 4);
 }
 
 Status ElementwisePlan::run(Stream& stream, const ElementwiseRun& run) const {

@@ -270,6 +270,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
   const GemmDesc& d = problem_.desc;
   if (m == 0 || d.batch == 0 || (problem_.swapped ? d.m : d.n) == 0) return {};
   TW_TRY(check_run(run, m));
+  if (d.has(kGemmPointers) && device()->checks_memory()) TW_TRY(check_matrices(stream, run, m));
   const GemmKernel* kernel = run.reads_c() ? &kernel_with_c(m) : &kernel_for(m);
   if (!kernel->does(run, m)) {
     if (forced_) return no_kernel_that_does(run, m);

@@ -87,6 +87,7 @@ class GemmPlan final : public Plan {
   void drop_unused_copies();
   Status kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out);
   Status check_run(const GemmRun& run, int64_t m) const;
+  Status check_matrices(Stream& stream, const GemmRun& run, int64_t m) const;
   Status add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
   Status add_operands(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
   bool uses_workspace(const GemmRun& run) const;

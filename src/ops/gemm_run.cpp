@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run's addresses must be, a line a rule.
+#include <algorithm>
 #include <cinttypes>
 
+#include "kernels/gemm/gemm_pointers.h"
 #include "ops/gemm.hpp"
 #include "ops/gemm_epilogue.hpp"
 #include "ops/gemm_spans.hpp"
@@ -139,6 +141,52 @@ Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m
   return {};
 }
 
+// What a device that knows its memory does with arrays of addresses: it waits for them and looks at
+// each matrix. A product with an address that cannot be one is left out, or refused later.
+Status GemmPlan::check_matrices(Stream& stream, const GemmRun& run, int64_t m) const {
+  const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
+  GemmDesc one = own;
+  one.batch = 1;
+  const bool reads_ab = run.reads_ab() && own.k > 0;
+  const auto in = static_cast<uint32_t>(problem_.in_bytes);
+  const auto out = static_cast<uint32_t>(problem_.out_bytes);
+  const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
+  const struct {
+    const char* name;
+    uint64_t array;  // 0: it is not read
+    uint32_t alignment;
+    int64_t bytes;
+  } operands[] = {
+      {"a", reads_ab ? run.a : 0, std::max(own.a_alignment, in),
+       matrices(one, m, own.k, own.a_order, own.lda, 0, in).span()},
+      {"b", reads_ab ? run.b : 0, std::max(own.b_alignment, in),
+       matrices(one, own.k, own.n, own.b_order, own.ldb, 0, in).span()},
+      {"c", run.reads_c() ? run.c : 0, std::max(own.c_alignment, out),
+       matrices(one, m, own.n, own.d_order, own.ldc, 0, out).span()},
+      {"d", run.d, std::max(own.d_alignment, out),
+       matrices(one, m, d_columns, own.d_order, own.ldd, 0, out).span()},
+  };
+  const auto address_of = [](uint64_t array, int64_t index) {
+    return reinterpret_cast<const uint64_t*>(array)[index];
+  };
+  bool captured = false;
+  TW_TRY(stream.captured(&captured));
+  if (captured) return {};  // each launch of the graph finds other arrays
+  TW_TRY(stream.synchronize());
+  for (int64_t i = 0; i < own.batch; ++i) {
+    bool good = true;
+    for (const auto& o : operands)
+      good = good && (o.array == 0 || !gemm_bad_address(address_of(o.array, i), o.alignment));
+    for (const auto& o : operands) {
+      if (!good || o.array == 0) continue;
+      const Status status =
+          device()->check_memory(o.name, address_of(o.array, i), static_cast<uint64_t>(o.bytes));
+      if (!status.ok()) return fail_context(status, "matrix %" PRId64 " of the batch", i);
+    }
+  }
+  return {};
+}
+
 Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
   TW_TRY(check_options(own, run));
@@ -150,7 +198,7 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
                                 : add_operands(own, run, m, &spans));
   TW_TRY(add_epilogue(own, run, m, &spans));
   add_words(run, &spans);
-  return spans.check();
+  return spans.check(*device());
 }
 
 uint64_t GemmPlan::workspace_bytes() const {

@@ -44,11 +44,18 @@ Meets bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b, const GemmByt
 
 }  // namespace
 
-Status GemmSpans::check() const {
+Status GemmSpans::check_memory(const Device& device, const Span& span) {
+  return device.check_memory(span.name, span.address, static_cast<uint64_t>(span.bytes.span()));
+}
+
+Status GemmSpans::check(const Device& device) const {
   for (int i = 0; i < writes_; ++i) {
     for (int j = i + 1; j < writes_; ++j) TW_TRY(apart(written_[i], written_[j]));
     for (int j = 0; j < reads_; ++j) TW_TRY(apart(written_[i], read_[j]));
   }
+  if (!device.checks_memory()) return {};
+  for (int i = 0; i < writes_; ++i) TW_TRY(check_memory(device, written_[i]));
+  for (int i = 0; i < reads_; ++i) TW_TRY(check_memory(device, read_[i]));
   return {};
 }
 

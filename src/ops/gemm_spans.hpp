@@ -40,8 +40,9 @@ class GemmSpans {
   }
 
   /// Fails with TW_ERROR_OVERLAP where two of them that are not both read share a byte, or where a
-  /// short search does not find out that they share none.
-  Status check() const;
+  /// short search does not find out that they share none. Refuses what lies in no memory that the
+  /// device knows.
+  Status check(const Device& device) const;
 
  private:
   struct Span {
@@ -50,6 +51,7 @@ class GemmSpans {
     GemmBytes bytes;
   };
   static GemmBytes flat(uint64_t bytes) { return {static_cast<int64_t>(bytes), 1, 0, 1, 0}; }
+  static Status check_memory(const Device& device, const Span& span);
   static Status apart(const Span& a, const Span& b);
 
   Span written_[4];  // workspace, d, amax, skipped

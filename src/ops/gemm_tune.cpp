@@ -50,13 +50,19 @@ class Stopwatch {
   Status time(const GemmPlan& plan, int32_t runs, double* nanoseconds) {
     if (flush_) TW_TRY(static_cast<const PrefetchPlan&>(*flush_).run(stream_, how_.flush));
     TW_TRY(stream_.record(*start_));
-    for (int32_t i = 0; i < runs; ++i) TW_TRY(plan.run(stream_, run_));
+    for (int32_t i = 0; i < runs; ++i) TW_TRY(run(plan));
     TW_TRY(stream_.record(*end_));
     TW_TRY(end_->synchronize());
     float milliseconds = 0;
     TW_TRY(end_->elapsed_since(*start_, &milliseconds));
     *nanoseconds = double{milliseconds} * 1e6 / runs;
     return {};
+  }
+
+  Status run(const GemmPlan& plan) {
+    const Status status = plan.run(stream_, run_);
+    return status.ok() || how_.scratch_d == 0 ? status
+                                              : fail_context(status, "scratch_d is the runs' d");
   }
 
   bool flushes() const { return flush_ != nullptr; }
@@ -142,6 +148,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
         "scratch_d stands in for D, and with TW_GEMM_BATCH_POINTERS the run's d is an array "
         "of addresses: let d be one of scratch matrices, and scratch_d 0");
   if (how.scratch_d != 0) mine.d = how.scratch_d;
+  TW_TRY(device->check_memory("flush", how.flush, how.flush_bytes));
   TW_TRY(stream.synchronize());  // refuses a captured stream before anything is launched
 
   GemmProblem problem;

@@ -162,4 +162,12 @@ Status check_apart(std::initializer_list<RunOperand> operands) {
   return {};
 }
 
+Status check_operands(const Device& device, std::initializer_list<RunOperand> operands) {
+  TW_TRY(check_apart(operands));
+  if (device.checks_memory())
+    for (const RunOperand& one : operands)
+      TW_TRY(device.check_memory(one.name, one.address, reach_of(one)));
+  return {};
+}
+
 }  // namespace tw

@@ -119,4 +119,7 @@ struct RunOperand {
 /// of equal pitches that is always known, of others where a bounded search finds it.
 Status check_apart(std::initializer_list<RunOperand> operands);
 
+/// Likewise, and refuses an operand that lies in no memory that the device knows.
+Status check_operands(const Device& device, std::initializer_list<RunOperand> operands);
+
 }  // namespace tw

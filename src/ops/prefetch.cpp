@@ -152,6 +152,7 @@ Status PrefetchPlan::read_dims() {
   }
   rank_ = kept;
   for (int32_t i = 0; i < rank_; ++i) rows *= dims_[i].extent;
+  reach_bytes_ = static_cast<uint64_t>(reach);
   row_bytes_ = static_cast<uint64_t>(row);
   rows_number_ = static_cast<uint64_t>(rows);
   all_bytes_ = static_cast<uint64_t>(bytes);
@@ -254,6 +255,7 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   if (row_bytes_ == 0) return {};
   TW_TRY(check_address("src", src, static_cast<uint32_t>(element_bytes_), desc_.alignment));
   src += static_cast<uint64_t>(offset_);
+  TW_TRY(device()->check_memory("src", src, reach_bytes_));
   const PreparedKernel& kernel = choose(src);
   if (&kernel == &boxes_) {
     PrefetchBoxArgs args = box_args_;

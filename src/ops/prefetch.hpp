@@ -75,9 +75,10 @@ class PrefetchPlan final : public Plan {
   int32_t rank_ = 0;  // of dims_
   Dim dims_[kMaxCopyRank] = {};
   int64_t offset_ = 0;  // of the first byte from the caller's address, where strides are negative
-  uint64_t all_bytes_ = 0;  // of the rows, before the budget
-  PreparedKernel boxes_;    // a matrix whose address and pitch are multiples of 16
-  PreparedKernel rows_;     // everything
+  uint64_t all_bytes_ = 0;    // of the rows, before the budget
+  uint64_t reach_bytes_ = 0;  // likewise, from the first row's first byte to the last one's end
+  PreparedKernel boxes_;      // a matrix whose address and pitch are multiples of 16
+  PreparedKernel rows_;       // everything
   PrefetchBoxArgs box_args_{};
   PrefetchRowArgs row_args_{};
 };

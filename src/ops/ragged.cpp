@@ -115,10 +115,11 @@ Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens
   TW_TRY(check_address("padded", run.padded, element, d.padded_alignment));
   TW_TRY(check_address("offsets", run.offsets, static_cast<uint32_t>(p.offset_bytes)));
   if (run.faults != 0) TW_TRY(check_address("invalid_count", run.faults, 8));
-  return check_apart({{"offsets", run.offsets, offset_bytes, false},
-                      {"packed", run.packed, packed_bytes, !p.pads()},
-                      {"padded", run.padded, padded_bytes, p.pads()},
-                      {"invalid_count", run.faults, run.faults == 0 ? 0u : 8u, true}});
+  return check_operands(*device(),
+                        {{"offsets", run.offsets, offset_bytes, false},
+                         {"packed", run.packed, packed_bytes, !p.pads()},
+                         {"padded", run.padded, padded_bytes, p.pads()},
+                         {"invalid_count", run.faults, run.faults == 0 ? 0u : 8u, true}});
 }
 
 // What the host device does for a caller who counts no faults: it waits for the offsets and looks

@@ -90,10 +90,12 @@ Status RowsPlan::check_run(const RowsRun& run, int64_t count) const {
   if (workspace_.bytes != 0)
     TW_TRY(
         check_workspace(run.workspace, run.workspace_bytes, workspace_.bytes, kWorkspaceAlignment));
-  return check_apart(
+  return check_operands(
+      *device(),
       {{"index", run.index, indices * index_width, false},
        {"table", window, inner_bytes, !gather, d.table_rows, problem_.table_pitch},
-       {"packed", run.packed, row_bytes, gather, count, problem_.packed_pitch},
+       {"packed", gather ? run.packed : inner_packed(run.packed), row_bytes, gather, count,
+        problem_.packed_pitch},
        {"weights", run.weights, weighted ? indices * 4 : 0, false},
        {"device_count", run.device_count, run.device_count == 0 ? 0 : index_width, false},
        {"invalid_count", run.outside, run.outside == 0 ? 0u : 8u, true},

@@ -186,6 +186,14 @@ class Device : public std::enable_shared_from_this<Device> {
   Status alive() const;
   /// Whether this is another process than the one that opened the device.
   bool forked() const { return fork_mark_.forked(); }
+  /// Whether the device knows the memory that operands may lie in: the host device does.
+  bool checks_memory() const { return checks_memory_; }
+  /// Refuses an operand by its name, a literal, whose `bytes` bytes from `address`, its lowest, do
+  /// not lie inside one block of memory that the device knows. Nothing where bytes is 0.
+  Status check_memory(const char* operand, uint64_t address, uint64_t bytes) const {
+    return checks_memory_ && bytes != 0 ? find_memory(operand, address, bytes) : Status();
+  }
+
   /// Stops the device for good; idempotent. Everything still allocated by it is freed.
   virtual void close() = 0;
 
@@ -194,6 +202,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Host memory that the device copies from and to without a detour; close() frees it too.
   virtual Status allocate_host(uint64_t bytes, void** memory) = 0;
   virtual Status release_host(void* memory) = 0;
+  /// Memory of the caller's in which operands may lie, as tw_memory_register() has it. Devices that
+  /// do not check memory have no use for it.
+  virtual Status register_memory(uint64_t, uint64_t) { return {}; }
+  virtual Status unregister_memory(uint64_t) { return {}; }
   virtual Status create_stream(std::unique_ptr<Stream>* out) = 0;
   virtual Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) = 0;
   virtual Status create_event(std::unique_ptr<Event>* out) = 0;
@@ -217,7 +229,11 @@ class Device : public std::enable_shared_from_this<Device> {
   [[gnu::format(printf, 3, 4)]] void mark_lost(int32_t result, const char* format, ...);
   bool lost() const { return lost_.load(std::memory_order_acquire) != 0; }
 
+  /// What check_memory() asks of a device that checks.
+  virtual Status find_memory(const char*, uint64_t, uint64_t) const { return {}; }
+
   DeviceInfo info_;
+  bool checks_memory_ = false;
   std::atomic<bool> closed_{false};
 
  private:

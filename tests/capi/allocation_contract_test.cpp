@@ -74,6 +74,9 @@ int every_allocation(samples *s, const contract_call &function) {
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   samples s;
+  open_samples(&s);
+  fill_destroyed_handles(&s);
+  close_samples(&s);
   const int64_t before = g_live;
   open_samples(&s);
   int functions = 0, failures = 0;

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "contract_samples.h"
 #include "failing_allocator.hpp"
-#include "harness.h"
 
 namespace {
 
@@ -454,6 +454,10 @@ int main(int argc, char **argv) {
   CHECK(operator new(1, std::nothrow) == nullptr);
   CHECK(g_failed);
   CHECK(t_allocations > 0);
+  samples s;
+  open_samples(&s);
+  fill_destroyed_handles(&s);
+  close_samples(&s);
   World world;
   const int64_t before = g_live;
   build(&world);

@@ -6,6 +6,8 @@ function that is added tomorrow is tested too:
 - called with zeros alone it fails, with a message, and outputs that are handles become NULL;
 - with right arguments but one pointer NULL it fails and names that parameter, unless its description
   speaks of NULL otherwise than as "not NULL";
+- with right arguments but one handle that has been destroyed it fails, names that parameter and
+  says so;
 - with a struct whose size belongs to no version, or that was not initialised, it fails and says so;
 - with right handles and extreme numbers it does not crash, whatever it answers;
 - no answer, here or in another test of this folder, is a status that the header does not speak of,
@@ -124,6 +126,8 @@ def right(function, parameter):
         return f"s->kernel_{name}"
     if function.name == "tw_layout_draw_boxes" and name == "boxes":
         return "s->boxes"
+    if function.name == "tw_memory_register" and name == "address":
+        return "s->memory"
     if name == "image":
         return "s->image"
     if function.name == "tw_module_load" and name == "size":
@@ -158,6 +162,32 @@ def right(function, parameter):
     return numbers.get(name, "1")
 
 
+# Handles that a destroy function takes.
+HANDLES = OF_DEVICE | OF_LAYOUT | {"tw_gemm_tuning"}
+
+
+def destroyed_handles(function):
+    """Calls with one handle that has been destroyed. What the host device has no sample of comes
+    after the handles in each function, so that any pointer will do."""
+    samples = [right(function, p) or f"({p.type})s" for p in function.parameters]
+    outs = [p for p in function.parameters if p.out_handle()]
+    lines = []
+    for i, parameter in enumerate(function.parameters):
+        if parameter.base not in HANDLES or parameter.out_handle():
+            continue
+        gone = "gone"
+        if parameter.type.count("*") > 1:  # an array, of which the first is looked at
+            gone = f"(const {parameter.base} *const *)&gone"
+        arguments = samples[:i] + [gone] + samples[i + 1:]
+        set_before, zero_after = numbers(function)
+        lines += ["  {", "    refresh(s);", f"    {parameter.base} *gone = destroyed_{parameter.base[3:]}(s);",
+                  "    if (gone) {", "  refresh(s);", "  made = s;", *set_before,
+                  f'  FAILS(TW_ERROR_INVALID_ARGUMENT, "{parameter.name}", {call(function, arguments)});',
+                  f'  CHECK(strstr(tw_last_error(), " was destroyed with {parameter.base}_destroy()"));',
+                  *zero_after, *(["  CHECK(made == NULL);"] if outs else []), "    }", "  }"]
+    return lines
+
+
 def cleaned(parameters):
     outs = [p for p in parameters if p.out_handle()]
     return "".join(f" tw_{p.base[3:]}_destroy(({p.base} *)made);" for p in outs)
@@ -189,6 +219,7 @@ def body(function):
     if any(p.pointer and not p.nullable for p in function.parameters):
         lines.append(f"  FAILS(TW_ERROR_INVALID_ARGUMENT, NULL, {call(function, zeros)});")
     samples = [right(function, p) for p in function.parameters]
+    lines += destroyed_handles(function)
     if None not in samples:
         for i, parameter in enumerate(function.parameters):
             if not parameter.pointer or parameter.nullable:
@@ -280,6 +311,8 @@ def calls(header):
                 place += 1
         if function.name == "tw_malloc":
             undo.append("  tw_free(s->device, s->uint64_t_out[0]);")
+        if function.name == "tw_memory_register":
+            undo.append("  tw_memory_unregister(s->device, s->memory);")
         if function.name == "tw_malloc_host":
             undo.append("  tw_free_host(s->device, s->void_pointer_out[0]);")
         if function.name == "tw_stream_begin_capture":
@@ -300,7 +333,8 @@ def calls(header):
 
 def statuses(function):
     """What it may return: its comment's list, and what the header says of all functions that take
-    such arguments. Of a NULL pointer's TW_ERROR_INVALID_ARGUMENT the harness knows."""
+    such arguments. Of the TW_ERROR_INVALID_ARGUMENT of a NULL pointer and of a destroyed handle the
+    harness knows."""
     may = function.statuses | {"TW_OK", "TW_ERROR_OUT_OF_MEMORY"}
     parameters = function.parameters
     if any(p.base in STRUCTS for p in parameters) and not function.name.endswith("_init"):

@@ -253,6 +253,69 @@ static inline void open_samples(samples *s) {
   if (harness.failures != failures) exit(1);
 }
 
+/* A handle of each kind that has been destroyed, twice. The host device has no modules: NULL. */
+#define DESTROYED_HANDLE(kind, make)                      \
+  static inline tw_##kind *destroyed_##kind(samples *s) { \
+    tw_##kind *handle = NULL;                             \
+    (void)s;                                              \
+    OK(make);                                             \
+    tw_##kind##_destroy(handle);                          \
+    tw_##kind##_destroy(handle);                          \
+    return handle;                                        \
+  }
+DESTROYED_HANDLE(device, tw_device_create(harness.kind, 0, &handle))
+DESTROYED_HANDLE(stream, tw_stream_create(s->device, &handle))
+DESTROYED_HANDLE(event, tw_event_create(s->device, &handle))
+DESTROYED_HANDLE(graph, (handle = sample_graph(s)) ? TW_OK : TW_ERROR_INTERNAL)
+DESTROYED_HANDLE(layout, tw_layout_parse("4", &handle))
+DESTROYED_HANDLE(tuple, tw_tuple_parse("4", &handle))
+DESTROYED_HANDLE(tiler, tw_tiler_parse("4", &handle))
+DESTROYED_HANDLE(linear, tw_linear_parse("register=[[1]] lane=[] warp=[] block=[] -> (2)", &handle))
+DESTROYED_HANDLE(tensor_map, tw_tensor_map_create(s->device, &s->tensor_map_desc, &handle))
+DESTROYED_HANDLE(gemm_tuning, tw_gemm_tuning_create(&handle))
+DESTROYED_HANDLE(plan, tw_copy_plan(s->device, &s->copy_desc, &handle))
+#undef DESTROYED_HANDLE
+
+static inline tw_module *destroyed_module(samples *s) {
+  tw_module *module = NULL;
+  if (harness.kind != TW_DEVICE_CUDA) return NULL;
+  OK(tw_module_load(s->device, s->image, s->image_size, &module));
+  tw_module_destroy(module);
+  tw_module_destroy(module);
+  return module;
+}
+
+static inline tw_kernel *destroyed_kernel(samples *s) {
+  tw_module *module = NULL;
+  tw_kernel *kernel = NULL;
+  if (harness.kind != TW_DEVICE_CUDA) return NULL;
+  OK(tw_module_load(s->device, s->image, s->image_size, &module));
+  OK(tw_kernel_get(module, "own", &kernel));
+  tw_kernel_destroy(kernel);
+  tw_kernel_destroy(kernel);
+  tw_module_destroy(module);
+  return kernel;
+}
+
+/* The library keeps the last 1,024 destroyed handles of each kind. From here on each that is
+ * destroyed makes it let go of another, so that a test can count what is allocated. */
+static inline void fill_destroyed_handles(samples *s) {
+  for (int i = 0; i < 1024; ++i) {
+    destroyed_device(s);
+    destroyed_stream(s);
+    destroyed_event(s);
+    destroyed_graph(s);
+    destroyed_layout(s);
+    destroyed_tuple(s);
+    destroyed_tiler(s);
+    destroyed_linear(s);
+    destroyed_tensor_map(s);
+    destroyed_gemm_tuning(s);
+    destroyed_plan(s);
+    destroyed_kernel(s);
+  }
+}
+
 /* Works in every state of the device. */
 static inline void destroy_samples(samples *s) {
   release_managed(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the header says once for all descriptions: types, reserved fields, struct_size,
- * the most that an operand spans. */
+ * the most that an operand spans, destroyed handles. */
 #include "harness.h"
 
 /* A description of every operation whose elements have a type, each right by itself. */
@@ -222,6 +222,71 @@ static void struct_sizes(void) {
   tw_plan_destroy(plan);
 }
 
+/* Whatever was destroyed among the last 1,024 of its kind is known, though the memory of each may
+ * be had by others; the ones before are freed, which a leak checker looks at. `use` is any call. */
+enum { KEPT = 1024, DESTROYED = 2500 };
+#define LAST_DESTROYED(type, name, make, use)                                    \
+  static void last_destroyed_##type(void) {                                      \
+    static type *gone[DESTROYED];                                                \
+    type *alive = NULL, *handle = NULL;                                          \
+    NEED(make);                                                                  \
+    alive = handle;                                                              \
+    for (int i = 0; i < DESTROYED; ++i) {                                        \
+      NEED(make);                                                                \
+      gone[i] = handle;                                                          \
+      type##_destroy(handle);                                                    \
+    }                                                                            \
+    for (int i = DESTROYED - KEPT; i < DESTROYED; ++i) {                         \
+      handle = gone[i];                                                          \
+      if (!FAILS(TW_ERROR_INVALID_ARGUMENT, name, use)) printf("    %d\n", i);   \
+      says(name " was destroyed with " #type "_destroy() and can no longer be"); \
+      type##_destroy(handle); /* does nothing: the oldest stays known */         \
+    }                                                                            \
+    handle = gone[DESTROYED - KEPT];                                             \
+    FAILS(TW_ERROR_INVALID_ARGUMENT, name, use);                                 \
+    handle = alive;                                                              \
+    OK(use);                                                                     \
+    type##_destroy(handle);                                                      \
+  }
+
+static tw_status info_of_device(tw_device *handle) {
+  tw_device_info info;
+  OK(tw_device_info_init(&info, sizeof info));
+  return tw_device_get_info(handle, &info);
+}
+static tw_status make_plan(tw_plan **plan) {
+  const descs d = right();
+  return tw_copy_plan(device, &d.copy, plan);
+}
+static tw_status make_map(tw_tensor_map **map) {
+  tw_tensor_map_desc desc;
+  OK(tw_tensor_map_desc_init(&desc, sizeof desc));
+  desc.global_address = 1024;
+  desc.global_dim[0] = desc.global_dim[1] = 16;
+  desc.global_stride_bytes[0] = 32;
+  desc.box_dim[0] = desc.box_dim[1] = 8;
+  return tw_tensor_map_create(device, &desc, map);
+}
+
+static int64_t number;
+static int32_t small_number;
+static size_t length;
+LAST_DESTROYED(tw_device, "device", tw_device_create(harness.kind, 0, &handle),
+               info_of_device(handle))
+LAST_DESTROYED(tw_stream, "stream", tw_stream_create(device, &handle), tw_stream_query(handle))
+LAST_DESTROYED(tw_event, "event", tw_event_create(device, &handle), tw_event_query(handle))
+LAST_DESTROYED(tw_layout, "layout", tw_layout_parse("4", &handle), tw_layout_size(handle, &number))
+LAST_DESTROYED(tw_tuple, "tuple", tw_tuple_parse("4", &handle), tw_tuple_product(handle, &number))
+LAST_DESTROYED(tw_tiler, "tiler", tw_tiler_parse("4", &handle),
+               tw_tiler_format(handle, NULL, 0, &length))
+LAST_DESTROYED(tw_linear, "linear",
+               tw_linear_parse("register=[[1]] lane=[] warp=[] block=[] -> (2)", &handle),
+               tw_linear_format(handle, NULL, 0, &length))
+LAST_DESTROYED(tw_tensor_map, "map", make_map(&handle), tw_tensor_map_boxes(handle, &small_number))
+LAST_DESTROYED(tw_plan, "plan", make_plan(&handle), tw_plan_explain(handle, NULL, 0, &length))
+LAST_DESTROYED(tw_gemm_tuning, "tuning", tw_gemm_tuning_create(&handle),
+               tw_gemm_tuning_format(handle, NULL, 0, &length))
+
 int main(int argc, char **argv) {
   harness_start(argc, argv);
   device = open_device();
@@ -230,6 +295,16 @@ int main(int argc, char **argv) {
   RUN(reserved_fields);
   RUN(spans);
   RUN(struct_sizes);
+  RUN(last_destroyed_tw_device);
+  RUN(last_destroyed_tw_stream);
+  RUN(last_destroyed_tw_event);
+  RUN(last_destroyed_tw_layout);
+  RUN(last_destroyed_tw_tuple);
+  RUN(last_destroyed_tw_tiler);
+  RUN(last_destroyed_tw_linear);
+  RUN(last_destroyed_tw_tensor_map);
+  RUN(last_destroyed_tw_plan);
+  RUN(last_destroyed_tw_gemm_tuning);
   tw_device_destroy(device);
   return harness_end();
 }

@@ -209,6 +209,17 @@ void silence() {
   CHECK(poisoned_());
 }
 
+/// From here on a handle that is destroyed leaves as many allocations as there were.
+void fill_destroyed() {
+  const tw::test::FakeDriver driver;
+  samples s;
+  open_on_fake(&s);
+  fill_destroyed_handles(&s);
+  destroy_samples(&s);
+  fake().stack.clear();
+  CHECK(fake().clean());
+}
+
 /// Does it twice: the second time leaves as many allocations as there were.
 template <class Attempt>
 bool twice(Attempt attempt) {
@@ -227,6 +238,7 @@ int main(int argc, char **argv) {
   int functions = 0, allocations = 0;
   g_exempt = tw::test::inside_fake_driver;
   RUN(silence);
+  RUN(fill_destroyed);
   harness.test = "loads_without_memory";
   int loading = 1;
   while (loading < 1000 && loads_without_memory(loading)) ++loading;

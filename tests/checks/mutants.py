@@ -115,6 +115,13 @@ PLAIN = [
      "if (!reached[i]) return false;", "", "capi/capi_graph_test host"),
     ("a refused update is not undone", "src/runtime/cuda/cuda_graph.cpp", "if (!is_sticky(result))",
      "if (false)", "runtime/cuda_device_test"),
+    ("a destroyed handle is used", HEADER, "handle->value ? Status() : destroyed(argument, T::kKind)",
+     "Status()", "capi/capi_contract_test host", "capi/memory.cpp"),
+    ("an operand may end a byte behind its block", "src/runtime/host/known_memory.cpp",
+     "if (bytes <= piece.end - address)", "if (bytes <= piece.end - address + 1)",
+     "capi/capi_known_memory_test host"),
+    ("a matrix of an array may lie anywhere", "src/ops/gemm_run.cpp", "if (!good || o.array == 0) continue;",
+     "continue;", "capi/capi_known_memory_test host"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
 ON_A_GPU = [

@@ -25,6 +25,8 @@ struct World {
   World() {
     require(tw_device_create(TW_DEVICE_HOST, 0, &device) == TW_OK);
     require(tw_stream_create(device, &stream) == TW_OK);
+    require(tw_memory_register(device, reinterpret_cast<uintptr_t>(memory.data()), memory.size()) ==
+            TW_OK);
   }
   /// The middle of one of six megabytes, at any alignment.
   uint64_t place(int k, Bytes* in) const {

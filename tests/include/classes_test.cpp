@@ -86,6 +86,31 @@ TEST_CASE("device memory moves, and is freed once") {
   CHECK(thrown([&] { check(tw_free(device->get(), address)); }) == TW_ERROR_NOT_FOUND);
 }
 
+TEST_CASE("memory is registered until its object ends") {
+  Device device = Device::host();
+  Stream stream(device);
+  std::vector<uint8_t> bytes(64);
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  const auto fill = [&] { stream.fill(address, 7, bytes.size()); };
+  CHECK(thrown(fill) == TW_ERROR_INVALID_ARGUMENT);
+  {
+    RegisteredMemory first(device, std::span<uint8_t>(bytes));
+    RegisteredMemory second(std::move(first));
+    CHECK(first.address() == 0);
+    CHECK(second.address() == address);
+    CHECK(second.bytes() == 64);
+    first = std::move(second);
+    fill();
+    stream.synchronize();
+    CHECK(bytes == std::vector<uint8_t>(64, 7));
+  }
+  CHECK(thrown(fill) == TW_ERROR_INVALID_ARGUMENT);
+  CHECK(thrown([&] { RegisteredMemory(device, 0, 8); }) == TW_ERROR_INVALID_ARGUMENT);
+  RegisteredMemory last(device, address, 64);
+  { Device gone(std::move(device)); }
+  last.reset();  // of a device that is gone: nobody to ask
+}
+
 TEST_CASE("device objects outlive their device") {
   auto device = open_device();
   if (!device) return;

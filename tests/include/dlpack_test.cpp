@@ -131,6 +131,30 @@ TEST_CASE("a tensor that cannot be made takes its owner along") {
   CHECK(owner.use_count() == 1);
 }
 
+TEST_CASE("a borrowed tensor's memory is the host device's to use while the object lives") {
+  const Device device = Device::host();
+  Stream stream(device);
+  std::vector<int32_t> data(64);
+  int64_t shape[] = {4, 3}, strides[] = {-8, 2};
+  Managed managed{{&data[40], 1, 0, 2, 0, 32, 1, shape, strides, 0}, nullptr, nullptr};
+  const auto fill = [&](uint64_t address, uint64_t bytes) { stream.fill(address, 1, bytes); };
+  {
+    const BorrowedTensor borrowed = from_dlpack(device, &managed, TW_DLPACK_TENSOR);
+    CHECK(borrowed.tensor.address == reinterpret_cast<uintptr_t>(&data[40]));
+    CHECK(borrowed.memory.address() == reinterpret_cast<uintptr_t>(&data[16]));
+    CHECK(borrowed.memory.bytes() == (24 + 4 + 1) * 4);
+    fill(borrowed.memory.address(), borrowed.memory.bytes());
+    CHECK_THROWS_AS(fill(borrowed.memory.address(), borrowed.memory.bytes() + 1), Error);
+    stream.synchronize();
+    CHECK(data[16] == 0x01010101);
+    CHECK(data[44] == 0x01010101);
+    CHECK(data[45] == 0);
+  }
+  CHECK_THROWS_AS(fill(reinterpret_cast<uintptr_t>(&data[40]), 1), Error);
+  shape[1] = 0;
+  CHECK(from_dlpack(device, &managed, TW_DLPACK_TENSOR).memory.bytes() == 0);
+}
+
 TEST_CASE("what others made is read without being owned") {
   int64_t shape[] = {4};
   float data[4] = {};

@@ -95,6 +95,11 @@ void check_policies(const NotingStream& stream, uint64_t src, uint64_t dst) {
   CHECK(args.dst_policy == dst);
 }
 
+// Nothing is moved, but the host device wants to know the memory of operands.
+void register_operands(Device& device) {
+  REQUIRE(device.register_memory(kSrc, 2 * kDst).ok());
+}
+
 }  // namespace
 
 TEST_CASE("copy_plan: each shape takes its method") {
@@ -111,6 +116,7 @@ TEST_CASE("copy_plan: each shape takes its method") {
 TEST_CASE("copy_plan: the cache priorities reach the kernel's parameters, in every method") {
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
+  register_operands(*device);
   NotingStream stream(device);
   const CopyDesc rows = copy_desc(DType::U8, {{100, 1040, 2064}, {1024, 1, 1}});
   const CopyDesc turned = copy_desc(DType::BF16, {{256, 1, 512}, {512, 256, 1}});
@@ -154,6 +160,7 @@ TEST_CASE("copy_plan: the cache priorities reach the kernel's parameters, in eve
 TEST_CASE("copy_plan: the driver's copy takes what no hint and no bound on SMs is for") {
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
+  register_operands(*device);
   NotingStream stream(device);
   std::unique_ptr<Plan> plan;
   CopyDesc desc = copy_desc(DType::F32, {{10, 100, 100}, {100, 1, 1}});
@@ -171,6 +178,7 @@ TEST_CASE("copy_plan: the driver's copy takes what no hint and no bound on SMs i
 TEST_CASE("copy_plan: a row's padding is written only where it is free") {
   std::shared_ptr<Device> device;
   REQUIRE(open_host_device(&device).ok());
+  register_operands(*device);
   NotingStream stream(device);
   CopyDesc desc = copy_desc(DType::U8, {{100, 4112, 4128}, {4097, 1, 1}});
   for (const bool free : {false, true}) {

@@ -78,6 +78,48 @@ func FromDLPack(dlpack unsafe.Pointer, form DLPackForm) (Tensor, error) {
 	return out, nil
 }
 
+// Borrowed is somebody's tensor on which a device may work until Close; it owns nothing of it.
+type Borrowed struct {
+	Tensor
+	memory *Registered
+}
+
+// BorrowDLPack reads a DLPack tensor of C's memory and registers that memory with the device, as the
+// host device wants it. Whoever has the managed one still calls its deleter, after Close.
+func (d *Device) BorrowDLPack(dlpack unsafe.Pointer, form DLPackForm) (*Borrowed, error) {
+	tensor, err := FromDLPack(dlpack, form)
+	if err != nil {
+		return nil, err
+	}
+	address, bytes := tensor.extent()
+	memory, err := d.Register(address, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Borrowed{tensor, memory}, nil
+}
+
+// Close unregisters the memory.
+func (b *Borrowed) Close() { b.memory.Close() }
+
+// The address of the lowest byte, and how many bytes there are to the highest. FromDLPack gives
+// strides always.
+func (t Tensor) extent() (uint64, int) {
+	low, high := int64(0), int64(0) // of the elements
+	for i, extent := range t.Shape {
+		if extent == 0 {
+			return t.Address, 0
+		}
+		if reach := (extent - 1) * t.Stride[i]; reach < 0 {
+			low += reach
+		} else {
+			high += reach
+		}
+	}
+	size := int64(C.tw_dtype_size(C.tw_dtype(t.DType)))
+	return t.Address + uint64(low*size), int((high - low + 1) * size)
+}
+
 func (t Tensor) c() (C.tw_tensor, error) {
 	out := initialised[C.tw_tensor]()
 	if len(t.Shape) > len(out.shape) || t.Stride != nil && len(t.Stride) != len(t.Shape) {

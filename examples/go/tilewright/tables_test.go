@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func TestDLPackOutAndBack(t *testing.T) {
@@ -86,6 +87,57 @@ func TestDLPackGivenAway(t *testing.T) {
 	case <-done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("nobody was told")
+	}
+}
+
+var lent = [2][4]int32{{1, 2, 3, 4}} // which stays where it is
+
+// The host device takes operands in memory that it was told of, until Close.
+func TestBorrowedMemory(t *testing.T) {
+	device := host(t)
+	stream, err := device.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := device.PlanCopy(CopyDesc{DType: I32, Shape: []int64{4}, SrcStride: []int64{1},
+		DstStride: []int64{-1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, dst := &lent[0], &lent[1]
+	from, to := uint64(uintptr(unsafe.Pointer(&src[0]))), uint64(uintptr(unsafe.Pointer(&dst[3])))
+	known, err := device.Register(from, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed *Error
+	if err = plan.RunCopy(stream, to, from); !errors.As(err, &failed) || failed.Argument != "dst" {
+		t.Fatal(err)
+	}
+	managed, err := ToDLPack(Tensor{DType: I32, Address: to, Shape: []int64{4}, Stride: []int64{-1}},
+		DLPackTensor, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	borrowed, err := device.BorrowDLPack(managed.Pointer(), DLPackTensor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = plan.RunCopy(stream, to, from); err != nil {
+		t.Fatal(err)
+	}
+	if err = stream.Synchronize(); err != nil || dst[0] != 4 || dst[3] != 1 {
+		t.Fatal(err, dst)
+	}
+	borrowed.Close()
+	if err = plan.RunCopy(stream, to, from); !errors.As(err, &failed) || failed.Argument != "dst" {
+		t.Fatal(err)
+	}
+	managed.Close()
+	known.Close()
+	known.Close() // does nothing
+	if _, err = device.Register(from, -1); err == nil {
+		t.Fatal("a negative size")
 	}
 }
 

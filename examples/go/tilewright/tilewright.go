@@ -182,6 +182,40 @@ func (m *Memory) Close() {
 	runtime.SetFinalizer(m, nil)
 }
 
+// Registered is memory that Alloc did not give, in which operands of the device may lie until Close.
+// The host device takes operands in such memory and in that of Alloc alone; a GPU takes any.
+type Registered struct {
+	device  *Device
+	address uint64
+}
+
+// Register tells the device of memory, which stays its owner's: C's, or such of Go's as never moves.
+func (d *Device) Register(address uint64, bytes int) (*Registered, error) {
+	if bytes < 0 {
+		return nil, refused("bytes", bytes, math.MaxInt, "%d bytes", bytes)
+	}
+	err := check(func() C.tw_status {
+		return C.tw_memory_register(d.handle, C.uint64_t(address), C.uint64_t(bytes))
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Registered{d, address}
+	runtime.SetFinalizer(r, (*Registered).Close)
+	return r, nil
+}
+
+// Close ends it. Work that is in flight may still use the memory.
+func (r *Registered) Close() {
+	r.device.closing.RLock()
+	defer r.device.closing.RUnlock()
+	if r.device.handle != nil { // a closed device has forgotten it already
+		C.tw_memory_unregister(r.device.handle, C.uint64_t(r.address))
+	}
+	r.address = 0
+	runtime.SetFinalizer(r, nil)
+}
+
 // Stream is a queue of work.
 type Stream struct {
 	device *Device

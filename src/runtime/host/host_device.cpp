@@ -39,6 +39,7 @@ void* pointer_to(uint64_t address) {
 HostDevice::HostDevice() {
   info_.kind = DeviceKind::host;
   info_.name = "host";
+  checks_memory_ = true;
   info_.max_dynamic_smem_bytes = static_cast<int32_t>(HostEngine::kSharedBytes);
   info_.features = info_.kernel_features = feature::host;
   const long pages = sysconf(_SC_PHYS_PAGES);
@@ -67,24 +68,21 @@ void HostDevice::close() {
   for (const auto& worker : *ending) worker->join();
   const std::lock_guard lock(mutex_);
   workers_.reset();
-  for (Allocations* list : {&allocations_, &host_allocations_}) {
-    for (const auto& [address, bytes] : *list) std::free(pointer_to(address));
-    list->clear();
-  }
+  for (const auto& [address, block] : memory_.take_blocks()) std::free(pointer_to(address));
 }
 
 Status HostDevice::allocate(uint64_t bytes, uint64_t* address) {
-  return take(bytes, allocations_, address);
+  return take(bytes, KnownMemory::Origin::block, address);
 }
 
 Status HostDevice::allocate_host(uint64_t bytes, void** memory) {
   uint64_t address = 0;
-  TW_TRY(take(bytes, host_allocations_, &address));
+  TW_TRY(take(bytes, KnownMemory::Origin::host_block, &address));
   *memory = pointer_to(address);
   return Code::OK;
 }
 
-Status HostDevice::take(uint64_t bytes, Allocations& list, uint64_t* address) {
+Status HostDevice::take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* address) {
   // Linux promises more than it has and kills the process later; the machine's size is a limit
   // that can be told.
   const uint64_t most =
@@ -107,28 +105,28 @@ Status HostDevice::take(uint64_t bytes, Allocations& list, uint64_t* address) {
                 static_cast<unsigned long long>(bytes));
   const auto number = reinterpret_cast<uintptr_t>(memory.get());
   const std::lock_guard lock(mutex_);
-  TW_TRY(alive());              // close() by another thread may have freed its memory
-  list.emplace(number, bytes);  // may throw: the memory is then freed
+  TW_TRY(alive());                           // close() by another thread may have freed its memory
+  memory_.add_block(number, bytes, origin);  // may throw: the memory is then freed
   *address = number;
   memory.release();
   return Code::OK;
 }
 
 Status HostDevice::release(uint64_t address) {
-  return give_back(address, allocations_, "address", "tw_malloc");
+  return give_back(address, KnownMemory::Origin::block, "address", "tw_malloc");
 }
 
 Status HostDevice::release_host(void* memory) {
-  return give_back(reinterpret_cast<uintptr_t>(memory), host_allocations_, "memory",
+  return give_back(reinterpret_cast<uintptr_t>(memory), KnownMemory::Origin::host_block, "memory",
                    "tw_malloc_host");
 }
 
-Status HostDevice::give_back(uint64_t address, Allocations& list, const char* argument,
+Status HostDevice::give_back(uint64_t address, KnownMemory::Origin origin, const char* argument,
                              const char* giver) {
   std::shared_ptr<const Workers> working;
   {
     const std::lock_guard lock(mutex_);
-    if (list.erase(address) == 0)
+    if (!memory_.remove_block(address, origin))
       return fail(Code::ERROR_NOT_FOUND, {.argument = argument},
                   "%s 0x%llx is no address that %s() gave on this device, or it was freed",
                   argument, static_cast<unsigned long long>(address), giver);
@@ -138,6 +136,19 @@ Status HostDevice::give_back(uint64_t address, Allocations& list, const char* ar
   for (const auto& worker : *working) worker->wait(worker->enqueued());
   std::free(pointer_to(address));
   return Code::OK;
+}
+
+Status HostDevice::register_memory(uint64_t address, uint64_t bytes) {
+  memory_.add_range(address, bytes);
+  return Code::OK;
+}
+
+Status HostDevice::unregister_memory(uint64_t address) {
+  if (memory_.remove_range(address)) return Code::OK;
+  return fail(Code::ERROR_NOT_FOUND, {.argument = "address"},
+              "0x%llx is no address that was given to tw_memory_register() on this device, or it "
+              "was unregistered as many times as it was registered",
+              static_cast<unsigned long long>(address));
 }
 
 Status HostDevice::create_stream(std::unique_ptr<Stream>* out) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The host device: streams are threads, memory is the heap, kernels are the rows' host bodies on
-// the model of the copy engine. A fault of the model loses the device as it would lose a GPU's
-// context.
+// the model of the copy engine. Operands must lie in memory that the device knows. A fault of the
+// model loses the device as it would lose a GPU's context.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "kernels/host_engine.hpp"
 #include "runtime/device.hpp"
+#include "runtime/host/known_memory.hpp"
 
 namespace tw {
 
@@ -33,6 +33,8 @@ class HostDevice final : public Device {
   Status release(uint64_t address) override;
   Status allocate_host(uint64_t bytes, void** memory) override;
   Status release_host(void* memory) override;
+  Status register_memory(uint64_t address, uint64_t bytes) override;
+  Status unregister_memory(uint64_t address) override;
   Status create_stream(std::unique_ptr<Stream>* out) override;
   Status wrap_stream(CUstream_st* cuda_stream, std::unique_ptr<Stream>* out) override;
   Status create_event(std::unique_ptr<Event>* out) override;
@@ -51,19 +53,22 @@ class HostDevice final : public Device {
   void fault(const char* kernel, const char* text);
   BoxCounters counters() const;
 
+  Status find_memory(const char* operand, uint64_t address, uint64_t bytes) const override {
+    return memory_.check(operand, address, bytes);
+  }
+
  private:
   // A list is never changed, only replaced, so that whoever waits for the workers or ends them can
   // hold on to one without allocating.
   using Workers = std::vector<std::shared_ptr<Worker>>;
-  using Allocations = std::map<uint64_t, uint64_t>;  // address -> bytes
 
-  Status take(uint64_t bytes, Allocations& list, uint64_t* address);
-  Status give_back(uint64_t address, Allocations& list, const char* argument, const char* giver);
+  Status take(uint64_t bytes, KnownMemory::Origin origin, uint64_t* address);
+  Status give_back(uint64_t address, KnownMemory::Origin origin, const char* argument,
+                   const char* giver);
 
   std::mutex captures_;
-  mutable std::mutex mutex_;      // of everything below
-  Allocations allocations_;       // tw_malloc's
-  Allocations host_allocations_;  // tw_malloc_host's
+  KnownMemory memory_;
+  mutable std::mutex mutex_;  // of everything below
   std::shared_ptr<const Workers> workers_ = std::make_shared<const Workers>();
   BoxCounters counters_;
 };

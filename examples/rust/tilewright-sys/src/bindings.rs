@@ -741,6 +741,8 @@ extern "C" {
         memory: *mut *mut c_void,
     ) -> tw_status;
     pub fn tw_free_host(device: *mut tw_device, memory: *mut c_void) -> tw_status;
+    pub fn tw_memory_register(device: *mut tw_device, address: u64, bytes: u64) -> tw_status;
+    pub fn tw_memory_unregister(device: *mut tw_device, address: u64) -> tw_status;
     pub fn tw_stream_create(device: *mut tw_device, stream: *mut *mut tw_stream) -> tw_status;
     pub fn tw_stream_create_from(
         device: *mut tw_device,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::error::{check, Error};
-use crate::{initialised, resized, sys, Device, Result};
+use crate::{initialised, resized, sys, Device, RegisteredMemory, Result};
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -67,6 +67,51 @@ pub unsafe fn tensor_from_dlpack(
     let mut out: sys::tw_tensor = initialised();
     check(sys::tw_tensor_from_dlpack(dlpack, form, &mut out))?;
     Ok(out)
+}
+
+/// Registers the memory that a tensor's elements span, for as long as what it returns lives.
+pub fn register_tensor(device: &Device, tensor: &sys::tw_tensor) -> Result<RegisteredMemory> {
+    let (shape, stride) = (&tensor.shape[..tensor.rank as usize], &tensor.stride);
+    if shape.contains(&0) {
+        return RegisteredMemory::new(device, tensor.address, 0);
+    }
+    let (mut low, mut high) = (0i64, 0i64); // of the elements
+    for (extent, stride) in shape.iter().zip(stride) {
+        let reach = (extent - 1).wrapping_mul(*stride);
+        let end = if reach < 0 { &mut low } else { &mut high };
+        *end = end.wrapping_add(reach);
+    }
+    let size = i64::from(unsafe { sys::tw_dtype_size(tensor.dtype) });
+    let address = tensor.address.wrapping_add(low.wrapping_mul(size) as u64);
+    let elements = high.wrapping_sub(low).wrapping_add(1);
+    RegisteredMemory::new(device, address, elements.wrapping_mul(size) as u64)
+}
+
+/// Somebody's tensor that a device may work on while this lives; it owns nothing of it.
+pub struct BorrowedTensor {
+    tensor: sys::tw_tensor,
+    _memory: RegisteredMemory,
+}
+
+impl BorrowedTensor {
+    /// Reads a DLPack tensor and registers its memory with the device. Whoever has the managed one
+    /// still calls its deleter, when this is dropped and the work on the memory is done.
+    ///
+    /// # Safety
+    /// `dlpack` must be NULL or point to a tensor of this form, whose memory outlives this.
+    pub unsafe fn new(
+        device: &Device,
+        dlpack: *const c_void,
+        form: sys::tw_dlpack_form,
+    ) -> Result<BorrowedTensor> {
+        let tensor = tensor_from_dlpack(dlpack, form)?;
+        let _memory = register_tensor(device, &tensor)?;
+        Ok(BorrowedTensor { tensor, _memory })
+    }
+
+    pub fn tensor(&self) -> &sys::tw_tensor {
+        &self.tensor
+    }
 }
 
 /// Where DLPack has the deleters of its two forms.

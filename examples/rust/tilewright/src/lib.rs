@@ -23,9 +23,9 @@ mod objects;
 mod plans;
 mod precompiled;
 
-pub use dlpack::{tensor, tensor_from_dlpack, DlpackTensor};
+pub use dlpack::{register_tensor, tensor, tensor_from_dlpack, BorrowedTensor, DlpackTensor};
 pub use error::{Error, Result};
-pub use objects::{Device, Element, Event, Layout, Memory, Stream, TensorMap};
+pub use objects::{Device, Element, Event, Layout, Memory, RegisteredMemory, Stream, TensorMap};
 pub use plans::{op, Operation, Plan};
 pub use precompiled::{precompiled, Precompiled};
 

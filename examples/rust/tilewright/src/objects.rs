@@ -113,6 +113,29 @@ impl Drop for Memory {
     }
 }
 
+/// Memory that the library did not give, in which operands of a device may lie while this lives. The
+/// host device takes operands in such memory and in [`Memory`] alone; a CUDA device takes any.
+pub struct RegisteredMemory {
+    device: Device,
+    address: u64,
+}
+
+impl RegisteredMemory {
+    /// The memory stays its owner's. It may be given back once this is dropped and the runs that use
+    /// it are done.
+    pub fn new(device: &Device, address: u64, bytes: u64) -> Result<RegisteredMemory> {
+        check(unsafe { sys::tw_memory_register(device.as_raw(), address, bytes) })?;
+        let device = device.clone();
+        Ok(RegisteredMemory { device, address })
+    }
+}
+
+impl Drop for RegisteredMemory {
+    fn drop(&mut self) {
+        unsafe { sys::tw_memory_unregister(self.device.as_raw(), self.address) };
+    }
+}
+
 owner!(
     /// A queue of work.
     Stream { device: Device, copying: Mutex<()> }, tw_stream, tw_stream_destroy

@@ -2,7 +2,8 @@
 //! The safe crate on the host device: threads, errors, and what is dropped while it is in use.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use tilewright::{copy_args, copy_desc, op, sys, Device, Event, Layout, Memory, Plan, Stream, TensorMap};
+use tilewright::{copy_args, copy_desc, op, register_tensor, sys, tensor, BorrowedTensor, Device};
+use tilewright::{DlpackTensor, Event, Layout, Memory, Plan, RegisteredMemory, Stream, TensorMap};
 
 fn is_send_and_sync<T: Send + Sync>() {}
 
@@ -101,6 +102,41 @@ fn dropping_with_work_in_flight() {
     let mut back = vec![0u32; elements];
     stream.download(&mut back, &dst).unwrap();
     assert!(back.iter().all(|&x| x == 7));
+}
+
+#[test]
+fn memory_of_others_is_known_while_it_is_registered() {
+    let device = Device::host().unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let plan = copy_plan(&device, 4);
+    let (src, mut dst) = ([1u32, 2, 3, 4], [0u32; 4]);
+    let mut args = copy_args();
+    (args.src, args.dst) = (src.as_ptr() as u64, dst.as_mut_ptr() as u64);
+    let refused = |argument| {
+        let error = unsafe { plan.run(&stream, &args) }.err().unwrap();
+        let expected = (sys::TW_ERROR_INVALID_ARGUMENT, Some(argument));
+        assert_eq!((error.status, error.argument.as_deref()), expected);
+    };
+    {
+        let _src = RegisteredMemory::new(&device, args.src, 16).unwrap();
+        refused("dst");
+        let t = tensor(&device, args.dst + 12, sys::TW_DTYPE_U32, &[4], Some(&[-1])).unwrap();
+        let _dst = register_tensor(&device, &t).unwrap();
+        unsafe { plan.run(&stream, &args) }.unwrap();
+        stream.synchronize().unwrap();
+    }
+    assert_eq!(dst, src);
+    refused("src");
+    let t = tensor(&device, args.dst, sys::TW_DTYPE_U32, &[4], None).unwrap();
+    let managed = DlpackTensor::new(&t, sys::TW_DLPACK_VERSIONED, ()).unwrap();
+    let borrowed =
+        unsafe { BorrowedTensor::new(&device, managed.as_ptr(), sys::TW_DLPACK_VERSIONED) }.unwrap();
+    assert_eq!(borrowed.tensor().address, args.dst);
+    let status = |bytes| unsafe { sys::tw_memset(stream.as_raw(), args.dst, 5, bytes) };
+    assert_eq!((status(16), status(17)), (sys::TW_OK, sys::TW_ERROR_INVALID_ARGUMENT));
+    drop(borrowed);
+    assert_eq!(status(16), sys::TW_ERROR_INVALID_ARGUMENT);
+    stream.synchronize().unwrap();
 }
 
 #[test]
