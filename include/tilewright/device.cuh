@@ -3,8 +3,8 @@
 #define TILEWRIGHT_DEVICE_CUH
 /// @file device.cuh
 /// For the authors of kernels: what a kernel needs in order to use the library's tensor maps. It
-/// needs nvcc and nothing else, links to nothing, and takes C++17 and later. A C++ compiler that is
-/// no CUDA compiler sees tensor_map.cuh and the numbers of cache.cuh alone.
+/// needs nvcc or NVRTC and nothing else, links to nothing, and takes C++17 and later. A C++
+/// compiler that is no CUDA compiler sees tensor_map.cuh and the numbers of cache.cuh alone.
 
 /// @defgroup kernel_header Kernels of your own
 /// Each function is one PTX instruction. Its comment names the instruction, the PTX ISA and the

@@ -61,7 +61,7 @@ def faults_of(root, files):
                     yield f"{where}: the CUDA runtime is no dependency"
                 elif source.suffix in DEVICE and "." not in name:
                     yield f"{where}: device code does not use the standard library"
-                elif mine and name.startswith("tilewright/") and not (
+                elif path.startswith("src/") and name.startswith("tilewright/") and not (
                         mine in KERNEL_LAYERS and KERNEL_HEADER.match(name)):
                     yield f"{where}: {mine} may not see this public header"
                 elif KERNEL_HEADER.match(path.removeprefix("include/")) and not KERNEL_HEADER.match(name):

@@ -317,6 +317,12 @@ def planted_calls(nvcc, folder):
     assert any("multiple definition" in fault for fault in faults_of_programs(nvcc, copy, work))
 
 
+def faults_of_install():
+    listed = re.findall(r"tilewright/device/(\w+\.cuh)", (HEADERS / "meson.build").read_text())
+    for part in sorted({p.name for p in (HEADERS / "tilewright" / "device").glob("*.cuh")} ^ set(listed)):
+        yield f"include/meson.build: device/{part} is in one of the list and the folder"
+
+
 def check_nvcc():
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if not nvcc:
@@ -359,6 +365,7 @@ def check_host(compiler):
                 if not good:
                     yield f"{compiler} -std={standard}: {report}"
     yield from faults_of_text(HEADERS)
+    yield from faults_of_install()
 
 
 def main():
