@@ -126,7 +126,7 @@ std::string call_everything(tw_device* device, bool cuda, int k) {
   tw_device* second = nullptr;
   GOOD(tw_device_create(cuda ? TW_DEVICE_CUDA : TW_DEVICE_HOST, 0, &second));
   tw_device_info info{};
-  tw_plan_info_init(&info, sizeof info);
+  tw_device_info_init(&info, sizeof info);
   GOOD(tw_device_get_info(device, &info));
   tw_stream* stream = nullptr;
   tw_event *start = nullptr, *end = nullptr;
