@@ -127,18 +127,21 @@ build_rust() {
 # With a cache of its own: Go does not build again when pkg-config's answer changes.
 build_go() {
   (cd "$examples/go" &&
-    GOCACHE=$out/go-cache quietly build-go go build -o "$out/go/copythengemm" ./copythengemm)
+    GOCACHE=$out/go-cache quietly build-go go build -o "$out/go/" ./copythengemm ./decode)
 }
 
-# A shared library of the archive, beside a copy of the one file; the program is a shell script.
+# A shared library of the archive, beside a copy of the one file; the programs are shell scripts.
 build_python() {
   mkdir -p "$out/python"
   cp "$examples"/python/*.py "$out/python"
   quietly build-python cc -shared -o "$out/python/libtilewright.so" -Wl,--whole-archive \
     "$archive" -Wl,--no-whole-archive -lstdc++ -lm -pthread -ldl || return 1
-  printf '#!/bin/sh\nexec "%s" -B "%s" "$@"\n' "$numpy_python" "$out/python/test_tilewright.py" \
-    >"$out/python/test"
-  chmod +x "$out/python/test"
+  local name
+  for name in test_tilewright decode; do
+    printf '#!/bin/sh\nexec "%s" -B "%s" "$@"\n' "$numpy_python" "$out/python/$name.py" \
+      >"$out/python/$name"
+    chmod +x "$out/python/$name"
+  done
 }
 
 # The program that makes the inputs and checks the results.
@@ -320,6 +323,39 @@ PYTHON
   fi
 }
 
+# The decode step of every language writes the same bytes as that of C, which are checked.
+check_decode() {
+  local wanted=$data/decode-c-$device.bytes given=$data/decode.bytes status language program message
+  rm -f "$wanted"
+  for language in c cpp rust go python; do
+    case $language in
+      c) program=$out/decode/decode ;;
+      rust) program=$out/rust/release/decode ;;
+      *) program=$out/$language/decode ;;
+    esac
+    if [ ! -x "$program" ]; then
+      skip "decode in $language: there was nothing to build it with"
+      continue
+    fi
+    status=0
+    "$program" "$device" >"$given" 2>"$data/stderr" || status=$?
+    if [ "$status" -eq 77 ]; then
+      skip "decode in $language on $device: $(sed -n 's/^skipped: //p' "$data/stderr")"
+    elif [ "$status" -ne 0 ]; then
+      wrong "decode in $language on $device: exit code $status: $(cat "$data/stderr")"
+    elif [ "$language" != c ] && cmp -s "$given" "$wanted"; then
+      checked "decode in $language on $device: the same bytes as in c"
+    elif [ "$language" != c ]; then
+      wrong "decode in $language on $device: other bytes than in c"
+    elif mv "$given" "$wanted" &&
+      message=$(python3 -B "$examples/check/decode_check.py" "$wanted" 2>&1); then
+      checked "decode in c on $device: $message"
+    else
+      wrong "decode in c on $device: $message"
+    fi
+  done
+}
+
 # The README's program is the file that is built here.
 check_readme() {
   local shown
@@ -351,7 +387,7 @@ build_all() {
   rm -rf "$out" # perhaps built against an older header
   mkdir -p "$out"
   cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
-  for example in first npy_ops; do build_c "$example"; done
+  for example in first decode npy_ops; do build_c "$example"; done
   build_c own_kernel "$out/own_kernel/own_kernel"
   if [ -n "$nvcc" ]; then build_c own_kernel NVCC="$nvcc"; fi
   build_cpp
@@ -387,7 +423,10 @@ if grep -q '^D\[0\]\[0\] = 608$' "$data/output"; then
 else
   wrong 'examples/c/first: 608 is expected'
 fi
-for device in "${devices[@]}"; do check_operations; done
+for device in "${devices[@]}"; do
+  check_operations
+  check_decode
+done
 check_refusals
 if [ -e "$out/own_kernel/tma_load.fatbin" ]; then
   runs 'examples/c/own_kernel' "$out/own_kernel/own_kernel" "$out/own_kernel/tma_load.fatbin"
@@ -397,4 +436,4 @@ fi
 on_each_device examples/cpp "$out/cpp/windows"
 on_each_device examples/rust "$out/rust/release/copy-then-gemm"
 on_each_device examples/go "$out/go/copythengemm"
-on_each_device examples/python "$out/python/test"
+on_each_device examples/python "$out/python/test_tilewright"

@@ -5,7 +5,7 @@
 #include <tilewright/tilewright.h>
 
 /* Says what the last call of the library said, and returns 1. */
-int complain(const char *what);
+int complain(const char* what);
 
 /* The precompiled kernels: sizes by family and target, or each with its resources. */
 int print_families(int json);
@@ -13,6 +13,6 @@ int print_kernels(int json);
 
 /* Writes the images of the kernels whose name is `name`, one file for each target, into the current
  * folder, and says which. `target` may be NULL: all of them. */
-int dump_kernel(const char *name, const char *target);
+int dump_kernel(const char* name, const char* target);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "info.h"
 
-static const char *family_name(tw_op op) {
+static const char* family_name(tw_op op) {
   switch (op) {
     case TW_OP_COPY:
       return "copy";
@@ -32,14 +32,14 @@ static const char *family_name(tw_op op) {
  * its bytes. */
 typedef struct {
   tw_op op;
-  const char *target;
+  const char* target;
   int kernels, images, driver;
   unsigned long long packed, unpacked;
 } sum;
 
 enum { MAX_SUMS = 64, MAX_IMAGES = 1024 };
 
-static sum *find_sum(sum *sums, int *count, const tw_kernel_entry *entry) {
+static sum* find_sum(sum* sums, int* count, const tw_kernel_entry* entry) {
   for (int i = 0; i < *count; ++i)
     if (sums[i].op == entry->op && strcmp(sums[i].target, entry->target) == 0) return &sums[i];
   if (*count == MAX_SUMS) return NULL;
@@ -51,7 +51,7 @@ static sum *find_sum(sum *sums, int *count, const tw_kernel_entry *entry) {
 
 /* Whether this image has not been counted yet; two of one family, target and both sizes are taken
  * for one. */
-static int is_new(tw_kernel_entry *seen, int *count, const tw_kernel_entry *entry) {
+static int is_new(tw_kernel_entry* seen, int* count, const tw_kernel_entry* entry) {
   for (int i = 0; i < *count; ++i)
     if (seen[i].op == entry->op && seen[i].packed_bytes == entry->packed_bytes &&
         seen[i].image_bytes == entry->image_bytes && strcmp(seen[i].target, entry->target) == 0)
@@ -60,14 +60,14 @@ static int is_new(tw_kernel_entry *seen, int *count, const tw_kernel_entry *entr
   return 1;
 }
 
-static int sum_up(sum *sums, int *sum_count) {
+static int sum_up(sum* sums, int* sum_count) {
   static tw_kernel_entry seen[MAX_IMAGES];
   int seen_count = 0;
   int32_t count = 0;
   if (tw_kernels_list(0, NULL, &count) != TW_OK) return complain("the list of kernels");
   for (int32_t i = 0; i < count; ++i) {
     tw_kernel_entry entry;
-    sum *one;
+    sum* one;
     tw_kernel_entry_init(&entry, sizeof entry);
     if (tw_kernels_list(i, &entry, NULL) != TW_OK) return complain("the list of kernels");
     one = find_sum(sums, sum_count, &entry);
@@ -85,11 +85,11 @@ static int sum_up(sum *sums, int *sum_count) {
 /* What a driver must be for: that of the kernels, and what opening a GPU takes anyway. */
 enum { LEAST_DRIVER = 12040 };
 
-static int driver_of(const sum *one) {
+static int driver_of(const sum* one) {
   return one->driver > LEAST_DRIVER ? one->driver : LEAST_DRIVER;
 }
 
-static void print_families_json(const sum *sums, int count) {
+static void print_families_json(const sum* sums, int count) {
   printf("[");
   for (int i = 0; i < count; ++i)
     printf(
@@ -158,12 +158,12 @@ int print_kernels(int json) {
   return 0;
 }
 
-static int write_image(const tw_kernel_entry *entry) {
+static int write_image(const tw_kernel_entry* entry) {
   const int ptx = strncmp(entry->target, "compute_", 8) == 0;
   char path[512];
   size_t size = 0;
-  void *bytes = NULL;
-  FILE *file = NULL;
+  void* bytes = NULL;
+  FILE* file = NULL;
   int failed = 1;
   snprintf(path, sizeof path, "%s.%s.%s", entry->name, entry->target, ptx ? "ptx" : "cubin");
   if (tw_kernel_image(entry->name, entry->target, NULL, 0, &size) != TW_OK ||
@@ -183,7 +183,7 @@ static int write_image(const tw_kernel_entry *entry) {
   return 0;
 }
 
-int dump_kernel(const char *name, const char *target) {
+int dump_kernel(const char* name, const char* target) {
   int32_t count = 0;
   int found = 0;
   if (tw_kernels_list(0, NULL, &count) != TW_OK) return complain("the list of kernels");

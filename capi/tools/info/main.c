@@ -13,21 +13,21 @@ static const char usage[] =
     "tilewright-info --help                 this text\n"
     "tilewright-info --version              the library's version\n";
 
-int complain(const char *what) {
+int complain(const char* what) {
   fprintf(stderr, "%s: %s\n", what, tw_last_error());
   return 1;
 }
 
 static const struct {
   uint32_t bit;
-  const char *name;
+  const char* name;
 } features[] = {{TW_FEATURE_HOST, "host"},       {TW_FEATURE_TMA, "tma"},
                 {TW_FEATURE_MMA, "mma"},         {TW_FEATURE_WGMMA, "wgmma"},
                 {TW_FEATURE_GATHER4, "gather4"}, {TW_FEATURE_SCATTER4, "scatter4"},
                 {TW_FEATURE_TCGEN05, "tcgen05"}};
 
-static void print_features(uint32_t mask, const char *before, const char *between) {
-  const char *separator = "";
+static void print_features(uint32_t mask, const char* before, const char* between) {
+  const char* separator = "";
   for (size_t i = 0; i < sizeof features / sizeof *features; ++i)
     if (mask & features[i].bit) {
       printf("%s%s%s%s", separator, before, features[i].name, before);
@@ -36,7 +36,7 @@ static void print_features(uint32_t mask, const char *before, const char *betwee
 }
 
 /* A text with what JSON wants escaped. */
-static void print_quoted(const char *text) {
+static void print_quoted(const char* text) {
   putchar('"');
   for (; *text; ++text) {
     if (*text == '"' || *text == '\\') putchar('\\');
@@ -50,9 +50,9 @@ static void print_quoted(const char *text) {
 
 /* "run", or why a device that opens does not run the library's kernels: its driver is older than
  * they need, say. */
-static const char *kernels_do(tw_device *device) {
+static const char* kernels_do(tw_device* device) {
   tw_prefetch_desc desc;
-  tw_plan *plan = NULL;
+  tw_plan* plan = NULL;
   if (tw_prefetch_desc_init(&desc, sizeof desc) != TW_OK) return tw_last_error();
   desc.dtype = TW_DTYPE_F32;
   desc.rows = 1;
@@ -62,8 +62,8 @@ static const char *kernels_do(tw_device *device) {
   return "run";
 }
 
-static void print_device(const tw_device_info *info, const char *kernels, int json) {
-  const char *kind = info->kind == TW_DEVICE_CUDA ? "cuda" : "host";
+static void print_device(const tw_device_info* info, const char* kernels, int json) {
+  const char* kind = info->kind == TW_DEVICE_CUDA ? "cuda" : "host";
   if (json) {
     printf("{\"kind\": \"%s\", \"ordinal\": %d, \"name\": ", kind, info->ordinal);
     print_quoted(info->name);
@@ -88,7 +88,7 @@ static void print_device(const tw_device_info *info, const char *kernels, int js
 }
 
 /* A GPU that cannot be used, or (-1) why there is none. */
-static void print_unusable(int32_t ordinal, const char *why, int json, const char **separator) {
+static void print_unusable(int32_t ordinal, const char* why, int json, const char** separator) {
   if (json) {
     printf("%s{\"kind\": \"cuda\", ", *separator);
     if (ordinal >= 0) printf("\"ordinal\": %d, ", ordinal);
@@ -104,7 +104,7 @@ static void print_unusable(int32_t ordinal, const char *why, int json, const cha
 }
 
 /* All devices of a kind. One that does not open is named with the reason. */
-static int print_devices(tw_device_kind kind, int json, const char **separator) {
+static int print_devices(tw_device_kind kind, int json, const char** separator) {
   int32_t count = 0;
   if (tw_device_count(kind, &count) != TW_OK) {
     print_unusable(-1, tw_last_error(), json, separator);
@@ -112,7 +112,7 @@ static int print_devices(tw_device_kind kind, int json, const char **separator) 
   }
   if (count == 0) print_unusable(-1, "the driver finds none", json, separator);
   for (int32_t i = 0; i < count; ++i) {
-    tw_device *device = NULL;
+    tw_device* device = NULL;
     tw_device_info info;
     tw_device_info_init(&info, sizeof info);
     if (tw_device_create(kind, i, &device) != TW_OK) {
@@ -129,7 +129,7 @@ static int print_devices(tw_device_kind kind, int json, const char **separator) 
 }
 
 static int print_all(int json) {
-  const char *separator = "";
+  const char* separator = "";
   printf(json ? "{\"version\": \"%s\", \"devices\": [" : "tilewright %s\n\n", tw_version_string());
   if (print_devices(TW_DEVICE_HOST, json, &separator) ||
       print_devices(TW_DEVICE_CUDA, json, &separator))
@@ -143,19 +143,19 @@ static int print_all(int json) {
 /* What the command line asks for. */
 typedef struct {
   int json, kernels, help, version;
-  const char *dump;   /* a kernel's name, or NULL */
-  const char *target; /* of its images, or NULL: all of them */
+  const char* dump;   /* a kernel's name, or NULL */
+  const char* target; /* of its images, or NULL: all of them */
 } request;
 
-static int misused(const char *what, const char *argument) {
+static int misused(const char* what, const char* argument) {
   fprintf(stderr, "tilewright-info: %s%s; --help lists the options\n", what, argument);
   return 2;
 }
 
 /* 0, or 2 after a line about the argument that it does not take. */
-static int parse(int argc, char **argv, request *out) {
+static int parse(int argc, char** argv, request* out) {
   for (int i = 1; i < argc; ++i) {
-    const char *word = argv[i];
+    const char* word = argv[i];
     if (strcmp(word, "--json") == 0) {
       out->json = 1;
     } else if (strcmp(word, "--kernels") == 0) {
@@ -178,7 +178,7 @@ static int parse(int argc, char **argv, request *out) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   request asked = {0, 0, 0, 0, NULL, NULL};
   const int status = parse(argc, argv, &asked);
   if (status) return status;

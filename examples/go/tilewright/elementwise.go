@@ -65,11 +65,8 @@ func (p *Plan) RunElementwise(s *Stream, dst, a, b uint64, alpha, beta float32) 
 // RunElementwiseScaled enqueues a run of a plan with DeviceScalars: alpha and beta are the addresses of
 // f32 numbers that are read when it executes; 0 is a factor of 1.
 func (p *Plan) RunElementwiseScaled(s *Stream, dst, a, b, alpha, beta uint64) error {
-	var args C.tw_elementwise_args
+	args := initialised[C.tw_elementwise_args]()
 	return p.enqueue(s, func() C.tw_status {
-		if status := C.tw_elementwise_args_init(&args, C.sizeof_tw_elementwise_args); status != C.TW_OK {
-			return status
-		}
 		args.a, args.b, args.dst = C.uint64_t(a), C.uint64_t(b), C.uint64_t(dst)
 		args.device_alpha, args.device_beta = C.uint64_t(alpha), C.uint64_t(beta)
 		return C.tw_elementwise_run(p.handle, s.handle, &args)
