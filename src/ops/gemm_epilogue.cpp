@@ -2,6 +2,7 @@
 // Epilogues: what a description may ask for, what a run must give, and how kernels are told.
 #include "ops/gemm_epilogue.hpp"
 
+#include "base/decimal.hpp"
 #include "base/excluded.hpp"
 
 #include <algorithm>
@@ -86,7 +87,8 @@ Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run) {
   if (!e.amax) TW_TRY(check_no_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
   if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_scale_value", .rule = "excluded"},
-              "d_scale_value is %g, but %s: leave it 1", static_cast<double>(run.scale_value),
+              "d_scale_value is %s, but %s: leave it 1",
+              Decimal::shortest(static_cast<double>(run.scale_value), 6).text(),
               e.scale == Per::tensor ? "d_scale is an address, where the factor is read"
                                      : "the description's d_scale is not TW_PER_TENSOR");
 }
