@@ -120,6 +120,8 @@ void set_dims(const tw_tensor& tensor, int64_t (&stride)[8]) {
 // What copies and lists of copies have in common.
 template <class Desc>
 Status fill_copy(const tw_tensor* src, const tw_tensor* dst, Desc* desc) {
+  TW_TRY(require(src, "src"));
+  TW_TRY(require(dst, "dst"));
   tw_tensor from{}, to{};
   TW_TRY(read(src, "src", 1, 8, &from));
   TW_TRY(read(dst, "dst", 1, 8, &to));
@@ -248,6 +250,9 @@ tw_status tw_rows_desc_from_tensors(const tw_tensor* table, const tw_tensor* ind
   return guard([&]() -> Status {
     tw_rows_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(table, "table"));
+    TW_TRY(require(index, "index"));
+    TW_TRY(require(packed, "packed"));
     tw_tensor from{}, by{}, to{};
     TW_TRY(read(table, "table", 2, 2, &from));
     TW_TRY(read(index, "index", 1, 1, &by));
@@ -282,6 +287,9 @@ tw_status tw_ragged_desc_from_tensors(const tw_tensor* packed, const tw_tensor* 
   return guard([&]() -> Status {
     tw_ragged_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(packed, "packed"));
+    TW_TRY(require(offsets, "offsets"));
+    TW_TRY(require(padded, "padded"));
     tw_tensor from{}, by{}, to{};
     TW_TRY(read(packed, "packed", 2, 2, &from));
     TW_TRY(read(offsets, "offsets", 1, 1, &by));
@@ -318,6 +326,8 @@ tw_status tw_elementwise_desc_from_tensors(const tw_tensor* a, const tw_tensor* 
   return guard([&]() -> Status {
     tw_elementwise_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(a, "a"));
+    TW_TRY(require(dst, "dst"));
     tw_tensor of_a{}, of_b{}, to{};
     TW_TRY(read(a, "a", 0, 8, &of_a));
     if (b) TW_TRY(read(b, "b", 0, 8, &of_b));
@@ -343,6 +353,9 @@ tw_status tw_gemm_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, cons
   return guard([&]() -> Status {
     tw_gemm_desc ours{};
     TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(a, "a"));
+    TW_TRY(require(b, "b"));
+    TW_TRY(require(d, "d"));
     tw_tensor of_a{}, of_b{}, of_c{}, of_d{};
     TW_TRY(read(a, "a", 2, 3, &of_a));
     TW_TRY(read(b, "b", 2, 3, &of_b));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/decimal.hpp"
+#include "base/excluded.hpp"
 #include "ops/elementwise.hpp"
 
 namespace tw {
@@ -51,6 +52,11 @@ Status ElementwisePlan::check_factors(const ElementwiseRun& run, u64* alpha, u64
   TW_TRY(factor("alpha", run.alpha, alpha));
   *beta = 0;
   if (has_beta()) return factor("beta", run.beta, beta);
+  if (shape_.sources == 1) {
+    TW_TRY(check_no_address("b", run.address[kOperandB], "the description has no b"));
+    return check_excluded(run.beta == 1.0f, "beta", static_cast<int64_t>(run.beta),
+                          "the description has no b");
+  }
   if (shape_.sources == 2 && !(run.beta == 1))
     return fail(Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "beta", .rule = "elementwise_multiply_beta"},

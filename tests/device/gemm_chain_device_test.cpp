@@ -347,7 +347,7 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
                               .b = b.address(),
                               .d = d.address(),
                               .m = m,
-                              .bias = whole ? 0 : bias.address()};
+                              .bias = desc.epilogue.bias == Per::none ? 0 : bias.address()};
             TW_REQUIRE_OK(gemm(plan).run(*stream, run));
             d.read();
             if (all.empty()) all.assign(d.data(), d.data() + d.bytes());

@@ -141,7 +141,9 @@ struct Bench {
             .d = d.memory.address(),
             .m = c.run_m,
             .bias = c.desc.epilogue.bias == Per::none ? 0 : bias.memory.address(),
-            .scale = c.scale_value == 1.0f ? scale.memory.address() : 0,
+            .scale = c.desc.epilogue.scale != Per::none && c.scale_value == 1.0f
+                         ? scale.memory.address()
+                         : 0,
             .amax = c.desc.epilogue.amax ? amax.memory.address() : 0,
             .scale_value = c.scale_value};
   }

@@ -43,7 +43,7 @@ FAULTS = [
 def passes(compiler, root, first):
     """Whether the test passes with headers of folder `first` before the tree's own."""
     program = first / "check"
-    built = subprocess.run([compiler, "-std=c++20", "-O1", "-I", str(first), "-I", str(root / "src"),
+    built = subprocess.run([compiler, "-std=c++20", "-O1", "-I", str(first), "-I", str(root / "include"), "-I", str(root / "src"),
                             str(root / "tests/kernels/row_schedule_check.cpp"), "-o", str(program)],
                            capture_output=True, text=True)
     if built.returncode:
