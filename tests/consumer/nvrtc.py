@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tools/nvrtc_kernels.py compiles a shard for every target, and says what it lacks or does not know.
+"""capi/tools/nvrtc_kernels.py compiles a shard for every target, and says what it lacks or does not know.
 Skipped where NVRTC and ptxas are not installed as packages of this Python."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-TOOL = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "nvrtc_kernels.py"
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "capi" / "tools" / "nvrtc_kernels.py"
 
 
 def run(*arguments):
