@@ -180,7 +180,7 @@ void Bench::add_copies() {
   pairs.count = 32;
   tw_copies_args pairs_args;
   REQUIRE(tw_copies_args_init(&pairs_args, sizeof pairs_args));
-  pairs_args.skipped = memory + (25u << 20);
+  pairs_args.invalid_count = memory + (25u << 20);
   add(
       "copies", [=, this](tw_plan** plan) { return tw_copies_plan(device, &pairs, plan); },
       [=, this](tw_plan* plan, int i) mutable {

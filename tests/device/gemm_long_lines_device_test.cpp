@@ -159,7 +159,7 @@ TEST_CASE("gemm: one row of D that is longer than 2^31 bytes") {
                             .b = at.b.at(0),
                             .c = at.c.at(c_off),
                             .d = at.d.at(d_off),
-                            .bias = at.bias.at(0)};
+                            .bias = biased ? at.bias.at(0) : 0};
           TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(*stream, run));
           at.check(d_off, biased ? 1.0f : 0.0f, beta);
         }

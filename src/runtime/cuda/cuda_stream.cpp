@@ -28,7 +28,16 @@ Status CudaEvent::cuda_handle(CUevent_st** out) {
   return Code::OK;
 }
 
+Status CudaEvent::check_not_captured() const {
+  if (!captured_.load(std::memory_order_relaxed)) return Code::OK;
+  return fail(
+      Code::ERROR_CAPTURE, {.argument = "event"},
+      "the event was last recorded while its stream was being captured, and is reached only "
+      "inside the graph: record it again outside of a capture");
+}
+
 Status CudaEvent::synchronize() {
+  TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
   TW_TRY(device.waitable());
   const Scope scope(device, Scope::waiting);
@@ -38,6 +47,7 @@ Status CudaEvent::synchronize() {
 }
 
 Status CudaEvent::query() {
+  TW_TRY(check_not_captured());
   CudaDevice& device = cuda_of(*this);
   const Scope scope(device, Scope::relaxed);
   TW_TRY(scope.status());
@@ -132,7 +142,9 @@ Status CudaStream::record(Event& event) {
   const Scope scope(cuda(), Scope::enqueue);
   TW_TRY(scope.status());
   TW_TRY(cuda().check(cuda().cu().EventRecord(handle_of(event), stream_), "cuEventRecord"));
-  static_cast<CudaEvent&>(event).recorded();
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  TW_TRY(capture_status(&status));
+  static_cast<CudaEvent&>(event).recorded(status != CU_STREAM_CAPTURE_STATUS_NONE);
   return Code::OK;
 }
 

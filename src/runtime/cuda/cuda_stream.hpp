@@ -24,11 +24,19 @@ class CudaEvent final : public Event {
   Status cuda_handle(CUevent_st** out) override;
 
   CUevent handle() const { return event_; }
-  void recorded() { recorded_.store(true, std::memory_order_relaxed); }
+  void recorded(bool in_capture) {
+    captured_.store(in_capture, std::memory_order_relaxed);
+    recorded_.store(true, std::memory_order_relaxed);
+  }
 
  private:
   CUevent event_;
   bool own_;
+  /// The driver refuses to wait for a captured event or to query it, and the attempt breaks the
+  /// capture: it is not asked.
+  Status check_not_captured() const;
+
+  std::atomic<bool> captured_ = false;  // its last record became part of a graph
   std::atomic<bool> recorded_;  // of one that the caller may have recorded it is not known: true
 };
 
