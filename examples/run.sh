@@ -137,7 +137,7 @@ build_python() {
   quietly build-python cc -shared -o "$out/python/libtilewright.so" -Wl,--whole-archive \
     "$archive" -Wl,--no-whole-archive -lstdc++ -lm -pthread -ldl || return 1
   local name
-  for name in test_tilewright decode; do
+  for name in test_tilewright test_numpy decode; do
     printf '#!/bin/sh\nexec "%s" -B "%s" "$@"\n' "$numpy_python" "$out/python/$name.py" \
       >"$out/python/$name"
     chmod +x "$out/python/$name"
@@ -437,3 +437,4 @@ on_each_device examples/cpp "$out/cpp/windows"
 on_each_device examples/rust "$out/rust/release/copy-then-gemm"
 on_each_device examples/go "$out/go/copythengemm"
 on_each_device examples/python "$out/python/test_tilewright"
+if [ -x "$out/python/test_numpy" ]; then runs 'examples/python with NumPy' "$out/python/test_numpy"; fi

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of tilewright.py: with the standard library alone, with NumPy and with torch where they are
-found. `test_tilewright.py cuda` runs torch's on the first GPU. Exit 77 where a wanted device lacks.
-"""
+"""Tests of tilewright.py: with the standard library alone, and with torch where it is found
+(test_numpy.py has NumPy's). `test_tilewright.py cuda` runs torch's on the first GPU. Exit 77 where
+a wanted device lacks."""
 import array
 import ctypes
 import gc
 import multiprocessing
-import os
 import struct
 import sys
 import threading
@@ -18,7 +17,7 @@ import tilewright as tw
 DEVICE = sys.argv.pop() if sys.argv[-1] in ("host", "cuda") else "host"
 PLACE = "cuda" if DEVICE == "cuda" else "cpu"  # as torch names it
 try:
-    import numpy
+    import numpy  # whose arrays test_numpy.py is about
 except ImportError:
     numpy = None
 try:
@@ -351,113 +350,6 @@ class Plain(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
-
-
-@unittest.skipUnless(numpy, "there is no NumPy")
-class Numpy(unittest.TestCase):
-    def setUp(self):
-        self.device = tw.Device("host")
-        self.stream = self.device.stream()
-
-    def wait(self, plan):
-        plan.run(self.stream)
-        self.stream.synchronize()
-
-    def test_a_transpose_of_a_window(self):
-        x = numpy.arange(100 * 90, dtype=numpy.float32).reshape(100, 90)
-        y = numpy.zeros((60, 50), numpy.float32)
-        self.wait(self.device.copy(x[7:57, 11:71].T, y))
-        self.assertTrue((y == x[7:57, 11:71].T).all())
-
-    def test_gather_and_scatter(self):
-        table = numpy.random.rand(50, 24).astype(numpy.float32)
-        index = numpy.array([3, 49, 0, 7], numpy.int64)
-        packed = numpy.zeros((4, 24), numpy.float32)
-        self.wait(self.device.gather(table, index, packed))
-        self.assertTrue((packed == table[index]).all())
-        back, wanted = numpy.zeros_like(table), numpy.zeros_like(table)
-        wanted[index] = packed
-        self.wait(self.device.scatter(packed, index, back))
-        self.assertTrue((back == wanted).all())
-
-    def test_gemm_in_every_order(self):
-        rng = numpy.random.default_rng(1)
-        a = rng.integers(-4, 5, (33, 40)).astype(numpy.float16)
-        b = rng.integers(-4, 5, (40, 17)).astype(numpy.float16)
-        wanted = a.astype(numpy.float32) @ b.astype(numpy.float32)
-        for first in (a, numpy.asfortranarray(a)):
-            for second in (b, numpy.asfortranarray(b)):
-                out = numpy.zeros((33, 17), numpy.float32)
-                self.wait(self.device.gemm(first, second, out))
-                self.assertTrue((out == wanted).all())
-                self.wait(self.device.gemm(first, second, out, alpha=2.0, beta=1.0))
-                self.assertTrue((out == 3 * wanted).all())
-
-    def refused(self, name, plan):
-        with self.assertRaisesRegex(ValueError, f"^{name} of shape .* has the strides "):
-            plan()
-
-    def test_matrices_whose_lines_meet_are_refused(self):
-        strided = numpy.lib.stride_tricks.as_strided
-        a, b, out = (numpy.ones((4, 16), numpy.float16), numpy.ones((16, 8), numpy.float16),
-                     numpy.zeros((4, 8), numpy.float32))
-        backwards = numpy.zeros((8, 8), numpy.float32)
-        self.refused("out", lambda: self.device.gemm(a, b, backwards[:4][::-1]))
-        self.refused("out", lambda: self.device.gemm(a, b, strided(backwards, (4, 8), (4, 12))))
-        self.refused("a", lambda: self.device.gemm(numpy.broadcast_to(a[0], (4, 16)), b, out))
-        self.refused("a", lambda: self.device.gemm(strided(a, (4, 16), (16, 2)), b, out))
-        self.refused("b", lambda: self.device.gemm(a, strided(b, (16, 8), (2, 14)), out))
-        self.refused("b", lambda: self.device.gemm(a, b.T[::-1].T, out))
-        self.refused("a", lambda: self.device.gemm(a.repeat(2, 1)[:, ::2], b, out))
-        self.assertFalse(backwards.any())
-
-    def test_matrices_of_one_line_or_none(self):
-        rng = numpy.random.default_rng(2)
-        whole = rng.integers(-4, 5, (40, 40)).astype(numpy.float16)
-        for m, n, k in ((1, 6, 5), (5, 1, 6), (5, 6, 1), (1, 1, 1), (0, 6, 5), (5, 0, 6), (5, 6, 0),
-                        (0, 0, 0)):
-            views = (lambda r, c: whole[:r, :c], lambda r, c: whole.T[:r, :c],
-                     lambda r, c: numpy.zeros((r, c), numpy.float16) + numpy.float16(2),
-                     lambda r, c: whole[:r, 1::3][:, :c] if r == 1 else whole[3:r + 3, 2:c + 2])
-            for first in views:
-                a, b = first(m, k), views[0](k, n)
-                out = numpy.ones((m, n), numpy.float32)
-                self.wait(self.device.gemm(a, b, out, beta=2.0))
-                self.assertTrue((out == a.astype(numpy.float32) @ b.astype(numpy.float32) + 2).all())
-
-    def test_rows_that_meet_are_refused(self):
-        table, packed = numpy.ones((50, 24), numpy.float32), numpy.zeros((4, 24), numpy.float32)
-        index = numpy.array([3, 49, 0, 7], numpy.int64)
-        row = numpy.broadcast_to(table[0], (50, 24))
-        self.refused("table", lambda: self.device.gather(row, index, packed))
-        self.refused("table", lambda: self.device.gather(table[::-1], index, packed))
-        self.refused("packed", lambda: self.device.scatter(row[:4], index, table))
-        self.refused("packed", lambda: self.device.scatter(packed[::-1], index, table))
-        flat = numpy.lib.stride_tricks.as_strided(packed, (4, 24), (0, 4))
-        self.refused("out", lambda: self.device.gather(table, index, flat))
-        self.refused("out", lambda: self.device.scatter(packed, index, flat))
-        self.wait(self.device.gather(row[:1], index[2:3], packed[:1]))  # one row has no pitch
-        self.assertTrue((packed[0] == 1).all())
-        self.wait(self.device.gather(table, index[:0], packed[:0]))
-        self.wait(self.device.gather(table[:, :1], index, packed[:, 3:4]))
-        self.assertEqual(packed.sum(), 24 + 3)
-
-    def test_read_only_memory(self):
-        x = numpy.zeros(8, numpy.float32)
-        x.flags.writeable = False
-        tensor, _ = tw.tensor(x)
-        self.assertEqual((tensor.flags, tensor.address), (tw.TENSOR_READ_ONLY, x.ctypes.data))
-        with self.assertRaises(ValueError):
-            self.device.copy(numpy.ones(8, numpy.float32), x)
-
-    def test_dlpack_lets_go(self):
-        x = numpy.zeros(8, numpy.float32)
-        before = sys.getrefcount(x)
-        tensor, keep = tw.tensor(x)
-        self.assertGreater(sys.getrefcount(x), before)
-        del tensor, keep
-        gc.collect()
-        self.assertEqual(sys.getrefcount(x), before)
 
 
 @unittest.skipUnless(torch, "there is no torch")
