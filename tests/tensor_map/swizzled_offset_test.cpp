@@ -47,7 +47,7 @@ struct Numbered {
     if (planes > 1) {
       desc.rank = 3;
       desc.global_dim[2] = desc.box_dim[2] = planes;
-      desc.global_strides[1] = uint64_t{row_bytes} * rows;
+      desc.global_stride_bytes[1] = uint64_t{row_bytes} * rows;
     }
   }
 
