@@ -28,14 +28,14 @@ ALLOCATES = ("static void* volatile kept; kept = ::operator new(1); ::operator d
 # source to be compiled where the file is a header.
 PLAIN = [
     ("a longer struct's unknown tail is not looked at", BOUNDARY, "if (bytes[i] != 0)",
-     "if (bytes[i] != 0 && size == 0)", "runtime/boundary_test"),
+     "if (bytes[i] != 0 && head.struct_size == 0)", "runtime/boundary_test"),
     ("of a shorter struct more is read than it has", BOUNDARY,
-     "std::memcpy(out, in, std::min<size_t>(size, sizes.ours));", "std::memcpy(out, in, sizes.ours);",
+     "std::memcpy(out, in, std::min<size_t>(head.struct_size, type.ours));", "std::memcpy(out, in, type.ours);",
      "runtime/boundary_test"),
     ("to a shorter struct more is written than it has", BOUNDARY,
-     "std::min<size_t>(size, sizes.ours) - sizeof size);", "sizes.ours - sizeof size);",
+     "std::min<size_t>(head.struct_size, type.ours) - sizeof head);", "type.ours - sizeof head);",
      "runtime/boundary_test"),
-    ("a struct_size of 4 GB is believed", BOUNDARY, "size > kMaxStructSize || ", "",
+    ("a struct_size of 4 GB is believed", BOUNDARY, " && size <= kMaxStructSize", "",
      "capi/capi_contract_test host"),
     ("a failure leaves its output as it was", HEADER, "*pointer = T{};", "",
      "capi/capi_contract_test host", "capi/device.cpp"),

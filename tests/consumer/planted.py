@@ -125,6 +125,6 @@ FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit stat
           "cmake": [("exit status", fixed_place)],
           "installed": [("another LICENSE", other_licence), ("unknown option --frobnicate", deaf_tool)],
           "cargo": [("tw_gemm_args ... FAILED", swapped_fields)],
-          "go": [("--- FAIL: TestGoroutinesShareAPlan", swapped_operands),
+          "go": [("--- FAIL: TestBorrowedMemory", swapped_operands),
                  ("--- FAIL: TestDLPack", no_release)],
           "python": [("FAILED (", swapped_numbers)]}
