@@ -87,9 +87,10 @@ PLAIN = [
     ("an activation is applied to the product", "src/kernels/elementwise/element.h",
      "  value = activate(args.activation, value);\n  if (multiplies) value = product(value, y);",
      "  if (multiplies) value = product(value, y);\n  value = activate(args.activation, value);",
-     "device/elementwise_activations_device_test"),
+     "device/elementwise_activations_device_test", "src/kernels/elementwise/elementwise_host.cpp"),
     ("a factor is the arguments', whatever the device has", "src/kernels/elementwise/element.h",
-     "return address == 0 ? own :", "return true ? own :", "device/elementwise_activations_device_test"),
+     "return address == 0 ? own :", "return true ? own :", "device/elementwise_activations_device_test",
+     "src/kernels/elementwise/elementwise_host.cpp"),
     ("a scalar may be the destination's", "src/ops/elementwise_run.cpp",
      "if (run.device_beta != 0)\n    TW_TRY", "if (false)\n    TW_TRY", "capi/capi_plan_elementwise_test"),
     ("a reduction does not read what is there", "src/kernels/elementwise/elementwise_host.cpp",
@@ -172,6 +173,11 @@ def compiled(build, commands, mutant, folder):
     file = folder / pathlib.Path(source).name
     if source != path:
         file.write_text((ROOT / source).read_text())
+        # Headers of src are included by their path from there.
+        if path.startswith("src/"):
+            header = folder / path[len("src/"):]
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.write_text(changed.read_text())
     words = shlex.split(commands[os.path.realpath(ROOT / source)])
     words[words.index("-o") + 1] = str(folder / "mutant.o")
     words[words.index("-c") + 1] = str(file)
