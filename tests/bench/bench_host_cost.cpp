@@ -240,7 +240,6 @@ void Bench::add_rows() {
 void Bench::add_products() {
   tw_gemm_args gemm_args;
   REQUIRE(tw_gemm_args_init(&gemm_args, sizeof gemm_args));
-  gemm_args.bias = memory + (24u << 20);
   const auto product = [&](const char* name, const tw_gemm_desc& gemm) {
     add(
         name, [=, this](tw_plan** plan) { return tw_gemm_plan(device, &gemm, plan); },
@@ -254,6 +253,7 @@ void Bench::add_products() {
   gemm.m = gemm.n = gemm.k = 256;
   product("gemm", gemm);
   gemm.bias = TW_PER_COLUMN;
+  gemm_args.bias = memory + (24u << 20);
   gemm.activation = TW_ACTIVATION_SILU;
   product("gemm, epilogue", gemm);
   gemm.batch_count = 4;
