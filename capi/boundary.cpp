@@ -58,12 +58,12 @@ Status check_head(const StructHead& head, const char* argument, const StructType
 
 }  // namespace
 
-tw_status failed(Status status) {
+tw_status failed(Status status, Log& log) {
   tell_error();
-  // That work is not done yet is an answer; whoever polls does not want it told.
-  if (status.code() != Code::ERROR_NOT_READY && log_enabled(LogLevel::debug)) {
-    log(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),
-        last_error().message);
+  // That work has not finished is an answer, and a program that polls would fill its log with it.
+  if (status.code() != Code::ERROR_NOT_READY && log.enabled(LogLevel::debug)) {
+    log.write(LogLevel::debug, "TW_%s: %s", code_name(static_cast<int32_t>(status.code())),
+              last_error().message);
   }
   return static_cast<tw_status>(status.code());
 }
@@ -77,6 +77,13 @@ Status destroyed(const char* argument, const char* kind) {
   return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "handle_destroyed"},
               "%s was destroyed with tw_%s_destroy() and can no longer be used: make another one",
               argument, kind);
+}
+
+Status check_log_level(tw_log_level level) {
+  if (level >= TW_LOG_ERROR && level <= TW_LOG_DEBUG) return Code::OK;
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = "level", .got = level, .limit = TW_LOG_DEBUG},
+              "level %d is no log level: TW_LOG_ERROR (1) to TW_LOG_DEBUG (4)", level);
 }
 
 Status check_reserved(const char* owner, const char* field, uint64_t value) {

@@ -6,7 +6,7 @@
 // into the library; result converted }). Nothing else belongs there.
 //
 //   tw_status tw_event_query(tw_event* event) {
-//     return guard([&]() -> Status {
+//     return guard(event, [&]() -> Status {
 //       TW_TRY(usable(event, "event"));
 //       return event->value->query();
 //     });
@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/excluded.hpp"
+#include "base/log.hpp"
 #include "base/status.hpp"
 #include "handle.hpp"
 #include "tilewright.h"
@@ -28,25 +29,40 @@
 namespace tw::capi {
 
 /// The number of the last failure, which is told to the caller's thread and to the log.
-tw_status failed(Status status);
+tw_status failed(Status status, Log& log);
 
-/// Runs a body: no exception leaves the library, and its Status becomes the number.
+/// Runs a body: no exception leaves the library.
 template <class Body>
-tw_status guard(Body&& body) {
+Status contain(Body&& body) {
   try {
-    const Status status = std::forward<Body>(body)();
-    return status.ok() ? TW_OK : failed(status);
+    return std::forward<Body>(body)();
   } catch (const std::bad_alloc&) {
-    return failed(fail(Code::ERROR_OUT_OF_MEMORY, {}, "host memory is exhausted"));
+    return fail(Code::ERROR_OUT_OF_MEMORY, {}, "host memory is exhausted");
 #ifdef __GLIBCXX__
   } catch (const abi::__forced_unwind&) {
     throw;  // pthread_cancel and pthread_exit: swallowing their unwinding would abort the process
 #endif
   } catch (const std::exception& error) {
-    return failed(fail(Code::ERROR_INTERNAL, {}, "unexpected exception: %s", error.what()));
+    return fail(Code::ERROR_INTERNAL, {}, "unexpected exception: %s", error.what());
   } catch (...) {
-    return failed(fail(Code::ERROR_INTERNAL, {}, "unexpected exception of unknown type"));
+    return fail(Code::ERROR_INTERNAL, {}, "unexpected exception of unknown type");
   }
+}
+
+/// Runs the body of a function that belongs to no device.
+template <class Body>
+tw_status guard(Body&& body) {
+  const Status status = contain(std::forward<Body>(body));
+  return status.ok() ? TW_OK : failed(status, process_log());
+}
+
+/// Runs the body of a function on a handle, which may be NULL or destroyed: a failure is reported
+/// to the log of the handle's device.
+template <Handle T, class Body>
+tw_status guard(const T* handle, Body&& body) {
+  const Status status = contain(std::forward<Body>(body));
+  if (status.ok()) return TW_OK;
+  return failed(status, handle && handle->value ? handle->device().log() : process_log());
 }
 
 /// A pointer argument that must not be NULL.
@@ -91,6 +107,9 @@ template <class A, class B>
 Status same_device(const A* a, const char* name_a, const B* b, const char* name_b) {
   return same_device(a->device(), name_a, b->device(), name_b);
 }
+
+/// One of the TW_LOG_ levels.
+Status check_log_level(tw_log_level level);
 
 /// A field that is kept for later versions must be 0. `owner` is the struct's argument.
 Status check_reserved(const char* owner, const char* field, uint64_t value);

@@ -24,8 +24,9 @@ Status check_kind(tw_device_kind kind) {
 /// Gives an opened device away.
 Status opened(std::unique_ptr<tw_device> handle, tw_device** out) {
   const DeviceInfo& info = handle->value->info();
-  log(LogLevel::info, "device %d: %s, compute capability %d.%d, driver %d", info.ordinal,
-      info.name.c_str(), info.compute_major, info.compute_minor, info.driver_version);
+  process_log().write(LogLevel::info, "device %d: %s, compute capability %d.%d, driver %d",
+                      info.ordinal, info.name.c_str(), info.compute_major, info.compute_minor,
+                      info.driver_version);
   *out = handle.release();
   return Code::OK;
 }
@@ -61,12 +62,25 @@ tw_status tw_device_create_from_context(struct CUctx_st* context, tw_device** de
 }
 
 void tw_device_destroy(tw_device* device) {
-  if (device && device->value) device->value->close();
+  if (device && device->value) {
+    device->value->close();
+    device->value->log().set(nullptr, nullptr, LogLevel::error);
+  }
   g_destroyed_devices.destroy(device);
 }
 
+tw_status tw_device_log_set(tw_device* device, tw_log_callback callback, void* user,
+                            tw_log_level level) {
+  return guard(device, [&]() -> Status {
+    TW_TRY(usable(device, "device"));
+    TW_TRY(check_log_level(level));
+    device->value->log().set(callback, user, static_cast<LogLevel>(level));
+    return Code::OK;
+  });
+}
+
 tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output_struct(info, "info"));
     TW_TRY(usable(device, "device"));
     const DeviceInfo& from = device->value->info();
@@ -87,7 +101,7 @@ tw_status tw_device_get_info(tw_device* device, tw_device_info* info) {
 }
 
 tw_status tw_device_get_cuda_context(tw_device* device, struct CUctx_st** context) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(context, "context"));
     TW_TRY(usable(device, "device"));
     return device->value->cuda_handle(context);

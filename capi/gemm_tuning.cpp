@@ -76,7 +76,7 @@ tw_status tw_gemm_tuning_format(const tw_gemm_tuning* tuning, char* buffer, size
 tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_desc* desc,
                        const tw_gemm_args* args, const tw_gemm_tune_desc* how,
                        tw_gemm_candidate* best) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     if (best) TW_TRY(output_struct(best, "best"));
     TW_TRY(require(tuning, "tuning"));
     TW_TRY(usable(stream, "stream"));
@@ -99,7 +99,7 @@ tw_status tw_gemm_tune(tw_gemm_tuning* tuning, tw_stream* stream, const tw_gemm_
 
 tw_status tw_gemm_plan_tuned(tw_device* device, const tw_gemm_desc* desc,
                              const tw_gemm_tuning* tuning, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;

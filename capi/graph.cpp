@@ -12,14 +12,14 @@ constinit DestroyedHandles<tw_graph> g_destroyed_graphs;
 }  // namespace
 
 tw_status tw_stream_begin_capture(tw_stream* stream) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     return stream->value->begin_capture();
   });
 }
 
 tw_status tw_stream_end_capture(tw_stream* stream, tw_graph** graph) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     if (graph) *graph = nullptr;
     TW_TRY(usable(stream, "stream"));
     if (!graph) return stream->value->end_capture(nullptr);
@@ -31,14 +31,14 @@ tw_status tw_stream_end_capture(tw_stream* stream, tw_graph** graph) {
 }
 
 tw_status tw_graph_instantiate(tw_graph* graph) {
-  return guard([&]() -> Status {
+  return guard(graph, [&]() -> Status {
     TW_TRY(usable(graph, "graph"));
     return graph->value->instantiate();
   });
 }
 
 tw_status tw_graph_launch(tw_graph* graph, tw_stream* stream) {
-  return guard([&]() -> Status {
+  return guard(graph, [&]() -> Status {
     TW_TRY(usable(graph, "graph"));
     TW_TRY(usable(stream, "stream"));
     TW_TRY(same_device(graph, "graph", stream, "stream"));
@@ -53,7 +53,7 @@ tw_status tw_graph_launch(tw_graph* graph, tw_stream* stream) {
 }
 
 tw_status tw_graph_update(tw_graph* graph, tw_graph* captured) {
-  return guard([&]() -> Status {
+  return guard(graph, [&]() -> Status {
     TW_TRY(usable(graph, "graph"));
     TW_TRY(usable(captured, "captured"));
     TW_TRY(same_device(graph, "graph", captured, "captured"));

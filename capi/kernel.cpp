@@ -33,7 +33,7 @@ Status read_launch(const tw_launch_desc* desc, LaunchConfig* config) {
 }  // namespace
 
 tw_status tw_module_load(tw_device* device, const void* image, size_t size, tw_module** module) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(module, "module"));
     TW_TRY(usable(device, "device"));
     TW_TRY(require(image, "image"));
@@ -49,7 +49,7 @@ void tw_module_destroy(tw_module* module) {
 }
 
 tw_status tw_kernel_get(tw_module* module, const char* name, tw_kernel** kernel) {
-  return guard([&]() -> Status {
+  return guard(module, [&]() -> Status {
     TW_TRY(output(kernel, "kernel"));
     TW_TRY(usable(module, "module"));
     TW_TRY(require(name, "name"));
@@ -65,7 +65,7 @@ void tw_kernel_destroy(tw_kernel* kernel) {
 }
 
 tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info) {
-  return guard([&]() -> Status {
+  return guard(kernel, [&]() -> Status {
     TW_TRY(output_struct(info, "info"));
     TW_TRY(usable(kernel, "kernel"));
     KernelInfo from;
@@ -84,7 +84,7 @@ tw_status tw_kernel_get_info(tw_kernel* kernel, tw_kernel_info* info) {
 
 tw_status tw_kernel_occupancy(tw_kernel* kernel, const tw_launch_desc* desc, int32_t* blocks_per_sm,
                               int32_t* clusters) {
-  return guard([&]() -> Status {
+  return guard(kernel, [&]() -> Status {
     if (clusters) *clusters = 0;
     TW_TRY(output(blocks_per_sm, "blocks_per_sm"));
     TW_TRY(require(clusters, "clusters"));
@@ -101,7 +101,7 @@ tw_status tw_launch_desc_init(tw_launch_desc* desc, size_t size) {
 
 tw_status tw_launch(tw_stream* stream, tw_kernel* kernel, const tw_launch_desc* desc,
                     uint32_t param_count, const uint32_t* param_sizes, const void* params) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     TW_TRY(usable(kernel, "kernel"));
     TW_TRY(same_device(stream, "stream", kernel, "kernel"));

@@ -146,14 +146,14 @@ tw_status tw_layout_max_common_vector(const tw_layout* a, const tw_layout* b, in
   });
 }
 
-tw_status tw_layout_swizzled(const tw_layout* layout, int32_t bits, int32_t base, int32_t shift,
-                             tw_layout** out) {
+tw_status tw_layout_add_swizzle(const tw_layout* layout, int32_t bits, int32_t base, int32_t shift,
+                                tw_layout** out) {
   return unary(layout, "layout", out, [&](const Layout& from, Layout* value) {
     return swizzled(from, {bits, base, shift}, value);
   });
 }
 
-tw_status tw_layout_unswizzled(const tw_layout* layout, tw_layout** out) {
+tw_status tw_layout_remove_swizzle(const tw_layout* layout, tw_layout** out) {
   return unary(layout, "layout", out,
                [](const Layout& from, Layout* value) { return extract(from, from.root(), value); });
 }

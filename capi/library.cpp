@@ -75,11 +75,8 @@ tw_status tw_last_error_info(tw_error_info* info) {
 
 tw_status tw_log_set(tw_log_callback callback, void* user, tw_log_level level) {
   return guard([&]() -> Status {
-    if (level < TW_LOG_ERROR || level > TW_LOG_DEBUG)
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "level", .got = level, .limit = TW_LOG_DEBUG},
-                  "level %d is no log level: TW_LOG_ERROR (1) to TW_LOG_DEBUG (4)", level);
-    log_set(callback, user, static_cast<LogLevel>(level));
+    TW_TRY(check_log_level(level));
+    process_log().set(callback, user, static_cast<LogLevel>(level));
     return Code::OK;
   });
 }

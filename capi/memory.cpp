@@ -54,7 +54,7 @@ Status check_side(const Device& own, const Device& side, const char* argument) {
 }  // namespace
 
 tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(address, "address"));
     TW_TRY(usable(device, "device"));
     if (bytes == 0) return Code::OK;
@@ -63,7 +63,7 @@ tw_status tw_malloc(tw_device* device, uint64_t bytes, uint64_t* address) {
 }
 
 tw_status tw_free(tw_device* device, uint64_t address) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(usable(device, "device"));
     if (address == 0) return Code::OK;
     return device->value->release(address);
@@ -71,7 +71,7 @@ tw_status tw_free(tw_device* device, uint64_t address) {
 }
 
 tw_status tw_malloc_host(tw_device* device, uint64_t bytes, void** memory) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(memory, "memory"));
     TW_TRY(usable(device, "device"));
     if (bytes == 0) return Code::OK;
@@ -80,7 +80,7 @@ tw_status tw_malloc_host(tw_device* device, uint64_t bytes, void** memory) {
 }
 
 tw_status tw_free_host(tw_device* device, void* memory) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(usable(device, "device"));
     if (!memory) return Code::OK;
     return device->value->release_host(memory);
@@ -88,7 +88,7 @@ tw_status tw_free_host(tw_device* device, void* memory) {
 }
 
 tw_status tw_memory_register(tw_device* device, uint64_t address, uint64_t bytes) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(usable(device, "device"));
     if (address == 0 && bytes == 0) return Code::OK;
     TW_TRY(check_range(address, bytes, "address"));
@@ -97,7 +97,7 @@ tw_status tw_memory_register(tw_device* device, uint64_t address, uint64_t bytes
 }
 
 tw_status tw_memory_unregister(tw_device* device, uint64_t address) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(usable(device, "device"));
     if (address == 0) return Code::OK;
     return device->value->unregister_memory(address);
@@ -105,7 +105,7 @@ tw_status tw_memory_unregister(tw_device* device, uint64_t address) {
 }
 
 tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(stream, "stream"));
     TW_TRY(usable(device, "device"));
     auto handle = std::make_unique<tw_stream>();
@@ -117,7 +117,7 @@ tw_status tw_stream_create(tw_device* device, tw_stream** stream) {
 
 tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stream,
                                 tw_stream** stream) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(stream, "stream"));
     TW_TRY(usable(device, "device"));
     auto handle = std::make_unique<tw_stream>();
@@ -128,7 +128,7 @@ tw_status tw_stream_create_from(tw_device* device, struct CUstream_st* cuda_stre
 }
 
 tw_status tw_stream_get_cuda(tw_stream* stream, struct CUstream_st** cuda_stream) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(output(cuda_stream, "cuda_stream"));
     TW_TRY(usable(stream, "stream"));
     return stream->value->cuda_handle(cuda_stream);
@@ -140,21 +140,21 @@ void tw_stream_destroy(tw_stream* stream) {
 }
 
 tw_status tw_stream_synchronize(tw_stream* stream) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(require(stream, "stream"));
     return stream->value->synchronize();
   });
 }
 
 tw_status tw_stream_query(tw_stream* stream) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     return stream->value->query();
   });
 }
 
 tw_status tw_stream_wait_event(tw_stream* stream, tw_event* event) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     TW_TRY(usable(event, "event"));
     TW_TRY(same_device(stream, "stream", event, "event"));
@@ -163,7 +163,7 @@ tw_status tw_stream_wait_event(tw_stream* stream, tw_event* event) {
 }
 
 tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src, uint64_t bytes) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
@@ -175,7 +175,7 @@ tw_status tw_memcpy_to_device(tw_stream* stream, uint64_t dst, const void* src, 
 }
 
 tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t bytes) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(address_of(dst), bytes, "dst"));
@@ -187,7 +187,7 @@ tw_status tw_memcpy_to_host(tw_stream* stream, void* dst, uint64_t src, uint64_t
 }
 
 tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uint64_t bytes) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     if (bytes == 0) return Code::OK;
     TW_TRY(check_range(dst, bytes, "dst"));
@@ -201,7 +201,7 @@ tw_status tw_memcpy_on_device(tw_stream* stream, uint64_t dst, uint64_t src, uin
 
 tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, uint64_t dst,
                                     tw_device* src_device, uint64_t src, uint64_t bytes) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     TW_TRY(usable(dst_device, "dst_device"));
     TW_TRY(usable(src_device, "src_device"));
@@ -221,7 +221,7 @@ tw_status tw_memcpy_between_devices(tw_stream* stream, tw_device* dst_device, ui
 }
 
 tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t bytes) {
-  return guard([&]() -> Status {
+  return guard(stream, [&]() -> Status {
     TW_TRY(usable(stream, "stream"));
     if (value < 0 || value > 255)
       return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "value", .got = value, .limit = 255},
@@ -234,7 +234,7 @@ tw_status tw_memset(tw_stream* stream, uint64_t dst, int32_t value, uint64_t byt
 }
 
 tw_status tw_event_create(tw_device* device, tw_event** event) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(event, "event"));
     TW_TRY(usable(device, "device"));
     auto handle = std::make_unique<tw_event>();
@@ -245,7 +245,7 @@ tw_status tw_event_create(tw_device* device, tw_event** event) {
 }
 
 tw_status tw_event_create_from(tw_device* device, struct CUevent_st* cuda_event, tw_event** event) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(event, "event"));
     TW_TRY(usable(device, "device"));
     TW_TRY(require(cuda_event, "cuda_event"));
@@ -257,7 +257,7 @@ tw_status tw_event_create_from(tw_device* device, struct CUevent_st* cuda_event,
 }
 
 tw_status tw_event_get_cuda(tw_event* event, struct CUevent_st** cuda_event) {
-  return guard([&]() -> Status {
+  return guard(event, [&]() -> Status {
     TW_TRY(output(cuda_event, "cuda_event"));
     TW_TRY(usable(event, "event"));
     return event->value->cuda_handle(cuda_event);
@@ -269,7 +269,7 @@ void tw_event_destroy(tw_event* event) {
 }
 
 tw_status tw_event_record(tw_event* event, tw_stream* stream) {
-  return guard([&]() -> Status {
+  return guard(event, [&]() -> Status {
     TW_TRY(usable(event, "event"));
     TW_TRY(usable(stream, "stream"));
     TW_TRY(same_device(event, "event", stream, "stream"));
@@ -278,21 +278,21 @@ tw_status tw_event_record(tw_event* event, tw_stream* stream) {
 }
 
 tw_status tw_event_synchronize(tw_event* event) {
-  return guard([&]() -> Status {
+  return guard(event, [&]() -> Status {
     TW_TRY(require(event, "event"));
     return event->value->synchronize();
   });
 }
 
 tw_status tw_event_query(tw_event* event) {
-  return guard([&]() -> Status {
+  return guard(event, [&]() -> Status {
     TW_TRY(usable(event, "event"));
     return event->value->query();
   });
 }
 
 tw_status tw_event_elapsed(tw_event* start, tw_event* end, float* milliseconds) {
-  return guard([&]() -> Status {
+  return guard(start, [&]() -> Status {
     TW_TRY(output(milliseconds, "milliseconds"));
     TW_TRY(usable(start, "start"));
     TW_TRY(usable(end, "end"));

@@ -34,9 +34,10 @@ static_assert(TW_OP_COPY == static_cast<int32_t>(Op::copy) &&
               TW_OP_COPIES == static_cast<int32_t>(Op::copies));
 
 Status tw::capi::keep_plan(std::unique_ptr<Plan> plan, tw_plan** out) {
-  if (log_enabled(LogLevel::debug)) {
+  if (Log& log = plan->device()->log(); log.enabled(LogLevel::debug)) {
     const char* kernel = plan->info().kernel;
-    log(LogLevel::debug, "%s plan: kernel %s", family_name(plan->op()), kernel ? kernel : "none");
+    log.write(LogLevel::debug, "%s plan: kernel %s", family_name(plan->op()),
+              kernel ? kernel : "none");
   }
   *out = new tw_plan{std::move(plan)};
   return {};
@@ -47,7 +48,7 @@ void tw_plan_destroy(tw_plan* plan) {
 }
 
 tw_status tw_plan_get_info(const tw_plan* plan, tw_plan_info* info) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(output_struct(info, "info"));
     TW_TRY(usable(plan, "plan"));
     const PlanInfo from = plan->value->info();
@@ -75,7 +76,7 @@ tw_status tw_plan_get_info(const tw_plan* plan, tw_plan_info* info) {
 }
 
 tw_status tw_plan_explain(const tw_plan* plan, char* buffer, size_t capacity, size_t* length) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     if (length) *length = 0;
     if (buffer && capacity) *buffer = '\0';
     TW_TRY(usable(plan, "plan"));

@@ -62,7 +62,7 @@ tw_status tw_copies_args_init(tw_copies_args* args, size_t size) {
 }
 
 tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     CopiesDesc ours;
@@ -72,7 +72,7 @@ tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, tw_plan*
 }
 
 tw_status tw_copies_run(tw_plan* plan, tw_stream* stream, const tw_copies_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::copies));
     tw_copies_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));

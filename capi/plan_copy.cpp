@@ -78,7 +78,7 @@ tw_status tw_copy_args_init(tw_copy_args* args, size_t size) {
 }
 
 tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     CopyDesc ours;
@@ -88,7 +88,7 @@ tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** pl
 }
 
 tw_status tw_copy_run(tw_plan* plan, tw_stream* stream, const tw_copy_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::copy));
     tw_copy_args ours{};
     TW_TRY(read_struct(args, "args", &ours));

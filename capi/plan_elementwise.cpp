@@ -93,7 +93,7 @@ tw_status tw_elementwise_args_init(tw_elementwise_args* args, size_t size) {
 }
 
 tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     ElementwiseDesc ours;
@@ -103,7 +103,7 @@ tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc
 }
 
 tw_status tw_elementwise_run(tw_plan* plan, tw_stream* stream, const tw_elementwise_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::elementwise));
     tw_elementwise_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));

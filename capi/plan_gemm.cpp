@@ -227,7 +227,7 @@ tw_status tw_gemm_args_init(tw_gemm_args* args, size_t size) {
 }
 
 tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
@@ -238,7 +238,7 @@ tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** pl
 
 tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
                              tw_gemm_candidate* candidates, int32_t capacity, int32_t* count) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     if (count) *count = 0;
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
@@ -254,7 +254,7 @@ tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
 
 tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, const char* candidate,
                                  tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     GemmDesc ours;
@@ -270,7 +270,7 @@ tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, co
 
 tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int32_t capacity,
                          int32_t* count) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     if (count) *count = 0;
     TW_TRY(usable(plan, "plan"));
     TW_TRY(check_op(plan, Op::gemm));
@@ -283,7 +283,7 @@ tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int
 }
 
 tw_status tw_gemm_run(tw_plan* plan, tw_stream* stream, const tw_gemm_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::gemm));
     GemmRun run;
     TW_TRY(read_gemm_args(args, &run));

@@ -72,7 +72,7 @@ tw_status tw_prefetch_args_init(tw_prefetch_args* args, size_t size) {
 }
 
 tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     PrefetchDesc ours;
@@ -82,7 +82,7 @@ tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* desc, tw_p
 }
 
 tw_status tw_prefetch_run(tw_plan* plan, tw_stream* stream, const tw_prefetch_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::prefetch));
     tw_prefetch_args ours{};
     TW_TRY(read_struct(args, "args", &ours));

@@ -69,7 +69,7 @@ tw_status tw_ragged_args_init(tw_ragged_args* args, size_t size) {
 }
 
 tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     RaggedDesc ours;
@@ -79,7 +79,7 @@ tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan*
 }
 
 tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::ragged));
     tw_ragged_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));

@@ -54,7 +54,7 @@ Status read_desc(const tw_rows_desc* desc, RowsDesc* out) {
 }
 
 tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan** plan) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(plan, "plan"));
     TW_TRY(usable(device, "device"));
     RowsDesc ours;
@@ -66,7 +66,7 @@ tw_status plan_rows(Op op, tw_device* device, const tw_rows_desc* desc, tw_plan*
 }
 
 tw_status run_rows(Op op, tw_plan* plan, tw_stream* stream, const tw_rows_args* args) {
-  return guard([&]() -> Status {
+  return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, op));
     tw_rows_args ours = default_args();
     TW_TRY(read_struct(args, "args", &ours));

@@ -136,7 +136,7 @@ tw_status tw_tensor_map_decode(const void* bytes, tw_tensor_map_desc* desc) {
 
 tw_status tw_tensor_map_create(tw_device* device, const tw_tensor_map_desc* desc,
                                tw_tensor_map** map) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(map, "map"));
     TW_TRY(usable(device, "device"));
     auto value = std::make_unique<TensorMapValue>();
@@ -154,7 +154,7 @@ void tw_tensor_map_destroy(tw_tensor_map* map) {
 }
 
 tw_status tw_tensor_map_bytes(const tw_tensor_map* map, void* bytes) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(usable(map, "map"));
     TW_TRY(require(bytes, "bytes"));
     std::memcpy(bytes, &map->value->bytes, sizeof map->value->bytes);
@@ -163,7 +163,7 @@ tw_status tw_tensor_map_bytes(const tw_tensor_map* map, void* bytes) {
 }
 
 tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* desc) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(output_struct(desc, "desc"));
     TW_TRY(usable(map, "map"));
     write_struct(desc, to_public(map->value->desc));
@@ -173,7 +173,7 @@ tw_status tw_tensor_map_get_desc(const tw_tensor_map* map, tw_tensor_map_desc* d
 
 tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t capacity,
                                 size_t* length) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     if (length) *length = 0;
     TW_TRY(usable(map, "map"));
     return write_text(explain(map->value->desc, arch_of(map->device())), buffer, capacity, length);
@@ -182,7 +182,7 @@ tw_status tw_tensor_map_explain(const tw_tensor_map* map, char* buffer, size_t c
 
 tw_status tw_tensor_map_draw(const tw_tensor_map* map, char* buffer, size_t capacity,
                              size_t* length) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     if (length) *length = 0;
     TW_TRY(usable(map, "map"));
     return write_text(draw(map->value->desc), buffer, capacity, length);

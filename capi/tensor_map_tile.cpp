@@ -81,7 +81,7 @@ tw_status tw_tile_desc_init(tw_tile_desc* desc, size_t size) {
 
 tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
                                     const tw_layout* shared, tw_tensor_map** map) {
-  return guard([&]() -> Status {
+  return guard(device, [&]() -> Status {
     TW_TRY(output(map, "map"));
     TW_TRY(usable(device, "device"));
     TW_TRY(require_unless_null(shared, "shared"));
@@ -101,7 +101,7 @@ tw_status tw_tensor_map_create_tile(tw_device* device, const tw_tile_desc* desc,
 }
 
 tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(output(boxes, "boxes"));
     TW_TRY(usable(map, "map"));
     *boxes = map->value->tile ? map->value->tile->boxes : 1;
@@ -111,7 +111,7 @@ tw_status tw_tensor_map_boxes(const tw_tensor_map* map, int32_t* boxes) {
 
 tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int32_t index,
                             int32_t* coord, uint64_t* shared_offset) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(output(shared_offset, "shared_offset"));
     TW_TRY(require(coord, "coord"));
     TW_TRY(usable(map, "map"));
@@ -129,7 +129,7 @@ tw_status tw_tensor_map_box(const tw_tensor_map* map, const int64_t* start, int3
 }
 
 tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(output(layout, "layout"));
     TW_TRY(usable(map, "map"));
     auto handle = new_handle<tw_layout>();
@@ -148,7 +148,7 @@ tw_status tw_tensor_map_coordinates(const tw_tensor_map* map, tw_layout** layout
 }
 
 tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(usable(map, "map"));
     const auto align = static_cast<uint64_t>(global_alignment(map->value->desc));
     if (global_address % align != 0 || global_address > static_cast<uint64_t>(kMaxAddress)) {
@@ -163,7 +163,7 @@ tw_status tw_tensor_map_rebind(tw_tensor_map* map, uint64_t global_address) {
 }
 
 tw_status tw_tensor_map_resize(tw_tensor_map* map, int32_t dimension, uint64_t extent) {
-  return guard([&]() -> Status {
+  return guard(map, [&]() -> Status {
     TW_TRY(usable(map, "map"));
     if (dimension < 0 || dimension >= map->value->desc.rank)
       return fail(Code::ERROR_INVALID_ARGUMENT,

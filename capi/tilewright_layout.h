@@ -753,20 +753,20 @@ TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_lay
  *  @{ */
 
 /** Puts a swizzle in front of a layout.
- *  Example: swizzled("(8,64):(64,1)", 3, 3, 3) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+ *  Example: add_swizzle("(8,64):(64,1)", 3, 3, 3) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
  *  @param layout of integers, not swizzled yet. @param bits B, 0 or more. @param base M, 0 or more.
  *  @param shift S, |S| at least B; negative shifts left. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_swizzled(const tw_layout *layout, int32_t bits, int32_t base,
-                                    int32_t shift, tw_layout **out);
+TW_API tw_status tw_layout_add_swizzle(const tw_layout *layout, int32_t bits, int32_t base,
+                                       int32_t shift, tw_layout **out);
 
-/** Takes the swizzle, the offset and the origin away.
- *  Example: unswizzled("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
+/** A layout without its swizzle, and without the offset and the origin in front of it.
+ *  Example: remove_swizzle("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_unswizzled(const tw_layout *layout, tw_layout **out);
+TW_API tw_status tw_layout_remove_swizzle(const tw_layout *layout, tw_layout **out);
 
 /** A swizzle as a function. Example: swizzle_apply("Sw<3,4,3>", 144) = "128"
  *  @param bits B. @param base M. @param shift S. @param x any number. @param[out] out its image.

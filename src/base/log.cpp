@@ -1,64 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.hpp"
 
-#include <atomic>
-#include <cstdarg>
 #include <cstdio>
 #include <mutex>
 #include <shared_mutex>
 
-#include "base/process_lock.hpp"
 #include "base/status.hpp"
 
 namespace tw {
 namespace {
 
-struct Sink {
-  LogCallback callback = nullptr;
-  void* user = nullptr;
-  LogLevel level = LogLevel::error;
-};
-
-constinit std::atomic<int32_t> g_level{0};  // 0: nobody listens
-
-// Function-local: at namespace scope it would be a static initialiser.
-std::shared_mutex& sink_mutex() {
-  static ProcessLock lock;
-  return lock.mutex();
-}
-constinit Sink g_sink;
-// A callback that logs again, or swaps the callback, must not deadlock on itself.
+// A callback that logs again, or swaps a callback, must not deadlock on itself.
 constinit thread_local int t_depth = 0;
 
 }  // namespace
 
-void log_set(LogCallback callback, void* user, LogLevel level) {
+void Log::set(LogCallback callback, void* user, LogLevel level) {
   if (t_depth > 0) return;
-  // Whoever logs without a pause would keep the lock shared for ever: nobody listens meanwhile.
-  g_level.store(0, std::memory_order_relaxed);
-  std::unique_lock lock(sink_mutex());
-  g_sink = {callback, user, level};
-  g_level.store(callback ? static_cast<int32_t>(level) : 0, std::memory_order_relaxed);
+  // Threads that log without a pause would keep the lock shared for ever, so nobody listens now.
+  level_.store(kChanging, std::memory_order_relaxed);
+  std::unique_lock lock(lock_.mutex());
+  sink_ = {callback, user, level};
+  level_.store(callback ? static_cast<int32_t>(level) : kNoCallback, std::memory_order_relaxed);
 }
 
-bool log_enabled(LogLevel level) {
-  return static_cast<int32_t>(level) <= g_level.load(std::memory_order_relaxed);
+bool Log::enabled(LogLevel level) const {
+  const int32_t most = level_.load(std::memory_order_relaxed);
+  if (most == kNoCallback) return next_ && next_->enabled(level);
+  return static_cast<int32_t>(level) <= most;
 }
 
-void log(LogLevel level, const char* format, ...) {
-  if (!log_enabled(level) || t_depth > 0) return;
+void Log::write(LogLevel level, const char* format, ...) {
+  if (t_depth > 0 || !enabled(level)) return;
   char message[1024];
   va_list args;
   va_start(args, format);
   std::vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  std::shared_lock lock(sink_mutex());
-  // Another callback than the one that was asked for its level may be there by now.
-  if (!g_sink.callback || level > g_sink.level) return;
-  const KeptErrors kept;  // what fails inside the callback must not replace them
-  ++t_depth;
-  g_sink.callback(g_sink.user, static_cast<int32_t>(level), message);
-  --t_depth;
+  deliver(level, message);
+}
+
+void Log::deliver(LogLevel level, const char* message) {
+  {
+    std::shared_lock lock(lock_.mutex());
+    if (sink_.callback) {
+      // The callback may have been replaced since enabled() looked at its level.
+      if (level > sink_.level) return;
+      const KeptErrors kept;  // a failure inside the callback must not replace the call's own
+      ++t_depth;
+      sink_.callback(sink_.user, static_cast<int32_t>(level), message);
+      --t_depth;
+      return;
+    }
+  }
+  if (next_ && next_->enabled(level)) next_->deliver(level, message);
+}
+
+Log& process_log() {
+  // Function-local, because ProcessLock has no constexpr constructor and the library has no static
+  // initialisers.
+  static Log log;
+  return log;
 }
 
 }  // namespace tw

@@ -1,19 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The optional log callback: the library's one piece of process-wide state, and the only way in
-// which it ever speaks besides returned values. Safe from any thread.
+// Logs: where the library reports what no return value can carry. There is one for the process and
+// one for each device, and both are silent until the program gives them a callback.
+//
+// The process's log is the library's only process-wide state. Safe from any thread.
 
+#include <atomic>
+#include <cstdarg>
 #include <cstdint>
+
+#include "base/process_lock.hpp"
 
 namespace tw {
 
 enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
 using LogCallback = void (*)(void* user, int32_t level, const char* message);
 
-/// Installs the callback (nullptr removes it). When it returns, no other thread is inside the old
-/// callback any more.
-void log_set(LogCallback callback, void* user, LogLevel level);
-bool log_enabled(LogLevel level);
-[[gnu::format(printf, 2, 3)]] void log(LogLevel level, const char* format, ...);
+/// Trivially destructible, so that threads may use a static one until the process has ended.
+class Log {
+ public:
+  /// `next` gets the messages while this log has no callback; nullptr discards them.
+  explicit Log(Log* next = nullptr) : next_(next) {}
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  /// Installs the callback (nullptr removes it). When it returns, no other thread is inside the old
+  /// callback any more. From inside a callback it does nothing.
+  void set(LogCallback callback, void* user, LogLevel level);
+  bool enabled(LogLevel level) const;
+  [[gnu::format(printf, 3, 4)]] void write(LogLevel level, const char* format, ...);
+
+ private:
+  struct Sink {
+    LogCallback callback = nullptr;
+    void* user = nullptr;
+    LogLevel level = LogLevel::error;
+  };
+  static constexpr int32_t kNoCallback = 0;
+  static constexpr int32_t kChanging = -1;
+
+  void deliver(LogLevel level, const char* message);
+
+  std::atomic<int32_t> level_{kNoCallback};  // or kChanging, or the callback's level
+  ProcessLock lock_;
+  Sink sink_;
+  Log* next_;
+};
+
+/// The log of the process.
+Log& process_log();
 
 }  // namespace tw

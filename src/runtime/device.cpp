@@ -62,7 +62,7 @@ void Device::mark_lost(int32_t result, const char* format, ...) {
     va_end(args);
     lost_.store(result, std::memory_order_release);
   }
-  log(LogLevel::error, "device %d is lost: %s", info().ordinal, lost_message_);
+  log_.write(LogLevel::error, "device %d is lost: %s", info().ordinal, lost_message_);
 }
 
 Status count_devices(DeviceKind kind, int32_t* count) {

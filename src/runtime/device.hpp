@@ -22,6 +22,7 @@
 #include <string>
 
 #include "base/feature.hpp"
+#include "base/log.hpp"
 #include "base/status.hpp"
 #include "kernels/kernel_table.hpp"
 #include "runtime/fork_mark.hpp"
@@ -181,6 +182,9 @@ class Device : public std::enable_shared_from_this<Device> {
     clusters_at_once_[size].store(clusters, std::memory_order_release);
   }
 
+  /// The device's own log, whose messages go to the process's while it has no callback.
+  Log& log() const { return log_; }
+
   /// OK while the device can be used: not closed, not lost, not in a forked child. Each entry
   /// point of the C API asks this first.
   Status alive() const;
@@ -242,6 +246,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::mutex lost_mutex_;
   char lost_message_[512] = {};  // written once, before lost_
   ForkMark fork_mark_;
+  mutable Log log_{&process_log()};
 };
 
 /// Defined by runtime/host and runtime/cuda (or by its replacement where CUDA is not built).

@@ -26,16 +26,16 @@ void collect(void* user, int32_t level, const char* message) {
 
 TEST_CASE("levels filter, and removal silences") {
   std::vector<Line> lines;
-  log_set(collect, &lines, LogLevel::warning);
-  CHECK(log_enabled(LogLevel::error));
-  CHECK(log_enabled(LogLevel::warning));
-  CHECK_FALSE(log_enabled(LogLevel::info));
-  log(LogLevel::error, "%d", 1);
-  log(LogLevel::warning, "%d", 2);
-  log(LogLevel::info, "%d", 3);
-  log_set(nullptr, nullptr, LogLevel::debug);
-  CHECK_FALSE(log_enabled(LogLevel::error));
-  log(LogLevel::error, "%d", 4);
+  process_log().set(collect, &lines, LogLevel::warning);
+  CHECK(process_log().enabled(LogLevel::error));
+  CHECK(process_log().enabled(LogLevel::warning));
+  CHECK_FALSE(process_log().enabled(LogLevel::info));
+  process_log().write(LogLevel::error, "%d", 1);
+  process_log().write(LogLevel::warning, "%d", 2);
+  process_log().write(LogLevel::info, "%d", 3);
+  process_log().set(nullptr, nullptr, LogLevel::debug);
+  CHECK_FALSE(process_log().enabled(LogLevel::error));
+  process_log().write(LogLevel::error, "%d", 4);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].message == "1");
   CHECK(lines[1].level == static_cast<int32_t>(LogLevel::warning));
@@ -43,17 +43,17 @@ TEST_CASE("levels filter, and removal silences") {
 
 void log_again(void* user, int32_t, const char*) {
   ++*static_cast<int*>(user);
-  log(LogLevel::error, "from inside");
-  log_set(nullptr, nullptr, LogLevel::error);
+  process_log().write(LogLevel::error, "from inside");
+  process_log().set(nullptr, nullptr, LogLevel::error);
 }
 
 TEST_CASE("a callback that logs or swaps the callback neither recurses nor deadlocks") {
   int calls = 0;
-  log_set(log_again, &calls, LogLevel::debug);
-  log(LogLevel::error, "a");
-  log(LogLevel::error, "b");
+  process_log().set(log_again, &calls, LogLevel::debug);
+  process_log().write(LogLevel::error, "a");
+  process_log().write(LogLevel::error, "b");
   CHECK(calls == 2);
-  log_set(nullptr, nullptr, LogLevel::error);
+  process_log().set(nullptr, nullptr, LogLevel::error);
 }
 
 struct Flag {
@@ -71,14 +71,14 @@ TEST_CASE("removal does not wait until all threads pause in their logging") {
   const auto slow = [](void*, int32_t, const char*) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   };
-  log_set(slow, nullptr, LogLevel::debug);
+  process_log().set(slow, nullptr, LogLevel::debug);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      while (!stop) log(LogLevel::error, "again");
+      while (!stop) process_log().write(LogLevel::error, "again");
     });
   std::thread remover([&] {
-    log_set(nullptr, nullptr, LogLevel::debug);
+    process_log().set(nullptr, nullptr, LogLevel::debug);
     removed = true;
   });
   for (int i = 0; i < 1000 && !removed; ++i)
@@ -96,20 +96,44 @@ TEST_CASE("a callback gets nothing above its own level, whichever was there befo
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
       // A long message: who has found the callback for all levels there takes its time to come.
-      while (!stop) log(LogLevel::debug, "%1000d", 1);
+      while (!stop) process_log().write(LogLevel::debug, "%1000d", 1);
     });
   const auto all = [](void*, int32_t, const char*) {};
   const auto errors = [](void* user, int32_t level, const char*) {
     if (level > static_cast<int32_t>(LogLevel::error)) ++*static_cast<std::atomic<int>*>(user);
   };
   for (int i = 0; i < 5000 && above == 0; ++i) {
-    log_set(all, nullptr, LogLevel::debug);
-    log_set(errors, &above, LogLevel::error);
+    process_log().set(all, nullptr, LogLevel::debug);
+    process_log().set(errors, &above, LogLevel::error);
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
-  log_set(nullptr, nullptr, LogLevel::error);
+  process_log().set(nullptr, nullptr, LogLevel::error);
   CHECK(above == 0);
+}
+
+TEST_CASE("a log without a callback passes its messages on to the next") {
+  std::vector<Line> first, second;
+  Log next;
+  Log log(&next);
+  CHECK_FALSE(log.enabled(LogLevel::error));
+  next.set(collect, &second, LogLevel::warning);
+  CHECK(log.enabled(LogLevel::warning));
+  CHECK_FALSE(log.enabled(LogLevel::info));
+  log.write(LogLevel::warning, "to the next");
+  log.write(LogLevel::info, "above the level of the next");
+  log.set(collect, &first, LogLevel::info);
+  log.write(LogLevel::info, "its own");
+  log.write(LogLevel::debug, "above its own level");
+  next.write(LogLevel::error, "never goes back");
+  log.set(nullptr, nullptr, LogLevel::error);
+  log.write(LogLevel::error, "to the next again");
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].message == "its own");
+  REQUIRE(second.size() == 3);
+  CHECK(second[0].message == "to the next");
+  CHECK(second[1].message == "never goes back");
+  CHECK(second[2].message == "to the next again");
 }
 
 struct Inside {
@@ -123,18 +147,18 @@ TEST_CASE("a child that is forked while a thread is inside the callback may remo
     at.reached = true;
     while (!at.go_on) std::this_thread::yield();
   };
-  log_set(wait, &inside, LogLevel::debug);
-  std::thread thread([] { log(LogLevel::error, "waits"); });
+  process_log().set(wait, &inside, LogLevel::debug);
+  std::thread thread([] { process_log().write(LogLevel::error, "waits"); });
   while (!inside.reached) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);  // ends a child that waits for its parent's thread
-    log_set(nullptr, nullptr, LogLevel::debug);
-    _exit(log_enabled(LogLevel::error) ? 1 : 0);
+    process_log().set(nullptr, nullptr, LogLevel::debug);
+    _exit(process_log().enabled(LogLevel::error) ? 1 : 0);
   }
   inside.go_on = true;
   thread.join();
-  log_set(nullptr, nullptr, LogLevel::debug);
+  process_log().set(nullptr, nullptr, LogLevel::debug);
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
@@ -146,13 +170,13 @@ TEST_CASE("after removal no thread is inside the old callback") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      while (!stop) log(LogLevel::error, "line");
+      while (!stop) process_log().write(LogLevel::error, "line");
     });
   for (int i = 0; i < 200; ++i) {
     Flag flag;
-    log_set(watch, &flag, LogLevel::error);
+    process_log().set(watch, &flag, LogLevel::error);
     std::this_thread::yield();
-    log_set(nullptr, nullptr, LogLevel::error);
+    process_log().set(nullptr, nullptr, LogLevel::error);
     flag.installed = false;
     CHECK(flag.late == 0);
   }

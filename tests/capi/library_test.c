@@ -174,6 +174,70 @@ static void what_is_told(void) {
   tw_device_destroy(device);
 }
 
+/* Counts and checks that a callback may neither deadlock nor install another. */
+static void count_for_device(void *user, tw_log_level level, const char *message) {
+  ++*(int *)user;
+  CHECK(level >= TW_LOG_ERROR && level <= TW_LOG_DEBUG);
+  snprintf(last_line, sizeof last_line, "%s", message);
+  OK(tw_log_set(NULL, NULL, TW_LOG_ERROR));
+}
+
+static void device_log(void) {
+  tw_device *device = NULL, *other = NULL;
+  tw_stream *stream = NULL;
+  tw_layout *layout = NULL;
+  uint64_t address = 0;
+  int process = 0, own = 0;
+  const uint64_t never = UINT64_MAX;
+  OK(tw_log_set(count_for_device, &process, TW_LOG_DEBUG));
+  OK(tw_device_create(TW_DEVICE_HOST, 0, &device));
+  OK(tw_device_create(TW_DEVICE_HOST, 0, &other));
+  OK(tw_stream_create(device, &stream));
+  EQUAL(process, 2);
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "level", tw_device_log_set(device, count_for_device, &own, 0));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "level", tw_device_log_set(device, NULL, NULL, 5));
+  NULL_FAILS("device", tw_device_log_set(NULL, count_for_device, &own, TW_LOG_DEBUG));
+  process = 0;
+  OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_DEBUG));
+  /* The device's callback gets what fails on the device and on its handles, and nothing else. */
+  EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
+  EQUAL(own, 1);
+  CHECK(strstr(last_line, "TW_ERROR_NOT_FOUND: ") != NULL);
+  EQUAL(tw_stream_wait_event(stream, NULL), TW_ERROR_INVALID_ARGUMENT);
+  EQUAL(own, 2);
+  EQUAL(process, 0);
+  EQUAL(tw_free(other, never), TW_ERROR_NOT_FOUND);
+  EQUAL(tw_layout_parse("(", &layout), TW_ERROR_PARSE);
+  EQUAL(process, 2);
+  EQUAL(own, 2);
+  /* Its level counts for it, and hides nothing from it that the process's callback would hide. */
+  OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_INFO));
+  EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
+  EQUAL(own, 2);
+  EQUAL(process, 2);
+  OK(tw_log_set(NULL, NULL, TW_LOG_ERROR));
+  OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_DEBUG));
+  EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
+  EQUAL(own, 3);
+  /* Without a callback the messages go to the process's again. */
+  OK(tw_log_set(count_for_device, &process, TW_LOG_DEBUG));
+  OK(tw_device_log_set(device, NULL, NULL, TW_LOG_DEBUG));
+  EQUAL(tw_free(device, never), TW_ERROR_NOT_FOUND);
+  EQUAL(own, 3);
+  EQUAL(process, 3);
+  /* After the device has gone its callback is not called, while a handle outlives it. */
+  OK(tw_device_log_set(device, count_for_device, &own, TW_LOG_DEBUG));
+  tw_device_destroy(device);
+  own = 0;
+  EQUAL(tw_stream_query(stream), TW_ERROR_DEVICE_CLOSED);
+  EQUAL(tw_malloc(device, 16, &address), TW_ERROR_INVALID_ARGUMENT);
+  EQUAL(own, 0);
+  EQUAL(process, 5);
+  OK(tw_log_set(NULL, NULL, TW_LOG_ERROR));
+  tw_stream_destroy(stream);
+  tw_device_destroy(other);
+}
+
 static void log_callback(void) {
   /* The last has the digits of the harness's own failure, as an address may have. */
   const tw_log_level bad[] = {0, -1, 5, INT32_MIN, INT32_MAX, 47110};
@@ -242,6 +306,7 @@ int main(int argc, char **argv) {
   RUN(pinned_numbers);
   RUN(last_error);
   RUN(log_callback);
+  RUN(device_log);
   RUN(what_is_told);
   RUN(dtypes);
   return harness_end();

@@ -242,14 +242,14 @@ const std::map<std::string, Run>& operations() {
                                             number_of(o.at(2)), out, offset);
          });
        }},
-      {"swizzled",
+      {"add_swizzle",
        [](const Operands& o) {
          return a_layout([&](tw_layout** out) {
-           return tw_layout_swizzled(layout_of(o.at(0)).get(), small_of(o.at(1)), small_of(o.at(2)),
-                                     small_of(o.at(3)), out);
+           return tw_layout_add_swizzle(layout_of(o.at(0)).get(), small_of(o.at(1)),
+                                        small_of(o.at(2)), small_of(o.at(3)), out);
          });
        }},
-      {"unswizzled", by_layout(tw_layout_unswizzled)},
+      {"remove_swizzle", by_layout(tw_layout_remove_swizzle)},
       {"swizzle_apply",
        [](const Operands& o) {
          const Swizzle s = swizzle_of(o.at(0));

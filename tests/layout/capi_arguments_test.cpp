@@ -122,8 +122,8 @@ TEST_CASE("NULL is refused by name and handles that come out are cleared") {
   CHECK_NULL(tw_layout_domain_offset);
   CHECK_NULL(tw_layout_tile);
   CHECK_NULL(tw_layout_local_partition);
-  CHECK_NULL(tw_layout_swizzled);
-  CHECK_NULL(tw_layout_unswizzled);
+  CHECK_NULL(tw_layout_add_swizzle);
+  CHECK_NULL(tw_layout_remove_swizzle);
   CHECK_NULL(tw_swizzle_apply);
   CHECK_NULL(tw_swizzle_recast);
   CHECK_NULL(tw_layout_upcast);

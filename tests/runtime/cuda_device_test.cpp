@@ -360,8 +360,8 @@ TEST_CASE("a tensor map that differs from the library's encoding is logged, the 
   const FakeDriver driver;
   const auto device = open_fake();
   int warnings = 0;
-  log_set([](void* count, int32_t, const char*) { ++*static_cast<int*>(count); }, &warnings,
-          LogLevel::warning);
+  process_log().set([](void* count, int32_t, const char*) { ++*static_cast<int*>(count); },
+                    &warnings, LogLevel::warning);
   TensorMapDesc desc;
   desc.global_address = 0x1000;
   desc.global_dim[0] = desc.global_dim[1] = 64;
@@ -369,7 +369,7 @@ TEST_CASE("a tensor map that differs from the library's encoding is logged, the 
   desc.box_dim[0] = desc.box_dim[1] = 64;
   TensorMapBytes bytes;
   CHECK(device->encode(desc, &bytes).ok());
-  log_set(nullptr, nullptr, LogLevel::warning);
+  process_log().set(nullptr, nullptr, LogLevel::warning);
   CHECK(warnings > 0);
   CHECK(bytes.words[1] == 0xccccccccccccccccu);
   desc.box_dim[0] = 1000;

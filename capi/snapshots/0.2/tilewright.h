@@ -200,14 +200,16 @@ TW_API const char *tw_last_error(void);
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_last_error_info(tw_error_info *info);
 
-/** Installs the process's log callback; the only process-wide state the library has. At
- *  TW_LOG_ERROR it is told of devices that are lost, at TW_LOG_WARNING of tensor maps that the
- *  driver encodes otherwise than the library, at TW_LOG_INFO of devices that are opened and of
- *  tensor maps in which it puts right what a driver writes wrongly, at TW_LOG_DEBUG of plans with
- *  their kernels and of every call that fails, with its message.
- *  The callback must return. It is called in the middle of other calls, so that it cannot install
- *  another (that call does nothing), may run on a thread of the library, and may call nothing that
- *  takes a handle; what fails inside it is not the last failure of the call around it.
+/** Installs the log callback of the process, which is the only process-wide state of the library.
+ * It gets the messages of all devices that have no callback of their own: see tw_device_log_set().
+ *  TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor maps that the driver
+ *  encodes differently from the library. TW_LOG_INFO reports devices that are opened, and tensor
+ *  maps in which the library corrects an error of the driver. TW_LOG_DEBUG reports each plan with
+ *  its kernel, and each call that fails with its message.
+ *  The library calls the callback in the middle of other calls, perhaps on a thread of its own. The
+ *  callback must return. It must not call a function that takes a handle, and it cannot install a
+ *  callback: such a call does nothing. A failure inside the callback does not replace the last
+ *  failure of the call around it.
  *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
  *  @param user passed on, may be NULL; must outlive the callback's installation.
  *  @param level messages up to this level are delivered.
@@ -349,6 +351,20 @@ TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_devi
  *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_device_get_cuda_context(tw_device *device, struct CUctx_st **context);
+
+/** Installs a log callback for one device. It replaces the process's callback for the messages
+ *  about this device, its plans and its tensor maps, and for the failures of calls that are given
+ *  the device or one of its handles. Levels and the rules for the callback are those of
+ *  tw_log_set(). The message that reports the opening of a device goes to the process's callback.
+ *  @param device not NULL. @param callback may be NULL, which gives the messages back to the
+ *  process's callback. When the call returns, the device's old callback is not running.
+ *  @param user passed to the callback; may be NULL. It must stay valid until another callback is
+ *  installed or tw_device_destroy() has returned: the callback is not called after that.
+ *  @param level messages up to this level are delivered.
+ *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level, or device is NULL.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_device_log_set(tw_device *device, tw_log_callback callback, void *user,
+                                   tw_log_level level);
 
 /** Closes a device: waits for its own streams, ends their captures, frees what tw_malloc() and
  *  tw_malloc_host() gave and nobody freed, unloads modules. Handles made from it answer
@@ -3012,20 +3028,20 @@ TW_API tw_status tw_layout_local_partition(const tw_layout *layout, const tw_lay
  *  @{ */
 
 /** Puts a swizzle in front of a layout.
- *  Example: swizzled("(8,64):(64,1)", 3, 3, 3) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+ *  Example: add_swizzle("(8,64):(64,1)", 3, 3, 3) = "Sw<3,3,3> o 0 o (8,64):(64,1)"
  *  @param layout of integers, not swizzled yet. @param bits B, 0 or more. @param base M, 0 or more.
  *  @param shift S, |S| at least B; negative shifts left. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_swizzled(const tw_layout *layout, int32_t bits, int32_t base,
-                                    int32_t shift, tw_layout **out);
+TW_API tw_status tw_layout_add_swizzle(const tw_layout *layout, int32_t bits, int32_t base,
+                                       int32_t shift, tw_layout **out);
 
-/** Takes the swizzle, the offset and the origin away.
- *  Example: unswizzled("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
+/** A layout without its swizzle, and without the offset and the origin in front of it.
+ *  Example: remove_swizzle("Sw<3,3,3> o 8 o (8,64):(64,1)") = "(8,64):(64,1)"
  *  @param layout not NULL. @param[out] out the caller's.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
-TW_API tw_status tw_layout_unswizzled(const tw_layout *layout, tw_layout **out);
+TW_API tw_status tw_layout_remove_swizzle(const tw_layout *layout, tw_layout **out);
 
 /** A swizzle as a function. Example: swizzle_apply("Sw<3,4,3>", 144) = "128"
  *  @param bits B. @param base M. @param shift S. @param x any number. @param[out] out its image.

@@ -54,10 +54,11 @@ Status call_driver(CudaDevice& device, const TensorMapDesc& desc, CUtensorMap* m
               static_cast<int>(desc.kind));
 }
 
-void log_differences(const TensorMapBytes& driver, const TensorMapBytes& ours) {
+void log_differences(Log& log, const TensorMapBytes& driver, const TensorMapBytes& ours) {
   for (int i = 0; i < 16; ++i)
     if (driver.words[i] != ours.words[i])
-      log(LogLevel::warning,
+      log.write(
+          LogLevel::warning,
           "tensor map: word %d is 0x%016llx from the driver and 0x%016llx from the library; the "
           "driver's is used",
           i, static_cast<unsigned long long>(driver.words[i]),
@@ -81,11 +82,11 @@ Status CudaDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
   }
   std::memcpy(bytes->words, &map, sizeof map);
   if (const char* fault = mend_driver_faults(desc, arch, info_.driver_version, bytes))
-    log(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)", fault);
+    log().write(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)", fault);
   if (!can_encode(desc)) return Code::OK;
   TensorMapBytes ours;
   encode_accepted(desc, &ours);
-  log_differences(*bytes, ours);
+  log_differences(log(), *bytes, ours);
   return Code::OK;
 }
 

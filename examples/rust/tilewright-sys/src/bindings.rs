@@ -731,6 +731,12 @@ extern "C" {
         device: *mut tw_device,
         context: *mut *mut CUctx_st,
     ) -> tw_status;
+    pub fn tw_device_log_set(
+        device: *mut tw_device,
+        callback: tw_log_callback,
+        user: *mut c_void,
+        level: tw_log_level,
+    ) -> tw_status;
     pub fn tw_device_destroy(device: *mut tw_device);
     pub fn tw_device_get_info(device: *mut tw_device, info: *mut tw_device_info) -> tw_status;
     pub fn tw_malloc(device: *mut tw_device, bytes: u64, address: *mut u64) -> tw_status;
@@ -1425,14 +1431,17 @@ extern "C" {
         out: *mut *mut tw_layout,
         offset: *mut i64,
     ) -> tw_status;
-    pub fn tw_layout_swizzled(
+    pub fn tw_layout_add_swizzle(
         layout: *const tw_layout,
         bits: i32,
         base: i32,
         shift: i32,
         out: *mut *mut tw_layout,
     ) -> tw_status;
-    pub fn tw_layout_unswizzled(layout: *const tw_layout, out: *mut *mut tw_layout) -> tw_status;
+    pub fn tw_layout_remove_swizzle(
+        layout: *const tw_layout,
+        out: *mut *mut tw_layout,
+    ) -> tw_status;
     pub fn tw_swizzle_apply(bits: i32, base: i32, shift: i32, x: i64, out: *mut i64) -> tw_status;
     pub fn tw_swizzle_recast(
         bits: *mut i32,
