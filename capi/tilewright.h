@@ -54,6 +54,15 @@
  *   synchronise nothing; host memory handed to them must stay valid until the stream reaches it.
  *   While the stream is captured they allocate what the recording needs.
  *
+ * A part that is marked "Experimental" may change or disappear with any minor version. The promise
+ * of stability in CONTRIBUTING.md covers everything else in this file.
+ *
+ * Each function that runs an operation says under "Repeatability" whether its results repeat. They
+ * repeat if runs of one plan, on one device, with equal inputs, equal numbers in the arguments and
+ * equally aligned addresses write the same bytes each time. Another device, another version of the
+ * library or another plan may choose another kernel, which may round differently: that is possible
+ * only where floating-point numbers are summed or an activation is computed.
+ *
  * Thread-safety is stated by function with these words. "any thread": any number of threads may
  * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
  * on different handles may.
@@ -1009,6 +1018,7 @@ TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, s
  *  @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @experimental{the function; also the picture that it writes}
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size_t capacity,
                                     size_t *length);
@@ -1303,6 +1313,7 @@ TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_pl
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP source and destination overlap.
  *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy not empty.
+ *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
 
@@ -1376,7 +1387,8 @@ TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, t
  * of pairs is outside what was planned; on the host device also an address of a list that is 0,
  * where args have no invalid_count. @retval TW_ERROR_MISALIGNED a list is not aligned to 8; on the
  * host device also a promise that is broken. @retval TW_ERROR_OVERLAP a pair's operands overlap,
- * which the host device alone sees. @threadsafety{any thread} @capture{allowed} @since 0.1 */
+ * which the host device alone sees. @repeats{yes}
+ *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
 
 /** @} */
@@ -1446,6 +1458,7 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
  *  @param plan from tw_prefetch_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
  *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
+ *  @repeats{yes: it writes nothing}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
 
@@ -1562,6 +1575,7 @@ TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_
  * or any other operand: the table's columns that are moved, index, weights, device_count. Rows may
  *  lie between those of another operand, as halves of one matrix do; where pitches differ and a
  *  bounded search cannot tell, they are refused.
+ *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
@@ -1585,6 +1599,10 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  *  @retval TW_ERROR_OVERLAP the table's columns that are moved, invalid_count or the workspace,
  * which are written, share bytes with each other or any other operand: packed, index, weights,
  * device_count. Rows may lie between those of another operand, as in tw_gather_run().
+ *  @repeats{without a reduction: yes if each row is named once or the plan has
+ *  TW_SCATTER_LAST_WINS. Otherwise each element may come from any of the indices that name its row.
+ *  With a reduction: yes for integers and for minima and maxima. Sums of f32 and f16 and bf16
+ * repeat with TW_SCATTER_DETERMINISTIC and sums of f64 only if each row is named once}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
@@ -1685,6 +1703,7 @@ TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, t
  *  planned; on the host device also offsets that decrease, are negative or run past the tokens,
  *  where args have no invalid_count. @retval TW_ERROR_MISALIGNED an address breaks the
  * description's promise. @retval TW_ERROR_OVERLAP operands overlap.
+ *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged_args *args);
 
@@ -1815,6 +1834,7 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
  *  multiple of 4.
  *  @retval TW_ERROR_OVERLAP the destination shares bytes with a source without being it, or with a
  *  scalar.
+ *  @repeats{yes; reductions too. Without an activation all devices give the same bits}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
                                     const tw_elementwise_args *args);
@@ -1890,7 +1910,9 @@ enum {
 
 /** Where the scales of A or B lie. They are factors that dequantise an operand's elements. Only
  *  TW_SCALE_NONE is supported so far: the others are names for a later version, which are refused
- *  with TW_ERROR_UNSUPPORTED. */
+ *  with TW_ERROR_UNSUPPORTED.
+ *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
+ *  ::tw_gemm_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
 enum {
   TW_SCALE_NONE = 0,    /**< no scales */
@@ -2053,6 +2075,9 @@ TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_pl
  *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
  *  description has no flag for. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
  *  tw_gemm_plan_candidate(), does not do what the run asks for.
+ *  @repeats{yes: blocks that share the sum along k add their parts in a fixed order and
+ *  without atomics. Two runs of different m may use different kernels unless the plan has
+ *  TW_GEMM_BATCH_INVARIANT}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_run(tw_plan *plan, tw_stream *stream, const tw_gemm_args *args);
 

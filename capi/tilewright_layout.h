@@ -880,6 +880,7 @@ TW_API tw_status tw_layout_default_shared(int64_t rows, int64_t columns, int32_t
  * basis, a coordinate of the tensor; the contributions of all set bits are joined by exclusive or.
  * As text: `register=[[0,1]] lane=[[1,0],[2,0]] warp=[] block=[] -> (4,2)`. Extents are powers of
  * two.
+ *  @experimental{every function whose name begins with tw_linear_}
  *  @{ */
 
 /** Reads a linear layout from its text. @param text zero-terminated.
@@ -995,6 +996,7 @@ TW_API tw_status tw_linear_gather4(const tw_linear *linear, int64_t *per_warp, i
 /** @name Pictures
  *  SVG texts: a grid of the first mode (rows) by the others (columns); at most 128 of each are
  * shown.
+ *  @experimental{the drawing functions and the pictures that they write}
  *  @{ */
 
 /** What the colours of a picture say. */

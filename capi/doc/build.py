@@ -203,7 +203,8 @@ def doxygen(tool, root, output, version, undocumented, inputs=None):
 
 
 def silent_functions(header):
-    """Functions whose comment lacks @threadsafety, @since or, where they enqueue work, @capture."""
+    """Functions whose comment lacks @threadsafety, @since or, where they enqueue work, @capture, or where they
+    run a plan, @repeats."""
     text = headers.text(header)
     for match in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*TW_API\s[^;(]*?(tw_\w+)\(", text, re.DOTALL):
         for command in ("@threadsafety{", "@since"):
@@ -213,6 +214,8 @@ def silent_functions(header):
         works = match.group(2).startswith("tw_mem") or match.group(2).endswith("_run")
         if "@capture{" not in match.group(1) and (works or re.search(r"\bEnqueues\b", match.group(1))):
             yield f"{match.group(2)}: its comment has no @capture"
+        if match.group(2).endswith("_run") and "@repeats{" not in match.group(1):
+            yield f"{match.group(2)}: its comment has no @repeats"
     commented = len(re.findall(r"\*/\s*TW_API\s", text))
     if commented != len(re.findall(r"^TW_API\s", text, re.MULTILINE)):
         yield "a function has no comment"
@@ -230,6 +233,9 @@ def self_test(tool, root, version):
         assert list(silent_functions(header)) == ["tw_f: its comment has no @threadsafety"]
         header.write_text("/** Enqueues it. @threadsafety{any thread} @since 0.1 */\nTW_API int tw_g(int a);\n")
         assert list(silent_functions(header)) == ["tw_g: its comment has no @capture"]
+        header.write_text("/** Runs it. @capture{allowed} @threadsafety{any thread} @since 0.1 */\n"
+                          "TW_API int tw_h_run(int a);\n")
+        assert list(silent_functions(header)) == ["tw_h_run: its comment has no @repeats"]
         (folder / "mainpage.md").write_text("@include c/none.c\n@include check/npy_check.c\n"
                                             "```c\nint main(void);\n```\n")
         (folder / "languages.md").write_text("@include python/tilewright.py\n```sh\nls\n```\n")
