@@ -46,7 +46,7 @@ def of_groups(header):
 
 def of_all(header):
     """The statuses that the header's first comment gives to all functions."""
-    conventions = header.read_text().partition("Lists of return values")[2].partition(" * - ")[0]
+    conventions = header.read_text().partition("The lists of return values")[2].partition(" * - ")[0]
     return set(re.findall(r"\bTW_ERROR_\w+", conventions))
 
 

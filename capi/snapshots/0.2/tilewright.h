@@ -5,25 +5,31 @@
  * @file tilewright.h
  * Moving and multiplying tensors with NVIDIA's Tensor Memory Accelerator (TMA), from any language.
  *
- * Conventions, true of every function here:
- * - A function that can fail returns a ::tw_status, TW_OK being 0; outputs come last and are NULL
- *   or 0 after a failure, but for arrays, which it leaves as they were, and for lengths that it
- *   tells with TW_ERROR_BUFFER_TOO_SMALL. tw_last_error() then explains the failure to the calling
- *   thread: what was wrong, with the numbers, and what would work. An argument that cannot work is
- *   refused before anything happens. Nothing here prints, aborts or exits.
- * - Lists of return values name what is a function's own. Beside it there are
- *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL and for a handle that was
- *   destroyed, TW_ERROR_STRUCT from what takes a struct, TW_ERROR_OUT_OF_MEMORY from all, and
- *   from what takes or makes a handle that belongs to a device TW_ERROR_DEVICE_CLOSED,
- *   TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two that do not belong together, and the driver's
- *   answers: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER, TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
- * - Text goes into a `buffer` of `capacity` bytes, cut where it does not fit but zero-terminated,
- *   and `length`, which may be NULL, becomes the bytes that the whole text needs with its zero.
- *   TW_ERROR_BUFFER_TOO_SMALL says that it was cut, or that capacity is 0; but (NULL, 0, &length)
- *   asks for the length alone and returns TW_OK. So it is with images, which are not cut.
- * - Handles are opaque. `tw_x_create` and the like give the caller one to pass to `tw_x_destroy`,
- *   which takes NULL in silence and works in every state. A handle outlives its device safely: when
- *   the device is gone every other call on the handle returns TW_ERROR_DEVICE_CLOSED.
+ * Conventions, which hold for every function here:
+ * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
+ *   an output is NULL or 0, with two exceptions: arrays keep their contents, and the length that
+ *   comes with TW_ERROR_BUFFER_TOO_SMALL is set. tw_last_error() explains the calling thread's last
+ *   failure: what was wrong, with the numbers, and what would work. An argument that cannot work is
+ *   refused before anything happens. The library never prints, aborts or exits.
+ * - TW_ERROR_INVALID_ARGUMENT and the other errors of its group refuse what can work nowhere.
+ *   TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or this device
+ *   cannot serve.
+ * - The lists of return values name what is special to a function. In addition, functions return
+ *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, for a destroyed handle, and for
+ * a required field that was not set. Functions that take a struct return TW_ERROR_STRUCT, and all
+ *   functions TW_ERROR_OUT_OF_MEMORY. Functions on a device or on a handle that belongs to one also
+ *   return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two handles of
+ *   different devices, and the driver's errors: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
+ *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ * - Text goes into a `buffer` of `capacity` bytes. It is cut if it does not fit, and always
+ *   zero-terminated. `length` may be NULL; otherwise it becomes the bytes that the whole text needs
+ *   with its zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut or that capacity is 0, but
+ *   (NULL, 0, &length) asks for the length only and returns TW_OK. Images follow the same rules,
+ *   except that they are not cut.
+ * - Handles are opaque. `tw_x_create` and the like give the caller a handle, and the caller gives
+ * it to `tw_x_destroy`, which accepts NULL and works in every state. Destroying a device does not
+ *   free the handles that were made from it: each must still be destroyed. Every other call on such
+ *   a handle returns TW_ERROR_DEVICE_CLOSED.
  * - The library recognises the last 1,024 destroyed handles of each type. Every function that is
  *   given one refuses it with TW_ERROR_INVALID_ARGUMENT, and destroying it again does nothing. A
  *   handle that was destroyed before those is freed memory: do not use it.
@@ -31,31 +37,39 @@
  *   `tw_gemm_desc_init(&desc, sizeof desc)`, also the structs that the library fills. The function
  *   sets every field to its default and leaves a mark in the struct. A struct without the mark is
  *   refused with TW_ERROR_STRUCT. An initialised struct may be copied and used again.
- * - Structs grow: a later version of the library may add fields at a struct's end. A program that
- *   was compiled against a shorter struct keeps working, since the library reads and writes no more
- *   bytes than the program told to the init function; the fields that it does not know have their
- *   defaults. A longer struct, of up to 4096 bytes, works while the fields that this library does
- *   not know are zero.
- * - Fields marked "required" start as TW_UNSET, or as 0 where that cannot be a value, and must be
- *   set. A size of 0 is an empty operation, which is planned and run like any other and touches
- *   nothing. A field or an address that the description excludes must stay as the init function
- *   left it: nothing is silently ignored.
- * - Device addresses are `uint64_t`, sizes of memory are bytes, extents and strides of tensors are
- *   elements, strides of tensor maps are bytes (CUDA's own convention for them).
- * - The host device checks where operands lie, the CUDA device does not. Each operand of a run and
+ * - Structs can grow: a later version of the library may add fields at a struct's end. A program
+ *   that was compiled against a shorter struct works with it, because the library reads and writes
+ *   only as many bytes as the program gave to the init function; the fields that the program does
+ *   not know have their defaults. A struct that is longer than this library's, up to 4096 bytes,
+ *   works too as long as the fields that this library does not know are zero. While the major
+ *   version is 0, a new minor version may break programs in other ways: CONTRIBUTING.md has the
+ *   promise of stability.
+ * - Fields that are marked "required" must be set. They start as TW_UNSET, or as 0 if 0 is no value
+ *   for them. A size of 0 makes an empty operation, which is planned and run like any other and
+ *   touches nothing; its addresses may be 0. There is one exception: a matrix product with k = 0
+ *   still writes D. A field or an address that the description excludes must stay as the init
+ *   function left it: the library refuses it rather than ignore it. A workspace is the exception:
+ *   it is ignored if the plan needs none.
+ * - Arrays of extents and strides have room for 8 numbers, of which the first `rank` are set; the
+ *   others must stay as the init function left them.
+ * - Device addresses are `uint64_t`. Sizes of memory are in bytes. Extents and strides of tensors
+ *   are in elements. Strides of tensor maps are in bytes, as they are in CUDA.
+ * - The host device checks where operands lie; the CUDA device does not. Each operand of a run and
  *   the device memory of a copy or fill, from its lowest to its highest byte, must lie inside one
  *   block of tw_malloc() or tw_malloc_host() or one range of tw_memory_register(); two blocks side
- *   by side are not one. Anything else is refused with TW_ERROR_INVALID_ARGUMENT before anything
- *   happens. The message names the operand, its address, the bytes that it needs and the bytes
- *   that are there. Where a run is given lists of addresses, the host device waits for the stream,
- *   reads the lists and checks what they name too. What a graph launches was checked when it was
- *   captured, but for such lists.
- * - Functions that enqueue work on a stream return before it is done, allocate nothing and
- *   synchronise nothing; host memory handed to them must stay valid until the stream reaches it.
- *   While the stream is captured they allocate what the recording needs.
+ *   by side do not count as one. Every address in the arguments of a run is an operand, workspaces
+ *   and single words too. Other memory is refused with TW_ERROR_INVALID_ARGUMENT before anything
+ *   happens. The message names the operand, its address, the bytes that it needs and the bytes that
+ *   are there. If a run takes lists of addresses, the host device waits for the stream, reads the
+ *   lists and checks the memory that they name too. The operands of a graph are checked when they
+ *   are captured, but not the memory that such lists name.
+ * - Functions that enqueue work on a stream return before the work is done. They allocate nothing
+ *   and synchronise nothing. Host memory that they are given must stay valid until the stream
+ *   reaches it. While the stream is captured they allocate what the recording needs.
  *
- * A part that is marked "Experimental" may change or disappear with any minor version. The promise
- * of stability in CONTRIBUTING.md covers everything else in this file.
+ * A part that is marked "Experimental" may change with any minor version, and an experimental
+ * function may disappear. The promise of stability in CONTRIBUTING.md covers everything else in
+ * this file.
  *
  * Each function that runs an operation says under "Repeatability" whether its results repeat. They
  * repeat if runs of one plan, on one device, with equal inputs, equal numbers in the arguments and
@@ -63,14 +77,15 @@
  * library or another plan may choose another kernel, which may round differently: that is possible
  * only where floating-point numbers are summed or an activation is computed.
  *
- * Thread-safety is stated by function with these words. "any thread": any number of threads may
- * call it at once, on the same handles too. "external": calls on one handle must not overlap, calls
- * on different handles may.
+ * Each function states its thread-safety with one of two words. "any thread": any number of threads
+ * may call it at once, also on the same handles. "external": calls on one handle must not overlap;
+ * calls on different handles may. For tw_device_destroy(), calls on the handles that were made from
+ * the device count as calls on the device.
  *
- * Blocking and stream capture are spoken of where there is something to say. A function that says
- * nothing of blocking waits for no work. One that says nothing of capture enqueues nothing, and may
- * be called while other threads capture, in global mode too; those that say "allowed" become part
- * of the graph when their stream is captured.
+ * A function that says nothing about blocking waits for no work. A function that says nothing about
+ * stream capture enqueues nothing and may be called while other threads capture, also in global
+ * mode. "Stream capture: allowed" means that the function may be called while a stream is captured;
+ * work that it enqueues on a captured stream becomes part of the graph.
  */
 
 #include <stddef.h>
@@ -375,9 +390,11 @@ TW_API tw_status tw_device_get_cuda_context(tw_device *device, struct CUctx_st *
 TW_API tw_status tw_device_log_set(tw_device *device, tw_log_callback callback, void *user,
                                    tw_log_level level);
 
-/** Closes a device: waits for its own streams, ends their captures, frees what tw_malloc() and
- *  tw_malloc_host() gave and nobody freed, unloads modules. Handles made from it answer
- * TW_ERROR_DEVICE_CLOSED from then on and must still be destroyed. @param device may be NULL.
+/** Closes a device. It ends the captures of the streams that tw_stream_create() made, waits for
+ *  those streams, frees the memory of tw_malloc() and tw_malloc_host() that is still there, and
+ *  unloads kernels and modules. It does not wait for wrapped streams: synchronise them before.
+ *  Handles that were made from the device return TW_ERROR_DEVICE_CLOSED from then on and must still
+ *  be destroyed. @param device may be NULL.
  *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
 TW_API void tw_device_destroy(tw_device *device);
 
@@ -392,7 +409,8 @@ TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
  *  @{ */
 
 /** Allocates device memory, aligned to 256 bytes, contents undefined. For callers who have no
- *  allocator of their own: every operation takes memory of any origin.
+ *  allocator of their own: operations take memory of any origin. The host device must be told of
+ *  memory from elsewhere by tw_memory_register().
  *  @param device not NULL. @param bytes 0 gives address 0.
  *  @param[out] address the caller's, to be given to tw_free().
  *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much.
@@ -422,15 +440,15 @@ TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory
  *  @since 0.2 */
 TW_API tw_status tw_free_host(tw_device *device, void *memory);
 
-/** Tells a device of memory that tw_malloc() did not give, so that operands may lie in it. The host
- *  device refuses operands in memory that it does not know. A CUDA device checks the arguments and
- *  does nothing else, so that a program is the same on both. Ranges may overlap each other and
- *  blocks from tw_malloc(); an operand must lie inside one of them. An address may be registered
- *  several times: the range has the most bytes that were given for it, until it has been
- *  unregistered as many times.
+/** Tells a device of memory that neither tw_malloc() nor tw_malloc_host() gave, so that operands
+ * may lie in it. The host device refuses operands in memory that it does not know. A CUDA device
+ * checks the arguments and does nothing else, so that a program is the same on both. Ranges may
+ * overlap each other and blocks from tw_malloc(); an operand must lie inside one of them. An
+ * address may be registered several times: the range has the most bytes that were given for it,
+ * until it has been unregistered as many times.
  *  @param device not NULL. @param address the first byte; stays the caller's memory. 0 is allowed
- *  where bytes is 0, and nothing happens then. @param bytes of the range; 0 makes a range in which
- * no operand can lie.
+ *  if bytes is 0, and nothing happens then. @param bytes of the range; a range of 0 bytes admits no
+ *  operand.
  *  @retval TW_ERROR_INVALID_ARGUMENT address is 0 and bytes is not.
  *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
@@ -615,7 +633,11 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *  - The graph holds the addresses, sizes and scalars of its calls; the contents of the memory are
  *    read when it runs. Host memory is read and written then, too.
  *  - To run it with other addresses, capture the same calls with those, and give the new graph to
- *    tw_graph_update(), which costs less than instantiating it.
+ *    tw_graph_update(), which costs less than instantiating the new graph. A capture may begin
+ * while earlier launches are still running.
+ *  - Where only the contents of memory change, nothing has to be captured again. Runs can also read
+ *    addresses, sizes and scalars from device memory: see TW_GEMM_BATCH_POINTERS, tw_copies_plan()
+ *    and the fields whose names begin with `device_`.
  *
  *  Host and CUDA devices do the same. A program with CUDA of its own can capture a wrapped stream
  * by itself instead, and may begin a capture here and end it there. The memory that a graph uses
@@ -632,8 +654,9 @@ TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *millise
  *
  *  No call of another thread disturbs the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED). A
  *  call on a captured stream that is refused for its arguments records nothing, and the capture
- * goes on. The driver breaks a capture in which a dependency is asked for that a graph cannot have:
- *  calls on its streams then fail until it is ended.
+ *  goes on: check each call's status, or the graph lacks its work. The driver breaks a capture in
+ * which a dependency is asked for that a graph cannot have: calls on its streams then fail until it
+ * is ended.
  *  @param stream not NULL.
  *  @retval TW_ERROR_CAPTURE the stream is being captured already, or is the legacy default stream,
  *  which cannot be.
@@ -855,8 +878,8 @@ TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc, size_t size);
 
 /** Checks a description against every rule; needs no device. Rules of 9.0 were measured on the
  *  driver; those of other chips come from its manual and are unverified. @param desc not NULL.
- *  @param arch for which chip. @param[out] violations an array whose elements' struct_size the
- *  caller set; may be NULL where capacity is 0. @param capacity its elements.
+ *  @param arch for which chip. @param[out] violations an array of
+ *  initialised elements; may be NULL where capacity is 0. @param capacity its elements.
  *  @param[out] count broken rules in all, which may be more than capacity; may be NULL.
  *  @retval TW_OK all rules hold. @retval TW_ERROR_RULE the first broken one is the last error too.
  *  @retval TW_ERROR_INVALID_ARGUMENT arch is none of the TW_ARCH_ numbers, or capacity is negative.
@@ -1127,9 +1150,10 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where none of the
  *  kernels that this build embeds for the device takes the description, TW_ERROR_NO_KERNEL_IMAGE
  *  where it embeds none for the device, and TW_ERROR_DRIVER_TOO_OLD where the driver is older than
- *  they need: machine code needs a driver of the major version of the CUDA toolkit that made it,
- *  PTX, which the driver compiles, one of its very version; newer ones do. The rest of the library,
- *  modules of the caller's own among it, works with older ones: see tw_device_create().
+ *  they need. Machine code needs a driver of at least the major version of the CUDA toolkit that
+ * made it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact version.
+ * The rest of the library, including the caller's own modules, works with older drivers: see
+ *  tw_device_create().
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -1173,8 +1197,8 @@ typedef struct tw_plan_info {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
-/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info struct_size set by
- *  the caller.
+/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info initialised; the
+ *  rest is filled in.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
@@ -1218,7 +1242,8 @@ enum {
   TW_REDUCE_DEC = 8   /**< u32: one less; the new element where it was 0 or above that */
 };
 
-/** A function applied to each element, in f32. Of minus infinity all but the first make a zero. */
+/** A function applied to each element, in f32. Every function except
+ *  TW_ACTIVATION_NONE maps minus infinity to zero. */
 typedef int32_t tw_activation;
 enum {
   TW_ACTIVATION_NONE = 0,      /**< x */
@@ -1473,9 +1498,9 @@ enum {
    *  two passes over the indices and a workspace of 4 bytes for each row of the table. */
   TW_SCATTER_LAST_WINS = 1,
   /** Reductions: equal inputs give equal bits. Integer sums, minima and maxima always do. For sums
-   *  of f32, f16 and bf16 it costs a sort of the indices (three kernels for each 8 bits of
-   *  table_rows) and a workspace; equal rows are then summed in f32 in the order of i, in fixed
-   *  segments, and rounded once; subnormals are kept. Not for f64 sums. */
+   *  of f32, f16 and bf16 it costs a workspace and a sort of the indices: three kernels for
+   *  each 8 bits, rounded up, of the number table_rows. Equal rows are then summed in f32 in the
+   *  order of i, in fixed segments, and rounded once; subnormals are kept. Not for f64 sums. */
   TW_SCATTER_DETERMINISTIC = 2,
   /** Each row is multiplied by its weight, an f32 number for each index, where it is moved: f32,
    *  f16 and bf16, in gathers and in scatters that add. */
@@ -1510,13 +1535,13 @@ typedef struct tw_rows_desc {
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
   int64_t table_rows;        /**< required: rows of the table */
   int64_t table_columns;     /**< of the table, for windows that hang over it; 0: none does */
-  int64_t table_pitch;  /**< elements between rows of the table; 0: table_columns, or where they
-                             are 0 column + columns, of which a wider table's is more */
-  int64_t column;       /**< first column; negative for a gather with table_columns alone */
-  int64_t columns;      /**< required: elements of a row that are moved */
-  int64_t count;        /**< required: rows of the packed operand in a run, at most */
-  int64_t packed_pitch; /**< elements between rows of the packed operand; 0: columns */
-  int64_t group;        /**< rows that a gather sums into one, 1 (none) to 2^20 */
+  int64_t table_pitch;       /**< elements between rows of the table; 0: table_columns, or column +
+                                  columns if table_columns is 0. Set it if the table is wider */
+  int64_t column;            /**< first column; negative for a gather with table_columns alone */
+  int64_t columns;           /**< required: elements of a row that are moved */
+  int64_t count;             /**< required: rows of the packed operand in a run, at most */
+  int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
+  int64_t group;             /**< rows that a gather sums into one, 1 (none) to 2^20 */
 } tw_rows_desc;
 
 /** Addresses of a gather's or scatter's run. */
@@ -1601,8 +1626,9 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  * device_count. Rows may lie between those of another operand, as in tw_gather_run().
  *  @repeats{without a reduction: yes if each row is named once or the plan has
  *  TW_SCATTER_LAST_WINS. Otherwise each element may come from any of the indices that name its row.
- *  With a reduction: yes for integers and for minima and maxima. Sums of f32 and f16 and bf16
- * repeat with TW_SCATTER_DETERMINISTIC and sums of f64 only if each row is named once}
+ *  With a reduction: yes for integers and for minima and maxima. Sums of floating-point numbers
+ *  repeat if each row is named once. If rows are named several times then sums of f32 or f16 or
+ * bf16 repeat only with TW_SCATTER_DETERMINISTIC; sums of f64 do not repeat}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
@@ -1627,8 +1653,9 @@ enum {
  *
  *  Offsets are read when the run executes. A sequence whose own two offsets are negative, decrease
  *  or run past the tokens of the run has no rows; nothing outside the operands is read or written
- *  whatever they hold. Where two sequences then share packed rows, what unpadding leaves in those
- *  is not said, element by element one of them on the host device. */
+ *  whatever they hold. If wrong offsets make two sequences share packed rows, the contents of
+ *  those rows after unpadding are undefined; on the host device each element comes from one of the
+ *  two sequences. */
 typedef struct tw_ragged_desc {
   uint32_t struct_size;  /**< set by tw_ragged_desc_init() */
   uint32_t struct_mark;  /**< likewise */
@@ -1722,8 +1749,8 @@ enum {
 /** Options of an elementwise operation: bits of tw_elementwise_desc.flags. */
 enum {
   /** Floating results beyond the largest finite number of dst_dtype, infinities included, become
-   *  that number of their sign. Without it they become infinity, and NaN in f8e4m3, which has none.
-   */
+   *  that number of their sign. Without it they become infinity. In f8e4m3,
+   *  which has no infinity, they become NaN. */
   TW_ELEMENTWISE_SATURATE = 1,
   /** Runs may give the device addresses of alpha and beta: see tw_elementwise_args. For floating
    *  types. */
@@ -1847,8 +1874,12 @@ TW_API tw_status tw_elementwise_run(tw_plan *plan, tw_stream *stream,
 /** Order of a matrix in memory. */
 typedef int32_t tw_order;
 enum {
-  TW_ROW_MAJOR = 0,   /**< C order: the elements of a row are contiguous */
-  TW_COLUMN_MAJOR = 1 /**< Fortran order */
+  TW_ROW_MAJOR = 0, /**< C order: the elements of a row are contiguous, and the leading dimension
+                         is the distance between rows, in elements */
+  /** Fortran order: the elements of a column are contiguous, and the leading dimension is the
+   *  distance between columns. A matrix B of k by n that is stored transposed, as n rows of k
+   *  elements, is column-major with leading dimension k. */
+  TW_COLUMN_MAJOR = 1
 };
 
 /** Options of a matrix product. */
@@ -1861,10 +1892,11 @@ enum {
   /** The bits of a row of D, but for the sign of a zero, do not depend on m, nor on the plan's m:
    *  the kernels of all m take the same steps over k and share k among the same number of blocks,
    *  which follow from the rest of the description and the chip. Costs speed for few rows. A
-   *  column-major A needs an lda (packed it would follow from m) or TW_GEMM_STAGING_COPY. Where D
-   * is f16 and k more than 16384, and where D is f32, k more than 4096 and there is an epilogue, a
-   * batch, TW_GEMM_DEVICE_M or TW_GEMM_DEVICE_SCALARS, blocks share k and run at once: a plan with
-   *  max_sms whose m needs more of them is refused, with the most. */
+   *  column-major A needs an lda (packed it would follow from m) or TW_GEMM_STAGING_COPY. In
+   *  two cases several blocks share k and must run at the same time: D is f16 and k is above 16384;
+   *  or D is f32, k is above 4096, and there is an epilogue, a batch, TW_GEMM_DEVICE_M or
+   *  TW_GEMM_DEVICE_SCALARS. If m then needs more such blocks than max_sms allows, planning returns
+   *  TW_ERROR_UNSUPPORTED and the message gives the largest m that works. */
   TW_GEMM_BATCH_INVARIANT = 2,
   /** The run's kernels may be launched while the kernel before them in the stream still runs; they
    *  wait for its end before they read an operand that is not declared constant and before they
@@ -1925,53 +1957,58 @@ enum {
 };
 
 /** D = act(alpha * A B + beta * C + bias) * d_scale; A is m x k, B is k x n, C and D are m x n,
- * where columns are gated D is m x n / 2. Sums, scalars and functions are f32; D is rounded once,
- * an f32 D of a k over 4096 perhaps once for each of the several sums that it is made of. A sum
- * that is zero may be so with either sign. Runs may have any m from min_m to m: a plan prepares the
- * kernel of each range of m, and which kernel serves an m does not depend on the plan's range.
+ * where columns are gated D is m x n / 2. Sums, scalars and functions are f32. D is rounded once,
+ * with one exception: if D is f32 and k is above 4096, k may be split into several partial sums,
+ * and D is rounded as each of them is added. A zero sum may have either sign. A run may have any m
+ * from min_m to m: a plan prepares a kernel for each range of m, and which kernel serves an m does
+ * not depend on the plan's own range. With n or m of 0, or batch_count 0, a run writes nothing.
+ * With k = 0, A B is zero, neither A nor B is read, and D is written.
  */
 typedef struct tw_gemm_desc {
-  uint32_t struct_size;       /**< set by tw_gemm_desc_init() */
-  uint32_t struct_mark;       /**< likewise */
-  tw_dtype a_dtype;           /**< TW_DTYPE_BF16, the default, or TW_DTYPE_F16 */
-  tw_dtype b_dtype;           /**< 0, the default: a_dtype. Others are unsupported so far */
-  tw_dtype c_dtype;           /**< 0, the default: d_dtype. Others are unsupported so far */
-  tw_dtype d_dtype;           /**< 0, the default: a_dtype; or TW_DTYPE_F32 */
-  tw_dtype accumulator_dtype; /**< TW_DTYPE_F32; or TW_DTYPE_F16 where a_dtype and d_dtype are F16:
-                                   where there is such a kernel it accumulates in f16 */
-  tw_dtype bias_dtype;        /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. Only with bias */
-  tw_order a_order;           /**< of A */
-  tw_order b_order;           /**< of B */
-  tw_order d_order;           /**< of C and D */
-  uint32_t flags;             /**< TW_GEMM_ bits */
-  uint32_t a_alignment;       /**< bytes the addresses are promised to be multiples of; 0: none */
-  uint32_t b_alignment;       /**< of B */
-  uint32_t c_alignment;       /**< of C */
-  uint32_t d_alignment;       /**< of D */
-  uint32_t max_sms;           /**< at most so many blocks run, one an SM; 0: no bound. The short
-                                   kernel that reads arrays of addresses in front of a product is
-                                   not counted: it has a block of four warps for four products */
-  tw_per bias;                /**< TW_PER_NONE, TW_PER_ROW (m elements) or TW_PER_COLUMN (n); of a
-                                   batch, all products have the same */
-  tw_activation activation;   /**< none by default */
-  tw_gate gate;               /**< with any activation; n is even then, and D has n / 2 columns */
-  tw_per d_scale;             /**< factors of D's elements, f32: rows as D's, columns as D's */
-  tw_scale_kind a_scale;      /**< scales of A; others than TW_SCALE_NONE are unsupported so far */
-  tw_scale_kind b_scale;      /**< scales of B; likewise */
-  tw_order a_scale_order;     /**< of the matrix of A's scales. Only with a_scale */
-  tw_order b_scale_order;     /**< of the matrix of B's scales. Only with b_scale */
-  uint32_t reserved;          /**< 0 */
-  int64_t m;              /**< required: rows of A, C and D, at most, for a run; m, n and k are 0
-                               to 2147482624, and 0 is an empty product */
-  int64_t n;              /**< required: columns of B and C, and of D unless they are gated */
-  int64_t k;              /**< required: columns of A, rows of B; with 0 the product A B is 0 */
-  int64_t min_m;          /**< at least, for a run that is not empty: a plan prepares no kernel
-                               for fewer rows */
-  int64_t lda;            /**< leading dimensions, elements; 0: packed. Of A and B, multiples of
-                               16 bytes below 2^40 are what the fast kernels can read */
-  int64_t ldb;            /**< of B */
-  int64_t ldc;            /**< of C */
-  int64_t ldd;            /**< of D */
+  uint32_t struct_size; /**< set by tw_gemm_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_dtype a_dtype;     /**< TW_DTYPE_BF16, the default, or TW_DTYPE_F16. Others are
+                             unsupported so far */
+  tw_dtype b_dtype;     /**< 0, the default: a_dtype. Others are unsupported so far */
+  tw_dtype c_dtype;     /**< 0, the default: d_dtype. Others are unsupported so far */
+  tw_dtype d_dtype;     /**< 0, the default: a_dtype; or TW_DTYPE_F32 */
+  tw_dtype
+      accumulator_dtype; /**< TW_DTYPE_F32, the default; or TW_DTYPE_F16 where a_dtype and d_dtype
+                            are F16: where there is such a kernel it accumulates in f16 */
+  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. Only with bias */
+  tw_order a_order;      /**< of A: TW_ROW_MAJOR by default */
+  tw_order b_order;      /**< of B: likewise */
+  tw_order d_order;      /**< of C and D: likewise */
+  uint32_t flags;        /**< TW_GEMM_ bits */
+  uint32_t a_alignment;  /**< bytes the addresses are promised to be multiples of; 0: none */
+  uint32_t b_alignment;  /**< of B */
+  uint32_t c_alignment;  /**< of C */
+  uint32_t d_alignment;  /**< of D */
+  uint32_t max_sms;      /**< at most so many blocks run, one an SM; 0: no bound. The short
+                              kernel that reads arrays of addresses in front of a product is
+                              not counted: it has a block of four warps for four products */
+  tw_per bias;           /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN
+                              (n); all products of a batch share it */
+  tw_activation activation; /**< none by default */
+  tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
+  tw_per d_scale;           /**< factors of D's elements, f32: rows as D's, columns as D's */
+  tw_scale_kind a_scale;    /**< scales of A; others than TW_SCALE_NONE are unsupported so far */
+  tw_scale_kind b_scale;    /**< scales of B; likewise */
+  tw_order a_scale_order;   /**< of the matrix of A's scales. Only with a_scale */
+  tw_order b_scale_order;   /**< of the matrix of B's scales. Only with b_scale */
+  uint32_t reserved;        /**< 0 */
+  int64_t m;                /**< required: the most rows of A, C and D that a run may have; m, n and
+                                 k are 0 to 2147482624 */
+  int64_t n;                /**< required: columns of B and C, and of D unless they are gated */
+  int64_t k;     /**< required: columns of A, rows of B; with 0, A B is zero and D is written */
+  int64_t min_m; /**< 0 by default: the fewest rows of a run, unless it has none; a plan
+                      prepares no kernel for fewer rows */
+  int64_t lda;   /**< leading dimension of A, elements (see tw_order); 0: packed, the
+                      elements of a row or, column-major, of a column. The fast kernels
+                      need lda and ldb in multiples of 16 bytes, below 2^40 bytes */
+  int64_t ldb;   /**< of B */
+  int64_t ldc;   /**< of C */
+  int64_t ldd;   /**< of D */
   int64_t batch_count;    /**< products in a run, 1 by default, 2^20 at most; 0: runs do nothing */
   int64_t a_batch_stride; /**< elements from one product's A to the next one's; 0: all share A;
                                -1, the default: packed, the leading dimension times its lines */
@@ -2000,7 +2037,8 @@ typedef struct tw_gemm_args {
                              equal batch strides as far as there are several products, and no
                              gate */
   uint64_t d;           /**< required: device address of D */
-  int64_t m;            /**< rows of this run; -1: the plan's */
+  int64_t m;            /**< rows of this run, 0 or min_m to the plan's m; -1, the default: the
+                             plan's */
   uint64_t workspace;   /**< a multiple of 256, where the plan needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
@@ -2053,12 +2091,14 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
                                            tw_gemm_desc *desc);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, leading
+ *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a number names no type, or a size, leading
  *  dimension, batch stride, epilogue or option cannot work. @retval TW_ERROR_OVERLAP matrices of D
  *  in a batch share elements, or those of an operand that TW_GEMM_STAGING_COPY would copy.
  *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where TW_GEMM_STAGING_COPY
- *  would copy it. @retval TW_ERROR_UNSUPPORTED the device or max_sms leaves no kernel for the
- * description, or it has more tiles than a launch can.
+ *  would copy it. @retval TW_ERROR_UNSUPPORTED no kernel takes the types (f8e4m3, for
+ *  example) or the rest of the description on this device or with this max_sms, or there are more
+ *  tiles than a launch can have.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
@@ -2066,14 +2106,15 @@ TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_pl
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.
  *  @retval TW_ERROR_OVERLAP what the run writes (D, the words amax and invalid_count, the workspace
  * where it is used) shares a byte with anything else that the run reads or writes by args: C alone
- * may be D. Operands may lie between each other's lines, as halves of one buffer's columns do;
- * where a short search cannot prove that they share no byte, as may be with several different
- * pitches and batch strides, they are refused. Of operands given by arrays of addresses the arrays
- * are looked at and nothing of the matrices: no array is written to; d's may be c's, and shares no
- * address with a's or b's.
+ * may be D. Operands may lie between each other's lines, as halves of one buffer's columns do.
+ *  They are refused if a short search cannot prove that they share no byte, which can happen with
+ *  several different pitches and batch strides. With TW_GEMM_BATCH_POINTERS only the arrays of
+ *  addresses are checked, not the matrices: the run must not write into an array, the array of D
+ * may be that of C, and it shares no byte with those of A and B.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_INVALID_ARGUMENT m above the plan's, an address is 0, or one is given that the
- *  description has no flag for. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
+ *  @retval TW_ERROR_INVALID_ARGUMENT m is not 0 and lies outside min_m to the plan's m, an address
+ *  is 0 and the product not empty, or an address is given that the description excludes: a bias
+ *  without desc.bias, for example. @retval TW_ERROR_UNSUPPORTED the plan's own candidate, see
  *  tw_gemm_plan_candidate(), does not do what the run asks for.
  *  @repeats{yes: blocks that share the sum along k add their parts in a fixed order and
  *  without atomics. Two runs of different m may use different kernels unless the plan has
@@ -2108,24 +2149,27 @@ typedef struct tw_gemm_candidate {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
-/** Lists the ways to compute a matrix product of the described size, the one that tw_gemm_plan()
- *  takes first, then by predicted time. No kernel is loaded but, once a device, the one with which
- *  the driver is asked how many clusters run at once.
+/** Lists the ways to compute a matrix product of the described size: first the one that
+ *  tw_gemm_plan() takes, then the others by predicted time. It loads no kernel, except once for
+ * each device the one with which it asks the driver how many clusters run at once.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] candidates an array of initialised elements; may be NULL where
  *  capacity is 0. @param capacity its elements.
- *  @param[out] count how many there are, which may be more than capacity; may be NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
- *  @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 - 1 bytes.
+ *  @param[out] count how many there are, which may be more than capacity; 0 if no kernel on this
+ *  device takes the description; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan(). @retval TW_ERROR_UNSUPPORTED likewise,
+ * of types for example. @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 -
+ * 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
                                     tw_gemm_candidate *candidates, int32_t capacity,
                                     int32_t *count);
 
 /** Plans a matrix product by a given candidate, for every m. Runs whose addresses the candidate
- *  cannot take, or that ask for what it does not do, are refused: no other kernel steps in. So
- *  candidates that do alpha * A B of a batch and nothing else take no beta and nothing that the
- *  device knows, and D's address, pitches and lines as tensor maps have them.
+ *  cannot take, or that ask for what it does not do, are refused: no other kernel steps in. Some
+ *  candidates compute only alpha * A B of a batch. Their plans refuse runs with a beta, a device_m,
+ *  a device_alpha or a device_beta, and runs whose D breaks the rules of tensor maps: its address
+ *  and pitches are multiples of 16 bytes.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
