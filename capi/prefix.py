@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""For -Dsymbol_prefix: writes the header of a library whose functions have a prefix, and the list by
-which objcopy renames them: prefix.py PREFIX SYMBOLS HEADER FOLDER
+"""For -Dsymbol_prefix: writes the header of a library whose functions have a prefix (archive.py renames
+the functions themselves): prefix.py PREFIX SYMBOLS HEADER FOLDER
 
     FOLDER/tilewright.h      the header, which includes symbol_prefix.h; beside it the others, as they are
     FOLDER/symbol_prefix.h   a macro for each function, and one for the inline namespace of the C++
                              headers: sources stay as they are
-    FOLDER/symbols.rename    old and new name, a pair a line
 
 Two copies of the library, of two versions even, can then be in one program."""
 import pathlib
@@ -30,4 +29,3 @@ for source in sources:
 (folder / "symbol_prefix.h").write_text(
     f"/* Made by prefix.py. */\n#define TILEWRIGHT_NAMESPACE {prefix}v0\n" +
     "".join(f"#define {n} {prefix}{n}\n" for n in names))
-(folder / "symbols.rename").write_text("".join(f"{n} {prefix}{n}\n" for n in names))

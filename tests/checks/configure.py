@@ -153,7 +153,7 @@ def least_tools(folder):
     is in PATH, and the headers that the tests need do not compile."""
     tools = folder / "least"
     tools.mkdir()
-    for name in ("sh", "cc", "c++", "as", "ld", "ar", "objcopy", "rm", "ninja", "python3"):
+    for name in ("sh", "cc", "c++", "as", "ld", "ar", "objcopy", "readelf", "rm", "ninja", "python3"):
         found = shutil.which(name)
         if name == "python3":
             script(tools / name, f'exec "{os.path.realpath(sys.executable)}" "$@"')

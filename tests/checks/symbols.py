@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's global symbols are capi/symbols.txt, which are the header's functions; the archive
+"""The archive's global symbols are capi/symbols.txt, which are the header's functions, and what several
+members use, hidden and with the prefix of internal names; a member needs only those before it; the archive
 runs nothing before main(); and it calls nothing that prints, ends the process or changes it."""
+import pathlib
 import re
 import subprocess
 
 import common
+
+import archive as archiver  # beside the header
 
 DECLARED = re.compile(r"^TW_API\s[^;()]*?\b(tw_\w+)\s*\(", re.MULTILINE)
 
@@ -15,12 +19,13 @@ def declared(header):
     return set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", common.headers.text(header), flags=re.DOTALL)))
 
 
-def defined(archive):
-    lines = common.output("nm", "-g", "--defined-only", "--format=posix", archive).splitlines()
-    return {line.split()[0] for line in lines if len(line.split()) >= 2 and line[-1] != ":"}
+def defined(members):
+    """The names that a program can meet, which are all but the internal ones."""
+    return {symbol.name for found in members.values() for symbol in found
+            if symbol.defined and not symbol.name.startswith(archiver.INTERNAL)}
 
 
-def differences(header, listing, archive):
+def differences(header, listing, members):
     names = listing.read_text().split()
     if names != sorted(set(names)):
         yield f"{listing.name} is not sorted, or repeats a name"
@@ -28,11 +33,32 @@ def differences(header, listing, archive):
                         f"{listing.name} lacks"),
                        (set(names), declared(header), f"{listing.name} has %s, which "
                         f"{header.name} lacks"),
-                       (set(names), defined(archive), f"the library lacks %s"),
-                       (defined(archive), set(names), f"the library defines %s, which "
+                       (set(names), defined(members), f"the library lacks %s"),
+                       (defined(members), set(names), f"the library defines %s, which "
                         f"{listing.name} lacks")):
         for name in sorted(a - b):
             yield what % name
+
+
+def between_members(members):
+    """Faults of the internal names, and of what a member needs."""
+    owners, users = {}, {}
+    for member, found in members.items():
+        for symbol in found:
+            (owners if symbol.defined else users).setdefault(symbol.name, []).append(member)
+            # What is needed takes on the visibility of what is defined.
+            if symbol.defined and symbol.name.startswith(archiver.INTERNAL) and symbol.visibility != "HIDDEN":
+                yield f"{member}: {symbol.name} is internal and not hidden"
+    order = list(members)
+    for name, owner in owners.items():
+        for user in users.get(name, []):
+            if order.index(user) < min(map(order.index, owner)):
+                yield f"{user} needs {name} of {owner[0]}, which is after it: src/meson.build has the order"
+        if name.startswith(archiver.INTERNAL) and len(owner) + len(users.get(name, [])) < 2:
+            yield f"{owner[0]}: {name} is used by no other member and not local"
+    for name in sorted(users.keys() - owners.keys()):
+        if name.startswith(archiver.INTERNAL):
+            yield f"{users[name][0]} needs {name}, which no member has"
 
 
 def initialisers(archive):
@@ -65,10 +91,46 @@ def intrusions(archive):
 
 def check(options):
     archive = options.archive
-    capi = common.ROOT / "capi"
-    yield from differences(common.HEADER, capi / "symbols.txt", archive)
+    members = archiver.symbols("readelf", pathlib.Path(archive))
+    if len(members) < 2:
+        yield f"the archive's members are {list(members)}"
+    yield from differences(common.HEADER, common.ROOT / "capi" / "symbols.txt", members)
+    yield from between_members(members)
     yield from initialisers(archive)
     yield from intrusions(archive)
+
+
+def archived(folder, *names):
+    """An archive of these sources, an object each: its symbols."""
+    for name in names:
+        subprocess.run(["cc", "-c", f"{name}.c"], cwd=folder, check=True)
+    archive = folder / f"{names[0]}.a"
+    subprocess.run(["ar", "crs", archive, *(f"{name}.o" for name in names)], cwd=folder, check=True)
+    return archiver.symbols("readelf", archive)
+
+
+def planted_members(folder):
+    hidden = '__attribute__((visibility("hidden")))'
+    (folder / "low.c").write_text(f"{hidden} int tilewright_internal_good(void) {{ return 1; }}\n"
+                                  "int tilewright_internal_shown(void) { return 1; }\n"
+                                  f"{hidden} int other_name(void) {{ return 1; }}\n"
+                                  f"{hidden} int tilewright_internal_alone(void) {{ return 1; }}\n"
+                                  f"{hidden} int tilewright_internal_up(void);\n"
+                                  "int tw_low(void) { return tilewright_internal_up(); }\n")
+    (folder / "high.c").write_text(f"{hidden} int tilewright_internal_up(void) {{ return 1; }}\n"
+                                   f"{hidden} int tilewright_internal_good(void);\n"
+                                   f"{hidden} int tilewright_internal_nowhere(void);\n"
+                                   "int tilewright_internal_shown(void);\nint other_name(void);\n"
+                                   "int tw_high(void) { return tilewright_internal_good() + other_name() +\n"
+                                   "  tilewright_internal_shown() + tilewright_internal_nowhere(); }\n")
+    (folder / "two.h").write_text("TW_API int tw_low(void);\nTW_API int tw_high(void);\n")
+    (folder / "two.txt").write_text("tw_high\ntw_low\n")
+    members = archived(folder, "low", "high")
+    common.expect(differences(folder / "two.h", folder / "two.txt", members), "defines other_name")
+    common.expect(sorted(between_members(members)), "high.o needs tilewright_internal_nowhere",
+                  "low.o needs tilewright_internal_up of high.o",
+                  "low.o: tilewright_internal_alone is used by no other",
+                  "low.o: tilewright_internal_shown is internal and not hidden")
 
 
 def planted(folder):
@@ -78,10 +140,10 @@ def planted(folder):
     (folder / "x.c").write_text("int tw_a(void) { return 1; }\nint foreign(void) { return 1; }\n"
                                 "static int hidden(void) { return 1; }\nint (*use)(void) = hidden;\n"
                                 "__attribute__((constructor)) static void early(void) { use = 0; }\n")
-    subprocess.run(["cc", "-c", "x.c"], cwd=folder, check=True)
-    subprocess.run(["ar", "crs", "x.a", "x.o"], cwd=folder, check=True)
-    common.expect(differences(folder / "h.h", folder / "s.txt", folder / "x.a"),
+    members = archived(folder, "x")
+    common.expect(differences(folder / "h.h", folder / "s.txt", members),
                   "declares tw_b", "has tw_c", "lacks tw_c", "defines foreign", "defines use")
+    planted_members(folder)
     common.expect(initialisers(folder / "x.a"), ".init_array")
     (folder / "loud.c").write_text(
         "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"

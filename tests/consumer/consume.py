@@ -6,6 +6,7 @@ Usage: consume.py KIND BUILD MESON..., with a KIND of the functions below."""
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,6 +17,9 @@ import planted
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "capi"))
+from archive import INTERNAL
+
 EXAMPLES = ROOT / "examples"
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
@@ -103,6 +107,12 @@ def pkgconfig_shared(prefix, folder):
     if f"[libtilewright.so.{so_version}]" not in needed or "libstdc++" in needed:
         sys.exit(f"the program does not need libtilewright.so.{so_version} alone")
     run(folder / "main", env={**os.environ, "LD_LIBRARY_PATH": str(shared(prefix).parent)})
+
+
+def defined(file):
+    """The global names that an archive or a program defines."""
+    listed = subprocess.run(["nm", "-g", "--defined-only", "--format=posix", file], check=True, capture_output=True, text=True)
+    return {line.split()[0] for line in listed.stdout.splitlines() if not line.endswith(":")}
 
 
 def shared(prefix):
@@ -209,16 +219,55 @@ def two_objects(prefix, folder):
     run(folder / "main")
 
 
+# The most bytes that a program of layouts and tensor maps may have, stripped; with all members it has 7.6 MB.
+SMALL = 1_500_000
+LAYOUTS = r"tw_(layout|tuple|tiler|linear|swizzle|dtype|status|last_error|log|version)(_|$)"
+# The program, the functions of which it has each, and one of a member of the archive that it must not have.
+SMALL_PROGRAMS = (("layouts", LAYOUTS, "tw_tensor_map_check"),
+                  ("maps", LAYOUTS + r"|tw_(tensor|tensor_map|tile|rule)_", "tw_device_create"))
+
+
+def small(prefix, folder):
+    """Programs that use no device get nothing of devices and kernels."""
+    leave(prefix, "static")
+    functions = (ROOT / "capi" / "symbols.txt").read_text().split()
+    for name, wanted, other in SMALL_PROGRAMS:
+        every = [function for function in functions if re.match(wanted, function) and "_desc_from_" not in function]
+        (folder / "every.inc").write_text("".join(f"EVERY({function})\n" for function in every))
+        program = folder / name
+        run("cc", "-std=c99", *WARNINGS, "-I", folder, *(["-DTENSOR_MAPS"] if name == "maps" else []), HERE / "small.c",
+            *flags(prefix, "--cflags", "--libs", "--static"), "-o", program)
+        if run(program) != f"{len(every)} functions\n":
+            sys.exit(f"{name} has other functions than {len(every)}")
+        if other in defined(program):
+            sys.exit(f"the program {name} holds {other}, which it does not use")
+        run("strip", program)
+        size = program.stat().st_size
+        print(f"{name}: {len(every)} functions, {size:,} bytes stripped", flush=True)
+        if size > SMALL:
+            sys.exit(f"the program {name} has {size:,} bytes, more than {SMALL:,}")
+
+
+def with_prefix(archive, prefix, renamed):
+    """A copy of the archive whose global names have a prefix, as archive.py makes it."""
+    names = {name for name in defined(archive) if name.startswith(INTERNAL)}
+    names |= set((ROOT / "capi" / "symbols.txt").read_text().split())
+    (renamed.parent / "renames").write_text("".join(f"{name} {prefix}{name}\n" for name in sorted(names)))
+    run("objcopy", f"--redefine-syms={renamed.parent / 'renames'}", archive, renamed)
+
+
+def all_begin_with(prefix, archive):
+    return all(name.startswith(prefix) for name in defined(archive))
+
+
 def two_copies(prefix, folder):
-    """Two copies in one link: one as it is, and one whose functions have a prefix."""
+    """Two copies in one link: one as it is, and one whose names have a prefix."""
     leave(prefix, "static")
     archive = next(prefix.rglob("libtilewright.a"))
     run(sys.executable, "-B", ROOT / "capi" / "prefix.py", "other_", ROOT / "capi" / "symbols.txt",
         prefix / "include" / "tilewright" / "tilewright.h", folder / "tilewright")
-    run("objcopy", f"--redefine-syms={folder / 'tilewright' / 'symbols.rename'}", archive,
-        folder / "libother.a")
-    names = run("nm", "-g", "--defined-only", "--format=posix", folder / "libother.a")
-    if any(line.startswith("tw_") for line in names.splitlines()):
+    with_prefix(archive, "other_", folder / "libother.a")
+    if not all_begin_with("other_", folder / "libother.a"):
         sys.exit("a function has no prefix")
     objects = [folder / f"{name}{part}.o" for name in ("first", "second") for part in ("", "_classes")]
     for made in objects:
@@ -277,6 +326,9 @@ def subproject(meson, folder):
     run(*meson, "test", "-C", folder / "build", "--no-rebuild", "--print-errorlogs")
     if "outside_tw_gather_plan" not in run("nm", folder / "build" / "consumer_c"):
         sys.exit("the option symbol_prefix did nothing")
+    archive, = (folder / "build").rglob("libtilewright.a")
+    if not all_begin_with("outside_", archive):
+        sys.exit("the option symbol_prefix leaves a name as it is")
     planted.wrong_rows(None, outside)
     must_fail("wrong rows", lambda: run(*meson, "test", "-C", folder / "build", "--print-errorlogs"))
 
@@ -312,6 +364,7 @@ def with_fault(kind, prefix, folder, words, plant):
 
 KINDS = {"pkgconfig_c": pkgconfig_c, "pkgconfig_shared": pkgconfig_shared,
          "pkgconfig_cpp": pkgconfig_cpp, "two_objects": two_objects, "two_copies": two_copies,
+         "small": small,
          "cmake": cmake, "installed": installed, "cargo": cargo, "go": golang, "python": python}
 
 

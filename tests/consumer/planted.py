@@ -67,6 +67,24 @@ def without_prefix(prefix, sources):
     subprocess.run(["ar", "rs", archive(prefix), member], check=True, capture_output=True)
 
 
+def one_object(prefix, sources):
+    """the archive is one object"""
+    subprocess.run(["ar", "x", archive(prefix)], cwd=sources, check=True)
+    subprocess.run(["ld", "-r", "-o", "all.o", *(path.name for path in sources.glob("*.o"))], cwd=sources, check=True)
+    made = archive(prefix)
+    made.unlink()
+    subprocess.run(["ar", "crs", made, sources / "all.o"], check=True)
+
+
+def heavy_layouts(prefix, sources):
+    """the member of the layouts has something of the size of kernels in it"""
+    subprocess.run(["ar", "x", archive(prefix), "layout.o"], cwd=sources, check=True)
+    kernels = compiled(sources, "const char kernels[1500000] = {1};\n")
+    subprocess.run(["ld", "-r", "-o", "both.o", "layout.o", kernels], cwd=sources, check=True)
+    (sources / "both.o").rename(sources / "layout.o")
+    subprocess.run(["ar", "r", archive(prefix), "layout.o"], cwd=sources, check=True)
+
+
 def one_namespace(prefix, _):
     """the C++ classes of every copy have one name"""
     for name in ("tilewright", "error"):
@@ -122,6 +140,8 @@ FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit stat
           "two_objects": [("shows the library's symbols", no_archive)],
           "two_copies": [("a function has no prefix", without_prefix),
                          ("an error of another copy", one_namespace)],
+          "small": [("the program layouts holds tw_tensor_map_check", one_object),
+                    ("bytes, more than", heavy_layouts)],
           "cmake": [("exit status", fixed_place)],
           "installed": [("another LICENSE", other_licence), ("unknown option --frobnicate", deaf_tool)],
           "cargo": [("tw_gemm_args ... FAILED", swapped_fields)],
