@@ -71,6 +71,10 @@ tw_status tw_copies_plan(tw_device* device, const tw_copies_desc* desc, tw_plan*
   });
 }
 
+tw_status tw_copies_supported(tw_device* device, const tw_copies_desc* desc) {
+  return supported<CopiesPlan, CopiesDesc>(device, Op::copies, desc, read_desc);
+}
+
 tw_status tw_copies_run(tw_plan* plan, tw_stream* stream, const tw_copies_args* args) {
   return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::copies));

@@ -25,6 +25,7 @@ Status check_window(const tw_copy_desc& desc) {
   for (int32_t i = 0; i < TW_MAX_RANK; ++i) {
     window = window || desc.src_shape[i] != 0;
     if (i < desc.rank || desc.rank < 0) continue;
+    if (desc.src_shape[i] == 0 && desc.src_start[i] == 0) continue;
     const std::string why = "rank is " + std::to_string(desc.rank);
     TW_TRY(check_excluded(desc.src_shape[i] == 0, "src_shape", desc.src_shape[i], why.c_str(), i));
     TW_TRY(check_excluded(desc.src_start[i] == 0, "src_start", desc.src_start[i], why.c_str(), i));
@@ -85,6 +86,10 @@ tw_status tw_copy_plan(tw_device* device, const tw_copy_desc* desc, tw_plan** pl
     TW_TRY(read_desc(desc, &ours));
     return make_plan<CopyPlan>(device, ours, plan);
   });
+}
+
+tw_status tw_copy_supported(tw_device* device, const tw_copy_desc* desc) {
+  return supported<CopyPlan, CopyDesc>(device, Op::copy, desc, read_desc);
 }
 
 tw_status tw_copy_run(tw_plan* plan, tw_stream* stream, const tw_copy_args* args) {

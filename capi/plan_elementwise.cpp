@@ -102,6 +102,10 @@ tw_status tw_elementwise_plan(tw_device* device, const tw_elementwise_desc* desc
   });
 }
 
+tw_status tw_elementwise_supported(tw_device* device, const tw_elementwise_desc* desc) {
+  return supported<ElementwisePlan, ElementwiseDesc>(device, Op::elementwise, desc, read_desc);
+}
+
 tw_status tw_elementwise_run(tw_plan* plan, tw_stream* stream, const tw_elementwise_args* args) {
   return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::elementwise));

@@ -236,6 +236,10 @@ tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** pl
   });
 }
 
+tw_status tw_gemm_supported(tw_device* device, const tw_gemm_desc* desc) {
+  return supported<GemmPlan, GemmDesc>(device, Op::gemm, desc, read_gemm_desc);
+}
+
 tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
                              tw_gemm_candidate* candidates, int32_t capacity, int32_t* count) {
   return guard(device, [&]() -> Status {

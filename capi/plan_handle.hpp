@@ -18,6 +18,19 @@ Status make_plan(tw_device* device, const Desc& desc, tw_plan** out) {
   return keep_plan(std::move(plan), out);
 }
 
+/// Whether planning with class P would succeed, for tw_x_supported(). `arguments` are those of P's
+/// create() between device and plan, the description as `read` makes it the last.
+template <class P, class Ours, class Desc, class Read, class... Arguments>
+tw_status supported(tw_device* device, Op op, const Desc* desc, Read read,
+                    const Arguments&... arguments) {
+  return guard(device, [&]() -> Status {
+    TW_TRY(usable(device, "device"));
+    Ours ours;
+    TW_TRY(read(desc, &ours));
+    return plan_supported<P>(device->value, op, arguments..., ours);
+  });
+}
+
 /// A plan of the operation `op`.
 inline Status check_op(const tw_plan* plan, Op op) {
   if (plan->value->op() == op) return {};

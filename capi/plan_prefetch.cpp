@@ -81,6 +81,10 @@ tw_status tw_prefetch_plan(tw_device* device, const tw_prefetch_desc* desc, tw_p
   });
 }
 
+tw_status tw_prefetch_supported(tw_device* device, const tw_prefetch_desc* desc) {
+  return supported<PrefetchPlan, PrefetchDesc>(device, Op::prefetch, desc, read_desc);
+}
+
 tw_status tw_prefetch_run(tw_plan* plan, tw_stream* stream, const tw_prefetch_args* args) {
   return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::prefetch));

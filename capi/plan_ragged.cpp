@@ -78,6 +78,10 @@ tw_status tw_ragged_plan(tw_device* device, const tw_ragged_desc* desc, tw_plan*
   });
 }
 
+tw_status tw_ragged_supported(tw_device* device, const tw_ragged_desc* desc) {
+  return supported<RaggedPlan, RaggedDesc>(device, Op::ragged, desc, read_desc);
+}
+
 tw_status tw_ragged_run(tw_plan* plan, tw_stream* stream, const tw_ragged_args* args) {
   return guard(plan, [&]() -> Status {
     TW_TRY(check_run_handles(plan, stream, Op::ragged));

@@ -97,12 +97,20 @@ tw_status tw_gather_plan(tw_device* device, const tw_rows_desc* desc, tw_plan** 
   return plan_rows(Op::gather, device, desc, plan);
 }
 
+tw_status tw_gather_supported(tw_device* device, const tw_rows_desc* desc) {
+  return supported<RowsPlan, RowsDesc>(device, Op::gather, desc, read_desc, Op::gather);
+}
+
 tw_status tw_gather_run(tw_plan* plan, tw_stream* stream, const tw_rows_args* args) {
   return run_rows(Op::gather, plan, stream, args);
 }
 
 tw_status tw_scatter_plan(tw_device* device, const tw_rows_desc* desc, tw_plan** plan) {
   return plan_rows(Op::scatter, device, desc, plan);
+}
+
+tw_status tw_scatter_supported(tw_device* device, const tw_rows_desc* desc) {
+  return supported<RowsPlan, RowsDesc>(device, Op::scatter, desc, read_desc, Op::scatter);
 }
 
 tw_status tw_scatter_run(tw_plan* plan, tw_stream* stream, const tw_rows_args* args) {

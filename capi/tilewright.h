@@ -966,6 +966,7 @@ TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc 
  *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
  *  @retval TW_ERROR_RULE no map can be made: the message names the rule that is broken.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work, or is NULL.
+ *  @retval TW_ERROR_UNSUPPORTED elements of a type that tensor maps do not have.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc *desc,
                                            const tw_layout *shared, tw_tensor_map **map);
@@ -1154,6 +1155,16 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  * made it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact version.
  * The rest of the library, including the caller's own modules, works with older drivers: see
  *  tw_device_create().
+ *
+ *  Each tw_x_plan() that takes a description has a tw_x_supported(), which answers whether planning
+ *  would succeed without making a plan. It returns the status that planning would return for the
+ *  same device and description, with the same message and details, except for exhausted memory and
+ *  for what the driver says when it loads kernels. It loads no kernel, allocates nothing on the
+ *  device and launches nothing. It takes less than 2 microseconds if the library has all the
+ * kernels that the device can run. Four cases take longer: strides whose elements interleave,
+ * because the overlap has to be searched for; products of more tiles than a launch may have;
+ * products with both max_sms and TW_GEMM_BATCH_INVARIANT; and the first call for an operation on a
+ * device.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -1334,6 +1345,12 @@ TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
+/** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_copy_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
+
 /** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP source and destination overlap.
@@ -1407,6 +1424,12 @@ TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tens
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
+/** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_copies_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
+
 /** Enqueues many copies, in one launch. @param plan from tw_copies_plan(). @param stream of the
  * same device. @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a list is 0, or the number
  * of pairs is outside what was planned; on the host device also an address of a list that is 0,
@@ -1477,6 +1500,12 @@ TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch
  *  priority cannot work. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_prefetch_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
 /** Enqueues a prefetch. Done means that what is asked for has been read; where a row begins or
  *  ends off a multiple of 16 bytes, its line there is only asked for, and may arrive later.
@@ -1586,10 +1615,17 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
 
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
- *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither.
+ *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither, a group of more than
+ *  2^20, rows of more than 2^30 bytes, or indices of other integers than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gather_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
 /** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
  *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
@@ -1607,10 +1643,18 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
 /** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none.
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none, a window that
+ *  begins before the table's first column, rows of more than 2^30 bytes, or indices of other
+ * integers than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_scatter_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
 /** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
  *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
@@ -1719,10 +1763,17 @@ TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_t
 
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern.
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern, or offsets of
+ *  other integers than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_ragged_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
 /** Enqueues a ragged copy. Nothing in the offsets can make it read or write outside the operands.
  *  @param plan from tw_ragged_plan(). @param stream of the same device.
@@ -1852,6 +1903,12 @@ TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_t
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_desc *desc,
                                      tw_plan **plan);
+
+/** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
+ * the beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_elementwise_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
 /** Enqueues an elementwise operation. @param plan from tw_elementwise_plan(). @param stream of the
  *  same device. @param args not NULL.
@@ -2097,10 +2154,17 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
  *  in a batch share elements, or those of an operand that TW_GEMM_STAGING_COPY would copy.
  *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where TW_GEMM_STAGING_COPY
  *  would copy it. @retval TW_ERROR_UNSUPPORTED no kernel takes the types (f8e4m3, for
- *  example) or the rest of the description on this device or with this max_sms, or there are more
- *  tiles than a launch can have.
+ *  example), the scales, the bias or the rest of the description on this device or with this
+ *  max_sms; an extent is above 2147482624; there are more than 2^20 products; there are more tiles
+ *  than a launch can have; or TW_GEMM_STAGING_COPY would copy an A that runs of fewer rows read.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
 /** Enqueues a matrix product. @param plan from tw_gemm_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_MISALIGNED a promise is broken.

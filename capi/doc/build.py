@@ -18,7 +18,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import headers
-CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "graph.hpp", "kernels.hpp", "device.cuh"]
+CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "graph.hpp", "kernels.hpp", "supported.hpp", "device.cuh"]
 DEVICE_FOLDER = "device"  # the parts of device.cuh
 
 ROW = re.compile(r'^TW_STATUS\((\w+), (\d+), "(.*)"\)', re.MULTILINE)

@@ -3,8 +3,8 @@
 #define TILEWRIGHT_HPP
 /// @file tilewright.hpp
 /// RAII classes over tilewright.h for C++20: one class a handle, nothing compiled behind them.
-/// graph.hpp, dlpack.hpp and kernels.hpp beside it have graphs, DLPack's tensors and the table of
-/// embedded kernels, error.hpp, which it includes, what they throw.
+/// graph.hpp, dlpack.hpp, kernels.hpp and supported.hpp beside it have graphs, DLPack's tensors,
+/// embedded kernels and whether plans can be made, error.hpp, which it includes, what they throw.
 ///
 /// - Classes own their handle, can be moved and not copied; get() gives the handle for calls of the
 ///   C API, which may be mixed in freely. A moved-from object holds NULL and may only be destroyed

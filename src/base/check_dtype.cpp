@@ -16,7 +16,10 @@ Status check_index_dtype(const char* argument, const char* rule, const char* wha
   if (dtype == DType::I32 || dtype == DType::I64) return {};
   const auto number = static_cast<int32_t>(dtype);
   const bool named = is_dtype(number);
-  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = rule, .got = number},
+  // Other integers could be indices, and here are not.
+  const bool integer = dtype >= DType::U8 && dtype <= DType::I64;
+  return fail(integer ? Code::ERROR_UNSUPPORTED : Code::ERROR_INVALID_ARGUMENT,
+              {.argument = argument, .rule = rule, .got = number},
               "%s %d %s%s: %s are i32 or i64; set desc.%s to TW_DTYPE_I32 (%d) or TW_DTYPE_I64 "
               "(%d)",
               argument, number, named ? "is " : "names no element type",

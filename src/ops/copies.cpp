@@ -40,19 +40,15 @@ Status wrong_pair(const char* argument, u64 pair, u64 address, uint32_t mask) {
               argument, pair, address, static_cast<long long>(mask) + 1);
 }
 
-}  // namespace
-
-Status CopiesPlan::create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
-                          std::unique_ptr<Plan>* out) {
+Status read_desc(const CopiesDesc& desc, CopyShape* shape) {
   CopyDesc copy;
   copy.dtype = desc.dtype;
   copy.rank = desc.rank;
   std::copy(std::begin(desc.shape), std::end(desc.shape), copy.shape);
   std::copy(std::begin(desc.src_stride), std::end(desc.src_stride), copy.src_stride);
   std::copy(std::begin(desc.dst_stride), std::end(desc.dst_stride), copy.dst_stride);
-  CopyShape shape;
-  TW_TRY(copy_shape(copy, &shape));
-  const auto element = static_cast<uint32_t>(shape.element_bytes);
+  TW_TRY(copy_shape(copy, shape));
+  const auto element = static_cast<uint32_t>(shape->element_bytes);
   TW_TRY(check_alignment("src_alignment", desc.src_alignment, element));
   TW_TRY(check_alignment("dst_alignment", desc.dst_alignment, element));
   if (desc.count < 0)
@@ -64,10 +60,26 @@ Status CopiesPlan::create(const std::shared_ptr<Device>& device, const CopiesDes
         Code::ERROR_OVERFLOW,
         {.argument = "count", .rule = "copies_count", .got = desc.count, .limit = kMaxPairs},
         "count is %" PRId64 ": no list holds as many addresses", desc.count);
+  return {};
+}
+
+}  // namespace
+
+Status CopiesPlan::create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
+                          std::unique_ptr<Plan>* out) {
+  CopyShape shape;
+  TW_TRY(read_desc(desc, &shape));
   std::unique_ptr<CopiesPlan> plan(new CopiesPlan(device, desc, shape));
+  TW_TRY(plan->arrange(*device));
   if (!plan->empty()) TW_TRY(plan->prepare());
   *out = std::move(plan);
   return {};
+}
+
+Status CopiesPlan::check(const Device& device, const CopiesDesc& desc) {
+  CopyShape shape;
+  TW_TRY(read_desc(desc, &shape));
+  return CopiesPlan(nullptr, desc, shape).arrange(device);
 }
 
 Status CopiesPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
@@ -76,24 +88,26 @@ Status CopiesPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes
   return prepare_row(*device(), Family::copies, row, dynamic_smem_bytes, &kernels_[variant]);
 }
 
-Status CopiesPlan::prepare() {
+Status CopiesPlan::arrange(const Device& device) {
+  if (empty()) return {};
   if (desc_.max_sms != 0)
     tuning_.warps = kTileRingWarps;  // one block an SM, which is all that runs
   if (desc_.warps != 0) tuning_.warps = std::min(desc_.warps, kTileRingWarps);
   if (desc_.stages != 0) tuning_.stages = desc_.stages;
   if (desc_.stage_bytes != 0) tuning_.stage_bytes = desc_.stage_bytes;
   if (desc_.warp_items != 0) tuning_.warp_items = desc_.warp_items;
-  ring_ = ring_size(*device(), tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
-  TW_TRY(prepare_variant(kCopiesSkipped, 0));
-  if (!bulk_refusal())
-    TW_TRY(prepare_variant(kCopiesBulk, ring_.dynamic_smem_bytes()));
-  else if ((desc_.methods & 1u << kCopiesPlain) != 0)
-    TW_TRY(prepare_variant(kCopiesPlain, 0));
-  else
-    return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
-                "none of the methods 0x%x serves these copies", desc_.methods);
+  ring_ = ring_size(device, tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
+  bulk_ = !bulk_refusal();
   CopiesArgs args;
   return fill({}, desc_.count, &args);  // whether tiles can be counted
+}
+
+Status CopiesPlan::prepare() {
+  TW_TRY(prepare_variant(kCopiesSkipped, 0));
+  if (bulk_) return prepare_variant(kCopiesBulk, ring_.dynamic_smem_bytes());
+  if ((desc_.methods & 1u << kCopiesPlain) != 0) return prepare_variant(kCopiesPlain, 0);
+  return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
+              "none of the methods 0x%x serves these copies", desc_.methods);
 }
 
 const char* CopiesPlan::bulk_refusal() const {

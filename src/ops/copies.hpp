@@ -45,6 +45,8 @@ class CopiesPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
                        std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, const CopiesDesc& desc);
   Status run(Stream& stream, const CopiesRun& run) const;
   PlanInfo info() const override;
   std::string explain() const override;
@@ -52,12 +54,14 @@ class CopiesPlan final : public Plan {
  private:
   CopiesPlan(std::shared_ptr<Device> device, const CopiesDesc& desc, const CopyShape& shape)
       : Plan(std::move(device), Op::copies), desc_(desc), shape_(shape) {}
+  /// What does not need kernels.
+  Status arrange(const Device& device);
   Status prepare();
   Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
   bool empty() const { return shape_.empty || desc_.count == 0; }
   /// Why no pair's rows would go by bulk copies; nullptr where those of aligned pairs do.
   const char* bulk_refusal() const;
-  uint32_t method() const { return kernels_[kCopiesBulk] ? kCopiesBulk : kCopiesPlain; }
+  uint32_t method() const { return bulk_ ? kCopiesBulk : kCopiesPlain; }
   Status check_pair(const CopiesArgs& args, u64 pair) const;
   Status check_pairs(Stream& stream, const CopiesArgs& args) const;
   Status fill(const CopiesRun& run, int64_t count, CopiesArgs* args) const;
@@ -68,6 +72,7 @@ class CopiesPlan final : public Plan {
   CopyShape shape_;
   TileTuning tuning_;
   RingSize ring_;
+  bool bulk_ = false;  // rows of aligned pairs go by bulk copies
   PreparedKernel kernels_[kCopiesVariants];
 };
 

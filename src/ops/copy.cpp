@@ -27,21 +27,34 @@ Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst)
   return args;
 }
 
-}  // namespace
-
-Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& desc,
-                        std::unique_ptr<Plan>* out) {
-  CopyShape shape;
-  TW_TRY(copy_shape(desc, &shape));
-  const auto element = static_cast<uint32_t>(shape.element_bytes);
+// `shape` becomes what lies inside a window, and `outside`, unless it is nullptr, the rest.
+Status read_desc(const CopyDesc& desc, CopyShape* shape, ByteRange* dst_range,
+                 std::vector<CopyShape>* outside) {
+  TW_TRY(copy_shape(desc, shape));
+  const auto element = static_cast<uint32_t>(shape->element_bytes);
   TW_TRY(check_alignment("src_alignment", desc.src_alignment, element));
   TW_TRY(check_alignment("dst_alignment", desc.dst_alignment, element));
   TW_TRY(check_cache("src_cache", desc.src_cache));
   TW_TRY(check_cache("dst_cache", desc.dst_cache));
   TW_TRY(check_window(desc));
-  const ByteRange dst_range = shape.dst_range;
+  *dst_range = shape->dst_range;
+  return has_window(desc) && !shape->empty ? split_window(desc, shape, outside) : Status();
+}
+
+}  // namespace
+
+Status CopyPlan::check(const Device&, const CopyDesc& desc) {
+  CopyShape shape;
+  ByteRange dst_range;
+  return read_desc(desc, &shape, &dst_range, nullptr);
+}
+
+Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& desc,
+                        std::unique_ptr<Plan>* out) {
+  CopyShape shape;
+  ByteRange dst_range;
   std::vector<CopyShape> outside;
-  if (has_window(desc) && !shape.empty) TW_TRY(split_window(desc, &shape, &outside));
+  TW_TRY(read_desc(desc, &shape, &dst_range, &outside));
   std::unique_ptr<CopyPlan> plan(new CopyPlan(device, desc, shape));
   plan->outside_ = std::move(outside);
   plan->dst_range_ = dst_range;

@@ -21,6 +21,8 @@ class CopyPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopyDesc& desc,
                        std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, const CopyDesc& desc);
   /// `src` and `dst` are of the elements with coordinate 0.
   Status run(Stream& stream, uint64_t src, uint64_t dst) const;
   PlanInfo info() const override;

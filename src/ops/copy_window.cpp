@@ -165,7 +165,7 @@ Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopySha
       high[d] = end[1];
       CopyShape box;
       TW_TRY(part(desc, low, high, false, &box));
-      if (!box.empty) outside->push_back(box);
+      if (outside && !box.empty) outside->push_back(box);
     }
     low[d] = range.low;
     high[d] = range.high;

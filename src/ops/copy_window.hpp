@@ -18,7 +18,7 @@ bool has_window(const CopyDesc& desc);
 
 /// What lies inside, as a shape whose offsets and ranges count from the caller's addresses of the
 /// tensor and the destination; and up to two boxes a dimension of the destination that together are
-/// the rest.
+/// the rest, unless that is nullptr.
 Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopyShape>* outside);
 
 /// Whether a box that is filled shares no byte with what is read, in a run at these addresses.

@@ -12,17 +12,26 @@ namespace {
 
 constexpr const char* kAlignmentNames[] = {"a_alignment", "b_alignment", "dst_alignment"};
 
+Status read_desc(const ElementwiseDesc& desc, ElementwiseShape* shape) {
+  TW_TRY(elementwise_shape(desc, shape));
+  for (uint32_t o = 0; o < kElementwiseOperands; ++o)
+    if (shape->bytes[o] != 0)
+      TW_TRY(check_alignment(kAlignmentNames[o], desc.alignment[o], shape->bytes[o]));
+  TW_TRY(check_cache("src_cache", desc.src_cache));
+  return check_cache("dst_cache", desc.dst_cache);
+}
+
 }  // namespace
+
+Status ElementwisePlan::check(const Device&, const ElementwiseDesc& desc) {
+  ElementwiseShape shape;
+  return read_desc(desc, &shape);
+}
 
 Status ElementwisePlan::create(const std::shared_ptr<Device>& device, const ElementwiseDesc& desc,
                                std::unique_ptr<Plan>* out) {
   ElementwiseShape shape;
-  TW_TRY(elementwise_shape(desc, &shape));
-  for (uint32_t o = 0; o < kElementwiseOperands; ++o)
-    if (shape.bytes[o] != 0)
-      TW_TRY(check_alignment(kAlignmentNames[o], desc.alignment[o], shape.bytes[o]));
-  TW_TRY(check_cache("src_cache", desc.src_cache));
-  TW_TRY(check_cache("dst_cache", desc.dst_cache));
+  TW_TRY(read_desc(desc, &shape));
   std::unique_ptr<ElementwisePlan> plan(new ElementwisePlan(device, desc, shape));
   if (!shape.empty) TW_TRY(plan->prepare());
   *out = std::move(plan);

@@ -26,6 +26,8 @@ class ElementwisePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const ElementwiseDesc& desc,
                        std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, const ElementwiseDesc& desc);
   Status run(Stream& stream, const ElementwiseRun& run) const;
   PlanInfo info() const override;
   std::string explain() const override;

@@ -86,6 +86,15 @@ Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRan
   return {};
 }
 
+Status GemmPlan::check(const Device& device, const GemmDesc& desc) {
+  GemmProblem problem;
+  TW_TRY(gemm_problem(desc, &problem));
+  if (desc.realign) TW_TRY(GemmRealign::check(device, problem));
+  const GemmProblem served = gemm_served(problem);
+  if (gemm_has_room_for_all(device, served)) return {};
+  return GemmRanking(device, served).check_room(served.rows());
+}
+
 // What both kinds of plan begin with.
 Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                        std::unique_ptr<GemmPlan>* out) {
@@ -109,9 +118,8 @@ Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& d
   plan->keep_best(ranking.at(served.rows()));
   const GemmChoice plain = ranking.best_plain(served.rows()).choice;
   // Addresses that are not promised to suit maps may turn out not to.
-  const bool suits = desc.realign || desc.has(kGemmPointers) ||
-                     (desc.a_alignment >= kMapAlignment && desc.b_alignment >= kMapAlignment);
-  TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served), suits ? nullptr : &plain));
+  TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served),
+                       served.wants_fallback() ? &plain : nullptr));
   const std::optional<GemmProblem> with_c = gemm_with_c(served);
   if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().through_maps()) {
     const GemmRanking ranking_with_c(*device, *with_c);

@@ -51,6 +51,9 @@ class GemmPlan final : public Plan {
   static Status create_forced(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                               const GemmChoice& choice, std::unique_ptr<Plan>* out);
 
+  /// What create() checks before it looks for kernels.
+  static Status check(const Device& device, const GemmDesc& desc);
+
   Status run(Stream& stream, const GemmRun& run) const;
   PlanInfo info() const override;
   std::string explain() const override;

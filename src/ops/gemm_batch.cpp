@@ -93,7 +93,7 @@ Status gemm_batch(GemmProblem* problem) {
   TW_TRY(check_flags(d));
   if (d.batch < 0 || d.batch > kGemmMaxBatch)
     return fail(
-        Code::ERROR_INVALID_ARGUMENT,
+        d.batch < 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_UNSUPPORTED,
         {.argument = "batch_count", .rule = "gemm_batch", .got = d.batch, .limit = kGemmMaxBatch},
         "batch_count is %" PRId64 ": 0 to %" PRId64 " products in a run", d.batch, kGemmMaxBatch);
   // Addresses one by one have no strides.

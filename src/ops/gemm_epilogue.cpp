@@ -22,7 +22,7 @@ Status check_choice(const char* argument, const char* rule, int32_t value, int32
 Status check_bias(const GemmDesc& d) {
   const GemmEpilogue& e = d.epilogue;
   if (e.bias == Per::tensor)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+    return fail(Code::ERROR_UNSUPPORTED,
                 {.argument = "bias", .rule = "gemm_bias", .got = static_cast<int64_t>(e.bias)},
                 "bias is TW_PER_TENSOR: a bias has an element for each row or each column "
                 "(TW_PER_ROW, TW_PER_COLUMN)");
@@ -35,7 +35,7 @@ Status check_bias(const GemmDesc& d) {
                 gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype));
   if (e.bias != Per::none && e.bias_dtype != DType{} && e.bias_dtype != d.a_dtype &&
       e.bias_dtype != DType::F32)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+    return fail(gemm_unsupported_type(e.bias_dtype),
                 {.argument = "bias_dtype",
                  .rule = "gemm_bias_type",
                  .got = static_cast<int64_t>(e.bias_dtype)},

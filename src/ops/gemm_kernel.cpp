@@ -115,14 +115,9 @@ void GemmKernel::fill_batch() {
 }
 
 Status GemmKernel::check_rows(int64_t rows) const {
-  const int64_t units = gemm_units(choice_, problem_at(rows));
-  const int64_t most = gemm_most_units(choice_);
-  if (units <= most) return {};
-  return fail(
-      Code::ERROR_UNSUPPORTED, {.argument = "m", .rule = "gemm_tiles", .got = units, .limit = most},
-      "m %" PRId64 " by n %" PRId64 " is %" PRId64 " tiles of kernel %s, which has %" PRId64
-      " at most",
-      rows, problem_.swapped ? problem_.desc.m : problem_.desc.n, units, choice_.row->symbol, most);
+  const GemmProblem at = problem_at(rows);
+  return gemm_units(choice_, at) <= gemm_most_units(choice_) ? Status()
+                                                             : no_gemm_tiles(choice_, at);
 }
 
 Status GemmKernel::encode_maps(Device& device) {

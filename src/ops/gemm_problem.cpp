@@ -11,7 +11,7 @@ namespace {
 
 Status check_extent(const char* name, int64_t extent) {
   if (extent < 0 || extent > kGemmMaxExtent)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+    return fail(extent < 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_UNSUPPORTED,
                 {.argument = name, .rule = "gemm_extent", .got = extent, .limit = kGemmMaxExtent},
                 "%s is %" PRId64 ": extents are 0 to %" PRId64, name, extent, kGemmMaxExtent);
   return {};
@@ -41,15 +41,10 @@ Status check_leading(const char* name, int64_t rows, int64_t columns, Order orde
   return {};
 }
 
-// A number that names no type is wrong everywhere; a type that no kernel takes is unsupported here.
-Code unsupported_type(DType type) {
-  return dtype_bytes(type) == 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_UNSUPPORTED;
-}
-
 // The second operand of a pair has the first one's type, which 0 stands for.
 Status check_same_type(const char* name, DType type, const char* other_name, DType other) {
   if (type == DType{} || type == other) return {};
-  return fail(unsupported_type(type),
+  return fail(gemm_unsupported_type(type),
               {.argument = name,
                .rule = "gemm_type_pair",
                .got = static_cast<int64_t>(type),
@@ -62,7 +57,7 @@ Status check_same_type(const char* name, DType type, const char* other_name, DTy
 
 Status check_types(const GemmDesc& desc) {
   if (desc.a_dtype != DType::BF16 && desc.a_dtype != DType::F16)
-    return fail(unsupported_type(desc.a_dtype),
+    return fail(gemm_unsupported_type(desc.a_dtype),
                 {.argument = "a_dtype",
                  .rule = "gemm_input_type",
                  .got = static_cast<int64_t>(desc.a_dtype)},
@@ -70,7 +65,7 @@ Status check_types(const GemmDesc& desc) {
                 static_cast<int>(desc.a_dtype));
   TW_TRY(check_same_type("b_dtype", desc.b_dtype, "a_dtype", desc.a_dtype));
   if (desc.d_dtype != desc.a_dtype && desc.d_dtype != DType::F32)
-    return fail(unsupported_type(desc.d_dtype),
+    return fail(gemm_unsupported_type(desc.d_dtype),
                 {.argument = "d_dtype",
                  .rule = "gemm_output_type",
                  .got = static_cast<int64_t>(desc.d_dtype)},
@@ -79,7 +74,7 @@ Status check_types(const GemmDesc& desc) {
   TW_TRY(check_same_type("c_dtype", desc.c_dtype, "d_dtype", desc.d_dtype));
   const bool half = desc.accumulator == DType::F16;
   if (!half && desc.accumulator != DType::F32)
-    return fail(unsupported_type(desc.accumulator),
+    return fail(gemm_unsupported_type(desc.accumulator),
                 {.argument = "accumulator_dtype",
                  .rule = "gemm_accumulator_type",
                  .got = static_cast<int64_t>(desc.accumulator)},

@@ -168,6 +168,12 @@ struct GemmProblem {
     return d_pitch_suits_maps() && batch_suits_maps(desc.d_batch, out_bytes) &&
            (swapped || desc.d_padding_free || desc.n * out_bytes % kMapAlignment == 0);
   }
+  /// Whether a run's addresses may turn out not to suit maps, so that a plan needs a row that takes
+  /// any. With kGemmPointers only the device sees them, and rows through maps need the promise.
+  bool wants_fallback() const {
+    return !desc.realign && !desc.has(kGemmPointers) &&
+           (desc.a_alignment < kMapAlignment || desc.b_alignment < kMapAlignment);
+  }
   bool wants_batch() const {
     return desc.batch > 1 || desc.has(kGemmPointers | kGemmDeviceM | kGemmDeviceScalars);
   }
@@ -189,6 +195,13 @@ int64_t gemm_first_overlap(int64_t lines, int64_t contiguous, int64_t leading, i
 /// For messages, which have the number beside it.
 inline const char* gemm_type_name(DType type) {
   return is_dtype(static_cast<int32_t>(type)) ? dtype_name(type) : "no type";
+}
+
+/// A number that names no type is wrong everywhere; a type that no kernel takes is unsupported
+/// here.
+inline Code gemm_unsupported_type(DType type) {
+  return is_dtype(static_cast<int32_t>(type)) ? Code::ERROR_UNSUPPORTED
+                                              : Code::ERROR_INVALID_ARGUMENT;
 }
 
 /// Checks the epilogue of a description whose types and extents are, and fills in its bias's type.

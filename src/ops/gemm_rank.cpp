@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All choices that can serve a problem, and their order.
 #include <algorithm>
-#include <cinttypes>
 #include <limits>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +20,11 @@ int64_t gemm_rung(int64_t m) {
   int64_t step = 4096;
   while (step * 32 < m) step *= 2;
   return round_up(m, step);
+}
+
+bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc) {
+  return row.feature == feature::host ||
+         (row.dtypes[0] == desc.a_dtype && row.dtypes[1] == desc.d_dtype);
 }
 
 namespace {
@@ -59,11 +62,6 @@ std::string_view behind_types(std::string_view symbol) {
   return symbol;
 }
 
-bool types_fit(const KernelRow& row, const GemmDesc& desc) {
-  return row.feature == feature::host ||
-         (row.dtypes[0] == desc.a_dtype && row.dtypes[1] == desc.d_dtype);
-}
-
 bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
   constexpr uint32_t kAlongK = kGemmSplit | kGemmShort;
   if (row.feature == feature::host || (row.variant & (kGemmPlain | kAlongK)) == kGemmPlain)
@@ -93,31 +91,13 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
          (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
 }
 
-// The last number from `first` on that `holds`, where it holds for `first` (or that is all), no
-// longer for `beyond`, and for no number behind one that it does not hold for.
-template <class Holds>
-int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
-  while (first + 1 < beyond) {
-    const int64_t middle = first + (beyond - first) / 2;
-    (holds(middle) ? first : beyond) = middle;
-  }
-  return first;
-}
-
 }  // namespace
-
-bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
-  const int64_t units = gemm_units(choice, seen);
-  return !choice.has(kGemmSplit) ||
-         (units <= gemm_most_units(choice) &&
-          (seen.desc.max_sms == 0 || units * choice.cluster() <= seen.desc.max_sms));
-}
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
   const KernelRow& row = *choice.row;
   if (!(row.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
     return GemmMisfit::feature;
-  if (!types_fit(row, seen.desc)) return GemmMisfit::types;
+  if (!gemm_types_fit(row, seen.desc)) return GemmMisfit::types;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
   // Addresses that only the device sees can be promised, and not looked at.
@@ -229,51 +209,6 @@ void GemmRanking::leave_other_orders() {
                       : !possible(c) || parts(c) != least;
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), other), choices_.end());
-}
-
-bool GemmRanking::has_room(const GemmChoice& choice, int64_t m) const {
-  GemmProblem at = problem_;
-  at.set_rows(m);
-  return gemm_has_room(choice, gemm_seen_by(choice, at));
-}
-
-int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const {
-  if (has_room(choice, last)) return last;
-  return last_where(m, last, [&](int64_t rows) { return has_room(choice, rows); });
-}
-
-Status GemmRanking::check_room(int64_t rows) const {
-  const auto any = [&](int64_t of) {
-    return std::any_of(choices_.begin(), choices_.end(),
-                       [&](const GemmChoice& c) { return has_room(c, of); });
-  };
-  if (choices_.empty() || any(rows)) return {};
-  const int64_t fits = last_where(0, rows, any);
-  GemmProblem at = problem_;
-  at.set_rows(rows);
-  const auto blocks = [&](const GemmChoice& c) {
-    return gemm_units(c, gemm_seen_by(c, at)) * c.cluster();
-  };
-  const GemmChoice& least = *std::min_element(
-      choices_.begin(), choices_.end(),
-      [&](const GemmChoice& a, const GemmChoice& b) { return blocks(a) < blocks(b); });
-  const GemmDesc& d = problem_.desc;
-  const int64_t limit =
-      d.max_sms != 0 ? int64_t{d.max_sms} : gemm_most_units(least) * least.cluster();
-  const std::string some = fits > 0 ? "m up to " + std::to_string(fits) : "no m";
-  std::string others, bound = "a launch has 2^31 - 1 at most";
-  if (d.max_sms != 0) {
-    bound = "max_sms is " + std::to_string(d.max_sms);
-    others = ", or for any without the flag, ";
-    others += d.a_dtype == DType::BF16 ? "with D in bf16 or with max_sms 0" : "or with max_sms 0";
-  }
-  return fail(
-      Code::ERROR_UNSUPPORTED,
-      {.argument = "m", .rule = "gemm_invariant_room", .got = blocks(least), .limit = limit},
-      "m is %" PRId64 ": with TW_GEMM_BATCH_INVARIANT every m shares k %" PRId64
-      " among %u blocks, which takes %" PRId64
-      " blocks at once or more, and %s: there is room for %s%s",
-      rows, d.k, least.split, blocks(least), bound.c_str(), some.c_str(), others.c_str());
 }
 
 bool GemmRanking::has(const GemmChoice& choice) const {

@@ -111,8 +111,22 @@ Status check_span(const Operand& from, int32_t bytes) {
   return refuse("batch_count", from.matrices, fits, "copies of all matrices");
 }
 
-Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, const Operand& from,
-                 std::unique_ptr<Plan>* out) {
+// A copy's extents are the plan's.
+Status check_operand(const GemmDesc& own, const Operand& from, int32_t bytes) {
+  if (from.by_rows && own.min_m != own.m)
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        {.argument = "flags", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
+        "flags has TW_GEMM_STAGING_COPY, which copies A whole, for m %" PRId64
+        " alone, and min_m is %" PRId64
+        ": give m as min_m too, or A with a pitch and a promised alignment that are "
+        "multiples of 16 bytes",
+        own.m, own.min_m);
+  TW_TRY(check_span(from, bytes));
+  return check_copied(from, bytes);
+}
+
+CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
   const int32_t bytes = dtype_bytes(own.a_dtype);
   CopyDesc copy;
   copy.dtype = own.a_dtype;
@@ -130,7 +144,12 @@ Status plan_copy(const std::shared_ptr<Device>& device, const GemmDesc& own, con
   dimension(from.contiguous, 1, 1);
   // Matrices that lie between each other's lines are copied as they lie.
   copy.padding_free = from.matrices <= 1 || from.batch_stride(bytes) >= from.copied(bytes);
-  return CopyPlan::create(device, copy, out);
+  return copy;
+}
+
+const KernelRow* row_for(const Device& device) {
+  return find_row(device, Family::gemm,
+                  [](const KernelRow& row) { return (row.variant & kGemmRealigns) != 0; });
 }
 
 // What the kernel in front of the product is told, but for addresses; false where a plan copies.
@@ -171,55 +190,55 @@ GemmProblem gemm_served(const GemmProblem& problem) {
   return problem.swapped ? turned(own) : own;
 }
 
-Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
-                           std::unique_ptr<GemmRealign>* out) {
-  if (!problem.desc.realign) return {};
+// Which operands are copied, and how: all but what kernels are needed for.
+Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
   const GemmDesc own = own_desc(problem);
-  std::unique_ptr<GemmRealign> made(new GemmRealign);
-  const std::pair<Operand, Copy*> operands[] = {{operand_a(own), &made->a_},
-                                                {operand_b(own), &made->b_}};
-  const KernelRow* row = find_row(*device, Family::gemm, [](const KernelRow& candidate) {
-    return (candidate.variant & kGemmRealigns) != 0;
-  });
-  made->most_blocks_ = static_cast<uint32_t>(most_blocks(*device, own.max_sms, kRealignBlocks));
+  const std::pair<Operand, Copy*> operands[] = {{operand_a(own), &a_}, {operand_b(own), &b_}};
+  most_blocks_ = static_cast<uint32_t>(most_blocks(device, own.max_sms, kRealignBlocks));
   // One launch copies what is few rounds of pieces: there all is latency. Behind more, blocks
   // of a product that are in no cluster were up to 15 % slower.
   int64_t pieces = 0;
-  bool alone = row != nullptr;
+  alone_ = row_for(device) != nullptr;
   for (const auto& [from, copy] : operands) {
     if (from.certain(problem.in_bytes)) continue;
-    alone = alone && fill_lines(from, problem.in_bytes, &copy->lines);
+    alone_ = alone_ && fill_lines(from, problem.in_bytes, &copy->lines);
     pieces += copy->lines.pieces;
   }
-  alone = alone && pieces <= int64_t{made->most_blocks_} * kRealignThreads * kRealignMost;
+  alone_ = alone_ && pieces <= int64_t{most_blocks_} * kRealignThreads * kRealignMost;
   for (const auto& [from, copy] : operands) {
     if (from.certain(problem.in_bytes)) continue;
-    // A copy's extents are the plan's.
-    if (from.by_rows && own.min_m != own.m)
-      return fail(
-          Code::ERROR_INVALID_ARGUMENT,
-          {.argument = "flags", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
-          "flags has TW_GEMM_STAGING_COPY, which copies A whole, for m %" PRId64
-          " alone, and min_m is %" PRId64
-          ": give m as min_m too, or A with a pitch and a promised alignment that are "
-          "multiples of 16 bytes",
-          own.m, own.min_m);
-    TW_TRY(check_span(from, problem.in_bytes));
-    TW_TRY(check_copied(from, problem.in_bytes));
+    TW_TRY(check_operand(own, from, problem.in_bytes));
+    if (!alone_) TW_TRY(CopyPlan::check(device, copy_desc(own, from)));
     copy->wanted = true;
-    if (!alone) TW_TRY(plan_copy(device, own, from, &copy->plan));
     copy->always = !from.pitch_suits(problem.in_bytes);
-    copy->offset = made->bytes_;
+    copy->offset = bytes_;
     const int64_t elements =
         from.copied(problem.in_bytes) +
         std::max<int64_t>(from.matrices - 1, 0) * from.batch_stride(problem.in_bytes);
-    made->bytes_ += static_cast<uint64_t>(
+    bytes_ += static_cast<uint64_t>(
         round_up(elements * problem.in_bytes, int64_t{kGemmWorkspaceAlignment}));
   }
-  const auto launched = [](const Copy& copy) { return copy.wanted && !copy.plan; };
-  if (launched(made->a_) || launched(made->b_))
-    TW_TRY(prepare_row(*device, Family::gemm, row, 0, &made->kernel_));
-  if (made->bytes_ > 0) *out = std::move(made);
+  return {};
+}
+
+Status GemmRealign::check(const Device& device, const GemmProblem& problem) {
+  return GemmRealign().arrange(device, problem);
+}
+
+Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
+                           std::unique_ptr<GemmRealign>* out) {
+  if (!problem.desc.realign) return {};
+  std::unique_ptr<GemmRealign> made(new GemmRealign);
+  TW_TRY(made->arrange(*device, problem));
+  if (made->bytes_ == 0) return {};
+  const GemmDesc own = own_desc(problem);
+  if (made->alone_)
+    TW_TRY(prepare_row(*device, Family::gemm, row_for(*device), 0, &made->kernel_));
+  else if (made->a_.wanted)
+    TW_TRY(CopyPlan::create(device, copy_desc(own, operand_a(own)), &made->a_.plan));
+  if (!made->alone_ && made->b_.wanted)
+    TW_TRY(CopyPlan::create(device, copy_desc(own, operand_b(own)), &made->b_.plan));
+  *out = std::move(made);
   return {};
 }
 

@@ -23,6 +23,9 @@ class GemmRealign {
   static Status create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
                        std::unique_ptr<GemmRealign>* out);
 
+  /// What create() checks before it looks for kernels.
+  static Status check(const Device& device, const GemmProblem& problem);
+
   uint64_t workspace_bytes() const { return bytes_; }
   /// Copies what maps cannot read, and points the run there; `copied` says which of the caller's
   /// operands that were, as kGemmEarly bits.
@@ -38,9 +41,11 @@ class GemmRealign {
     GemmRealignOperand lines{};
     std::unique_ptr<Plan> plan;
   };
+  Status arrange(const Device& device, const GemmProblem& problem);
   Status launch(Stream& stream, GemmRealignArgs args) const;
   Copy a_, b_;             // of the caller's operands
-  PreparedKernel kernel_;  // of what has no plans
+  bool alone_ = false;     // one kernel copies both; else they have plans
+  PreparedKernel kernel_;  // that one
   uint32_t most_blocks_ = 1;
   uint64_t bytes_ = 0;
 };

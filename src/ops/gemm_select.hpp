@@ -131,6 +131,9 @@ GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
 /// The problem as the row of a choice sees it.
 GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem);
 
+/// Whether a row is for the types of A and D. Host rows are for all.
+bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc);
+
 /// Why a choice cannot serve a problem.
 enum class GemmMisfit {
   none,
@@ -149,8 +152,19 @@ enum class GemmMisfit {
 /// The same answer for every m; `seen` is the problem as the row sees it.
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);
 
-/// The clusters of a split have one tile each, so that a bound on SMs bounds the grid.
+/// Whether its tiles can be counted. The clusters of a split have one tile each, so that a bound on
+/// SMs bounds the grid.
 bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen);
+
+/// The least extent of a tile of any row.
+inline constexpr int64_t kGemmLeastTile = 8;
+
+/// Whether it is plain, without ranking any choices, that GemmRanking::check_room() has nothing to
+/// refuse on a device that has all kernels.
+bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem);
+
+/// Refuses a problem, as the row sees it, of more tiles than a launch of the choice can have.
+Status no_gemm_tiles(const GemmChoice& choice, const GemmProblem& seen);
 
 /// Fails with the reason, naming `candidate`, where a choice cannot serve a problem.
 Status check_gemm_choice(const Device& device, const GemmProblem& problem,
@@ -185,8 +199,7 @@ class GemmRanking {
   GemmCandidate best_plain(int64_t m) const;
   /// The best by the model that does whatever a run of the description may ask for.
   GemmCandidate best_whole(int64_t m) const;
-  /// Refuses rows that no choice has room for, where there are choices for fewer: with
-  /// kGemmInvariant alone, which leaves no others.
+  /// Refuses rows that no choice has room for, or none of those that a plan cannot do without.
   Status check_room(int64_t rows) const;
   /// Of the rows from m, for which the choice has room, to `last` the most for which it has.
   int64_t last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const;
@@ -212,6 +225,9 @@ class GemmRanking {
     GemmChoice choice;
     double nanoseconds;
   };
+  template <class Takes>
+  Status check_room_of(int64_t rows, Takes takes) const;
+  Status no_invariant_room(int64_t rows, const GemmChoice& least) const;
   void leave_long_sums();
   void leave_other_orders();
   void add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,

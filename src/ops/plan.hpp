@@ -14,6 +14,7 @@
 
 #include "base/status.hpp"
 #include "runtime/device.hpp"
+#include "runtime/rehearsal.hpp"
 
 namespace tw {
 
@@ -80,6 +81,21 @@ const KernelRow* find_row(const Device& device, Family family, Fits fits) {
 /// Prepares a row, or fails with TW_ERROR_UNSUPPORTED naming what is missing where row is nullptr.
 Status prepare_row(Device& device, Family family, const KernelRow* row, uint32_t dynamic_smem_bytes,
                    PreparedKernel* out);
+
+/// Whether planning would succeed, without a plan: the same Status, with the same words, but for
+/// memory that is exhausted and the driver's own failures. `arguments` are what P's create() takes
+/// between device and plan. Where the device has all kernels, P::check(device, arguments...), which
+/// create() begins with, decides alone; elsewhere create() itself does, on a device that loads and
+/// launches nothing.
+template <class P, class... Arguments>
+Status plan_supported(const std::shared_ptr<Device>& device, Family family,
+                      const Arguments&... arguments) {
+  // Staging copies of a product are plans of copies.
+  if (device->has_all_kernels(family) && device->has_all_kernels(Family::copy))
+    return P::check(*device, arguments...);
+  std::unique_ptr<Plan> plan;
+  return P::create(rehearsal_of(device), arguments..., &plan);
+}
 
 /// SMs that a plan may fill: the context's, at most max_sms unless that is 0.
 uint32_t usable_sms(const Device& device, uint32_t max_sms);

@@ -49,13 +49,17 @@ ByResidue repeat(const ByResidue& inner, uint64_t first, uint64_t stride, uint64
 Status PrefetchPlan::create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
                             std::unique_ptr<Plan>* out) {
   std::unique_ptr<PrefetchPlan> plan(new PrefetchPlan(device, desc));
-  TW_TRY(plan->check());
+  TW_TRY(plan->check_desc());
   if (plan->row_bytes_ != 0) TW_TRY(plan->prepare());
   *out = std::move(plan);
   return {};
 }
 
-Status PrefetchPlan::check() {
+Status PrefetchPlan::check(const Device&, const PrefetchDesc& desc) {
+  return PrefetchPlan(nullptr, desc).check_desc();
+}
+
+Status PrefetchPlan::check_desc() {
   PrefetchDesc& d = desc_;
   TW_TRY(check_dtype("dtype", "prefetch_dtype", d.dtype));
   TW_TRY(check_cache("cache", d.cache));

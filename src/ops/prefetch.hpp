@@ -39,6 +39,8 @@ class PrefetchPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
                        std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels.
+  static Status check(const Device& device, const PrefetchDesc& desc);
   Status run(Stream& stream, uint64_t src) const;
   PlanInfo info() const override;
   std::string explain() const override;
@@ -49,7 +51,7 @@ class PrefetchPlan final : public Plan {
  private:
   PrefetchPlan(std::shared_ptr<Device> device, const PrefetchDesc& desc)
       : Plan(std::move(device), Op::prefetch), desc_(desc) {}
-  Status check();
+  Status check_desc();
   SpanDim span_dim(int32_t i) const;
   Status read_dims();
   Status keep_budget();

@@ -42,6 +42,11 @@ Status RaggedPlan::create(const std::shared_ptr<Device>& device, const RaggedDes
   return {};
 }
 
+Status RaggedPlan::check(const Device&, const RaggedDesc& desc) {
+  RaggedProblem problem;
+  return ragged_problem(desc, &problem);
+}
+
 Status RaggedPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
   const KernelRow* row =
       find_row(*device(), Family::ragged, [&](const KernelRow& r) { return r.variant == variant; });

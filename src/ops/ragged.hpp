@@ -79,6 +79,8 @@ class RaggedPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const RaggedDesc& desc,
                        std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, const RaggedDesc& desc);
   Status run(Stream& stream, const RaggedRun& run) const;
   PlanInfo info() const override;
   std::string explain() const override;

@@ -28,6 +28,11 @@ Status RowsPlan::create(const std::shared_ptr<Device>& device, Op op, const Rows
   return {};
 }
 
+Status RowsPlan::check(const Device&, Op op, const RowsDesc& desc) {
+  RowsProblem problem;
+  return rows_problem(op, desc, &problem);
+}
+
 Status RowsPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
   const KernelRow* row =
       find_row(*device(), op(), [&](const KernelRow& r) { return r.variant == variant; });

@@ -121,6 +121,8 @@ class RowsPlan final : public Plan {
   /// `op` is gather or scatter.
   static Status create(const std::shared_ptr<Device>& device, Op op, const RowsDesc& desc,
                        std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, Op op, const RowsDesc& desc);
   Status run(Stream& stream, const RowsRun& run) const;
   PlanInfo info() const override;
   std::string explain() const override;

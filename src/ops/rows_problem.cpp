@@ -99,9 +99,8 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
   const auto has = [&](RowsFlag bit) { return (d.flags & bit) != 0; };
   // `limit` is the number that works, or all bits of flags that do.
   const auto refuse = [&](const char* argument, const char* rule, int64_t got, int64_t limit,
-                          const char* text) {
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = argument, .rule = rule, .got = got, .limit = limit},
+                          const char* text, Code code = Code::ERROR_INVALID_ARGUMENT) {
+    return fail(code, {.argument = argument, .rule = rule, .got = got, .limit = limit},
                 "%s is %" PRId64 ": %s", argument, got, text);
   };
   if (d.reduction < 0 || d.reduction > static_cast<int32_t>(kReduceMax))
@@ -111,7 +110,8 @@ Status check_arithmetic(Op op, const RowsDesc& d) {
     return refuse("flags", "rows_flags", d.flags, kRowsFlags, "it has bits that name nothing");
   if (d.group < 1) return refuse("group", "rows_group", d.group, 1, "it is 1 or more");
   if (d.group > kMaxGroup)
-    return refuse("group", "rows_group", d.group, kMaxGroup, "it is 2^20 at most");
+    return refuse("group", "rows_group", d.group, kMaxGroup, "it is 2^20 at most",
+                  Code::ERROR_UNSUPPORTED);
   if (op == Op::gather) {
     if (d.reduction != 0)
       return refuse("reduction", "rows_reduction", d.reduction, 0, "a gather has none");
@@ -188,7 +188,7 @@ Status cut_window(Op op, RowsDesc* d, RowsProblem* out) {
                 "column %" PRId64 " plus columns %" PRId64 " exceeds 2^63", d->column, d->columns);
   const bool bounded = d->table_columns != 0;
   if (d->column < 0 && (op == Op::scatter || !bounded))
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+    return fail(bounded ? Code::ERROR_UNSUPPORTED : Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "column", .rule = "rows_column", .got = d->column},
                 op == Op::scatter ? "column is %" PRId64 ": a scatter's is 0 or more"
                                   : "column is %" PRId64

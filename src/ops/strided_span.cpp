@@ -26,8 +26,10 @@ struct Name {
 }  // namespace
 
 Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64_t* reach) {
-  const Name stride(dim.stride_name ? dim.stride_name : dim.extent_name, dim.index);
-  const Name extent(dim.extent_name, dim.index);
+  const auto stride = [&] {
+    return Name(dim.stride_name ? dim.stride_name : dim.extent_name, dim.index);
+  };
+  const auto extent = [&] { return Name(dim.extent_name, dim.index); };
   const int64_t most = kMaxSpan / dim.element_bytes;
   if (dim.stride > most || dim.stride < -most)
     return fail(Code::ERROR_OVERFLOW,
@@ -38,7 +40,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
                  .limit = dim.stride < 0 ? -most : most},
                 "%s is %" PRId64 " elements of %" PRId64
                 " bytes, which exceeds 2^60 bytes: %" PRId64 " elements at most",
-                stride.text, dim.stride, dim.element_bytes, most);
+                stride().text, dim.stride, dim.element_bytes, most);
   *stride_bytes = dim.stride * dim.element_bytes;
   const int64_t step = std::abs(*stride_bytes);
   const int64_t steps = dim.extent - 1;
@@ -58,7 +60,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
          .limit = dim.stride < 0 ? -limit : limit},
         "%s is %" PRId64 ": %s %" PRId64 " elements of %" PRId64 " bytes so far apart, and %" PRId64
         " bytes that other dimensions span, exceed 2^60 bytes: %" PRId64 " elements apart at most",
-        stride.text, dim.stride, extent.text, dim.extent, dim.element_bytes, spanned, limit);
+        stride().text, dim.stride, extent().text, dim.extent, dim.element_bytes, spanned, limit);
   }
   const int64_t limit = room / step + 1;
   return fail(Code::ERROR_OVERFLOW,
@@ -69,7 +71,7 @@ Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64
                .limit = limit},
               "%s is %" PRId64 ": so many, %" PRId64 " bytes apart, and %" PRId64
               " bytes that other dimensions span, exceed 2^60 bytes: %" PRId64 " at most",
-              extent.text, dim.extent, step, spanned, limit);
+              extent().text, dim.extent, step, spanned, limit);
 }
 
 Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rule,

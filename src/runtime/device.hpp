@@ -223,6 +223,11 @@ class Device : public std::enable_shared_from_this<Device> {
   /// `dynamic_smem_bytes` and for clusters. After it, a launch loads nothing.
   virtual Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                          std::unique_ptr<Kernel>* out) = 0;
+  /// Whether prepare() would find the row's code: fails as it would, and loads nothing.
+  virtual Status find_kernel(const KernelRow&) { return {}; }
+  /// Whether planning with the family can rely on its kernels: those that every chip runs may be
+  /// used, and find_kernel() finds each row that may. Looked up once.
+  bool has_all_kernels(Family family);
   /// Writes the 128 bytes of a checked description; the driver's own on CUDA.
   virtual Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) = 0;
 
@@ -241,6 +246,10 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<bool> closed_{false};
 
  private:
+  bool find_all_kernels(Family family);
+
+  std::atomic<uint32_t> families_whole_{0};   // a bit each, of those that were looked up:
+  std::atomic<uint32_t> families_looked_{0};  // these
   std::atomic<int32_t> clusters_at_once_[kMaxCluster + 1] = {};
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
   std::mutex lost_mutex_;

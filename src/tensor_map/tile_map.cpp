@@ -66,7 +66,8 @@ Status check_request(const TileRequest& request) {
                 {.argument = "rank", .got = request.rank, .limit = kMaxTileRank},
                 "rank is %d: a tensor has 1 to %d modes", request.rank, kMaxTileRank);
   if (dtype_tensor_map_type(request.dtype) < 0 || dtype_tensor_map_type(request.dtype) > 12)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
+    return fail(is_dtype(static_cast<int32_t>(request.dtype)) ? Code::ERROR_UNSUPPORTED
+                                                              : Code::ERROR_INVALID_ARGUMENT,
                 {.argument = "dtype", .got = static_cast<int64_t>(request.dtype)},
                 "dtype %d has no tensor-map type of whole elements",
                 static_cast<int>(request.dtype));

@@ -356,9 +356,12 @@ def documented(header):
     speaks of, and for each that can fail or returns nothing, which asks whether the thread's last
     failure is as it was unless it failed."""
     lines = ["/* Made by contract.py. */"]
+    by_name = {function.name: function for function in functions(header)}
     for function in functions(header):
         if function.result == "tw_status":
-            names = " ".join(sorted(statuses(function)))
+            # What answers for planning gives planning's answers.
+            answers = by_name.get(function.name.replace("_supported", "_plan"), function)
+            names = " ".join(sorted(statuses(answers)))
             lines += [f"#define {function.name}(...) \\",
                       f'  (remember_(), documented_({function.name}(__VA_ARGS__), \\',
                       f'                            "{function.name}", " {names} ", \\',

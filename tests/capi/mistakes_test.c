@@ -264,7 +264,7 @@ static void types_and_options(void) {
   MISTAKE("unknown flag bits", WRONG, "flags is 0x80000000", (m.gemm.flags = 1u << 31, gemm()));
   MISTAKE("an alignment that is no power of two", WRONG, "a_alignment",
           (m.gemm.a_alignment = 24, gemm()));
-  MISTAKE("a bias for the whole tensor", WRONG, "bias is TW_PER_TENSOR",
+  MISTAKE("a bias for the whole tensor", TW_ERROR_UNSUPPORTED, "bias is TW_PER_TENSOR",
           (m.gemm.bias = TW_PER_TENSOR, gemm()));
   MISTAKE("a constant operand without a dependent launch", WRONG, "TW_GEMM_PROGRAMMATIC",
           (m.gemm.flags = TW_GEMM_B_CONSTANT, gemm()));

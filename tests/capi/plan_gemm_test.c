@@ -70,7 +70,10 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", desc.m = -1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "n", desc.n = INT64_MIN);
   BAD(TW_ERROR_INVALID_ARGUMENT, "k", desc.k = -1);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "m", desc.m = INT64_MAX);
+  BAD(TW_ERROR_UNSUPPORTED, "m", desc.m = INT64_MAX);
+  BAD(TW_ERROR_UNSUPPORTED, "bias", desc.bias = TW_PER_TENSOR);
+  BAD(TW_ERROR_UNSUPPORTED, "bias_dtype", (desc.bias = TW_PER_ROW, desc.bias_dtype = TW_DTYPE_F64));
+  BAD(TW_ERROR_INVALID_ARGUMENT, "bias_dtype", (desc.bias = TW_PER_ROW, desc.bias_dtype = 77));
   BAD(TW_ERROR_INVALID_ARGUMENT, "lda", desc.lda = kK - 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "ldb", desc.ldb = kN - 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "ldc", desc.ldc = kN - 1);
@@ -88,7 +91,7 @@ static void descriptions(void) {
       (desc.a_dtype = TW_DTYPE_F16, desc.accumulator_dtype = TW_DTYPE_F16)); /* d_dtype is f32 */
   BAD(TW_ERROR_INVALID_ARGUMENT, "reserved", desc.reserved = 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = -1);
-  BAD(TW_ERROR_INVALID_ARGUMENT, "batch_count", desc.batch_count = (1 << 20) + 1);
+  BAD(TW_ERROR_UNSUPPORTED, "batch_count", desc.batch_count = (1 << 20) + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_batch_stride", desc.a_batch_stride = -2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_batch_stride", desc.b_batch_stride = INT64_MIN);
   BAD(TW_ERROR_INVALID_ARGUMENT, "c_batch_stride", desc.c_batch_stride = -3);
@@ -331,7 +334,7 @@ static void realigned(void) {
 #undef BAD
     tw_plan_destroy(plan);
     desc.min_m = 0; /* fewer rows of A could be read than are there */
-    FAILS(TW_ERROR_INVALID_ARGUMENT, "flags", tw_gemm_plan(s.device, &desc, &plan));
+    FAILS(TW_ERROR_UNSUPPORTED, "flags", tw_gemm_plan(s.device, &desc, &plan));
     desc.lda = kLda;
     desc.a_alignment = 16;
     OK(tw_gemm_plan(s.device, &desc, &plan)); /* A needs no copy: any m */

@@ -57,6 +57,7 @@ static void descriptions(void) {
   } while (0)
   BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "offset_dtype", desc.offset_dtype = TW_DTYPE_F32);
+  BAD(TW_ERROR_UNSUPPORTED, "offset_dtype", desc.offset_dtype = TW_DTYPE_U64);
   BAD(TW_ERROR_INVALID_ARGUMENT, "direction", desc.direction = 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "fill", desc.fill = 2);
   BAD(TW_ERROR_INVALID_ARGUMENT, "fill",

@@ -75,6 +75,7 @@ static void descriptions(void) {
     BAD(TW_ERROR_INVALID_ARGUMENT, "dtype", desc.dtype = 12345);
     BAD(TW_ERROR_INVALID_ARGUMENT, "index_dtype", desc.index_dtype = TW_DTYPE_F32);
     BAD(TW_ERROR_INVALID_ARGUMENT, "index_dtype", desc.index_dtype = 0);
+    BAD(TW_ERROR_UNSUPPORTED, "index_dtype", desc.index_dtype = TW_DTYPE_U32);
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_rows", desc.table_rows = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "column", desc.column = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "columns", desc.columns = -1);
@@ -212,7 +213,7 @@ static void options(void) {
     BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 1u << 20);
     BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = 0);
-    BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = INT64_MAX);
+    BAD(TW_ERROR_UNSUPPORTED, "group", desc.group = INT64_MAX);
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_columns", desc.table_columns = -1);
     BAD(TW_ERROR_INVALID_ARGUMENT, "packed_dtype", desc.packed_dtype = 12345);
     BAD(TW_ERROR_INVALID_ARGUMENT, "table_pitch", desc.table_columns = kPitch + 1);
@@ -238,7 +239,7 @@ static void options(void) {
              desc.flags = TW_SCATTER_DETERMINISTIC));
       TAKES(
           (desc.reduction = TW_REDUCE_ADD, desc.flags = TW_ROWS_WEIGHTS | TW_ROWS_ACCUMULATE_F32));
-      BAD(TW_ERROR_INVALID_ARGUMENT, "column", (desc.column = -5, desc.table_columns = kPitch));
+      BAD(TW_ERROR_UNSUPPORTED, "column", (desc.column = -5, desc.table_columns = kPitch));
       BAD(TW_ERROR_INVALID_ARGUMENT, "group", desc.group = 2);
       BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = TW_ROWS_WEIGHTS);
       BAD(TW_ERROR_INVALID_ARGUMENT, "flags",

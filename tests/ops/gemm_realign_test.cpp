@@ -24,6 +24,20 @@ GemmDesc batch_of(Order d_order) {
 
 }  // namespace
 
+TEST_CASE("an A that is copied is copied whole: runs of fewer rows are not supported") {
+  const auto device = std::make_shared<PaperDevice>(kHopper, 132);
+  GemmDesc desc;
+  desc.m = desc.n = desc.k = 333;
+  desc.realign = true;
+  std::unique_ptr<Plan> plan;
+  CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().fault.rule) == "gemm_realign_rows");
+  CHECK(GemmPlan::check(*device, desc).code() == Code::ERROR_UNSUPPORTED);
+  desc.min_m = 333;
+  CHECK(GemmPlan::create(device, desc, &plan).ok());
+  CHECK(GemmPlan::check(*device, desc).ok());
+}
+
 TEST_CASE("operands whose matrices share elements are not copied, and whoever must promises") {
   const auto device = hopper();
   struct Side {

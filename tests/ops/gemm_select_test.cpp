@@ -42,6 +42,15 @@ TEST_CASE("every wgmma row has a measured cost") {
   }
 }
 
+TEST_CASE("no tile is smaller than what room is counted with") {
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    INFO(row.symbol);
+    if ((row.variant & kGemmPrologue) != 0) continue;
+    CHECK(row.tile[0] * row.cluster[0] >= kGemmLeastTile);
+    CHECK(row.tile[1] * row.cluster[1] >= kGemmLeastTile);
+  }
+}
+
 TEST_CASE("choices that are known to be best") {
   const auto device = hopper();
   const auto best = [&](int64_t m, int64_t n, int64_t k) {

@@ -112,7 +112,7 @@ TEST_CASE("ragged: descriptions that cannot work are refused by name") {
   };
   using D = RaggedDesc;
   refused(kInvalid, "dtype", "ragged_dtype", change([](D& d) { d.dtype = DType{999}; }));
-  refused(kInvalid, "offset_dtype", "ragged_offset_dtype",
+  refused(Code::ERROR_UNSUPPORTED, "offset_dtype", "ragged_offset_dtype",
           change([](D& d) { d.offset_dtype = DType::U32; }));
   refused(kInvalid, "offset_dtype", "ragged_offset_dtype",
           change([](D& d) { d.offset_dtype = DType{0}; }));

@@ -14,8 +14,12 @@
 #include "fake_driver.hpp"
 #include "fake_images.hpp"
 #include "kernels/driver_choice.hpp"
+#include "ops/copies.hpp"
+#include "ops/copy.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/gemm.hpp"
 #include "ops/prefetch.hpp"
+#include "ops/ragged.hpp"
 #include "ops/rows.hpp"
 #include "runtime/device.hpp"
 #include "test_images.hpp"
@@ -153,7 +157,92 @@ std::vector<GemmDesc> products() {
   return out;
 }
 
+/// What a query says is what planning says, and takes nothing of the driver. Whether both succeed.
+template <class P, class... Arguments>
+bool same_answer(const std::shared_ptr<Device>& device, Family family,
+                 const Arguments&... arguments) {
+  const auto calls = fake().log.size();
+  const Status asked = plan_supported<P>(device, family, arguments...);
+  const std::string text = last_error().message;
+  CHECK(fake().log.size() == calls);
+  std::unique_ptr<Plan> plan;
+  const Status planned = P::create(device, arguments..., &plan);
+  INFO(family_name(family), ": ", last_error().message);
+  CHECK(asked.code() == planned.code());
+  if (!planned.ok()) CHECK(text == last_error().message);
+  return planned.ok();
+}
+
+/// Of a description of each operation, and of some that no device takes. How many can be planned.
+int same_answers(const std::shared_ptr<Device>& device) {
+  int good = 0;
+  for (const int64_t columns : {0, 3, 1024, 1 << 29})
+    for (const int32_t reduction : {0, 1}) {
+      const RowsDesc rows = some_rows(columns, reduction);
+      good += same_answer<RowsPlan>(device, Family::gather, Family::gather, rows);
+      good += same_answer<RowsPlan>(device, Family::scatter, Family::scatter, rows);
+    }
+  for (const int64_t extent : {-1, 0, 1, 4096}) {
+    CopyDesc copy;
+    CopiesDesc copies;
+    ElementwiseDesc elementwise;
+    PrefetchDesc prefetch;
+    RaggedDesc ragged;
+    copy.shape[0] = copies.shape[0] = elementwise.shape[0] = extent;
+    copy.src_stride[0] = copies.src_stride[0] = elementwise.stride[kOperandA][0] = 1;
+    copy.dst_stride[0] = copies.dst_stride[0] = elementwise.stride[kOperandDst][0] = 1;
+    copies.count = ragged.batch = ragged.tokens = ragged.rows = 9;
+    elementwise.dtype[kOperandA] = elementwise.dtype[kOperandDst] = DType::BF16;
+    prefetch.rows = prefetch.columns = ragged.columns = extent;
+    good += same_answer<CopyPlan>(device, Family::copy, copy);
+    good += same_answer<CopiesPlan>(device, Family::copies, copies);
+    good += same_answer<ElementwisePlan>(device, Family::elementwise, elementwise);
+    good += same_answer<PrefetchPlan>(device, Family::prefetch, prefetch);
+    good += same_answer<RaggedPlan>(device, Family::ragged, ragged);
+    elementwise.activation = Activation::silu;
+    elementwise.dtype[kOperandDst] = DType::I32;
+    good += same_answer<ElementwisePlan>(device, Family::elementwise, elementwise);
+  }
+  const std::vector<GemmDesc> all = products();
+  for (size_t i = 0; i < all.size(); i += 7) {
+    GemmDesc desc = all[i];
+    good += same_answer<GemmPlan>(device, Family::gemm, desc);
+    desc.realign = true;
+    desc.min_m = i % 2 == 0 ? desc.m : 0;
+    good += same_answer<GemmPlan>(device, Family::gemm, desc);
+    desc.flags = kGemmInvariant;
+    desc.max_sms = 2;
+    good += same_answer<GemmPlan>(device, Family::gemm, desc);
+    desc.b_dtype = DType::F8E4M3;
+    good += same_answer<GemmPlan>(device, Family::gemm, desc);
+  }
+  return good;
+}
+
 }  // namespace
+
+TEST_CASE("a query answers as planning does on every chip, whatever its build leaves out") {
+  on_each([](const auto& device, const Chip&, const Targets&) {
+    CHECK(device->has_all_kernels(Family::gemm));
+    CHECK(same_answers(device) > 100);
+  });
+}
+
+TEST_CASE("where nothing runs a query says why, as planning does, and loads nothing") {
+  if (!whole_build()) return skip("the build does not embed every target");
+  {
+    const Build scope({"sm_90a"});
+    const FakeDriver driver;
+    const auto device = open_chip(12, 0);
+    CHECK_FALSE(device->has_all_kernels(Family::copy));
+    CHECK(same_answers(device) > 0);  // what is empty
+  }
+  const Build scope(kFull);
+  const FakeDriver old(12090);
+  const auto device = open_chip(9, 0);
+  CHECK_FALSE(device->has_all_kernels(Family::copy));
+  CHECK(same_answers(device) > 0);
+}
 
 TEST_CASE("kernels may use what is embedded for the chip, and the caller's own what it has") {
   on_each([](const auto& device, const Chip& chip, const Targets& build) {

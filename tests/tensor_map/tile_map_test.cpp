@@ -385,6 +385,9 @@ TEST_CASE("requests that cannot be are refused by name") {
   refused([](TileRequest& r) { r.stride[0] = -1; }, "stride");
   refused([](TileRequest& r) { r.stride[0] = INT64_MAX / 2; }, "stride");
   refused([](TileRequest& r) { r.dtype = DType::B128; }, "dtype");
+  CHECK(last_error().code == Code::ERROR_UNSUPPORTED);
+  refused([](TileRequest& r) { r.dtype = DType{0}; }, "dtype");
+  CHECK(last_error().code == Code::ERROR_INVALID_ARGUMENT);
   refused([](TileRequest& r) { r.swizzle = static_cast<Swizzle>(7); }, "swizzle");
   refused([](TileRequest& r) { r.multicast = 17; }, "multicast");
   refused([](TileRequest& r) { r.tile[1] = 100; }, "tile");

@@ -52,6 +52,7 @@ class CudaDevice final : public Device {
   Status load_module(const void* image, size_t size, std::unique_ptr<Module>* out) override;
   Status prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                  std::unique_ptr<Kernel>* out) override;
+  Status find_kernel(const KernelRow& row) override;
   Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) override;
 
   // For the objects of this folder.

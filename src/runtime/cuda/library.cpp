@@ -10,14 +10,18 @@
 namespace tw::cuda {
 namespace {
 
+Status nothing_runs(const DeviceInfo& info, const ImageSummary& image) {
+  return fail(Code::ERROR_NO_KERNEL_IMAGE,
+              {.driver_result = static_cast<int32_t>(CUDA_ERROR_NO_BINARY_FOR_GPU)},
+              "nothing in the image runs on %s, compute capability %d.%d: it holds %s",
+              info.name.c_str(), info.compute_major, info.compute_minor, image.contents);
+}
+
 /// Says more about a refused image than the driver's number does.
 Status explain_load(CudaDevice& device, CUresult result, const char* call,
                     const ImageSummary& image, const char* compiler_log) {
   const DeviceInfo& info = device.info();
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU)
-    return fail(Code::ERROR_NO_KERNEL_IMAGE, {.driver_result = static_cast<int32_t>(result)},
-                "nothing in the image runs on %s, compute capability %d.%d: it holds %s",
-                info.name.c_str(), info.compute_major, info.compute_minor, image.contents);
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) return nothing_runs(info, image);
   if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
     return fail(Code::ERROR_DRIVER_TOO_OLD, {.driver_result = static_cast<int32_t>(result)},
                 "the image's PTX (%s) is newer than this driver, which is for CUDA %d.%d: PTX of "
@@ -112,6 +116,20 @@ Status CudaDevice::check_driver(const KernelRow& row, const KernelImage& image) 
               "kernel %s is embedded as %s (%s) of CUDA %d.%d and the driver is for CUDA %d.%d: %s",
               row.symbol, choice.target->ptx ? "PTX" : "machine code", choice.target->name,
               choice.toolkit / 1000, choice.toolkit % 1000 / 10, has / 1000, has % 1000 / 10, rule);
+}
+
+// What prepare() finds before it loads, and what the driver will say of an image that has nothing
+// for the chip.
+Status CudaDevice::find_kernel(const KernelRow& row) {
+  const KernelImage image = kernel_image(row.family, row.shard);
+  if (image.size == 0) return no_image(row, image);
+  TW_TRY(check_driver(row, image));
+  const DriverChoice choice = driver_choice(image.data, image.size, chip_);
+  if (choice.target && (choice.target->features & row.feature) != 0) return {};
+  if (choice.target) return no_image(row, image);
+  ImageSummary summary;
+  TW_TRY(check_image(image.data, image.size, &summary));
+  return nothing_runs(info_, summary);
 }
 
 Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {

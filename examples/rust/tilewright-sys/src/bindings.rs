@@ -936,6 +936,7 @@ extern "C" {
         desc: *const tw_copy_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_copy_supported(device: *mut tw_device, desc: *const tw_copy_desc) -> tw_status;
     pub fn tw_copy_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
@@ -953,6 +954,7 @@ extern "C" {
         desc: *const tw_copies_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_copies_supported(device: *mut tw_device, desc: *const tw_copies_desc) -> tw_status;
     pub fn tw_copies_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
@@ -968,6 +970,10 @@ extern "C" {
         device: *mut tw_device,
         desc: *const tw_prefetch_desc,
         plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_prefetch_supported(
+        device: *mut tw_device,
+        desc: *const tw_prefetch_desc,
     ) -> tw_status;
     pub fn tw_prefetch_run(
         plan: *mut tw_plan,
@@ -987,6 +993,7 @@ extern "C" {
         desc: *const tw_rows_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_gather_supported(device: *mut tw_device, desc: *const tw_rows_desc) -> tw_status;
     pub fn tw_gather_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
@@ -997,6 +1004,7 @@ extern "C" {
         desc: *const tw_rows_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_scatter_supported(device: *mut tw_device, desc: *const tw_rows_desc) -> tw_status;
     pub fn tw_scatter_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
@@ -1015,6 +1023,7 @@ extern "C" {
         desc: *const tw_ragged_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_ragged_supported(device: *mut tw_device, desc: *const tw_ragged_desc) -> tw_status;
     pub fn tw_ragged_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
@@ -1032,6 +1041,10 @@ extern "C" {
         device: *mut tw_device,
         desc: *const tw_elementwise_desc,
         plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_elementwise_supported(
+        device: *mut tw_device,
+        desc: *const tw_elementwise_desc,
     ) -> tw_status;
     pub fn tw_elementwise_run(
         plan: *mut tw_plan,
@@ -1052,6 +1065,7 @@ extern "C" {
         desc: *const tw_gemm_desc,
         plan: *mut *mut tw_plan,
     ) -> tw_status;
+    pub fn tw_gemm_supported(device: *mut tw_device, desc: *const tw_gemm_desc) -> tw_status;
     pub fn tw_gemm_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,

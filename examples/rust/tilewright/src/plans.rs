@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 /// An operation: its description, its arguments, and the two calls that take them.
 ///
 /// # Safety
-/// `PLAN` must make plans that `RUN` can run.
+/// `PLAN` must make plans that `RUN` can run, and `SUPPORTED` must answer for it.
 pub unsafe trait Operation {
     type Desc: sys::Struct;
     type Args: sys::Struct;
@@ -14,6 +14,10 @@ pub unsafe trait Operation {
         *mut sys::tw_device,
         *const Self::Desc,
         *mut *mut sys::tw_plan,
+    ) -> sys::tw_status;
+    const SUPPORTED: unsafe extern "C" fn(
+        *mut sys::tw_device,
+        *const Self::Desc,
     ) -> sys::tw_status;
     const RUN: unsafe extern "C" fn(
         *mut sys::tw_plan,
@@ -23,7 +27,8 @@ pub unsafe trait Operation {
 }
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident: $desc:ident, $args:ident, $plan:ident, $run:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $desc:ident, $args:ident, $plan:ident, $supported:ident,
+        $run:ident;)*) => {
         /// The operations, as types for [`Plan`]: `Plan::<op::Gemm>::new(...)`.
         pub mod op {
             use super::*;
@@ -38,6 +43,10 @@ macro_rules! operations {
                         *const Self::Desc,
                         *mut *mut sys::tw_plan,
                     ) -> sys::tw_status = sys::$plan;
+                    const SUPPORTED: unsafe extern "C" fn(
+                        *mut sys::tw_device,
+                        *const Self::Desc,
+                    ) -> sys::tw_status = sys::$supported;
                     const RUN: unsafe extern "C" fn(
                         *mut sys::tw_plan,
                         *mut sys::tw_stream,
@@ -50,21 +59,23 @@ macro_rules! operations {
 }
 operations! {
     /// dst[i...] = src[i...].
-    Copy: tw_copy_desc, tw_copy_args, tw_copy_plan, tw_copy_run;
+    Copy: tw_copy_desc, tw_copy_args, tw_copy_plan, tw_copy_supported, tw_copy_run;
     /// Brings memory into the L2 cache.
-    Prefetch: tw_prefetch_desc, tw_prefetch_args, tw_prefetch_plan, tw_prefetch_run;
+    Prefetch: tw_prefetch_desc, tw_prefetch_args, tw_prefetch_plan, tw_prefetch_supported,
+        tw_prefetch_run;
     /// dst[i...] = alpha a[i...] + beta b[i...], converted, and reduced into dst where asked.
-    Elementwise: tw_elementwise_desc, tw_elementwise_args, tw_elementwise_plan, tw_elementwise_run;
+    Elementwise: tw_elementwise_desc, tw_elementwise_args, tw_elementwise_plan,
+        tw_elementwise_supported, tw_elementwise_run;
     /// packed[i] = table[index[i]].
-    Gather: tw_rows_desc, tw_rows_args, tw_gather_plan, tw_gather_run;
+    Gather: tw_rows_desc, tw_rows_args, tw_gather_plan, tw_gather_supported, tw_gather_run;
     /// table[index[i]] = packed[i].
-    Scatter: tw_rows_desc, tw_rows_args, tw_scatter_plan, tw_scatter_run;
+    Scatter: tw_rows_desc, tw_rows_args, tw_scatter_plan, tw_scatter_supported, tw_scatter_run;
     /// dst[i][...] = src[i][...] for each pair of addresses i.
-    Copies: tw_copies_desc, tw_copies_args, tw_copies_plan, tw_copies_run;
+    Copies: tw_copies_desc, tw_copies_args, tw_copies_plan, tw_copies_supported, tw_copies_run;
     /// Packed sequences to padded ones and back.
-    Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_run;
+    Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_supported, tw_ragged_run;
     /// D = alpha A B + beta C.
-    Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_run;
+    Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_supported, tw_gemm_run;
 }
 
 /// An operation, made once and run many times, from any number of threads.
@@ -86,6 +97,12 @@ impl<Op: Operation> Plan<Op> {
             _device: device.clone(),
             _op: PhantomData,
         })
+    }
+
+    /// Whether [`Plan::new`] would make a plan: the error that it would give, without a plan.
+    pub fn supported(device: &Device, desc: &Op::Desc) -> Result<()> {
+        let desc = resized(*desc);
+        check(unsafe { Op::SUPPORTED(device.as_raw(), &desc) })
     }
 
     pub fn as_raw(&self) -> *mut sys::tw_plan {

@@ -212,8 +212,11 @@ fn what_was_not_set_is_refused() {
     assert_eq!(desc.count, sys::TW_UNSET);
     let error = Plan::<op::Gather>::new(&device, &desc).err().unwrap();
     assert_eq!((error.argument.as_deref(), error.got), (Some("count"), sys::TW_UNSET));
+    let asked = Plan::<op::Gather>::supported(&device, &desc).unwrap_err();
+    assert_eq!((asked.status, asked.message), (error.status, error.message));
     desc.count = 0;
     Plan::<op::Gather>::new(&device, &desc).unwrap();
+    Plan::<op::Gather>::supported(&device, &desc).unwrap();
 }
 
 #[test]

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_TESTS_RANDOM_DESCS_H
+#define TILEWRIGHT_TESTS_RANDOM_DESCS_H
+/* Random descriptions of every operation. Most fields of most descriptions have usual values, so
+ * that a good part can be planned; then some fields get any number at all. The same seed gives the
+ * same descriptions everywhere. */
+
+#include <stdint.h>
+#include <string.h>
+
+#include <tilewright/tilewright.h>
+
+typedef struct {
+  uint64_t state; /* not 0 */
+} random_source;
+
+static inline uint64_t random_bits(random_source *r) {
+  r->state ^= r->state << 13;
+  r->state ^= r->state >> 7;
+  r->state ^= r->state << 17;
+  return r->state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static inline int64_t random_below(random_source *r, int64_t end) {
+  return (int64_t)((random_bits(r) >> 33) % (uint64_t)end);
+}
+
+/* Percent. */
+static inline int random_chance(random_source *r, int percent) {
+  return random_below(r, 100) < percent;
+}
+
+#define RANDOM_OF(r, array) ((array)[random_below((r), (int64_t)(sizeof(array) / sizeof *(array)))])
+
+/* Any number that a size or a stride may be by mistake, or at a limit. */
+static inline int64_t random_wild(random_source *r) {
+  static const int64_t numbers[] = {0,
+                                    1,
+                                    -1,
+                                    -2,
+                                    3,
+                                    1 << 20,
+                                    (1 << 20) + 1,
+                                    1 << 30,
+                                    INT32_MAX,
+                                    (INT64_C(1) << 31) - 1024,
+                                    (INT64_C(1) << 31) - 1023,
+                                    INT64_C(1) << 31,
+                                    INT64_C(1) << 40,
+                                    INT64_C(1) << 57,
+                                    INT64_C(1) << 60,
+                                    (INT64_C(1) << 60) + 1,
+                                    INT64_MAX,
+                                    INT64_MIN,
+                                    TW_UNSET};
+  return RANDOM_OF(r, numbers);
+}
+
+static inline int64_t random_extent(random_source *r) {
+  static const int64_t sizes[] = {2,  3,  4,   5,   8,   12,  16,   17,   31,
+                                  32, 64, 100, 128, 192, 256, 1000, 1024, 4096};
+  const int64_t kind = random_below(r, 40);
+  return kind == 0 ? 0 : kind < 4 ? 1 : RANDOM_OF(r, sizes);
+}
+
+static inline tw_dtype random_dtype(random_source *r) {
+  static const tw_dtype types[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  20, 21, 22,
+                                   23, 24, 25, 26, 40, 41, 42, 43, 44, 21, 22};
+  static const tw_dtype none[] = {0, -1, 10, 27, 45, 4711};
+  return random_chance(r, 2) ? RANDOM_OF(r, none) : RANDOM_OF(r, types);
+}
+
+static inline tw_dtype random_index_dtype(random_source *r) {
+  if (random_chance(r, 5)) return random_dtype(r);
+  return random_chance(r, 60) ? TW_DTYPE_I32 : TW_DTYPE_I64;
+}
+
+static inline uint32_t random_alignment(random_source *r) {
+  static const uint32_t promises[] = {16, 16, 16, 32, 128, 256, 1u << 31, 1, 2, 4, 8, 3, 24};
+  return random_chance(r, 65) ? 0 : RANDOM_OF(r, promises);
+}
+
+static inline uint32_t random_sms(random_source *r) {
+  static const uint32_t numbers[] = {1, 2, 16, 131, 132, 1000, UINT32_MAX};
+  return random_chance(r, 75) ? 0 : RANDOM_OF(r, numbers);
+}
+
+/* One of the words from 0 to `last`, or a number that is none. */
+static inline int32_t random_word(random_source *r, int32_t last) {
+  static const int32_t none[] = {-1, 9, 100, INT32_MIN, INT32_MAX};
+  return random_chance(r, 1) ? RANDOM_OF(r, none) : (int32_t)random_below(r, last + 1);
+}
+
+/* `usual` mostly. */
+static inline int32_t random_seldom(random_source *r, int percent, int32_t last, int32_t usual) {
+  return random_chance(r, percent) ? random_word(r, last) : usual;
+}
+
+static inline int32_t random_rank(random_source *r) {
+  static const int32_t ranks[] = {1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 8};
+  static const int32_t none[] = {0, -1, 9, INT32_MAX, INT32_MIN};
+  return random_chance(r, 1) ? RANDOM_OF(r, none) : RANDOM_OF(r, ranks);
+}
+
+/* How often any one of a description's sizes is any number at all. */
+#define RANDOM_WILD_PERCENT 12
+
+static inline void random_shape(random_source *r, int32_t rank, int64_t *shape) {
+  for (int32_t i = 0; i < rank && i < 8; ++i) {
+    shape[i] = random_extent(r);
+    if (rank > 3 && shape[i] > 16) shape[i] = 1 + shape[i] % 16;
+  }
+}
+
+/* Packed in the order of the dimensions or in another one, with gaps, backwards, or anyhow. */
+static inline void random_strides(random_source *r, int32_t rank, const int64_t *shape,
+                                  int may_repeat, int64_t *stride) {
+  int32_t order[8];
+  int64_t next = 1;
+  if (rank < 1 || rank > 8) return;
+  for (int32_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
+  if (random_chance(r, 30)) {
+    const int64_t a = random_below(r, rank), b = random_below(r, rank);
+    const int32_t keep = order[a];
+    order[a] = order[b];
+    order[b] = keep;
+  }
+  for (int32_t i = 0; i < rank; ++i) {
+    stride[order[i]] = next;
+    next *= shape[order[i]] > 0 ? shape[order[i]] : 1;
+    if (random_chance(r, 15)) next = (next + 15) / 16 * 16;
+    if (random_chance(r, 10)) next += 1 + random_below(r, 8);
+    if (random_chance(r, 4)) stride[order[i]] = -stride[order[i]];
+    if (may_repeat && random_chance(r, 3)) stride[order[i]] = 0;
+  }
+  if (random_chance(r, 3)) stride[random_below(r, rank)] = random_extent(r);
+}
+
+/* Leaves most of the sizes, and sets one to anything at times. */
+static inline void random_mistake(random_source *r, int64_t *sizes, int64_t count) {
+  if (count >= 1 && count <= 8 && random_chance(r, RANDOM_WILD_PERCENT))
+    sizes[random_below(r, count)] = random_wild(r);
+}
+
+static inline void random_copy(random_source *r, tw_copy_desc *d) {
+  (void)tw_copy_desc_init(d, sizeof *d);
+  d->dtype = random_dtype(r);
+  d->rank = random_rank(r);
+  random_shape(r, d->rank, d->shape);
+  random_strides(r, d->rank, d->shape, 1, d->src_stride);
+  random_strides(r, d->rank, d->shape, 0, d->dst_stride);
+  d->src_alignment = random_alignment(r);
+  d->dst_alignment = random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->flags = random_chance(r, 20) ? (uint32_t)random_word(r, 1) : 0;
+  d->src_cache = random_seldom(r, 20, 2, 0);
+  d->dst_cache = random_seldom(r, 20, 2, 0);
+  if (random_chance(r, 75) && d->rank >= 1 && d->rank <= 8) {
+    for (int32_t i = 0; i < d->rank; ++i) {
+      if (!random_chance(r, 60)) continue;
+      d->src_shape[i] = 1 + random_extent(r);
+      d->src_start[i] = random_below(r, 33) - 16;
+    }
+    d->fill = random_seldom(r, 90, 1, 0);
+    random_mistake(r, random_chance(r, 50) ? d->src_shape : d->src_start, d->rank);
+  }
+  random_mistake(r, d->shape, d->rank);
+  random_mistake(r, random_chance(r, 50) ? d->src_stride : d->dst_stride, d->rank);
+  d->reserved = random_chance(r, 1);
+}
+
+static inline void random_copies(random_source *r, tw_copies_desc *d) {
+  (void)tw_copies_desc_init(d, sizeof *d);
+  d->dtype = random_dtype(r);
+  d->rank = random_rank(r);
+  random_shape(r, d->rank, d->shape);
+  random_strides(r, d->rank, d->shape, 1, d->src_stride);
+  random_strides(r, d->rank, d->shape, 0, d->dst_stride);
+  d->src_alignment = random_alignment(r);
+  d->dst_alignment = random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->count = random_extent(r);
+  random_mistake(r, &d->count, 1);
+  random_mistake(r, d->shape, d->rank);
+  random_mistake(r, d->src_stride, d->rank);
+}
+
+static inline void random_prefetch(random_source *r, tw_prefetch_desc *d) {
+  (void)tw_prefetch_desc_init(d, sizeof *d);
+  d->dtype = random_dtype(r);
+  d->alignment = random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->cache = random_seldom(r, 20, 2, 0);
+  d->budget = random_chance(r, 70) ? 0 : random_extent(r);
+  if (random_chance(r, 50)) {
+    d->rank = random_rank(r);
+    random_shape(r, d->rank, d->shape);
+    random_strides(r, d->rank, d->shape, 1, d->stride);
+    random_mistake(r, d->stride, d->rank);
+    random_mistake(r, d->shape, d->rank);
+  } else {
+    d->rows = random_extent(r);
+    d->columns = random_extent(r);
+    d->pitch = random_chance(r, 60) ? 0 : d->columns + random_below(r, 64);
+    random_mistake(r, &d->rows, 4); /* rows, columns, pitch, budget */
+  }
+}
+
+static inline void random_rows(random_source *r, int scatter, tw_rows_desc *d) {
+  static const tw_dtype numbers[] = {TW_DTYPE_F32, TW_DTYPE_F16, TW_DTYPE_BF16};
+  (void)tw_rows_desc_init(d, sizeof *d);
+  d->dtype = random_chance(r, 60) ? RANDOM_OF(r, numbers) : random_dtype(r);
+  d->index_dtype = random_index_dtype(r);
+  d->packed_dtype = random_chance(r, 80) ? 0 : random_dtype(r);
+  d->table_alignment = random_alignment(r);
+  d->packed_alignment = random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->table_rows = random_extent(r);
+  d->columns = random_extent(r);
+  d->count = random_extent(r);
+  d->column = random_chance(r, 70) ? 0 : random_below(r, 40) - 8;
+  d->table_columns = random_chance(r, 60) ? 0 : d->columns + random_extent(r);
+  if (random_chance(r, 30)) d->table_pitch = d->columns + d->table_columns + random_below(r, 64);
+  if (random_chance(r, 30)) d->packed_pitch = d->columns + random_below(r, 64);
+  if (scatter) {
+    d->reduction = random_seldom(r, 50, 3, 0);
+    if (d->reduction == TW_REDUCE_NONE)
+      d->flags = random_chance(r, 20) ? TW_SCATTER_LAST_WINS : 0;
+    else if (random_chance(r, 40))
+      d->flags = 2 * (uint32_t)random_below(r, 8);
+  } else {
+    d->group = random_chance(r, 70) ? 1 : 1 + random_below(r, 300);
+    d->flags = random_chance(r, 30) ? TW_ROWS_WEIGHTS : 0;
+  }
+  if (random_chance(r, 3)) d->flags = (uint32_t)random_below(r, 20);
+  random_mistake(r, &d->table_rows, 8); /* to group */
+}
+
+static inline void random_gather(random_source *r, tw_rows_desc *d) {
+  random_rows(r, 0, d);
+}
+
+static inline void random_scatter(random_source *r, tw_rows_desc *d) {
+  random_rows(r, 1, d);
+}
+
+static inline void random_ragged(random_source *r, tw_ragged_desc *d) {
+  (void)tw_ragged_desc_init(d, sizeof *d);
+  d->dtype = random_dtype(r);
+  d->offset_dtype = random_index_dtype(r);
+  d->direction = random_word(r, 1);
+  d->fill = d->direction == TW_RAGGED_PAD ? random_seldom(r, 75, 1, 0) : 0;
+  d->packed_alignment = random_alignment(r);
+  d->padded_alignment = random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->batch = random_extent(r);
+  d->tokens = random_extent(r);
+  d->rows = random_extent(r);
+  d->columns = random_extent(r);
+  d->packed_columns = random_chance(r, 70) ? 0 : d->columns + random_below(r, 64);
+  if (random_chance(r, 30)) d->packed_pitch = d->columns + d->packed_columns;
+  if (random_chance(r, 30)) d->padded_pitch = d->columns + random_below(r, 64);
+  if (random_chance(r, 20)) d->padded_batch_pitch = d->rows * (d->columns + random_below(r, 99));
+  random_mistake(r, &d->batch, 8); /* to padded_batch_pitch */
+}
+
+static inline void random_elementwise(random_source *r, tw_elementwise_desc *d) {
+  static const tw_dtype floats[] = {TW_DTYPE_F32, TW_DTYPE_F16, TW_DTYPE_BF16, TW_DTYPE_F8E4M3,
+                                    TW_DTYPE_F8E5M2};
+  const int usual = random_chance(r, 70), two = random_chance(r, 40);
+  (void)tw_elementwise_desc_init(d, sizeof *d);
+  d->a_dtype = usual ? RANDOM_OF(r, floats) : random_dtype(r);
+  d->dst_dtype = usual ? RANDOM_OF(r, floats) : random_chance(r, 80) ? d->a_dtype : random_dtype(r);
+  if (two) d->b_dtype = usual ? RANDOM_OF(r, floats) : d->a_dtype;
+  d->rank = random_rank(r);
+  random_shape(r, d->rank, d->shape);
+  random_strides(r, d->rank, d->shape, 1, d->a_stride);
+  if (two) random_strides(r, d->rank, d->shape, 1, d->b_stride);
+  random_strides(r, d->rank, d->shape, 0, d->dst_stride);
+  d->a_alignment = random_alignment(r);
+  d->b_alignment = two ? random_alignment(r) : 0;
+  d->dst_alignment = random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->reduction = random_seldom(r, 30, 8, 0);
+  d->flags = random_chance(r, 30) ? (uint32_t)random_word(r, 3) : 0;
+  d->src_cache = random_seldom(r, 20, 2, 0);
+  d->dst_cache = random_seldom(r, 20, 2, 0);
+  d->combine = two ? random_word(r, 1) : random_seldom(r, 2, 1, 0);
+  d->activation = random_seldom(r, 30, 4, 0);
+  random_mistake(r, d->shape, d->rank);
+  random_mistake(r, d->dst_stride, random_chance(r, 5) ? 8 : d->rank);
+}
+
+static inline int64_t random_leading(random_source *r, tw_order order, int64_t rows,
+                                     int64_t columns) {
+  const int64_t contiguous = order == TW_COLUMN_MAJOR ? rows : columns;
+  if (random_chance(r, 70) || contiguous < 0 || contiguous > INT32_MAX) return 0;
+  return random_chance(r, 60) ? (contiguous + 63) / 64 * 64 : contiguous + random_below(r, 9);
+}
+
+static inline void random_gemm_options(random_source *r, tw_gemm_desc *d) {
+  const uint32_t constant = random_chance(r, 30) ? TW_GEMM_A_CONSTANT : 0;
+  if (random_chance(r, 10)) d->flags |= TW_GEMM_BATCH_POINTERS;
+  if (random_chance(r, 20)) d->flags |= TW_GEMM_BATCH_INVARIANT;
+  if (random_chance(r, 20)) d->flags |= TW_GEMM_PROGRAMMATIC | constant;
+  if (random_chance(r, 10)) d->flags |= TW_GEMM_DEVICE_M;
+  if (random_chance(r, 10)) d->flags |= TW_GEMM_DEVICE_SCALARS;
+  if (random_chance(r, 15)) d->flags |= TW_GEMM_STAGING_COPY;
+  if (random_chance(r, 20)) d->flags |= TW_GEMM_D_PADDING_FREE;
+  if (random_chance(r, 10)) d->flags |= TW_GEMM_AMAX;
+  if (random_chance(r, 1)) d->flags |= (uint32_t)random_bits(r);
+  d->bias = random_seldom(r, 20, 3, 0);
+  if (d->bias != 0 && random_chance(r, 30)) d->bias_dtype = random_dtype(r);
+  d->activation = random_seldom(r, 25, 4, 0);
+  d->gate = random_seldom(r, 10, 2, 0);
+  d->d_scale = random_seldom(r, 10, 3, 0);
+  if (random_chance(r, 2)) d->a_scale = random_word(r, 21);
+  if (random_chance(r, 2)) d->b_scale = random_word(r, 21);
+}
+
+static inline void random_gemm_batch(random_source *r, tw_gemm_desc *d) {
+  if (random_chance(r, 70)) return;
+  d->batch_count = random_extent(r);
+  if ((d->flags & TW_GEMM_BATCH_POINTERS) != 0) return;
+  if (random_chance(r, 30)) d->b_batch_stride = 0;
+  if (random_chance(r, 10)) d->a_batch_stride = random_extent(r);
+  if (random_chance(r, 10)) d->d_batch_stride = random_extent(r) * 4096;
+  random_mistake(r, &d->batch_count, 5); /* and the strides */
+}
+
+static inline void random_gemm(random_source *r, tw_gemm_desc *d) {
+  const int half = random_chance(r, 30);
+  (void)tw_gemm_desc_init(d, sizeof *d);
+  d->a_dtype = half ? TW_DTYPE_F16 : TW_DTYPE_BF16;
+  if (random_chance(r, 12)) d->a_dtype = random_dtype(r);
+  if (random_chance(r, 4)) d->b_dtype = random_dtype(r);
+  if (random_chance(r, 30)) d->d_dtype = TW_DTYPE_F32;
+  if (random_chance(r, 3)) d->d_dtype = random_dtype(r);
+  if (random_chance(r, 2)) d->c_dtype = random_dtype(r);
+  if (random_chance(r, 5)) d->accumulator_dtype = half ? TW_DTYPE_F16 : random_dtype(r);
+  d->a_order = random_seldom(r, 40, 1, 0);
+  d->b_order = random_seldom(r, 60, 1, 0);
+  d->d_order = random_seldom(r, 20, 1, 0);
+  d->a_alignment = random_alignment(r);
+  d->b_alignment = random_alignment(r);
+  d->c_alignment = random_chance(r, 80) ? 0 : random_alignment(r);
+  d->d_alignment = random_chance(r, 80) ? 0 : random_alignment(r);
+  d->max_sms = random_sms(r);
+  d->m = random_extent(r);
+  d->n = random_extent(r);
+  d->k = random_extent(r);
+  if (random_chance(r, 5)) d->k = 40000;
+  random_gemm_options(r, d);
+  random_mistake(r, &d->m, 4); /* m, n, k, min_m */
+  if (random_chance(r, 20) && d->m > 0) d->min_m = random_chance(r, 50) ? d->m : 1;
+  d->lda = random_leading(r, d->a_order, d->m, d->k);
+  d->ldb = random_leading(r, d->b_order, d->k, d->n);
+  d->ldc = random_leading(r, d->d_order, d->m, d->n);
+  d->ldd = random_leading(r, d->d_order, d->m, d->n);
+  random_mistake(r, &d->lda, 4);
+  random_gemm_batch(r, d);
+}
+
+#endif
