@@ -138,11 +138,15 @@ static void by_what_is_described(void) {
 
 /* Addresses and scalars that a run gives for what its plan knows nothing of. */
 static void of_runs(void) {
-  tw_plan *gather = NULL, *sum = NULL, *product = NULL, *scaled = NULL;
+  tw_plan *gather = NULL, *sum = NULL, *product = NULL, *scaled = NULL, *multiplied = NULL;
   fresh();
   NEED(tw_gather_plan(s.device, &rows, &gather));
   NEED(tw_elementwise_plan(s.device, &elementwise, &sum));
   NEED(tw_gemm_plan(s.device, &gemm, &product));
+  elementwise.b_dtype = TW_DTYPE_F32, elementwise.b_stride[0] = 1;
+  elementwise.combine = TW_COMBINE_MULTIPLY;
+  elementwise.flags = TW_ELEMENTWISE_DEVICE_SCALARS;
+  NEED(tw_elementwise_plan(s.device, &elementwise, &multiplied));
   gemm.d_scale = TW_PER_TENSOR;
   NEED(tw_gemm_plan(s.device, &gemm, &scaled));
 #define RUN_GATHER tw_gather_run(gather, s.stream, &rows_args)
@@ -151,6 +155,12 @@ static void of_runs(void) {
   EXCLUDED("weights", rows_args.weights = memory, RUN_GATHER);
   EXCLUDED("b", elementwise_args.b = memory, RUN_SUM);
   EXCLUDED("beta", elementwise_args.beta = 2, RUN_SUM);
+  EXCLUDED("device_alpha", elementwise_args.device_alpha = memory, RUN_SUM);
+  EXCLUDED("device_beta", elementwise_args.device_beta = memory, RUN_SUM);
+#define RUN_PRODUCT tw_elementwise_run(multiplied, s.stream, &elementwise_args)
+#define WITH_B elementwise_args.b = memory + 12288
+  EXCLUDED("beta", (WITH_B, elementwise_args.beta = 2), RUN_PRODUCT);
+  EXCLUDED("device_beta", (WITH_B, elementwise_args.device_beta = memory), RUN_PRODUCT);
   EXCLUDED("bias", gemm_args.bias = memory, RUN_GEMM);
   EXCLUDED("d_scale", gemm_args.d_scale = memory, RUN_GEMM);
   EXCLUDED("d_scale_value", gemm_args.d_scale_value = 2, RUN_GEMM);
@@ -174,6 +184,7 @@ static void of_runs(void) {
   tw_plan_destroy(sum);
   tw_plan_destroy(product);
   tw_plan_destroy(scaled);
+  tw_plan_destroy(multiplied);
 }
 
 int main(int argc, char **argv) {

@@ -159,7 +159,7 @@ ADDRESS = [
 THREAD = [
     ("threads share the last error", STATUS, "constinit thread_local ErrorInfo", "constinit ErrorInfo",
      "capi/capi_threads_test host"),
-    ("the log's callback is read unlocked", LOG, "std::shared_lock lock(sink_mutex());", "",
+    ("the log's callback is read unlocked", LOG, "std::shared_lock lock(lock_.mutex());", "",
      "capi/capi_threads_test host"),
     ("a stream's progress is read unlocked", "src/runtime/host/worker.cpp",
      "const std::lock_guard lock(mutex_);\n  return done_;", "return done_;",
