@@ -18,7 +18,7 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADER = HERE.parent / "capi" / "tilewright.h"
-sys.path.insert(0, str(HEADER.parent))
+sys.path.insert(0, str(HEADER.parent / "package"))
 import headers
 RUST = HERE / "rust" / "tilewright-sys" / "src" / "bindings.rs"
 PYTHON = HERE / "python" / "tilewright.py"

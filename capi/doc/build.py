@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "package"))
 import headers
 CPP_HEADERS = ["tilewright.hpp", "error.hpp", "dlpack.hpp", "graph.hpp", "kernels.hpp", "supported.hpp", "device.cuh"]
 DEVICE_FOLDER = "device"  # the parts of device.cuh
@@ -74,7 +74,7 @@ def catalogue(root):
               "message has the numbers in the places of {got}, {limit} and {i}; {got:x} is {got} in "
               "hexadecimal, {got:u} {got} without a sign.", "",
               "| Rule | Field | Maps | Message |", "|---|---|---|---|"]
-    for rule, field, kinds, _, text in RULE.findall((root / "src" / "tensor_map" / "rules.inc").read_text()):
+    for rule, field, kinds, _, text in RULE.findall((root / "src" / "tensor_map" / "rules" / "rules.inc").read_text()):
         sentence = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace("|", "\\|")
         lines.append(f"| `{rule}` | {field} | {kinds} | {sentence} |")
     return "\n".join(lines) + "\n"
@@ -85,11 +85,11 @@ def catalogue_faults(page, root):
     sentences that it does not explain."""
     for row in re.findall(r"^\| (TW_ERROR_\w+) \|.*\|\s*\|$", page, re.MULTILINE):
         yield f"the page of errors names nobody for {row}"
-    signs = set(re.findall(r"\{[a-z:]+\}", (root / "src" / "tensor_map" / "rules.inc").read_text()))
+    signs = set(re.findall(r"\{[a-z:]+\}", (root / "src" / "tensor_map" / "rules" / "rules.inc").read_text()))
     for sign in sorted(signs):
         if sign not in page.partition("| Rule |")[0]:
             yield f"the page of errors does not explain {sign}"
-    for table, macro in (("base/status.inc", "TW_STATUS"), ("tensor_map/rules.inc", "TW_RULE")):
+    for table, macro in (("base/status.inc", "TW_STATUS"), ("tensor_map/rules/rules.inc", "TW_RULE")):
         for name in re.findall(rf"^{macro}\((\w+)", (root / "src" / table).read_text(), re.MULTILINE):
             if not re.search(rf"^\| (TW_{name}|`{name}`) \|", page, re.MULTILINE):
                 yield f"the page of errors lacks {name} of {table}"

@@ -15,7 +15,7 @@ namespace feature {
 }  // namespace feature
 
 /// What a CUDA device of this compute capability has; 0 below 9.0. What embedded kernels may use of
-/// it depends on what they were compiled for: see kernels/driver_choice.hpp.
+/// it depends on what they were compiled for: see kernels/image/driver_choice.hpp.
 FeatureMask features_of(int32_t major, int32_t minor);
 /// The name of the lowest feature in the mask; "none" for 0.
 const char* feature_name(FeatureMask one);

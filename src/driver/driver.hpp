@@ -22,7 +22,7 @@ namespace tw {
 
 /// Oldest driver that has everything `required` in symbols.inc, as cuDriverGetVersion numbers it.
 /// The one that decides is cuKernelGetParamInfo. Embedded kernels may need a newer one: see
-/// kernels/driver_choice.hpp.
+/// kernels/image/driver_choice.hpp.
 inline constexpr int32_t kMinimumDriver = 12040;
 
 /// cu.MemAlloc is cuMemAlloc, and so on. An `optional` function may be nullptr.

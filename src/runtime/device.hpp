@@ -24,7 +24,7 @@
 #include "base/feature.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "runtime/fork_mark.hpp"
 #include "tensor_map/tensor_map.hpp"
 

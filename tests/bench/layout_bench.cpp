@@ -10,7 +10,7 @@
 #include <new>
 
 #include <tilewright/tilewright.h>
-#include "layout/algebra.hpp"
+#include "layout/algebra/algebra.hpp"
 #include "layout/text.hpp"
 
 namespace {

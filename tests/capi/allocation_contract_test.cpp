@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "contract_calls.h"
-#include "failing_allocator.hpp"
+#include "tests/capi/common/contract_calls.h"
+#include "tests/capi/common/failing_allocator.hpp"
 
 namespace {
 

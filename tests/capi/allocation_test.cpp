@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "contract_samples.h"
-#include "failing_allocator.hpp"
+#include "tests/capi/common/contract_samples.h"
+#include "tests/capi/common/failing_allocator.hpp"
 
 namespace {
 

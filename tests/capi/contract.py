@@ -31,7 +31,7 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "capi"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "capi" / "package"))
 import headers
 
 EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
@@ -41,7 +41,7 @@ EXTREMES = {"int32_t": ["0", "-1", "INT32_MIN", "INT32_MAX"],
             "tw_": ["0", "-1", "INT32_MIN", "INT32_MAX", "9999"]}
 
 STRUCTS = re.findall(r"TW_STRUCT\((\w+),",
-                     (pathlib.Path(__file__).parents[2] / "capi" / "structs.inc").read_text())
+                     (pathlib.Path(__file__).parents[2] / "capi" / "common" / "structs.inc").read_text())
 
 # Structs that functions fill arrays of.
 ARRAYS = ("tw_rule_violation", "tw_gemm_candidate")
@@ -293,7 +293,7 @@ def text_question(function, samples):
 def calls(header):
     """A function for each call, one that undoes it, and the table of both."""
     lines = ["/* Made by contract.py. */", "#define HARNESS_STORAGE static __thread",
-             '#include "contract_calls.h"', "", "unsigned contract_call_failures(void) {",
+             '#include "tests/capi/common/contract_calls.h"', "", "unsigned contract_call_failures(void) {",
              "  const unsigned failures = harness.failures;", "  harness.failures = 0;",
              "  return failures;", "}", ""]
     table = []
@@ -381,7 +381,7 @@ def main():
     if sys.argv[3:] == ["--documented"]:
         out.write_text("\n".join(documented(header)))
         return
-    lines = ["/* Made by contract.py. */", '#include "contract_samples.h"', ""]
+    lines = ["/* Made by contract.py. */", '#include "tests/capi/common/contract_samples.h"', ""]
     run = []
     for function in functions(header):
         if function.result == "tw_status":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the header says once for all descriptions: types, reserved fields, struct_size,
  * the most that an operand spans, destroyed handles. */
-#include "harness.h"
+#include "tests/capi/common/harness.h"
 
 /* A description of every operation whose elements have a type, each right by itself. */
 typedef struct descs {

@@ -3,9 +3,9 @@
 // driver call fails with one of several results, or its first, second, ... host allocation. The
 // call fails with a message or does without, the context that was current is current again, every
 // handle can still be destroyed, and nothing is left in the driver.
-#include "contract_calls.h"
-#include "failing_allocator.hpp"
-#include "fake_driver.hpp"
+#include "tests/capi/common/contract_calls.h"
+#include "tests/capi/common/failing_allocator.hpp"
+#include "tests/runtime/fake_driver.hpp"
 
 using tw::test::fake;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
+#include "tests/capi/common/harness.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -3,7 +3,7 @@
  * is refused before anything happens, with a message that names the argument, the rule and what
  * would work. */
 
-#include "plan_harness.h"
+#include "tests/capi/common/plan_harness.h"
 
 enum { kRows = 16, kColumns = 16, kBytes = 1 << 16 };
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract_calls.h"
+#include "tests/capi/common/contract_calls.h"
 
 namespace {
 

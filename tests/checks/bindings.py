@@ -31,7 +31,7 @@ def unread(bindings, header):
     declared = text.count("\nTW_API ")
     if declared != len(header.functions):
         yield f"{declared} functions are declared, {len(header.functions)} were understood"
-    structs = {row[0] for row in common.rows(common.ROOT / "capi" / "structs.inc", "TW_STRUCT")}
+    structs = {row[0] for row in common.rows(common.ROOT / "capi" / "common" / "structs.inc", "TW_STRUCT")}
     for name in sorted(structs ^ {name for name, _ in header.structs}):
         yield f"{name} is in one of structs.inc and what was understood of the header"
 

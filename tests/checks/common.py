@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "capi" / "tilewright.h"
-sys.path.insert(0, str(HEADER.parent))
+sys.path.insert(0, str(HEADER.parent / "package"))
 import headers
 SKIPPED = 77
 

@@ -37,8 +37,8 @@ def layer(path):
 
 
 def resolve(root, source, name):
-    """An include in quotes is relative to src/, to capi/ or to the file itself."""
-    for base in (root / "src", root / "capi", source.parent):
+    """An include in quotes is relative to the file itself, to src/, to capi/ or to the top."""
+    for base in (source.parent, root / "src", root / "capi", root):
         if (base / name).is_file():
             return (base / name).resolve().relative_to(root.resolve()).as_posix()
     return None

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What capi/archive.py makes of two members. A program gets the members that it needs. State that both members
+"""What capi/package/archive.py makes of two members. A program gets the members that it needs. State that both members
 define inline exists once. A template of the program's that has the name of one of theirs stays its own. A copy with
 a prefix and one without go into one program. The archive made twice has the same bytes."""
 import pathlib
@@ -11,7 +11,7 @@ import time
 
 import common
 
-TOOL = common.ROOT / "capi" / "archive.py"
+TOOL = common.ROOT / "capi" / "package" / "archive.py"
 FLAGS = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fno-gnu-unique"]
 API = 'extern "C" __attribute__((visibility("default"))) int '
 SOURCES = {

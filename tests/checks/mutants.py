@@ -17,7 +17,7 @@ import tempfile
 import common
 
 ROOT = common.ROOT
-BOUNDARY, HEADER = "capi/boundary.cpp", "capi/boundary.hpp"
+BOUNDARY, HEADER = "capi/common/boundary.cpp", "capi/common/boundary.hpp"
 CUDA, DEVICE = "src/runtime/cuda/cuda_device.cpp", "src/runtime/device.cpp"
 SCOPE, STATUS, LOG = "src/runtime/cuda/scope.cpp", "src/base/status.cpp", "src/base/log.cpp"
 THREADED = "capi/capi_threads_test"
@@ -38,10 +38,10 @@ PLAIN = [
     ("a struct_size of 4 GB is believed", BOUNDARY, " && size <= kMaxStructSize", "",
      "capi/capi_contract_test host"),
     ("a failure leaves its output as it was", HEADER, "*pointer = T{};", "",
-     "capi/capi_contract_test host", "capi/device.cpp"),
+     "capi/capi_contract_test host", "capi/device/device.cpp"),
     ("exhausted memory is called an unexpected exception", HEADER, "catch (const std::bad_alloc&)",
      "catch (const std::bad_exception&)", "capi/capi_allocation_contract_test host",
-     "capi/memory.cpp"),
+     "capi/device/memory.cpp"),
     ("a function answers what its comment does not list", "src/layout/swizzle.cpp",
      "Code::ERROR_INVALID_ARGUMENT", "Code::ERROR_PARSE", "capi/capi_contract_test host"),
     ("a text's length cannot be asked for alone", BOUNDARY, "if (!buffer && length)", "if (false)",
@@ -50,7 +50,7 @@ PLAIN = [
      "", "capi/capi_contract_test host"),
     ("threads share the last error", STATUS, "constinit thread_local ErrorInfo", "constinit ErrorInfo",
      "capi/capi_threads_test host"),
-    ("a run allocates", "capi/plan_copy.cpp", "TW_TRY(check_run_handles(plan, stream, Op::copy));",
+    ("a run allocates", "capi/plan/plan_copy.cpp", "TW_TRY(check_run_handles(plan, stream, Op::copy));",
      ALLOCATES, "capi/capi_allocation_test host"),
     ("a driver call's failure is ignored", CUDA, "TW_TRY(check(cu_.StreamCreate(",
      "(void)(check(cu_.StreamCreate(", "capi/capi_driver_fault_test"),
@@ -64,34 +64,34 @@ PLAIN = [
      "capi/capi_driver_fault_test"),
     ("a closed device is asked again", DEVICE, "if (closed_.load(std::memory_order_acquire))",
      "if (false)", "capi/capi_driver_fault_test"),
-    ("vectors are taken where a source lies otherwise", "src/ops/elementwise.cpp",
+    ("vectors are taken where a source lies otherwise", "src/ops/elementwise/elementwise.cpp",
      "% vector_ == misalignment(at);", "% vector_ != vector_;", "ops/ops_test"),
-    ("a destination may share some of a source", "src/ops/elementwise_shape.cpp",
+    ("a destination may share some of a source", "src/ops/elementwise/elementwise_shape.cpp",
      "if (meets == Meets::no) return {};", "return {};", "ops/ops_test"),
-    ("a source that is the destination is refused", "src/ops/elementwise_shape.cpp",
+    ("a source that is the destination is refused", "src/ops/elementwise/elementwise_shape.cpp",
      "same_layout(shape, o)) continue;", "same_layout(shape, o) && o > 1) continue;", "ops/ops_test"),
-    ("vectors at the end of a row are one too few", "src/ops/elementwise.cpp",
+    ("vectors at the end of a row are one too few", "src/ops/elementwise/elementwise.cpp",
      "ceil_div(misalignment(at) + shape_.row_elements, vector_);",
      "ceil_div(shape_.row_elements, vector_);", "device/elementwise_device_test"),
-    ("a window beside the packed rows is taken", "src/ops/ragged.cpp",
+    ("a window beside the packed rows is taken", "src/ops/ragged/ragged.cpp",
      "if (run.column < 0 || run.column > room)", "if (run.column < 0)", "device/ragged_device_test"),
-    ("offsets that cannot be are not refused", "src/ops/ragged.cpp", "TW_TRY(check_offsets(stream, args));",
+    ("offsets that cannot be are not refused", "src/ops/ragged/ragged.cpp", "TW_TRY(check_offsets(stream, args));",
      "", "device/ragged_device_test"),
-    ("a null address of a list is not refused", "src/ops/copies.cpp",
+    ("a null address of a list is not refused", "src/ops/copies/copies.cpp",
      "if (src == 0 || (src & args.src_mask) != 0)", "if ((src & args.src_mask) != 0)",
      "device/copies_device_test"),
-    ("a copy that runs backwards begins at its beginning", "src/ops/copies.cpp",
+    ("a copy that runs backwards begins at its beginning", "src/ops/copies/copies.cpp",
      "args.dst_offset = shape_.dst_offset;", "args.dst_offset = 0;", "device/copies_device_test"),
-    ("a support query passes over the room for tiles", "src/ops/gemm.cpp",
+    ("a support query passes over the room for tiles", "src/ops/gemm/gemm.cpp",
      "if (gemm_has_room_for_all(device, served)) return {};", "return {};", "capi/capi_supported_test"),
-    ("a support query passes over what staging copies cannot do", "src/ops/gemm.cpp",
+    ("a support query passes over what staging copies cannot do", "src/ops/gemm/gemm.cpp",
      "if (desc.realign) TW_TRY(GemmRealign::check(device, problem));", "", "capi/capi_supported_test"),
-    ("a support query passes over the number of tiles", "src/ops/copies.cpp",
+    ("a support query passes over the number of tiles", "src/ops/copies/copies.cpp",
      "return CopiesPlan(nullptr, desc, shape).arrange(device);", "return {};", "capi/capi_supported_test"),
     ("a device that lacks kernels is taken for one that has all", "src/runtime/open_device.cpp",
      "&& !find_kernel(row).ok()) return false;", "&& !find_kernel(row).ok()) break;",
      "runtime/embedded_test"),
-    ("a prefetch's budget is not looked at", "src/ops/prefetch.cpp", "TW_TRY(read_dims());\n  return keep_budget();",
+    ("a prefetch's budget is not looked at", "src/ops/prefetch/prefetch.cpp", "TW_TRY(read_dims());\n  return keep_budget();",
      "return read_dims();", "device/prefetch_device_test"),
     ("an activation is applied to the product", "src/kernels/elementwise/element.h",
      "  value = activate(args.activation, value);\n  if (multiplies) value = product(value, y);",
@@ -100,22 +100,22 @@ PLAIN = [
     ("a factor is the arguments', whatever the device has", "src/kernels/elementwise/element.h",
      "return address == 0 ? own :", "return true ? own :", "device/elementwise_activations_device_test",
      "src/kernels/elementwise/elementwise_host.cpp"),
-    ("a scalar may be the destination's", "src/ops/elementwise_run.cpp",
+    ("a scalar may be the destination's", "src/ops/elementwise/elementwise_run.cpp",
      "if (run.device_beta != 0)\n    TW_TRY", "if (false)\n    TW_TRY", "capi/capi_plan_elementwise_test"),
     ("a reduction does not read what is there", "src/kernels/elementwise/elementwise_host.cpp",
      "args.reduction != kCombineNone ? load(dst, bytes) : 0", "0", "device/elementwise_device_test"),
-    ("what follows a row inside a window is its padding", "src/ops/copy_window.cpp",
+    ("what follows a row inside a window is its padding", "src/ops/copy/copy_window.cpp",
      "piece.padding_free = false;", ";", "device/copy_window_device_test"),
-    ("a window's fill may overwrite what is read", "src/ops/copy_window.cpp",
+    ("a window's fill may overwrite what is read", "src/ops/copy/copy_window.cpp",
      "if (meets == Meets::no) return {};", "return {};", "device/copy_window_device_test"),
-    ("max_sms is a number of SMs with eight blocks each", "src/ops/plan.cpp",
+    ("max_sms is a number of SMs with eight blocks each", "src/ops/plan/plan.cpp",
      "if (max_sms != 0) return usable_sms(device, max_sms);",
      "if (max_sms != 0) return uint64_t{usable_sms(device, max_sms)} * 8;", "ops/ops_test"),
-    ("a workspace may be what a run reads", "src/ops/plan.cpp", "if (one->written || other->written)",
+    ("a workspace may be what a run reads", "src/ops/plan/plan.cpp", "if (one->written || other->written)",
      "if (one->written && other->written)", "ops/ops_test"),
-    ("a group's pieces are counted as if they had 512 bytes", "src/ops/rows_methods.cpp",
+    ("a group's pieces are counted as if they had 512 bytes", "src/ops/rows/rows_methods.cpp",
      "std::min(kMinPart, ring_.stage_bytes / d.group / 16 * 16)", "kMinPart", "ops/ops_test"),
-    ("a permutation reads past its runs", "src/ops/copy_permute.cpp",
+    ("a permutation reads past its runs", "src/ops/copy/copy_permute.cpp",
      "if (load < 4) load = args->element_bytes;", "", "ops/ops_test"),
     ("a NaN's payload goes through a minimum", "src/kernels/scatter/scatter_host.cpp",
      "element == kElementF32 && std::isnan(chosen)", "false", "device/rows_values_device_test"),
@@ -126,11 +126,11 @@ PLAIN = [
     ("a refused update is not undone", "src/runtime/cuda/cuda_graph.cpp", "if (!is_sticky(result))",
      "if (false)", "runtime/cuda_device_test"),
     ("a destroyed handle is used", HEADER, "handle->value ? Status() : destroyed(argument, T::kKind)",
-     "Status()", "capi/capi_contract_test host", "capi/memory.cpp"),
+     "Status()", "capi/capi_contract_test host", "capi/device/memory.cpp"),
     ("an operand may end a byte behind its block", "src/runtime/host/known_memory.cpp",
      "if (bytes <= piece.end - address)", "if (bytes <= piece.end - address + 1)",
      "capi/capi_known_memory_test host"),
-    ("a matrix of an array may lie anywhere", "src/ops/gemm_run.cpp", "if (!good || o.array == 0) continue;",
+    ("a matrix of an array may lie anywhere", "src/ops/gemm/gemm_run.cpp", "if (!good || o.array == 0) continue;",
      "continue;", "capi/capi_known_memory_test host"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
@@ -139,18 +139,18 @@ ON_A_GPU = [
      "if (mode != relaxed) exchanged_", "device/embedding_device_test"),
     ("a call leaves its context current on a GPU", SCOPE, "cu.CtxPopCurrent(&popped);", "",
      "device/embedding_device_test"),
-    ("an operand is loaded before its copy is made", "src/ops/gemm_realign.cpp",
+    ("an operand is loaded before its copy is made", "src/ops/gemm/gemm_realign.cpp",
      "i == 0 ? u32{kGemmEarlyA} : u32{kGemmEarlyB}", "i == 1 ? u32{kGemmEarlyA} : u32{kGemmEarlyB}",
      "device/gemm_realign_device_test"),
 ]
 ADDRESS = [
-    ("a plan is not freed", "capi/plan.cpp", "g_destroyed_plans.destroy(plan);", "(void)plan;", "capi/capi_plan_copy_test host"),
+    ("a plan is not freed", "capi/plan/plan.cpp", "g_destroyed_plans.destroy(plan);", "(void)plan;", "capi/capi_plan_copy_test host"),
     ("an image is read past its end", "src/runtime/cuda/image.cpp",
      "return offset <= size_ && length <= size_ - offset;", "return offset <= size_;",
      "fuzz/replay_image {corpus}/image_corpus --random 20000"),
-    ("a tile's bytes overflow", "src/tensor_map/tile_map.cpp", "|| tile_bytes > kMaxTileBytes)",
+    ("a tile's bytes overflow", "src/tensor_map/tile/tile_map.cpp", "|| tile_bytes > kMaxTileBytes)",
      "&& tile_bytes > kMaxTileBytes)", "tensor_map/tensor_map_test -tc=requests*"),
-    ("a plan of no columns divides by zero", "src/ops/gemm_kernel.cpp", "std::max(args->units_n, 1)",
+    ("a plan of no columns divides by zero", "src/ops/gemm/gemm_kernel.cpp", "std::max(args->units_n, 1)",
      "args->units_n", "fuzz/replay_plan {corpus}/plan_corpus --random 2000"),
     ("a basis element of a text may lie at any depth", "src/layout/parse.cpp",
      "if (depth == kMaxBasisDepth)", "if (false)",
@@ -182,11 +182,10 @@ def compiled(build, commands, mutant, folder):
     file = folder / pathlib.Path(source).name
     if source != path:
         file.write_text((ROOT / source).read_text())
-        # Headers of src are included by their path from there.
-        if path.startswith("src/"):
-            header = folder / path[len("src/"):]
-            header.parent.mkdir(parents=True, exist_ok=True)
-            header.write_text(changed.read_text())
+        # Headers are included by their path from src/ or from the top.
+        header = folder / path.removeprefix("src/")
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.write_text(changed.read_text())
     words = shlex.split(commands[os.path.realpath(ROOT / source)])
     words[words.index("-o") + 1] = str(folder / "mutant.o")
     words[words.index("-c") + 1] = str(file)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The scripts tell the truth: tests/run.sh counts a test that was asked for and not run, and a call
-that runs nothing, as failures; tests/bench/copies_and_rows.sh fails if a step does. Both are run on
+that runs nothing, as failures; tests/bench/moves/copies_and_rows.sh fails if a step does. Both are run on
 programs of a line, which do what the case says."""
 import json
 import os
@@ -67,9 +67,9 @@ def copies_and_rows(folder):
     program(folder / "tools" / "python3", "exit 1")  # no torch
     program(folder / "tools" / "compute-sanitizer")
     for part, sources in (("device", "*_device_test.cpp"), ("bench", "bench_*.cpp")):
-        for source in (TESTS / part).glob(sources):
+        for source in (TESTS / part).rglob(sources):
             program(build / "tests" / part / source.stem)
-    script = folder / "tests" / "bench" / "copies_and_rows.sh"
+    script = folder / "tests" / "bench" / "moves" / "copies_and_rows.sh"
     for broken, words in ((None, "== moves"), ("bench/bench_moves", "failed: moves"), ("bench/bench_rows", "rows_sweep"),
                           ("device/copy_turn_device_test", "failed: test_copy_turn")):
         if broken:
@@ -84,7 +84,7 @@ def copies_and_rows(folder):
 
 
 def copied(folder):
-    for name in ("run.sh", "setup.sh", "bench/copies_and_rows.sh"):
+    for name in ("run.sh", "setup.sh", "bench/moves/copies_and_rows.sh"):
         (folder / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TESTS / name, folder / "tests" / name)
     return folder
@@ -100,7 +100,7 @@ def check(_):
 def planted(folder):
     copied(folder)
     for name, text, instead in (("run.sh", "if name not in seen:", "if False:"),
-                                ("bench/copies_and_rows.sh", 'failed+=("$name")', ":")):
+                                ("bench/moves/copies_and_rows.sh", 'failed+=("$name")', ":")):
         script = folder / "tests" / name
         assert text in script.read_text(), f"{name} has no {text}"
         script.write_text(script.read_text().replace(text, instead))

@@ -81,10 +81,10 @@ def check(_):
     src, capi = common.ROOT / "src", common.ROOT / "capi"
     yield from enums(common.HEADER, src / "base", src / "kernels")
     yield from archs(common.ROOT / "meson_options.txt", src / "base" / "archs.inc")
-    yield from structs(common.HEADER, capi / "structs.inc")
-    yield from ring_stages(src / "ops" / "rows_ring.cpp", src / "kernels" / "parts" / "warp_ring.cuh")
+    yield from structs(common.HEADER, capi / "common" / "structs.inc")
+    yield from ring_stages(src / "ops" / "common" / "rows_ring.cpp", src / "kernels" / "common" / "warp_ring.cuh")
     # Tables of sentences, such as the rules of tensor maps, are read by the preprocessor alone.
-    read = [*(src / "base").glob("*.inc"), *(src / "kernels").rglob("*.inc"), capi / "structs.inc"]
+    read = [*(src / "base").glob("*.inc"), *(src / "kernels").rglob("*.inc"), capi / "common" / "structs.inc"]
     yield from one_row_a_line(sorted(read))
 
 

@@ -17,7 +17,7 @@ import planted
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT / "capi"))
+sys.path.insert(0, str(ROOT / "capi" / "package"))
 from archive import INTERNAL
 
 EXAMPLES = ROOT / "examples"
@@ -264,7 +264,7 @@ def two_copies(prefix, folder):
     """Two copies in one link: one as it is, and one whose names have a prefix."""
     leave(prefix, "static")
     archive = next(prefix.rglob("libtilewright.a"))
-    run(sys.executable, "-B", ROOT / "capi" / "prefix.py", "other_", ROOT / "capi" / "symbols.txt",
+    run(sys.executable, "-B", ROOT / "capi" / "package" / "prefix.py", "other_", ROOT / "capi" / "symbols.txt",
         prefix / "include" / "tilewright" / "tilewright.h", folder / "tilewright")
     with_prefix(archive, "other_", folder / "libother.a")
     if not all_begin_with("other_", folder / "libother.a"):

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "plan_set.hpp"
+#include "tests/device/common/plan_set.hpp"
 
 namespace tw::test {
 namespace {

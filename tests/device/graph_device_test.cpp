@@ -3,7 +3,7 @@
 // own: captured again for other addresses and replayed a thousand times, while the data changes.
 #include <random>
 
-#include "plan_set.hpp"
+#include "tests/device/common/plan_set.hpp"
 
 namespace tw::test {
 namespace {

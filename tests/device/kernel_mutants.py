@@ -51,7 +51,7 @@ class Subject:
     name: str
     family: str
     shard: int
-    root: str     # and what it includes of the family and of parts/ has the statements
+    root: str     # and what it includes of the family, common/ and rows/ has the statements
     program: str  # of tests/device, without _device_test
     cases: str    # of that program
     but: str = ""  # files among those that the image has no code of
@@ -61,16 +61,16 @@ class Subject:
 
 
 SUBJECTS = [
-    Subject("gemm", "gemm", 0, "gemm/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm:*"),
-    Subject("gemm_full", "gemm", 0, "gemm/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
-    Subject("gemm_batch", "gemm", 0, "gemm/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
+    Subject("gemm", "gemm", 0, "gemm/wgmma/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm:*"),
+    Subject("gemm_full", "gemm", 0, "gemm/wgmma/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
+    Subject("gemm_batch", "gemm", 0, "gemm/wgmma/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
             "full_[^l]|split|stored|produce"),
-    Subject("gemm_plain_split", "gemm", 0, "gemm/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
+    Subject("gemm_plain_split", "gemm", 0, "gemm/mma/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=BY_THREADS, also=[]),
-    Subject("gemm_plain_short", "gemm", 0, "gemm/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
+    Subject("gemm_plain_short", "gemm", 0, "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=["sync_block"], also=[]),
     # The copy in front of a product, which has nothing to take away, and those products' waits for it.
-    Subject("gemm_realign", "gemm", 12, "gemm/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm realigned:*",
+    Subject("gemm_realign", "gemm", 12, "gemm/wgmma/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm realigned:*",
             "wgmma|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
             folder=True),
     Subject("copy_rings", "copy", 0, "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
@@ -87,7 +87,7 @@ SUBJECTS = [
 ]
 # Lines whose statement no result depends on, on this chip: what a thread copies by cp.async lies in shared
 # memory, where the copy engine reads it, when the barrier counts it, though the memory model wants a fence.
-NOT_MISSED = [("parts/row_staged.cuh", r"fence_async_shared")]
+NOT_MISSED = [("rows/row_staged.cuh", r"fence_async_shared")]
 # Holds loads back, for speed alone: a load behind it waits for its own stage.
 THROTTLES = ["read.empty_barrier(read.stage)"]
 # Schedules that a subject of gemm is compiled with, each row once with a cluster and once without; or
@@ -114,7 +114,7 @@ def sources(subject):
     while to_read:
         file = to_read.pop(0)
         found.append(file)
-        pattern = r'#include "kernels/((?:%s|parts)/\w+\.cuh)"' % subject.family
+        pattern = r'#include "kernels/((?:%s|common|rows)/(?!emit)[\w/]+\.cuh)"' % subject.family
         for name in re.findall(pattern, (KERNELS / file).read_text()):
             if name not in found + to_read:
                 to_read.append(name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetches run at any size and alignment, ask for as much as the plan says, and change nothing.
-#include "arena.hpp"
-#include "ops/prefetch.hpp"
+#include "ops/prefetch/prefetch.hpp"
 #include "runtime/host/host_device.hpp"
+#include "tests/device/common/arena.hpp"
 
 using namespace tw;
 using namespace tw::test;

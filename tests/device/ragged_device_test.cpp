@@ -3,8 +3,8 @@
 // operand, wrong offsets, and every byte around the destination.
 #include <algorithm>
 
-#include "arena.hpp"
-#include "ops/ragged.hpp"
+#include "ops/ragged/ragged.hpp"
+#include "tests/device/common/arena.hpp"
 
 using namespace tw;
 using namespace tw::test;

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "copy_engine_ptx.hpp"
-#include "live_driver.hpp"
-#include "random_maps.hpp"
-#include "tensor_map/check.hpp"
 #include "tensor_map/model/copy_engine.hpp"
 #include "tensor_map/model/reduce_ops.hpp"
+#include "tensor_map/rules/check.hpp"
 #include "tensor_map/tensor_map.hpp"
+#include "tests/device/common/copy_engine_ptx.hpp"
+#include "tests/device/common/live_driver.hpp"
+#include "tests/device/common/random_maps.hpp"
 
 namespace tw {
 namespace {

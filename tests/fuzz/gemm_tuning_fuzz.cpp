@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "ops/gemm_tuning.hpp"
+#include "ops/gemm/select/gemm_tuning.hpp"
 
 using namespace tw;
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "edits.hpp"
-#include "kernels/precompiled.hpp"
-#include "kernels/unpack.hpp"
+#include "kernels/image/precompiled.hpp"
+#include "kernels/image/unpack.hpp"
 #include "runtime/cuda/image.hpp"
 
 using namespace tw;

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "layout/algebra.hpp"
+#include "layout/algebra/algebra.hpp"
 #include "layout/coordinate.hpp"
-#include "layout/draw.hpp"
-#include "layout/linear.hpp"
-#include "layout/partition.hpp"
+#include "layout/draw/draw.hpp"
+#include "layout/linear/linear.hpp"
+#include "layout/partition/partition.hpp"
 
 using namespace tw;
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "layout/algebra.hpp"
+#include "layout/algebra/algebra.hpp"
 #include "layout/coordinate.hpp"
-#include "layout/linear.hpp"
+#include "layout/linear/linear.hpp"
 #include "layout/text.hpp"
 
 using namespace tw;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lines.hpp"
-#include "tensor_map/check.hpp"
+#include "tensor_map/rules/check.hpp"
 #include "tensor_map/tensor_map.hpp"
 
 namespace golden {

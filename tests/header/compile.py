@@ -10,7 +10,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CAPI = HERE.parent.parent / "capi"
-sys.path.insert(0, str(CAPI))
+sys.path.insert(0, str(CAPI / "package"))
 import headers
 STANDARDS = {"c": ["c99", "c11", "c17", "c2x", "gnu99"],
              "c++": ["c++98", "c++11", "c++14", "c++17", "c++20"]}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The struct_size rule, exceptions and texts at the boundary of the C API.
-#include "boundary.hpp"
+#include "capi/common/boundary.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "fake_images.hpp"
-#include "kernels/precompiled.hpp"
+#include "kernels/image/precompiled.hpp"
 
 namespace tw::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fake_driver.hpp"
-#include "kernels/precompiled.hpp"
+#include "kernels/image/precompiled.hpp"
 
 namespace tw::test {
 namespace fake_image {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "doctest_main.hpp"
-#include "kernels/host_engine.hpp"
+#include "kernels/common/host_engine.hpp"
 #include "runtime/device.hpp"
 #include "runtime/host/host_device.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/host_engine.hpp"
+#include "kernels/common/host_engine.hpp"
 
 #include <cstring>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many copies of one shape, and the emission of the copies rows that the target and the shard have.
+#include "kernels/common/emit.cuh"
+#include "kernels/common/row_tiles.cuh"
 #include "kernels/copies/copies.h"
-#include "kernels/emit.cuh"
-#include "kernels/parts/row_tiles.cuh"
 #include "kernels/ptx/reduce.cuh"
 
 namespace tw {

@@ -6,7 +6,7 @@
 // Many copies of one shape. Their addresses lie in two lists in device memory; a pair with an
 // address that is 0 or breaks the promised alignment is left out whole.
 
-#include "kernels/parts/row_tiles.h"
+#include "kernels/common/row_tiles.h"
 
 namespace tw {
 

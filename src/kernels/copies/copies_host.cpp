@@ -2,7 +2,7 @@
 // Many copies of one shape on the CPU, tile by tile, in the order of their numbers.
 #include "kernels/copies/copies_host.hpp"
 
-#include "kernels/parts/row_tiles_host.hpp"
+#include "kernels/common/row_tiles_host.hpp"
 
 namespace tw {
 

@@ -2,7 +2,7 @@
 // The copies family's rows of the kernel table.
 #include "kernels/copies/copies.h"
 #include "kernels/copies/copies_host.hpp"
-#include "kernels/parts/table_row.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the copy rows that the target and the shard have.
+#include "kernels/common/emit.cuh"
 #include "kernels/copy/copy_boxes.cuh"
 #include "kernels/copy/copy_bulk_rows.cuh"
 #include "kernels/copy/copy_interleave.cuh"
@@ -7,7 +8,6 @@
 #include "kernels/copy/copy_pieces.cuh"
 #include "kernels/copy/copy_strided.cuh"
 #include "kernels/copy/copy_transpose.cuh"
-#include "kernels/emit.cuh"
 
 #define TW_COPY_BOXES(feature, shard, symbol, rank)                         \
   TW_EMIT(                                                                  \

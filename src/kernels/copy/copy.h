@@ -6,7 +6,7 @@
 // destination and nothing beside them.
 
 #include "kernels/arguments.h"
-#include "kernels/parts/divide.h"
+#include "kernels/common/divide.h"
 
 namespace tw {
 

@@ -6,8 +6,8 @@
 // The rest of each row is in the last box along dimension 0 and is stored from there by plain
 // stores.
 
+#include "kernels/common/warp_ring.cuh"
 #include "kernels/copy/copy.h"
-#include "kernels/parts/warp_ring.cuh"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"
 #include "kernels/ptx/shared.cuh"

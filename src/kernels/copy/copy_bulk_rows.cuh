@@ -3,8 +3,8 @@
 // Copies of rows that are contiguous on both sides: chunks by one-dimensional bulk copies, a lane a
 // chunk, and the bytes outside 16-byte boundaries by plain loads and stores.
 
+#include "kernels/common/warp_ring.cuh"
 #include "kernels/copy/place_row.cuh"
-#include "kernels/parts/warp_ring.cuh"
 #include "kernels/ptx/global.cuh"
 
 namespace tw {

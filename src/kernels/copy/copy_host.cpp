@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/common/host_engine.hpp"
 #include "kernels/copy/copy.h"
-#include "kernels/host_engine.hpp"
 
 namespace tw {
 namespace {

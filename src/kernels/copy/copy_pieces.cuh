@@ -12,8 +12,8 @@
 // of 100 bytes then take twice the time. So such sectors are asked for beforehand, in the order of
 // memory.
 
+#include "kernels/common/realign.cuh"
 #include "kernels/copy/pieces.h"
-#include "kernels/parts/realign.cuh"
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {

@@ -6,7 +6,7 @@
 #include "kernels/copy/permute.h"
 #include "kernels/copy/pieces.h"
 #include "kernels/copy/transpose.h"
-#include "kernels/parts/table_row.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {

@@ -7,7 +7,7 @@
 // a row are contiguous on both sides; a warp takes 32 of them at once.
 
 #include "kernels/arguments.h"
-#include "kernels/parts/divide.h"
+#include "kernels/common/divide.h"
 
 namespace tw {
 

@@ -12,7 +12,7 @@
 // a destination element's place is the place of its line plus the place of its position in the run.
 
 #include "kernels/arguments.h"
-#include "kernels/parts/divide.h"
+#include "kernels/common/divide.h"
 
 namespace tw {
 

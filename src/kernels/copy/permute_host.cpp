@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/common/host_engine.hpp"
 #include "kernels/copy/copy_host.hpp"
 #include "kernels/copy/permute.h"
-#include "kernels/host_engine.hpp"
 
 namespace tw {
 namespace {

@@ -4,7 +4,7 @@
 // copy_pieces.cuh are launched with, and where each piece lies.
 
 #include "kernels/arguments.h"
-#include "kernels/parts/divide.h"
+#include "kernels/common/divide.h"
 
 namespace tw {
 

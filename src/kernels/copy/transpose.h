@@ -8,7 +8,7 @@
 // tile_b units.
 
 #include "kernels/arguments.h"
-#include "kernels/parts/divide.h"
+#include "kernels/common/divide.h"
 
 namespace tw {
 

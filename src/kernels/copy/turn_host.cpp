@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/common/realign.h"
 #include "kernels/copy/copy_host.hpp"
 #include "kernels/copy/interleave.h"
 #include "kernels/copy/pieces.h"
 #include "kernels/copy/transpose.h"
-#include "kernels/parts/realign.h"
 
 namespace tw {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the elementwise rows that the target and the shard have.
+#include "kernels/common/emit.cuh"
 #include "kernels/elementwise/elementwise_strided.cuh"
 #include "kernels/elementwise/elementwise_vectors.cuh"
-#include "kernels/emit.cuh"
 
 // Four blocks an SM leave each thread 64 registers: what a turn of vectors needs, and 64 KB in
 // flight. A sum of vectors of four elements needs 48, with which five blocks run.

@@ -7,9 +7,9 @@
 // may be reduced into the destination, and a source may be the destination, without atomics.
 
 #include "kernels/arguments.h"
-#include "kernels/parts/activation.h"
-#include "kernels/parts/convert.h"
-#include "kernels/parts/divide.h"
+#include "kernels/common/activation.h"
+#include "kernels/common/convert.h"
+#include "kernels/common/divide.h"
 
 namespace tw {
 

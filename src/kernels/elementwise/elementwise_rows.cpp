@@ -2,7 +2,7 @@
 // The elementwise family's rows of the kernel table.
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/elementwise/elementwise_host.hpp"
-#include "kernels/parts/table_row.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {

@@ -7,8 +7,8 @@
 // What the operands hold is the launch's: a uniform branch for some vectors at once costs less than
 // the tenfold of kernels would.
 
+#include "kernels/common/convert.cuh"
 #include "kernels/elementwise/element.h"
-#include "kernels/parts/convert.cuh"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global_own.cuh"
 

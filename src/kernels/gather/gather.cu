@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the gather rows that the target and the shard have.
-#include "kernels/emit.cuh"
+#include "kernels/common/emit.cuh"
 #include "kernels/gather/gather_bulk.cuh"
 #include "kernels/gather/gather_plain.cuh"
-#include "kernels/parts/row_few.cuh"
-#include "kernels/parts/row_four.cuh"
-#include "kernels/parts/row_outside.cuh"
-#include "kernels/parts/row_plain.cuh"
-#include "kernels/parts/row_shift.cuh"
-#include "kernels/parts/row_staged.cuh"
+#include "kernels/rows/row_few.cuh"
+#include "kernels/rows/row_four.cuh"
+#include "kernels/rows/row_outside.cuh"
+#include "kernels/rows/row_plain.cuh"
+#include "kernels/rows/row_shift.cuh"
+#include "kernels/rows/row_staged.cuh"
 
 #define TW_GATHER_BULK(feature, shard, symbol)                                    \
   TW_EMIT(                                                                        \

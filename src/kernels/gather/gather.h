@@ -3,7 +3,7 @@
 // packed[i, :] = table[index[i], :], zeros where index[i] names no row; or the weighted sum of
 // several rows of the table.
 
-#include "kernels/parts/rows.h"
+#include "kernels/rows/rows.h"
 
 namespace tw {
 

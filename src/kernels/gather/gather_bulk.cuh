@@ -4,8 +4,8 @@
 // or sums in between, in shared memory.
 
 #include "kernels/gather/gather.h"
-#include "kernels/parts/row_arithmetic.cuh"
-#include "kernels/parts/row_ring.cuh"
+#include "kernels/rows/row_arithmetic.cuh"
+#include "kernels/rows/row_ring.cuh"
 
 namespace tw {
 

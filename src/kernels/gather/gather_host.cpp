@@ -2,9 +2,9 @@
 // Gather on the CPU: the stages of the bulk kernels through the model of the copy engine, or rows.
 #include "kernels/gather/gather_host.hpp"
 
+#include "kernels/common/host_engine.hpp"
 #include "kernels/gather/gather.h"
-#include "kernels/host_engine.hpp"
-#include "kernels/parts/rows_host.hpp"
+#include "kernels/rows/rows_host.hpp"
 
 namespace tw {
 namespace {

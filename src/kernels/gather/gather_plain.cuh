@@ -4,8 +4,8 @@
 // stores.
 
 #include "kernels/gather/gather.h"
-#include "kernels/parts/row_arithmetic.cuh"
-#include "kernels/parts/row_lanes.cuh"
+#include "kernels/rows/row_arithmetic.cuh"
+#include "kernels/rows/row_lanes.cuh"
 
 namespace tw {
 

@@ -2,7 +2,7 @@
 // The gather family's rows of the kernel table.
 #include "kernels/gather/gather.h"
 #include "kernels/gather/gather_host.hpp"
-#include "kernels/parts/table_row.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {

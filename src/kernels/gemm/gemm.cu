@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits the gemm rows that the target and the shard have.
-#include "kernels/emit.cuh"
-#include "kernels/gemm/gemm_full_plain.cuh"
-#include "kernels/gemm/gemm_plain_short.cuh"
-#include "kernels/gemm/gemm_plain_split.cuh"
+#include "kernels/common/emit.cuh"
 #include "kernels/gemm/gemm_pointers.cuh"
 #include "kernels/gemm/gemm_realign.cuh"
+#include "kernels/gemm/mma/gemm_full_plain.cuh"
+#include "kernels/gemm/mma/gemm_plain_short.cuh"
+#include "kernels/gemm/mma/gemm_plain_split.cuh"
 #if TW_HAS_wgmma
-#include "kernels/gemm/gemm_batch.cuh"
+#include "kernels/gemm/wgmma/gemm_batch.cuh"
 #endif
 
 namespace tw {

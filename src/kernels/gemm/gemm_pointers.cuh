@@ -2,7 +2,7 @@
 #pragma once
 // The kernel in front of a batch by addresses: a warp for each product.
 
-#include "kernels/gemm/gemm_pointers.h"
+#include "kernels/gemm/arguments/gemm_pointers.h"
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {

@@ -6,8 +6,8 @@
 // threads as there are pieces, of few registers, leave an SM room for a block of the product where
 // that has one warpgroup that multiplies and shared memory to spare: it begins beside the last.
 
-#include "kernels/gemm/gemm_realign.h"
-#include "kernels/parts/realign.cuh"
+#include "kernels/common/realign.cuh"
+#include "kernels/gemm/arguments/gemm_realign.h"
 #include "kernels/ptx/basic.cuh"
 
 namespace tw {

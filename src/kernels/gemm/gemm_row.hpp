@@ -2,8 +2,8 @@
 #pragma once
 // From a row of the table to what gemm.h's functions ask for.
 
-#include "kernels/gemm/gemm.h"
-#include "kernels/kernel_table.hpp"
+#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/table/kernel_table.hpp"
 
 namespace tw {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gemm family's rows of the kernel table.
-#include "kernels/gemm/gemm_host.hpp"
-#include "kernels/gemm/gemm_realign.h"
+#include "kernels/gemm/arguments/gemm_realign.h"
 #include "kernels/gemm/gemm_row.hpp"
+#include "kernels/gemm/host/gemm_host.hpp"
 
 namespace tw {
 namespace {

@@ -5,7 +5,7 @@
 // to the half of the L2 where it is at home, so that half of its readers fetch it from there.
 // Loads are not dropped, and leave a copy in the half of the SM that loads; they cost it shared
 // memory and a warp until they have landed.
-#include "kernels/emit.cuh"
+#include "kernels/common/emit.cuh"
 #include "kernels/prefetch/prefetch.h"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/ptx/global.cuh"

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "kernels/host_engine.hpp"
+#include "kernels/common/host_engine.hpp"
 #include "kernels/prefetch/prefetch.h"
 
 namespace tw {

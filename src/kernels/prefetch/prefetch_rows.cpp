@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The prefetch family's rows of the kernel table.
-#include "kernels/parts/table_row.hpp"
 #include "kernels/prefetch/prefetch.h"
 #include "kernels/prefetch/prefetch_host.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {

@@ -6,8 +6,8 @@
 // A thread of warp w and lane l holds in d[4 j + 2 h + i] the element of row 16 w + l / 4 + 8 h and
 // column 8 j + 2 (l % 4) + i (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
 
-#include "kernels/parts/types.cuh"
 #include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/types.cuh"
 
 namespace tw::ptx {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ragged copies, and the emission of the ragged rows that the target and the shard have.
-#include "kernels/emit.cuh"
-#include "kernels/parts/row_index.cuh"
-#include "kernels/parts/row_tiles.cuh"
+#include "kernels/common/emit.cuh"
+#include "kernels/common/row_tiles.cuh"
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/ragged/ragged.h"
+#include "kernels/rows/row_index.cuh"
 
 namespace tw {
 

@@ -7,7 +7,7 @@
 // one is the sequence's row first_row + r; where the sequence has no such row, padding fills it and
 // unpadding leaves it alone.
 
-#include "kernels/parts/row_tiles.h"
+#include "kernels/common/row_tiles.h"
 
 namespace tw {
 

@@ -2,7 +2,7 @@
 // Ragged copies on the CPU, tile by tile, in the order of their numbers.
 #include "kernels/ragged/ragged_host.hpp"
 
-#include "kernels/parts/row_tiles_host.hpp"
+#include "kernels/common/row_tiles_host.hpp"
 
 namespace tw {
 namespace {

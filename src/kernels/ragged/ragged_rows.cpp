@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ragged family's rows of the kernel table.
-#include "kernels/parts/table_row.hpp"
 #include "kernels/ragged/ragged.h"
 #include "kernels/ragged/ragged_host.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {

@@ -3,8 +3,8 @@
 // From an operation and an element type, which are the launch's, to the instruction. Branches are
 // uniform.
 
-#include "kernels/parts/rows.h"
 #include "kernels/ptx/basic.cuh"
+#include "kernels/rows/rows.h"
 
 namespace tw {
 

@@ -3,7 +3,7 @@
 // table[index[i], :] = packed[i, :], or op= where there is a reduction; nothing where index[i]
 // names no row.
 
-#include "kernels/parts/rows.h"
+#include "kernels/rows/rows.h"
 
 namespace tw {
 

@@ -3,8 +3,8 @@
 // Scatter by bulk loads from the packed side into a warp's ring, and per-row bulk stores or
 // reductions; rows with weights are multiplied in shared memory.
 
-#include "kernels/parts/row_arithmetic.cuh"
-#include "kernels/parts/row_ring.cuh"
+#include "kernels/rows/row_arithmetic.cuh"
+#include "kernels/rows/row_ring.cuh"
 #include "kernels/scatter/reduce_dispatch.cuh"
 #include "kernels/scatter/scatter.h"
 

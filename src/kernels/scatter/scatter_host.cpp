@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/host_engine.hpp"
-#include "kernels/parts/rows_host.hpp"
+#include "kernels/common/host_engine.hpp"
+#include "kernels/rows/rows_host.hpp"
 #include "kernels/scatter/scatter.h"
 #include "tensor_map/model/reduce_ops.hpp"
 

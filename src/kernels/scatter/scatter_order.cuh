@@ -4,7 +4,7 @@
 // kernels. Blocks count their digits, one block turns the counts into places, blocks move their
 // indices there. Nothing depends on which block runs when.
 
-#include "kernels/parts/row_index.cuh"
+#include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"
 
 namespace tw {

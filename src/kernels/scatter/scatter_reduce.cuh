@@ -3,9 +3,9 @@
 // Reductions element by element, for rows of any alignment: by instructions where there are any,
 // else by compare and swap with the result that the copy engine's reductions have.
 
-#include "kernels/parts/row_lanes.cuh"
-#include "kernels/parts/types.cuh"
 #include "kernels/ptx/reduce.cuh"
+#include "kernels/ptx/types.cuh"
+#include "kernels/rows/row_lanes.cuh"
 #include "kernels/scatter/reduce_dispatch.cuh"
 #include "kernels/scatter/scatter.h"
 

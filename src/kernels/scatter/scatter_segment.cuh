@@ -5,8 +5,8 @@
 // only thread that has it. Sums that go on in the next segment, or came from the one before, go to
 // the workspace, and the warp whose segment such a row begins in adds them up in order.
 
-#include "kernels/parts/row_arithmetic.cuh"
-#include "kernels/parts/row_index.cuh"
+#include "kernels/rows/row_arithmetic.cuh"
+#include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"
 
 namespace tw {

@@ -5,9 +5,9 @@
 // one row in f32 and adds the sum to the table by one reduction. Rows that half of all indices name
 // then cost a few reductions a tile instead of one an index, which would queue at the L2.
 
-#include "kernels/parts/row_arithmetic.cuh"
-#include "kernels/parts/row_index.cuh"
 #include "kernels/ptx/reduce.cuh"
+#include "kernels/rows/row_arithmetic.cuh"
+#include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"
 
 namespace tw {

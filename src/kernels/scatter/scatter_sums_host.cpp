@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/parts/rows_host.hpp"
+#include "kernels/rows/rows_host.hpp"
 #include "kernels/scatter/scatter.h"
 #include "kernels/scatter/scatter_host.hpp"
 

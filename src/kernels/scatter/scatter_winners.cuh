@@ -3,7 +3,7 @@
 // Of all indices that name a row, the last: two passes over the indices, whose result the kernels
 // that move rows look at.
 
-#include "kernels/parts/row_index.cuh"
+#include "kernels/rows/row_index.cuh"
 #include "kernels/scatter/scatter.h"
 
 namespace tw {

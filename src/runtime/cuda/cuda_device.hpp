@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "driver/driver.hpp"
-#include "kernels/driver_choice.hpp"
+#include "kernels/image/driver_choice.hpp"
 #include "runtime/device.hpp"
 
 namespace tw::cuda {

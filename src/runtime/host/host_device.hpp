@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/host_engine.hpp"
+#include "kernels/common/host_engine.hpp"
 #include "runtime/device.hpp"
 #include "runtime/host/known_memory.hpp"
 

@@ -24,8 +24,8 @@
 #include <utility>
 
 #include "base/status.hpp"
-#include "kernels/host_engine.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/common/host_engine.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "runtime/device.hpp"
 
 namespace tw::host {

@@ -21,6 +21,8 @@ for file in files:
     text = file.read_text()
     if file.suffix == ".h":
         text = re.sub(r"^\} (tw_\w+);$", longer, text, flags=re.MULTILINE)
+    # The copies lie side by side.
+    text = re.sub(r'#include "capi/(?:\w+/)*(\w+\.\w+)"', r'#include "\1"', text)
     (folder / file.name).write_text(text)
 if sorted(grown) != sorted(names):
     sys.exit(f"structs of the headers: {sorted(grown)}; of {structs.name}: {sorted(names)}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that was compiled before every struct grew by 64 bytes (grow.py), with a library that
  * was compiled afterwards. The structs lie between guards, which no call may touch. */
-#include "plan_harness.h"
+#include "tests/capi/common/plan_harness.h"
 
 enum { GUARDS = 16 };
 #define GUARD UINT64_C(0xfeedfacecafebeef)
@@ -11,7 +11,7 @@ enum { GUARDS = 16 };
     type value;                       \
     uint64_t behind[GUARDS];          \
   } guarded_##type;
-#include "structs.inc"
+#include "capi/common/structs.inc"
 #undef TW_STRUCT
 
 /* Arrays that the library fills have guards behind their last elements. */
@@ -35,7 +35,7 @@ static int intact(const uint64_t *behind) {
 static int all_intact(void) {
   int good = intact(violations.behind) && intact(candidates.behind);
 #define TW_STRUCT(type, number, last) good = good && intact(guarded_##type.behind);
-#include "structs.inc"
+#include "capi/common/structs.inc"
 #undef TW_STRUCT
   return good;
 }
@@ -51,12 +51,12 @@ static void every_init(void) {
   guard(violations.behind);
   guard(candidates.behind);
 #define TW_STRUCT(type, number, last) guard(guarded_##type.behind);
-#include "structs.inc"
+#include "capi/common/structs.inc"
 #undef TW_STRUCT
 #define TW_STRUCT(type, number, last)       \
   CALL(type##_init(G(type), sizeof(type))); \
   EQUAL(G(type)->struct_size, sizeof(type));
-#include "structs.inc"
+#include "capi/common/structs.inc"
 #undef TW_STRUCT
   for (int i = 0; i < 3; ++i) {
     CALL(tw_rule_violation_init(&violations.value[i], sizeof *violations.value));

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The precompiled kernels: list, resources, images.
+#include <vector>
+
+#include "capi/common/boundary.hpp"
+#include "kernels/image/driver_choice.hpp"
+#include "kernels/image/precompiled.hpp"
+
+using namespace tw;        // NOLINT
+using namespace tw::capi;  // NOLINT
+
+namespace {
+
+Status find(const char* name, const char* target, Precompiled* kernel, FatbinEntry* entry) {
+  TW_TRY(require(name, "name"));
+  TW_TRY(require(target, "target"));
+  TW_TRY(find_precompiled(name, target, kernel));
+  return precompiled_image(*kernel, entry);
+}
+
+}  // namespace
+
+tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t* count) {
+  return guard([&]() -> Status {
+    if (count) *count = precompiled_count();
+    if (!entry) return count ? Status() : require(entry, "entry");
+    TW_TRY(output_struct(entry, "entry"));
+    Precompiled kernel;
+    if (index < 0 || !precompiled_at(index, &kernel))
+      return fail(Code::ERROR_NOT_FOUND,
+                  {.argument = "index", .got = index, .limit = precompiled_count() - 1},
+                  "index is %d and %d kernels are embedded", index, precompiled_count());
+    FatbinEntry image;
+    TW_TRY(precompiled_image(kernel, &image));
+    const KernelRow& row = *kernel.row;
+    tw_kernel_entry value{};
+    value.op = static_cast<tw_op>(row.family);
+    value.name = row.symbol;
+    value.target = kernel.target->name;
+    value.feature = row.feature;
+    value.threads = static_cast<uint32_t>(row.threads);
+    for (int i = 0; i < 3; ++i) value.tile[i] = static_cast<uint32_t>(row.tile[i]);
+    value.stages = static_cast<uint32_t>(row.stages);
+    for (int i = 0; i < 2; ++i) value.cluster[i] = static_cast<uint32_t>(row.cluster[i]);
+    for (int i = 0; i < 2; ++i) value.dtypes[i] = static_cast<tw_dtype>(row.dtypes[i]);
+    const KernelImage whole = kernel_image(row.family, row.shard);
+    value.driver_version = oldest_driver(whole.data, whole.size, *kernel.target);
+    value.packed_bytes = image.packed_size;
+    value.image_bytes = image.size;
+    write_struct(entry, value);
+    return Code::OK;
+  });
+}
+
+tw_status tw_kernels_info(const char* name, const char* target, tw_kernel_info* info) {
+  return guard([&]() -> Status {
+    TW_TRY(output_struct(info, "info"));
+    Precompiled kernel;
+    FatbinEntry entry;
+    TW_TRY(find(name, target, &kernel, &entry));
+    if (kernel.target->ptx)
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = "target"},
+                  "target %s is PTX, which has no registers until a driver compiles it", target);
+    std::vector<uint8_t> cubin(entry.size);
+    TW_TRY(unpack(entry, cubin.data()));
+    CubinInfo from;
+    if (!read_cubin_info(cubin.data(), cubin.size(), name, &from))
+      return fail(Code::ERROR_INTERNAL, {}, "the cubin of %s for %s cannot be read", name, target);
+    const tw_kernel_info value = {.registers = from.registers,
+                                  .static_smem_bytes = from.static_smem_bytes,
+                                  .local_bytes = from.local_bytes,
+                                  .max_threads = from.max_threads,
+                                  .binary_version = static_cast<int32_t>(kernel.target->sm),
+                                  .param_count = from.param_count,
+                                  .param_bytes = from.param_bytes};
+    write_struct(info, value);
+    return Code::OK;
+  });
+}
+
+tw_status tw_kernel_image(const char* name, const char* target, void* buffer, size_t capacity,
+                          size_t* size) {
+  return guard([&]() -> Status {
+    if (size) *size = 0;
+    Precompiled kernel;
+    FatbinEntry entry;
+    TW_TRY(find(name, target, &kernel, &entry));
+    if (size) *size = entry.size;
+    if (capacity == 0 && !buffer && size) return Code::OK;  // a question for the size alone
+    if (capacity > 0) TW_TRY(require(buffer, "buffer"));
+    if (capacity < entry.size)
+      return fail(Code::ERROR_BUFFER_TOO_SMALL,
+                  {.argument = "capacity",
+                   .got = static_cast<int64_t>(capacity),
+                   .limit = static_cast<int64_t>(entry.size)},
+                  "the image has %zu bytes and capacity is %zu", entry.size, capacity);
+    return unpack(entry, buffer);
+  });
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of matrix products, and the candidates for them.
+#include "capi/plan/plan_gemm.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace tw;
+using namespace tw::capi;
+
+static_assert(TW_GEMM_BATCH_POINTERS == kGemmPointers &&
+              TW_GEMM_BATCH_INVARIANT == kGemmInvariant &&
+              TW_GEMM_PROGRAMMATIC == kGemmProgrammatic && TW_GEMM_A_CONSTANT == kGemmConstantA &&
+              TW_GEMM_B_CONSTANT == kGemmConstantB && TW_GEMM_DEVICE_M == kGemmDeviceM &&
+              TW_GEMM_DEVICE_SCALARS == kGemmDeviceScalars &&
+              TW_GEMM_STAGING_COPY == kGemmFlagsEnd);
+static_assert(TW_PER_TENSOR == static_cast<int>(Per::tensor) &&
+              TW_PER_COLUMN == static_cast<int>(Per::column) &&
+              TW_ACTIVATION_GELU == static_cast<int>(Activation::gelu) &&
+              TW_ACTIVATION_SILU == static_cast<int>(Activation::silu) &&
+              TW_GATE_HALVES == static_cast<int>(Gate::halves) &&
+              TW_GATE_INTERLEAVED == static_cast<int>(Gate::interleaved));
+
+namespace {
+
+tw_gemm_desc default_desc() {
+  tw_gemm_desc desc{};
+  desc.a_dtype = TW_DTYPE_BF16;
+  desc.accumulator_dtype = TW_DTYPE_F32;
+  desc.m = desc.n = desc.k = TW_UNSET;
+  desc.batch_count = 1;
+  desc.a_batch_stride = desc.b_batch_stride = kGemmPackedBatch;
+  desc.c_batch_stride = desc.d_batch_stride = kGemmPackedBatch;
+  return desc;
+}
+
+tw_gemm_args default_args() {
+  tw_gemm_args args{};
+  args.alpha = 1.0f;
+  args.m = -1;
+  args.d_scale_value = 1.0f;
+  return args;
+}
+
+GemmDesc convert(const tw_gemm_desc& from) {
+  GemmDesc to;
+  to.a_dtype = static_cast<DType>(from.a_dtype);
+  to.b_dtype = static_cast<DType>(from.b_dtype);
+  to.c_dtype = static_cast<DType>(from.c_dtype);
+  to.d_dtype = static_cast<DType>(from.d_dtype == 0 ? from.a_dtype : from.d_dtype);
+  to.a_order = static_cast<Order>(from.a_order);
+  to.b_order = static_cast<Order>(from.b_order);
+  to.d_order = static_cast<Order>(from.d_order);
+  to.m = from.m;
+  to.n = from.n;
+  to.k = from.k;
+  to.lda = from.lda;
+  to.ldb = from.ldb;
+  to.ldc = from.ldc;
+  to.ldd = from.ldd;
+  to.a_alignment = from.a_alignment;
+  to.b_alignment = from.b_alignment;
+  to.c_alignment = from.c_alignment;
+  to.d_alignment = from.d_alignment;
+  to.max_sms = from.max_sms;
+  to.accumulator = static_cast<DType>(from.accumulator_dtype);
+  to.d_padding_free = (from.flags & TW_GEMM_D_PADDING_FREE) != 0;
+  to.min_m = from.min_m;
+  to.realign = (from.flags & TW_GEMM_STAGING_COPY) != 0;
+  to.batch = from.batch_count;
+  to.a_batch = from.a_batch_stride;
+  to.b_batch = from.b_batch_stride;
+  to.c_batch = from.c_batch_stride;
+  to.d_batch = from.d_batch_stride;
+  to.flags = from.flags & (kGemmFlagsEnd - 1);
+  to.epilogue = {.bias = static_cast<Per>(from.bias),
+                 .bias_dtype = static_cast<DType>(from.bias_dtype),
+                 .activation = static_cast<Activation>(from.activation),
+                 .gate = static_cast<Gate>(from.gate),
+                 .scale = static_cast<Per>(from.d_scale),
+                 .amax = (from.flags & TW_GEMM_AMAX) != 0};
+  return to;
+}
+
+constexpr uint32_t kAllFlags =
+    kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY + TW_GEMM_D_PADDING_FREE + TW_GEMM_AMAX;
+
+// An operand is read before a predecessor grid has ended only by a dependent launch.
+Status check_constants(const tw_gemm_desc& desc) {
+  const uint32_t constant = desc.flags & (TW_GEMM_A_CONSTANT | TW_GEMM_B_CONSTANT);
+  return check_excluded(constant == 0 || (desc.flags & TW_GEMM_PROGRAMMATIC) != 0, "flags",
+                        desc.flags,
+                        "TW_GEMM_A_CONSTANT and TW_GEMM_B_CONSTANT need TW_GEMM_PROGRAMMATIC");
+}
+
+// Arrays of addresses say where each matrix is.
+Status check_batch_strides(const tw_gemm_desc& desc) {
+  if ((desc.flags & TW_GEMM_BATCH_POINTERS) == 0) return {};
+  const struct {
+    const char* name;
+    int64_t value;
+  } strides[] = {{"a_batch_stride", desc.a_batch_stride},
+                 {"b_batch_stride", desc.b_batch_stride},
+                 {"c_batch_stride", desc.c_batch_stride},
+                 {"d_batch_stride", desc.d_batch_stride}};
+  for (const auto& [name, value] : strides)
+    TW_TRY(check_excluded(value == kGemmPackedBatch, name, value,
+                          "with TW_GEMM_BATCH_POINTERS each matrix has an address of its own"));
+  return {};
+}
+
+// Scales of A or B: their names are known, and no kernel reads them yet.
+Status check_scale(const char* name, tw_scale_kind kind, tw_order order, int64_t leading) {
+  const bool known = (kind >= TW_SCALE_NONE && kind <= TW_SCALE_128X128) ||
+                     kind == TW_SCALE_K32_UE8M0 || kind == TW_SCALE_K16_UE4M3;
+  if (!known)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = name, .rule = "gemm_scale_kind", .got = kind},
+                "%s is %d, which names no tw_scale_kind: TW_SCALE_NONE is 0", name, kind);
+  if (kind != TW_SCALE_NONE)
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_scale_kind", .got = kind},
+                "%s is %d: this version multiplies no scaled operands; give TW_SCALE_NONE (0) and "
+                "fold one scale of the whole operand into alpha",
+                name, kind);
+  if (order == TW_ROW_MAJOR && leading == 0) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = name, .rule = "excluded"},
+              "%s is TW_SCALE_NONE, and its order is %d and its leading dimension %lld: leave both "
+              "as the init function sets them, 0",
+              name, order, static_cast<long long>(leading));
+}
+
+Status check_capacity(const void* candidates, int32_t capacity) {
+  if (capacity < 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
+                "capacity is %d: it counts the elements of candidates", capacity);
+  return capacity > 0 ? require(candidates, "candidates") : Status{};
+}
+
+// Writes as many ranges as there is room for, or nothing where it fails; elements lie as far apart
+// as the caller's struct is long.
+Status write_candidates(const std::vector<GemmRange>& ranges, tw_gemm_candidate* out,
+                        int32_t capacity) {
+  const size_t count = std::min(ranges.size(), static_cast<size_t>(capacity));
+  TW_TRY(check_output_array(out, count, "candidates"));
+  std::vector<tw_gemm_candidate> values;  // all of them first: texts take memory
+  values.reserve(count);
+  for (size_t i = 0; i < count; ++i) values.push_back(public_candidate(ranges[i]));
+  const size_t pitch = count > 0 ? out->struct_size : 0;
+  auto* at = reinterpret_cast<unsigned char*>(out);
+  for (size_t i = 0; i < count; ++i, at += pitch) {
+    auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
+    TW_TRY(output_struct(element, "candidates"));
+    write_struct(element, values[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+namespace tw::capi {
+
+Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
+  tw_gemm_desc ours = default_desc();
+  TW_TRY(read_struct(desc, "desc", &ours));
+  TW_TRY(check_reserved("desc", "reserved", ours.reserved));
+  TW_TRY(check_flags("flags", ours.flags, kAllFlags,
+                     "TW_GEMM_BATCH_POINTERS (1) to TW_GEMM_AMAX (512)"));
+  TW_TRY(check_set("m", ours.m));
+  TW_TRY(check_set("n", ours.n));
+  TW_TRY(check_set("k", ours.k));
+  TW_TRY(check_constants(ours));
+  TW_TRY(check_batch_strides(ours));
+  TW_TRY(check_scale("a_scale", ours.a_scale, ours.a_scale_order, ours.a_scale_ld));
+  TW_TRY(check_scale("b_scale", ours.b_scale, ours.b_scale_order, ours.b_scale_ld));
+  *out = convert(ours);
+  return {};
+}
+
+Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
+  tw_gemm_args ours = default_args();
+  TW_TRY(read_struct(args, "args", &ours));
+  TW_TRY(check_reserved("args", "reserved", ours.reserved));
+  constexpr const char* kNoScales = "the description has no scales of A or B";
+  TW_TRY(check_no_address("a_scale", ours.a_scale, kNoScales));
+  TW_TRY(check_no_address("b_scale", ours.b_scale, kNoScales));
+  *out = {.alpha = ours.alpha,
+          .beta = ours.beta,
+          .a = ours.a,
+          .b = ours.b,
+          .c = ours.c,
+          .d = ours.d,
+          .m = ours.m,
+          .workspace = ours.workspace,
+          .workspace_bytes = ours.workspace_bytes,
+          .device_m = ours.device_m,
+          .device_alpha = ours.device_alpha,
+          .device_beta = ours.device_beta,
+          .skipped = ours.invalid_count,
+          .bias = ours.bias,
+          .scale = ours.d_scale,
+          .amax = ours.amax,
+          .scale_value = ours.d_scale_value};
+  return {};
+}
+
+tw_gemm_candidate public_candidate(const GemmRange& range) {
+  const GemmCandidate& from = range.candidate;
+  tw_gemm_candidate to{};
+  to.split = from.choice.split;
+  to.kernel = from.choice.row->symbol;
+  to.m_first = range.first;
+  to.m_last = range.last;
+  to.microseconds = from.nanoseconds / 1e3;
+  to.waves = from.waves;
+  std::snprintf(to.text, sizeof to.text, "%s", gemm_choice_text(from.choice).c_str());
+  return to;
+}
+
+}  // namespace tw::capi
+
+tw_status tw_gemm_desc_init(tw_gemm_desc* desc, size_t size) {
+  return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
+}
+
+tw_status tw_gemm_args_init(tw_gemm_args* args, size_t size) {
+  return guard([&] { return init_struct(args, size, "args", default_args()); });
+}
+
+tw_status tw_gemm_plan(tw_device* device, const tw_gemm_desc* desc, tw_plan** plan) {
+  return guard(device, [&]() -> Status {
+    TW_TRY(output(plan, "plan"));
+    TW_TRY(usable(device, "device"));
+    GemmDesc ours;
+    TW_TRY(read_gemm_desc(desc, &ours));
+    return make_plan<GemmPlan>(device, ours, plan);
+  });
+}
+
+tw_status tw_gemm_supported(tw_device* device, const tw_gemm_desc* desc) {
+  return supported<GemmPlan, GemmDesc>(device, Op::gemm, desc, read_gemm_desc);
+}
+
+tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
+                             tw_gemm_candidate* candidates, int32_t capacity, int32_t* count) {
+  return guard(device, [&]() -> Status {
+    if (count) *count = 0;
+    TW_TRY(usable(device, "device"));
+    GemmDesc ours;
+    TW_TRY(read_gemm_desc(desc, &ours));
+    TW_TRY(check_capacity(candidates, capacity));
+    std::vector<GemmRange> ranges;
+    TW_TRY(gemm_candidates(*device->value, ours, &ranges));
+    TW_TRY(write_candidates(ranges, candidates, capacity));
+    if (count) *count = static_cast<int32_t>(ranges.size());
+    return {};
+  });
+}
+
+tw_status tw_gemm_plan_candidate(tw_device* device, const tw_gemm_desc* desc, const char* candidate,
+                                 tw_plan** plan) {
+  return guard(device, [&]() -> Status {
+    TW_TRY(output(plan, "plan"));
+    TW_TRY(usable(device, "device"));
+    GemmDesc ours;
+    TW_TRY(read_gemm_desc(desc, &ours));
+    TW_TRY(require(candidate, "candidate"));
+    GemmChoice choice;
+    TW_TRY(parse_gemm_choice("candidate", candidate, &choice));
+    std::unique_ptr<Plan> made;
+    TW_TRY(GemmPlan::create_forced(device->value, ours, choice, &made));
+    return keep_plan(std::move(made), plan);
+  });
+}
+
+tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int32_t capacity,
+                         int32_t* count) {
+  return guard(plan, [&]() -> Status {
+    if (count) *count = 0;
+    TW_TRY(usable(plan, "plan"));
+    TW_TRY(check_op(plan, Op::gemm));
+    TW_TRY(check_capacity(candidates, capacity));
+    const auto& gemm = static_cast<const GemmPlan&>(*plan->value);
+    TW_TRY(write_candidates(gemm.ranges(), candidates, capacity));
+    if (count) *count = static_cast<int32_t>(gemm.ranges().size());
+    return {};
+  });
+}
+
+tw_status tw_gemm_run(tw_plan* plan, tw_stream* stream, const tw_gemm_args* args) {
+  return guard(plan, [&]() -> Status {
+    TW_TRY(check_run_handles(plan, stream, Op::gemm));
+    GemmRun run;
+    TW_TRY(read_gemm_args(args, &run));
+    return static_cast<const GemmPlan&>(*plan->value).run(*stream->value, run);
+  });
+}

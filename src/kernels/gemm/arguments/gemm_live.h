@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a full row works by once it may read device memory: sizes and scalars of the run, and the
+// matrices of one product of its batch. Kernels and host bodies share it. Kernels look here after
+// griddepcontrol.wait.
+
+#include "kernels/gemm/arguments/gemm_full.h"
+#include "kernels/gemm/arguments/gemm_pointers.h"
+
+namespace tw {
+
+/// Sizes of a run, those that the device holds in the place of the arguments' own.
+struct GemmLive {
+  i32 m, n, k;  // k is 0 where alpha is 0
+  i32 units_m, units_n, band;
+};
+
+TW_KERNEL_HD inline float gemm_scalar(u64 address, float own) {
+  return address == 0 ? own : *reinterpret_cast<const float*>(address);
+}
+
+/// As planned, but for the rows m: more than the run's count as the run's, less than none as none.
+TW_KERNEL_HD inline i32 gemm_clamped_rows(i64 wanted, i32 most) {
+  return wanted < 0 ? 0 : wanted < most ? static_cast<i32>(wanted) : most;
+}
+
+/// `rows` and `columns` are those of a unit.
+TW_KERNEL_HD inline GemmLive gemm_live(const GemmFullArgs& args, i32 rows, i32 columns) {
+  const GemmArgs& own = args.base;
+  GemmLive live{own.m, own.n, own.k, own.units_m, own.units_n, own.band};
+  if (args.device_alpha != 0 && *reinterpret_cast<const float*>(args.device_alpha) == 0.0f)
+    live.k = 0;
+  if (args.device_m == 0) return live;
+  const i64 wanted = *reinterpret_cast<const i64*>(args.device_m);
+  if (args.flags & kFullRowsAreN) {
+    live.n = gemm_clamped_rows(wanted, live.n);
+    live.units_n = (live.n + columns - 1) / columns;
+  } else {
+    live.m = gemm_clamped_rows(wanted, live.m);
+    live.units_m = (live.m + rows - 1) / rows;
+    if (live.band > live.units_m) live.band = live.units_m;
+  }
+  return live;
+}
+
+TW_KERNEL_HD inline i32 gemm_units(const GemmFullArgs& args, const GemmLive& live) {
+  return live.units_m * live.units_n * args.batch;
+}
+
+/// Addresses of product `z`; d is 0 where it is left out. Elements have in_bytes and out_bytes.
+TW_KERNEL_HD inline GemmMatrix gemm_matrix(const GemmFullArgs& args, i32 z, i32 in_bytes,
+                                           i32 out_bytes) {
+  if (args.matrices != 0) return reinterpret_cast<const GemmMatrix*>(args.matrices)[z];
+  return {args.base.a + static_cast<u64>(z * args.a_batch * in_bytes),
+          args.base.b + static_cast<u64>(z * args.b_batch * in_bytes),
+          args.base.c + static_cast<u64>(z * args.c_batch * out_bytes),
+          args.base.d + static_cast<u64>(z * args.d_batch * out_bytes)};
+}
+
+/// The maps of product `z` and where it lies in their third dimension. Of one that is left out all
+/// boxes lie outside: they bring zeros and touch no memory.
+struct GemmMapsAt {
+  const KernelMap* a;
+  const KernelMap* b;
+  i32 a_index, b_index;
+};
+
+TW_KERNEL_HD inline GemmMapsAt gemm_maps_at(const GemmFullArgs& args, i32 z) {
+  if (args.maps == 0)
+    return {&args.base.map_a, &args.base.map_b, args.a_batch == 0 ? 0 : z,
+            args.b_batch == 0 ? 0 : z};
+  const auto* maps =
+      reinterpret_cast<const KernelMap*>(args.maps) + static_cast<i64>(z) * kGemmMaps;
+  const i32 index = reinterpret_cast<const GemmMatrix*>(args.matrices)[z].d == 0 ? 1 : 0;
+  return {maps, maps + 1, index, index};
+}
+
+/// D's map of product `z`, where D goes through one.
+TW_KERNEL_HD inline const KernelMap* gemm_d_map(const GemmFullArgs& args, i32 z) {
+  if (args.maps == 0) return &args.base.map_d;
+  return reinterpret_cast<const KernelMap*>(args.maps) + static_cast<i64>(z) * kGemmMaps + 2;
+}
+
+}  // namespace tw

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From accumulators to D where TMA stores write all of it and C is not read: alpha, conversion,
+// shared memory, store. It is epilogue.cuh without what is seldom asked for, in a loop of its own
+// (gemm_consume_stored): between two tiles the time is that of fetching instructions, and code that
+// is jumped over costs as much as code that runs.
+
+#include "kernels/gemm/epilogue/epilogue.cuh"
+
+namespace tw {
+
+/// Whether epilogue_stored can write D, and there are products, in one chain unless there are
+/// registers for more: the same for all tiles of a launch.
+template <class Config>
+__device__ __forceinline__ bool epilogue_is_stored(const GemmArgs& args) {
+  const i32 contiguous = Config::kTransposed ? args.m : args.n;
+  return (args.beta == 0.0f || args.adds) && args.plain_from >= contiguous && args.k > 0 &&
+         !(Config::kChains && !Config::kStoresChains && args.more_chains);
+}
+
+// The slabs of a piece that are written between two barriers. In ping-pong rows one, so that the
+// engine reads it while the next is written: they have time for barriers. Else as many as have
+// room.
+template <class Config>
+__device__ __forceinline__ constexpr u32 epilogue_at_once(u32 slabs) {
+  if (Config::kPingpong) return 1;
+  u32 at_once = slabs < Config::kShared.slabs ? slabs : Config::kShared.slabs;
+  while (slabs % at_once != 0 || at_once > 4) --at_once;  // a warp for each
+  return at_once;
+}
+
+// Slabs of a cooperative row that has staging memory for half of a tile's: the engine would have to
+// read those before the others are written. All of them stay in registers, in 16 bits, and are
+// written while the next tile's products are made.
+template <class Config>
+__device__ __forceinline__ constexpr u32 epilogue_left() {
+  if (Config::kPingpong || Config::kTransposed || Config::Out::kBytes != 2 || Config::kTileN < 192)
+    return 0;
+  constexpr u32 kSlabs = Config::kTileN / Config::kSlab.contiguous;
+  return kSlabs == 2 * epilogue_at_once<Config>(kSlabs) ? kSlabs : 0;
+}
+
+/// What is left to write of the tile at (m0, n0).
+template <class Config>
+struct EpilogueLeft {
+  static constexpr int kSlabPairs = static_cast<int>(Config::kSlab.contiguous) / 4;
+  static constexpr int kPairs = static_cast<int>(epilogue_left<Config>()) * kSlabPairs;
+  i32 m0, n0;
+  u32 pairs[kPairs == 0 ? 1 : kPairs];
+};
+
+// Slabs beside one another along D's contiguous dimension.
+template <class Config>
+__device__ __forceinline__ constexpr u32 epilogue_across() {
+  return static_cast<u32>(Config::kTransposed ? 64 : Config::kTileN) / Config::kSlab.contiguous;
+}
+
+// Slabs that a warpgroup has written go to the engine, each by a warp of its own.
+template <class Config, u32 kAtOnce>
+__device__ __forceinline__ void epilogue_send(const GemmArgs& args, u32 buffer, u32 group,
+                                              u32 first, i32 m0, i32 n0, bool adds) {
+  const u32 warp = threadIdx.x / 32 % 4;
+  ptx::fence_async_shared();
+  ptx::named_barrier(1 + group, 128);
+  if (warp >= kAtOnce || threadIdx.x % 32 != 0) return;
+  const u32 from = buffer + warp * Config::kShared.slab_bytes;
+  constexpr u32 kAcross = epilogue_across<Config>();
+  const u32 slab = first + warp;
+  const i32 at =
+      (Config::kTransposed ? m0 : n0) + static_cast<i32>(slab % kAcross * Config::kSlab.contiguous);
+  const i32 line =
+      Config::kTransposed ? n0 + static_cast<i32>(slab / kAcross * Config::kSlab.lines) : m0;
+  if (adds)
+    ptx::reduce_tile<ptx::ReduceOp::add>(&args.map_d, from, at, line);
+  else
+    ptx::store_tile(&args.map_d, from, at, line);
+  ptx::store_commit();
+}
+
+/// Writes a half of what is left, 0 or 1.
+template <class Config, u32 kHalf>
+__device__ __forceinline__ void epilogue_write_left(const EpilogueLeft<Config>& left,
+                                                    const GemmArgs& args, u32 staging, u32 group) {
+  constexpr u32 kSlabs = epilogue_left<Config>() / 2;
+  if (threadIdx.x / 32 % 4 < kSlabs && threadIdx.x % 32 == 0) ptx::store_wait_read<0>();
+  ptx::named_barrier(1 + group, 128);
+#pragma unroll
+  for (u32 i = 0; i < kSlabs; ++i)
+    epilogue_stage_pairs<Config>(left.pairs, staging + i * Config::kShared.slab_bytes,
+                                 static_cast<int>(kHalf * kSlabs + i) * left.kSlabPairs);
+  epilogue_send<Config, kSlabs>(args, staging, group, kHalf * kSlabs, left.m0, left.n0, false);
+}
+
+/// As epilogue(), with `turn` in bytes. Each of the slabs at once is stored by a warp of its own,
+/// which also waits until the engine has read it: groups of stores belong to the thread that
+/// commits them. One barrier for both, that slabs are written and that the next ones are free, is
+/// slower: the engine takes its time with stores while it loads, and the wait would hold up a slab
+/// that is ready.
+template <class Config, int kCount>
+__device__ __forceinline__ void epilogue_stored(float (&d)[kCount], const GemmArgs& args,
+                                                u32 staging, u32& turn, u32 group, i32 m0, i32 n0,
+                                                bool again, EpilogueLeft<Config>& left) {
+  constexpr bool kTransposed = Config::kTransposed;
+  constexpr u32 kAcross = epilogue_across<Config>();
+  constexpr u32 kSlabs = kTransposed ? kAcross * (2 * kCount / Config::kSlab.lines) : kAcross;
+  constexpr u32 kAtOnce = epilogue_at_once<Config>(kSlabs);
+  constexpr u32 kSlabBytes = Config::kShared.slab_bytes;
+  constexpr u32 kStep = kAtOnce * kSlabBytes;
+  constexpr int kTurns = static_cast<int>(Config::kShared.slabs / kAtOnce);
+  const u32 warp = threadIdx.x / 32 % 4;
+  const bool issuer = warp < kAtOnce && threadIdx.x % 32 == 0;
+  const u32 barrier = 1 + group;
+  if (args.alpha != 1.0f) [[unlikely]] {
+#pragma unroll
+    for (float& value : d) value *= args.alpha;
+  }
+  if constexpr (epilogue_left<Config>() > 0) {
+    left.m0 = m0;
+    left.n0 = n0;
+    epilogue_pack<Config>(d, 0, left.pairs);
+    return;
+  }
+  if (again && issuer) ptx::store_wait<0>();  // what is added to lies in memory
+#pragma unroll
+  for (u32 first = 0; first < kSlabs; first += kAtOnce) {
+    const u32 buffer = staging + turn;
+    turn = turn + kStep < kTurns * kStep ? turn + kStep : 0;
+    if (issuer) ptx::store_wait_read<kTurns - 1>();
+    ptx::named_barrier(barrier, 128);
+#pragma unroll
+    for (u32 i = 0; i < kAtOnce; ++i) {
+      if constexpr (kTransposed)
+        epilogue_stage_transposed<Config>(d, buffer + i * kSlabBytes,
+                                          static_cast<int>((first + i) % kAcross),
+                                          static_cast<int>((first + i) / kAcross));
+      else
+        epilogue_stage<Config>(d, buffer + i * kSlabBytes, static_cast<int>(first + i));
+    }
+    epilogue_send<Config, kAtOnce>(args, buffer, group, first, m0, n0, args.adds || again);
+  }
+}
+
+}  // namespace tw

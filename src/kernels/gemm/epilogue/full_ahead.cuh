@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// C of a tile is asked for before the product is made, into the staging memory that D is written
+// from.
+
+#include "kernels/gemm/epilogue/full_fragment.cuh"
+#include "kernels/ptx/async_copy.cuh"
+
+namespace tw {
+
+/// C of one slab whose first element is (line, at), in pieces of kBytes. What is outside reads as
+/// 0.
+template <class Slab, u32 kBytes>
+__device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullRun& run, u32 lane,
+                                           u32 slab, i32 line, i32 at) {
+  using Out = typename Slab::Out;
+  constexpr u32 kAcross = Slab::kLine / kBytes;
+  constexpr i32 kElements = kBytes / Out::kBytes;
+  constexpr u32 kPieces = kGemmStoreLines * kAcross;
+  const auto step = static_cast<u64>(args.base.c_stride_m * static_cast<i64>(Out::kBytes));
+#pragma unroll(kBytes == 16 ? 4 : 1)
+  for (u32 first = 0; first < kPieces; first += 32) {
+    const u32 piece = first + lane;
+    const u32 own = piece / kAcross, byte = piece % kAcross * kBytes;
+    const i32 column = at + static_cast<i32>(byte / Out::kBytes);
+    // In elements, as a line's bytes may need more than 32 bits.
+    const i32 rest = min(run.extent - column, kElements);
+    const bool there = line + static_cast<i32>(own) < run.lines && rest > 0;
+    const u64 from = full_c<Out>(args, run, {line, column, 1}) + own * step;
+    if (kPieces % 32 == 0 || piece < kPieces)
+      ptx::async_copy<kBytes>(store_place<Slab>(slab, own, byte / 16) + byte % 16,
+                              there ? from : run.c,
+                              there ? static_cast<u32>(rest) * Out::kBytes : 0);
+  }
+}
+
+/// C of one slab in whatever pieces it is promised to lie in.
+template <class Slab>
+__device__ __forceinline__ void ahead_slab(const GemmFullArgs& args, const FullRun& run, u32 lane,
+                                           u32 slab, i32 line, i32 at) {
+  if (args.flags & kFullWideC)
+    ahead_slab<Slab, 16>(args, run, lane, slab, line, at);
+  else
+    ahead_slab<Slab, 2 * Slab::Out::kBytes>(args, run, lane, slab, line, at);
+}
+
+}  // namespace tw

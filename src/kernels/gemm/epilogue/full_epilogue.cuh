@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The full epilogue of split and plain rows: eight neighbours of a line of D at a time, from sums
+// in shared memory to plain stores, so that bias, C, scale and D are read and written 16 bytes at
+// once where they are aligned to that. One body for all options; what differs is where the sums are
+// taken from. And what every full row needs of a run; the others go on in full_fragment.cuh.
+
+#include "kernels/gemm/arguments/gemm_live.h"
+#include "kernels/ptx/global.cuh"
+#include "kernels/ptx/types.cuh"
+
+namespace tw {
+
+/// What the epilogue needs of one matrix of a batch.
+struct FullRun {
+  i32 lines, extent;  // of D that are written
+  u64 c, d;
+  float alpha, beta;
+};
+
+/// `lines` and `extent` are D's; scalars from device memory where they lie there.
+__device__ __forceinline__ FullRun full_run(const GemmFullArgs& args, i32 lines, i32 extent) {
+  FullRun run;
+  run.lines = lines;
+  run.extent = extent;
+  run.c = args.base.c;
+  run.d = args.base.d;
+  run.alpha = gemm_scalar(args.device_alpha, args.base.alpha);
+  run.beta = gemm_scalar(args.device_beta, args.base.beta);
+  return run;
+}
+
+/// The scale for all of D; 1 where there is none or it varies. Looked up where it is used: kept, it
+/// would be a register that a tile's sums do not leave.
+__device__ __forceinline__ float full_scale(const GemmFullArgs& args) {
+  if (args.scale_by != kFullOne) return 1.0f;
+  return gemm_scalar(args.scale, args.scale_value);
+}
+
+/// C and D of product `z`, and the lines of D that are written: none where it is left out.
+template <class In, class Out>
+__device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, i32 lines,
+                                            FullRun* run) {
+  const GemmMatrix matrix = gemm_matrix(args, z, In::kBytes, Out::kBytes);
+  run->c = matrix.c;
+  run->d = matrix.d;
+  run->lines = matrix.d == 0 ? 0 : lines;
+}
+
+/// Eight neighbours, of which `count` are there; the rest are not touched.
+template <class Type>
+__device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, float (&v)[8]) {
+  const auto* from = reinterpret_cast<const typename Type::Storage*>(address);
+  if (step == 1 && count >= 8 && address % 16 == 0) {
+    if constexpr (Type::kBytes == 2) {
+      const uint4 raw = *reinterpret_cast<const uint4*>(from);
+      const u32 words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        v[i] =
+            Type::to_float(static_cast<typename Type::Storage>(words[i / 2] >> (i % 2 ? 16 : 0)));
+    } else {
+      const float4 low = *reinterpret_cast<const float4*>(from);
+      const float4 high = *reinterpret_cast<const float4*>(from + 4);
+      v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
+      v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    if (i < count) v[i] = Type::to_float(from[i * step]);
+}
+
+template <class Out>
+__device__ __forceinline__ void full_store(u64 address, i32 count, const float (&v)[8]) {
+  auto* to = reinterpret_cast<typename Out::Storage*>(address);
+  if (count >= 8 && address % 16 == 0) {
+    if constexpr (Out::kBytes == 2) {
+      *reinterpret_cast<uint4*>(to) = make_uint4(Out::pack(v[0], v[1]), Out::pack(v[2], v[3]),
+                                                 Out::pack(v[4], v[5]), Out::pack(v[6], v[7]));
+    } else {
+      *reinterpret_cast<float4*>(to) = make_float4(v[0], v[1], v[2], v[3]);
+      *reinterpret_cast<float4*>(to + 4) = make_float4(v[4], v[5], v[6], v[7]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    if (i < count) to[i] = Out::from_float(v[i]);
+}
+
+/// One element of a vector of f32 or of the type of A and B.
+template <class In>
+__device__ __forceinline__ float full_element(u64 address, bool f32, i32 at) {
+  if (f32) return reinterpret_cast<const float*>(address)[at];
+  return In::to_float(reinterpret_cast<const typename In::Storage*>(address)[at]);
+}
+
+/// Bias and scale of eight neighbours; of a gate's two, the first's bias.
+struct FullVectors {
+  float bias[8];
+  float scale[8];
+};
+
+/// The bias of the eight from a place on, where it goes along D's lines.
+template <class In>
+__device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace place, i32 count,
+                                          float (&bias)[8]) {
+  if (args.bias_f32)
+    full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
+  else
+    full_load<In>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+}
+
+/// What goes along D's lines; what goes across them has a value a line, see full_across.
+template <class In>
+__device__ __forceinline__ void full_along(const GemmFullArgs& args, const FullRun& run, i32 at,
+                                           i32 count, FullVectors& vectors) {
+  const float scale = full_scale(args);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    vectors.bias[i] = -0.0f;
+    vectors.scale[i] = scale;
+  }
+  if (args.bias_by == kFullAlong)
+    full_bias<In>(args, full_place(args, 0, at, false), count, vectors.bias);
+  if (args.scale_by == kFullAlong)
+    full_load<F32>(args.scale + static_cast<u64>(at) * 4, 1, count, vectors.scale);
+}
+
+/// Bias and scale of a line of D.
+struct FullAcross {
+  float bias, scale;
+};
+
+template <class In>
+__device__ __forceinline__ FullAcross full_across(const GemmFullArgs& args, i32 line) {
+  FullAcross across = {};
+  if (args.bias_by == kFullAcross)
+    across.bias =
+        full_element<In>(args.bias, args.bias_f32 != 0, full_place(args, line, 0, false).line);
+  if (args.scale_by == kFullAcross) across.scale = reinterpret_cast<const float*>(args.scale)[line];
+  return across;
+}
+
+__device__ __forceinline__ void full_spread(const GemmFullArgs& args, const FullAcross& across,
+                                            FullVectors& vectors) {
+  if (args.bias_by == kFullAcross) {
+#pragma unroll
+    for (float& value : vectors.bias) value = across.bias;
+  }
+  if (args.scale_by == kFullAcross) {
+#pragma unroll
+    for (float& value : vectors.scale) value = across.scale;
+  }
+}
+
+/// The bias of what a gate lets through, read when it is needed: it would be eight registers more.
+template <class In>
+__device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullPlace place,
+                                                 i32 count, const FullVectors& vectors,
+                                                 float (&bias)[8]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i];
+  if (args.bias_by == kFullAlong) full_bias<In>(args, place, count, bias);
+  if (args.bias_by == kFullAcross && args.gate_across) {
+    const float other = full_element<In>(args.bias, args.bias_f32 != 0, place.line);
+#pragma unroll
+    for (float& value : bias) value = other;
+  }
+}
+
+/// Where C's eight for a place are read from.
+template <class Out>
+__device__ __forceinline__ u64 full_c(const GemmFullArgs& args, const FullRun& run,
+                                      FullPlace place) {
+  const i64 element = place.line * args.base.c_stride_m + place.at;
+  return run.c + static_cast<u64>(element * Out::kBytes);
+}
+
+/// alpha * sums + (beta * C + bias), of the eight from `place` on.
+template <class Out, class TakeC>
+__device__ __forceinline__ void full_before(float (&v)[8], const float (&bias)[8],
+                                            const FullRun& run, FullPlace place, TakeC take_c) {
+  float addend[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) addend[i] = bias[i];
+  if (run.beta != 0.0f) {
+    float c[8] = {};
+    take_c(place, c);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) addend[i] = act::fused(run.beta, c[i], addend[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = act::fused(run.alpha, v[i], addend[i]);
+}
+
+template <u32 kWhich>
+__device__ __forceinline__ void full_activate(float (&v)[8]) {
+#pragma unroll
+  for (float& value : v) value = activate(kWhich, value);
+}
+
+/// Writes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums,
+/// take_c(place, c) what is added. `largest` keeps the bits of the largest |value|; NaN is larger
+/// than all.
+template <class In, class Out, class Take, class TakeC>
+__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
+                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
+                                           u32& largest, Take take, TakeC take_c) {
+  float v[8];
+  take(false, v);
+  full_before<Out>(v, vectors.bias, run, full_place(args, line, at, false), take_c);
+  if (args.activation == kActRelu) full_activate<kActRelu>(v);
+  if (args.activation == kActGelu) full_activate<kActGelu>(v);
+  if (args.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
+  if (args.activation == kActSilu) full_activate<kActSilu>(v);
+  if (args.gate != kGateNone) {
+    float through[8], bias[8];
+    take(true, through);
+    const FullPlace place = full_place(args, line, at, true);
+    full_second_bias<In>(args, place, count, vectors, bias);
+    full_before<Out>(through, bias, run, place, take_c);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= through[i];
+  }
+  if (args.scale_by != kFullNone) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= vectors.scale[i];
+  }
+  if (args.amax) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+  }
+  const i64 element = line * args.base.d_stride_m + at;
+  full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+}
+
+/// The same where nothing was read ahead.
+template <class In, class Out, class Take>
+__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run, i32 line,
+                                           i32 at, i32 count, u32& largest, Take take) {
+  FullVectors vectors;
+  full_along<In>(args, run, at, count, vectors);
+  full_spread(args, full_across<In>(args, line), vectors);
+  full_write<In, Out>(args, run, vectors, line, at, count, largest, take,
+                      [&](FullPlace place, float(&c)[8]) {
+                        full_load<Out>(full_c<Out>(args, run, place), place.step, count, c);
+                      });
+}
+
+/// At the end, by whole warps: the largest |D| as it stands in D. Rounding keeps the order.
+template <class Out>
+__device__ __forceinline__ void full_amax(const GemmFullArgs& args, u32 largest) {
+  if (!args.amax) return;
+  const u32 all = __reduce_max_sync(0xffffffffu, largest);
+  if (ptx::lane_id() != 0) return;
+  const float rounded = Out::to_float(Out::from_float(act::from_bits(all)));
+  atomicMax(reinterpret_cast<u32*>(args.amax), act::bits(rounded) & 0x7fffffffu);
+}
+
+/// Every other one of sixteen neighbours.
+__device__ __forceinline__ void full_every_other(const float (&low)[8], const float (&high)[8],
+                                                 bool second, float (&v)[8]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    v[i] = second ? low[2 * i + 1] : low[2 * i];
+    v[i + 4] = second ? high[2 * i + 1] : high[2 * i];
+  }
+}
+
+/// Asks for a tile's C in the L2, by a warpgroup: `lines` from line0 on, `columns` from at0.
+template <class Out>
+__device__ __forceinline__ void full_prefetch(const GemmFullArgs& args, const FullRun& run,
+                                              i32 line0, i32 at0, i32 lines, i32 columns) {
+  if (run.beta == 0.0f || args.gate != kGateNone) return;
+  constexpr i32 kTogether = 128 / static_cast<i32>(Out::kBytes);
+  const i32 across = (columns + kTogether - 1) / kTogether;
+#pragma unroll 1
+  for (auto i = static_cast<i32>(threadIdx.x % 128); i < lines * across; i += 128) {
+    const FullPlace place = {line0 + i / across, at0 + i % across * kTogether, 1};
+    if (place.line < run.lines && place.at < run.extent)
+      ptx::prefetch_line(full_c<Out>(args, run, place));
+  }
+}
+
+}  // namespace tw

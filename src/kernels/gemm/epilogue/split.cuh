@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One tile shared along k by a cluster: each block multiplies its part of k, and the parts are
+// summed through distributed shared memory in the order of ranks, so that equal inputs give equal
+// bits. Each block sums and writes a share of the tile.
+//
+// Blocks send their sums, as they lie in registers, straight to those that add them up, whose
+// barrier counts the bytes (st.async): 14 bytes a clock, which is what the network between SMs
+// carries. Nobody waits for a barrier of the whole cluster behind its products where the sums have
+// room beside the ring, and who has no share leaves at once. (1, 3072, 1536) in two parts
+// takes 5.15 us in place of 6.07 that way, of which a cluster's barriers, each a fence of all
+// memory for every thread, were some 0.6. What comes behind the products runs once: what counts is
+// how many instructions there are, six clocks each, not how they are ordered.
+//
+// Full rows (gemm/full_split.cuh) send theirs by lines, rows of D as it lies in memory.
+
+#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/types.cuh"
+
+namespace tw {
+
+/// The partial tile of a full row in shared memory, f32, as D lies: `lines` of `extent` elements.
+/// The pitch keeps a fragment's lines, two pairs of columns or eight rows of them, in banks of
+/// their own.
+template <class Config>
+struct SplitTile {
+  static constexpr u32 kLines = Config::kTransposed ? Config::kTileN : Config::kTileM;
+  static constexpr u32 kExtent = Config::kTransposed ? Config::kTileM : Config::kTileN;
+  static constexpr u32 kPitch =
+      Config::kTransposed ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
+  static_assert(kPitch * kLines * 4 <= (Config::kSplit
+                                            ? Config::kShared.d_offset
+                                            : Config::kShared.barriers - Config::kShared.d_offset),
+                "the partial tile takes the place of the ring, or of the staging of D");
+};
+
+/// The warpgroup's piece of 64 rows, from accumulators to the partial tile.
+template <class Config, int kCount>
+__device__ __forceinline__ void split_put(const float (&d)[kCount], u32 partial, u32 piece) {
+  constexpr u32 kPitch = SplitTile<Config>::kPitch;
+  const u32 lane = ptx::lane_id();
+  const u32 row = piece * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+  const u32 column = lane % 4 * 2;
+  if constexpr (Config::kTransposed) {
+    const u32 to = partial + (column * kPitch + row) * 4;
+#pragma unroll
+    for (u32 i = 0; i < kCount; ++i)
+      ptx::store_shared(to + ((i / 4 * 8 + (i & 1)) * kPitch + (i & 2) * 4) * 4, d[i]);
+  } else {
+    const u32 to = partial + (row * kPitch + column) * 4;
+#pragma unroll
+    for (u32 i = 0; i < kCount; i += 2)
+      ptx::store_shared_v2(to + (i / 4 * 8 + (i & 2) * 4 * kPitch) * 4, d[i], d[i + 1]);
+  }
+}
+
+/// How a split's tile is shared out among its `parts` blocks: by cells, four sums of a thread, of
+/// which a group of eight columns has one for each thread and piece. Groups and warps that are
+/// outside of D count for nothing.
+template <class Config>
+struct SplitShare {
+  static constexpr u32 kThreads = 128 * Config::kConsumers;
+  static constexpr u32 kPieces = static_cast<u32>(Config::kPieces);
+  static constexpr u32 kGroups = static_cast<u32>(Config::kTileN) / 8;
+  static constexpr u32 kStep = kPieces * kThreads * 16;  // bytes, from a group to the next
+  u32 part, parts;
+  u32 groups;      // inside D
+  u32 each, more;  // of them for each block; the first `more` blocks have one more
+  u32 warps;       // pieces of 16 rows inside D
+
+  __device__ SplitShare(const GemmArgs& args, i32 m0, i32 n0) {
+    part = ptx::cluster_rank() / Config::kCluster;
+    parts = ptx::cluster_size() / Config::kCluster;
+    const auto inside = [](i32 rest, i32 most, i32 step) {
+      return static_cast<u32>(rest < 0 ? 0 : ((rest < most ? rest : most) + step - 1) / step);
+    };
+    groups = inside(args.n - n0, Config::kTileN, 8);
+    warps = inside(args.m - m0, Config::kTileM, 16);
+    each = static_cast<u32>(
+        static_cast<float>(groups) * ptx::reciprocal(static_cast<float>(parts)) + 0.01f);
+    more = groups - each * parts;
+  }
+  __device__ u32 owned(u32 block) const { return each + (block < more ? 1 : 0); }
+  __device__ u32 first() const { return part * each + (part < more ? part : more); }
+  /// Bytes that others send to this block.
+  __device__ u32 bytes() const { return (parts - 1) * owned(part) * warps * 512; }
+};
+
+/// Sends the sums of one piece to those that add them up.
+template <class Config>
+__device__ __forceinline__ void split_send(const float (&d)[Config::kTileN / 2],
+                                           const SplitShare<Config>& share, u32 room, u32 barrier,
+                                           u32 rank, u32 piece, u32 thread) {
+  constexpr u32 kStep = SplitShare<Config>::kStep;
+  u32 block = 0, local = 0, owned = share.owned(0);
+  const u32 cell = room + (piece * SplitShare<Config>::kThreads + thread) * 16;
+#pragma unroll
+  for (u32 group = 0; group < SplitShare<Config>::kGroups; ++group) {
+    if (group >= share.groups) return;
+    const u32 at = cell + (share.part * owned + local) * kStep;
+    const u32 to = block * Config::kCluster + rank;
+    const float(&sums)[4] = reinterpret_cast<const float(&)[4]>(d[group * 4]);
+    if (block == share.part)  // the thread itself reads it
+      ptx::store_shared_v4(at, sums);
+    else
+      ptx::store_async_v4(ptx::cluster_address(at, to), sums, ptx::cluster_address(barrier, to));
+    if (++local == owned) {
+      local = 0;
+      owned = share.owned(++block);
+    }
+  }
+}
+
+// Where a thread writes its cells, the first of them; groups of eight columns lie `step` apart.
+template <class Config>
+struct SplitPlace {
+  using Out = typename Config::Out;
+  static constexpr bool kTurned = Config::kTransposed && Out::kBytes == 2;
+  typename Out::Storage* out;
+  i64 step;
+  i32 row, column, columns;  // `columns` of D are there, or this block's
+
+  __device__ SplitPlace(const GemmArgs& args, i32 row0, i32 column0, u32 groups) {
+    const auto lane = static_cast<i32>(ptx::lane_id());
+    row = row0 + (kTurned ? lane % 4 * 2 : lane / 4);
+    column = column0 + (kTurned ? lane / 4 : lane % 4 * 2);
+    const i32 all = column0 + static_cast<i32>(groups) * 8;
+    columns = args.n < all ? args.n : all;
+    const i64 across = args.d_stride_m;
+    out = reinterpret_cast<typename Out::Storage*>(args.d) +
+          (Config::kTransposed ? column * across + row : row * across + column);
+    step = Config::kTransposed ? 8 * across : 8;
+  }
+  // Whether the warp's cells need no C and no narrow stores.
+  __device__ bool is_plain(const GemmArgs& args, i32 row0) const {
+    return args.beta == 0.0f && (Config::kTransposed ? row0 + 16 : columns) <= args.plain_from;
+  }
+  __device__ __forceinline__ void put(const GemmArgs& args, const float (&sum)[4]) {
+    const i64 across = args.d_stride_m;
+    if constexpr (kTurned) {
+      const u32 low = ptx::turn_matrix(Out::pack(sum[0], sum[1]));
+      const u32 high = ptx::turn_matrix(Out::pack(sum[2], sum[3]));
+      if (column < columns) {
+        *reinterpret_cast<u32*>(out) = low;
+        *reinterpret_cast<u32*>(out + 8) = high;
+      }
+    } else if constexpr (Config::kTransposed) {
+      if (column < columns) {
+        out[0] = sum[0];
+        out[8] = sum[2];
+      }
+      if (column + 1 < columns) {
+        out[across] = sum[1];
+        out[across + 8] = sum[3];
+      }
+    } else if constexpr (Out::kBytes == 2) {
+      if (column < columns && row < args.m)
+        *reinterpret_cast<u32*>(out) = Out::pack(sum[0], sum[1]);
+      if (column < columns && row + 8 < args.m)
+        *reinterpret_cast<u32*>(out + 8 * across) = Out::pack(sum[2], sum[3]);
+    } else {
+      if (column < columns && row < args.m)
+        *reinterpret_cast<float2*>(out) = make_float2(sum[0], sum[1]);
+      if (column < columns && row + 8 < args.m)
+        *reinterpret_cast<float2*>(out + 8 * across) = make_float2(sum[2], sum[3]);
+    }
+    out += step;
+    column += 8;
+  }
+};
+
+// A cell's four sums to D, element by element.
+template <class Config>
+__device__ __noinline__ void split_put_cell(const GemmArgs& args, float4 sum, i32 row, i32 column) {
+  using Out = typename Config::Out;
+  constexpr bool kTransposed = Config::kTransposed;
+  auto* d = reinterpret_cast<typename Out::Storage*>(args.d);
+  const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
+#pragma unroll 1
+  for (int i = 0; i < 4; ++i) {
+    float value = i == 0 ? sum.x : i == 1 ? sum.y : i == 2 ? sum.z : sum.w;
+    const i32 y = row + i / 2 * 8, x = column + i % 2;
+    if (y >= args.m || x >= args.n) continue;
+    if (args.beta != 0.0f)
+      value += args.beta *
+               Out::to_float(kTransposed ? c[x * args.c_stride_m + y] : c[y * args.c_stride_m + x]);
+    d[kTransposed ? x * args.d_stride_m + y : y * args.d_stride_m + x] = Out::from_float(value);
+  }
+}
+
+/// Adds up this block's share of the sums, in the order of parts, and writes it.
+template <class Config>
+__device__ __forceinline__ void split_collect(const GemmArgs& args, const SplitShare<Config>& share,
+                                              u32 room, u32 barrier, u32 first_piece, u32 thread,
+                                              i32 m0, i32 n0) {
+  using Share = SplitShare<Config>;
+  constexpr u32 kAtOnce = Config::kTileN >= 32 ? 4 : Config::kTileN / 8;
+  const u32 owned = share.owned(share.part);
+  if (owned == 0 || share.warps == 0) return;
+  const i32 column0 = n0 + static_cast<i32>(share.first()) * 8;
+#pragma unroll
+  for (u32 piece = 0; piece < Share::kPieces; ++piece) {
+    const u32 row = (first_piece + piece) * 64 + threadIdx.x / 32 % 4 * 16;
+    if (row >= share.warps * 16) return;
+    const u32 cell = room + (piece * Share::kThreads + thread) * 16;
+    SplitPlace<Config> place(args, m0 + static_cast<i32>(row), column0, owned);
+    const bool plain = place.is_plain(args, m0 + static_cast<i32>(row));
+    if (piece == 0) ptx::mbarrier_wait(barrier, 0);  // behind what need not wait
+#pragma unroll 1
+    for (u32 local = 0; local < owned; local += kAtOnce) {
+      float sum[kAtOnce][4] = {};
+      u32 from[kAtOnce];  // behind the last, the last once more
+#pragma unroll
+      for (u32 i = 0; i < kAtOnce; ++i)
+        from[i] = cell + (local + i < owned ? local + i : owned - 1) * Share::kStep;
+#pragma unroll 1
+      for (u32 other = 0; other < share.parts; ++other) {
+        float one[kAtOnce][4];
+#pragma unroll
+        for (u32 i = 0; i < kAtOnce; ++i) {
+          ptx::load_shared_v4(from[i], one[i]);
+          from[i] += owned * Share::kStep;
+        }
+#pragma unroll
+        for (u32 i = 0; i < kAtOnce; ++i)
+#pragma unroll
+          for (u32 j = 0; j < 4; ++j) sum[i][j] += one[i][j];
+      }
+#pragma unroll
+      for (u32 i = 0; i < kAtOnce; ++i)
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j) sum[i][j] *= args.alpha;
+      if (plain) {
+#pragma unroll
+        for (u32 i = 0; i < kAtOnce; ++i) place.put(args, sum[i]);
+      } else {
+        const u32 lane = ptx::lane_id();
+#pragma unroll
+        for (u32 i = 0; i < kAtOnce; ++i)
+          if (local + i < owned)
+            split_put_cell<Config>(args, make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]),
+                                   m0 + static_cast<i32>(row + lane / 4),
+                                   column0 + static_cast<i32>((local + i) * 8 + lane % 4 * 2));
+      }
+    }
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The full rows on the CPU: the same maps, places and functions as the kernels', element by
+// element.
+#include <algorithm>
+
+#include "kernels/common/host_engine.hpp"
+#include "kernels/gemm/arguments/gemm_live.h"
+#include "kernels/gemm/host/gemm_host_tile.hpp"
+
+namespace tw {
+namespace {
+
+using namespace gemm_host;
+
+float f32_at(u64 address, i64 element = 0) {
+  return read_element(global(address, element, 4), DType::F32);
+}
+
+// One matrix of a batch, its epilogue, and the largest |D| so far.
+struct FullJob {
+  const GemmFullArgs& args;
+  const GemmArgs& base;
+  DType in, out;
+  int32_t in_bytes, out_bytes;
+  GemmLive live;
+  i32 lines, extent;  // of D, and of the product at hand: none where it is left out
+  float alpha, beta, scale;
+  GemmMatrix at{};
+  u32 largest = 0;
+
+  explicit FullJob(const GemmFullArgs& a)
+      : args(a),
+        base(a.base),
+        in(static_cast<DType>(a.base.host_in)),
+        out(static_cast<DType>(a.base.host_out)),
+        in_bytes(dtype_bytes(in)),
+        out_bytes(dtype_bytes(out)),
+        live(gemm_live(a, kHostTile, kHostTile)),
+        lines(live.m),
+        extent(live.n),
+        alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
+        beta(gemm_scalar(a.device_beta, a.base.beta)),
+        scale(gemm_scalar(a.scale_by == kFullOne ? a.scale : 0, a.scale_value)) {}
+  void matrix(i32 z) {
+    at = gemm_matrix(args, z, in_bytes, out_bytes);
+    lines = live.m;
+    extent = live.n;
+    if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
+    if (at.d == 0) lines = 0;
+  }
+  // alpha * sum + beta * C + bias at a place of v.
+  float before(float sum, FullPlace place) const {
+    float bias = -0.0f;
+    if (args.bias_by != kFullNone) {
+      const i32 element = args.bias_by == kFullAlong ? place.at : place.line;
+      bias = read_element(global(args.bias, element, args.bias_f32 ? 4 : 2),
+                          args.bias_f32 ? DType::F32 : in);
+    }
+    float added = 0.0f;
+    if (beta != 0.0f)
+      added = read_element(global(at.c, place.line * base.c_stride_m + place.at, out_bytes), out);
+    return beta != 0.0f ? before_activation(alpha, sum, beta, added, bias)
+                        : act::fused(alpha, sum, bias);
+  }
+  // D's element (line, place) from v's sums: sum_at gives the one at a place, the
+  // second of a pair or not.
+  template <class SumAt>
+  void write(i32 line, i32 place, SumAt sum_at) {
+    const FullPlace first = full_place(args, line, place, false);
+    float value = activate(args.activation, before(sum_at(first, false), first));
+    if (args.gate != kGateNone) {
+      const FullPlace second = full_place(args, line, place, true);
+      value *= before(sum_at(second, true), second);
+    }
+    if (args.scale_by == kFullOne) value *= scale;
+    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, place);
+    if (args.scale_by == kFullAcross) value *= f32_at(args.scale, line);
+    auto* to = const_cast<uint8_t*>(global(at.d, line * base.d_stride_m + place, out_bytes));
+    write_element(to, out, value);
+    if (args.amax) largest = std::max(largest, act::bits(read_element(to, out)) & 0x7fffffffu);
+  }
+  void finish() const {
+    if (!args.amax) return;
+    auto* word = const_cast<uint8_t*>(global(args.amax, 0, 4));
+    const u32 now = std::max(largest, act::bits(f32_at(args.amax)));
+    std::memcpy(word, &now, 4);
+  }
+};
+
+void load_gated(HostEngine& engine, const FullJob& job, const KernelMap& map, bool along_k,
+                bool gated, i32 first, i32 k, i32 z, uint32_t offset) {
+  TensorMapBytes bytes;
+  std::memcpy(bytes.words, map.words, sizeof bytes.words);
+  const bool two = !along_k || (gated && job.args.gate == kGateHalves);
+  for (i32 box = 0; box < (two ? 2 : 1); ++box) {
+    const i32 across = gated ? full_line(job.args, first, 64 * box, kHostTile) : first + 64 * box;
+    const int32_t coord[3] = {along_k ? k : across, along_k ? across : k, z};
+    engine.load(bytes, coord, offset + static_cast<uint32_t>(box) * kSpan);
+  }
+}
+
+// The tile's part of D; sums stand in the tile as the gate has laid them.
+void write_tile(FullJob& job, const Tile& tile, i32 m0, i32 n0) {
+  const GemmFullArgs& args = job.args;
+  const bool gated = args.gate != kGateNone;
+  const i32 at0 = gated ? n0 / 2 : n0;
+  const i32 columns = gated ? kHostTile / 2 : kHostTile;
+  const FullGate inside = {args.gate, 0, kHostTile / 2};
+  for (i32 row = 0; row < kHostTile && m0 + row < job.lines; ++row)
+    for (i32 column = 0; column < columns && at0 + column < job.extent; ++column) {
+      job.write(m0 + row, at0 + column, [&](FullPlace, bool second) {
+        const FullPlace place = full_place(inside, row, column, second);
+        return tile.d[place.line][place.at];
+      });
+    }
+}
+
+}  // namespace
+
+void gemm_host_full_boxes(HostEngine& engine, const void* arguments) {
+  FullJob job(*static_cast<const GemmFullArgs*>(arguments));
+  const GemmArgs& base = job.base;
+  const bool a_along_k = base.host_column_a == 0;
+  const bool b_along_k = base.host_column_b != 0;
+  Tile tile;  // 128 KB: the worker's stack has 8 MB
+  const i32 units = job.live.units_m * job.live.units_n;
+  for (i32 unit = 0; unit < units * job.args.batch; ++unit) {
+    const i32 z = unit / units;
+    i32 m0, n0;
+    gemm_unit(job.live, unit % units, &m0, &n0);
+    m0 *= kHostTile;
+    n0 *= kHostTile;
+    job.matrix(z);
+    const GemmMapsAt maps = gemm_maps_at(job.args, z);
+    // Gated, a tile's lines come from two places.
+    const bool gated = job.args.gate != kGateNone;
+    const uint32_t rows = gated ? kHostTile : lines_inside(job.live.m, m0);
+    const uint32_t columns = gated ? kHostTile : lines_inside(job.live.n, n0);
+    std::memset(tile.d, 0, sizeof tile.d);
+    for (i32 k = 0; k < job.live.k; k += kHostTileK) {
+      load_gated(engine, job, *maps.a, a_along_k, false, m0, k, maps.a_index, 0);
+      load_gated(engine, job, *maps.b, b_along_k, true, n0, k, maps.b_index, kShared.a_bytes);
+      unpack(engine.shared(), a_along_k, job.in, rows,
+             [&](uint32_t m, uint32_t kk, float value) { tile.a[m][kk] = value; });
+      unpack(engine.shared() + kShared.a_bytes, b_along_k, job.in, columns,
+             [&](uint32_t n, uint32_t kk, float value) { tile.b[kk][n] = value; });
+      multiply(tile, rows, columns);
+    }
+    write_tile(job, tile, m0, n0);
+  }
+  job.finish();
+}
+
+void gemm_host_full_plain(HostEngine&, const void* arguments) {
+  FullJob job(*static_cast<const GemmFullArgs*>(arguments));
+  const GemmArgs& base = job.base;
+  for (i32 z = 0; z < job.args.batch; ++z) {
+    job.matrix(z);
+    const auto sum_at = [&](FullPlace place, bool) {
+      float sum = 0.0f;
+      const i64 a0 = place.line * base.a_stride_m;
+      const i64 b0 = place.at * base.b_stride_n;
+      for (i32 k = 0; k < job.live.k; ++k)
+        sum += read_element(global(job.at.a, a0 + k * base.a_stride_k, job.in_bytes), job.in) *
+               read_element(global(job.at.b, b0 + k * base.b_stride_k, job.in_bytes), job.in);
+      return sum;
+    };
+    for (i32 line = 0; line < job.lines; ++line)
+      for (i32 at = 0; at < job.extent; ++at) job.write(line, at, sum_at);
+  }
+  job.finish();
+}
+
+}  // namespace tw

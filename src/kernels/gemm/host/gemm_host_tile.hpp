@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the gemm family's host bodies have in common: elements, and tiles from shared memory.
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/dtype.hpp"
+#include "base/float_formats.hpp"
+#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/gemm/host/gemm_host.hpp"
+
+namespace tw::gemm_host {
+
+inline float read_element(const uint8_t* from, DType type) {
+  if (type == DType::F32) {
+    float value;
+    std::memcpy(&value, from, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, from, 2);
+  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
+}
+
+inline void write_element(uint8_t* to, DType type, float value) {
+  if (type == DType::F32) {
+    std::memcpy(to, &value, 4);
+    return;
+  }
+  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
+  std::memcpy(to, &bits, 2);
+}
+
+inline const uint8_t* global(u64 address, i64 element, int32_t bytes) {
+  return reinterpret_cast<const uint8_t*>(address) + element * bytes;
+}
+
+inline constexpr GemmShared kShared = gemm_shared({kHostTile, kHostTile, kHostTileK, 0, 2, 2});
+inline constexpr uint32_t kSpan = 64 * 128;  // 64 lines of 128 bytes
+
+struct Tile {
+  alignas(64) float a[kHostTile][kHostTileK];
+  alignas(64) float b[kHostTileK][kHostTile];
+  alignas(64) float d[kHostTile][kHostTile];
+};
+
+// Byte of element (line, position) where lines of 128 bytes are 128-byte-swizzled: the 16-byte
+// piece p of line l lies at p ^ (l % 8).
+inline uint32_t swizzled(uint32_t line, uint32_t byte) {
+  return line * 128 + (((byte / 16) ^ (line % 8)) * 16) + byte % 16;
+}
+
+// Lines of the tile that begins at `first` inside an extent. What is behind them makes sums that
+// nobody reads.
+inline uint32_t lines_inside(i32 extent, i32 first) {
+  return static_cast<uint32_t>(std::clamp(extent - first, 0, i32{kHostTile}));
+}
+
+// The first lines of an operand's k block from shared memory. Lines are m or n; along_k says what
+// is contiguous.
+template <class Put>
+void unpack(const uint8_t* shared, bool along_k, DType type, uint32_t lines, Put put) {
+  for (uint32_t line = 0; line < lines; ++line)
+    for (uint32_t k = 0; k < kHostTileK; ++k) {
+      const uint32_t at =
+          along_k ? swizzled(line, k * 2) : line / 64 * kSpan + swizzled(k, line % 64 * 2);
+      put(line, k, read_element(shared + at, type));
+    }
+}
+
+inline void multiply(Tile& tile, uint32_t rows, uint32_t columns) {
+  for (uint32_t m = 0; m < rows; ++m)
+    for (int k = 0; k < kHostTileK; ++k) {
+      const float a = tile.a[m][k];
+      for (uint32_t n = 0; n < columns; ++n) tile.d[m][n] += a * tile.b[k][n];
+    }
+}
+
+}  // namespace tw::gemm_host

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The full epilogue for any strides and addresses: the plain row's loop over k, with the sums of a
+// tile in shared memory for the epilogue. A gated tile has columns (or rows) of both halves.
+
+#include "kernels/gemm/epilogue/full_epilogue.cuh"
+#include "kernels/gemm/mma/gemm_plain.cuh"
+
+namespace tw {
+
+inline constexpr i32 kFullPlainPitch = kPlainTile + 8;  // floats: rows start eight banks apart
+
+// As plain_fetch; line i of the tile is line first(i) of the operand.
+template <class Storage, class First>
+__device__ __forceinline__ void full_fetch(Storage* shared, const Storage* global, i64 line_stride,
+                                           i64 k_stride, First first, i32 lines, i32 k0,
+                                           i32 k_end) {
+  const bool along_k = k_stride == 1;
+#pragma unroll 4
+  for (i32 i = 0; i < kPlainTile * kPlainK / static_cast<i32>(kPlainThreads); ++i) {
+    const i32 item = i * static_cast<i32>(kPlainThreads) + static_cast<i32>(threadIdx.x);
+    const i32 line = along_k ? item / kPlainK : item % kPlainTile;
+    const i32 k = along_k ? item % kPlainK : item / kPlainTile;
+    const i32 from = first(line);
+    Storage value = 0;
+    if (from < lines && k0 + k < k_end) value = global[from * line_stride + (k0 + k) * k_stride];
+    shared[line * kPlainPitch + k] = value;
+  }
+}
+
+__device__ __forceinline__ void full_plain_put(const float (&d)[2][4][4], float* sums) {
+  const u32 lane = ptx::lane_id();
+  const u32 warp = threadIdx.x / 32;
+  const u32 row = warp / 2 * 32 + lane / 4;
+  const u32 column = warp % 2 * 32 + lane % 4 * 2;
+#pragma unroll
+  for (u32 i = 0; i < 2; ++i)
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (u32 half = 0; half < 2; ++half)
+        *reinterpret_cast<float2*>(sums + (row + i * 16 + half * 8) * kFullPlainPitch + column +
+                                   j * 8) = make_float2(d[i][j][2 * half], d[i][j][2 * half + 1]);
+}
+
+// The tile's sums to D, whose first line and place are (line0, at0).
+template <class In, class Out>
+__device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const FullRun& run,
+                                                 const float* sums, i32 m0, i32 n0, u32& largest) {
+  const bool gated = args.gate != kGateNone;
+  const bool across = gated && args.gate_across;
+  const bool along = gated && !across;
+  const i32 groups = kPlainTile / (along ? 16 : 8);
+  const i32 lines = kPlainTile / (across ? 2 : 1);
+  // In the tile, what is apart is half of it apart.
+  const FullGate inside = {args.gate, args.gate_across, kPlainTile / 2};
+#pragma unroll 1
+  for (i32 item = static_cast<i32>(threadIdx.x); item < lines * groups;
+       item += static_cast<i32>(kPlainThreads)) {
+    const i32 row = item / groups, column = item % groups * 8;
+    const i32 line = (across ? m0 / 2 : m0) + row;
+    const i32 at = (along ? n0 / 2 : n0) + column;
+    if (line >= run.lines || at >= run.extent) continue;
+    full_write<In, Out>(args, run, line, at, run.extent - at, largest,
+                        [&](bool second, float(&v)[8]) {
+                          const FullPlace place = full_place(inside, row, column, second);
+                          const float* from = sums + place.line * kFullPlainPitch + place.at;
+#pragma unroll
+                          for (i32 i = 0; i < 8; ++i) v[i] = from[i * place.step];
+                        });
+  }
+}
+
+template <class In, class Out>
+__device__ void gemm_plain(const GemmFullArgs& args) {
+  using Storage = typename In::Storage;
+  __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
+  __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];
+  __shared__ __align__(16) float sums[kPlainTile * kFullPlainPitch];
+  ptx::grid_dependency_wait_and_launch();
+  const GemmArgs& base = args.base;
+  const GemmLive live = gemm_live(args, kPlainTile, kPlainTile);
+  const bool gated = args.gate != kGateNone;
+  const bool across = gated && args.gate_across, along = gated && !across;
+  const i32 lines = across ? args.half : live.m;
+  FullRun run = full_run(args, lines, along ? args.half : live.n);
+  u32 largest = 0;
+  const i32 units = live.units_m * live.units_n;
+  for (i32 unit = static_cast<i32>(blockIdx.x); unit < units * args.batch;
+       unit += static_cast<i32>(gridDim.x)) {
+    const i32 z = unit / units;
+    const GemmMatrix matrix = gemm_matrix(args, z, In::kBytes, Out::kBytes);
+    if (matrix.d == 0) continue;
+    i32 m0, n0;
+    gemm_unit(live, unit - z * units, &m0, &n0);
+    m0 *= kPlainTile;
+    n0 *= kPlainTile;
+    full_matrix<In, Out>(args, z, lines, &run);
+    const auto row = [&](i32 i) { return across ? full_line(args, m0, i, kPlainTile) : m0 + i; };
+    const auto column = [&](i32 i) { return along ? full_line(args, n0, i, kPlainTile) : n0 + i; };
+    float d[2][4][4] = {};
+    float chain[2][4][4] = {};
+    for (i32 k = 0; k < live.k; k += kPlainK) {
+      full_fetch(a, reinterpret_cast<const Storage*>(matrix.a), base.a_stride_m, base.a_stride_k,
+                 row, base.m, k, live.k);
+      full_fetch(b, reinterpret_cast<const Storage*>(matrix.b), base.b_stride_n, base.b_stride_k,
+                 column, base.n, k, live.k);
+      ptx::sync_block();
+      plain_multiply<In>(chain, a, b);
+      ptx::sync_block();
+      if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= live.k) plain_add(d, chain);
+    }
+    full_plain_put(d, sums);
+    ptx::sync_block();
+    full_plain_write<In, Out>(args, run, sums, m0, n0, largest);
+    ptx::sync_block();
+  }
+  full_amax<Out>(args, largest);
+}
+
+}  // namespace tw

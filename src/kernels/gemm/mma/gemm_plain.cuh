@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// D = alpha A B + beta C for any strides and addresses: element loads, mma.sync, element stores.
+// What the TMA cannot address (an odd pitch) and what a chip without wgmma runs. One 64 x 64 tile
+// at a time, four warps of 32 x 32 each.
+
+#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/ptx/types.cuh"
+
+namespace tw {
+
+inline constexpr i32 kPlainTile = 64;
+inline constexpr i32 kPlainK = 32;
+inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements: rows start four banks apart
+inline constexpr u32 kPlainThreads = 128;
+// mma.sync truncates each sum it keeps, so that a long chain drifts by more than the inputs'
+// rounding: after this much of k a chain is added to a second sum, rounded to nearest, and begins
+// anew.
+inline constexpr i32 kPlainChain = 1024;
+
+// 64 lines of 32 elements along k; zeros outside. Threads run along whichever stride is 1.
+template <class Storage>
+__device__ __forceinline__ void plain_fetch(Storage* shared, const Storage* global, i64 line_stride,
+                                            i64 k_stride, i32 line0, i32 lines, i32 k0, i32 k_end) {
+  const bool along_k = k_stride == 1;
+#pragma unroll
+  for (i32 i = 0; i < kPlainTile * kPlainK / static_cast<i32>(kPlainThreads); ++i) {
+    const i32 item = i * static_cast<i32>(kPlainThreads) + static_cast<i32>(threadIdx.x);
+    const i32 line = along_k ? item / kPlainK : item % kPlainTile;
+    const i32 k = along_k ? item % kPlainK : item / kPlainTile;
+    Storage value = 0;
+    if (line0 + line < lines && k0 + k < k_end)
+      value = global[(line0 + line) * line_stride + (k0 + k) * k_stride];
+    shared[line * kPlainPitch + k] = value;
+  }
+}
+
+template <class In>
+__device__ __forceinline__ void plain_multiply(float (&d)[2][4][4], const typename In::Storage* a,
+                                               const typename In::Storage* b) {
+  const u32 lane = ptx::lane_id();
+  const u32 warp = threadIdx.x / 32;
+  const u32 row = warp / 2 * 32 + lane / 4;
+  const u32 column = warp % 2 * 32 + lane / 4;
+#pragma unroll
+  for (u32 k = 0; k < kPlainK; k += 16) {
+    const u32 at = k + lane % 4 * 2;
+    u32 fa[2][4];
+    u32 fb[4][2];
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i)
+#pragma unroll
+      for (u32 part = 0; part < 4; ++part)
+        fa[i][part] = *reinterpret_cast<const u32*>(
+            a + (row + i * 16 + part % 2 * 8) * kPlainPitch + at + part / 2 * 8);
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (u32 part = 0; part < 2; ++part)
+        fb[j][part] =
+            *reinterpret_cast<const u32*>(b + (column + j * 8) * kPlainPitch + at + part * 8);
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i)
+#pragma unroll
+      for (u32 j = 0; j < 4; ++j) In::mma(d[i][j], fa[i], fb[j]);
+  }
+}
+
+__device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2][4][4]) {
+#pragma unroll
+  for (i32 i = 0; i < 2; ++i)
+#pragma unroll
+    for (i32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (i32 e = 0; e < 4; ++e) {
+        d[i][j][e] += chain[i][j][e];
+        chain[i][j][e] = 0.0f;
+      }
+}
+
+template <class Out>
+__device__ __forceinline__ void plain_write(const float (&d)[2][4][4], const GemmArgs& args, i32 m0,
+                                            i32 n0) {
+  const auto lane = static_cast<i32>(ptx::lane_id());
+  const auto warp = static_cast<i32>(threadIdx.x / 32);
+  auto* out = reinterpret_cast<typename Out::Storage*>(args.d);
+  const auto* c = reinterpret_cast<const typename Out::Storage*>(args.c);
+#pragma unroll
+  for (i32 i = 0; i < 2; ++i)
+#pragma unroll
+    for (i32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (i32 e = 0; e < 4; ++e) {
+        const i32 row = m0 + warp / 2 * 32 + i * 16 + lane / 4 + e / 2 * 8;
+        const i32 column = n0 + warp % 2 * 32 + j * 8 + lane % 4 * 2 + e % 2;
+        if (row >= args.m || column >= args.n) continue;
+        float value = args.alpha * d[i][j][e];
+        if (args.beta != 0.0f)
+          value += args.beta * Out::to_float(c[row * args.c_stride_m + column]);
+        out[row * args.d_stride_m + column] = Out::from_float(value);
+      }
+}
+
+template <class In, class Out>
+__device__ void gemm_plain(const GemmArgs& args) {
+  using Storage = typename In::Storage;
+  __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
+  __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];
+  ptx::grid_dependency_wait_and_launch();
+  const i32 units = args.units_m * args.units_n;
+  for (i32 unit = static_cast<i32>(blockIdx.x); unit < units; unit += static_cast<i32>(gridDim.x)) {
+    i32 m0, n0;
+    gemm_unit(args, unit, &m0, &n0);
+    m0 *= kPlainTile;
+    n0 *= kPlainTile;
+    float d[2][4][4] = {};
+    float chain[2][4][4] = {};
+    for (i32 k = 0; k < args.k; k += kPlainK) {
+      plain_fetch(a, reinterpret_cast<const Storage*>(args.a), args.a_stride_m, args.a_stride_k, m0,
+                  args.m, k, args.k);
+      plain_fetch(b, reinterpret_cast<const Storage*>(args.b), args.b_stride_n, args.b_stride_k, n0,
+                  args.n, k, args.k);
+      ptx::sync_block();
+      plain_multiply<In>(chain, a, b);
+      ptx::sync_block();
+      if ((k + kPlainK) % kPlainChain == 0 || k + kPlainK >= args.k) plain_add(d, chain);
+    }
+    plain_write<Out>(d, args, m0, n0);
+  }
+}
+
+}  // namespace tw

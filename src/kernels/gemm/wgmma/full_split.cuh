@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tiles of a full row that are written from sums in shared memory, by lines of D: those of a split,
+// whose blocks send each other the sums of the lines that they write, and whole ones.
+//
+// As in epilogue/split.cuh sums are sent (st.async), and a barrier of their receiver counts them;
+// they come into the ring, when all of the cluster's are read. What the epilogue needs besides them
+// is asked for in front of the products.
+
+#include "kernels/gemm/epilogue/split.cuh"
+#include "kernels/gemm/wgmma/full_loops.cuh"
+
+namespace tw {
+
+// Of a split: counts the sums that other blocks send.
+template <class Config>
+__device__ __forceinline__ u32 full_sums_barrier(const GemmRing<Config>& ring) {
+  return ring.empty_barrier(Config::kStages);
+}
+
+// How the lines of a split's D are dealt out among its parts: one to each in turn. Those that lie
+// outside of D count for nothing.
+template <class Config>
+struct FullDeal {
+  using Tile = SplitTile<Config>;
+  u32 part, parts, inverse;
+  u32 lines, own;  // in D, and this part's of them
+  u32 slots;       // room that a part's sums have in each block
+  static_assert(!Config::kSplit || Config::kCluster == 1, "a part is a rank of the cluster");
+  static_assert(!Config::kSplit ||
+                    (Tile::kLines + 7) * Tile::kPitch * 4 <= Config::kShared.d_offset,
+                "the sums of eight parts take the place of the ring");
+
+  __device__ explicit FullDeal(i32 rest) {
+    part = ptx::cluster_rank() / Config::kCluster;
+    parts = ptx::cluster_size() / Config::kCluster;
+    inverse = 65536u / parts + 1;
+    lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
+    own = turn(lines + parts - 1 - part);
+    slots = turn(Tile::kLines + parts - 1);
+  }
+  /// line / parts, of less than 8192.
+  __device__ u32 turn(u32 line) const { return line * inverse >> 16; }
+  /// Where the sums that `of` makes for a block's line of turn `at` lie in that block.
+  __device__ u32 place(u32 room, u32 of, u32 at) const {
+    return room + (of * slots + at) * (Tile::kPitch * 4);
+  }
+  /// Bytes that others send to this block.
+  __device__ u32 bytes() const { return (parts - 1) * own * (Tile::kExtent * 4); }
+};
+
+// The sums of one piece to the blocks whose lines they are in, which lie at `room` there and are
+// counted by `barrier` (st.async, see epilogue/split.cuh). This block's own are ordinary stores.
+template <class Config>
+__device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
+                                              const FullDeal<Config>& deal, u32 room, u32 barrier,
+                                              u32 piece) {
+  const u32 lane = ptx::lane_id();
+  const u32 row = piece * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+  const u32 column = lane % 4 * 2;
+#pragma unroll
+  for (u32 i = 0; i < (Config::kTransposed ? Config::kSums / 2 : 2); ++i) {
+    // Of a transposed tile two rows in each of some lines, else all columns of two lines.
+    const u32 line = Config::kTransposed ? column + i / 2 * 8 + i % 2 : row + i * 8;
+    if (line >= deal.lines) continue;
+    const u32 turn = deal.turn(line);
+    const u32 to = line - turn * deal.parts;
+    const u32 at = deal.place(room, deal.part, turn) + (Config::kTransposed ? row : column) * 4;
+    const bool own = to == deal.part;
+    const u32 remote = ptx::cluster_address(at, to);
+    const u32 counts = ptx::cluster_address(barrier, to);
+    if constexpr (Config::kTransposed) {
+#pragma unroll
+      for (u32 half = 0; half < 2; ++half) {
+        const float value = d[i / 2 * 4 + half * 2 + i % 2];
+        if (own)
+          ptx::store_shared(at + half * 32, value);
+        else
+          ptx::store_async(remote + half * 32, value, counts);
+      }
+    } else {
+#pragma unroll
+      for (u32 j = 0; j < Config::kSums / 4; ++j) {
+        const float x = d[j * 4 + i * 2], y = d[j * 4 + i * 2 + 1];
+        if (own)
+          ptx::store_shared_v2(at + j * 32, x, y);
+        else
+          ptx::store_async_v2(remote + j * 32, x, y, counts);
+      }
+    }
+  }
+}
+
+// Eights of a tile's sums to D, `count` lines of them: line_of(i) is the line of the tile that the
+// i-th is, take(i, column, sum) gives its sums from a column on.
+template <class Config, class LineOf, class Take>
+__device__ __forceinline__ void full_write_sums(const GemmFullArgs& args, const FullRun& run,
+                                                u32 count, u32 thread, i32 m0, i32 n0, u32& largest,
+                                                LineOf line_of, Take take) {
+  constexpr u32 kExtent = SplitTile<Config>::kExtent;
+  const bool gated = args.gate != kGateNone;
+  const u32 groups = kExtent / (gated ? 16 : 8);
+  const i32 line0 = Config::kTransposed ? n0 : m0;
+  const i32 at0 = (Config::kTransposed ? m0 : n0) / (gated ? 2 : 1);
+#pragma unroll 1
+  for (u32 item = thread; item < count * groups; item += 128 * Config::kConsumers) {
+    const u32 line = item / groups;
+    const u32 column = item % groups * 8;
+    const i32 at = at0 + static_cast<i32>(column);
+    if (at >= run.extent) continue;
+    full_write<typename Config::In, typename Config::Out>(
+        args, run, line0 + static_cast<i32>(line_of(line)), at, run.extent - at, largest,
+        [&](bool second, float(&v)[8]) {
+          if (args.gate == kGateNeighbours) {
+            float low[8], high[8];
+            take(line, column * 2, low);
+            take(line, column * 2 + 8, high);
+            full_every_other(low, high, second, v);
+          } else {
+            take(line, column + (second ? kExtent / 2 : 0), v);
+          }
+        });
+  }
+}
+
+// All of a tile whose sums lie at `whole`, of a row that shares no k.
+template <class Config>
+__device__ __forceinline__ void full_write_whole(const GemmFullArgs& args, const FullRun& run,
+                                                 u32 whole, u32 thread, i32 m0, i32 n0,
+                                                 u32& largest) {
+  using Tile = SplitTile<Config>;
+  const i32 rest = run.lines - (Config::kTransposed ? n0 : m0);
+  const u32 lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
+  full_write_sums<Config>(
+      args, run, lines, thread, m0, n0, largest, [](u32 i) { return i; },
+      [&](u32 line, u32 column, float(&sum)[8]) {
+        const u32 from = whole + (line * Tile::kPitch + column) * 4;
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) ptx::load_shared_v2(from + i * 8, sum[2 * i], sum[2 * i + 1]);
+      });
+}
+
+// This block's lines of a split's D, summed over the parts in their order.
+template <class Config>
+__device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const FullRun& run,
+                                               const FullDeal<Config>& deal, u32 room, u32 thread,
+                                               i32 m0, i32 n0, u32& largest) {
+  full_write_sums<Config>(
+      args, run, deal.own, thread, m0, n0, largest,
+      [&](u32 i) { return deal.part + i * deal.parts; },
+      [&](u32 line, u32 column, float(&sum)[8]) {
+#pragma unroll
+        for (float& value : sum) value = 0.0f;
+#pragma unroll 4
+        for (u32 other = 0; other < deal.parts; ++other) {
+          float low[4], high[4];
+          const u32 from = deal.place(room, other, line) + column * 4;
+          ptx::load_shared_v4(from, low);
+          ptx::load_shared_v4(from + 16, high);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            sum[i] += low[i];
+            sum[i + 4] += high[i];
+          }
+        }
+      });
+}
+
+// Asks the L2 for what this block's lines of a split's D need besides sums.
+template <class Config>
+__device__ __forceinline__ void full_ask_own(const GemmFullArgs& args, const FullRun& run,
+                                             const FullDeal<Config>& deal, u32 thread, i32 m0,
+                                             i32 n0) {
+  using Out = typename Config::Out;
+  if (args.gate != kGateNone || (run.beta == 0.0f && args.bias_by != kFullAlong)) return;
+  constexpr u32 kGroups = SplitTile<Config>::kExtent / 8;
+#pragma unroll 1
+  for (u32 item = thread; item < deal.own * kGroups; item += 128 * Config::kConsumers) {
+    const i32 line =
+        (Config::kTransposed ? n0 : m0) + static_cast<i32>(deal.part + item / kGroups * deal.parts);
+    const i32 at = (Config::kTransposed ? m0 : n0) + static_cast<i32>(item % kGroups * 8);
+    if (at >= run.extent) continue;
+    if (run.beta != 0.0f) ptx::prefetch_line(full_c<Out>(args, run, {line, at, 1}));
+    if (args.bias_by == kFullAlong && item < kGroups)
+      ptx::prefetch_line(args.bias + (static_cast<u64>(at) << (args.bias_f32 ? 2 : 1)));
+  }
+}
+
+// One tile a cluster. Its rings are done with once all of its threads are here, which is all that
+// their arrivals tell. No block leaves before everything that is sent to it has come.
+template <class Config>
+__device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, const GemmLive& live,
+                                                   FullRun run, GemmRing<Config> ring, u32 group,
+                                                   u32& largest) {
+  const i32 unit = full_first<Config>();
+  if (unit >= gemm_units(args, live)) return;
+  const u32 thread = threadIdx.x - 128;
+  const u32 first_piece = group * Config::kPieces;
+  const u32 barrier = full_sums_barrier<Config>(ring);
+  const FullTile tile = full_tile<Config>(args, live, unit, 0);
+  full_matrix<typename Config::In, typename Config::Out>(args, tile.z, run.lines, &run);
+  const FullDeal<Config> deal(run.lines - (Config::kTransposed ? tile.n0 : tile.m0));
+  if (thread == 0) ptx::mbarrier_arrive_expect(barrier, deal.bytes());
+  full_ask_own<Config>(args, run, deal, thread, tile.m0, tile.n0);
+  float d[Config::kPieces][Config::kSums];
+  gemm_accumulate<Config>(d, gemm_span<Config>(live.k), ring, first_piece);
+  ptx::wgmma_wait<0>();
+  if (deal.parts > 1) {
+    ptx::cluster_arrive_relaxed();
+    ptx::cluster_wait();
+  } else {
+    ptx::named_barrier(1, 128 * Config::kConsumers);
+  }
+#pragma unroll
+  for (u32 piece = 0; piece < Config::kPieces; ++piece)
+    full_deal_out<Config>(d[piece], deal, ring.base, barrier, first_piece + piece);
+  ptx::named_barrier(1, 128 * Config::kConsumers);  // this block's own are there
+  ptx::mbarrier_wait(barrier, 0);
+  full_write_own<Config>(args, run, deal, ring.base, thread, tile.m0, tile.n0, largest);
+}
+
+}  // namespace tw

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where the tiles of a full row are. A warpgroup of a ping-pong row does all of a tile by itself,
+// one warp a scheduler: what it computes between a tile's D and the next one's first product nobody
+// hides.
+
+#include "kernels/gemm/arguments/gemm_live.h"
+#include "kernels/gemm/wgmma/gemm_wgmma.cuh"
+
+namespace tw {
+
+/// Where a unit's tile of this block lies.
+struct FullTile {
+  i32 z, m0, n0;
+};
+
+/// A cluster's units: the first, and the step from one to the next. Producer and consumers look
+/// them up for themselves, the step each time: what is kept takes registers that neither has.
+template <class Config>
+__device__ __forceinline__ u32 full_walkers(u32 blocks) {
+  return blocks / (Config::kSplit ? ptx::cluster_size() : Config::kCluster);
+}
+template <class Config>
+__device__ __forceinline__ i32 full_first() {
+  return static_cast<i32>(full_walkers<Config>(ptx::block_id_again()));
+}
+template <class Config>
+__device__ __forceinline__ i32 full_step() {
+  return static_cast<i32>(full_walkers<Config>(ptx::grid_size_again()));
+}
+
+/// Both, where there are registers for them.
+struct FullWalk {
+  i32 first, step;
+};
+template <class Config>
+__device__ __forceinline__ FullWalk full_walk() {
+  return {full_first<Config>(), full_step<Config>()};
+}
+
+// a / b for 0 <= a < 2^31 and 0 < b < 2^31, in a third of a division's time. A first quotient of
+// a number and a reciprocal within 2^-22 each is off by a / b / 2^21 + 1 at most, so that what is
+// left is below 2^11 b, and its own quotient, rounded to the nearest, off by no more than one half
+// and 2^-10: the last rest lies between -b and b.
+__device__ __forceinline__ i32 full_divide(i32 a, i32 b, i32* rest) {
+  const float inverse = act::reciprocal_of_chip(static_cast<float>(b));
+  i32 quotient = __float2int_rz(static_cast<float>(a) * inverse);
+  i32 left = a - quotient * b;
+  const i32 more = __float2int_rn(static_cast<float>(left) * inverse);
+  quotient += more;
+  left -= more * b;
+  *rest = left < 0 ? left + b : left;
+  return left < 0 ? quotient - 1 : quotient;
+}
+
+// As gemm_unit.
+template <class Walk>
+__device__ __forceinline__ void full_unit(const Walk& walk, i32 index, i32* unit_m, i32* unit_n) {
+  if (walk.units_n == 1 || walk.units_m == 1) {
+    *unit_m = walk.units_n == 1 ? index : 0;
+    *unit_n = walk.units_n == 1 ? 0 : index;
+    return;
+  }
+  i32 inside, row;
+  const i32 first = full_divide(index, walk.band * walk.units_n, &inside) * walk.band;
+  *unit_n = full_divide(inside, min(walk.units_m - first, walk.band), &row);
+  *unit_m = first + row;
+}
+
+// `walk` is the run's GemmLive, or the arguments where those are all there is to it.
+template <class Config, class Walk>
+__device__ __forceinline__ FullTile full_tile(const GemmFullArgs& args, const Walk& walk, i32 unit,
+                                              u32 rank) {
+  FullTile tile;
+  i32 inside = unit, unit_m, unit_n;
+  tile.z = args.batch == 1 ? 0 : full_divide(unit, walk.units_m * walk.units_n, &inside);
+  full_unit(walk, inside, &unit_m, &unit_n);
+  tile.m0 =
+      (unit_m * static_cast<i32>(Config::kClusterM) + static_cast<i32>(rank % Config::kClusterM)) *
+      Config::kTileM;
+  tile.n0 =
+      (unit_n * static_cast<i32>(Config::kClusterN) + static_cast<i32>(rank / Config::kClusterM)) *
+      Config::kTileN;
+  return tile;
+}
+
+}  // namespace tw

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The batch rows on Hopper: the full rows' pipeline and arguments for what most batches are,
+// alpha * A B of whole matrices at constant distances, D written by the copy engine. Nothing else
+// is in their way; runs that ask for more take a full row, see GemmKernel::does().
+//
+// One thread feeds the tensor cores of an SM, so its loop is kept short: nothing is loaded early,
+// and where shared memory lies is kept in a register, where the compiler would find it out anew for
+// each k block (some 400 cycles a block by the profiler's samples, of 512 that the tensor cores
+// take; half of that as it is). Nor is anything done between products that can be done elsewhere.
+// Each warp stages its own 16 lines of D and sends them itself, so that no warp waits for another.
+
+#include "kernels/gemm/epilogue/epilogue.cuh"
+#include "kernels/gemm/wgmma/gemm_full.cuh"
+
+namespace tw {
+
+// This block's share of the operands of one k block.
+template <class Config>
+__device__ __forceinline__ void batch_load_block(const GemmFullArgs& args,
+                                                 const GemmRing<Config>& ring,
+                                                 const GemmMapsAt& maps, const FullTile& tile,
+                                                 i32 k, u32 rank) {
+  const u32 rank_m = rank % Config::kClusterM;
+  const u32 rank_n = rank / Config::kClusterM;
+  // Blocks that want the same A lie along n, those that want the same B along m.
+  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
+  const u32 mask_a = kAlongN << rank_m;
+  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (rank_n * Config::kClusterM);
+  const u32 barrier = ring.full_barrier(ring.stage);
+  full_load_share<!Config::kColumnA, false, Config::kTileM, Config::kTileK, Config::kClusterN>(
+      args, ring.a(), maps.a, barrier, tile.m0, k, maps.a_index, rank_n, mask_a);
+  full_load_share<!Config::kRowB, false, Config::kLinesB, Config::kTileK, Config::kClusterM>(
+      args, ring.b(), maps.b, barrier, tile.n0, k, maps.b_index, rank_m, mask_b);
+}
+
+template <class Config>
+__device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank,
+                              FullWalk walk) {
+  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  const i32 depth = args.base.k;
+  ptx::grid_dependency_wait();
+  for (i32 unit = walk.first; unit < units; unit += walk.step) {
+    const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+    const GemmMapsAt maps = gemm_maps_at(args, tile.z);
+#pragma unroll 1
+    for (i32 k = 0; k < depth; k += Config::kTileK) {
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+      batch_load_block<Config>(args, ring, maps, tile, k, rank);
+      ring.advance();
+    }
+  }
+  ptx::grid_dependency_launch();
+  gemm_all_read<Config>(ring);
+}
+
+// A warp's 16 lines of each piece, the first of whose elements is (line, at), of product z.
+template <class Config>
+__device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
+                                            const GemmFullArgs& args, u32 staging, u32& turn,
+                                            u32 warp, i32 line, i32 at, i32 z) {
+  constexpr i32 kContiguous = static_cast<i32>(Config::kSlab.contiguous);
+  static_assert(Config::kTileN % kContiguous == 0, "whole slabs");
+  const u32 lane = ptx::lane_id();
+  const u32 own = warp * (kGemmStoreLines * kContiguous * Config::Out::kBytes);
+#pragma unroll
+  for (int piece = 0; piece < Config::kPieces; ++piece) {
+    if (line + piece * 64 >= args.base.m) break;
+#pragma unroll
+    for (int slab = 0; slab < Config::kTileN / kContiguous; ++slab) {
+      const i32 column = at + slab * kContiguous;
+      if (column >= args.base.n) break;
+      const u32 to = staging + turn++ % Config::kShared.slabs * Config::kShared.slab_bytes;
+      // One and the same lane throughout: groups of stores belong to the thread that commits them.
+      if (lane == 0) ptx::store_wait_read<static_cast<int>(Config::kShared.slabs) - 1>();
+      ptx::sync_warp();
+      epilogue_stage<Config>(d[piece], to, slab);
+      ptx::fence_async_shared();
+      ptx::sync_warp();
+      if (lane == 0) {
+        ptx::store_tile(&args.base.map_d, to + own, column, line + piece * 64, z);
+        ptx::store_commit();
+      }
+    }
+  }
+}
+
+template <class Config>
+__device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u32 rank, u32 group,
+                              FullWalk walk) {
+  const u32 staging = ring.base + Config::kShared.d_offset +
+                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32) % 4;
+  ptx::grid_dependency_wait();
+  const i32 units = args.base.units_m * args.base.units_n * args.batch;
+  const i32 depth = args.base.k;
+  const i32 k_blocks = (depth + Config::kTileK - 1) / Config::kTileK;
+  u32 turn = 0;
+  if (Config::kPingpong) {
+    if (group == 1) {
+      ring.skip(k_blocks);
+      gemm_pass_turn<Config>(1);
+      walk.first += walk.step;
+    }
+    walk.step *= 2;
+  }
+  float d[Config::kPieces][Config::kSums];
+  for (i32 unit = walk.first; unit < units; unit += walk.step) {
+    const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+    gemm_take_turn<Config>(group);
+    gemm_multiply<Config>(d, {0, depth}, ring, first_piece, 0, nullptr, [] {});
+    gemm_pass_turn<Config>(group);
+    ptx::wgmma_wait<0>();
+    if (k_blocks > 0)
+      gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
+    if (Config::kPingpong) ring.skip(k_blocks);
+    const float alpha = args.base.alpha;
+    if (alpha != 1.0f || k_blocks == 0) {
+#pragma unroll
+      for (auto& piece : d)
+#pragma unroll
+        for (auto& value : piece) value = (k_blocks == 0 ? 0.0f : value) * alpha;
+    }
+    batch_write<Config>(d, args, staging, turn, warp,
+                        tile.m0 + static_cast<i32>(first_piece * 64 + warp * 16), tile.n0, tile.z);
+  }
+  // Shared memory stays until it is read; the writes themselves are the grid's end.
+  if (ptx::lane_id() == 0) ptx::store_wait_read<0>();
+}
+
+template <class Config>
+__device__ void gemm_batch(const GemmFullArgs& args) {
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() : 0;
+  full_begin<Config>(args, ring, warp);
+  // In this order nvcc puts the producer's code next to what runs before it.
+  if (warp >= 4) {
+    ptx::set_max_registers_up<Config::kConsumers == 2 ? 232 : 224>();
+    batch_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1,
+                          full_walk<Config>());
+  } else {
+    ptx::set_max_registers_down<Config::kConsumers == 2 ? 40 : 56>();
+    if (warp == 0 && ptx::elect_one()) batch_produce<Config>(args, ring, rank, full_walk<Config>());
+    __syncwarp();
+    ptx::grid_dependency_wait();  // threads that do nothing too: a grid ends after those in front
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The full rows on Hopper: the plain rows' pipeline (gemm_wgmma.cuh) over the matrices of a batch,
+// with operands through maps of three dimensions and the full epilogue behind it.
+//
+// Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
+// writing it needs no barrier between warps; splits are in full_split.cuh.
+
+#include "kernels/gemm/epilogue/full_at_large.cuh"
+#include "kernels/gemm/wgmma/full_loops.cuh"
+#include "kernels/gemm/wgmma/full_split.cuh"
+
+namespace tw {
+
+// As gemm_load_share, of matrix z. A gated operand whose columns lie apart (kHalves) comes in boxes
+// of half a tile's lines at most.
+template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
+__device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 shared,
+                                                const KernelMap* map, u32 barrier, i32 first, i32 k,
+                                                i32 z, u32 share, u32 mask) {
+  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
+  constexpr u32 kBoxes =
+      kAlongK && kHalves && kSharers == 1 ? 2 : gemm_boxes(kAlongK, kLines, kTileK, kSharers);
+  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
+  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
+  const u32 k0 = kSplitK ? share * kPart : 0;
+#pragma unroll
+  for (u32 box = 0; box < kBoxes; ++box) {
+    const u32 line = line0 + box * (kAlongK ? kLines / 2 : 64);
+    const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
+    const i32 across = kHalves ? full_line(args, first, static_cast<i32>(line), kLines)
+                               : first + static_cast<i32>(line);
+    const i32 along = k + static_cast<i32>(k0);
+    const i32 x = kAlongK ? along : across;
+    const i32 y = kAlongK ? across : along;
+    if (kSharers == 1)
+      ptx::load_tile(to, map, barrier, x, y, z);
+    else
+      ptx::load_tile_multicast(to, map, barrier, x, y, z, mask);
+  }
+}
+
+// This block's share of the operands `which` (kFullEarly bits) of one k block.
+template <class Config, bool kHalves>
+__device__ __forceinline__ void full_load_block(const GemmFullArgs& args,
+                                                const GemmRing<Config>& ring,
+                                                const GemmMapsAt& maps, const FullTile& tile, i32 k,
+                                                u32 rank, u32 which) {
+  const u32 rank_m = rank % Config::kClusterM;
+  const u32 rank_n = rank / Config::kClusterM;
+  // Blocks that want the same A lie along n, those that want the same B along m; those before
+  // `first` have another part of k.
+  const u32 first = Config::kSplit ? ptx::cluster_rank() - rank : 0;
+  constexpr u32 kAlongN = ((1u << Config::kCluster) - 1) / ((1u << Config::kClusterM) - 1);
+  const u32 mask_a = kAlongN << (first + rank_m);
+  const u32 mask_b = ((1u << Config::kClusterM) - 1) << (first + rank_n * Config::kClusterM);
+  const u32 barrier = ring.full_barrier(ring.stage);
+  if (which & kFullEarlyA)
+    full_load_share<!Config::kColumnA, kHalves && Config::kTransposed, Config::kTileM,
+                    Config::kTileK, Config::kClusterN>(args, ring.a(), maps.a, barrier, tile.m0, k,
+                                                       maps.a_index, rank_n, mask_a);
+  if (which & kFullEarlyB)
+    full_load_share<!Config::kRowB, kHalves && !Config::kTransposed, Config::kLinesB,
+                    Config::kTileK, Config::kClusterM>(args, ring.b(), maps.b, barrier, tile.n0, k,
+                                                       maps.b_index, rank_m, mask_b);
+}
+
+// Before the kernels in front have ended: the constant operands of the first stages. The plan asks
+// for it where nothing that says which those are lies in device memory. Returns how many k blocks.
+template <class Config, bool kHalves>
+__device__ __forceinline__ i32 full_load_early(const GemmFullArgs& args, GemmRing<Config> ring,
+                                               u32 rank, i32 unit) {
+  if ((args.flags & kFullEarly) == 0 || unit >= args.base.units_m * args.base.units_n * args.batch)
+    return 0;
+  const FullTile tile = full_tile<Config>(args, args.base, unit, rank);
+  const GemmMapsAt maps = gemm_maps_at(args, tile.z);
+  const GemmSpan span = gemm_span<Config>(args.base.k);
+  i32 blocks = 0;
+#pragma unroll 1
+  for (i32 k = span.begin; k < span.end && blocks < Config::kStages; k += Config::kTileK) {
+    ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+    full_load_block<Config, kHalves>(args, ring, maps, tile, k, rank, args.flags & kFullEarly);
+    ring.advance();
+    ++blocks;
+  }
+  return blocks;
+}
+
+// One thread feeds the tensor cores of an SM, so that its loop is kept short: what was loaded early
+// is made whole in front of it.
+template <class Config, bool kHalves>
+__device__ __forceinline__ void full_produce(const GemmFullArgs& args, GemmRing<Config> ring,
+                                             u32 rank) {
+  ring.base = ptx::kept(ring.base);
+  i32 early = full_load_early<Config, kHalves>(args, ring, rank, full_first<Config>());
+  ptx::grid_dependency_wait();
+  const GemmLive live = full_live<Config>(args);
+  const GemmSpan span = gemm_span<Config>(live.k);
+  const i32 units = gemm_units(args, live);
+  for (i32 unit = full_first<Config>(); unit < units; unit += full_step<Config>()) {
+    const FullTile tile = full_tile<Config>(args, live, unit, rank);
+    const GemmMapsAt maps = gemm_maps_at(args, tile.z);
+    if (args.maps != 0) {
+      ptx::tensormap_acquire(maps.a);
+      ptx::tensormap_acquire(maps.b);
+    }
+    i32 k = span.begin;
+#pragma unroll 1
+    for (; early > 0; --early, k += Config::kTileK) {
+      full_load_block<Config, kHalves>(args, ring, maps, tile, k, rank,
+                                       ~args.flags & (kFullEarlyA | kFullEarlyB));
+      ring.advance();
+    }
+#pragma unroll 1
+    for (; k < span.end; k += Config::kTileK) {
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), args.base.stage_bytes);
+      full_load_block<Config, kHalves>(args, ring, maps, tile, k, rank, kFullEarlyA | kFullEarlyB);
+      ring.advance();
+    }
+  }
+  ptx::grid_dependency_launch();
+  gemm_all_read<Config>(ring);
+}
+
+// Whether the copy engine may write the tile: it knows nothing of the rows that the device has.
+template <class Config>
+__device__ __forceinline__ bool full_stores(const GemmFullArgs& args, const GemmLive& live,
+                                            const FullTile& tile) {
+  if ((args.flags & kFullStores) == 0) return false;
+  return args.device_m == 0 ||
+         (tile.m0 + Config::kTileM <= live.m && tile.n0 + Config::kTileN <= live.n);
+}
+
+// A warp's sums of a tile to D, with any option.
+template <class Config>
+__device__ __forceinline__ void full_epilogue(float (&d)[Config::kPieces][Config::kSums],
+                                              const GemmFullArgs& args, const FullRun& run,
+                                              const FullTile& tile, const FullWarp<Config>& warp,
+                                              bool stores, u32& turn, u32& largest) {
+  const FragmentOut out = full_out(args, tile, warp);
+  if (stores && args.maps != 0 && ptx::lane_id() == 0) ptx::tensormap_acquire(out.map);
+  full_at_large<typename Config::In, typename FullWarp<Config>::Slab>(d, args, run, stores, out,
+                                                                      turn, largest);
+}
+
+// Tiles with whatever there is to do, one option behind the other.
+template <class Config>
+__device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const GemmLive& live,
+                                                 FullRun run, GemmRing<Config> ring, u32 rank,
+                                                 u32 group, u32& largest) {
+  const FullWarp<Config> warp = full_warp<Config>(ring, group);
+  const u32 first_piece = Config::kPingpong ? 0 : group * Config::kPieces;
+  const i32 units = gemm_units(args, live);
+  const GemmSpan span = gemm_span<Config>(live.k);
+  const i32 k_blocks = (span.end - span.begin + Config::kTileK - 1) / Config::kTileK;
+  const i32 rows = run.lines;
+  u32 turn = 0;
+  i32 first = full_first<Config>();
+  if (Config::kPingpong) {
+    if (group == 1) {
+      ring.skip(k_blocks);
+      gemm_pass_turn<Config>(1);
+      first += full_step<Config>();
+    }
+  }
+  float d[Config::kPieces][Config::kSums];
+  for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
+    const FullTile tile = full_tile<Config>(args, live, unit, rank);
+    full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
+    if (!Config::kTransposed && run.beta != 0.0f)
+      full_prefetch<typename Config::Out>(args, run,
+                                          tile.m0 + (Config::kPingpong ? 0 : warp.line / 64 * 64),
+                                          tile.n0, Config::kPieces * 64, Config::kTileN);
+    gemm_take_turn<Config>(group);
+    gemm_accumulate<Config>(d, span, ring, first_piece);
+    gemm_pass_turn<Config>(group);
+    ptx::wgmma_wait<0>();
+    if (k_blocks > 0) gemm_release_last<Config>(ring);
+    if (Config::kPingpong) ring.skip(k_blocks);
+    if constexpr (Config::kTransposed) {
+      const u32 whole = ring.base + Config::kShared.d_offset;
+      ptx::named_barrier(1, 128 * Config::kConsumers);  // the tile before is read
+#pragma unroll
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        split_put<Config>(d[piece], whole, first_piece + piece);
+      ptx::named_barrier(1, 128 * Config::kConsumers);
+      full_write_whole<Config>(args, run, whole, threadIdx.x - 128, tile.m0, tile.n0, largest);
+    } else {
+      full_epilogue<Config>(d, args, run, tile, warp, full_stores<Config>(args, live, tile), turn,
+                            largest);
+    }
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<Config> ring,
+                                             u32 rank, u32 group) {
+  ptx::grid_dependency_wait();
+  const GemmLive live = full_live<Config>(args);
+  const i32 rows = Config::kTransposed ? live.n : live.m;
+  const i32 columns = Config::kTransposed ? live.m : live.n;
+  const FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
+  u32 largest = 0;
+  bool chunks = false;
+  if constexpr (!Config::kSplit && !Config::kTransposed)
+    chunks = (args.flags & kFullStores) && live.k > 0 &&
+             full_in_chunks<typename Config::Out, Config::kTileN>(args, run);
+  if constexpr (Config::kSplit) {
+    full_consume_split<Config>(args, live, run, ring, group, largest);
+  } else if (!chunks) {
+    full_consume_any<Config>(args, live, run, ring, rank, group, largest);
+  } else if constexpr (!Config::kTransposed) {
+    full_consume_in_chunks<Config>(args, live, run, ring, rank, group, largest);
+  }
+  if (args.flags & kFullStores) full_store_finish();
+  ptx::sync_warp();
+  full_amax<typename Config::Out>(args, largest);
+}
+
+// Makes the barriers, and has the maps at hand. One thread makes all: ptxas makes a loop over lanes
+// of what each of them would do, 1 us of it. Where loads reach their own block alone the producer's
+// warp waits for nobody, and the others for it. Blocks of a cluster wait until all have begun; what
+// their arrivals tell is that barriers are made, which the fence behind those says to all of the
+// cluster, so that they need not release anything else.
+template <class Config>
+__device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
+                                           u32 warp) {
+  if (warp == 0) {
+    if (ptx::elect_one()) {
+#pragma unroll
+      for (i32 stage = 0; stage < Config::kStages; ++stage) {
+        ptx::mbarrier_init(ring.full_barrier(stage), 1);
+        ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
+      }
+      if (Config::kSplit) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
+      ptx::fence_mbarrier_init();
+    }
+    ptx::sync_warp();
+  } else if (warp == 1 && ptx::elect_one()) {
+    ptx::prefetch_map(&args.base.map_a);
+    ptx::prefetch_map(&args.base.map_b);
+    if (args.flags & kFullStores) ptx::prefetch_map(&args.base.map_d);
+  }
+  if (Config::kCluster > 1) {
+    ptx::sync_block();
+    ptx::cluster_arrive_relaxed();
+    ptx::cluster_wait();
+  } else if (warp == 0) {
+    ptx::named_barrier_arrive(5, Config::kThreads);
+  } else {
+    // Of one product alone, and whole columns: what else there is lies where arguments say.
+    if (Config::kAsks && warp >= 4 && args.batch == 1 && args.maps == 0 && args.gate != kGateHalves)
+      gemm_ask_for_weights<Config>(args.base);
+    ptx::named_barrier(5, Config::kThreads);
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
+
+  full_begin<Config>(args, ring, warp);
+
+  // A split of one part has no cluster: its warps have nobody else to wait for.
+  const bool shares = Config::kSplit && ptx::cluster_size() > 1;
+  // In this order nvcc puts the producer's code next to what runs before it: loads wait for
+  // instructions too, which may lie in memory, as weights do.
+  if (warp >= 4) {
+    if (Config::kConsumers == 2) ptx::set_max_registers_up<232>();
+    full_consume<Config>(args, ring, rank, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+  } else {
+    if (Config::kConsumers == 2) ptx::set_max_registers_down<40>();
+    if (warp == 0 && ptx::elect_one()) {
+      if (args.gate == kGateHalves)
+        full_produce<Config, true>(args, ring, rank);
+      else
+        full_produce<Config, false>(args, ring, rank);
+    }
+    __syncwarp();
+    if (shares) ptx::grid_dependency_wait();
+    // The consumers' barrier before they sum. A cluster may have nothing to do, where the device
+    // has fewer rows than the grid was made for.
+    if (shares && full_first<Config>() < gemm_units(args, full_live<Config>(args))) {
+      ptx::cluster_arrive_relaxed();
+      ptx::cluster_wait();
+    }
+  }
+}
+
+}  // namespace tw

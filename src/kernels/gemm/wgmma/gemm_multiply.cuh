@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The products of a wgmma row: k blocks of a tile from the ring into a warpgroup's sums, and sums
+// that are made of several chains.
+
+#include "kernels/gemm/wgmma/gemm_produce.cuh"
+#include "kernels/ptx/wgmma.cuh"
+
+namespace tw {
+
+// Tells the blocks whose loads reach this one, itself and those beside it, that a stage is read.
+// One warp speaks for its warpgroup: products are the warpgroup's, and are done for all of it at
+// once.
+template <class Config>
+__device__ __forceinline__ void gemm_release(const GemmRing<Config>& ring, i32 stage) {
+  if (threadIdx.x / 32 % 4 != 0) return;
+  const u32 lane = ptx::lane_id();
+  if (Config::kCluster == 1) {
+    if (lane == 0) ptx::mbarrier_arrive(ring.empty_barrier(stage));
+  } else if (lane < Config::kCluster) {
+    constexpr bool kInLine = Config::kClusterM == 1 || Config::kClusterN == 1;
+    const u32 own = kInLine && !Config::kSplit ? 0 : ptx::cluster_rank();
+    const u32 rank = own % Config::kCluster;
+    if (kInLine || lane % Config::kClusterM == rank % Config::kClusterM ||
+        lane / Config::kClusterM == rank / Config::kClusterM)
+      ptx::mbarrier_arrive_remote(
+          ptx::cluster_address(ring.empty_barrier(stage), own - rank + lane));
+  }
+}
+
+// A truth that is known when a kernel is compiled.
+template <bool kValue>
+struct GemmIs {
+  __device__ constexpr operator bool() const { return kValue; }
+};
+
+// All k blocks of one tile, at least one, into the accumulators, whatever they hold, or with
+// `accumulate` 1 onto that; with `tile` and from 0 where it is. The products of a block are still
+// running when the next block's are sent; a stage is given back one block later. Calls meanwhile()
+// while the products of two blocks are made, or of the last one.
+template <class Config, class Meanwhile>
+__device__ __forceinline__ void gemm_multiply(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
+    GemmRing<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile,
+    Meanwhile meanwhile) {
+  constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
+  constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
+  constexpr u32 kSteps = Config::kTileK / 16;
+  // What of a descriptor is different from stage to stage is carried on: found out anew, it would
+  // stand between a barrier and the products behind it, which small tiles wait for.
+  constexpr u32 kStage = (Config::kShared.a_bytes + Config::kShared.b_bytes) / 16;
+  const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
+  const u64 upper = of_ring >> 32 << 32;
+  const u32 first = static_cast<u32>(of_ring) + first_piece * (64 * 128 / 16);
+  const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
+  u32 at = first + static_cast<u32>(ring.stage) * kStage;
+  bool landed = false;
+  // The products of one block; of the first one by itself, which the others need not ask about.
+  const auto send = [&](auto first_one) {
+    if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    if (first_one && tile != nullptr && span.begin == 0) *tile = gemm_noted_tile<Config>(ring);
+    const u64 a = upper | at, b = upper | (at + to_b);
+    ring.advance();
+    at = ring.stage == 0 ? first : at + kStage;
+    ptx::wgmma_fence();
+#pragma unroll
+    for (u32 step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (u32 piece = 0; piece < Config::kPieces; ++piece)
+        ptx::wgmma<Config::kColumnA, Config::kRowB>(
+            d[piece], typename Config::In{}, a + (piece * (64 * 128) + step * kStepA) / 16,
+            b + step * kStepB / 16, first_one && step == 0 ? accumulate : 1);
+      if (Config::kLooksAhead && step == kSteps / 2 - 1)
+        landed = ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
+    }
+    ptx::wgmma_commit();
+  };
+  i32 k = span.begin;
+  i32 stage = -1;
+  if constexpr (Config::kFirstApart) {
+    if (k >= span.end) return;
+    stage = ring.stage;
+    send(GemmIs<true>{});
+    k += Config::kTileK;
+    if (k >= span.end) meanwhile();
+  }
+  for (; k < span.end; k += Config::kTileK) {
+    const i32 previous = stage;
+    stage = ring.stage;
+    if constexpr (Config::kFirstApart)
+      send(GemmIs<false>{});
+    else
+      send(k == span.begin);
+    const bool second = Config::kFirstApart || previous >= 0;
+    if (second || k + Config::kTileK >= span.end) meanwhile();
+    ptx::wgmma_wait<1>();
+    if (second) gemm_release<Config>(ring, previous);
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void gemm_no_products(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums]) {
+#pragma unroll
+  for (auto& piece : d)
+#pragma unroll
+    for (auto& value : piece) value = 0;
+}
+
+// All k blocks of one tile, if there are any.
+template <class Config>
+__device__ __forceinline__ void gemm_accumulate(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
+    GemmRing<Config>& ring, u32 first_piece) {
+  if (span.end <= span.begin) gemm_no_products<Config>(d);
+  gemm_multiply<Config>(d, span, ring, first_piece, 0, nullptr, [] {});
+}
+
+// Calls use(sums) with the sums of one piece as floats, in the order of wgmma's fragment. Floats
+// are passed as they are: a copy would be twice the registers.
+template <class Config, class Use>
+__device__ __forceinline__ void gemm_with_sums(typename Config::Sum (&d)[Config::kSums], Use use) {
+  if constexpr (Config::kHalfSum) {
+    float sums[Config::kTileN / 2];
+#pragma unroll
+    for (int i = 0; i < Config::kSums; ++i) ptx::unpack_f16(d[i], sums[2 * i], sums[2 * i + 1]);
+    use(sums);
+  } else {
+    use(d);
+  }
+}
+
+// One more chain's sums: kept with those in front of it until the last one, which leaves all in d.
+template <class Config>
+__device__ __forceinline__ void gemm_keep(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums],
+    typename Config::Sum (&kept)[Config::kPieces][Config::kSums], i32 chain, i32 chains) {
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+#pragma unroll
+    for (int i = 0; i < Config::kSums; ++i) {
+      if (chain > 0) d[piece][i] += kept[piece][i];
+      if (chain + 1 < chains) kept[piece][i] = d[piece][i];
+    }
+}
+
+// Puts the upper halves of a chain's sums aside and leaves the lower ones in d, where the next
+// chain begins: small beside its products, so that it does not cut them more than if it began at 0.
+// Halves are split without rounding; an infinity has no lower one. The last chain leaves all in d.
+template <class Config>
+__device__ __forceinline__ void gemm_park(float (&d)[Config::kPieces][Config::kSums],
+                                          u32 (&parked)[Config::kPieces][Config::kSums / 2],
+                                          i32 chain, i32 chains) {
+  const auto upper = [](u32 bits) { return __uint_as_float(bits & 0xffff0000u); };
+#pragma unroll
+  for (i32 piece = 0; piece < Config::kPieces; ++piece)
+#pragma unroll
+    for (int i = 0; i < Config::kSums; i += 2) {
+      u32& both = parked[piece][i / 2];
+      if (chain > 0) {
+        d[piece][i] += __uint_as_float(both << 16);
+        d[piece][i + 1] += upper(both);
+      }
+      if (chain + 1 < chains) {
+        both = ptx::upper_halves(d[piece][i], d[piece][i + 1]);
+        const float of_low = __uint_as_float(both << 16), of_high = upper(both);
+        d[piece][i] = d[piece][i] == of_low ? 0.0f : d[piece][i] - of_low;
+        d[piece][i + 1] = d[piece][i + 1] == of_high ? 0.0f : d[piece][i + 1] - of_high;
+      }
+    }
+}
+
+// The k of a warpgroup's chain. Where two of them multiply side by side and park, one does so two
+// blocks behind the other, which meanwhile has the tensor cores for itself.
+template <class Config>
+__device__ __forceinline__ GemmSpan gemm_chain_of(GemmSpan span, i32 chain, i32 chains, u32 group) {
+  GemmSpan of = gemm_chain<Config>(span, chain, chains);
+  if (Config::kParks && !Config::kPingpong && group == 1) {
+    if (chain > 0) of.begin += 2 * Config::kTileK;
+    if (chain + 1 < chains) of.end += 2 * Config::kTileK;
+  }
+  return of;
+}
+
+}  // namespace tw

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds embedded images. embed.py writes the table that this reads.
+#include <cstdio>
+#include <cstring>
+
+#include "kernels/table/kernel_table.hpp"
+
+namespace {
+
+struct Entry {
+  const char* name;  // "<family>_<shard>"; nullptr ends the table
+  const void* begin;
+  const void* end;
+};
+
+}  // namespace
+
+extern "C" const Entry tw_kernel_image_table[];
+
+namespace tw {
+
+KernelImage kernel_image(Family family, int32_t shard) {
+  char name[32];
+  std::snprintf(name, sizeof name, "%s_%d", family_name(family), shard);
+  for (const Entry* entry = tw_kernel_image_table; entry->name; ++entry) {
+    if (std::strcmp(entry->name, name) != 0) continue;
+    const auto* begin = static_cast<const char*>(entry->begin);
+    return {begin, static_cast<size_t>(static_cast<const char*>(entry->end) - begin)};
+  }
+  return {nullptr, 0};
+}
+
+}  // namespace tw

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows by index through plain loads and stores: any width, pitch and alignment.
+//
+// The units of all rows are numbered along the packed operand. A block takes neighbours, each
+// thread a few that lie a block's width apart, all of whose loads are issued before the first
+// store, and ends: short blocks in the order of memory keep what is in flight together, which the
+// memory likes better than a persistent grid's spread.
+
+#include "kernels/rows/row_index.cuh"
+
+namespace tw {
+
+/// The units from number `first` on that one block moves.
+template <int kBytes, bool kGather>
+__device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32 first) {
+  const u32 row_units = static_cast<u32>(args.row_units);
+  u64 from[kRowsLinearFlight];  // 0: nothing is read
+  u64 to[kRowsLinearFlight];    // 0: nothing is written
+#pragma unroll
+  for (u32 k = 0; k < kRowsLinearFlight; ++k) {
+    const u32 unit = first + threadIdx.x + k * blockDim.x;
+    from[k] = to[k] = 0;
+    if (unit >= units) continue;
+    const u32 r = divide(unit, args.part_divider);
+    const u64 i = static_cast<u64>(args.first_row) + r;
+    const u64 inside = static_cast<u64>(unit - r * row_units) * kBytes;
+    const i64 row = named_row(args, i);
+    const u64 packed = args.packed + i * static_cast<u64>(args.packed_pitch) + inside;
+    const u64 table =
+        row == kNoRow ? 0 : args.table + static_cast<u64>(row * args.table_pitch) + inside;
+    from[k] = kGather || row == kNoRow ? table : packed;
+    to[k] = kGather ? packed : table;
+  }
+  ptx::Unit<kBytes> value[kRowsLinearFlight];
+#pragma unroll
+  for (u32 k = 0; k < kRowsLinearFlight; ++k) {
+    value[k] = ptx::Unit<kBytes>{};
+    if (from[k] != 0) value[k] = ptx::load_unit<kBytes>(from[k]);
+  }
+#pragma unroll
+  for (u32 k = 0; k < kRowsLinearFlight; ++k)
+    if (to[k] != 0) ptx::store_unit<kBytes>(to[k], value[k]);
+}
+
+template <int kBytes, bool kGather>
+__device__ __forceinline__ void plain_units(const RowsArgs& args) {
+  const i64 left = run_count(args) - args.first_row;
+  if (left <= 0) return;
+  const u64 of_block = static_cast<u64>(blockDim.x) * kRowsLinearFlight;
+  const u32 units =
+      static_cast<u32>(min(left, args.launch_rows)) * static_cast<u32>(args.row_units);
+  // In 64 bits: the last step may pass 2^32. A grid is as large as the work, but where the caller
+  // bounds it.
+  for (u64 base = blockIdx.x; base * of_block < units; base += gridDim.x)
+    plain_block<kBytes, kGather>(args, units, static_cast<u32>(base * of_block));
+}
+
+template <bool kGather>
+__device__ __forceinline__ void rows_plain(const RowsArgs& args) {
+  switch (args.unit_bytes) {
+    case 1:
+      return plain_units<1, kGather>(args);
+    case 2:
+      return plain_units<2, kGather>(args);
+    case 4:
+      return plain_units<4, kGather>(args);
+    case 8:
+      return plain_units<8, kGather>(args);
+    default:
+      return plain_units<16, kGather>(args);
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the gather and scatter host bodies share.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "base/dtype.hpp"
+#include "base/float_formats.hpp"
+#include "kernels/rows/row_schedule.h"
+#include "kernels/rows/row_steps.h"
+
+namespace tw {
+
+/// A number of the indices' type, sign-extended.
+inline i64 host_index(u64 address, u32 index_bytes, i64 i) {
+  const auto* at = reinterpret_cast<const uint8_t*>(address) + i * index_bytes;
+  if (index_bytes == 8) {
+    i64 wide;
+    std::memcpy(&wide, at, 8);
+    return wide;
+  }
+  int32_t narrow;
+  std::memcpy(&narrow, at, 4);
+  return narrow;
+}
+
+inline i64 run_count(const RowsArgs& args) {
+  if (args.count_at == 0) return args.count;
+  return clamped_count(host_index(args.count_at, args.index_bytes, 0), args.count);
+}
+
+/// The row of the table that index number i names and may write, or -1.
+inline i64 named_row(const RowsArgs& args, i64 i) {
+  const i64 row = checked_row(host_index(args.index, args.index_bytes, i), args.table_rows);
+  if (args.winners == 0 || row < 0) return row;
+  return reinterpret_cast<const uint32_t*>(args.winners)[row] == static_cast<u64>(i) ? row : -1;
+}
+
+inline float index_weight(const RowsArgs& args, i64 i) {
+  return args.weights == 0 ? 1.0f : reinterpret_cast<const float*>(args.weights)[i];
+}
+
+inline u64 table_row_address(const RowsArgs& args, i64 row) {
+  return args.table + static_cast<u64>(row * args.table_pitch);
+}
+inline u64 packed_row_address(const RowsArgs& args, i64 i) {
+  return args.packed + static_cast<u64>(i * args.packed_pitch);
+}
+
+/// One past the last packed row of a launch that may be one of several.
+inline i64 last_row(const RowsArgs& args) {
+  const i64 count = run_count(args);
+  if (args.launch_rows == 0) return count;
+  return count - args.first_row < args.launch_rows ? count : args.first_row + args.launch_rows;
+}
+
+/// The type that arithmetic on an element is of.
+inline DType element_dtype(u32 element) {
+  constexpr DType kTypes[] = {DType::U8,  DType::F32, DType::F16, DType::BF16, DType::F64,
+                              DType::U32, DType::I32, DType::U64, DType::I64};
+  return kTypes[element];
+}
+inline u32 element_bytes(u32 element) {
+  return static_cast<u32>(dtype_bytes(element_dtype(element)));
+}
+
+/// What arithmetic on the device makes of any NaN: FFMA, FADD and FMNMX carry no payload on.
+inline constexpr uint32_t kCanonicalNan = 0x7fffffff;
+
+/// Element `number` at an address as f32, and back, where it has been computed: of f32, f16 and
+/// bf16. A NaN is written as the canonical one of its type, which for f16 and bf16 is what the
+/// conversions give.
+inline float read_number(u64 address, u32 element, u64 number) {
+  if (element == kElementF32) {
+    float value;
+    std::memcpy(&value, reinterpret_cast<const uint8_t*>(address) + number * 4, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, reinterpret_cast<const uint8_t*>(address) + number * 2, 2);
+  return element == kElementF16 ? f16_to_float(bits) : bf16_to_float(bits);
+}
+inline void write_number(u64 address, u32 element, u64 number, float value) {
+  if (element == kElementF32) {
+    const uint32_t bits = std::isnan(value) ? kCanonicalNan : std::bit_cast<uint32_t>(value);
+    std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 4, &bits, 4);
+    return;
+  }
+  const uint16_t bits = element == kElementF16 ? float_to_f16(value) : float_to_bf16(value);
+  std::memcpy(reinterpret_cast<uint8_t*>(address) + number * 2, &bits, 2);
+}
+
+/// The stages of a bulk row, as its warps take them: piece `first` and `pieces` of them.
+template <class Stage>
+void for_each_stage(const RowsArgs& args, Stage stage) {
+  const u64 total = total_pieces(args, run_count(args));
+  for (u64 first = 0; first < total; first += args.stage_pieces)
+    stage(first,
+          total - first < args.stage_pieces ? static_cast<u32>(total - first) : args.stage_pieces);
+}
+
+/// The packed side of a stage of four-row boxes: move(packed address, shared offset, bytes).
+template <class Move>
+void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
+  const u64 first = args.packed + s.first * static_cast<u64>(args.packed_pitch) +
+                    static_cast<u64>(s.part) * args.part_bytes;
+  if (args.dense) return move(first, 0u, s.rows * s.bytes);
+  for (u32 row = 0; row < s.rows; ++row)
+    move(first + row * static_cast<u64>(args.packed_pitch), row * args.part_bytes, s.bytes);
+}
+
+/// Few rows: move(row of the table or nullptr, packed row, bytes) for each index.
+template <class Move>
+void few_rows(const FewArgs& args, Move move) {
+  for (u64 i = 0; i < args.count; ++i) {
+    const i64 index = host_index(args.index, args.index_bytes, static_cast<i64>(i));
+    const i64 row = checked_row(index, args.table_rows);
+    auto* table = reinterpret_cast<uint8_t*>(args.table);
+    move(row < 0 ? nullptr : table + row * args.table_pitch,
+         reinterpret_cast<uint8_t*>(args.packed) + static_cast<i64>(i) * args.packed_pitch,
+         u64{args.row_units} * 16);
+  }
+}
+
+/// Counts the indices that name no row, for both families.
+inline void count_outside(const OutsideArgs& args) {
+  const i64 indices = run_count(args.rows) * args.rows.group;
+  u64 outside = 0;
+  for (i64 i = 0; i < indices; ++i) {
+    const i64 index = host_index(args.rows.index, args.rows.index_bytes, i);
+    outside += checked_row(index, args.rows.table_rows) < 0 ? 1 : 0;
+  }
+  *reinterpret_cast<u64*>(args.counter) += outside;
+}
+
+}  // namespace tw

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows of the kernel table whose tile is the plan's choice: method and threads are all they say.
+
+#include "kernels/table/kernel_table.hpp"
+
+namespace tw {
+
+constexpr KernelRow table_row(Family family, FeatureMask feature, const char* symbol, int32_t shard,
+                              HostBody host, uint32_t threads, uint32_t variant) {
+  return {.family = family,
+          .feature = feature,
+          .symbol = symbol,
+          .shard = shard,
+          .host = host,
+          .threads = static_cast<int32_t>(threads),
+          .tile = {0, 0, 0},
+          .stages = 0,
+          .cluster = {1, 1},
+          .dtypes = {DType{}, DType{}},
+          .variant = variant};
+}
+
+}  // namespace tw
+
+/// The host body of a row: the function that its symbol names, and none for a device row.
+#define TW_HOST_BODY_tma(symbol) nullptr
+#define TW_HOST_BODY_gather4(symbol) nullptr
+#define TW_HOST_BODY_scatter4(symbol) nullptr
+#define TW_HOST_BODY_host(symbol) symbol
+#define TW_TABLE_ROW(family, feature_, shard, symbol, threads, variant)                         \
+  table_row(Family::family, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+            threads, variant),

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Divides: a layout seen as a tile and the tiles that there are.
+//
+// logical_divide(A, B) = A o (B, complement(B, size(A))): the first mode is one tile, the second
+// steps from tile to tile. The other three divides take the same modes in another order:
+//   logical  ((tile_0,rest_0),(tile_1,rest_1),...)      zipped  ((tile_0,...),(rest_0,...))
+//   tiled    ((tile_0,...),rest_0,...)                   flat    (tile_0,...,rest_0,...)
+// Modes behind the tiler's rank are kept: behind the rest. No index of the layout is left out.
+#include "base/checked.hpp"
+#include "layout/algebra/algebra.hpp"
+#include "layout/algebra/complement.hpp"
+#include "layout/algebra/composition.hpp"
+
+namespace tw {
+namespace {
+
+Status rank_too_large(const Tiler& tiler, Node at, int rank) {
+  const int wanted = tiler.body.shape.rank(at);
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler", .got = wanted, .limit = rank},
+              "the tiler has %d entries where the layout has %d mode%s", wanted, rank,
+              rank == 1 ? "" : "s");
+}
+
+// CuTe's condition on where a tile's modes point to, for those of extent 1, which no function
+// shows: a stride has to lead to the beginning of one of the layout's modes, or into the first it
+// meets.
+Status check_single(const Layout& layout, Node node, const Layout& tile, Node at) {
+  Radix radix;
+  radix.read(layout, node);
+  for (int i = at.begin; i < at.end; ++i) {
+    if (tile.shape.value[i] != 1) continue;
+    int64_t rest = tile.stride[i];
+    for (int k = 0; k + 1 < radix.count && rest >= radix.extent[k]; ++k) {
+      if (rest % radix.extent[k] != 0)
+        return fail(
+            Code::ERROR_NOT_A_LAYOUT,
+            {.argument = "tiler", .index = i, .got = tile.stride[i], .limit = radix.extent[k]},
+            "the tile's mode 1:%lld steps to no place where a mode of the layout begins",
+            static_cast<long long>(tile.stride[i]));
+      rest /= radix.extent[k];
+    }
+  }
+  return Code::OK;
+}
+
+// A tile whose mode begins between two multiples of what its modes of smaller stride reach leaves a
+// gap that the complement has no mode for: its coordinates would be in no tile. CuTe leaves them
+// out without a word. Gaps behind the layout's end do no harm.
+Status check_covered(int64_t extent, const Layout& tile, Node at) {
+  SortedModes sorted;
+  TW_TRY(sort_modes(tile, at, &sorted));
+  int64_t reach = 1;
+  for (int i = 0; i < sorted.count; ++i) {
+    const SortedMode& mode = sorted.mode[i];
+    const int64_t gap = mode.stride - mode.stride % reach;  // the first coordinate left out
+    if (gap >= extent) return Code::OK;
+    if (mode.stride > reach && gap != mode.stride)
+      return fail(Code::ERROR_NOT_A_LAYOUT,
+                  {.argument = "tiler", .got = mode.stride, .limit = reach},
+                  "the tile's mode %lld:%lld would leave coordinate %lld of the layout in no tile, "
+                  "for its modes of smaller stride reach to %lld: make the stride a multiple of "
+                  "%lld",
+                  static_cast<long long>(mode.extent), static_cast<long long>(mode.stride),
+                  static_cast<long long>(gap), static_cast<long long>(reach),
+                  static_cast<long long>(reach));
+    // What overlaps or exceeds 64 bits has no complement.
+    if (!checked_mul(mode.extent, mode.stride, &reach)) return Code::OK;
+  }
+  return Code::OK;
+}
+
+// Tile and rest of one mode, into two builders.
+struct Parts {
+  LayoutBuilder* tile;
+  LayoutBuilder* rest;
+};
+
+Status divide_mode(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
+                   int level, int join_tile, int join_rest) {
+  const Layout& b = tiler.body;
+  if (tiler.is_free(at))
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler"},
+                "`_` keeps a mode undivided, and this divide needs a tile of every mode: write the "
+                "mode's extent for one tile, or use logical_divide");
+  if (b.shape.is_leaf(at) && b.stride[at.begin] == 1 && layout.shape.is_leaf(node) &&
+      !layout.coordinates) {
+    // n:1 of one mode s:d needs no composition.
+    const int64_t s = layout.shape.value[node.begin], d = layout.stride[node.begin];
+    const int64_t n = b.shape.value[at.begin], tiles = s / n + (s % n != 0);
+    int64_t step = 0;
+    if (!checked_mul(n, d, &step))
+      return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the tile exceeds 64 bits");
+    parts.tile->leaf(n, n == 1 ? 0 : d, level, join_tile);
+    parts.rest->leaf(tiles, tiles == 1 ? 0 : step, level, join_rest);
+    return Code::OK;
+  }
+  TW_TRY(check_single(layout, node, b, at));
+  TW_TRY(check_covered(size(layout, node), b, at));
+  Layout both, pair;
+  LayoutBuilder builder(&both);
+  builder.subtree(b, at, 1, 1);
+  TW_TRY(put_complement(b, at, size(layout, node), Beyond::nothing, 1, 1, &builder));
+  TW_TRY(builder.finish());
+  LayoutBuilder composed(&pair);
+  TW_TRY(compose(layout, node, both, both.root(), 0, 0, &composed));
+  TW_TRY(composed.finish());
+  parts.tile->subtree(pair, pair.mode(0), level, join_tile);
+  parts.rest->subtree(pair, pair.mode(1), level, join_rest);
+  return Code::OK;
+}
+
+Status divide_tuple(const Layout& layout, Node node, const Tiler& tiler, Node at, Parts parts,
+                    int level, int join_tile, int join_rest) {
+  if (!tiler.is_tuple(at))
+    return divide_mode(layout, node, tiler, at, parts, level, join_tile, join_rest);
+  if (tiler.body.shape.rank(at) > layout.shape.rank(node))
+    return rank_too_large(tiler, at, layout.shape.rank(node));
+  Children entry(tiler.body.shape, at);
+  for (Children c(layout.shape, node); c; c.next()) {
+    if (entry) {
+      TW_TRY(divide_tuple(layout, *c, tiler, *entry, parts, level + 1, join_tile, join_rest));
+      join_tile = level + 1;
+      entry.next();
+    } else {
+      parts.rest->subtree(layout, *c, level + 1, join_rest);
+    }
+    join_rest = level + 1;
+  }
+  return Code::OK;
+}
+
+// The tiles and the rests, each a layout of its own.
+Status divide(const Layout& layout, const Tiler& tiler, Layout* tile, Layout* rest) {
+  LayoutBuilder tile_builder(tile), rest_builder(rest);
+  TW_TRY(divide_tuple(layout, layout.root(), tiler, tiler.root(), {&tile_builder, &rest_builder}, 0,
+                      0, 0));
+  TW_TRY(tile_builder.finish());
+  return rest_builder.finish();
+}
+
+Status divide_logically(const Layout& layout, Node node, const Tiler& tiler, Node at, int level,
+                        int join, LayoutBuilder* builder) {
+  if (tiler.is_free(at)) {
+    builder->subtree(layout, node, level, join);
+    return Code::OK;
+  }
+  if (!tiler.is_tuple(at)) {
+    Layout tile, rest;
+    LayoutBuilder tile_builder(&tile), rest_builder(&rest);
+    TW_TRY(divide_mode(layout, node, tiler, at, {&tile_builder, &rest_builder}, 0, 0, 0));
+    TW_TRY(tile_builder.finish());
+    TW_TRY(rest_builder.finish());
+    builder->subtree(tile, tile.root(), level + 1, join);
+    builder->subtree(rest, rest.root(), level + 1, level + 1);
+    return Code::OK;
+  }
+  if (tiler.body.shape.rank(at) > layout.shape.rank(node))
+    return rank_too_large(tiler, at, layout.shape.rank(node));
+  Children entry(tiler.body.shape, at);
+  for (Children c(layout.shape, node); c; c.next()) {
+    if (entry) {
+      TW_TRY(divide_logically(layout, *c, tiler, *entry, level + 1, join, builder));
+      entry.next();
+    } else {
+      builder->subtree(layout, *c, level + 1, join);
+    }
+    join = level + 1;
+  }
+  return Code::OK;
+}
+
+// A single mode stays what it is, a tuple too, as in CuTe.
+void put_modes(const Layout& layout, LayoutBuilder* builder) {
+  if (layout.rank() == 1) return builder->subtree(layout, layout.root(), 1, 1);
+  for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);
+}
+
+}  // namespace
+
+Status logical_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  LayoutBuilder builder(out);
+  TW_TRY(divide_logically(layout, layout.root(), tiler, tiler.root(), 0, 0, &builder));
+  builder.frame(layout);
+  return builder.finish();
+}
+
+Status zipped_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  Layout tile, rest;
+  TW_TRY(divide(layout, tiler, &tile, &rest));
+  LayoutBuilder builder(out);
+  builder.subtree(tile, tile.root(), 1, 1);
+  builder.subtree(rest, rest.root(), 1, 1);
+  builder.frame(layout);
+  return builder.finish();
+}
+
+Status tiled_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  Layout tile, rest;
+  TW_TRY(divide(layout, tiler, &tile, &rest));
+  LayoutBuilder builder(out);
+  builder.subtree(tile, tile.root(), 1, 1);
+  put_modes(rest, &builder);
+  builder.frame(layout);
+  return builder.finish();
+}
+
+Status flat_divide(const Layout& layout, const Tiler& tiler, Layout* out) {
+  Layout tile, rest;
+  TW_TRY(divide(layout, tiler, &tile, &rest));
+  LayoutBuilder builder(out);
+  put_modes(tile, &builder);
+  put_modes(rest, &builder);
+  builder.frame(layout);
+  return builder.finish();
+}
+
+}  // namespace tw

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products: a layout repeated as another says.
+//
+// logical_product(A, B) = (A, complement(A, size(A) * cosize(B)) o B): the first mode is A, the
+// second steps from copy to copy, in B's order, over what A leaves out. The other products take the
+// same modes in another order, as the divides do; blocked and raked pair A's modes with B's,
+//   blocked  ((a_0,b_0),(a_1,b_1),...)      raked  ((b_0,a_0),(b_1,a_1),...)
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "layout/algebra/algebra.hpp"
+#include "layout/algebra/complement.hpp"
+#include "layout/algebra/composition.hpp"
+
+namespace tw {
+namespace {
+
+Status overflow() {
+  return fail(Code::ERROR_OVERFLOW, {.argument = "tiler"}, "the product exceeds 64 bits");
+}
+
+// As CuTe, which wants each step from copy to copy to end where a mode of the gaps begins, even
+// where the copies of two steps would be a layout all the same.
+Status check_copies(const Layout& gaps, const Layout& b, Node at) {
+  Radix radix;
+  radix.read(gaps, gaps.root());
+  for (int i = at.begin; i < at.end; ++i)
+    if (!radix.admits(b.shape.value[i], b.stride[i]))
+      return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
+                  "mode %lld:%lld of the tiler steps to no copy at which a mode of what the layout "
+                  "leaves out begins",
+                  static_cast<long long>(b.shape.value[i]), static_cast<long long>(b.stride[i]));
+  return Code::OK;
+}
+
+// Appends where the copies of a subtree of A go.
+Status put_copies(const Layout& a, Node node, const Layout& b, Node at, int level, int join,
+                  LayoutBuilder* builder) {
+  int64_t cosize = 1, room = 0;
+  for (int i = at.begin; i < at.end; ++i) {
+    if (b.stride[i] < 0)
+      return fail(Code::ERROR_NOT_A_LAYOUT, {.argument = "tiler", .index = i, .got = b.stride[i]},
+                  "stride %lld of the tiler is negative: there are no copies before the first",
+                  static_cast<long long>(b.stride[i]));
+    cosize += (b.shape.value[i] - 1) * b.stride[i];
+  }
+  if (!checked_mul(size(a, node), cosize, &room)) return overflow();
+  Layout rest;
+  LayoutBuilder gaps(&rest);
+  TW_TRY(put_complement(a, node, room, Beyond::counts_on, 0, 0, &gaps));
+  TW_TRY(gaps.finish());
+  TW_TRY(check_copies(rest, b, at));
+  return compose(rest, rest.root(), b, at, level, join, builder);
+}
+
+Status check_entries(const Tiler& tiler, Node at, const Layout& layout, Node node) {
+  const int wanted = tiler.body.shape.rank(at), rank = layout.shape.rank(node);
+  if (wanted > rank)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler", .got = wanted, .limit = rank},
+                "the tiler has %d entries where the layout has %d mode%s", wanted, rank,
+                rank == 1 ? "" : "s");
+  return Code::OK;
+}
+
+// A's part and the copies' part, into two builders; a `_` has one copy.
+Status multiply(const Layout& a, Node node, const Tiler& tiler, Node at, LayoutBuilder* first,
+                LayoutBuilder* second, int level, int join_first, int join_second) {
+  if (tiler.is_free(at)) {
+    first->subtree(a, node, level, join_first);
+    second->leaf(1, int64_t{0}, level, join_second);
+    return Code::OK;
+  }
+  if (!tiler.is_tuple(at)) {
+    first->subtree(a, node, level, join_first);
+    return put_copies(a, node, tiler.body, at, level, join_second, second);
+  }
+  TW_TRY(check_entries(tiler, at, a, node));
+  Children entry(tiler.body.shape, at);
+  for (Children c(a.shape, node); c; c.next()) {
+    if (entry) {
+      TW_TRY(multiply(a, *c, tiler, *entry, first, second, level + 1, join_first, join_second));
+      join_first = level + 1;
+      entry.next();
+    } else {
+      second->subtree(a, *c, level + 1, join_second);
+    }
+    join_second = level + 1;
+  }
+  return Code::OK;
+}
+
+Status multiply(const Layout& a, const Tiler& tiler, Layout* first, Layout* second) {
+  TW_TRY(check_plain(a, "a product"));
+  LayoutBuilder first_builder(first), second_builder(second);
+  TW_TRY(multiply(a, a.root(), tiler, tiler.root(), &first_builder, &second_builder, 0, 0, 0));
+  TW_TRY(first_builder.finish());
+  return second_builder.finish();
+}
+
+Status multiply_logically(const Layout& a, Node node, const Tiler& tiler, Node at, int level,
+                          int join, LayoutBuilder* builder) {
+  if (tiler.is_free(at)) {
+    builder->subtree(a, node, level, join);
+    return Code::OK;
+  }
+  if (!tiler.is_tuple(at)) {
+    builder->subtree(a, node, level + 1, join);
+    return put_copies(a, node, tiler.body, at, level + 1, level + 1, builder);
+  }
+  TW_TRY(check_entries(tiler, at, a, node));
+  Children entry(tiler.body.shape, at);
+  for (Children c(a.shape, node); c; c.next()) {
+    if (entry) {
+      TW_TRY(multiply_logically(a, *c, tiler, *entry, level + 1, join, builder));
+      entry.next();
+    } else {
+      builder->subtree(a, *c, level + 1, join);
+    }
+    join = level + 1;
+  }
+  return Code::OK;
+}
+
+// A single mode stays what it is, a tuple too, as in CuTe.
+void put_modes(const Layout& layout, LayoutBuilder* builder) {
+  if (layout.rank() == 1) return builder->subtree(layout, layout.root(), 1, 1);
+  for (Children c(layout.shape, layout.root()); c; c.next()) builder->subtree(layout, *c, 1, 1);
+}
+
+// Pairs A's modes with the copies' modes; the shorter one is filled up with 1:0.
+Status interleave(const Layout& a, const Layout& b, bool raked, Layout* out) {
+  TW_TRY(check_plain(a, "a product"));
+  TW_TRY(check_plain(b, "a product"));
+  Layout copies;
+  LayoutBuilder copies_builder(&copies);
+  TW_TRY(put_copies(a, a.root(), b, b.root(), 0, 0, &copies_builder));
+  TW_TRY(copies_builder.finish());
+  // compose() keeps B's modes; a scalar B that took several modes of the complement is one mode.
+  const bool one = b.shape.is_leaf(b.root());
+  LayoutBuilder builder(out);
+  Children ca(a.shape, a.root()), cc(copies.shape, copies.root());
+  const auto put_copy = [&](int join) {
+    if (one) {
+      if (cc)
+        builder.subtree(copies, copies.root(), 2, join);
+      else
+        builder.leaf(1, int64_t{0}, 2, join);
+      while (cc) cc.next();
+    } else if (cc) {
+      builder.subtree(copies, *cc, 2, join);
+      cc.next();
+    } else {
+      builder.leaf(1, int64_t{0}, 2, join);
+    }
+  };
+  const auto put_a = [&](int join) {
+    if (ca) {
+      builder.subtree(a, *ca, 2, join);
+      ca.next();
+    } else {
+      builder.leaf(1, int64_t{0}, 2, join);
+    }
+  };
+  while (ca || cc) {
+    if (raked) {
+      put_copy(1);
+      put_a(2);
+    } else {
+      put_a(1);
+      put_copy(2);
+    }
+  }
+  return builder.finish();
+}
+
+}  // namespace
+
+Status logical_product(const Layout& a, const Tiler& tiler, Layout* out) {
+  TW_TRY(check_plain(a, "logical_product"));
+  LayoutBuilder builder(out);
+  TW_TRY(multiply_logically(a, a.root(), tiler, tiler.root(), 0, 0, &builder));
+  return builder.finish();
+}
+
+Status zipped_product(const Layout& a, const Tiler& tiler, Layout* out) {
+  Layout first, second;
+  TW_TRY(multiply(a, tiler, &first, &second));
+  LayoutBuilder builder(out);
+  builder.subtree(first, first.root(), 1, 1);
+  builder.subtree(second, second.root(), 1, 1);
+  return builder.finish();
+}
+
+Status tiled_product(const Layout& a, const Tiler& tiler, Layout* out) {
+  Layout first, second;
+  TW_TRY(multiply(a, tiler, &first, &second));
+  LayoutBuilder builder(out);
+  builder.subtree(first, first.root(), 1, 1);
+  put_modes(second, &builder);
+  return builder.finish();
+}
+
+Status flat_product(const Layout& a, const Tiler& tiler, Layout* out) {
+  Layout first, second;
+  TW_TRY(multiply(a, tiler, &first, &second));
+  LayoutBuilder builder(out);
+  put_modes(first, &builder);
+  put_modes(second, &builder);
+  return builder.finish();
+}
+
+Status blocked_product(const Layout& a, const Layout& b, Layout* out) {
+  return interleave(a, b, false, out);
+}
+
+Status raked_product(const Layout& a, const Layout& b, Layout* out) {
+  return interleave(a, b, true, out);
+}
+
+Status tile_to_shape(const Layout& block, const IntTuple& shape, const IntTuple* order,
+                     Layout* out) {
+  Layout inner = block;
+  inner.swizzle = {};
+  inner.offset = 0;
+  TW_TRY(check_plain(inner, "tile_to_shape"));
+  const int rank = shape.rank(shape.root());
+  if (block.rank() > rank)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "shape", .got = rank, .limit = block.rank()},
+                "the block has rank %d, the shape only %d", block.rank(), rank);
+  IntTuple blocks;
+  const int level = shape.is_leaf(shape.root()) ? 0 : 1;
+  Children c(inner.shape, inner.root());
+  for (Children s(shape, shape.root()); s; s.next()) {
+    int64_t extent = 0, have = 1;
+    if (!product(shape, *s, &extent)) return overflow();
+    if (c) {
+      have = size(inner, *c);
+      c.next();
+    }
+    if (extent < 1)
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "shape", .got = extent, .limit = 1},
+                  "the shape has an extent %lld: extents are at least 1",
+                  static_cast<long long>(extent));
+    blocks.push(extent / have + (extent % have != 0), level, level);
+  }
+  Layout grid;
+  if (order)
+    TW_TRY(make_ordered_layout(blocks, *order, &grid));
+  else
+    TW_TRY(make_layout_left(blocks, &grid));
+  Layout padded;
+  LayoutBuilder pad(&padded);
+  for (Children m(inner.shape, inner.root()); m; m.next()) pad.subtree(inner, *m, 1, 1);
+  TW_TRY(pad.finish());
+  TW_TRY(blocked_product(padded, grid, out));
+  out->swizzle = block.swizzle;
+  out->offset = block.offset;
+  return validate(*out);
+}
+
+}  // namespace tw

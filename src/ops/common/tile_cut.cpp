@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/common/tile_cut.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/checked.hpp"
+
+namespace tw {
+namespace {
+
+constexpr uint64_t kMostBlocks = INT32_MAX;  // of a grid
+constexpr int64_t kMostTiles = int64_t{1} << 62;
+
+int64_t signed_of(uint64_t number) {
+  return static_cast<int64_t>(number);
+}
+
+}  // namespace
+
+Status cut_tiles(uint64_t operands, uint64_t rows, uint64_t row_bytes, uint32_t tile_bytes,
+                 TileCut* out) {
+  TileCut cut{};
+  cut.rows = rows;
+  cut.tile_rows = 1;
+  uint64_t parts = 1;
+  uint64_t part = row_bytes;
+  if (row_bytes <= tile_bytes) {
+    cut.tile_rows =
+        static_cast<u32>(std::min<uint64_t>({tile_bytes / row_bytes, kTileMaxRows, rows}));
+  } else {
+    // In even parts.
+    parts = (row_bytes + tile_bytes - 1) / tile_bytes;
+    part = ((row_bytes + parts - 1) / parts + 15) / 16 * 16;
+    parts = (row_bytes + part - 1) / part;
+  }
+  const uint64_t groups = (rows + cut.tile_rows - 1) / cut.tile_rows;
+  int64_t each = 0;
+  int64_t items = 0;
+  if (parts > UINT32_MAX || !checked_mul(signed_of(groups), signed_of(parts), &each) ||
+      !checked_mul(signed_of(operands), each, &items) || items > kMostTiles)
+    return fail(Code::ERROR_OVERFLOW, {.rule = "tile_count"},
+                "%" PRIu64 " times %" PRIu64 " rows of %" PRIu64 " bytes have more than 2^62 tiles",
+                operands, rows, row_bytes);
+  cut.parts = static_cast<u32>(parts);
+  cut.part_bytes = static_cast<u32>(part);
+  cut.last_bytes = static_cast<u32>(row_bytes - (parts - 1) * part);
+  cut.items = static_cast<u64>(items);
+  cut.of_each = static_cast<u64>(each);
+  const bool small = cut.items < kDividerLimit;
+  cut.each_divider = make_divider(small ? static_cast<u32>(cut.of_each) : 1);
+  cut.part_divider = make_divider(small ? cut.parts : 1);
+  *out = cut;
+  return {};
+}
+
+LaunchConfig tile_launch(const TileCut& cut, uint32_t threads, uint32_t warp_items,
+                         uint32_t max_sms, uint32_t* block_items) {
+  const uint64_t warps = threads / 32;
+  const uint64_t of_block = warps * warp_items;
+  LaunchConfig config;
+  config.block[0] = threads;
+  uint64_t blocks = (cut.items + of_block - 1) / of_block;
+  // Short blocks, in the order of memory; where the grid has a bound they take turns.
+  const uint64_t most = max_sms == 0 ? kMostBlocks : max_sms;
+  *block_items = blocks <= most ? static_cast<uint32_t>(of_block) : 0;
+  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
+  return config;
+}
+
+}  // namespace tw

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Many copies of one shape, whose addresses lie in device memory: from a description to a plan.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/copies/copies.h"
+#include "ops/common/tile_cut.hpp"
+#include "ops/copy/copy_shape.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+
+/// As tw_copies_desc: extents and strides in elements, outermost first.
+struct CopiesDesc {
+  DType dtype = DType::U8;
+  int32_t rank = 1;
+  uint32_t src_alignment = 0;
+  uint32_t dst_alignment = 0;
+  uint32_t max_sms = 0;
+  int64_t shape[kMaxCopyRank] = {};
+  int64_t src_stride[kMaxCopyRank] = {};
+  int64_t dst_stride[kMaxCopyRank] = {};
+  int64_t count = 0;
+  /// For tests and benchmarks: bits 1 << method of the methods that may be chosen, and sizes, 0
+  /// being the library's choice.
+  uint32_t methods = ~0u;
+  uint32_t warps = 0;
+  uint32_t stages = 0;
+  uint32_t stage_bytes = 0;
+  uint32_t warp_items = 0;
+};
+
+/// As tw_copies_args.
+struct CopiesRun {
+  uint64_t src_list = 0;
+  uint64_t dst_list = 0;
+  int64_t count = -1;
+  uint64_t skipped = 0;
+};
+
+class CopiesPlan final : public Plan {
+ public:
+  static Status create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
+                       std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, const CopiesDesc& desc);
+  Status run(Stream& stream, const CopiesRun& run) const;
+  PlanInfo info() const override;
+  std::string explain() const override;
+
+ private:
+  CopiesPlan(std::shared_ptr<Device> device, const CopiesDesc& desc, const CopyShape& shape)
+      : Plan(std::move(device), Op::copies), desc_(desc), shape_(shape) {}
+  /// What does not need kernels.
+  Status arrange(const Device& device);
+  Status prepare();
+  Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
+  bool empty() const { return shape_.empty || desc_.count == 0; }
+  /// Why no pair's rows would go by bulk copies; nullptr where those of aligned pairs do.
+  const char* bulk_refusal() const;
+  uint32_t method() const { return bulk_ ? kCopiesBulk : kCopiesPlain; }
+  Status check_pair(const CopiesArgs& args, u64 pair) const;
+  Status check_pairs(Stream& stream, const CopiesArgs& args) const;
+  Status fill(const CopiesRun& run, int64_t count, CopiesArgs* args) const;
+  LaunchConfig config(CopiesArgs* args) const;
+  Status count_skipped(Stream& stream, const CopiesArgs& args) const;
+
+  CopiesDesc desc_;
+  CopyShape shape_;
+  TileTuning tuning_;
+  RingSize ring_;
+  bool bulk_ = false;  // rows of aligned pairs go by bulk copies
+  PreparedKernel kernels_[kCopiesVariants];
+};
+
+}  // namespace tw

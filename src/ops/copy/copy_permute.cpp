@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/copy/copy_permute.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/checked.hpp"
+#include "ops/copy/copy_methods.hpp"
+
+namespace tw {
+namespace {
+
+struct Dim {
+  int64_t extent;
+  int64_t src;  // bytes
+  int64_t dst;
+  int64_t tile = 1;
+};
+
+// Dimensions that continue each other on one side, from the innermost.
+struct Chain {
+  int32_t count = 0;
+  int32_t dim[kPermuteRank];
+};
+
+// A tile's run on one side: the beginning of the chain, up to the first dimension that is cut.
+struct Run {
+  int32_t count = 0;
+  int64_t bytes = 0;
+  int32_t cut = -1;  // the dimension that the tile holds a part of, which is the run's last
+};
+
+struct Tiling {
+  int64_t unit;
+  int32_t rank = 0;
+  Dim dim[kPermuteRank];
+  Chain src_chain, dst_chain;
+  Run src_run, dst_run;
+  int64_t elements = 0;
+  int64_t pitch = 0;
+
+  int64_t src_lines() const { return elements * unit / src_run.bytes; }
+  int64_t dst_lines() const { return elements * unit / dst_run.bytes; }
+  bool fits() const {
+    return src_lines() * pitch <= int64_t{kPermuteMaxTile} && src_lines() <= kPermuteMaxLines &&
+           dst_lines() <= kPermuteMaxLines && dst_run.bytes / unit <= kPermuteMaxRun;
+  }
+};
+
+Chain chain_of(const Tiling& t, int64_t Dim::*stride) {
+  Chain chain;
+  int64_t reach = t.unit;
+  for (bool found = true; found;) {
+    found = false;
+    for (int32_t d = 0; d < t.rank && !found; ++d) {
+      if (t.dim[d].*stride != reach) continue;
+      chain.dim[chain.count++] = d;
+      reach *= t.dim[d].extent;
+      found = true;
+    }
+  }
+  return chain;
+}
+
+// Extents that make a run of about `target` bytes, cut where both sides stay 16-byte aligned.
+void demand(Tiling* t, const Chain& chain, int64_t Dim::*stride, int64_t target) {
+  int64_t run = t->unit;
+  for (int32_t i = 0; i < chain.count && run < target; ++i) {
+    Dim& dim = t->dim[chain.dim[i]];
+    const auto step = static_cast<int64_t>(alignment_of(static_cast<uint64_t>(dim.*stride)));
+    const int64_t wanted = round_up(ceil_div(target, run), 16 / step);
+    dim.tile = std::max(dim.tile, std::min(wanted, dim.extent));
+    if (dim.tile < dim.extent) return;
+    run *= dim.extent;
+  }
+}
+
+Run run_of(const Tiling& t, const Chain& chain) {
+  Run run;
+  run.bytes = t.unit;
+  for (int32_t i = 0; i < chain.count; ++i) {
+    const Dim& dim = t.dim[chain.dim[i]];
+    if (dim.tile == 1) break;
+    ++run.count;
+    run.bytes *= dim.tile;
+    if (dim.tile == dim.extent) continue;
+    run.cut = chain.dim[i];
+    break;
+  }
+  return run;
+}
+
+void cut(Tiling* t, int64_t src_target, int64_t dst_target) {
+  for (int32_t d = 0; d < t->rank; ++d) t->dim[d].tile = 1;
+  demand(t, t->src_chain, &Dim::src, src_target);
+  demand(t, t->dst_chain, &Dim::dst, dst_target);
+  // A dimension that both sides cut is cut for both.
+  for (int32_t d = 0; d < t->rank; ++d) {
+    Dim& dim = t->dim[d];
+    if (dim.tile == 1 || dim.tile == dim.extent) continue;
+    const int64_t step = std::min(alignment_of(static_cast<uint64_t>(dim.src)),
+                                  alignment_of(static_cast<uint64_t>(dim.dst)));
+    const bool both = std::find(t->src_chain.dim, t->src_chain.dim + t->src_chain.count, d) !=
+                          t->src_chain.dim + t->src_chain.count &&
+                      std::find(t->dst_chain.dim, t->dst_chain.dim + t->dst_chain.count, d) !=
+                          t->dst_chain.dim + t->dst_chain.count;
+    if (both) dim.tile = std::min(round_up(dim.tile, 16 / step), dim.extent);
+  }
+  t->src_run = run_of(*t, t->src_chain);
+  t->dst_run = run_of(*t, t->dst_chain);
+  t->elements = 1;
+  for (int32_t d = 0; d < t->rank; ++d) t->elements *= t->dim[d].tile;
+  t->pitch = round_up(t->src_run.bytes, 128);
+}
+
+// The largest tile of a row of targets: runs of 256 bytes where there is room for them on both
+// sides, longer ones where elements are wide or the other side is narrow.
+bool choose(Tiling* t) {
+  int64_t src = t->unit >= 4 ? 512 : 256;
+  int64_t dst = t->unit >= 8 ? 512 : t->unit >= 2 ? 256 : 128;
+  cut(t, src, dst);
+  while (!t->fits()) {
+    if (src <= 32) return false;
+    src /= 2;
+    dst /= 2;
+    cut(t, src, dst);
+  }
+  for (int grow = 0; grow < 3 && t->elements * t->unit < kPermuteMaxTile / 4; ++grow) {
+    Tiling larger = *t;
+    cut(&larger, src * 2, dst * 2);
+    if (!larger.fits()) break;
+    src *= 2;
+    dst *= 2;
+    *t = larger;
+  }
+  return true;
+}
+
+bool in_run(const Chain& chain, const Run& run, int32_t d) {
+  return std::find(chain.dim, chain.dim + run.count, d) != chain.dim + run.count;
+}
+
+void add(PermuteDims* dims, int64_t extent, int64_t weight, int64_t stride) {
+  dims->dim[dims->rank++] = {static_cast<u32>(extent), static_cast<u32>(weight), stride};
+  dims->count *= static_cast<u32>(extent);
+}
+
+// Lines of both sides and the destination's run, each with its dimensions' weights. The dimension
+// that the other side cuts is the last of a side's lines, so that an edge leaves out the last ones.
+void fill_dims(const Tiling& t, CopyPermuteArgs* args) {
+  args->src_line_dims.count = args->dst_line_dims.count = args->dst_run_dims.count = 1;
+  int64_t weight[kPermuteRank];
+  int64_t lines = 1;
+  for (const bool last : {false, true})
+    for (int32_t d = 0; d < t.rank; ++d) {
+      const Dim& dim = t.dim[d];
+      if (in_run(t.src_chain, t.src_run, d)) {
+        weight[d] = dim.src;
+        continue;
+      }
+      if (dim.tile == 1 || (d == t.dst_run.cut) != last) continue;
+      weight[d] = (lines << 16) + lines * t.pitch;
+      add(&args->src_line_dims, dim.tile, weight[d], dim.src);
+      lines *= dim.tile;
+    }
+  for (const bool last : {false, true})
+    for (int32_t d = 0; d < t.rank; ++d) {
+      const Dim& dim = t.dim[d];
+      if (in_run(t.dst_chain, t.dst_run, d) || dim.tile == 1 || (d == t.src_run.cut) != last)
+        continue;
+      add(&args->dst_line_dims, dim.tile, weight[d], dim.dst);
+    }
+  for (int32_t i = 0; i < t.dst_run.count; ++i) {
+    const int32_t d = t.dst_chain.dim[i];
+    add(&args->dst_run_dims, t.dim[d].tile, weight[d], t.dim[d].dst);
+  }
+}
+
+bool fill_grid(const Tiling& t, CopyPermuteArgs* args, int32_t* grid_of) {
+  int64_t tiles = 1;
+  for (int32_t d = 0; d < t.rank; ++d) {
+    const Dim& dim = t.dim[d];
+    const int64_t count = ceil_div(dim.extent, dim.tile);
+    grid_of[d] = -1;
+    if (count == 1) continue;
+    if (dim.extent > INT32_MAX || !checked_mul(tiles, count, &tiles) || tiles > INT32_MAX)
+      return false;
+    grid_of[d] = static_cast<int32_t>(args->grid_rank);
+    PermuteGridDim& out = args->grid[args->grid_rank++];
+    out.tiles = make_divider(static_cast<u32>(count));
+    out.tile = static_cast<u32>(dim.tile);
+    out.extent = static_cast<u32>(dim.extent);
+    out.src_step = dim.tile * dim.src;
+    out.dst_step = dim.tile * dim.dst;
+  }
+  args->tiles = static_cast<u64>(tiles);
+  return true;
+}
+
+PermuteEdge edge(int64_t full, int32_t cut, int64_t tile, int32_t grid_dim) {
+  if (cut < 0) return {static_cast<u32>(full), 0, -1};
+  return {static_cast<u32>(full), static_cast<u32>(full / tile), grid_dim};
+}
+
+// Lanes read places one store apart: the lines between these are what the swizzle must tell apart.
+u32 swizzle_shift(const CopyPermuteArgs& args) {
+  const u32 apart = 16 / args.element_bytes;
+  if (apart >= args.dst_run_dims.count) return 0;
+  const u32 lines = permute_place(args.dst_run_dims, apart).place >> 16;
+  return lines == 0 ? 0 : static_cast<u32>(std::bit_width(lines)) - 1;
+}
+
+}  // namespace
+
+uint32_t permute_unit(const CopyShape& shape) {
+  return strided_unit(shape, 16);
+}
+
+bool fill_permute(const CopyShape& shape, CopyPermuteArgs* args) {
+  if (shape.empty) return false;
+  Tiling t;
+  t.unit = permute_unit(shape);
+  if (shape.row_bytes > t.unit) t.dim[t.rank++] = {shape.row_bytes / t.unit, t.unit, t.unit};
+  for (int32_t d = 0; d < shape.rank; ++d)
+    t.dim[t.rank++] = {shape.extent[d], shape.src_stride[d], shape.dst_stride[d]};
+  t.src_chain = chain_of(t, &Dim::src);
+  t.dst_chain = chain_of(t, &Dim::dst);
+  if (t.src_chain.count == 0 || t.dst_chain.count == 0 || !choose(&t)) return false;
+  if (std::min(t.src_run.bytes, t.dst_run.bytes) < kMinPermuteRun) return false;
+  if (std::max(t.src_run.bytes, t.dst_run.bytes) <= shape.row_bytes) return false;
+
+  *args = CopyPermuteArgs{};
+  args->element_bytes = static_cast<u32>(t.unit);
+  args->pitch = static_cast<u32>(t.pitch);
+  args->stage_bytes = static_cast<u32>(t.src_lines() * t.pitch);
+  int32_t grid_of[kPermuteRank];
+  if (!fill_grid(t, args, grid_of)) return false;
+  fill_dims(t, args);
+  const int32_t a = t.src_run.cut;
+  const int32_t b = t.dst_run.cut;
+  const auto tile = [&](int32_t d) { return d < 0 ? 1 : t.dim[d].tile; };
+  const auto grid = [&](int32_t d) { return d < 0 ? -1 : grid_of[d]; };
+  args->src_run = edge(t.src_run.bytes, a, tile(a), grid(a));
+  args->dst_run = edge(t.dst_run.bytes, b, tile(b), grid(b));
+  const bool same = a == b;
+  args->src_lines = edge(t.src_lines(), same ? -1 : b, tile(b), grid(b));
+  args->dst_lines = edge(t.dst_lines(), same ? -1 : a, tile(a), grid(a));
+  args->shift = swizzle_shift(*args);
+  fit_permute(0, 0, args);
+  return true;
+}
+
+void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args) {
+  uint32_t load = alignment_of(src);
+  uint32_t store = alignment_of(dst);
+  for (u32 d = 0; d < args->grid_rank; ++d) {
+    load = std::min(load, alignment_of(static_cast<uint64_t>(args->grid[d].src_step)));
+    store = std::min(store, alignment_of(static_cast<uint64_t>(args->grid[d].dst_step)));
+  }
+  for (u32 d = 0; d < args->src_line_dims.rank; ++d)
+    load = std::min(load, alignment_of(static_cast<uint64_t>(args->src_line_dims.dim[d].stride)));
+  for (u32 d = 0; d < args->dst_line_dims.rank; ++d)
+    store = std::min(store, alignment_of(static_cast<uint64_t>(args->dst_line_dims.dim[d].stride)));
+  // Plain loads do not stop at a run's end, which may be any element.
+  if (load < 4) load = args->element_bytes;
+  args->load_bytes = load;
+  args->store_bytes = store == 16 ? 16 : args->element_bytes;
+  args->load_lanes = std::bit_ceil(std::min<u32>((args->src_run.full + load - 1) / load, 32));
+}
+
+}  // namespace tw

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/copy/copy_window.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdlib>
+
+#include "base/checked.hpp"
+#include "ops/common/copy_overlap.hpp"
+#include "ops/copy/copy_methods.hpp"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 60;
+constexpr int64_t kMostBytes = int64_t{1}
+                               << 62;  // so that a range from there on ends within 63 bits
+constexpr uint64_t kNanPattern = 0x7ff77ff77ff77ff7;  // what a tensor map's loads fill with
+
+// Where the copy is inside along a dimension: [low, high) of its own coordinates.
+struct Inside {
+  int64_t low, high;
+};
+Inside inside_of(const CopyDesc& desc, int32_t d) {
+  const int64_t extent = desc.shape[d];
+  if (desc.src_shape[d] == 0) return {0, extent};
+  const int64_t low = std::clamp<int64_t>(-desc.src_start[d], 0, extent);
+  const int64_t high = std::clamp<int64_t>(desc.src_shape[d] - desc.src_start[d], low, extent);
+  return {low, high};
+}
+
+// Adds index times stride, both in elements; false where the sum is too far away.
+bool add_place(int64_t index, int64_t stride, int64_t* place) {
+  int64_t step = 0;
+  return checked_mul(index, stride, &step) && checked_add(*place, step, place) &&
+         *place <= kMostElements && *place >= -kMostElements;
+}
+
+// `most` elements, which the text says too, are as far as a window may lie from its tensor.
+Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) {
+  const int64_t start = desc.src_start[d];
+  const int64_t stride = desc.src_stride[d];
+  // A dimension of one element may have any stride.
+  const int64_t step = stride == INT64_MIN ? INT64_MAX : std::abs(stride);
+  const int64_t limit = most / std::max<int64_t>(step, 1);
+  return fail(Code::ERROR_OVERFLOW,
+              {.argument = "src_start",
+               .index = d,
+               .rule = "copy_window_span",
+               .got = start,
+               .limit = start < 0 ? -limit : limit},
+              "src_start[%d] is %" PRId64 ": at a stride of %" PRId64
+              " the window begins more than %s from the tensor",
+              d, start, stride, text);
+}
+
+// The part of the copy that these coordinates are, counted from the caller's addresses.
+Status part(const CopyDesc& desc, const int64_t* low, const int64_t* high, bool reads,
+            CopyShape* out) {
+  CopyDesc piece = desc;
+  piece.padding_free = false;  // what follows a row inside is the destination's
+  bool empty = false;
+  for (int32_t d = 0; d < desc.rank; ++d) {
+    piece.shape[d] = high[d] - low[d];
+    empty = empty || piece.shape[d] == 0;
+    if (!reads) piece.src_stride[d] = desc.dst_stride[d];
+  }
+  int64_t src_offset = 0;
+  int64_t dst_offset = 0;
+  for (int32_t d = 0; d < desc.rank && !empty; ++d)
+    if ((reads && !add_place(desc.src_start[d] + low[d], desc.src_stride[d], &src_offset)) ||
+        !add_place(low[d], desc.dst_stride[d], &dst_offset))
+      return too_far(desc, d, kMostElements, "2^60 elements");
+  TW_TRY(copy_shape(piece, out));
+  if (!checked_mul(src_offset, int64_t{out->element_bytes}, &src_offset) ||
+      !checked_mul(dst_offset, int64_t{out->element_bytes}, &dst_offset) ||
+      std::max(std::abs(src_offset), std::abs(dst_offset)) > kMostBytes) {
+    // Each place is less than 2^60 elements from there.
+    const auto place = [&](int32_t d) {
+      return std::abs((desc.src_start[d] + low[d]) * desc.src_stride[d]);
+    };
+    int32_t furthest = 0;
+    for (int32_t d = 1; d < desc.rank; ++d)
+      if (place(d) > place(furthest)) furthest = d;
+    return too_far(desc, furthest, kMostBytes / out->element_bytes, "2^62 bytes");
+  }
+  out->src_offset += src_offset;
+  out->src_range.low += src_offset;
+  out->src_range.high += src_offset;
+  out->dst_offset += dst_offset;
+  out->dst_range.low += dst_offset;
+  out->dst_range.high += dst_offset;
+  return {};
+}
+
+}  // namespace
+
+bool has_window(const CopyDesc& desc) {
+  for (int32_t d = 0; d < desc.rank; ++d)
+    if (desc.src_shape[d] != 0) return true;
+  return false;
+}
+
+Status check_window(const CopyDesc& desc) {
+  for (int32_t d = 0; d < desc.rank; ++d) {
+    const auto wrong = [&](const char* argument, int64_t got, int64_t limit, const char* text) {
+      return fail(
+          Code::ERROR_INVALID_ARGUMENT,
+          {.argument = argument, .index = d, .rule = "copy_window", .got = got, .limit = limit},
+          "%s[%d] is %" PRId64 ": %s", argument, d, got, text);
+    };
+    if (desc.src_shape[d] < 0 || desc.src_shape[d] > kMostElements)
+      return wrong("src_shape", desc.src_shape[d], kMostElements,
+                   "the source tensor has 1 to 2^60 elements along a dimension, or 0 for no bound");
+    if (desc.src_shape[d] == 0 && desc.src_start[d] != 0)
+      return wrong("src_start", desc.src_start[d], 0,
+                   "a window begins somewhere in a tensor, whose src_shape is 0 here");
+    if (desc.src_start[d] > kMostElements || desc.src_start[d] < -kMostElements)
+      return wrong("src_start", desc.src_start[d],
+                   desc.src_start[d] < 0 ? -kMostElements : kMostElements,
+                   "it lies within 2^60 elements of the tensor");
+  }
+  if (desc.fill == OobFill::zero) return {};
+  if (desc.fill != OobFill::nan)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "fill",
+                 .rule = "copy_fill",
+                 .got = static_cast<int64_t>(desc.fill),
+                 .limit = static_cast<int64_t>(OobFill::nan)},
+                "fill is %d: 0 (zeros) or 1 (NaN)", static_cast<int>(desc.fill));
+  switch (desc.dtype) {
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32:
+    case DType::F32_FTZ:
+    case DType::TF32:
+    case DType::TF32_FTZ:
+    case DType::F64:
+      return {};
+    default:
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          {.argument = "fill",
+           .rule = "copy_fill_type",
+           .got = static_cast<int64_t>(desc.fill),
+           .limit = static_cast<int64_t>(OobFill::zero)},
+          "fill is NaN, 0x7ff7 in every 16 bits, which %s has not: f16, bf16, f32, tf32 and "
+          "f64 have",
+          dtype_name(desc.dtype));
+  }
+}
+
+Status split_window(const CopyDesc& desc, CopyShape* inside, std::vector<CopyShape>* outside) {
+  int64_t low[kMaxCopyRank] = {};
+  int64_t high[kMaxCopyRank] = {};
+  std::copy_n(desc.shape, kMaxCopyRank, high);
+  // A box on either side of what is inside, dimension by dimension; the next ones are as narrow as
+  // what is inside here.
+  for (int32_t d = 0; d < desc.rank; ++d) {
+    const Inside range = inside_of(desc, d);
+    const int64_t ends[2][2] = {{0, range.low}, {range.high, desc.shape[d]}};
+    for (const auto& end : ends) {
+      if (end[0] == end[1]) continue;
+      low[d] = end[0];
+      high[d] = end[1];
+      CopyShape box;
+      TW_TRY(part(desc, low, high, false, &box));
+      if (outside && !box.empty) outside->push_back(box);
+    }
+    low[d] = range.low;
+    high[d] = range.high;
+  }
+  return part(desc, low, high, true, inside);
+}
+
+Status check_fill_disjoint(const CopyShape& inside, const CopyShape& box, uint64_t src,
+                           uint64_t dst) {
+  if (inside.empty) return {};
+  const uint64_t src_low = src + static_cast<uint64_t>(inside.src_range.low);
+  const uint64_t dst_low = dst + static_cast<uint64_t>(box.dst_range.low);
+  const auto src_bytes = static_cast<uint64_t>(inside.src_range.high - inside.src_range.low);
+  const auto dst_bytes = static_cast<uint64_t>(box.dst_range.high - box.dst_range.low);
+  if (src_low - dst_low >= dst_bytes && dst_low - src_low >= src_bytes) return {};
+  // As in check_copy_disjoint(), with rows of two shapes.
+  StridedTerm terms[kMaxTerms];
+  int32_t count = 0;
+  for (int32_t d = 0; d < inside.rank; ++d)
+    if (inside.src_stride[d] != 0)
+      terms[count++] = {std::abs(inside.src_stride[d]), inside.extent[d]};
+  for (int32_t d = 0; d < box.rank; ++d) terms[count++] = {box.dst_stride[d], box.extent[d]};
+  const int64_t reach = static_cast<int64_t>(dst_bytes) - box.row_bytes;
+  const int64_t constant = static_cast<int64_t>(src_low - dst_low) - reach;
+  int64_t budget = kSearchBudget;
+  const Meets meets = sums_meet(terms, count, -constant - (inside.row_bytes - 1),
+                                -constant + (box.row_bytes - 1), &budget);
+  if (meets == Meets::no) return {};
+  return fail(Code::ERROR_OVERLAP, {.argument = "dst", .rule = "copy_window_overlap"},
+              "src [0x%" PRIx64 ", +%" PRIu64 ") and the part of dst that is filled [0x%" PRIx64
+              ", +%" PRIu64 ") %s",
+              src_low, src_bytes, dst_low, dst_bytes,
+              meets == Meets::yes ? "share elements"
+                                  : "interleave in a way that a bounded search could not prove "
+                                    "free of shared elements: copy in parts");
+}
+
+CopyFillArgs fill_args(const CopyDesc& desc, const CopyShape& box, uint64_t dst) {
+  CopyFillArgs args{};
+  dst += static_cast<uint64_t>(box.dst_offset);
+  fill_strided(box, alignment_of(dst), &args.place);
+  args.place.dst = dst;
+  args.place.dst_policy = cache_policy(desc.dst_cache);
+  args.pattern = desc.fill == OobFill::nan ? kNanPattern : 0;
+  return args;
+}
+
+}  // namespace tw

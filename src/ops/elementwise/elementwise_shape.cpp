@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/elementwise/elementwise_shape.hpp"
+
+#include <cinttypes>
+#include <cstdlib>
+#include <utility>
+
+#include "ops/common/copy_overlap.hpp"
+#include "ops/common/strided_span.hpp"
+
+namespace tw {
+namespace {
+
+constexpr const char* kStrideArguments[] = {"a_stride", "b_stride", "dst_stride"};
+
+struct Dim {
+  int32_t index;  // the caller's
+  int64_t extent;
+  int64_t stride[kElementwiseOperands];  // bytes
+};
+
+Status read_dims(const ElementwiseDesc& desc, ElementwiseShape* out, Dim* dims, int32_t* count) {
+  for (uint32_t o = 0; o < kElementwiseOperands; ++o) out->range[o] = {0, out->bytes[o]};
+  for (int32_t i = 0; i < desc.rank; ++i) {
+    Dim dim{i, desc.shape[i], {}};
+    if (dim.extent == 1) continue;
+    for (uint32_t o = 0; o < kElementwiseOperands; ++o) {
+      if (out->bytes[o] == 0) continue;
+      ByteRange& range = out->range[o];
+      int64_t reach = 0;
+      TW_TRY(span_of({.rule = "elementwise_span",
+                      .extent_name = "shape",
+                      .stride_name = kStrideArguments[o],
+                      .index = i,
+                      .extent = dim.extent,
+                      .stride = desc.stride[o][i],
+                      .element_bytes = out->bytes[o]},
+                     range.high - range.low, &dim.stride[o], &reach));
+      (reach < 0 ? range.low : range.high) += reach;
+    }
+    // Backwards along the destination is forwards from the other end.
+    if (dim.stride[kOperandDst] < 0)
+      for (uint32_t o = 0; o < kElementwiseOperands; ++o) {
+        out->offset[o] += (dim.extent - 1) * dim.stride[o];
+        dim.stride[o] = -dim.stride[o];
+      }
+    dims[(*count)++] = dim;
+  }
+  return {};
+}
+
+bool continues(const Dim& inner, const Dim& outer) {
+  for (uint32_t o = 0; o < kElementwiseOperands; ++o)
+    if (outer.stride[o] != inner.stride[o] * inner.extent) return false;
+  return true;
+}
+
+// A dimension that begins where its neighbour ends, in every operand, is the same dimension.
+int32_t merge(Dim* dims, int32_t count) {
+  for (int32_t i = 1; i < count; ++i)  // eight at most: an insertion each
+    for (int32_t j = i; j > 0 && dims[j].stride[kOperandDst] < dims[j - 1].stride[kOperandDst]; --j)
+      std::swap(dims[j], dims[j - 1]);
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (kept > 0 && continues(dims[kept - 1], dims[i]))
+      dims[kept - 1].extent *= dims[i].extent;
+    else
+      dims[kept++] = dims[i];
+  }
+  return kept;
+}
+
+bool same_layout(const ElementwiseShape& shape, uint32_t operand) {
+  if (shape.bytes[operand] != shape.bytes[kOperandDst]) return false;
+  for (int32_t d = 0; d < shape.rank; ++d)
+    if (shape.stride[operand][d] != shape.stride[kOperandDst][d]) return false;
+  return true;
+}
+
+// What a run reads: `bytes` from `low` on, rows of `row` bytes.
+struct Read {
+  const char* name;
+  uint64_t low;
+  uint64_t bytes;
+  int64_t row;
+  const int64_t* stride;  // bytes, for each of the shape's dimensions; nullptr: there is one row
+  const char* fault;      // what to say where the destination has one of the bytes
+};
+
+Status check_unwritten(const ElementwiseShape& shape, uint64_t dst, const Read& read) {
+  const ByteRange& range = shape.range[kOperandDst];
+  const uint64_t dst_low = dst + static_cast<uint64_t>(range.low);
+  const auto dst_bytes = static_cast<uint64_t>(range.high - range.low);
+  if (read.low - dst_low >= dst_bytes && dst_low - read.low >= read.bytes) return {};
+  // As in check_copy_disjoint(): rows at s and d share a byte where s - d lies between what is
+  // less than a row of either, and s - d is a constant and a sum of terms.
+  StridedTerm terms[kMaxTerms];
+  int32_t count = 0;
+  for (int32_t d = shape.row_dims; d < shape.rank; ++d) {
+    const int64_t step = read.stride == nullptr ? 0 : std::abs(read.stride[d]);
+    if (step != 0) terms[count++] = {step, shape.extent[d]};
+    terms[count++] = {shape.stride[kOperandDst][d], shape.extent[d]};
+  }
+  const int64_t dst_row = shape.row_elements * int64_t{shape.bytes[kOperandDst]};
+  const int64_t dst_reach = static_cast<int64_t>(dst_bytes) - dst_row;
+  const int64_t constant = static_cast<int64_t>(read.low - dst_low) - dst_reach;
+  int64_t budget = kSearchBudget;
+  const Meets meets =
+      sums_meet(terms, count, -constant - (read.row - 1), -constant + (dst_row - 1), &budget);
+  if (meets == Meets::no) return {};
+  const bool yes = meets == Meets::yes;
+  return fail(
+      Code::ERROR_OVERLAP,
+      {.argument = "dst", .rule = yes ? "operands_disjoint" : "elementwise_overlap_undecided"},
+      "%s [0x%" PRIx64 ", +%" PRIu64 ") and dst [0x%" PRIx64 ", +%" PRIu64 ") %s", read.name,
+      read.low, read.bytes, dst_low, dst_bytes,
+      yes ? read.fault
+          : "interleave in a way that a bounded search could not prove free of shared "
+            "elements: use parts");
+}
+
+}  // namespace
+
+Status elementwise_shape(const ElementwiseDesc& desc, ElementwiseShape* out) {
+  *out = ElementwiseShape{};
+  TW_TRY(check_elementwise_types(desc, out));
+  if (desc.rank < 1 || desc.rank > kMaxCopyRank)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "rank", .rule = "elementwise_rank", .got = desc.rank, .limit = kMaxCopyRank},
+        "rank is %d: there are 1 to %d dimensions", desc.rank, kMaxCopyRank);
+  TW_TRY(count_elements(desc.shape, desc.rank, "elementwise_extent", "elementwise_elements",
+                        &out->elements));
+  out->empty = out->elements == 0;
+  if (out->empty) return {};
+  Dim dims[kMaxCopyRank];
+  int32_t count = 0;
+  TW_TRY(read_dims(desc, out, dims, &count));
+  DistinctDim distinct[kMaxCopyRank];
+  for (int32_t i = 0; i < count; ++i)
+    distinct[i] = {dims[i].index, dims[i].extent, dims[i].stride[kOperandDst]};
+  TW_TRY(check_distinct(distinct, count, out->bytes[kOperandDst], desc.stride[kOperandDst],
+                        "elementwise_dst_distinct", "elementwise_dst_undecided"));
+  out->rank = merge(dims, count);
+  bool contiguous = out->rank > 0;
+  for (uint32_t o = 0; o < kElementwiseOperands; ++o)
+    contiguous = contiguous && dims[0].stride[o] == out->bytes[o];
+  for (int32_t d = 0; d < out->rank; ++d) {
+    out->extent[d] = dims[d].extent;
+    for (uint32_t o = 0; o < kElementwiseOperands; ++o) out->stride[o][d] = dims[d].stride[o];
+  }
+  out->row_dims = contiguous ? 1 : 0;
+  out->row_elements = contiguous ? out->extent[0] : 1;
+  return {};
+}
+
+Status check_elementwise_disjoint(const ElementwiseShape& shape,
+                                  const uint64_t (&address)[kElementwiseOperands]) {
+  for (uint32_t o = 0; o < shape.sources; ++o) {
+    if (address[o] == address[kOperandDst] && same_layout(shape, o)) continue;
+    TW_TRY(check_unwritten(
+        shape, address[kOperandDst],
+        {.name = operand_name(o),
+         .low = address[o] + static_cast<uint64_t>(shape.range[o].low),
+         .bytes = static_cast<uint64_t>(shape.range[o].high - shape.range[o].low),
+         .row = shape.row_elements * int64_t{shape.bytes[o]},
+         .stride = shape.stride[o],
+         .fault = "share elements, and are not the same elements of one type and layout"}));
+  }
+  return {};
+}
+
+Status check_elementwise_scalar(const ElementwiseShape& shape, const char* name, uint64_t address,
+                                uint64_t dst) {
+  return check_unwritten(shape, dst,
+                         {.name = name,
+                          .low = address,
+                          .bytes = 4,
+                          .row = 4,
+                          .stride = nullptr,
+                          .fault = "share bytes: the run would write the scalar that it reads"});
+}
+
+}  // namespace tw

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/gemm.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <initializer_list>
+#include <optional>
+
+namespace tw {
+namespace {
+
+// Of numbers that are not negative; what leaves 64 bits ends there.
+uint64_t product(std::initializer_list<int64_t> factors) {
+  uint64_t out = 1;
+  bool left = false;
+  for (const int64_t factor : factors) {
+    if (factor == 0) return 0;
+    left = __builtin_mul_overflow(out, static_cast<uint64_t>(factor), &out) || left;
+  }
+  return left ? UINT64_MAX : out;
+}
+
+// The problem of the runs that read C, where they may have kernels of their own: plain rows read it
+// element by element once the product is made, full rows 16 bytes at a time before, which of some
+// tiles takes longer than the product. What a caller measured stays, and so do the bits where they
+// must not depend on the kernel.
+std::optional<GemmProblem> gemm_with_c(const GemmProblem& problem) {
+  const GemmDesc& d = problem.desc;
+  if (problem.wants_batch() || problem.gated() || problem.out_bytes != 2 ||
+      d.accumulator != DType::F32 || d.has(kGemmInvariant) || d.c_alignment < kMapAlignment ||
+      !pitch_suits_maps(d.ldc * problem.out_bytes) || !problem.d_pitch_suits_maps())
+    return {};
+  GemmProblem with_c = problem;
+  with_c.reads_c = true;
+  return with_c;
+}
+
+// The least rows of a run that is not empty; 0 where all runs are.
+int64_t first_rows(const GemmProblem& problem) {
+  return std::min(std::max<int64_t>(problem.desc.min_m, 1), problem.rows());
+}
+
+bool same_choices(const std::vector<GemmRange>& a, const std::vector<GemmRange>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const GemmRange& one, const GemmRange& other) {
+        return one.last == other.last && one.candidate.choice == other.candidate.choice;
+      });
+}
+
+}  // namespace
+
+size_t GemmPlan::Table::index(int64_t m) const {
+  const auto found =
+      std::lower_bound(ranges.begin(), ranges.end(), m,
+                       [](const GemmRange& r, int64_t rows) { return r.last < rows; });
+  const auto last = static_cast<int64_t>(ranges.size()) - 1;
+  return static_cast<size_t>(std::min<int64_t>(found - ranges.begin(), last));
+}
+
+std::vector<GemmRange> gemm_ranges(const GemmRanking& ranking, const GemmProblem& problem) {
+  const int64_t rows = problem.rows();
+  std::vector<GemmRange> ranges;
+  for (int64_t m = first_rows(problem); m <= rows;) {
+    const GemmCandidate best = ranking.best(m);
+    int64_t last = std::min(gemm_rung(m), rows);
+    // Blocks may run out amid a step; until then the best of its first rows is that of all.
+    if (best.choice.row) last = ranking.last_with_room(best.choice, m, last);
+    if (ranges.empty() || !(ranges.back().candidate.choice == best.choice))
+      ranges.push_back({.first = m});
+    ranges.back().last = last;
+    ranges.back().candidate = best;
+    m = last + 1;
+  }
+  return ranges;
+}
+
+Status gemm_candidates(Device& device, const GemmDesc& desc, std::vector<GemmRange>* out) {
+  GemmProblem problem;
+  TW_TRY(gemm_problem(desc, &problem));
+  TW_TRY(ask_for_clusters(device));
+  const int64_t rows = problem.rows();
+  const GemmRanking ranking(device, gemm_served(problem));
+  TW_TRY(ranking.check_room(rows));
+  for (const GemmCandidate& candidate : ranking.at(rows))
+    out->push_back({.first = rows, .last = rows, .candidate = candidate});
+  return {};
+}
+
+Status GemmPlan::check(const Device& device, const GemmDesc& desc) {
+  GemmProblem problem;
+  TW_TRY(gemm_problem(desc, &problem));
+  if (desc.realign) TW_TRY(GemmRealign::check(device, problem));
+  const GemmProblem served = gemm_served(problem);
+  if (gemm_has_room_for_all(device, served)) return {};
+  return GemmRanking(device, served).check_room(served.rows());
+}
+
+// What both kinds of plan begin with.
+Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                       std::unique_ptr<GemmPlan>* out) {
+  GemmProblem problem;
+  TW_TRY(gemm_problem(desc, &problem));
+  TW_TRY(ask_for_clusters(*device));
+  out->reset(new GemmPlan(device, problem));
+  TW_TRY(GemmRealign::create(device, problem, &(*out)->realign_));
+  // A copy is made anew for each run.
+  if ((*out)->realign_) (*out)->served_.desc.flags &= ~(kGemmConstantA | kGemmConstantB);
+  return {};
+}
+
+Status GemmPlan::create(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                        const GemmTuning* tuning, std::unique_ptr<Plan>* out) {
+  std::unique_ptr<GemmPlan> plan;
+  TW_TRY(begin(device, desc, &plan));
+  const GemmProblem& served = plan->served_;
+  const GemmRanking ranking(*device, served, tuning);
+  TW_TRY(ranking.check_room(served.rows()));
+  plan->keep_best(ranking.at(served.rows()));
+  const GemmChoice plain = ranking.best_plain(served.rows()).choice;
+  // Addresses that are not promised to suit maps may turn out not to.
+  TW_TRY(plan->prepare(ranking, gemm_ranges(ranking, served),
+                       served.wants_fallback() ? &plain : nullptr));
+  const std::optional<GemmProblem> with_c = gemm_with_c(served);
+  if (with_c && !ranking.is_tuned() && plan->table_.kernels.back()->choice().through_maps()) {
+    const GemmRanking ranking_with_c(*device, *with_c);
+    const GemmCandidate best = ranking_with_c.best(with_c->rows());
+    std::vector<GemmRange> ranges = gemm_ranges(ranking_with_c, *with_c);
+    if (best.choice.row && best.choice.through_maps() && !same_choices(ranges, plan->ranges()))
+      TW_TRY(plan->fill(std::move(ranges), &plan->with_c_));
+  }
+  plan->drop_unused_copies();
+  *out = std::move(plan);
+  return {};
+}
+
+Status GemmPlan::create_forced(const std::shared_ptr<Device>& device, const GemmDesc& desc,
+                               const GemmChoice& choice, std::unique_ptr<Plan>* out) {
+  std::unique_ptr<GemmPlan> plan;
+  TW_TRY(begin(device, desc, &plan));
+  const GemmProblem& served = plan->served_;
+  TW_TRY(check_gemm_choice(*device, served, choice));
+  const GemmRanking ranking(*device, served);
+  if (desc.has(kGemmInvariant) && !ranking.has(choice))
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "candidate", .rule = "candidate_invariant"},
+                "candidate %s adds in another order than the kernels that TW_GEMM_BATCH_INVARIANT "
+                "has for this n and k: take one of tw_gemm_candidates()",
+                gemm_choice_text(choice).c_str());
+  plan->forced_ = true;
+  plan->keep_best(ranking.at(served.rows()));
+  const int64_t rows = served.rows();
+  GemmProblem seen = served;
+  seen.set_rows(gemm_rung(rows));
+  seen = gemm_seen_by(choice, seen);
+  const GemmCandidate candidate = gemm_candidate(choice, seen, GemmChip::of(*device, desc.max_sms));
+  TW_TRY(plan->prepare(
+      ranking, {{.first = first_rows(served), .last = rows, .candidate = candidate}}, nullptr));
+  plan->drop_unused_copies();
+  *out = std::move(plan);
+  return {};
+}
+
+void GemmPlan::keep_best(std::vector<GemmCandidate> candidates) {
+  candidates.resize(std::min<size_t>(candidates.size(), 2));
+  best_ = std::move(candidates);
+}
+
+Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
+  table->ranges = std::move(ranges);
+  for (const GemmRange& range : table->ranges) {
+    GemmKernel* kernel = nullptr;
+    TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
+    table->kernels.push_back(kernel);
+  }
+  return {};
+}
+
+Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
+                         const GemmChoice* fallback) {
+  TW_TRY(fill(std::move(ranges), &table_));
+  for (size_t i = 0; !forced_ && i < table_.ranges.size(); ++i) {
+    const GemmRange& range = table_.ranges[i];
+    GemmKernel* kernel = table_.kernels[i];
+    if (range.candidate.choice.has(kGemmAlone))
+      TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
+    whole_.push_back(kernel);
+  }
+  if (!fallback) return {};
+  GemmKernel* kernel = nullptr;
+  TW_TRY(kernel_of(*fallback, problem_.rows(), &kernel));
+  fallback_ = kernel;
+  return {};
+}
+
+// Without a kernel that goes through maps nothing is copied.
+void GemmPlan::drop_unused_copies() {
+  const auto uses = [](const auto& kernel) { return kernel->choice().through_maps(); };
+  if (std::none_of(kernels_.begin(), kernels_.end(), uses)) realign_.reset();
+}
+
+// Ranges of one choice share a kernel, that of the last covers the most rows.
+Status GemmPlan::kernel_of(const GemmChoice& choice, int64_t rows, GemmKernel** out) {
+  for (const auto& kernel : kernels_)
+    if (kernel->choice() == choice) {
+      *out = kernel.get();
+      return kernel->check_rows(rows);
+    }
+  std::unique_ptr<GemmKernel> kernel;
+  const bool maps = choice.row && choice.through_maps();
+  TW_TRY(GemmKernel::create(*device(), maps ? served_ : problem_, choice, rows, &kernel));
+  *out = kernel.get();
+  kernels_.push_back(std::move(kernel));
+  return {};
+}
+
+Status GemmPlan::no_kernel_for(const GemmRun& run) const {
+  const bool a = run.a % kMapAlignment != 0;
+  return fail(Code::ERROR_MISALIGNED,
+              {.argument = a ? "a" : "b",
+               .rule = "candidate_alignment",
+               .got = static_cast<int64_t>((a ? run.a : run.b) % kMapAlignment),
+               .limit = kMapAlignment},
+              "%s is 0x%" PRIx64
+              ", no multiple of 16, which the plan's forced candidate %s needs for its tensor maps",
+              a ? "a" : "b", a ? run.a : run.b,
+              gemm_choice_text(ranges().back().candidate.choice).c_str());
+}
+
+// A batch row is all that does not do all.
+Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
+  const std::string text = gemm_choice_text(ranges().back().candidate.choice);
+  const char* const who = text.c_str();
+  const struct {
+    const char* name;
+    bool asked;
+  } more[] = {{"device_m", run.device_m != 0},
+              {"device_alpha", run.device_alpha != 0},
+              {"device_beta", run.device_beta != 0},
+              {"beta", run.beta != 0.0f}};
+  for (const auto& [name, asked] : more)
+    if (asked)
+      return fail(
+          Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
+          "%s is not 0, and the plan's forced candidate %s does alpha * A B alone, of m and "
+          "an alpha that the host knows: force a full kernel, or let the plan choose",
+          name, who);
+  if (run.d % kMapAlignment != 0)
+    return fail(
+        Code::ERROR_MISALIGNED,
+        {.argument = "d",
+         .rule = "candidate_alignment",
+         .got = static_cast<int64_t>(run.d % kMapAlignment),
+         .limit = kMapAlignment},
+        "d is 0x%" PRIx64
+        ", no multiple of 16, which the plan's forced candidate %s needs for D's tensor map",
+        run.d, who);
+  const int64_t step = kMapAlignment / problem_.out_bytes;
+  return fail(
+      Code::ERROR_UNSUPPORTED, {.argument = "m", .rule = "candidate_rows", .got = m, .limit = step},
+      "m is %" PRId64
+      ", and the plan's forced candidate %s writes lines of D along m through a tensor map, "
+      "in whole 16 bytes: multiples of %" PRId64 " will do, or a full kernel",
+      m, who, step);
+}
+
+Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
+  const int64_t planned_m = problem_.rows();
+  const int64_t min_m = problem_.desc.min_m;
+  const int64_t m = run.m == -1 ? planned_m : run.m;
+  if (m < 0 || m > planned_m || (m < min_m && m != 0))
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "m",
+                 .rule = "gemm_run_m",
+                 .got = m,
+                 .limit = m > planned_m ? planned_m : min_m},
+                "m is %" PRId64 ": the plan was made for %" PRId64 " to %" PRId64
+                " (-1 means all, 0 does nothing)",
+                m, min_m, planned_m);
+  const GemmDesc& d = problem_.desc;
+  if (m == 0 || d.batch == 0 || (problem_.swapped ? d.m : d.n) == 0) return {};
+  TW_TRY(check_run(run, m));
+  if (d.has(kGemmPointers) && device()->checks_memory()) TW_TRY(check_matrices(stream, run, m));
+  const GemmKernel* kernel = run.reads_c() ? &kernel_with_c(m) : &kernel_for(m);
+  if (!kernel->does(run, m)) {
+    if (forced_) return no_kernel_that_does(run, m);
+    kernel = whole_[table_.index(m)];
+  }
+  // Addresses that are not read may be anything.
+  const bool reads = run.reads_ab() && d.k > 0;
+  if (reads && realign_ && kernel->choice().through_maps()) {
+    GemmRun moved = run;
+    u32 copied = 0;
+    TW_TRY(realign_->apply(stream, &moved, &copied));
+    return kernel->launch(stream, moved, m, copied);
+  }
+  if (reads && !kernel->takes(run)) {
+    if (!fallback_) return no_kernel_for(run);
+    kernel = fallback_;
+  }
+  return kernel->launch(stream, run, m);
+}
+
+PlanInfo GemmPlan::info() const {
+  const GemmDesc& d = problem_.desc;
+  const GemmKernel& kernel = *table_.kernels.back();
+  const KernelRow& row = *kernel.choice().row;
+  const bool empty = d.m == 0 || d.n == 0 || d.batch == 0;
+  const LaunchConfig launch = kernel.config(empty ? 0 : problem_.rows());
+
+  PlanInfo info;
+  info.op = Op::gemm;
+  info.kernel = row.symbol;
+  for (int i = 0; i < 3; ++i) {
+    info.grid[i] = launch.grid[i];
+    info.block[i] = launch.block[i];
+    info.cluster[i] = launch.cluster[i];
+    info.tile[i] = static_cast<uint32_t>(row.tile[i]);
+  }
+  info.stages = static_cast<uint32_t>(row.stages);
+  info.dynamic_smem_bytes = launch.dynamic_smem_bytes;
+  info.boxes_loaded = empty ? 0 : kernel.boxes_loaded(problem_.rows());
+  info.boxes_stored = empty ? 0 : kernel.boxes_stored(problem_.rows());
+  // What products share counts once.
+  const int64_t a_matrices = d.a_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
+  const int64_t b_matrices = d.b_batch == 0 ? std::min<int64_t>(d.batch, 1) : d.batch;
+  const uint64_t a_bytes = product({d.m, d.k, a_matrices, problem_.in_bytes});
+  const uint64_t b_bytes = product({d.k, d.n, b_matrices, problem_.in_bytes});
+  info.bytes_read = a_bytes > UINT64_MAX - b_bytes ? UINT64_MAX : a_bytes + b_bytes;
+  info.bytes_written =
+      product({problem_.d_rows(), problem_.d_columns(), d.batch, problem_.out_bytes});
+  info.workspace_bytes = workspace_bytes();
+  info.flops = product({2, d.m, d.n, d.k, d.batch});
+  return info;
+}
+
+}  // namespace tw

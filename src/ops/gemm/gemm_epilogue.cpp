@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Epilogues: what a description may ask for, what a run must give, and how kernels are told.
+#include "ops/gemm/gemm_epilogue.hpp"
+
+#include "base/decimal.hpp"
+#include "base/excluded.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace tw {
+namespace {
+
+Status check_choice(const char* argument, const char* rule, int32_t value, int32_t last,
+                    const char* choices) {
+  if (value >= 0 && value <= last) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = argument, .rule = rule, .got = value, .limit = last}, "%s is %d: %s",
+              argument, value, choices);
+}
+
+Status check_bias(const GemmDesc& d) {
+  const GemmEpilogue& e = d.epilogue;
+  if (e.bias == Per::tensor)
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.argument = "bias", .rule = "gemm_bias", .got = static_cast<int64_t>(e.bias)},
+                "bias is TW_PER_TENSOR: a bias has an element for each row or each column "
+                "(TW_PER_ROW, TW_PER_COLUMN)");
+  if (e.bias == Per::none && e.bias_dtype != DType{})
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "bias_dtype",
+                 .rule = "gemm_bias_type",
+                 .got = static_cast<int64_t>(e.bias_dtype)},
+                "bias_dtype is %s (%d) and there is no bias: leave it 0",
+                gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype));
+  if (e.bias != Per::none && e.bias_dtype != DType{} && e.bias_dtype != d.a_dtype &&
+      e.bias_dtype != DType::F32)
+    return fail(gemm_unsupported_type(e.bias_dtype),
+                {.argument = "bias_dtype",
+                 .rule = "gemm_bias_type",
+                 .got = static_cast<int64_t>(e.bias_dtype)},
+                "bias_dtype is %s (%d): a bias is of the type of A and B, %s, or f32",
+                gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype),
+                dtype_name(d.a_dtype));
+  return {};
+}
+
+// Elements of a vector that varies so, of a D of these rows and columns.
+int64_t length(Per per, int64_t rows, int64_t columns) {
+  return per == Per::row ? rows : per == Per::column ? columns : 1;
+}
+
+unsigned char by(Per per, Order d_order) {
+  if (per == Per::none) return kFullNone;
+  if (per == Per::tensor) return kFullOne;
+  return (per == Per::column) == (d_order == Order::row) ? kFullAlong : kFullAcross;
+}
+
+}  // namespace
+
+Status gemm_epilogue(GemmDesc* desc) {
+  GemmEpilogue& e = desc->epilogue;
+  TW_TRY(check_choice("bias", "gemm_per", static_cast<int32_t>(e.bias), 3,
+                      "TW_PER_NONE is 0, TW_PER_ROW 2, TW_PER_COLUMN 3"));
+  TW_TRY(check_activation(e.activation));
+  TW_TRY(check_choice("gate", "gemm_gate", static_cast<int32_t>(e.gate), 2,
+                      "TW_GATE_NONE is 0, TW_GATE_HALVES 1, TW_GATE_INTERLEAVED 2"));
+  TW_TRY(check_choice("d_scale", "gemm_per", static_cast<int32_t>(e.scale), 3,
+                      "TW_PER_NONE is 0, TW_PER_TENSOR 1, TW_PER_ROW 2, TW_PER_COLUMN 3"));
+  TW_TRY(check_bias(*desc));
+  if (e.gate != Gate::none && desc->n % 2 != 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "n", .rule = "gemm_gate_columns", .got = desc->n, .limit = 2},
+                "n is %" PRId64
+                " and gated: each column of D comes from two of A B, so that n is even",
+                desc->n);
+  if (e.bias != Per::none && e.bias_dtype == DType{}) e.bias_dtype = desc->d_dtype;
+  return {};
+}
+
+Status check_epilogue_excluded(const GemmDesc& own, const GemmRun& run) {
+  const GemmEpilogue& e = own.epilogue;
+  if (e.bias == Per::none)
+    TW_TRY(check_no_address("bias", run.bias, "the description has no bias"));
+  if (e.scale == Per::none)
+    TW_TRY(check_no_address("d_scale", run.scale, "the description has no d_scale"));
+  if (!e.amax) TW_TRY(check_no_address("amax", run.amax, "the description lacks TW_GEMM_AMAX"));
+  if (run.scale_value == 1.0f || (e.scale == Per::tensor && run.scale == 0)) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "d_scale_value", .rule = "excluded"},
+              "d_scale_value is %s, but %s: leave it 1",
+              Decimal::shortest(static_cast<double>(run.scale_value), 6).text(),
+              e.scale == Per::tensor ? "d_scale is an address, where the factor is read"
+                                     : "the description's d_scale is not TW_PER_TENSOR");
+}
+
+Status add_epilogue(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) {
+  const GemmEpilogue& e = own.epilogue;
+  const int64_t d_columns = e.gate == Gate::none ? own.n : own.n / 2;
+  if (e.bias != Per::none) {
+    const auto size = static_cast<uint32_t>(dtype_bytes(e.bias_dtype));
+    TW_TRY(check_address("bias", run.bias, size));
+    const auto bytes = static_cast<uint64_t>(length(e.bias, m, own.n)) * size;
+    spans->reads("bias", run.bias, bytes);
+  }
+  if (e.scale != Per::none && (e.scale != Per::tensor || run.scale != 0)) {
+    TW_TRY(check_address("d_scale", run.scale, 4));
+    const auto bytes = static_cast<uint64_t>(length(e.scale, m, d_columns)) * 4;
+    spans->reads("d_scale", run.scale, bytes);
+  }
+  if (!e.amax) return {};
+  TW_TRY(check_address("amax", run.amax, 4));
+  spans->writes("amax", run.amax, 4);
+  return {};
+}
+
+void fill_epilogue(const GemmProblem& seen, GemmFullArgs* args) {
+  const GemmEpilogue& e = seen.desc.epilogue;
+  args->bias_by = by(e.bias, seen.desc.d_order);
+  args->bias_f32 = e.bias_dtype == DType::F32;
+  args->scale_by = by(e.scale, seen.desc.d_order);
+  args->activation = static_cast<unsigned char>(e.activation);
+  args->gate = static_cast<unsigned char>(e.gate);
+  args->gate_across = seen.gated() && !seen.gate_along();
+  args->half = static_cast<i32>((seen.swapped ? seen.desc.m : seen.desc.n) / 2);
+}
+
+}  // namespace tw

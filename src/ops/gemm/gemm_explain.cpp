@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GEMM plan in words: what will run, why, and what would have been next.
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+#include "base/decimal.hpp"
+#include "ops/gemm/gemm.hpp"
+
+namespace tw {
+namespace {
+
+[[gnu::format(printf, 2, 3)]] void add(std::string* text, const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  *text += line;
+}
+
+const char* name_of(Order order) {
+  return order == Order::row ? "row" : "column";
+}
+
+const char* name_of(Per per) {
+  return per == Per::row ? "per row" : per == Per::column ? "per column" : "one";
+}
+
+// What happens to the sums, in its order.
+std::string epilogue_text(const GemmEpilogue& e) {
+  std::string text;
+  const auto next = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (e.bias != Per::none)
+    next(std::string("bias ") + name_of(e.bias) + " in " + dtype_name(e.bias_dtype));
+  if (e.activation != Activation::identity) next(activation_name(e.activation));
+  if (e.gate == Gate::halves) next("gating the other half of the columns");
+  if (e.gate == Gate::interleaved) next("gating every other column");
+  if (e.scale != Per::none) next(std::string("scale ") + name_of(e.scale));
+  if (e.amax) next("largest |D|");
+  return text;
+}
+
+// Where a candidate's time comes from.
+const char* source(const GemmCandidate& candidate) {
+  return candidate.measured ? "measured" : "predicted";
+}
+
+// A line for each range of m that `shown` has, `lead` in front.
+template <class Shown>
+void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
+                Shown shown) {
+  size_t count = 0;
+  for (const GemmRange& range : ranges)
+    if (shown(range) && ++count <= kRangesShown)
+      add(out, "%sm %" PRId64 " to %" PRId64 ": %s\n", lead, range.first, range.last,
+          gemm_choice_text(range.candidate.choice).c_str());
+  if (count > kRangesShown) add(out, "%sand %zu ranges more\n", lead, count - kRangesShown);
+}
+
+}  // namespace
+
+std::string GemmPlan::explain_choice() const {
+  std::string out;
+  const GemmKernel& kernel = *table_.kernels.back();
+  const GemmCandidate& chosen = table_.ranges.back().candidate;
+  const uint64_t units = kernel.units(problem_.rows());
+  const uint32_t room = kernel.room();
+  add(&out, "chosen %s, %s: %s %s us, %" PRIu64 " units of work in %s waves of %u\n",
+      gemm_choice_text(chosen.choice).c_str(),
+      forced_           ? "forced by the caller"
+      : chosen.measured ? "the fastest when it was measured"
+                        : "the cheapest by the cost model",
+      source(chosen), Decimal(chosen.nanoseconds / 1e3, 2).text(), units,
+      Decimal(static_cast<double>(units) / room, 2).text(), room);
+  for (const GemmCandidate& other : best_) {
+    if (other.choice == chosen.choice) continue;
+    add(&out, "%s %s: %s %s us\n", forced_ ? "unforced it would be" : "runner-up",
+        gemm_choice_text(other.choice).c_str(), source(other),
+        Decimal(other.nanoseconds / 1e3, 2).text());
+    break;
+  }
+  if (table_.ranges.size() > 1)
+    add_ranges(&out, "", table_.ranges, [](const GemmRange&) { return true; });
+  return out;
+}
+
+// Runs that read C, where for some m they have another kernel than those that do not: that for all
+// rows if it is another, then the ranges of m with another.
+std::string GemmPlan::explain_with_c() const {
+  std::string out;
+  if (with_c_.kernels.empty()) return out;
+  const GemmChoice& last = with_c_.kernels.back()->choice();
+  const bool for_all = with_c_.ranges.size() == 1;
+  if (for_all || !(last == table_.kernels.back()->choice()))
+    add(&out, "with C %s\n", gemm_choice_text(last).c_str());
+  if (for_all) return out;
+  add_ranges(&out, "with C, ", with_c_.ranges, [&](const GemmRange& range) {
+    for (size_t i = table_.index(range.first); i <= table_.index(range.last); ++i)
+      if (!(table_.ranges[i].candidate.choice == range.candidate.choice)) return true;
+    return false;
+  });
+  return out;
+}
+
+// What the description asks for beside one product; `d` has the caller's names.
+std::string GemmPlan::explain_options(const GemmDesc& d) const {
+  std::string out;
+  if (d.has(kGemmPointers))
+    add(&out,
+        "%" PRId64
+        " products whose addresses the device reads: a kernel in front leaves them%s in "
+        "a workspace of %" PRIu64 " bytes, without those with an address that cannot be\n",
+        d.batch,
+        table_.kernels.back()->choice().through_maps() ? " and tensor maps made of them" : "",
+        workspace_bytes());
+  else if (d.batch != 1)
+    add(&out,
+        "%" PRId64 " products, %" PRId64 ", %" PRId64 " and %" PRId64
+        " elements between matrices of A, B and D\n",
+        d.batch, d.a_batch, d.b_batch, d.d_batch);
+  if (d.has(kGemmInvariant))
+    out += "a row's bits do not depend on m: every kernel for this n and k takes the same steps\n";
+  if (d.has(kGemmDeviceM | kGemmDeviceScalars))
+    add(&out, "a run may leave %s%s%s to the device\n", d.has(kGemmDeviceM) ? "m" : "",
+        d.has(kGemmDeviceM) && d.has(kGemmDeviceScalars) ? ", " : "",
+        d.has(kGemmDeviceScalars) ? "alpha and beta" : "");
+  if (!d.has(kGemmProgrammatic)) return out;
+  // Copies of a run's own, and what only the device knows where to find, are not read early.
+  const bool early = !realign_ && !d.has(kGemmPointers);
+  const bool a = early && d.has(kGemmConstantA), b = early && d.has(kGemmConstantB);
+  add(&out,
+      "launched before the kernel in front has ended, for which it waits before it reads %s\n",
+      a && b ? "C"
+      : a    ? "B or C"
+      : b    ? "A or C"
+             : "an operand");
+  return out;
+}
+
+std::string GemmPlan::explain() const {
+  // The caller's names: where D is column-major the problem is turned.
+  const GemmProblem own = problem_.swapped ? turned(problem_) : problem_;
+  const GemmDesc& d = own.desc;
+  const PlanInfo i = info();
+  std::string out;
+  add(&out,
+      "gemm %" PRId64 " x %" PRId64 " x %" PRId64
+      ", %s to %s, A %s-major, B %s-major, D %s-"
+      "major\n",
+      d.m, d.n, d.k, dtype_name(d.a_dtype), dtype_name(d.d_dtype), name_of(d.a_order),
+      name_of(d.b_order), name_of(d.d_order));
+  if (d.epilogue.any()) out += "epilogue: " + epilogue_text(d.epilogue) + "\n";
+  add(&out,
+      "kernel %s: tile %ux%ux%u, %u stages, cluster of %u, %u blocks of %u threads, %u bytes "
+      "of shared memory\n",
+      i.kernel, i.tile[0], i.tile[1], i.tile[2], i.stages, i.cluster[0], i.grid[0], i.block[0],
+      i.dynamic_smem_bytes);
+  add(&out, "%" PRIu64 " boxes loaded, %" PRIu64 " stored\n", i.boxes_loaded, i.boxes_stored);
+  if (table_.kernels.back()->choice().makes_chains() && gemm_chains(d.k) > 1)
+    add(&out, "k in %d chains one after the other, added up in %s\n", gemm_chains(d.k),
+        table_.kernels.back()->writes_chains(d.m) ? "D" : "registers");
+  out += explain_choice();
+  out += explain_with_c();
+  out += explain_options(d);
+  if (realign_)
+    add(&out,
+        "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
+        " bytes before each run\n",
+        realign_->workspace_bytes());
+  if (forced_ && table_.kernels.back()->choice().has(kGemmAlone))
+    out += "runs that add C, or whose D does not suit a tensor map, are refused\n";
+  else if (!forced_ && whole_.back() != table_.kernels.back())
+    add(&out, "runs that add C, or whose D does not suit a tensor map, take %s\n",
+        gemm_choice_text(whole_.back()->choice()).c_str());
+  const GemmChoice& chosen = table_.kernels.back()->choice();
+  if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
+    out += "plain loads: copies that a tensor map can read would take longer\n";
+  else if (!chosen.through_maps() && !forced_)
+    out +=
+        "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "
+        "map needs, or k is too long for one f32 sum and max_sms for sharing it, or the device has "
+        "no faster row\n";
+  else if (fallback_)
+    add(&out,
+        "where A or B turns out not to be 16-byte aligned, runs take %s; promise a_alignment and "
+        "b_alignment 16 to leave it out\n",
+        fallback_->choice().row->symbol);
+  return out;
+}
+
+}  // namespace tw

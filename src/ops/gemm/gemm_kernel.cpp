@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/gemm_kernel.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "kernels/gemm/gemm_row.hpp"
+#include "ops/common/maps.hpp"
+#include "ops/gemm/gemm_epilogue.hpp"
+
+namespace tw {
+namespace {
+
+// Of a box of A or B, contiguous: a swizzle span.
+constexpr u32 kLineBytes = 128;
+
+// Matrices that a map counts, and elements between them.
+struct Batch {
+  int64_t matrices = 1, stride = 0;
+};
+
+// One map of boxes as a slab has them: of two dimensions, or of three, the last of which counts
+// the matrices of a batch.
+Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
+                      int64_t leading, const GemmSlab& box, int32_t rank, Batch batch,
+                      KernelMap* out) {
+  const int32_t bytes = dtype_bytes(type);
+  TensorMapDesc desc;
+  desc.dtype = type;
+  desc.rank = rank;
+  desc.swizzle = !box.swizzled                                           ? Swizzle::none
+                 : box.contiguous * static_cast<u32>(bytes) < kLineBytes ? Swizzle::b64
+                                                                         : Swizzle::b128;
+  // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
+  desc.l2_promotion = L2Promotion::b128;
+  // An empty operand is never read; its map must be one all the same.
+  desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
+  desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
+  desc.global_stride_bytes[0] =
+      static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
+  desc.global_dim[2] = static_cast<uint64_t>(std::max<int64_t>(batch.matrices, 1));
+  desc.global_stride_bytes[1] = batch.matrices > 1 ? static_cast<uint64_t>(batch.stride * bytes)
+                                                   : desc.global_stride_bytes[0];
+  desc.box_dim[0] = box.contiguous;
+  desc.box_dim[1] = box.lines;
+  desc.box_dim[2] = 1;
+  return encode_map(device, desc, out);
+}
+
+// The row's arrangement for a problem as it sees it; a host row takes its orders from there.
+GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
+  GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
+  if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
+  if (seen.desc.b_order == Order::column) tile.variant |= kGemmColumnB;
+  return tile;
+}
+
+}  // namespace
+
+Status GemmKernel::create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
+                          int64_t rows, std::unique_ptr<GemmKernel>* out) {
+  std::unique_ptr<GemmKernel> kernel(
+      new GemmKernel(choice.row ? gemm_seen_by(choice, problem) : problem, choice));
+  TW_TRY(kernel->prepare(device));
+  TW_TRY(kernel->check_rows(rows));
+  *out = std::move(kernel);
+  return {};
+}
+
+Status GemmKernel::prepare(Device& device) {
+  const bool maps = choice_.row && choice_.through_maps();
+  if (maps) tile_ = tile_for(*choice_.row, problem_);
+  TW_TRY(prepare_row(device, Family::gemm, choice_.row, maps ? gemm_shared(tile_).total : 0,
+                     &prepared_));
+  const GemmDesc& d = problem_.desc;
+  const bool splits = choice_.row && choice_.has(kGemmSplit);
+  const uint32_t blocks =
+      maps ? usable_sms(device, d.max_sms) : gemm_plain_room(device, d.max_sms, splits);
+  room_ = choice_.row ? std::max(1u, blocks / choice_.cluster()) : blocks;
+  args_.a_stride_m = problem_.a_stride_m();
+  args_.a_stride_k = problem_.a_stride_k();
+  args_.b_stride_k = problem_.b_stride_k();
+  args_.b_stride_n = problem_.b_stride_n();
+  args_.c_stride_m = d.ldc;
+  args_.d_stride_m = d.ldd;
+  if (choice_.row) {
+    const KernelRow& row = *choice_.row;
+    const double rows = double(row.tile[0]) * row.cluster[0];
+    const double columns = double(row.tile[1]) * row.cluster[1];
+    band_ = static_cast<i32>(std::lround(std::sqrt(room_ * columns / rows)));
+  }
+  args_.host_in = static_cast<unsigned char>(d.a_dtype);
+  args_.host_out = static_cast<unsigned char>(d.d_dtype);
+  args_.host_column_a = d.a_order == Order::column;
+  args_.host_column_b = d.b_order == Order::column;
+  fill_epilogue(problem_, &full_);
+  fill_batch();
+  stores_ = choice_.row && can_store();
+  if (d.has(kGemmPointers)) TW_TRY(GemmPointers::create(device, problem_, maps, &pointers_));
+  if (maps) TW_TRY(encode_maps(device));
+  return choice_.row ? ask_for_room() : Status{};
+}
+
+void GemmKernel::fill_batch() {
+  const GemmDesc& d = problem_.desc;
+  full_.batch = static_cast<i32>(std::max<int64_t>(d.batch, 1));
+  full_.flags = problem_.swapped ? u32{kFullRowsAreN} : 0u;
+  if (d.batch <= 1 || d.has(kGemmPointers)) return;
+  full_.a_batch = d.a_batch;
+  full_.b_batch = d.b_batch;
+  full_.c_batch = d.c_batch;
+  full_.d_batch = d.d_batch;
+}
+
+Status GemmKernel::check_rows(int64_t rows) const {
+  const GemmProblem at = problem_at(rows);
+  return gemm_units(choice_, at) <= gemm_most_units(choice_) ? Status()
+                                                             : no_gemm_tiles(choice_, at);
+}
+
+Status GemmKernel::encode_maps(Device& device) {
+  const GemmDesc& d = problem_.desc;
+  const KernelRow& row = *choice_.row;
+  const bool full = choice_.has(kGemmFull);
+  const bool halves = full && problem_.gate_along() && d.epilogue.gate == Gate::halves;
+  const auto share = [&](bool along_k, u32 lines, int cluster, bool gated) {
+    const auto sharers = static_cast<u32>(row.cluster[cluster]);
+    Share out{gemm_part(along_k, lines, tile_.k, sharers),
+              gemm_boxes(along_k, lines, tile_.k, sharers), sharers, along_k, gated};
+    if (gated && along_k && sharers == 1) {
+      out.part /= 2;
+      out.boxes *= 2;
+    }
+    return out;
+  };
+  share_a_ = share(d.a_order == Order::row, tile_.m, 1, halves && problem_.swapped);
+  share_b_ = share(d.b_order == Order::column, gemm_b_lines(tile_), 0, halves && !problem_.swapped);
+  const bool ak = share_a_.along_k, bk = share_b_.along_k;
+  const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
+  const int32_t rank = full ? 3 : 2;
+  TW_TRY(encode_operand(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
+                        {line, share_a_.part, true}, rank,
+                        {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
+  TW_TRY(encode_operand(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
+                        {line, share_b_.part, true}, rank,
+                        {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
+  const GemmSlab slab = gemm_slab(tile_);
+  if (full && stores_)
+    TW_TRY(encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
+                          {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
+                          {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
+  if (!full && problem_.d_pitch_suits_maps())
+    TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
+                          slab, rank, {}, &args_.map_d));
+  return {};
+}
+
+// Clusters that run at once, as the driver says.
+Status GemmKernel::ask_for_room() {
+  const KernelRow& row = *choice_.row;
+  if (row.feature == feature::host || choice_.cluster() == 1) return {};
+  LaunchConfig one;
+  one.grid[0] = one.cluster[0] = choice_.cluster();
+  one.block[0] = static_cast<uint32_t>(row.threads);
+  one.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
+  int32_t blocks = 0, clusters = 0;
+  TW_TRY(prepared_.kernel->occupancy(one, &blocks, &clusters));
+  room_ = std::min(room_, static_cast<uint32_t>(std::max(1, clusters)));
+  return {};
+}
+
+GemmProblem GemmKernel::problem_at(int64_t m) const {
+  GemmProblem problem = problem_;
+  problem.set_rows(m);
+  return problem;
+}
+
+void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
+  const KernelRow& row = *choice_.row;
+  args->m = static_cast<i32>(problem_.swapped ? problem_.desc.m : m);
+  args->n = static_cast<i32>(problem_.swapped ? m : problem_.desc.n);
+  // In 32 bits, where a division takes a third of the time; extents leave room for the sum.
+  const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
+  args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
+  args->units_n = units(args->n, row.tile[1] * row.cluster[1]);
+  args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
+                         choice_.cluster() > 1);
+}
+
+LaunchConfig GemmKernel::config(const GemmArgs& args) const {
+  const uint32_t units = static_cast<uint32_t>(args.units_m) * static_cast<uint32_t>(args.units_n) *
+                         static_cast<uint32_t>(full_.batch);
+  LaunchConfig config;
+  // The clusters of a split have one tile each; everything else is persistent.
+  const uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
+  config.grid[0] = std::max(1u, clusters) * choice_.cluster();
+  config.block[0] = static_cast<uint32_t>(choice_.row->threads);
+  config.cluster[0] = choice_.cluster();
+  config.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
+  // Behind the kernel that reads its addresses a product waits for that one.
+  config.programmatic = problem_.desc.has(kGemmProgrammatic) || pointers_;
+  return config;
+}
+
+// Lines that a box brings: where the operand has fewer than a whole tile's, a box that hangs over
+// the edge would load slower.
+u32 GemmKernel::clipped(const Share& share, int64_t lines) {
+  if (!share.along_k || share.sharers > 1 || share.halves || lines >= share.part) return share.part;
+  return static_cast<u32>(round_up(lines, 8));
+}
+
+// D's first contiguous element that a TMA store must not reach: it clips at 16 bytes.
+int32_t GemmKernel::plain_from(int64_t contiguous, uint64_t d) const {
+  if (d % kMapAlignment != 0 || !problem_.d_pitch_suits_maps()) return 0;
+  if (problem_.desc.d_padding_free) return static_cast<int32_t>(contiguous);
+  const int64_t bytes = contiguous * problem_.out_bytes / kMapAlignment * kMapAlignment;
+  return static_cast<int32_t>(problem_.out_bytes == 2 ? bytes / 2 : bytes / 4);
+}
+
+// D += alpha A B in f32 is the copy engine's own reduction: C need not pass through the kernel.
+bool GemmKernel::adds(const GemmRun& run) const {
+  const GemmDesc& d = problem_.desc;
+  return choice_.row->feature != feature::host && choice_.through_maps() &&
+         !choice_.has(kGemmSplit) && d.d_dtype == DType::F32 && run.beta == 1.0f &&
+         run.c == run.d && d.ldc == d.ldd;
+}
+
+void GemmKernel::bind_maps(GemmArgs* args) const {
+  const bool ak = share_a_.along_k, bk = share_b_.along_k;
+  rebind_map(&args->map_a, args->a, ak ? 1 : 0, args->m);
+  rebind_map(&args->map_b, args->b, bk ? 1 : 0, args->n);
+  const u32 a_lines = clipped(share_a_, args->m), b_lines = clipped(share_b_, args->n);
+  if (a_lines < share_a_.part) rebind_box_lines(&args->map_a, a_lines, kLineBytes);
+  if (b_lines < share_b_.part) rebind_box_lines(&args->map_b, b_lines, kLineBytes);
+  const auto landed = [](const Share& share, u32 lines) {
+    return share.halves && share.along_k && share.sharers == 1 ? 2 * lines : lines;
+  };
+  args->stage_bytes = gemm_stage_bytes(tile_, landed(share_a_, a_lines), landed(share_b_, b_lines),
+                                       share_a_.sharers, share_b_.sharers);
+  if (args->plain_from == 0) return;
+  const bool row = problem_.desc.d_order == Order::row;
+  rebind_map(&args->map_d, args->d, 0, args->plain_from);
+  rebind_map(&args->map_d, args->d, 1, row ? args->m : args->n);
+}
+
+void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
+  fill_sizes(m, args);
+  args->a = problem_.swapped ? run.b : run.a;
+  args->b = problem_.swapped ? run.a : run.b;
+  args->c = run.c;
+  args->d = run.d;
+  args->alpha = run.alpha;
+  args->beta = run.beta;
+  args->k = run.reads_ab() ? static_cast<i32>(problem_.desc.k) : 0;
+  if (!choice_.has(kGemmFull)) {
+    args->adds = adds(run) ? 1 : 0;
+    if (choice_.makes_chains())
+      args->more_chains = static_cast<unsigned char>(gemm_chains(args->k) - 1);
+    args->early = static_cast<unsigned short>(early());
+    args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
+  }
+  if (choice_.through_maps()) bind_maps(args);
+}
+
+Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
+  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, copied != 0);
+  GemmArgs args = args_;
+  bind(run, m, &args);
+  LaunchConfig launch = config(args);
+  if (copied != 0) {
+    // The copy has waited for all in front of it, so that what it leaves alone lies ready.
+    launch.programmatic = true;
+    u32 early = copied ^ kGemmEarlyBoth;
+    if (problem_.swapped && early != 0) early ^= kGemmEarlyBoth;
+    args.early = static_cast<unsigned short>(early);
+  }
+  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+}
+
+// Whether D can go through a map, but for its address. A tile has whole boxes of it. Of lines along
+// m it follows from m whether they do, and gelu_tanh's bits from that (FullChunks::kFactor).
+bool GemmKernel::can_store() const {
+  const GemmDesc& d = problem_.desc;
+  if (problem_.swapped && d.has(kGemmInvariant) && d.epilogue.activation == Activation::gelu_tanh)
+    return false;
+  const int64_t of_tile = d_extent(choice_.row->tile[1]);
+  return choice_.has(kGemmFull) && choice_.through_maps() &&
+         of_tile % gemm_slab(tile_).contiguous == 0 && choice_.row->feature != feature::host &&
+         !choice_.has(kGemmSplit | kGemmTransposed) && problem_.d_pitch_suits_maps() &&
+         problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
+}
+
+// Elements of a line of D, where v has n.
+int64_t GemmKernel::d_extent(int64_t n) const {
+  return problem_.gated() ? n / 2 : n;
+}
+
+// Whether D does at these sizes and this address. The copy engine clips at 16 bytes.
+bool GemmKernel::stores(int64_t n, uint64_t address) const {
+  const GemmDesc& d = problem_.desc;
+  if (!stores_) return false;
+  if (!d.d_padding_free && d_extent(n) * problem_.out_bytes % kMapAlignment != 0) return false;
+  return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
+}
+
+// A batch row does alpha * A B of the plan's own sizes, and writes through maps alone.
+bool GemmKernel::does(const GemmRun& run, int64_t m) const {
+  if (!choice_.has(kGemmAlone)) return true;
+  return !run.reads_c() && run.device_m == 0 && run.device_alpha == 0 &&
+         stores(problem_.swapped ? m : problem_.desc.n, run.d);
+}
+
+// What the run asks for, of a D that goes through its map and has lines of n: of the run, which may
+// be odd where the plan's is not. The pair at the end would reach past C then.
+u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
+  const GemmDesc& d = problem_.desc;
+  if (!run.reads_c() && !d.epilogue.any()) return kFullStores | kFullAlphaAlone;
+  const auto in_pieces = [&](int64_t bytes) {
+    return (d.has(kGemmPointers)
+                ? d.c_alignment >= bytes
+                : (run.c | static_cast<uint64_t>(full_.c_batch * problem_.out_bytes)) %
+                          static_cast<uint64_t>(bytes) ==
+                      0) &&
+           d.ldc * problem_.out_bytes % bytes == 0;
+  };
+  const bool in_pairs = in_pieces(int64_t{2} * problem_.out_bytes) && n % 2 == 0;
+  const bool is_short = !problem_.gated() && (d.epilogue.activation == Activation::identity ||
+                                              d.epilogue.activation == Activation::relu);
+  if (!is_short || (run.reads_c() && !in_pairs)) return kFullStores;
+  return kFullStores | kFullShort | (run.reads_c() && in_pieces(16) ? kFullWideC : 0u);
+}
+
+// Operands that may be read while the kernels in front still run.
+u32 GemmKernel::early() const {
+  const GemmDesc& d = problem_.desc;
+  if (!d.has(kGemmProgrammatic)) return 0;
+  return (d.has(kGemmConstantA) ? u32{kGemmEarlyA} : 0u) |
+         (d.has(kGemmConstantB) ? u32{kGemmEarlyB} : 0u);
+}
+
+Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
+                               bool behind_own) const {
+  GemmFullArgs args = full_;
+  bind(run, m, &args.base);
+  args.bias = run.bias;
+  args.scale = run.scale;
+  args.scale_value = run.scale_value;
+  args.amax = problem_.desc.epilogue.amax ? run.amax : 0;
+  args.device_m = run.device_m;
+  args.device_alpha = run.device_alpha;
+  args.device_beta = run.device_beta;
+  if (stores(args.base.n, run.d)) {
+    args.flags |= stored_as(run, args.base.n);
+    rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
+    rebind_map(&args.base.map_d, run.d, 1, args.base.m);
+  }
+  if (pointers_)
+    TW_TRY(pointers_->launch(stream, run, &args));
+  else if (run.device_m == 0 && run.device_alpha == 0)  // or only the device knows what is read
+    args.flags |= early();
+  LaunchConfig launch = config(args.base);
+  launch.programmatic |= behind_own;
+  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+}
+
+LaunchConfig GemmKernel::config(int64_t m) const {
+  GemmArgs args = args_;
+  fill_sizes(m, &args);
+  return config(args);
+}
+
+uint64_t GemmKernel::units(int64_t m) const {
+  return static_cast<uint64_t>(gemm_units(choice_, problem_at(m)));
+}
+
+uint64_t GemmKernel::boxes_loaded(int64_t m) const {
+  if (!choice_.through_maps()) return 0;
+  const KernelRow& row = *choice_.row;
+  const auto blocks = units(m) * static_cast<uint64_t>(row.cluster[0] * row.cluster[1]);
+  const auto k_blocks = static_cast<uint64_t>(ceil_div(problem_.desc.k, row.tile[2]));
+  return blocks * k_blocks * (share_a_.boxes + share_b_.boxes);
+}
+
+uint64_t GemmKernel::boxes_stored(int64_t m) const {
+  if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
+  const GemmProblem at = problem_at(m);
+  const GemmSlab slab = gemm_slab(tile_);
+  if (choice_.has(kGemmFull)) {
+    if (!stores(at.desc.n, 0)) return 0;
+    return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *
+                                 ceil_div(d_extent(at.desc.n), slab.contiguous) * full_.batch);
+  }
+  const int64_t times = writes_chains(m) ? gemm_chains(at.desc.k) : 1;
+  return static_cast<uint64_t>(ceil_div(at.d_lines(), slab.lines) *
+                               ceil_div(plain_from(at.d_contiguous(), 0), slab.contiguous) * times);
+}
+
+bool GemmKernel::writes_chains(int64_t m) const {
+  const int64_t contiguous = problem_at(m).d_contiguous();
+  return choice_.writes_chains() ||
+         (choice_.parks_chains() && plain_from(contiguous, 0) < contiguous);
+}
+
+}  // namespace tw

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/gemm_pointers.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "kernels/gemm/arguments/gemm_pointers.h"
+#include "ops/common/maps.hpp"
+
+namespace tw {
+namespace {
+
+// The workspace: a GemmMatrix for each product, then the maps.
+uint64_t matrices_bytes(const GemmDesc& desc) {
+  return static_cast<uint64_t>(
+      round_up(desc.batch * int64_t{sizeof(GemmMatrix)}, kGemmWorkspaceAlignment));
+}
+
+}  // namespace
+
+uint64_t gemm_pointers_bytes(const GemmDesc& desc) {
+  if (!desc.has(kGemmPointers)) return 0;
+  return matrices_bytes(desc) + static_cast<uint64_t>(desc.batch) * (kGemmMaps * sizeof(KernelMap));
+}
+
+Status GemmPointers::create(Device& device, const GemmProblem& seen, bool through_maps,
+                            std::unique_ptr<GemmPointers>* out) {
+  std::unique_ptr<GemmPointers> made(new GemmPointers(seen, through_maps));
+  const KernelRow* row = find_row(device, Family::gemm, [&](const KernelRow& candidate) {
+    return (candidate.variant & (kGemmPrologue | kGemmRealigns)) == kGemmPrologue &&
+           (candidate.feature == feature::host ||
+            ((candidate.variant & kGemmPlain) == 0) == through_maps);
+  });
+  TW_TRY(prepare_row(device, Family::gemm, row, 0, &made->prepared_));
+  *out = std::move(made);
+  return {};
+}
+
+// What the host device does for a caller who counts no products that are left out: it waits for the
+// arrays and looks at them, so that the run is refused before anything is written.
+Status GemmPointers::check_arrays(Stream& stream, const GemmPointersArgs& args) const {
+  if (prepared_.row->feature != feature::host || args.skipped != 0) return {};
+  bool captured = false;
+  TW_TRY(stream.captured(&captured));
+  if (captured) return {};  // each launch of the graph finds other arrays
+  TW_TRY(stream.synchronize());
+  const char* const names[] = {problem_.swapped ? "b" : "a", problem_.swapped ? "a" : "b", "c",
+                               "d"};
+  for (u32 operand = 0; operand < kGemmOperands; ++operand) {
+    if (args.arrays[operand] == 0) continue;
+    for (i32 i = 0; i < args.count; ++i) {
+      const u64 address = reinterpret_cast<const u64*>(args.arrays[operand])[i];
+      if (!gemm_bad_address(address, args.alignment[operand])) continue;
+      return fail(address == 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_MISALIGNED,
+                  {.argument = names[operand],
+                   .index = i,
+                   .rule = address == 0 ? "address_not_null" : "promised_alignment",
+                   .got = static_cast<int64_t>(address & (args.alignment[operand] - 1)),
+                   .limit = static_cast<int64_t>(args.alignment[operand])},
+                  "address %d of array %s is 0x%llx: it must be a multiple of %llu and not 0 (with "
+                  "invalid_count given such products are counted and left out)",
+                  i, names[operand], address, args.alignment[operand]);
+    }
+  }
+  return {};
+}
+
+Status GemmPointers::launch(Stream& stream, const GemmRun& run, GemmFullArgs* args) const {
+  const GemmDesc& d = problem_.desc;
+  const auto in = static_cast<uint32_t>(problem_.in_bytes);
+  const auto result = static_cast<uint32_t>(problem_.out_bytes);
+  const bool reads_ab = args->base.k > 0;
+  GemmPointersArgs own{};
+  own.maps[0] = args->base.map_a;
+  own.maps[1] = args->base.map_b;
+  own.maps[2] = args->base.map_d;
+  own.arrays[0] = reads_ab ? (problem_.swapped ? run.b : run.a) : 0;
+  own.arrays[1] = reads_ab ? (problem_.swapped ? run.a : run.b) : 0;
+  own.arrays[2] = run.reads_c() ? run.c : 0;
+  own.arrays[3] = run.d;
+  own.alignment[0] = std::max(d.a_alignment, in);
+  own.alignment[1] = std::max(d.b_alignment, in);
+  own.alignment[2] = std::max(d.c_alignment, result);
+  own.alignment[3] = std::max(d.d_alignment, result);
+  own.matrices = run.workspace;
+  own.product_maps = through_maps_ ? run.workspace + matrices_bytes(d) : 0;
+  own.skipped = run.skipped;
+  own.count = static_cast<i32>(d.batch);
+  TW_TRY(check_arrays(stream, own));
+  args->matrices = own.matrices;
+  args->maps = own.product_maps;
+  LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(ceil_div(d.batch, kGemmPointersWarps));
+  config.block[0] = kGemmPointersWarps * 32;
+  config.programmatic = d.has(kGemmProgrammatic);
+  return stream.launch(*prepared_.kernel, config, &own, sizeof own);
+}
+
+}  // namespace tw

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/gemm_realign.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/checked.hpp"
+#include "kernels/gemm/arguments/gemm.h"
+#include "ops/common/strided_span.hpp"
+#include "ops/copy/copy.hpp"
+
+namespace tw {
+namespace {
+
+// Lines of copies begin at multiples of what the L2 moves at once.
+constexpr int64_t kLineAlignment = 128;
+
+// One of the two operands, by the caller's names.
+struct Operand {
+  const char* leading_name;
+  const char* stride_name;  // of its batch stride
+  const char* alignment_name;
+  int64_t contiguous, lines, leading;
+  uint32_t alignment;
+  bool by_rows;              // has as many rows as the run
+  int64_t matrices, stride;  // of a batch, or 1 that all products share
+
+  bool pitch_suits(int32_t bytes) const {
+    return pitch_suits_maps(leading * bytes) && (matrices <= 1 || pitch_suits_maps(stride * bytes));
+  }
+  bool certain(int32_t bytes) const { return pitch_suits(bytes) && alignment >= kMapAlignment; }
+  // Of the copy: as it is where a map can have it.
+  int64_t pitch(int32_t bytes) const {
+    if (pitch_suits(bytes)) return leading;
+    return round_up(std::max<int64_t>(contiguous, 1) * bytes, kLineAlignment) / bytes;
+  }
+  int64_t copied(int32_t bytes) const {  // elements of a matrix's copy
+    return pitch(bytes) * std::max<int64_t>(lines, 1);
+  }
+  int64_t batch_stride(int32_t bytes) const { return pitch_suits(bytes) ? stride : copied(bytes); }
+};
+
+int64_t matrices_of(const GemmDesc& own, int64_t stride) {
+  return stride == 0 ? 1 : own.batch;
+}
+
+// `own` has D in the caller's order.
+Operand operand_a(const GemmDesc& own) {
+  const bool row = own.a_order == Order::row;
+  return {
+      "lda",   "a_batch_stride", "a_alignment", row ? own.k : own.m,           row ? own.m : own.k,
+      own.lda, own.a_alignment,  true,          matrices_of(own, own.a_batch), own.a_batch};
+}
+
+Operand operand_b(const GemmDesc& own) {
+  const bool row = own.b_order == Order::row;
+  return {
+      "ldb",   "b_batch_stride", "b_alignment", row ? own.n : own.k,           row ? own.k : own.n,
+      own.ldb, own.b_alignment,  false,         matrices_of(own, own.b_batch), own.b_batch};
+}
+
+GemmDesc own_desc(const GemmProblem& problem) {
+  return problem.swapped ? turned(problem).desc : problem.desc;
+}
+
+// A copy lies as its operand does where maps can have the pitches, and cannot have two matrices in
+// one place.
+Status check_copied(const Operand& from, int32_t bytes) {
+  if (!from.pitch_suits(bytes)) return {};
+  const int64_t other =
+      gemm_first_overlap(from.lines, from.contiguous, from.leading, from.matrices, from.stride);
+  if (other == 0) return {};
+  const int64_t apart = (from.lines - 1) * from.leading + from.contiguous;
+  return fail(Code::ERROR_OVERLAP,
+              {.argument = from.stride_name,
+               .index = static_cast<int32_t>(other),
+               .rule = "gemm_realign_batch",
+               .got = from.stride,
+               .limit = apart},
+              "%s is %" PRId64 ", so that matrices 0 and %" PRId64
+              " share elements, and TW_GEMM_STAGING_COPY copies each where the run's address is no "
+              "multiple of "
+              "16: promise %s 16, give a stride of %" PRId64
+              " or more, or leave TW_GEMM_STAGING_COPY out",
+              from.stride_name, from.stride, other, from.alignment_name, apart);
+}
+
+// What is copied and its copy span as much as copies may (kMaxSpan). A description's bytes fit 63
+// bits before.
+Status check_span(const Operand& from, int32_t bytes) {
+  if (from.lines == 0 || from.contiguous == 0 || from.matrices == 0) return {};
+  const int64_t most = kMaxSpan / bytes;
+  const auto refuse = [&](const char* argument, int64_t got, int64_t limit, const char* what) {
+    return fail(Code::ERROR_OVERFLOW,
+                {.argument = argument, .rule = "gemm_realign_span", .got = got, .limit = limit},
+                "%s is %" PRId64
+                ": %s would exceed the 2^60 bytes that a staging copy can have: %" PRId64
+                " at most, or leave TW_GEMM_STAGING_COPY out",
+                argument, got, what, limit);
+  };
+  const int64_t one = (from.lines - 1) * from.leading + from.contiguous;
+  if (one > most)
+    return refuse(from.leading_name, from.leading, (most - from.contiguous) / (from.lines - 1),
+                  "a matrix");
+  if (from.matrices > 1 && from.stride > (most - one) / (from.matrices - 1))
+    return refuse(from.stride_name, from.stride, (most - one) / (from.matrices - 1),
+                  "a batch from its first element to its last");
+  const int64_t fits = most / from.copied(bytes);
+  if (from.pitch_suits(bytes) || from.matrices <= fits) return {};
+  if (fits == 0) return refuse("flags", 1, 0, "a matrix in lines of whole 128 bytes");
+  return refuse("batch_count", from.matrices, fits, "copies of all matrices");
+}
+
+// A copy's extents are the plan's.
+Status check_operand(const GemmDesc& own, const Operand& from, int32_t bytes) {
+  if (from.by_rows && own.min_m != own.m)
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        {.argument = "flags", .rule = "gemm_realign_rows", .got = own.min_m, .limit = own.m},
+        "flags has TW_GEMM_STAGING_COPY, which copies A whole, for m %" PRId64
+        " alone, and min_m is %" PRId64
+        ": give m as min_m too, or A with a pitch and a promised alignment that are "
+        "multiples of 16 bytes",
+        own.m, own.min_m);
+  TW_TRY(check_span(from, bytes));
+  return check_copied(from, bytes);
+}
+
+CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
+  const int32_t bytes = dtype_bytes(own.a_dtype);
+  CopyDesc copy;
+  copy.dtype = own.a_dtype;
+  copy.src_alignment = from.alignment;
+  copy.dst_alignment = kGemmWorkspaceAlignment;
+  copy.max_sms = own.max_sms;
+  copy.rank = 0;
+  const auto dimension = [&](int64_t extent, int64_t src_stride, int64_t dst_stride) {
+    copy.shape[copy.rank] = extent;
+    copy.src_stride[copy.rank] = src_stride;
+    copy.dst_stride[copy.rank++] = dst_stride;
+  };
+  if (from.matrices != 1) dimension(from.matrices, from.stride, from.batch_stride(bytes));
+  dimension(from.lines, from.leading, from.pitch(bytes));
+  dimension(from.contiguous, 1, 1);
+  // Matrices that lie between each other's lines are copied as they lie.
+  copy.padding_free = from.matrices <= 1 || from.batch_stride(bytes) >= from.copied(bytes);
+  return copy;
+}
+
+const KernelRow* row_for(const Device& device) {
+  return find_row(device, Family::gemm,
+                  [](const KernelRow& row) { return (row.variant & kGemmRealigns) != 0; });
+}
+
+// What the kernel in front of the product is told, but for addresses; false where a plan copies.
+bool fill_lines(const Operand& from, int32_t bytes, GemmRealignOperand* out) {
+  constexpr int64_t kPiece = 16, kMostPieces = (int64_t{1} << 31) - (int64_t{1} << 24);
+  const int64_t pieces = ceil_div(from.contiguous * bytes, kPiece);
+  const bool few = pieces > 0 && from.lines > 0 && pieces <= kMostPieces / from.lines;
+  if (from.matrices > 1 || !few) return false;
+  out->src_pitch = from.leading * bytes;
+  out->dst_pitch = from.pitch(bytes) * bytes;
+  out->end = static_cast<uint64_t>((from.lines - 1) * from.leading + from.contiguous) *
+             static_cast<uint64_t>(bytes);
+  out->pieces = static_cast<u32>(pieces * from.lines);
+  out->of_line = make_divider(static_cast<u32>(pieces));
+  return true;
+}
+
+// What the copy takes where an operand's pitch asks for one: a kernel that reads and writes it.
+double copy_ns(const Operand& from, int32_t bytes) {
+  constexpr double kLaunchNs = 800, kBytesPerNs = 4000;  // of two small operands, one launch
+  if (from.pitch_suits(bytes)) return 0;
+  return kLaunchNs + 2.0 * bytes * static_cast<double>(from.contiguous) *
+                         static_cast<double>(from.lines) * static_cast<double>(from.matrices) /
+                         kBytesPerNs;
+}
+
+}  // namespace
+
+GemmProblem gemm_served(const GemmProblem& problem) {
+  if (!problem.desc.realign) return problem;
+  GemmProblem own = problem.swapped ? turned(problem) : problem;
+  const Operand a = operand_a(own.desc), b = operand_b(own.desc);
+  own.desc.lda = a.pitch(own.in_bytes);
+  own.desc.ldb = b.pitch(own.in_bytes);
+  if (a.matrices > 1) own.desc.a_batch = a.batch_stride(own.in_bytes);
+  if (b.matrices > 1) own.desc.b_batch = b.batch_stride(own.in_bytes);
+  own.copies_ns = copy_ns(a, own.in_bytes) + copy_ns(b, own.in_bytes);
+  return problem.swapped ? turned(own) : own;
+}
+
+// Which operands are copied, and how: all but what kernels are needed for.
+Status GemmRealign::arrange(const Device& device, const GemmProblem& problem) {
+  const GemmDesc own = own_desc(problem);
+  const std::pair<Operand, Copy*> operands[] = {{operand_a(own), &a_}, {operand_b(own), &b_}};
+  most_blocks_ = static_cast<uint32_t>(most_blocks(device, own.max_sms, kRealignBlocks));
+  // One launch copies what is few rounds of pieces: there all is latency. Behind more, blocks
+  // of a product that are in no cluster were up to 15 % slower.
+  int64_t pieces = 0;
+  alone_ = row_for(device) != nullptr;
+  for (const auto& [from, copy] : operands) {
+    if (from.certain(problem.in_bytes)) continue;
+    alone_ = alone_ && fill_lines(from, problem.in_bytes, &copy->lines);
+    pieces += copy->lines.pieces;
+  }
+  alone_ = alone_ && pieces <= int64_t{most_blocks_} * kRealignThreads * kRealignMost;
+  for (const auto& [from, copy] : operands) {
+    if (from.certain(problem.in_bytes)) continue;
+    TW_TRY(check_operand(own, from, problem.in_bytes));
+    if (!alone_) TW_TRY(CopyPlan::check(device, copy_desc(own, from)));
+    copy->wanted = true;
+    copy->always = !from.pitch_suits(problem.in_bytes);
+    copy->offset = bytes_;
+    const int64_t elements =
+        from.copied(problem.in_bytes) +
+        std::max<int64_t>(from.matrices - 1, 0) * from.batch_stride(problem.in_bytes);
+    bytes_ += static_cast<uint64_t>(
+        round_up(elements * problem.in_bytes, int64_t{kGemmWorkspaceAlignment}));
+  }
+  return {};
+}
+
+Status GemmRealign::check(const Device& device, const GemmProblem& problem) {
+  return GemmRealign().arrange(device, problem);
+}
+
+Status GemmRealign::create(const std::shared_ptr<Device>& device, const GemmProblem& problem,
+                           std::unique_ptr<GemmRealign>* out) {
+  if (!problem.desc.realign) return {};
+  std::unique_ptr<GemmRealign> made(new GemmRealign);
+  TW_TRY(made->arrange(*device, problem));
+  if (made->bytes_ == 0) return {};
+  const GemmDesc own = own_desc(problem);
+  if (made->alone_)
+    TW_TRY(prepare_row(*device, Family::gemm, row_for(*device), 0, &made->kernel_));
+  else if (made->a_.wanted)
+    TW_TRY(CopyPlan::create(device, copy_desc(own, operand_a(own)), &made->a_.plan));
+  if (!made->alone_ && made->b_.wanted)
+    TW_TRY(CopyPlan::create(device, copy_desc(own, operand_b(own)), &made->b_.plan));
+  *out = std::move(made);
+  return {};
+}
+
+// Blocks for each in proportion, a piece a thread where there are as many.
+Status GemmRealign::launch(Stream& stream, GemmRealignArgs args) const {
+  const uint64_t first = args.operands[0].pieces, second = args.operands[1].pieces;
+  if (first == 0 && second == 0) return {};
+  if (first != 0 && second != 0 && most_blocks_ == 1) {  // one after the other
+    GemmRealignArgs one = args;
+    one.operands[1] = {};
+    TW_TRY(launch(stream, one));
+    args.operands[0] = {};
+    return launch(stream, args);
+  }
+  const auto needed = [](uint64_t pieces) {
+    return (pieces + kRealignThreads - 1) / kRealignThreads;
+  };
+  uint64_t blocks = needed(first), others = needed(second);
+  if (blocks + others > most_blocks_) {
+    const uint64_t least = first != 0 ? 1 : 0, most = most_blocks_ - (second != 0 ? 1 : 0);
+    blocks = std::clamp(most_blocks_ * first / (first + second), least, most);
+    others = most_blocks_ - blocks;
+  }
+  args.blocks = static_cast<u32>(blocks);
+  LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(blocks + others);
+  config.block[0] = kRealignThreads;
+  return stream.launch(*kernel_.kernel, config, &args, sizeof args);
+}
+
+Status GemmRealign::apply(Stream& stream, GemmRun* run, u32* copied) const {
+  const std::pair<const Copy*, uint64_t*> operands[] = {{&a_, &run->a}, {&b_, &run->b}};
+  GemmRealignArgs args{};
+  for (int i = 0; i < 2; ++i) {
+    const auto& [copy, address] = operands[i];
+    if (!copy->wanted || (!copy->always && *address % kMapAlignment == 0)) continue;
+    const uint64_t to = run->workspace + copy->offset;
+    if (copy->plan) {
+      TW_TRY(static_cast<const CopyPlan&>(*copy->plan).run(stream, *address, to));
+    } else {
+      args.operands[i] = copy->lines;
+      args.operands[i].src = *address;
+      args.operands[i].end += *address;
+      args.operands[i].dst = to;
+    }
+    *address = to;
+    // Behind plans nothing is loaded early, as it was measured.
+    *copied |= copy->plan ? u32{kGemmEarlyBoth} : i == 0 ? u32{kGemmEarlyA} : u32{kGemmEarlyB};
+  }
+  return launch(stream, args);
+}
+
+}  // namespace tw

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run's addresses must be, a line a rule.
+#include <algorithm>
+#include <cinttypes>
+
+#include "kernels/gemm/arguments/gemm_pointers.h"
+#include "ops/gemm/gemm.hpp"
+#include "ops/gemm/gemm_epilogue.hpp"
+#include "ops/gemm/gemm_spans.hpp"
+
+namespace tw {
+namespace {
+
+// The bytes of `own`'s matrices: of rows x columns in that order.
+GemmBytes matrices(const GemmDesc& own, int64_t rows, int64_t columns, Order order, int64_t leading,
+                   int64_t stride, int64_t element) {
+  const bool row = order == Order::row;
+  return {.contiguous = (row ? columns : rows) * element,
+          .lines = row ? rows : columns,
+          .pitch = leading * element,
+          .matrices = own.batch,
+          .apart = own.batch > 1 ? stride * element : 0};  // of one matrix it may be any number
+}
+
+// Whether C's elements lie where D's do, when their first ones do; else why not. `lines` of D.
+Status check_in_place(const GemmDesc& own, int64_t lines) {
+  const bool gated = own.epilogue.gate != Gate::none;
+  const bool pitches = lines <= 1 || own.ldc == own.ldd;
+  const bool strides = own.batch <= 1 || own.has(kGemmPointers) || own.c_batch == own.d_batch;
+  if (!gated && pitches && strides) return {};
+  const Fault fault{.argument = "c", .rule = "gemm_in_place"};
+  const char* const what = own.has(kGemmPointers) ? "array of addresses" : "address";
+  constexpr const char* kWayOut = "give C memory of its own";
+  if (gated)
+    return fail(Code::ERROR_OVERLAP, fault,
+                "c and d are one %s, and elements of C lie elsewhere than those of D, for a gate "
+                "halves D: %s",
+                what, kWayOut);
+  if (!pitches)
+    return fail(Code::ERROR_OVERLAP, fault,
+                "c and d are one %s, and elements of C lie elsewhere than those of D, for ldc is "
+                "%" PRId64 " and ldd %" PRId64 ": make them equal, or %s",
+                what, own.ldc, own.ldd, kWayOut);
+  return fail(Code::ERROR_OVERLAP, fault,
+              "c and d are one %s, and elements of C lie elsewhere than those of D, for "
+              "c_batch_stride is %" PRId64 " and d_batch_stride %" PRId64
+              ": make them equal, or %s",
+              what, own.c_batch, own.d_batch, kWayOut);
+}
+
+// An address that a run gives for an option of the description.
+Status check_option(const GemmDesc& desc, uint32_t flag, const char* flag_name,
+                    const char* argument, uint64_t address, uint32_t alignment) {
+  if (address == 0) return {};
+  if (!desc.has(flag))
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = argument, .rule = "gemm_option"},
+                "%s is 0x%" PRIx64 ", and the description's flags lack %s", argument, address,
+                flag_name);
+  return check_address(argument, address, alignment);
+}
+
+Status check_options(const GemmDesc& d, const GemmRun& run) {
+  TW_TRY(check_option(d, kGemmDeviceM, "TW_GEMM_DEVICE_M", "device_m", run.device_m, 8));
+  TW_TRY(check_option(d, kGemmDeviceScalars, "TW_GEMM_DEVICE_SCALARS", "device_alpha",
+                      run.device_alpha, 4));
+  TW_TRY(check_option(d, kGemmDeviceScalars, "TW_GEMM_DEVICE_SCALARS", "device_beta",
+                      run.device_beta, 4));
+  return check_option(d, kGemmPointers, "TW_GEMM_BATCH_POINTERS", "invalid_count", run.skipped, 8);
+}
+
+void add_words(const GemmRun& run, GemmSpans* spans) {
+  if (run.device_m != 0) spans->reads("device_m", run.device_m, 8);
+  if (run.device_alpha != 0) spans->reads("device_alpha", run.device_alpha, 4);
+  if (run.device_beta != 0) spans->reads("device_beta", run.device_beta, 4);
+  if (run.skipped != 0) spans->writes("invalid_count", run.skipped, 8);
+}
+
+// D's array against that of another operand, of which nothing but the addresses' places is known.
+Status check_arrays_apart(const char* name, uint64_t array, uint64_t d, uint64_t bytes) {
+  if (array - d >= bytes && d - array >= bytes) return {};
+  return fail(
+      Code::ERROR_OVERLAP, {.argument = "d", .rule = "operands_disjoint"},
+      "d [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64
+      ") are arrays of addresses that share some: a matrix would be a D and read as another "
+      "operand",
+      d, bytes, name, array, bytes);
+}
+
+}  // namespace
+
+// The arrays of addresses, and nothing of what is in them.
+Status GemmPlan::add_arrays(const GemmDesc& own, const GemmRun& run, int64_t m,
+                            GemmSpans* spans) const {
+  const bool reads_ab = run.reads_ab() && own.k > 0;
+  const struct {
+    const char* name;
+    uint64_t address;
+    bool read;
+  } arrays[] = {{"a", run.a, reads_ab},
+                {"b", run.b, reads_ab},
+                {"c", run.c, run.reads_c()},
+                {"d", run.d, true}};
+  const auto bytes = static_cast<uint64_t>(own.batch) * 8;
+  for (const auto& array : arrays) {
+    if (!array.read) continue;
+    TW_TRY(check_address(array.name, array.address, 8));
+    spans->reads(array.name, array.address, bytes);
+  }
+  if (reads_ab) {
+    TW_TRY(check_arrays_apart("a", run.a, run.d, bytes));
+    TW_TRY(check_arrays_apart("b", run.b, run.d, bytes));
+  }
+  if (!run.reads_c()) return {};
+  if (run.c != run.d) return check_arrays_apart("c", run.c, run.d, bytes);
+  // One array for both: the matrices are the same, which is all that can be known of them here.
+  return check_in_place(own, own.d_order == Order::row ? m : own.n);
+}
+
+// `own` is the caller's description.
+Status GemmPlan::add_operands(const GemmDesc& own, const GemmRun& run, int64_t m,
+                              GemmSpans* spans) const {
+  const auto in = static_cast<uint32_t>(problem_.in_bytes);
+  const auto out = static_cast<uint32_t>(problem_.out_bytes);
+  const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
+  TW_TRY(check_address("d", run.d, out, own.d_alignment));
+  GemmBytes d = matrices(own, m, d_columns, own.d_order, own.ldd, own.d_batch, out);
+  // Where the padding may be written, it is D's.
+  if (own.d_padding_free && !d.none()) d.contiguous = d.pitch;
+  spans->writes("d", run.d, d);
+  if (run.reads_ab() && own.k > 0) {
+    TW_TRY(check_address("a", run.a, in, own.a_alignment));
+    TW_TRY(check_address("b", run.b, in, own.b_alignment));
+    spans->reads("a", run.a, matrices(own, m, own.k, own.a_order, own.lda, own.a_batch, in));
+    spans->reads("b", run.b, matrices(own, own.k, own.n, own.b_order, own.ldb, own.b_batch, in));
+  }
+  if (!run.reads_c()) return {};
+  TW_TRY(check_address("c", run.c, out, own.c_alignment));
+  // In place C is D, whatever else it must not be.
+  if (run.c == run.d) return check_in_place(own, d.lines);
+  spans->reads("c", run.c, matrices(own, m, own.n, own.d_order, own.ldc, own.c_batch, out));
+  return {};
+}
+
+// What a device that knows its memory does with arrays of addresses: it waits for them and looks at
+// each matrix. A product with an address that cannot be one is left out, or refused later.
+Status GemmPlan::check_matrices(Stream& stream, const GemmRun& run, int64_t m) const {
+  const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
+  GemmDesc one = own;
+  one.batch = 1;
+  const bool reads_ab = run.reads_ab() && own.k > 0;
+  const auto in = static_cast<uint32_t>(problem_.in_bytes);
+  const auto out = static_cast<uint32_t>(problem_.out_bytes);
+  const int64_t d_columns = problem_.gated() ? own.n / 2 : own.n;
+  const struct {
+    const char* name;
+    uint64_t array;  // 0: it is not read
+    uint32_t alignment;
+    int64_t bytes;
+  } operands[] = {
+      {"a", reads_ab ? run.a : 0, std::max(own.a_alignment, in),
+       matrices(one, m, own.k, own.a_order, own.lda, 0, in).span()},
+      {"b", reads_ab ? run.b : 0, std::max(own.b_alignment, in),
+       matrices(one, own.k, own.n, own.b_order, own.ldb, 0, in).span()},
+      {"c", run.reads_c() ? run.c : 0, std::max(own.c_alignment, out),
+       matrices(one, m, own.n, own.d_order, own.ldc, 0, out).span()},
+      {"d", run.d, std::max(own.d_alignment, out),
+       matrices(one, m, d_columns, own.d_order, own.ldd, 0, out).span()},
+  };
+  const auto address_of = [](uint64_t array, int64_t index) {
+    return reinterpret_cast<const uint64_t*>(array)[index];
+  };
+  bool captured = false;
+  TW_TRY(stream.captured(&captured));
+  if (captured) return {};  // each launch of the graph finds other arrays
+  TW_TRY(stream.synchronize());
+  for (int64_t i = 0; i < own.batch; ++i) {
+    bool good = true;
+    for (const auto& o : operands)
+      good = good && (o.array == 0 || !gemm_bad_address(address_of(o.array, i), o.alignment));
+    for (const auto& o : operands) {
+      if (!good || o.array == 0) continue;
+      const Status status =
+          device()->check_memory(o.name, address_of(o.array, i), static_cast<uint64_t>(o.bytes));
+      if (!status.ok()) return fail_context(status, "matrix %" PRId64 " of the batch", i);
+    }
+  }
+  return {};
+}
+
+Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
+  const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
+  TW_TRY(check_options(own, run));
+  TW_TRY(check_epilogue_excluded(own, run));
+  TW_TRY(check_workspace(run));
+  GemmSpans spans;
+  if (uses_workspace(run)) spans.writes("workspace", run.workspace, workspace_bytes());
+  TW_TRY(own.has(kGemmPointers) ? add_arrays(own, run, m, &spans)
+                                : add_operands(own, run, m, &spans));
+  TW_TRY(add_epilogue(own, run, m, &spans));
+  add_words(run, &spans);
+  return spans.check(*device());
+}
+
+uint64_t GemmPlan::workspace_bytes() const {
+  return realign_ ? realign_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
+}
+
+// Only a run that reads A and B copies them.
+bool GemmPlan::uses_workspace(const GemmRun& run) const {
+  if (realign_) return run.reads_ab() && problem_.desc.k > 0;
+  return workspace_bytes() > 0;
+}
+
+Status GemmPlan::check_workspace(const GemmRun& run) const {
+  if (!uses_workspace(run)) return {};
+  const uint64_t bytes = workspace_bytes();
+  return tw::check_workspace(run.workspace, run.workspace_bytes, bytes, kGemmWorkspaceAlignment);
+}
+
+}  // namespace tw

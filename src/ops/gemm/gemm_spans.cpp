@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/gemm_spans.hpp"
+
+#include <cinttypes>
+
+#include "ops/common/copy_overlap.hpp"
+#include "ops/common/strided_span.hpp"
+
+namespace tw {
+namespace {
+
+// Steps of a search: some microseconds, and only for runs whose operands' spans meet. Pitches and
+// distances that are multiples of one another, or equal, take a few.
+constexpr int64_t kSteps = 300;
+
+// Of equal steps the sums are those of one term.
+void add_term(int64_t step, int64_t count, StridedTerm* terms, int32_t* size) {
+  if (step == 0 || count <= 1) return;
+  for (int32_t i = 0; i < *size; ++i)
+    if (terms[i].step == step) {
+      terms[i].count += count - 1;
+      return;
+    }
+  terms[(*size)++] = {step, count};
+}
+
+// Whether bytes of two operands meet whose first ones lie `b` - `a` apart, and whose spans meet.
+Meets bytes_meet(uint64_t a, const GemmBytes& a_bytes, uint64_t b, const GemmBytes& b_bytes) {
+  if (a_bytes.span() > kMaxSpan || b_bytes.span() > kMaxSpan) return Meets::undecided;
+  // A line of the one begins at a + x, of the other at b + reach - y, with sums x and y of
+  // multiples: they meet where x + y is less than a line's length from b + reach - a.
+  StridedTerm terms[kMaxTerms];
+  int32_t count = 0;
+  for (const GemmBytes* bytes : {&a_bytes, &b_bytes}) {
+    add_term(bytes->pitch, bytes->lines, terms, &count);
+    add_term(bytes->apart, bytes->matrices, terms, &count);
+  }
+  const int64_t reach = b_bytes.span() - b_bytes.contiguous;
+  const int64_t between = static_cast<int64_t>(b - a) + reach;
+  int64_t steps = kSteps;
+  return sums_meet(terms, count, between - (a_bytes.contiguous - 1),
+                   between + (b_bytes.contiguous - 1), &steps);
+}
+
+}  // namespace
+
+Status GemmSpans::check_memory(const Device& device, const Span& span) {
+  return device.check_memory(span.name, span.address, static_cast<uint64_t>(span.bytes.span()));
+}
+
+Status GemmSpans::check(const Device& device) const {
+  for (int i = 0; i < writes_; ++i) {
+    for (int j = i + 1; j < writes_; ++j) TW_TRY(apart(written_[i], written_[j]));
+    for (int j = 0; j < reads_; ++j) TW_TRY(apart(written_[i], read_[j]));
+  }
+  if (!device.checks_memory()) return {};
+  for (int i = 0; i < writes_; ++i) TW_TRY(check_memory(device, written_[i]));
+  for (int i = 0; i < reads_; ++i) TW_TRY(check_memory(device, read_[i]));
+  return {};
+}
+
+Status GemmSpans::apart(const Span& a, const Span& b) {
+  const auto a_span = static_cast<uint64_t>(a.bytes.span());
+  const auto b_span = static_cast<uint64_t>(b.bytes.span());
+  if (a_span == 0 || b_span == 0) return {};
+  if (a.address - b.address >= b_span && b.address - a.address >= a_span) return {};
+  const Meets meets = bytes_meet(a.address, a.bytes, b.address, b.bytes);
+  if (meets == Meets::no) return {};
+  const bool yes = meets == Meets::yes;
+  return fail(Code::ERROR_OVERLAP,
+              {.argument = a.name, .rule = yes ? "operands_disjoint" : "gemm_overlap_undecided"},
+              "%s [0x%" PRIx64 ", +%" PRIu64 ") and %s [0x%" PRIx64 ", +%" PRIu64 ") %s", a.name,
+              a.address, a_span, b.name, b.address, b_span,
+              yes ? "overlap: what a run writes shares no byte with anything else that it is given"
+                  : "interleave in a way that a short search could not prove free of shared bytes: "
+                    "give them the same pitch and distance of matrices, or places of their own");
+}
+
+}  // namespace tw

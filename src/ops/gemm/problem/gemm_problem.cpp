@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks a GEMM description, a line a rule, and normalises it.
+#include <algorithm>
+#include <cinttypes>
+
+#include "ops/gemm/problem/gemm_problem.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+namespace {
+
+Status check_extent(const char* name, int64_t extent) {
+  if (extent < 0 || extent > kGemmMaxExtent)
+    return fail(extent < 0 ? Code::ERROR_INVALID_ARGUMENT : Code::ERROR_UNSUPPORTED,
+                {.argument = name, .rule = "gemm_extent", .got = extent, .limit = kGemmMaxExtent},
+                "%s is %" PRId64 ": extents are 0 to %" PRId64, name, extent, kGemmMaxExtent);
+  return {};
+}
+
+// A matrix of rows x columns; fills in a packed leading dimension and checks that all of it can be
+// addressed.
+Status check_leading(const char* name, int64_t rows, int64_t columns, Order order, int32_t bytes,
+                     int64_t* leading) {
+  const int64_t contiguous = order == Order::row ? columns : rows;
+  const int64_t others = order == Order::row ? rows : columns;
+  if (*leading == 0) *leading = std::max<int64_t>(contiguous, 1);
+  if (*leading < contiguous)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = name, .rule = "leading_dimension", .got = *leading, .limit = contiguous},
+        "%s is %" PRId64 ", less than the %" PRId64
+        " contiguous elements of the matrix: give at least that, or 0 for packed",
+        name, *leading, contiguous);
+  const int64_t most = INT64_MAX / bytes / std::max<int64_t>(others, 1);
+  if (*leading > most)
+    return fail(Code::ERROR_OVERFLOW,
+                {.argument = name, .rule = "matrix_bytes", .got = *leading, .limit = most},
+                "%s is %" PRId64 ", and the bytes of a matrix of %" PRId64
+                " lines exceed 2^63 - 1: %" PRId64 " at most",
+                name, *leading, others, most);
+  return {};
+}
+
+// The second operand of a pair has the first one's type, which 0 stands for.
+Status check_same_type(const char* name, DType type, const char* other_name, DType other) {
+  if (type == DType{} || type == other) return {};
+  return fail(gemm_unsupported_type(type),
+              {.argument = name,
+               .rule = "gemm_type_pair",
+               .got = static_cast<int64_t>(type),
+               .limit = static_cast<int64_t>(other)},
+              "%s is %s (%d) and %s is %s: products of two types are not supported so far; leave "
+              "%s 0, or give both the same type",
+              name, gemm_type_name(type), static_cast<int>(type), other_name, gemm_type_name(other),
+              name);
+}
+
+Status check_types(const GemmDesc& desc) {
+  if (desc.a_dtype != DType::BF16 && desc.a_dtype != DType::F16)
+    return fail(gemm_unsupported_type(desc.a_dtype),
+                {.argument = "a_dtype",
+                 .rule = "gemm_input_type",
+                 .got = static_cast<int64_t>(desc.a_dtype)},
+                "a_dtype is %s (%d): bf16 and f16 can be multiplied", gemm_type_name(desc.a_dtype),
+                static_cast<int>(desc.a_dtype));
+  TW_TRY(check_same_type("b_dtype", desc.b_dtype, "a_dtype", desc.a_dtype));
+  if (desc.d_dtype != desc.a_dtype && desc.d_dtype != DType::F32)
+    return fail(gemm_unsupported_type(desc.d_dtype),
+                {.argument = "d_dtype",
+                 .rule = "gemm_output_type",
+                 .got = static_cast<int64_t>(desc.d_dtype)},
+                "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(desc.d_dtype),
+                static_cast<int>(desc.d_dtype), dtype_name(desc.a_dtype), dtype_name(desc.a_dtype));
+  TW_TRY(check_same_type("c_dtype", desc.c_dtype, "d_dtype", desc.d_dtype));
+  const bool half = desc.accumulator == DType::F16;
+  if (!half && desc.accumulator != DType::F32)
+    return fail(gemm_unsupported_type(desc.accumulator),
+                {.argument = "accumulator_dtype",
+                 .rule = "gemm_accumulator_type",
+                 .got = static_cast<int64_t>(desc.accumulator)},
+                "accumulator_dtype is %s (%d): sums are kept in f32, or in f16 where inputs and "
+                "output are f16",
+                gemm_type_name(desc.accumulator), static_cast<int>(desc.accumulator));
+  if (half && (desc.a_dtype != DType::F16 || desc.d_dtype != DType::F16))
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.argument = "accumulator_dtype",
+                 .rule = "gemm_accumulator_type",
+                 .got = static_cast<int64_t>(desc.accumulator)},
+                "accumulator_dtype is f16 with %s inputs and %s output: that takes f16 for both; "
+                "other types are summed in f32",
+                dtype_name(desc.a_dtype), dtype_name(desc.d_dtype));
+  return {};
+}
+
+Status check_order(const char* name, Order order) {
+  if (order == Order::row || order == Order::column) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = name, .rule = "order_value", .got = static_cast<int64_t>(order)},
+              "%s is %d: TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is 1", name, static_cast<int>(order));
+}
+
+// Packed, the pitch of a column-major A is m, and with m % 8 whether maps can have it: rows that go
+// through maps add in another order than those that do not.
+Status check_invariant(const GemmDesc& desc) {
+  if (!desc.has(kGemmInvariant) || desc.a_order == Order::row || desc.lda != 0 || desc.realign)
+    return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "lda", .rule = "gemm_invariant_lda"},
+              "lda is 0, so that a column-major A has the pitch m, %" PRId64
+              ", and with TW_GEMM_BATCH_INVARIANT nothing that decides on the kernel may follow "
+              "from m: give lda a number, the same for every plan (a multiple of 8 for tensor "
+              "maps), or set TW_GEMM_STAGING_COPY",
+              desc.m);
+}
+
+}  // namespace
+
+Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
+  TW_TRY(check_types(desc));
+  TW_TRY(check_order("a_order", desc.a_order));
+  TW_TRY(check_order("b_order", desc.b_order));
+  TW_TRY(check_order("d_order", desc.d_order));
+  TW_TRY(check_extent("m", desc.m));
+  TW_TRY(check_extent("n", desc.n));
+  TW_TRY(check_extent("k", desc.k));
+  if (desc.min_m < 0 || desc.min_m > desc.m)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "min_m", .rule = "gemm_min_m", .got = desc.min_m, .limit = desc.m},
+                "min_m is %" PRId64 ": the least rows of a run are 0 to m, which is %" PRId64,
+                desc.min_m, desc.m);
+  out->desc = desc;
+  out->in_bytes = dtype_bytes(desc.a_dtype);
+  out->out_bytes = dtype_bytes(desc.d_dtype);
+  out->swapped = false;
+  GemmDesc& d = out->desc;
+  TW_TRY(gemm_epilogue(&d));
+  TW_TRY(check_invariant(d));
+  TW_TRY(check_leading("lda", d.m, d.k, d.a_order, out->in_bytes, &d.lda));
+  TW_TRY(check_leading("ldb", d.k, d.n, d.b_order, out->in_bytes, &d.ldb));
+  TW_TRY(check_leading("ldc", d.m, d.n, d.d_order, out->out_bytes, &d.ldc));
+  TW_TRY(check_leading("ldd", d.m, out->d_columns(), d.d_order, out->out_bytes, &d.ldd));
+  const auto in = static_cast<uint32_t>(out->in_bytes);
+  const auto result = static_cast<uint32_t>(out->out_bytes);
+  TW_TRY(check_alignment("a_alignment", d.a_alignment, in));
+  TW_TRY(check_alignment("b_alignment", d.b_alignment, in));
+  TW_TRY(check_alignment("c_alignment", d.c_alignment, result));
+  TW_TRY(check_alignment("d_alignment", d.d_alignment, result));
+  TW_TRY(gemm_batch(out));
+  if (d.d_order == Order::column) *out = turned(*out);
+  return {};
+}
+
+GemmProblem turned(const GemmProblem& problem) {
+  const auto flipped = [](Order order) { return order == Order::row ? Order::column : Order::row; };
+  GemmProblem out = problem;
+  GemmDesc& d = out.desc;
+  std::swap(d.m, d.n);
+  std::swap(d.a_order, d.b_order);
+  d.a_order = flipped(d.a_order);
+  d.b_order = flipped(d.b_order);
+  d.d_order = flipped(d.d_order);
+  std::swap(d.lda, d.ldb);
+  std::swap(d.a_alignment, d.b_alignment);
+  std::swap(d.a_batch, d.b_batch);
+  const uint32_t constant = d.flags & (kGemmConstantA | kGemmConstantB);
+  if (constant == kGemmConstantA || constant == kGemmConstantB)
+    d.flags ^= kGemmConstantA | kGemmConstantB;
+  const auto turned_per = [](Per per) {
+    return per == Per::row ? Per::column : per == Per::column ? Per::row : per;
+  };
+  d.epilogue.bias = turned_per(d.epilogue.bias);
+  d.epilogue.scale = turned_per(d.epilogue.scale);
+  out.swapped = !problem.swapped;
+  return out;
+}
+
+}  // namespace tw

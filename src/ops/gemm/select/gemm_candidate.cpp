@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choices as text, and why one cannot be had.
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/checked.hpp"
+#include "ops/gemm/select/gemm_select.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+
+std::string gemm_choice_text(const GemmChoice& choice) {
+  std::string text = choice.row->symbol;
+  if (choice.has(kGemmSplit)) text += "/" + std::to_string(choice.split);
+  return text;
+}
+
+Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out) {
+  const std::string_view whole = text;
+  const size_t slash = whole.find('/');
+  const std::string_view symbol = whole.substr(0, slash);
+  const auto refuse = [&](Code code, const char* why) {
+    return fail(code, {.argument = argument, .rule = "candidate_text"}, "%s is \"%.120s\": %s",
+                argument, text, why);
+  };
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
+    GemmChoice choice{&row, 1};
+    if (!choice.has(kGemmSplit)) {
+      if (slash != whole.npos)
+        return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
+    } else {
+      if (slash == whole.npos || whole.size() != slash + 2 ||
+          whole[slash + 1] < static_cast<char>('0' + choice.least_split()) ||
+          whole[slash + 1] > '0' + static_cast<int>(kMaxCluster))
+        return refuse(Code::ERROR_PARSE,
+                      choice.least_split() == 1
+                          ? "this kernel shares tiles along k: say by how many blocks, /1 to /8"
+                          : "this kernel shares tiles along k: say by how many blocks, /2 to /8");
+      choice.split = static_cast<uint32_t>(whole[slash + 1] - '0');
+      if (choice.cluster() > kMaxCluster)
+        return refuse(Code::ERROR_PARSE,
+                      "a cluster has eight blocks at most, and this kernel shares "
+                      "what it loads among several for each part of k");
+    }
+    *out = choice;
+    return {};
+  }
+  return refuse(Code::ERROR_NOT_FOUND, "no gemm kernel of this library has that name");
+}
+
+Status check_gemm_choice(const Device& device, const GemmProblem& problem,
+                         const GemmChoice& choice) {
+  const GemmProblem seen = gemm_seen_by(choice, problem);
+  const GemmDesc& d = seen.desc;
+  const std::string text = gemm_choice_text(choice);
+  const auto refuse = [](const char* rule, int64_t got, int64_t limit) {
+    return Fault{.argument = "candidate", .rule = rule, .got = got, .limit = limit};
+  };
+  const char* who = text.c_str();
+  const auto order = [](Order o) { return o == Order::row ? "row" : "column"; };
+  switch (gemm_misfit(device, seen, choice)) {
+    case GemmMisfit::none:
+      break;
+    case GemmMisfit::feature:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_feature", choice.row->feature, 0),
+                  "candidate %s does not run on %s", who, device.info().name.c_str());
+    case GemmMisfit::types:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_types", 0, 0),
+                  "candidate %s is for %s to %s, the description for %s to %s", who,
+                  dtype_name(choice.row->dtypes[0]), dtype_name(choice.row->dtypes[1]),
+                  dtype_name(d.a_dtype), dtype_name(d.d_dtype));
+    case GemmMisfit::sums:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+                  "candidate %s sums in f16: ask for that with accumulator_dtype", who);
+    case GemmMisfit::orders:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_orders", 0, 0),
+                  "candidate %s is for other orders of A and B: %s it would see A %s-major and B "
+                  "%s-major",
+                  who, seen.swapped ? "with the operands swapped" : "with this description",
+                  order(d.a_order), order(d.b_order));
+    case GemmMisfit::promises:
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_promises", d.a_alignment, kMapAlignment),
+                  "candidate %s reads through tensor maps, and addresses that come from arrays are "
+                  "not promised to suit them: a_alignment and b_alignment are %u and %u, at least "
+                  "16 would do",
+                  who, seen.swapped ? d.b_alignment : d.a_alignment,
+                  seen.swapped ? d.a_alignment : d.b_alignment);
+    case GemmMisfit::pitches:
+      if (!choice.through_maps())
+        return fail(Code::ERROR_UNSUPPORTED,
+                    refuse("candidate_pitches", gemm_least_pitch(d), kGemmPlainSplitPitch),
+                    "candidate %s reads 16 aligned bytes at a time, and %s is %" PRId64
+                    ": from %" PRId64 " elements on they stay inside",
+                    who,
+                    d.lda >= kGemmPlainSplitPitch ? "k"
+                    : seen.swapped                ? "ldb"
+                                                  : "lda",
+                    gemm_least_pitch(d), kGemmPlainSplitPitch);
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          refuse("candidate_pitches", (seen.swapped ? d.ldb : d.lda), kMapAlignment),
+          "candidate %s reads through tensor maps, which take pitches that are multiples of "
+          "16 bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
+          who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
+    case GemmMisfit::blocks:
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
+                  "candidate %s runs in clusters of %u blocks, and there are %u SMs to use", who,
+                  choice.cluster(), usable_sms(device, d.max_sms));
+    case GemmMisfit::depth:
+      if (choice.has(kGemmShort))
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.row->tile[2]),
+                    "candidate %s has k of %d at most, and k is %" PRId64, who, choice.row->tile[2],
+                    d.k);
+      return fail(Code::ERROR_UNSUPPORTED,
+                  refuse("candidate_split", choice.split, ceil_div(d.k, choice.row->tile[2])),
+                  "candidate %s shares k among %u blocks, and k %" PRId64 " has %" PRId64
+                  " pieces of %d",
+                  who, choice.split, d.k, ceil_div(d.k, choice.row->tile[2]), choice.row->tile[2]);
+    case GemmMisfit::epilogue:
+      if (choice.has(kGemmAlone))
+        return fail(
+            Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+            "candidate %s does alpha * A B of matrices at constant distances: bias, "
+            "activation, gate, d_scale, TW_GEMM_AMAX and TW_GEMM_BATCH_POINTERS take a full kernel",
+            who);
+      if (!choice.has(kGemmFull))
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_epilogue", 0, 0),
+                    "candidate %s writes alpha * A B + beta * C alone: bias, activation, gate, "
+                    "d_scale and TW_GEMM_AMAX take a full kernel",
+                    who);
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          refuse("candidate_gate", static_cast<int64_t>(d.epilogue.gate), 0),
+          "candidate %s does not gate this description's columns: D is row-major where it "
+          "does, tiles of 64 columns that no blocks share gate to f32 alone, and where columns lie "
+          "apart and B is row-major the tile has a multiple of 128 of them and n / 2 is one of 8",
+          who);
+    case GemmMisfit::stores:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_stores", d.ldd, kMapAlignment),
+                  "candidate %s writes D through a tensor map alone, which takes pitches and "
+                  "distances that are multiples of 16 bytes below 2^40, and whole 16 bytes in a "
+                  "line: ldd is %" PRId64 ", d_batch_stride %" PRId64 " and %s %" PRId64
+                  " elements of %d bytes: change them, or take a full kernel",
+                  who, d.ldd, d.d_batch, seen.swapped ? "m" : "n", d.n, seen.out_bytes);
+  }
+  if (gemm_has_room(choice, seen)) return {};
+  if (gemm_units(choice, seen) > gemm_most_units(choice))
+    return fail(Code::ERROR_UNSUPPORTED,
+                refuse("candidate_tiles", gemm_units(choice, seen), gemm_most_units(choice)),
+                "candidate %s has %" PRId64
+                " tiles of %u blocks each to do, and a launch of it has %" PRId64
+                " at most: they are counted in 31 bits",
+                who, gemm_units(choice, seen), choice.cluster(), gemm_most_units(choice));
+  return fail(Code::ERROR_UNSUPPORTED,
+              refuse("candidate_room", gemm_units(choice, seen) * choice.cluster(), d.max_sms),
+              "candidate %s needs %" PRId64 " blocks at once, more than max_sms %u", who,
+              gemm_units(choice, seen) * choice.cluster(), d.max_sms);
+}
+
+}  // namespace tw

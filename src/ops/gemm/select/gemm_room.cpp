@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a launch has room for a product's tiles, and what is said where none has.
+#include <algorithm>
+#include <cinttypes>
+#include <string>
+
+#include "base/checked.hpp"
+#include "ops/gemm/select/gemm_select.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+namespace {
+
+// The last number from `first` on that `holds`, where it holds for `first` (or that is all), no
+// longer for `beyond`, and for no number behind one that it does not hold for.
+template <class Holds>
+int64_t last_where(int64_t first, int64_t beyond, Holds holds) {
+  while (first + 1 < beyond) {
+    const int64_t middle = first + (beyond - first) / 2;
+    (holds(middle) ? first : beyond) = middle;
+  }
+  return first;
+}
+
+}  // namespace
+
+Status no_gemm_tiles(const GemmChoice& choice, const GemmProblem& seen) {
+  const int64_t units = gemm_units(choice, seen), most = gemm_most_units(choice);
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "m", .rule = "gemm_tiles", .got = units, .limit = most},
+              "m %" PRId64 " by n %" PRId64 ", batch_count %" PRId64 ", has %" PRId64
+              " tiles of kernel %s, which counts %" PRId64 " at most",
+              seen.rows(), seen.swapped ? seen.desc.m : seen.desc.n, seen.desc.batch, units,
+              choice.row->symbol, most);
+}
+
+bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
+  const int64_t units = gemm_units(choice, seen);
+  return units <= gemm_most_units(choice) && (!choice.has(kGemmSplit) || seen.desc.max_sms == 0 ||
+                                              units * choice.cluster() <= seen.desc.max_sms);
+}
+
+bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem) {
+  const GemmDesc& d = problem.desc;
+  // Of the smallest tiles, shared by the largest cluster.
+  const int64_t blocks = ceil_div(d.m, kGemmLeastTile) * ceil_div(d.n, kGemmLeastTile) * d.batch;
+  const bool counted = blocks <= INT32_MAX / int64_t{2 * kMaxCluster};
+  if (d.has(kGemmInvariant))
+    return counted && (d.max_sms == 0 || blocks * kMaxCluster <= d.max_sms);
+  if (counted) return true;
+  const KernelRow* plain = find_row(device, Family::gemm, [&](const KernelRow& row) {
+    constexpr uint32_t kNotAll = kGemmSplit | kGemmShort | kGemmPrologue | kGemmAlone;
+    return (row.variant & (kGemmPlain | kNotAll)) == kGemmPlain &&
+           ((row.variant & kGemmFull) != 0) == problem.wants_full() && gemm_types_fit(row, d);
+  });
+  return plain && gemm_has_room({plain, 1}, problem);
+}
+
+bool GemmRanking::has_room(const GemmChoice& choice, int64_t m) const {
+  GemmProblem at = problem_;
+  at.set_rows(m);
+  return gemm_has_room(choice, gemm_seen_by(choice, at));
+}
+
+int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t last) const {
+  if (has_room(choice, last)) return last;
+  return last_where(m, last, [&](int64_t rows) { return has_room(choice, rows); });
+}
+
+Status GemmRanking::check_room(int64_t rows) const {
+  const auto any = [](const GemmChoice&) { return true; };
+  const auto plain = [](const GemmChoice& c) { return !c.through_maps(); };
+  const auto whole = [](const GemmChoice& c) { return !c.has(kGemmAlone); };
+  TW_TRY(check_room_of(rows, any));
+  if (problem_.wants_fallback()) TW_TRY(check_room_of(rows, plain));
+  // Without them what is left are batch rows, and runs may ask for more than those do.
+  return check_room_of(rows, whole);
+}
+
+template <class Takes>
+Status GemmRanking::check_room_of(int64_t rows, Takes takes) const {
+  GemmProblem at = problem_;
+  at.set_rows(rows);
+  const GemmProblem other = turned(at);
+  const auto seen = [&](const GemmChoice& c) -> const GemmProblem& {
+    return c.has(kGemmTransposed) ? other : at;
+  };
+  const GemmChoice* least = nullptr;  // of those without room, the one of the fewest blocks
+  int64_t least_blocks = 0;
+  for (const GemmChoice& c : choices_) {
+    if (!takes(c)) continue;
+    if (gemm_has_room(c, seen(c))) return {};
+    const int64_t blocks = gemm_units(c, seen(c)) * c.cluster();
+    if (least && blocks >= least_blocks) continue;
+    least = &c;
+    least_blocks = blocks;
+  }
+  if (!least) return {};
+  return problem_.desc.has(kGemmInvariant) ? no_invariant_room(rows, *least)
+                                           : no_gemm_tiles(*least, seen(*least));
+}
+
+Status GemmRanking::no_invariant_room(int64_t rows, const GemmChoice& least) const {
+  const int64_t fits = last_where(0, rows, [&](int64_t of) {
+    return std::any_of(choices_.begin(), choices_.end(),
+                       [&](const GemmChoice& c) { return has_room(c, of); });
+  });
+  GemmProblem at = problem_;
+  at.set_rows(rows);
+  const int64_t blocks = gemm_units(least, gemm_seen_by(least, at)) * least.cluster();
+  const GemmDesc& d = problem_.desc;
+  const int64_t limit =
+      d.max_sms != 0 ? int64_t{d.max_sms} : gemm_most_units(least) * least.cluster();
+  const std::string some = fits > 0 ? "m up to " + std::to_string(fits) : "no m";
+  std::string others, bound = "a launch has 2^31 - 1 at most";
+  if (d.max_sms != 0) {
+    bound = "max_sms is " + std::to_string(d.max_sms);
+    others = ", or for any without the flag, ";
+    others += d.a_dtype == DType::BF16 ? "with D in bf16 or with max_sms 0" : "or with max_sms 0";
+  }
+  return fail(Code::ERROR_UNSUPPORTED,
+              {.argument = "m", .rule = "gemm_invariant_room", .got = blocks, .limit = limit},
+              "m is %" PRId64 ": with TW_GEMM_BATCH_INVARIANT every m shares k %" PRId64
+              " among %u blocks, which takes %" PRId64
+              " blocks at once or more, and %s: there is room for %s%s",
+              rows, d.k, least.split, blocks, bound.c_str(), some.c_str(), others.c_str());
+}
+
+}  // namespace tw

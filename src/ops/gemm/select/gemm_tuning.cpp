@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/select/gemm_tuning.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
+#include <mutex>
+#include <shared_mutex>
+
+#include "base/decimal.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+namespace {
+
+constexpr std::string_view kHeader = "tilewright gemm tuning 1";
+constexpr std::string_view kDevice = "device ";
+constexpr std::string_view kProgrammatic = "programmatic";
+constexpr double kMostMicroseconds = 1e9;
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// The fields of a line, one by one.
+class Fields {
+ public:
+  explicit Fields(std::string_view line) : rest_(line) {}
+  std::string_view next() {
+    rest_ = trimmed(rest_);
+    const size_t end = std::min(rest_.find_first_of(" \t"), rest_.size());
+    const std::string_view field = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    return field;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+template <class Number>
+bool read_number(std::string_view field, Number* out) {
+  const char* const end = field.data() + field.size();
+  const auto [at, error] = std::from_chars(field.data(), end, *out);
+  return error == std::errc() && at == end && !field.empty();
+}
+
+bool read_type(std::string_view field, DType* out) {
+  for (const DType type : {DType::BF16, DType::F16, DType::F32})
+    if (field == dtype_name(type)) {
+      *out = type;
+      return true;
+    }
+  return false;
+}
+
+bool read_orders(std::string_view field, GemmTuningKey* out) {
+  if (field.size() != 3 || field.find_first_not_of("rc") != field.npos) return false;
+  const auto order = [](char c) { return c == 'r' ? Order::row : Order::column; };
+  out->a_order = order(field[0]);
+  out->b_order = order(field[1]);
+  out->d_order = order(field[2]);
+  return true;
+}
+
+Status refuse(int line, std::string_view field, const char* why) {
+  return fail(Code::ERROR_PARSE, {.argument = "text", .index = line, .rule = "gemm_tuning_text"},
+              "text, line %d: \"%.*s\" %s", line,
+              static_cast<int>(std::min<size_t>(field.size(), 120)), field.data(), why);
+}
+
+Status read_entry(int number, std::string_view line, GemmTuned* out) {
+  Fields fields(line);
+  GemmTuningKey& key = out->key;
+  for (DType* type : {&key.a_dtype, &key.d_dtype, &key.accumulator})
+    if (const auto field = fields.next(); !read_type(field, type))
+      return refuse(number, field, "is no type of A and B, of D or of sums: bf16, f16 or f32");
+  if (const auto field = fields.next(); !read_orders(field, &key))
+    return refuse(number, field, "is not the orders of A, B and D: three of r and c");
+  if (const auto field = fields.next(); !read_number(field, &key.sms) || key.sms == 0)
+    return refuse(number, field, "is no number of SMs");
+  for (int64_t* extent : {&out->m, &key.n, &key.k})
+    if (const auto field = fields.next();
+        !read_number(field, extent) || *extent < 1 || *extent > kGemmMaxExtent)
+      return refuse(number, field, "is none of m, n and k: each is 1 to 2^31 - 1024");
+  const std::string choice(fields.next());
+  if (!parse_gemm_choice("text", choice.c_str(), &out->candidate.choice).ok())
+    return refuse(number, choice,
+                  "is no candidate of this library: measure anew, or leave the line out");
+  double microseconds = 0;
+  if (const auto field = fields.next();
+      !read_number(field, &microseconds) || !(microseconds > 0) || microseconds > kMostMicroseconds)
+    return refuse(number, field, "is no number of microseconds above 0 and at most 1e9");
+  out->candidate.nanoseconds = microseconds * 1e3;
+  out->candidate.measured = true;
+  key.full = out->candidate.choice.has(kGemmFull);
+  auto field = fields.next();
+  if (field.size() > 1 && field[0] == 'x') {
+    if (!read_number(field.substr(1), &key.batch) || key.batch < 1 || key.batch > kGemmMaxBatch)
+      return refuse(number, field, "is no number of products: x1 to x1048576");
+    field = fields.next();
+  }
+  if (field == kProgrammatic) {
+    key.programmatic = true;
+    field = fields.next();
+  }
+  if (!field.empty()) return refuse(number, field, "is one field too many");
+  return {};
+}
+
+bool same_shape(const GemmTuned& a, const GemmTuned& b) {
+  return a.m == b.m && a.key == b.key;
+}
+
+}  // namespace
+
+GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) {
+  const GemmProblem own = problem.swapped ? turned(problem) : problem;
+  const GemmDesc& d = own.desc;
+  return {.device = device.info().name,
+          .a_dtype = d.a_dtype,
+          .d_dtype = d.d_dtype,
+          .accumulator = d.accumulator,
+          .a_order = d.a_order,
+          .b_order = d.b_order,
+          .d_order = d.d_order,
+          .sms = usable_sms(device, d.max_sms),
+          .n = d.n,
+          .k = d.k,
+          .batch = std::max<int64_t>(d.batch, 1),
+          .full = problem.wants_full(),
+          .programmatic = d.has(kGemmProgrammatic)};
+}
+
+bool gemm_tuning_serves(int64_t measured, int64_t m) {
+  const int64_t top = gemm_rung(measured), rung = gemm_rung(m);
+  return rung <= top && rung > top - std::max<int64_t>(top / 8, 1);
+}
+
+void GemmTuning::add(const GemmTuned& entry) {
+  add_all({&entry, 1});
+}
+
+// All or, where memory ends, none.
+void GemmTuning::add_all(std::span<const GemmTuned> added) {
+  const std::unique_lock lock(lock_.mutex());
+  auto all = std::make_unique<Entries>(*entries_);
+  for (const GemmTuned& entry : added) {
+    const auto old = std::find_if(all->begin(), all->end(),
+                                  [&](const GemmTuned& e) { return same_shape(e, entry); });
+    if (old != all->end())
+      *old = entry;
+    else
+      all->push_back(entry);
+  }
+  entries_ = std::move(all);
+}
+
+Status GemmTuning::load(std::string_view text) {
+  std::vector<GemmTuned> read;
+  std::string device;
+  bool begun = false;
+  for (int number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line[0] == '#') continue;
+    if (!begun) {
+      if (line != kHeader)
+        return refuse(number, line, "is not the first line, \"tilewright gemm tuning 1\"");
+      begun = true;
+    } else if (line.substr(0, kDevice.size()) == kDevice) {
+      device = trimmed(line.substr(kDevice.size()));
+    } else {
+      if (device.empty()) return refuse(number, line, "stands before any line \"device <name>\"");
+      GemmTuned entry;
+      TW_TRY(read_entry(number, line, &entry));
+      entry.key.device = device;
+      read.push_back(std::move(entry));
+    }
+  }
+  if (!begun) return refuse(1, "", "is not the first line, \"tilewright gemm tuning 1\"");
+  add_all(read);
+  return {};
+}
+
+std::string GemmTuning::format() const {
+  const std::shared_lock lock(lock_.mutex());
+  std::string out(kHeader);
+  out += '\n';
+  const std::string* device = nullptr;
+  for (const GemmTuned& e : *entries_) {
+    const GemmTuningKey& key = e.key;
+    if (!device || *device != key.device) {
+      device = &key.device;
+      out += std::string(kDevice) + key.device + '\n';
+    }
+    const auto order = [](Order o) { return o == Order::row ? 'r' : 'c'; };
+    char line[256];
+    std::snprintf(line, sizeof line,
+                  "%s %s %s %c%c%c %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s",
+                  dtype_name(key.a_dtype), dtype_name(key.d_dtype), dtype_name(key.accumulator),
+                  order(key.a_order), order(key.b_order), order(key.d_order), key.sms, e.m, key.n,
+                  key.k, gemm_choice_text(e.candidate.choice).c_str(),
+                  Decimal(std::max(e.candidate.nanoseconds / 1e3, 0.001), 3).text());
+    out += line;
+    if (key.batch > 1) out += " x" + std::to_string(key.batch);
+    if (key.programmatic) (out += ' ') += kProgrammatic;
+    out += '\n';
+  }
+  return out;
+}
+
+std::vector<GemmTuned> GemmTuning::find(const GemmTuningKey& key) const {
+  std::vector<GemmTuned> out;
+  {
+    const std::shared_lock lock(lock_.mutex());
+    for (const GemmTuned& entry : *entries_)
+      if (entry.key == key) out.push_back(entry);
+  }
+  std::sort(out.begin(), out.end(),
+            [](const GemmTuned& a, const GemmTuned& b) { return a.m < b.m; });
+  return out;
+}
+
+}  // namespace tw

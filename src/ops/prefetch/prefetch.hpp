@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bringing a matrix or a plain range into the L2: from a description to a plan.
+
+#include <cstdint>
+#include <memory>
+
+#include "base/dtype.hpp"
+#include "kernels/prefetch/prefetch.h"
+#include "ops/common/strided_span.hpp"
+#include "ops/copy/copy_shape.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+
+/// How the L2 gets what it is to have (prefetch.cu).
+enum class PrefetchBy { loads, requests };
+
+/// As tw_prefetch_desc: extents and pitch in elements.
+struct PrefetchDesc {
+  DType dtype = DType::BF16;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t pitch = 0;
+  uint32_t alignment = 0;
+  uint32_t max_sms = 0;
+  CachePriority cache = CachePriority::normal;
+  int64_t budget = 0;  // bytes; 0: no bound
+  int32_t rank = 0;    // 0: rows, columns and pitch say it
+  int64_t shape[kMaxCopyRank] = {};
+  int64_t stride[kMaxCopyRank] = {};
+  /// Bits 1 << method of the methods that may be chosen: for tests and benchmarks.
+  uint32_t methods = ~0u;
+  /// For tests and benchmarks.
+  PrefetchBy by = PrefetchBy::loads;
+};
+
+class PrefetchPlan final : public Plan {
+ public:
+  static Status create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
+                       std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels.
+  static Status check(const Device& device, const PrefetchDesc& desc);
+  Status run(Stream& stream, uint64_t src) const;
+  PlanInfo info() const override;
+  std::string explain() const override;
+
+  /// For tests that plant a fault in a map.
+  PrefetchBoxArgs& boxes_for_test() { return box_args_; }
+
+ private:
+  PrefetchPlan(std::shared_ptr<Device> device, const PrefetchDesc& desc)
+      : Plan(std::move(device), Op::prefetch), desc_(desc) {}
+  Status check_desc();
+  SpanDim span_dim(int32_t i) const;
+  Status read_dims();
+  Status keep_budget();
+  Status prepare();
+  Status fill_boxes(bool* fits);
+  void fill_rows();
+  const PreparedKernel& choose(uint64_t src) const;
+  LaunchConfig config(const PreparedKernel& kernel) const;
+  uint64_t bulk_prefetches(uint64_t src) const;
+
+  // Rows of contiguous bytes in as few dimensions as possible, innermost first: extents above 1, no
+  // two that are one.
+  struct Dim {
+    int64_t extent;
+    int64_t stride;  // bytes, positive
+  };
+
+  PrefetchDesc desc_;
+  const char* pitch_name_ = "pitch";  // or whose number the pitch is, where none is given
+  int32_t element_bytes_ = 1;
+  uint64_t row_bytes_ = 0;  // 0: nothing
+  uint64_t rows_number_ = 0;
+  int32_t rank_ = 0;  // of dims_
+  Dim dims_[kMaxCopyRank] = {};
+  int64_t offset_ = 0;  // of the first byte from the caller's address, where strides are negative
+  uint64_t all_bytes_ = 0;    // of the rows, before the budget
+  uint64_t reach_bytes_ = 0;  // likewise, from the first row's first byte to the last one's end
+  PreparedKernel boxes_;      // a matrix whose address and pitch are multiples of 16
+  PreparedKernel rows_;       // everything
+  PrefetchBoxArgs box_args_{};
+  PrefetchRowArgs row_args_{};
+};
+
+}  // namespace tw

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of ragged copies: what is prepared when one is made, and how a run goes.
+#include "ops/ragged/ragged.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/checked.hpp"
+#include "kernels/ragged/ragged_host.hpp"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kAligned = 16;
+constexpr uint32_t kPlainTileBytes = 4096;
+constexpr uint32_t kNanPattern = 0x7ff77ff7;  // as tensor maps fill with NaN
+constexpr uint32_t kStepBlocks = 8;           // of an SM
+
+bool is_multiple_of_16(int64_t value) {
+  return value % kAligned == 0;
+}
+
+// A number of the run: -1 is the plan's.
+Status run_number(const char* argument, int64_t given, int64_t planned, int64_t* out) {
+  *out = given == -1 ? planned : given;
+  if (*out >= 0 && *out <= planned) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = argument, .rule = "ragged_run_size", .got = given, .limit = planned},
+              "%s is %" PRId64 ": the plan was made for 0 to %" PRId64 " (-1 means all)", argument,
+              given, planned);
+}
+
+}  // namespace
+
+Status RaggedPlan::create(const std::shared_ptr<Device>& device, const RaggedDesc& desc,
+                          std::unique_ptr<Plan>* out) {
+  RaggedProblem problem;
+  TW_TRY(ragged_problem(desc, &problem));
+  std::unique_ptr<RaggedPlan> plan(new RaggedPlan(device, problem));
+  if (!problem.empty()) TW_TRY(plan->prepare());
+  *out = std::move(plan);
+  return {};
+}
+
+Status RaggedPlan::check(const Device&, const RaggedDesc& desc) {
+  RaggedProblem problem;
+  return ragged_problem(desc, &problem);
+}
+
+Status RaggedPlan::prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes) {
+  const KernelRow* row =
+      find_row(*device(), Family::ragged, [&](const KernelRow& r) { return r.variant == variant; });
+  return prepare_row(*device(), Family::ragged, row, dynamic_smem_bytes, &kernels_[variant]);
+}
+
+Status RaggedPlan::prepare() {
+  const RaggedDesc& d = problem_.desc;
+  // What a sweep on an H200 found best (tests/README.md): a copy to the packed operand passes over
+  // tiles that no sequence has, so its blocks take more of them.
+  if (!problem_.pads()) tuning_ = {.warps = 1, .stages = 4, .stage_bytes = 4096, .warp_items = 4};
+  if (d.max_sms != 0) tuning_.warps = kTileRingWarps;  // one block an SM, which is all that runs
+  if (d.warps != 0) tuning_.warps = std::min(d.warps, kTileRingWarps);
+  if (d.stages != 0) tuning_.stages = d.stages;
+  if (d.stage_bytes != 0) tuning_.stage_bytes = d.stage_bytes;
+  if (d.warp_items != 0) tuning_.warp_items = d.warp_items;
+  ring_ = ring_size(*device(), tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
+  TW_TRY(prepare_variant(kRaggedFaults, 0));
+  if (!bulk_refusal(0, 0)) TW_TRY(prepare_variant(kRaggedBulk, ring_.dynamic_smem_bytes()));
+  // Windows that begin at any column lead to any alignment, whatever was promised.
+  const bool windows = d.packed_columns != d.columns;
+  const auto element = static_cast<uint64_t>(problem_.element_bytes);
+  const uint64_t packed = windows ? element : std::max<uint64_t>(d.packed_alignment, element);
+  const uint64_t padded = std::max<uint64_t>(d.padded_alignment, element);
+  if (kernels_[kRaggedBulk] && !bulk_refusal(packed, padded)) return {};
+  if ((d.methods & 1u << kRaggedPlain) != 0) return prepare_variant(kRaggedPlain, 0);
+  if (kernels_[kRaggedBulk]) return {};
+  return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
+              "none of the methods 0x%x serves these rows", d.methods);
+}
+
+const char* RaggedPlan::bulk_refusal(uint64_t packed, uint64_t padded) const {
+  const RaggedProblem& p = problem_;
+  const RaggedDesc& d = p.desc;
+  if ((d.methods & 1u << kRaggedBulk) == 0) return "they are not among the methods allowed";
+  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
+  if (!is_multiple_of_16(p.row_bytes)) return "the rows' bytes are no multiple of 16";
+  if (d.tokens > 1 && !is_multiple_of_16(p.packed_pitch))
+    return "the packed operand's pitch is no multiple of 16 bytes";
+  if ((d.rows > 1 && !is_multiple_of_16(p.padded_pitch)) ||
+      (d.batch > 1 && !is_multiple_of_16(p.batch_pitch)))
+    return "the padded operand's pitches are no multiples of 16 bytes";
+  const bool dense = p.packed_pitch == p.row_bytes && p.padded_pitch == p.row_bytes;
+  if (!dense && p.row_bytes < kTileMinBulk)
+    return "rows shorter than 64 bytes that do not touch are too many for a bulk copy each";
+  if (packed % kAligned != 0) return "the packed window's address is no multiple of 16";
+  if (padded % kAligned != 0) return "the padded operand's address is no multiple of 16";
+  return nullptr;
+}
+
+uint32_t RaggedPlan::choose(uint64_t packed, uint64_t padded) const {
+  if (kernels_[kRaggedBulk] && !bulk_refusal(packed, padded)) return kRaggedBulk;
+  return kernels_[kRaggedPlain] ? uint32_t{kRaggedPlain} : 0u;
+}
+
+Status RaggedPlan::check_run(const RaggedRun& run, int64_t batch, int64_t tokens) const {
+  const RaggedProblem& p = problem_;
+  const RaggedDesc& d = p.desc;
+  const int64_t room = d.packed_columns - d.columns;
+  if (run.column < 0 || run.column > room)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "column", .rule = "ragged_column", .got = run.column, .limit = room},
+                "column is %" PRId64 ": windows of %" PRId64 " columns begin at 0 to %" PRId64
+                " of packed rows of %" PRId64,
+                run.column, d.columns, room, d.packed_columns);
+  const auto element = static_cast<uint32_t>(p.element_bytes);
+  const auto packed_bytes = static_cast<uint64_t>(p.packed_bytes(tokens));
+  const auto padded_bytes = static_cast<uint64_t>(p.padded_bytes(batch));
+  const auto offset_bytes = static_cast<uint64_t>((batch + 1) * p.offset_bytes);
+  if (tokens != 0) TW_TRY(check_address("packed", run.packed, element, d.packed_alignment));
+  TW_TRY(check_address("padded", run.padded, element, d.padded_alignment));
+  TW_TRY(check_address("offsets", run.offsets, static_cast<uint32_t>(p.offset_bytes)));
+  if (run.faults != 0) TW_TRY(check_address("invalid_count", run.faults, 8));
+  return check_operands(*device(),
+                        {{"offsets", run.offsets, offset_bytes, false},
+                         {"packed", run.packed, packed_bytes, !p.pads()},
+                         {"padded", run.padded, padded_bytes, p.pads()},
+                         {"invalid_count", run.faults, run.faults == 0 ? 0u : 8u, true}});
+}
+
+// What the host device does for a caller who counts no faults: it waits for the offsets and looks
+// at them, so that the run is refused before anything is written.
+Status RaggedPlan::check_offsets(Stream& stream, const RaggedArgs& args) const {
+  if (device()->info().kind != DeviceKind::host || args.faults != 0) return {};
+  bool captured = false;
+  TW_TRY(stream.captured(&captured));
+  if (captured) return {};  // each launch of the graph finds other offsets
+  TW_TRY(stream.synchronize());
+  for (u64 i = 0; i < args.batch; ++i) {
+    const i64 begin = ragged_offset_host(args, i);
+    const i64 end = ragged_offset_host(args, i + 1);
+    if (!checked_sequence(begin, end, args.tokens).fault) continue;
+    const bool first = begin < 0 || begin > args.tokens;
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "offsets",
+         .index = static_cast<int32_t>(std::min<u64>(first ? i : i + 1, INT32_MAX)),
+         .rule = "ragged_offsets",
+         .got = first ? begin : end,
+         .limit = args.tokens},
+        "offsets %llu and %llu are %lld and %lld: they do not decrease and lie between 0 "
+        "and the %lld tokens of the run (with invalid_count given such sequences are counted and "
+        "have no rows)",
+        i, i + 1, begin, end, args.tokens);
+  }
+  return {};
+}
+
+Status RaggedPlan::fill(uint32_t method, const RaggedRun& run, int64_t batch, int64_t tokens,
+                        RaggedArgs* args) const {
+  const RaggedProblem& p = problem_;
+  const RaggedDesc& d = p.desc;
+  *args = RaggedArgs{};
+  args->packed = run.packed + static_cast<uint64_t>(run.column * p.element_bytes);
+  args->padded = run.padded;
+  args->offsets = run.offsets;
+  args->tokens = tokens;
+  args->batch = static_cast<u64>(batch);
+  // Beyond these no row of a sequence is in sight, wherever the window is.
+  args->first_row = std::clamp<int64_t>(run.row, -d.rows, tokens);
+  args->packed_pitch = p.packed_pitch;
+  args->padded_pitch = p.padded_pitch;
+  args->batch_pitch = p.batch_pitch;
+  args->read_low = p.pads() ? run.packed : run.padded;
+  args->read_high = args->read_low + static_cast<uint64_t>(p.pads() ? p.packed_bytes(tokens)
+                                                                    : p.padded_bytes(batch));
+  args->faults = run.faults;
+  args->offset_bytes = static_cast<u32>(p.offset_bytes);
+  args->unpad = p.pads() ? 0 : 1;
+  args->fill = d.fill == OobFill::nan ? kNanPattern : 0;
+  args->stages = ring_.stages;
+  args->stage_bytes = ring_.stage_bytes;
+  const uint32_t plain = d.stage_bytes == 0 ? kPlainTileBytes : d.stage_bytes;
+  return cut_tiles(args->batch, static_cast<u64>(d.rows), static_cast<u64>(p.row_bytes),
+                   method == kRaggedBulk ? ring_.stage_bytes : plain, &args->cut);
+}
+
+LaunchConfig RaggedPlan::config(uint32_t method, RaggedArgs* args) const {
+  const bool bulk = method == kRaggedBulk;
+  const uint32_t threads = bulk ? ring_.warps * 32 : kTilePlainThreads;
+  LaunchConfig config = tile_launch(args->cut, threads, bulk ? tuning_.warp_items : 1,
+                                    problem_.desc.max_sms, &args->block_items);
+  config.dynamic_smem_bytes = kernels_[method].dynamic_smem_bytes;
+  return config;
+}
+
+Status RaggedPlan::count_faults(Stream& stream, const RaggedArgs& args) const {
+  const uint32_t max_sms = problem_.desc.max_sms;
+  const uint64_t room = max_sms != 0 ? max_sms : uint64_t{usable_sms(*device(), 0)} * kStepBlocks;
+  LaunchConfig config;
+  config.block[0] = kTilePlainThreads;
+  config.grid[0] = static_cast<uint32_t>(
+      std::clamp<uint64_t>((args.batch + kTilePlainThreads - 1) / kTilePlainThreads, 1, room));
+  return stream.launch(*kernels_[kRaggedFaults].kernel, config, &args, sizeof args);
+}
+
+Status RaggedPlan::run(Stream& stream, const RaggedRun& run) const {
+  int64_t batch = 0;
+  int64_t tokens = 0;
+  TW_TRY(run_number("batch", run.batch, problem_.desc.batch, &batch));
+  TW_TRY(run_number("tokens", run.tokens, problem_.desc.tokens, &tokens));
+  if (problem_.empty() || batch == 0) return {};
+  TW_TRY(check_run(run, batch, tokens));
+  const uint64_t packed = run.packed + static_cast<uint64_t>(run.column * problem_.element_bytes);
+  const uint32_t method = choose(tokens == 0 ? 0 : packed, run.padded);
+  if (method == 0)
+    return fail(Code::ERROR_MISALIGNED, {.argument = "packed", .rule = "ragged_methods"},
+                "the only method allowed needs addresses that are multiples of 16 bytes");
+  RaggedArgs args;
+  TW_TRY(fill(method, run, batch, tokens, &args));
+  TW_TRY(check_offsets(stream, args));
+  if (run.faults != 0) TW_TRY(count_faults(stream, args));
+  const LaunchConfig launch = config(method, &args);
+  return stream.launch(*kernels_[method].kernel, launch, &args, sizeof args);
+}
+
+}  // namespace tw

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which methods serve which rows, and why others do not.
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "ops/rows/rows.hpp"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kMinBulkGather = 256;
+constexpr int64_t kMinBulkScatter = 1024;
+constexpr int64_t kMinShiftRow = 32;
+constexpr int64_t kMaxStagedRow = 512;
+constexpr int64_t kMinFewRow = 2048;
+constexpr int64_t kMaxFewRow = 64 << 20;  // 2^14 blocks
+constexpr int64_t kMinPart = 512;         // bytes of the least part of a row
+constexpr uint32_t kAligned = 16;         // what methods tell addresses apart by
+
+// Bytes of a row from which realigning it in registers is faster than plain loads and stores of
+// `unit` bytes each; of wider ones it never is. bench_rows --sweep: one NVIDIA H200, driver
+// 580.159.04, 2026-11-23, 128 MB of random rows out of 256 MB.
+constexpr struct {
+  uint32_t unit;
+  int64_t gather, scatter;
+} kLeastShiftRow[] = {{1, 32, 48}, {2, 32, 128}, {4, 192, 512}};
+
+bool realigning_pays(Op op, int64_t row_bytes, uint32_t unit) {
+  for (const auto& least : kLeastShiftRow)
+    if (least.unit == unit) return row_bytes >= (op == Op::gather ? least.gather : least.scatter);
+  return false;
+}
+
+bool is_multiple_of_16(int64_t value) {
+  return value % 16 == 0;
+}
+
+}  // namespace
+
+void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
+  const RowsProblem& p = problem_;
+  uint32_t* next = methods;
+  if (op() == Op::gather && p.is_sum()) {
+    *next++ = kRowsSum;
+    *next++ = kRowsSumPlain;
+    return;
+  }
+  if (p.desc.reduction != kReduceNone) {
+    const bool number =
+        p.element == kElementF32 || p.element == kElementF16 || p.element == kElementBF16;
+    // Sums of equal rows first are as fast where rows are distinct, and many times faster where
+    // many name one: reductions of one address queue at the L2.
+    if (number && p.desc.reduction == kReduceAdd) *next++ = kRowsSorted;
+    *next++ = kRowsBulkReduce;
+    if (!number || p.desc.reduction != kReduceAdd) *next++ = kRowsReduce;
+    return;
+  }
+  // The host device has it for tests, which ask for it.
+  const bool host = device()->info().kind == DeviceKind::host;
+  if (!host || p.desc.methods == 1u << kRowsFour) *next++ = kRowsFour;
+  if (is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
+  // Threads do better than a bulk copy a row up to a width; stores sooner than loads.
+  const bool staged = p.inner_bytes < (op() == Op::gather ? kMinBulkGather : kMinBulkScatter);
+  if (staged) *next++ = kRowsStaged;
+  *next++ = kRowsBulk;
+  if (!staged) *next++ = kRowsStaged;
+  *next++ = kRowsShift;
+  *next++ = kRowsPlain;
+}
+
+const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t packed) const {
+  const RowsProblem& p = problem_;
+  const RowsDesc& d = p.desc;
+  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
+  if (p.inner_bytes < 16 || !is_multiple_of_16(p.inner_bytes))
+    return "the rows' bytes are no multiple of 16";
+  if (d.table_rows > 1 && !is_multiple_of_16(p.table_pitch))
+    return "the table's pitch is no multiple of 16 bytes";
+  if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
+    return "the packed operand's pitch is no multiple of 16 bytes";
+  if (inner_table(table) % 16 != 0) return "the window's address in the table is no multiple of 16";
+  if (inner_packed(packed) % 16 != 0) return "the packed operand's address is no multiple of 16";
+  if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
+    return "a stage of the ring does not hold a group";
+  // Pieces are counted in 31 bits where a row has several; the least parts that fill_bulk() cuts
+  // are those of which a stage holds a group.
+  const int64_t least = std::min(kMinPart, ring_.stage_bytes / d.group / 16 * 16);
+  const int64_t parts = ceil_div(p.inner_bytes, least);
+  if ((parts > 1 || d.group > 1) &&
+      d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
+    return "the rows have 2^31 parts or more";
+  if (method == kRowsStaged && p.inner_bytes > std::min<int64_t>(kMaxStagedRow, ring_.stage_bytes))
+    return "rows are longer than 512 bytes";
+  if (method != kRowsBulkReduce) return nullptr;
+  if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
+  if (p.flag(kRowsAccumulateF32)) return "bulk reductions round every addend";
+  if (d.reduction != kReduceAdd && (p.element == kElementF32 || p.element == kElementF64))
+    return "bulk reductions have no minimum and maximum of f32 and f64";
+  return nullptr;
+}
+
+const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) const {
+  const RowsProblem& p = problem_;
+  if ((p.desc.methods & 1u << method) == 0) return "it is not among the methods allowed";
+  switch (method) {
+    case kRowsFour:
+      return four_refusal(table, packed);
+    case kRowsFew:
+      if (p.desc.methods != 1u << kRowsFew) {  // alone it serves more, for tests
+        if (!is_small()) return "there are many bytes";
+        if (p.inner_bytes < kMinFewRow) return "rows are shorter than 2 KB";
+      }
+      if (p.flag(kRowsLastWins)) return "it does not look at winners";
+      if (p.desc.max_sms != 0) return "its grid has no bound";
+      if (plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
+      if (p.inner_bytes > kMaxFewRow) return "rows are longer than 64 MB";
+      return nullptr;
+    case kRowsBulk:
+    case kRowsStaged:
+      if (is_small() && (p.desc.methods & 1u << kRowsPlain) != 0 && plain_unit(table, packed) == 16)
+        return "so few bytes are sooner moved by plain loads and stores";
+      return bulk_refusal(method, table, packed);
+    case kRowsSum:
+    case kRowsBulkReduce:
+      return bulk_refusal(method, table, packed);
+    case kRowsShift:
+      if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
+      if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
+          !realigning_pays(op(), p.inner_bytes, plain_unit(table, packed)))
+        return "plain loads and stores of what these rows are aligned to are sooner done";
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// No address decides for all: rows begin at columns that the window cuts, so that neither the best
+// aligned operands nor the worst have to be the best or the worst rows.
+uint32_t RowsPlan::reachable_methods() const {
+  const auto step = [](uint32_t promised, int32_t element_bytes) {
+    return std::clamp<uint32_t>(promised, static_cast<uint32_t>(element_bytes), kAligned);
+  };
+  const uint32_t table_step = step(problem_.desc.table_alignment, problem_.element_bytes);
+  const uint32_t packed_step = step(problem_.desc.packed_alignment, problem_.packed_element_bytes);
+  uint32_t wanted[kMaxMethods] = {};
+  list_methods(wanted);
+  uint32_t reachable = 0;
+  for (uint64_t table = 0; table < kAligned; table += table_step)
+    for (uint64_t packed = 0; packed < kAligned; packed += packed_step)
+      for (const uint32_t method : wanted) {
+        if (method == 0 || refusal(method, table, packed)) continue;
+        reachable |= 1u << method;
+        break;
+      }
+  return reachable;
+}
+
+uint32_t RowsPlan::choose(uint64_t table, uint64_t packed) const {
+  for (const uint32_t method : methods_)
+    if (method != 0 && !refusal(method, table, packed)) return method;
+  return 0;
+}
+
+}  // namespace tw

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The fields of a description as a set, by the names that rules and messages use.
+
+#include <cstdint>
+
+#include "tensor_map/rules/check.hpp"
+
+namespace tw {
+
+using FieldMask = uint32_t;
+
+namespace field {
+enum Index : int32_t {
+#define TW_SCALAR(name) index_##name,
+#define TW_ARRAY(name, entries) index_##name,
+#include "tensor_map/rules/fields.inc"
+#undef TW_SCALAR
+#undef TW_ARRAY
+};
+#define TW_SCALAR(name) inline constexpr FieldMask name = 1u << index_##name;
+#define TW_ARRAY(name, entries) inline constexpr FieldMask name = 1u << index_##name;
+#include "tensor_map/rules/fields.inc"
+#undef TW_SCALAR
+#undef TW_ARRAY
+}  // namespace field
+
+/// The fields that the broken rules name.
+FieldMask named_fields(const Violations& violations);
+
+/// The fields in which two descriptions differ, as far as maps of their ranks have them.
+FieldMask changed_fields(const TensorMapDesc& a, const TensorMapDesc& b);
+
+}  // namespace tw

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode fields that may change are tried one value after another, the nearest first; the numbers
+// follow from each choice.
+#include "tensor_map/rules/propose.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor_map/geometry.hpp"
+#include "tensor_map/rules/fields.hpp"
+#include "tensor_map/rules/propose_box.hpp"
+
+namespace tw {
+namespace {
+
+// Values of one mode field, in the order in which they are tried.
+struct Choices {
+  int32_t count = 0;
+  int32_t values[24];
+  void add(int32_t value) {
+    for (int32_t i = 0; i < count; ++i)
+      if (values[i] == value) return;
+    values[count++] = value;
+  }
+};
+
+// Types of the same size first.
+Choices dtype_choices(DType asked) {
+  static constexpr DType kTypes[] = {
+#define TW_DTYPE(name, value, bits, map_type, text) DType::name,
+#include "base/dtypes.inc"
+#undef TW_DTYPE
+  };
+  Choices choices;
+  for (const bool same : {true, false})
+    for (const DType dtype : kTypes)
+      if (dtype_tensor_map_type(dtype) >= 0 && (element_bits(dtype) == element_bits(asked)) == same)
+        choices.add(static_cast<int32_t>(dtype));
+  return choices;
+}
+
+Choices mode_choices(FieldMask fields, FieldMask field, int32_t asked,
+                     std::initializer_list<int32_t> values) {
+  Choices choices;
+  if ((fields & field) == 0)
+    choices.add(asked);
+  else
+    for (const int32_t value : values) choices.add(value);
+  return choices;
+}
+
+class Proposer {
+ public:
+  Proposer(const TensorMapDesc& desc, int32_t arch, FieldMask fields)
+      : asked_(desc), arch_(arch), fields_(fields) {}
+
+  bool run(TensorMapDesc* out);
+
+ private:
+  bool may(FieldMask field) const { return (fields_ & field) != 0; }
+  bool consider(TensorMapDesc desc);
+  void fix_tensor(TensorMapDesc* desc) const;
+  void fix_dims(TensorMapDesc* desc) const;
+  void fix_box(TensorMapDesc* desc);
+  void fix_element_strides(TensorMapDesc* desc) const;
+  void fix_column(TensorMapDesc* desc);
+  void fix_corners(TensorMapDesc* desc) const;
+  double need(const TensorMapDesc& desc) const;
+
+  const TensorMapDesc& asked_;
+  int32_t arch_;
+  FieldMask fields_;
+  TensorMapDesc best_;
+  double best_share_ = -1;
+  int32_t budget_ = 20000;  // of all searches together
+};
+
+// Half the box that was asked for, in elements.
+double Proposer::need(const TensorMapDesc& desc) const {
+  const double element = element_bits(desc.dtype) / 8.0;
+  return element == 0 ? 0 : asked_bytes(asked_) / 2 / element;
+}
+
+bool Proposer::run(TensorMapDesc* out) {
+  const auto number = [](auto value) { return static_cast<int32_t>(value); };
+  const Choices kinds = mode_choices(fields_, field::kind, number(asked_.kind), {0, 1, 2});
+  const Choices dtypes = may(field::dtype)
+                             ? dtype_choices(asked_.dtype)
+                             : mode_choices(0, field::dtype, number(asked_.dtype), {});
+  const int32_t near = std::clamp(asked_.rank, 1, 5);
+  const Choices ranks = mode_choices(fields_, field::rank, asked_.rank, {near, 5, 4, 3, 2, 1});
+  const Choices interleaves =
+      mode_choices(fields_, field::interleave, number(asked_.interleave), {0, 1, 2});
+  const Choices swizzles =
+      mode_choices(fields_, field::swizzle, number(asked_.swizzle), {3, 2, 1, 0, 4, 5, 6});
+
+  TensorMapDesc desc = asked_;
+  if (may(field::l2_promotion)) desc.l2_promotion = L2Promotion::none;
+  if (may(field::oob_fill)) desc.oob_fill = OobFill::zero;
+  if (may(field::wide_mode)) desc.wide_mode = 0;
+  for (int32_t k = 0; k < kinds.count; ++k)
+    for (int32_t t = 0; t < dtypes.count; ++t)
+      for (int32_t r = 0; r < ranks.count; ++r)
+        for (int32_t i = 0; i < interleaves.count; ++i)
+          for (int32_t s = 0; s < swizzles.count; ++s) {
+            desc.kind = static_cast<MapKind>(kinds.values[k]);
+            desc.dtype = static_cast<DType>(dtypes.values[t]);
+            desc.rank = ranks.values[r];
+            desc.interleave = static_cast<Interleave>(interleaves.values[i]);
+            desc.swizzle = static_cast<Swizzle>(swizzles.values[s]);
+            if (consider(desc)) {
+              *out = best_;
+              return true;
+            }
+          }
+  *out = best_share_ >= 0 ? best_ : asked_;
+  return best_share_ >= 0;
+}
+
+// True where the description, its numbers put right, is good enough to stop at.
+bool Proposer::consider(TensorMapDesc desc) {
+  if (desc.rank < 1 || desc.rank > 5) return false;
+  fix_tensor(&desc);
+  fix_element_strides(&desc);
+  if (desc.kind != MapKind::tiled && desc.rank >= 3) fix_corners(&desc);
+  Violations violations;
+  check_all(desc, arch_, &violations);
+  if (violations.count != 0) {  // else the box may stay
+    if (desc.kind == MapKind::tiled)
+      fix_box(&desc);
+    else
+      fix_column(&desc);
+    check_all(desc, arch_, &violations);
+  }
+  if (violations.count != 0) return false;
+  const double asked = asked_bytes(asked_);
+  const double share = asked == 0 ? 1 : asked_bytes(desc) / asked;
+  if (share > best_share_) {
+    best_share_ = share;
+    best_ = desc;
+  }
+  return share >= 0.5;
+}
+
+void Proposer::fix_tensor(TensorMapDesc* desc) const {
+  const auto align = static_cast<uint64_t>(global_alignment(*desc));
+  const auto max_address = static_cast<uint64_t>(kMaxAddress);
+  const auto max_stride = static_cast<uint64_t>(kMaxStride);
+  // Upwards: what lies before the address may be somebody else's, and NULL is nobody's tensor.
+  if (may(field::global_address))
+    desc->global_address =
+        (std::min(desc->global_address, max_address - (align - 1)) + align - 1) / align * align;
+  if (may(field::global_dim)) fix_dims(desc);
+  if (may(field::global_stride_bytes))
+    for (int32_t i = 0; i + 1 < desc->rank; ++i) {
+      const uint64_t stride = std::min(desc->global_stride_bytes[i], max_stride - (align - 1));
+      desc->global_stride_bytes[i] =
+          std::min((stride + align - 1) / align * align, max_stride / align * align);
+    }
+}
+
+void Proposer::fix_dims(TensorMapDesc* desc) const {
+  const uint64_t group = is_padded(desc->dtype) ? 128 : (is_packed(desc->dtype) ? 2 : 1);
+  // The driver takes extents of im2col maps as signed.
+  const uint64_t most = desc->kind == MapKind::tiled ? static_cast<uint64_t>(kMaxDim) : 0x7fffffffu;
+  for (int32_t i = 0; i < desc->rank; ++i) {
+    uint64_t& dim = desc->global_dim[i];
+    if (dim == 0) dim = 1;
+    if (dim > static_cast<uint64_t>(kMaxDim)) dim = most;
+    if (i == 0) dim = std::min((dim + group - 1) / group, most / group) * group;
+  }
+}
+
+void Proposer::fix_element_strides(TensorMapDesc* desc) const {
+  if (!may(field::element_strides)) return;
+  for (int32_t i = 0; i < desc->rank; ++i)
+    desc->element_strides[i] =
+        std::clamp(desc->element_strides[i], 1u, static_cast<uint32_t>(kMaxElementStride));
+  if (desc->kind != MapKind::tiled || may(field::box_dim)) return;
+  // A box that stays as it is may need longer strides to count few enough bytes.
+  const auto too_long = [&] {
+    uint64_t bits = element_bits(desc->dtype);
+    for (int32_t i = 0; i < desc->rank; ++i) bits *= desc->box_dim[i] / desc->element_strides[i];
+    return bits / 8 > static_cast<uint64_t>(kMaxBoxBytes);
+  };
+  for (int32_t i = desc->rank - 1; i >= 0; --i)
+    while (desc->element_strides[i] < kMaxElementStride && too_long()) ++desc->element_strides[i];
+}
+
+// Elements that rows come in, and their limit.
+void row_axis(const TensorMapDesc& desc, BoxAxis* axis) {
+  const uint32_t bits = element_bits(desc.dtype);
+  if (bits == 0) return;
+  const uint32_t span = desc.interleave == Interleave::none ? swizzle_span(desc.swizzle) : 0;
+  axis->unit = is_padded(desc.dtype) ? 128 : 128 / bits;
+  axis->cap = static_cast<uint32_t>(kMaxBoxDim);
+  if (is_padded(desc.dtype)) axis->cap = 128;
+  if (span != 0) axis->cap = std::max(std::min(axis->cap, span * 8 / bits), axis->unit);
+}
+
+void Proposer::fix_box(TensorMapDesc* desc) {
+  if (!may(field::box_dim)) return;
+  BoxAxis axes[5];
+  for (int32_t i = 0; i < desc->rank; ++i) {
+    axes[i].asked = desc->box_dim[i];
+    axes[i].cap = static_cast<uint32_t>(kMaxBoxDim);
+    const uint32_t stride = desc->element_strides[i];
+    axes[i].stride = stride == 0 ? 1 : stride;  // 0 fails the check later
+  }
+  row_axis(*desc, &axes[0]);
+  const uint32_t bits = std::max(element_bits(desc->dtype), 1u);
+  solve_box(axes, desc->rank, static_cast<uint64_t>(kMaxBoxBytes) * 8 / bits, need(*desc),
+            &budget_);
+  for (int32_t i = 0; i < desc->rank; ++i) desc->box_dim[i] = axes[i].value;
+}
+
+void Proposer::fix_column(TensorMapDesc* desc) {
+  if (!may(field::channels_per_pixel) && !may(field::pixels_per_column)) return;
+  BoxAxis axes[2];
+  axes[0].asked = desc->channels_per_pixel;
+  axes[0].fixed = !may(field::channels_per_pixel);
+  row_axis(*desc, &axes[0]);
+  axes[1].asked = desc->pixels_per_column;
+  axes[1].fixed = !may(field::pixels_per_column);
+  axes[1].cap = static_cast<uint32_t>(kMaxPixels);
+  const uint32_t bits = std::max(element_bits(desc->dtype), 1u);
+  solve_box(axes, 2, static_cast<uint64_t>(kMaxBoxBytes) * 8 / bits, need(*desc), &budget_);
+  desc->channels_per_pixel = axes[0].value;
+  desc->pixels_per_column = axes[1].value;
+}
+
+// An upper corner that ends the box behind `lower`, as close to `upper` as can be. The driver's sum
+// wraps at 32 bits: an extent near 2^31 takes no positive corner, one just past it a negative one.
+int32_t fitting_upper(int64_t extent, int32_t lower, int32_t upper, CornerRange range) {
+  const int64_t least = std::max<int64_t>(int64_t{lower} + 1 - extent, range.min);
+  const int64_t most = std::min<int64_t>(INT32_MAX - extent, range.max);
+  if (least <= most) return static_cast<int32_t>(std::clamp<int64_t>(upper, least, most));
+  const int64_t wrapped = INT32_MIN - int64_t{1} - extent;
+  return static_cast<int32_t>(std::clamp<int64_t>(wrapped, range.min, range.max));
+}
+
+void Proposer::fix_corners(TensorMapDesc* desc) const {
+  const bool wide = desc->kind == MapKind::im2col_wide;
+  const CornerRange range = corner_range(wide && arch_ >= 100 ? 3 : desc->rank);
+  for (int32_t i = 0; i < desc->rank - 2; ++i) {
+    const bool has_corner = !wide || i == 0;
+    uint64_t& dim = desc->global_dim[desc->interleave == Interleave::none ? i + 1 : i];
+    int32_t& lower = desc->lower_corner[i];
+    int32_t& upper = desc->upper_corner[i];
+    if (has_corner && may(field::lower_corner)) lower = std::clamp(lower, range.min, range.max);
+    if (has_corner && may(field::upper_corner)) upper = std::clamp(upper, range.min, range.max);
+    // The upper corner moves first, then the lower one, then both, then the extent, as far as each
+    // may change.
+    const bool may_lower = has_corner && may(field::lower_corner);
+    const bool may_upper = has_corner && may(field::upper_corner);
+    const auto extent = static_cast<int32_t>(static_cast<uint32_t>(dim));
+    const int32_t asked = upper;
+    if (bounding_positions(*desc, i) <= 0 && may_upper)
+      upper = fitting_upper(extent, lower, asked, range);
+    const int64_t missing = 1 - bounding_positions(*desc, i);
+    if (missing > 0 && may_lower)
+      lower = static_cast<int32_t>(std::max<int64_t>(lower - missing, range.min));
+    if (bounding_positions(*desc, i) <= 0 && may_lower && may_upper) {
+      lower = range.min;
+      upper = fitting_upper(extent, lower, asked, range);
+    }
+    if (bounding_positions(*desc, i) <= 0 && may(field::global_dim))
+      dim = static_cast<uint64_t>(INT32_MAX - std::max(has_corner ? upper : 0, 0));
+  }
+}
+
+}  // namespace
+
+double asked_bytes(const TensorMapDesc& desc) {
+  double elements = 1;
+  if (desc.kind == MapKind::tiled)
+    for (int32_t i = 0; i < std::clamp(desc.rank, 0, 5); ++i) elements *= desc.box_dim[i];
+  else
+    elements = static_cast<double>(desc.channels_per_pixel) * desc.pixels_per_column;
+  return elements * element_bits(desc.dtype) / 8;
+}
+
+bool propose(const TensorMapDesc& desc, int32_t arch, const Violations& violations,
+             TensorMapDesc* out) {
+  return Proposer(desc, arch, named_fields(violations)).run(out);
+}
+
+}  // namespace tw

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// In steps, so that as much as possible stays as it was asked for: put each extent into its range;
+// shrink the longest where there is too much; grow where there is too little; and where that fails
+// search all boxes.
+#include "tensor_map/rules/propose_box.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tw {
+namespace {
+
+constexpr int32_t kMaxAxes = 5;
+
+// How elements that are moved along an axis are counted. The driver's own rule rounds down; a box
+// within the limit in that sense alone is accepted but fits no shared memory, and comes second.
+enum class Count { moved, driver };
+
+uint32_t visits(Count count, const BoxAxis& axis, uint32_t value) {
+  return count == Count::moved ? (value + axis.stride - 1) / axis.stride : value / axis.stride;
+}
+
+// The largest value that is visited `times`, a multiple of the unit; at least one unit.
+uint32_t value_for(Count count, uint64_t times, const BoxAxis& axis) {
+  const uint64_t value = times * axis.stride + (count == Count::driver ? axis.stride - 1 : 0);
+  if (value >= axis.cap) return axis.cap;
+  return std::max(static_cast<uint32_t>(value) / axis.unit, 1u) * axis.unit;
+}
+
+uint32_t round_to_unit(uint32_t value, const BoxAxis& axis) {
+  return std::min(std::max((value + axis.unit - 1) / axis.unit, 1u) * axis.unit, axis.cap);
+}
+
+struct Box {
+  BoxAxis* axes;
+  int32_t count;
+  uint64_t limit;
+  double need;
+
+  uint64_t moved() const {
+    uint64_t product = 1;
+    for (int32_t i = 0; i < count; ++i) product *= visits(Count::moved, axes[i], axes[i].value);
+    return product;
+  }
+  double covered() const {
+    double product = 1;
+    for (int32_t i = 0; i < count; ++i) product *= axes[i].value;
+    return product;
+  }
+  // How often axis i may be visited, given the others.
+  uint64_t room(const BoxAxis& axis) const {
+    return limit / (moved() / visits(Count::moved, axis, axis.value));
+  }
+  // More than any box covers.
+  double bound(Count how) const {
+    double extents = 1;
+    double steps = 1;
+    for (int32_t i = 0; i < count; ++i) {
+      extents *= axes[i].fixed ? axes[i].asked : axes[i].cap;
+      steps *= how == Count::moved ? axes[i].stride : 2 * axes[i].stride - 1;
+    }
+    return std::min(extents, static_cast<double>(limit) * steps);
+  }
+};
+
+void shrink(Box* box) {
+  while (box->moved() > box->limit) {
+    BoxAxis* longest = nullptr;
+    const auto length = [](const BoxAxis& axis) { return visits(Count::moved, axis, axis.value); };
+    for (int32_t i = 0; i < box->count; ++i) {
+      BoxAxis& axis = box->axes[i];
+      if (axis.fixed || axis.value <= axis.unit) continue;
+      if (!longest || length(axis) >= length(*longest)) longest = &axis;
+    }
+    if (!longest) return;
+    const uint32_t value = value_for(Count::moved, box->room(*longest), *longest);
+    longest->value = std::min(value, longest->value - longest->unit);
+  }
+}
+
+void grow(Box* box) {
+  for (int32_t i = 0; i < box->count && box->covered() < box->need; ++i) {
+    BoxAxis& axis = box->axes[i];
+    if (axis.fixed) continue;
+    const double others = box->covered() / axis.value;
+    const double wanted = std::min(std::ceil(box->need / others), static_cast<double>(axis.cap));
+    const uint32_t most = value_for(Count::moved, box->room(axis), axis);
+    axis.value =
+        std::max(axis.value, std::min(round_to_unit(static_cast<uint32_t>(wanted), axis), most));
+  }
+}
+
+// Every box, longest extents first, until one covers what is needed.
+struct Search {
+  Box box;
+  Count count;
+  uint32_t best[kMaxAxes] = {};
+  double best_covered = 0;
+  int32_t* budget;
+
+  bool visit(int32_t i, uint64_t counted, double covered) {
+    if (i == box.count) {
+      if (counted > box.limit || covered <= best_covered) return false;
+      best_covered = covered;
+      for (int32_t j = 0; j < box.count; ++j) best[j] = box.axes[j].value;
+      return covered >= box.need;
+    }
+    if (--*budget < 0) return false;
+    BoxAxis& axis = box.axes[i];
+    if (axis.fixed)
+      return visit(i + 1, counted * visits(count, axis, axis.asked), covered * axis.asked);
+    double beyond = 1;  // what the axes behind this one may add
+    for (int32_t j = i + 1; j < box.count; ++j)
+      beyond *= box.axes[j].fixed ? box.axes[j].asked : box.axes[j].cap;
+    uint32_t value = counted == 0 ? axis.cap : value_for(count, box.limit / counted, axis);
+    for (;;) {
+      if (covered * value * beyond <= best_covered) return false;
+      axis.value = value;
+      if (visit(i + 1, counted * visits(count, axis, value), covered * value)) return true;
+      const uint32_t times = visits(count, axis, value);
+      if (value <= axis.unit || times == 0) return false;
+      value = std::min(value_for(count, times - 1, axis), value - axis.unit);
+    }
+  }
+};
+
+}  // namespace
+
+void solve_box(BoxAxis* axes, int32_t count, uint64_t limit, double need, int32_t* budget) {
+  Box box{axes, count, limit, need};
+  for (int32_t i = 0; i < count; ++i)
+    axes[i].value = axes[i].fixed ? axes[i].asked
+                                  : round_to_unit(std::min(axes[i].asked, axes[i].cap), axes[i]);
+  for (int32_t i = 0; i < count; ++i)
+    if (axes[i].value == 0) return;  // a fixed 0: no box at all
+  shrink(&box);
+  grow(&box);
+  uint32_t best[kMaxAxes];
+  for (int32_t i = 0; i < count; ++i) best[i] = axes[i].value;
+  double covered = box.moved() <= limit ? box.covered() : 0;
+  for (const Count how : {Count::moved, Count::driver}) {
+    if (covered >= need || need > box.bound(how)) continue;
+    Search search{.box = box, .count = how, .best_covered = covered, .budget = budget};
+    (void)search.visit(0, 1, 1.0);
+    if (search.best_covered <= covered) continue;
+    covered = search.best_covered;
+    std::copy_n(search.best, count, best);
+  }
+  for (int32_t i = 0; i < count; ++i) axes[i].value = best[i];
+}
+
+}  // namespace tw

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_map/tile/tile_axes.hpp"
+
+#include <algorithm>
+
+#include "tensor_map/geometry.hpp"
+#include "tensor_map/rules/check.hpp"
+
+namespace tw {
+namespace {
+
+// The largest divisor of n that is at most `most` and a multiple of `unit`; 0 if there is none.
+int64_t divisor(int64_t n, int64_t most, int64_t unit) {
+  for (int64_t d = std::min(n, most); d > 0; --d)
+    if (n % d == 0 && d % unit == 0) return d;
+  return 0;
+}
+
+bool contiguous(const TileRequest& request, int32_t mode) {
+  return request.stride[mode] == 1 && request.shape[mode] > 1;
+}
+
+}  // namespace
+
+bool make_axes(const TileRequest& request, uint32_t merges, TileShape* out) {
+  // Order of the modes: the contiguous one, then from the innermost outwards. A mode of extent 1
+  // has no dimension, unless tiles may begin outside of it.
+  int32_t order[kMaxTileRank];
+  int32_t count = 0;
+  for (const bool first : {true, false})
+    for (int32_t mode = request.rank - 1; mode >= 0; --mode) {
+      const bool is_first = contiguous(request, mode) && (first || count > 0);
+      const bool taken = std::find(order, order + count, mode) != order + count;
+      if (taken || (request.shape[mode] == 1 && (request.free_start >> mode & 1) == 0)) continue;
+      if (first ? is_first && count == 0 : true) order[count++] = mode;
+    }
+  if (count == 0) order[count++] = request.rank - 1;  // a single element
+
+  const int64_t bytes = dtype_bytes(request.dtype);
+  out->axes = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t mode = order[i];
+    const bool is_free = (request.free_start >> mode & 1) != 0;
+    const int64_t extent = request.shape[mode];
+    const int64_t stride = request.stride[mode] * bytes;
+    if (i > 0 && (merges >> (i - 1) & 1) != 0) {
+      TileAxis& inner = out->axis[out->axes - 1];
+      if (stride != inner.stride * inner.extent || is_free || inner.free_start) return false;
+      const bool whole = inner.tile == inner.extent;
+      const bool cut_evenly = request.tile[mode] == 1 && inner.extent % inner.tile == 0;
+      if (!whole && !cut_evenly) return false;
+      inner.mode[inner.modes++] = {mode, inner.extent, extent};
+      inner.tile *= request.tile[mode];
+      inner.extent *= extent;
+      continue;
+    }
+    TileAxis& axis = out->axis[out->axes++];
+    axis = {.extent = extent, .stride = stride, .tile = request.tile[mode], .free_start = is_free};
+    axis.modes = 1;
+    axis.mode[0] = {mode, 1, extent};
+  }
+  return true;
+}
+
+Status make_leaves(const TileRequest& request, TileShape* shape) {
+  const int64_t bytes = dtype_bytes(request.dtype);
+  const int64_t span = swizzle_span(request.swizzle);
+  const int64_t row = shape->axis[0].tile;
+  int64_t chunk = row;
+  if (span != 0 && row * bytes > span)
+    chunk = span / bytes;
+  else if (row > kMaxBoxDim)
+    chunk = divisor(row, kMaxBoxDim, 16 / std::min<int64_t>(bytes, 16));
+  if (chunk == 0 || row % chunk != 0)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "tile", .index = shape->axis[0].mode[0].mode, .got = row, .limit = chunk},
+        "the tile's rows have %lld elements, which cannot be cut into equal boxes: a "
+        "multiple of %lld can, or a narrower swizzle",
+        static_cast<long long>(row), static_cast<long long>(chunk == 0 ? kMaxBoxDim : chunk));
+  shape->leaves = 0;
+  shape->add_leaf(0, 1, chunk);
+  for (int32_t i = 1; i < shape->axes; ++i) {
+    const int64_t tile = shape->axis[i].tile;
+    shape->add_leaf(i, 1, divisor(tile, kMaxBoxDim, 1));
+  }
+  for (int32_t i = 0; i < shape->axes; ++i) {
+    const int64_t tile = shape->axis[i].tile;
+    const int64_t done = shape->leaf[i].extent;
+    if (tile != done) shape->add_leaf(i, done, tile / done);
+  }
+  return {};
+}
+
+}  // namespace tw

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// All merges and folds are tried; the fewest boxes win, then the map that is closest to the tensor.
+#include "tensor_map/tile/tile_map.hpp"
+
+#include <bit>
+
+#include "base/checked.hpp"
+#include "tensor_map/rules/check.hpp"
+#include "tensor_map/tile/tile_axes.hpp"
+
+namespace tw {
+namespace {
+
+using ll = long long;
+
+// Shared memory that a block can ask for on sm_90 and sm_100 (227 KiB).
+constexpr int64_t kMaxTileBytes = 232448;
+
+// All offsets of a mode fit 63 bits. Of two numbers whose product does not, the larger is named.
+Status check_span(const TileRequest& request, int32_t mode) {
+  const int64_t shape = request.shape[mode];
+  const int64_t stride = request.stride[mode];
+  const int64_t bytes = dtype_bytes(request.dtype);
+  int64_t span = 0;
+  if (checked_mul(stride, bytes, &span) && checked_mul(span, shape, &span)) return {};
+  const bool of_shape = shape > stride;
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = of_shape ? "shape" : "stride",
+               .index = mode,
+               .got = of_shape ? shape : stride,
+               .limit = INT64_MAX / bytes / (of_shape ? stride : shape)},
+              "shape[%d] of %lld and stride[%d] of %lld elements of %lld bytes span more than the "
+              "2^63 - 1 bytes that can be counted",
+              mode, static_cast<ll>(shape), mode, static_cast<ll>(stride), static_cast<ll>(bytes));
+}
+
+Status check_mode(const TileRequest& request, int32_t mode) {
+  const int64_t shape = request.shape[mode];
+  const int64_t tile = request.tile[mode];
+  const int64_t stride = request.stride[mode];
+  if (shape < 1)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "shape", .index = mode, .got = shape, .limit = 1},
+                "shape[%d] is %lld: an extent is at least 1", mode, static_cast<ll>(shape));
+  if (tile < 1)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "tile", .index = mode, .got = tile, .limit = 1},
+                "tile[%d] is %lld: a tile has one element at least along each mode", mode,
+                static_cast<ll>(tile));
+  if (shape == 1 && tile != 1)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "tile", .index = mode, .got = tile, .limit = 1},
+                "tile[%d] is %lld along a mode of extent 1", mode, static_cast<ll>(tile));
+  if (stride < 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "stride", .index = mode, .got = stride, .limit = 0},
+                "stride[%d] is %lld elements: a tensor map's strides are not negative; give the "
+                "address of the mode's other end and the stride's amount",
+                mode, static_cast<ll>(stride));
+  return check_span(request, mode);
+}
+
+Status check_request(const TileRequest& request) {
+  if (request.rank < 1 || request.rank > kMaxTileRank)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "rank", .got = request.rank, .limit = kMaxTileRank},
+                "rank is %d: a tensor has 1 to %d modes", request.rank, kMaxTileRank);
+  if (dtype_tensor_map_type(request.dtype) < 0 || dtype_tensor_map_type(request.dtype) > 12)
+    return fail(is_dtype(static_cast<int32_t>(request.dtype)) ? Code::ERROR_UNSUPPORTED
+                                                              : Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "dtype", .got = static_cast<int64_t>(request.dtype)},
+                "dtype %d has no tensor-map type of whole elements",
+                static_cast<int>(request.dtype));
+  if (request.multicast < 1 || request.multicast > 16)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "multicast", .got = request.multicast, .limit = 16},
+                "multicast is %d: a cluster has 1 to 16 blocks", request.multicast);
+  if (request.free_start >> request.rank != 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "free_start",
+                 .got = request.free_start,
+                 .limit = (int64_t{1} << request.rank) - 1},
+                "free_start is 0x%x, with bits of modes past the last: a tensor of rank %d has the "
+                "bits 0 to %d",
+                request.free_start, request.rank, request.rank - 1);
+  const auto swizzle = static_cast<int32_t>(request.swizzle);
+  if (swizzle < 0 || swizzle > 6)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "swizzle", .got = swizzle, .limit = 6},
+                "swizzle %d is no swizzle", swizzle);
+  int64_t elements = 1;
+  int64_t tile_bytes = dtype_bytes(request.dtype);
+  for (int32_t mode = 0; mode < request.rank; ++mode) {
+    TW_TRY(check_mode(request, mode));
+    if (!checked_mul(elements, request.shape[mode], &elements))
+      return fail(Code::ERROR_INVALID_ARGUMENT,
+                  {.argument = "shape", .index = mode, .got = request.shape[mode]},
+                  "shape[0] to shape[%d] multiply to more elements than 63 bits can count", mode);
+    if (!checked_mul(tile_bytes, request.tile[mode], &tile_bytes) || tile_bytes > kMaxTileBytes)
+      return fail(
+          Code::ERROR_INVALID_ARGUMENT,
+          {.argument = "tile",
+           .index = mode,
+           .got = request.tile[mode],
+           .limit = static_cast<int64_t>(kMaxTileBytes)},
+          "tile[0] to tile[%d] make a tile of more than %lld bytes, which is all the shared "
+          "memory that a block can have",
+          mode, static_cast<ll>(kMaxTileBytes));
+  }
+  return {};
+}
+
+struct Best {
+  bool found = false;
+  bool any = false;  // a map was built, though it breaks a rule
+  int32_t merges = 0;
+  TileMap map;
+};
+
+void consider(const TileRequest& request, const TileMap& map, int32_t merges, Best* best) {
+  Violations violations;
+  check_all(map.desc, request.arch, &violations);
+  if (violations.count != 0) {
+    if (!best->any && !best->found) best->map = map;
+    best->any = true;
+    return;
+  }
+  const bool better =
+      !best->found || map.boxes < best->map.boxes ||
+      (map.boxes == best->map.boxes &&
+       (merges < best->merges || (merges == best->merges && map.desc.rank < best->map.desc.rank)));
+  if (!better) return;
+  best->found = true;
+  best->merges = merges;
+  best->map = map;
+}
+
+Status search(const TileRequest& request, Best* best) {
+  Status first_failure;
+  TileMap map;
+  // A layout of shared memory names modes, which merging would hide.
+  const uint32_t merges_end = request.shared ? 1u : 1u << (kMaxTileRank - 1);
+  for (uint32_t merges = 0; merges < merges_end; ++merges) {
+    TileShape shape;
+    if (!make_axes(request, merges, &shape)) continue;
+    if (merges >> (shape.axes + std::popcount(merges)) != 0) break;  // no further axes to merge
+    const Status status =
+        request.shared ? leaves_of_layout(request, &shape) : make_leaves(request, &shape);
+    if (!status.ok()) {
+      if (request.shared) return status;
+      if (first_failure.ok()) first_failure = status;
+      continue;
+    }
+    for (uint32_t folds = 0; folds < 1u << shape.axes; ++folds) {
+      bool has_leaves = true;  // folding an axis of one leaf is the same as not folding it
+      for (int32_t a = 0; a < shape.axes; ++a)
+        has_leaves &= (folds >> a & 1) == 0 || shape.leaves_of(a) > 1;
+      if (has_leaves && build_tile_map(request, shape, folds, &map))
+        consider(request, map, std::popcount(merges), best);
+    }
+  }
+  return best->found || best->any ? Status() : first_failure;
+}
+
+}  // namespace
+
+namespace {
+
+// Strides are in elements. Strides in bytes, a frequent mistake, have no 1 among them.
+Status check_unit_stride(const TileRequest& request) {
+  int32_t closest = 0;
+  for (int32_t i = 0; i < request.rank; ++i) {
+    if (request.stride[i] == 1) return {};
+    if (request.stride[i] < request.stride[closest]) closest = i;
+  }
+  const int64_t least = request.stride[closest];
+  return fail(Code::ERROR_RULE,
+              {.argument = "stride",
+               .index = closest,
+               .rule = "tile_unit_stride",
+               .got = least,
+               .limit = 1},
+              "stride[%d] is %lld, the least: one mode must have stride 1%s", closest,
+              static_cast<long long>(least),
+              least == dtype_bytes(request.dtype)
+                  ? "; these strides look like bytes, and they are counted in elements"
+                  : ", in elements, since the TMA reads a contiguous innermost dimension");
+}
+
+}  // namespace
+
+Status make_tile_map(const TileRequest& request, TileMap* out) {
+  TW_TRY(check_request(request));
+  TW_TRY(check_unit_stride(request));
+  Best best;
+  TW_TRY(search(request, &best));
+  if (best.found) {
+    *out = best.map;
+    return {};
+  }
+  if (best.any) return fail_context(check(best.map.desc, request.arch), "the closest map");
+  return fail(
+      Code::ERROR_RULE, {.argument = "rank", .rule = "tile_map", .got = request.rank, .limit = 5},
+      "no tensor map moves such a tile: its %d modes must merge into 5 dimensions at most%s",
+      request.rank,
+      request.multicast > 1 ? ", and its boxes must divide evenly among the blocks of the multicast"
+                            : "");
+}
+
+}  // namespace tw

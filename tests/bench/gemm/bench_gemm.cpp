@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gemm against cuBLASLt on the shapes of gemm_sets.cpp.
+//   bench_gemm --set=SQ,KS [--shard=1/4] [--dtype=f16] [--mode=hot] [--rounds=15] [--json=FILE]
+//              [--min_m=512] [--max_m=256] [--shape=4096x4096x7168,...] [--seconds=280]
+//              [--peer_rounds=5]
+//              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
+//              [--programmatic] [--clocks]
+//              [--cublaslt=/path/to/libcublasLt.so.13]
+// --all_candidates times each candidate that the model gives at most --within times its best;
+// --self races the plan against itself, which shows the noise. --programmatic launches ours
+// programmatically, B constant, where launches follow each other in a graph. --clocks reads the
+// SMs' clock around each launch: at the power limit a kernel by itself has another one than in turn
+// with others, and what the tensor cores could do at it is known. --profile launches each shape's
+// plan and peer once and times nothing; gemm_counters.py calls that under ncu. A line a shape, then
+// the classes that bars are stated for. gemm_table.py joins the JSON lines of several runs. A run
+// that must stop for --seconds says with which --skip the rest is measured.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/bench/gemm/gemm_race.hpp"
+
+using namespace tw;
+using namespace tw::bench;
+
+namespace {
+
+constexpr double kMemoryBytesPerUs = 4.3e6;  // measured on an H200
+constexpr double kFlopsPerClock = 4096;      // of an SM: wgmma's m64n256k16 in 128 clocks
+
+struct Arguments {
+  GemmRaceOptions race;
+  std::vector<std::string> sets = {"SQ"};
+  int shard = 1, shards = 1;
+  int64_t min_m = 0, max_m = INT64_MAX;
+  std::vector<std::string> extents;  // those alone
+  std::string cublaslt;
+  bool profile = false;
+  FILE* json = nullptr;  // JSON lines go here, beside the table
+  double seconds = 0;
+  size_t skip = 0;
+};
+
+std::vector<std::string> split_names(const std::string& list) {
+  std::vector<std::string> names;
+  std::stringstream stream(list);
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+  return names;
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments all;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    std::string name = argument.substr(0, equals);
+    std::string value;
+    if (equals != std::string::npos)
+      value = argument.substr(equals + 1);
+    else if (i + 1 < argc && argv[i + 1][0] != '-')
+      value = argv[++i];
+    std::replace(name.begin() + 2, name.end(), '-', '_');
+    if (name == "--set")
+      all.sets = split_names(value);
+    else if (name == "--shard")
+      require(std::sscanf(value.c_str(), "%d/%d", &all.shard, &all.shards) == 2, "--shard=i/n");
+    else if (name == "--dtype")
+      all.race.dtype = value == "f16" ? DType::F16 : DType::BF16;
+    else if (name == "--mode")
+      all.race.hot = value == "hot";
+    else if (name == "--rounds")
+      all.race.rounds = std::atoi(value.c_str());
+    else if (name == "--peer_rounds")
+      all.race.peer_rounds = std::atoi(value.c_str());
+    else if (name == "--min_m")
+      all.min_m = std::atoll(value.c_str());
+    else if (name == "--max_m")
+      all.max_m = std::atoll(value.c_str());
+    else if (name == "--shape")
+      all.extents = split_names(value);
+    else if (name == "--cublaslt")
+      all.cublaslt = value;
+    else if (name == "--seconds")
+      all.seconds = std::atof(value.c_str());
+    else if (name == "--skip")
+      all.skip = static_cast<size_t>(std::atoll(value.c_str()));
+    else if (name == "--json")
+      require((all.json = value.empty() ? stdout : std::fopen(value.c_str(), "a")) != nullptr,
+              value.c_str());
+    else if (name == "--candidate_seconds")
+      all.race.candidate_seconds = std::atof(value.c_str());
+    else if (name == "--profile")
+      all.profile = true;
+    else if (name == "--clocks")
+      all.race.clocks = true;
+    else if (name == "--programmatic")
+      all.race.programmatic = true;
+    else if (name == "--self")
+      all.race.self = true;
+    else if (name == "--within")
+      all.race.within = std::atof(value.c_str());
+    else if (name == "--all_candidates")
+      all.race.all_candidates = true;
+    else
+      require(false, ("argument " + argument).c_str());
+  }
+  return all;
+}
+
+std::string extents(const GemmShape& shape) {
+  return std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+}
+
+std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
+  std::vector<GemmShape> shapes;
+  for (const std::string& set : arguments.sets) {
+    const std::vector<GemmShape> all = gemm_set(set);
+    require(!all.empty(), ("set " + set).c_str());
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (static_cast<int>(i) % arguments.shards != arguments.shard - 1) continue;
+      if (all[i].m < arguments.min_m || all[i].m > arguments.max_m) continue;
+      if (!arguments.extents.empty() &&
+          std::count(arguments.extents.begin(), arguments.extents.end(), extents(all[i])) == 0)
+        continue;
+      shapes.push_back(all[i]);
+    }
+  }
+  return shapes;
+}
+
+char letter(Order order) {
+  return order == Order::row ? 'r' : 'c';
+}
+
+struct Report {
+  const Arguments& arguments;
+  double peak;  // FLOP/us
+  int32_t sms;
+
+  double limit_us(const GemmShape& shape) const {
+    return std::max(shape.flops() / peak, shape.bytes() / kMemoryBytesPerUs);
+  }
+  const char* type_name(const GemmShape& shape) const {
+    return shape.f32_out ? (shape.accumulate ? "f32+" : "f32") : dtype_name(arguments.race.dtype);
+  }
+
+  void header() const {
+    if (arguments.json)
+      for (const GemmClass& c : gemm_classes())
+        std::fprintf(arguments.json,
+                     "{\"kind\": \"class\", \"name\": \"%s\", \"mean\": %g, \"least\": %g}\n",
+                     c.name, c.mean, c.least);
+    std::printf("%-5s %-18s %-2s %-5s %9s %7s %6s %8s %9s %6s  %s\n", "set", "m x n x k", "AB", "D",
+                "us", "TFLOP/s", "GB/s", "limit us", "cuBLASLt", "ratio",
+                "kernel, blocks, cluster");
+  }
+  void line(const GemmShape& shape, const GemmResult& r) const {
+    const std::string size = extents(shape);
+    if (!r.error.empty()) {
+      std::printf("%-5s %-18s %s\n", shape.set, size.c_str(), r.error.c_str());
+      return;
+    }
+    std::printf("%-5s %-18s %c%c %-5s %9.2f %7.1f %6.0f %8.2f %9.2f %6.3f  %s, %u, %u%s\n",
+                shape.set, size.c_str(), letter(shape.a_order), letter(shape.b_order),
+                type_name(shape), r.ours.us, shape.flops() / r.ours.us * 1e-6,
+                shape.bytes() / r.ours.us * 1e-3, limit_us(shape), r.peer_us, r.ratio(),
+                r.ours.kernel.c_str(), r.ours.grid, r.ours.cluster,
+                r.right ? "" : "  WRONG RESULT");
+    if (arguments.json) {
+      json(shape, r.ours, r, "plan");
+      for (const GemmTime& candidate : r.candidates) json(shape, candidate, r, "candidate");
+      std::fflush(arguments.json);
+    }
+    if (!r.candidates.empty()) best_candidate(r);
+    if (arguments.race.clocks)
+      std::printf("      of the tensor cores' speed %.3f at %.0f MHz, cuBLASLt %.3f at %.0f MHz\n",
+                  of_tensor_cores(shape, r.ours.us, r.ours.megahertz), r.ours.megahertz,
+                  of_tensor_cores(shape, r.peer_us, r.peer_megahertz), r.peer_megahertz);
+    std::fflush(stdout);
+  }
+  /// How much of the time the tensor cores must have been busy, at the clock that was read; 0 where
+  /// none was.
+  double of_tensor_cores(const GemmShape& shape, double us, double megahertz) const {
+    if (us <= 0 || megahertz <= 0) return 0;
+    return shape.flops() / (us * megahertz * sms * kFlopsPerClock);
+  }
+  void best_candidate(const GemmResult& r) const {
+    const auto best =
+        std::min_element(r.candidates.begin(), r.candidates.end(),
+                         [](const GemmTime& a, const GemmTime& b) { return a.us < b.us; });
+    std::printf(
+        "      best of %zu candidates %9.2f us, ratio %.3f, the choice is %.1f %% slower: %s, %u\n",
+        r.candidates.size(), best->us, r.peer_us / best->us, (r.ours.us / best->us - 1) * 100,
+        best->kernel.c_str(), best->grid);
+  }
+  /// Numbers of the classes that a shape is in.
+  std::string classes_of(const GemmShape& shape) const {
+    std::string list;
+    for (size_t i = 0; i < gemm_classes().size(); ++i)
+      if (gemm_classes()[i].has(shape, sms)) list += (list.empty() ? "" : ", ") + std::to_string(i);
+    return list;
+  }
+  void json(const GemmShape& s, const GemmTime& time, const GemmResult& r, const char* kind) const {
+    std::fprintf(arguments.json,
+                 "{\"kind\": \"%s\", \"set\": \"%s\", \"m\": %lld, \"n\": %lld, \"k\": %lld, "
+                 "\"orders\": \"%c%c\", \"dtype\": \"%s\", \"out\": \"%s\", \"mode\": \"%s\", "
+                 "\"rounds\": %d, \"kernel\": \"%s\", \"grid\": %u, \"cluster\": %u, \"us\": %.3f, "
+                 "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"tflops\": %.2f, \"gbs\": %.1f, "
+                 "\"model_us\": %.3f, \"limit_us\": %.3f, \"of_tensor_cores\": %.4f, "
+                 "\"peer_of_tensor_cores\": %.4f, \"distance\": %.3g, \"right\": %s, "
+                 "\"classes\": [%s]}\n",
+                 kind, s.set, static_cast<long long>(s.m), static_cast<long long>(s.n),
+                 static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
+                 dtype_name(arguments.race.dtype), type_name(s),
+                 arguments.race.programmatic ? "programmatic"
+                 : arguments.race.hot        ? "hot"
+                                             : "cold",
+                 arguments.race.rounds, time.kernel.c_str(), time.grid, time.cluster, time.us,
+                 r.peer_us, r.peer_algorithm, s.flops() / time.us * 1e-6,
+                 s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
+                 of_tensor_cores(s, time.us, time.megahertz),
+                 of_tensor_cores(s, r.peer_us, r.peer_megahertz), r.distance,
+                 r.right ? "true" : "false", classes_of(s).c_str());
+  }
+};
+
+struct Measured {
+  GemmShape shape;
+  double ratio;
+};
+
+void print_classes(const std::vector<Measured>& all, int32_t sms, bool hot) {
+  const double floor = hot ? 0.97 : 1.0;  // of each figure, back to back
+  for (const GemmClass& c : gemm_classes()) {
+    double logarithms = 0, least = 1e9;
+    int count = 0;
+    const GemmShape* worst = nullptr;
+    for (const Measured& one : all) {
+      if (!c.has(one.shape, sms) || one.ratio <= 0) continue;
+      logarithms += std::log(one.ratio);
+      ++count;
+      if (one.ratio < least) worst = &one.shape;
+      least = std::min(least, one.ratio);
+    }
+    if (count == 0) continue;
+    const double mean = std::exp(logarithms / count);
+    std::printf(
+        "# %-22s %3d shapes: geometric mean %.3f (wanted %.3f%s), least %.3f at %s "
+        "(wanted %.3f%s)\n",
+        c.name, count, mean, c.mean * floor, mean < c.mean * floor ? ", MISSED" : "", least,
+        extents(*worst).c_str(), c.least * floor, least < c.least * floor ? ", MISSED" : "");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
+  const auto begin = std::chrono::steady_clock::now();
+  GpuBench bench;
+  std::string why;
+  const auto peer =
+      GemmPeer::open(arguments.cublaslt, bench.allocate(GemmPeer::kWorkspaceBytes), &why);
+  if (!peer) std::printf("# no cuBLASLt: %s\n", why.c_str());
+  GemmRacer racer(bench, peer.get(), arguments.race);
+  const std::vector<GemmShape> shapes = wanted_shapes(arguments);
+  if (arguments.profile) {
+    const Report names{arguments, 1, 1};
+    for (const GemmShape& shape : shapes) {
+      const std::string nothing = racer.launch_once(shape);
+      std::printf("%s %s %c%c %s %s\n", shape.set, extents(shape).c_str(), letter(shape.a_order),
+                  letter(shape.b_order), names.type_name(shape), nothing.c_str());
+    }
+    return 0;
+  }
+  const Report report{arguments, racer.measured_peak() * 1e-6, bench.device()->info().sm_count};
+  std::printf("# %s, %d SMs, cuBLASLt %zu at 8192^3: %.0f TFLOP/s; %s, medians of %d rounds\n",
+              bench.device()->info().name.c_str(), report.sms, peer ? peer->version() : 0,
+              report.peak * 1e-6, arguments.race.hot ? "back to back" : "L2 flushed",
+              arguments.race.rounds);
+  report.header();
+  std::vector<Measured> all;
+  bool right = true;
+  for (size_t i = arguments.skip; i < shapes.size(); ++i) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (arguments.seconds > 0 && spent.count() > arguments.seconds) {
+      std::printf("# stopped after %.0f s: %zu shapes are left, --skip=%zu\n", spent.count(),
+                  shapes.size() - i, i);
+      break;
+    }
+    const GemmResult result = racer.race(shapes[i]);
+    report.line(shapes[i], result);
+    if (!result.error.empty()) continue;
+    right = right && result.right;
+    all.push_back({shapes[i], result.ratio()});
+  }
+  print_classes(all, report.sms, arguments.race.hot);
+  std::printf("# %.1f s\n",
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return right ? 0 : 1;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/bench/gemm/gemm_race.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/gemm/gemm_realign.hpp"
+
+namespace tw::bench {
+namespace {
+
+constexpr uint64_t kInputBytes = 4ull << 30;
+constexpr uint64_t kOutputBytes = 10ull << 30;
+constexpr uint64_t kWorkspaceBytes = 1ull << 28;
+// Operands that are used again after this many other bytes are in no cache.
+constexpr double kColdBytes = 384e6;
+constexpr double kGraphUs = 100;       // what takes less is timed in graphs
+constexpr double kGraphTotalUs = 400;  // of a replay, so that its start counts little
+constexpr double kHotTotalUs = 1000;   // of a replay back to back
+constexpr uint64_t kAlign = 256;
+
+uint64_t align(uint64_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+// A guess, which decides how a shape is timed and nothing else.
+double guess_us(const GemmShape& shape) {
+  return std::max({shape.flops() / 700e6, shape.bytes() / 4e6, 3.0});
+}
+
+int graph_nodes(const GemmShape& shape) {
+  return static_cast<int>(std::clamp(kGraphTotalUs / guess_us(shape), 20.0, 100.0));
+}
+
+int hot_nodes(const GemmShape& shape) {
+  return static_cast<int>(std::clamp(kHotTotalUs / guess_us(shape), 2.0, 50.0));
+}
+
+// What two right results of this type may differ by.
+double distance_limit(const GemmShape& shape, DType dtype) {
+  return shape.f32_out ? 1e-9 : dtype == DType::BF16 ? 2e-6 : 4e-8;
+}
+
+}  // namespace
+
+GemmRacer::GemmRacer(GpuBench& bench, GemmPeer* peer, const GemmRaceOptions& options)
+    : bench_(bench), peer_(peer), options_(options) {
+  require(check_.open(bench.device(), bench.stream()));
+  require(bench.device()->allocate(kInputBytes, &inputs_));
+  require(bench.device()->allocate(kOutputBytes, &outputs_));
+  require(bench.device()->allocate(kWorkspaceBytes, &workspace_));
+  require(check_.fill(inputs_, 1, kInputBytes / 2, 0, options.dtype, 1, 0));
+  require(bench.stream().fill(outputs_, 0, kOutputBytes));
+  require(bench.stream().synchronize());
+}
+
+GemmDesc GemmRacer::describe(const GemmShape& shape) const {
+  GemmDesc desc;
+  desc.a_dtype = options_.dtype;
+  desc.d_dtype = shape.f32_out ? DType::F32 : options_.dtype;
+  desc.a_order = shape.a_order;
+  desc.b_order = shape.b_order;
+  desc.m = desc.min_m = shape.m;
+  desc.n = shape.n;
+  desc.k = shape.k;
+  desc.a_alignment = desc.b_alignment = desc.c_alignment = desc.d_alignment = 16;
+  // What no map can read is copied first: the peer's time is not that of reading by elements
+  // either.
+  const int64_t lda = desc.a_order == Order::row ? shape.k : shape.m;
+  const int64_t ldb = desc.b_order == Order::row ? shape.n : shape.k;
+  desc.realign = !pitch_suits_maps(2 * lda) || !pitch_suits_maps(2 * ldb);
+  if (options_.programmatic) desc.flags = kGemmProgrammatic | kGemmConstantB;
+  return desc;
+}
+
+GemmRacer::Copies GemmRacer::arrange(const GemmShape& shape) const {
+  Copies copies;
+  copies.b_offset = align(static_cast<uint64_t>(2 * shape.m * shape.k));
+  copies.input_step = copies.b_offset + align(static_cast<uint64_t>(2 * shape.k * shape.n));
+  copies.output_step = align(static_cast<uint64_t>(shape.m * shape.n * shape.out_bytes()));
+  if (options_.hot || guess_us(shape) >= kGraphUs) return copies;
+  copies.count =
+      std::min(graph_nodes(shape),
+               1 + static_cast<int>(std::ceil(kColdBytes / std::max(1.0, shape.bytes()))));
+  return copies;
+}
+
+GemmRacer::Operands GemmRacer::operands(const Copies& copies, int index) const {
+  const auto copy = static_cast<uint64_t>(index % copies.count);
+  const uint64_t a = inputs_ + copy * copies.input_step;
+  return {a, a + copies.b_offset, outputs_ + copy * copies.output_step};
+}
+
+GemmRun GemmRacer::run_of(const GemmShape& shape, const Operands& at) const {
+  return {.beta = shape.accumulate ? 1.0f : 0.0f,
+          .a = at.a,
+          .b = at.b,
+          .c = at.d,
+          .d = at.d,
+          .workspace = workspace_,
+          .workspace_bytes = kWorkspaceBytes};
+}
+
+Variant GemmRacer::variant(const GemmPlan& plan, const GemmShape& shape, const Copies& copies) {
+  return {"tilewright", [this, &plan, &shape, copies, index = 0]() mutable {
+            require(plan.run(bench_.stream(), run_of(shape, operands(copies, index++))));
+          }};
+}
+
+Variant GemmRacer::peer_variant(int algorithm, const Copies& copies) {
+  return {"cuBLASLt", [this, algorithm, copies, index = 0]() mutable {
+            const Operands at = operands(copies, index++);
+            require(peer_->enqueue(algorithm, bench_.cuda_stream(), at.a, at.b, at.d),
+                    "cublasLtMatmul");
+          }};
+}
+
+std::vector<double> GemmRacer::time(const GemmShape& shape, const std::vector<Variant>& variants,
+                                    int rounds) {
+  bench_.flush_before_each(!options_.hot);
+  std::vector<double> us;
+  if (options_.hot)
+    us = bench_.race_graphs(variants, hot_nodes(shape), rounds);
+  else if (guess_us(shape) < kGraphUs)
+    us = bench_.race_graphs(variants, graph_nodes(shape), rounds);
+  else
+    us = bench_.race(variants, rounds);
+  bench_.flush_before_each(true);
+  return us;
+}
+
+int GemmRacer::best_of_peer(const GemmShape& shape, const Copies& copies) {
+  const int offered = peer_ ? peer_->prepare(shape, options_.dtype, kAlign) : 0;
+  const Operands at = operands(copies, 0);
+  std::vector<int> usable;
+  std::vector<Variant> variants;
+  for (int i = 0; i < offered; ++i) {
+    if (!peer_->enqueue(i, bench_.cuda_stream(), at.a, at.b, at.d)) continue;
+    usable.push_back(i);
+    variants.push_back(peer_variant(i, copies));
+  }
+  if (usable.empty()) return -1;
+  if (usable.size() == 1) return usable[0];
+  const std::vector<double> us = time(shape, variants, options_.peer_rounds);
+  return usable[static_cast<size_t>(std::min_element(us.begin(), us.end()) - us.begin())];
+}
+
+double GemmRacer::reference_distance(const GemmShape& shape, const Operands& at, bool* right) {
+  test::ReferenceProblem problem;
+  problem.m = shape.m;
+  problem.n = shape.n;
+  problem.k = shape.k;
+  problem.in = options_.dtype;
+  problem.out = shape.f32_out ? DType::F32 : options_.dtype;
+  problem.a = at.a;
+  problem.b = at.b;
+  const bool a_row = shape.a_order == Order::row;
+  const bool b_row = shape.b_order == Order::row;
+  problem.a_stride_m = a_row ? shape.k : 1;
+  problem.a_stride_k = a_row ? 1 : shape.m;
+  problem.b_stride_k = b_row ? shape.n : 1;
+  problem.b_stride_n = b_row ? 1 : shape.k;
+  const auto elements = static_cast<uint64_t>(shape.m * shape.n);
+  const uint64_t value = outputs_ + kOutputBytes / 2;
+  test::Verdict verdict;
+  require(check_.reference(problem, value, value + 8 * elements));
+  require(
+      check_.against(problem, value, value + 8 * elements, at.d, shape.n, 1, 0x1p-20, &verdict));
+  *right = verdict.wrong == 0;
+  return verdict.distance();
+}
+
+// Small shapes against float64, the others against the peer's result.
+void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
+                      GemmResult* result) {
+  Operands at = operands(copies, 0);
+  const auto elements = static_cast<uint64_t>(shape.m * shape.n);
+  const uint64_t bytes = elements * static_cast<uint64_t>(shape.out_bytes());
+  if (shape.accumulate) require(bench_.stream().fill(at.d, 0, bytes));
+  require(plan.run(bench_.stream(), run_of(shape, at)));
+  const bool small = shape.flops() <= 0x1p33 && elements <= (64u << 20);
+  if (small || result->peer_algorithm < 0) {
+    result->distance = reference_distance(shape, at, &result->right);
+  } else {
+    const uint64_t ours = at.d;
+    at.d = outputs_ + kOutputBytes / 2;
+    if (shape.accumulate) require(bench_.stream().fill(at.d, 0, bytes));
+    require(peer_->enqueue(result->peer_algorithm, bench_.cuda_stream(), at.a, at.b, at.d),
+            "cublasLtMatmul");
+    test::Verdict verdict;
+    require(check_.difference(ours, at.d, static_cast<int64_t>(elements),
+                              shape.f32_out ? DType::F32 : options_.dtype, &verdict));
+    result->distance = verdict.distance();
+    result->right = verdict.not_finite == 0 && verdict.xx > 0;
+  }
+  // Two results that are each within the limit of the truth.
+  result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
+}
+
+std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
+                                                        std::vector<GemmTime>* candidates) {
+  const GemmDesc desc = describe(shape);
+  GemmProblem problem;
+  require(gemm_problem(desc, &problem));
+  const auto ranked = GemmRanking(*bench_.device(), gemm_served(problem)).at(problem.rows());
+  const double us = std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
+  const auto most = static_cast<size_t>(std::max(6.0, options_.candidate_seconds * 1e6 / us));
+  std::vector<std::unique_ptr<Plan>> plans;
+  for (const GemmCandidate& candidate : ranked) {
+    if (candidate.nanoseconds > options_.within * ranked[0].nanoseconds) break;
+    if (plans.size() == most) break;
+    plans.emplace_back();
+    require(GemmPlan::create_forced(bench_.device(), desc, candidate.choice, &plans.back()));
+    const PlanInfo info = plans.back()->info();
+    candidates->push_back({gemm_choice_text(candidate.choice), info.grid[0], info.cluster[0], 0,
+                           candidate.nanoseconds * 1e-3});
+  }
+  return plans;
+}
+
+GemmResult GemmRacer::race(const GemmShape& shape) {
+  GemmResult result;
+  std::unique_ptr<Plan> plan;
+  if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok()) {
+    result.error = last_error().message;
+    return result;
+  }
+  const auto& gemm = static_cast<const GemmPlan&>(*plan);
+  const PlanInfo info = plan->info();
+  result.ours = {info.kernel, info.grid[0], info.cluster[0]};
+  if (shape.m == 0 || shape.n == 0) {
+    result.error = "empty: nothing is launched";
+    return result;
+  }
+  const Copies copies = arrange(shape);
+  result.peer_algorithm = best_of_peer(shape, copies);
+  check(shape, gemm, copies, &result);
+
+  std::vector<Variant> variants = {variant(gemm, shape, copies)};
+  std::vector<std::unique_ptr<Plan>> forced;
+  if (options_.all_candidates) forced = force_all(shape, &result.candidates);
+  for (const auto& candidate : forced)
+    variants.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
+  if (result.peer_algorithm >= 0) variants.push_back(peer_variant(result.peer_algorithm, copies));
+  bench_.read_clocks(options_.clocks);
+  const std::vector<double> us = time(shape, variants, options_.rounds);
+  bench_.read_clocks(false);
+  const std::vector<double>& megahertz = bench_.megahertz();
+  result.ours.us = us[0];
+  result.ours.megahertz = megahertz[0];
+  for (size_t i = 0; i < forced.size(); ++i) {
+    result.candidates[i].us = us[1 + i];
+    result.candidates[i].megahertz = megahertz[1 + i];
+  }
+  if (variants.size() > 1 + forced.size()) {
+    result.peer_us = us.back();
+    result.peer_megahertz = megahertz.back();
+  }
+  return result;
+}
+
+std::string GemmRacer::launch_once(const GemmShape& shape) {
+  std::unique_ptr<Plan> plan;
+  if (!GemmPlan::create(bench_.device(), describe(shape), &plan).ok()) return last_error().message;
+  if (shape.m == 0 || shape.n == 0) return "empty: nothing is launched";
+  const Copies copies = arrange(shape);
+  bench_.flush();
+  variant(static_cast<const GemmPlan&>(*plan), shape, copies).enqueue();
+  if (peer_ && peer_->prepare(shape, options_.dtype, kAlign) > 0) {
+    bench_.flush();
+    peer_variant(0, copies).enqueue();
+  }
+  require(bench_.stream().synchronize());
+  return "";
+}
+
+double GemmRacer::measured_peak() {
+  const GemmShape shape{"", 8192, 8192, 8192};
+  const GemmRaceOptions own = options_;
+  options_.rounds = 5;
+  options_.peer_rounds = 1;
+  options_.all_candidates = options_.self = false;
+  const GemmResult result = race(shape);
+  options_ = own;
+  require(result.error.empty(), "8192^3");
+  return shape.flops() / (result.peer_us > 0 ? result.peer_us : result.ours.us) * 1e6;
+}
+
+}  // namespace tw::bench

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What tests of GEMM on a device share: matrices in guarded memory, and the types that they have.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/float_formats.hpp"
+#include "ops/gemm/gemm.hpp"
+#include "tests/device/common/fixture.hpp"
+
+namespace tw::test {
+
+/// Types of A and B, and of D.
+inline constexpr std::pair<DType, DType> kGemmTypes[] = {{DType::BF16, DType::BF16},
+                                                         {DType::BF16, DType::F32},
+                                                         {DType::F16, DType::F16},
+                                                         {DType::F16, DType::F32}};
+
+inline float decode_element(const uint8_t* at, DType type) {
+  if (type == DType::F32) {
+    float value;
+    std::memcpy(&value, at, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, 2);
+  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
+}
+
+inline void encode_element(uint8_t* at, DType type, float value) {
+  if (type == DType::F32) {
+    std::memcpy(at, &value, 4);
+    return;
+  }
+  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
+  std::memcpy(at, &bits, 2);
+}
+
+/// How far a number may lie from the nearest one of this type: relative to it, and at least.
+inline double half_unit(DType type) {
+  return type == DType::BF16 ? 0x1p-8 : type == DType::F16 ? 0x1p-11 : 0x1p-24;
+}
+inline double least_half_unit(DType type) {
+  return type == DType::F16 ? 0x1p-25 : 0.0;
+}
+
+/// A matrix in guarded device memory; a vector is one of a row. A leading dimension of 0 is the
+/// packed one.
+struct Matrix {
+  int64_t rows, columns, leading;
+  Order order;
+  DType type;
+  Guarded memory;
+
+  Matrix(const std::shared_ptr<Device>& device, Stream& stream, int64_t r, int64_t c, Order o,
+         DType t, int64_t ld, uint64_t offset)
+      : rows(r),
+        columns(c),
+        leading(std::max<int64_t>(ld, o == Order::row ? c : r)),
+        order(o),
+        type(t),
+        memory(device, stream, bytes(), offset) {}
+
+  int64_t lines() const { return order == Order::row ? rows : columns; }
+  int64_t along() const { return order == Order::row ? columns : rows; }
+  uint64_t bytes() const {
+    return lines() && along()
+               ? static_cast<uint64_t>(((lines() - 1) * leading + along()) * dtype_bytes(type))
+               : 0;
+  }
+  uint8_t* at(int64_t r, int64_t c) {
+    return memory.data() +
+           (order == Order::row ? r * leading + c : c * leading + r) * dtype_bytes(type);
+  }
+  double value(int64_t r, int64_t c) { return decode_element(at(r, c), type); }
+
+  /// What each element is to be.
+  template <class Draw>
+  void fill_with(Draw draw) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) encode_element(at(r, c), type, draw());
+    memory.upload();
+  }
+  void fill_normal(std::mt19937_64& random, float spread = 1.0f) {
+    std::normal_distribution<float> normal(0.0f, spread);
+    fill_with([&] { return normal(random); });
+  }
+  /// Integers whose products and sums are exact in f32.
+  void fill_integers(std::mt19937_64& random) {
+    fill_with([&] { return static_cast<float>(pick(random, -3, 3)); });
+  }
+
+  /// Whether the bytes between the lines, which nobody may touch, are as they were.
+  bool padding_intact() {
+    const int32_t size = dtype_bytes(type);
+    for (int64_t line = 0; line + 1 < lines(); ++line)
+      for (int64_t byte = (line * leading + along()) * size; byte < (line + 1) * leading * size;
+           ++byte)
+        if (memory.data()[byte] != Guarded::kPoison) return false;
+    return true;
+  }
+  /// Bytes from row `first` on that a run of fewer rows has changed.
+  int64_t changed_from(int64_t first) {
+    int64_t changed = 0;
+    for (int64_t r = first; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        for (int32_t byte = 0; byte < dtype_bytes(type); ++byte)
+          changed += at(r, c)[byte] != Guarded::kPoison;
+    return changed;
+  }
+};
+
+}  // namespace tw::test

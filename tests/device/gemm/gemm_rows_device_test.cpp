@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every row of the gemm family, forced, on sizes around its tile, against float64: each element
+// within half a unit in the last place of the output plus 2^-20 sum |a||b|, each row as a whole
+// within distance_limit().
+#include <algorithm>
+
+#include "tests/device/gemm/gemm_choices.hpp"
+#include "tests/device/gemm/gemm_lab.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr int kCases = 8;
+
+// Around the tile and around a TMA store's 16 bytes.
+int64_t extent(int64_t tile, int which) {
+  const int64_t extents[kCases] = {1, 7, 8, 9, tile - 1, tile, tile + 1, 2 * tile + 8};
+  return extents[which % kCases];
+}
+
+// None, less than a box, round a k block, and rings of stages several times over.
+int64_t depth(int which, int32_t stages) {
+  const int64_t depths[kCases] = {0, 1, 8, 63, 64, 65, 200, int64_t{stages} * 128 + 72};
+  return depths[which % kCases];
+}
+
+// A batch row does alpha * A B, with a D that goes through its map from end to end, and refuses
+// what is more than that: extents and pitches are rounded up to it.
+GemmCase suited(const GemmChoice& choice, GemmCase c) {
+  if (!choice.has(kGemmAlone)) return c;
+  int64_t& along = c.desc.d_order == Order::row ? c.desc.n : c.desc.m;
+  along = (along + 7) / 8 * 8;
+  for (int64_t* pitch : {&c.desc.lda, &c.desc.ldb, &c.desc.ldc, &c.desc.ldd})
+    *pitch = std::max((*pitch + 7) / 8 * 8, along);
+  c.beta = 0.0f;
+  c.in_place = false;
+  c.d_offset = 0;
+  if (c.run_m >= 0) c.run_m = std::max<int64_t>(c.desc.m - 8, 8);
+  return c;
+}
+
+// Case `i` of a choice. Each extent, each depth and each option occurs; which ones meet depends on
+// the choice's number.
+GemmCase around_tile(const GemmChoice& choice, int i, int number) {
+  GemmCase c;
+  const KernelRow& row = *choice.row;
+  c.desc = desc_for(choice, i % 4 == 3 ? Order::column : Order::row);
+  const bool turned = choice.has(kGemmTransposed) != (c.desc.d_order == Order::column);
+  const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
+  const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
+  c.desc.m = extent(turned ? tile_n : tile_m, i);
+  c.desc.n = extent(turned ? tile_m : tile_n, i * 3 + number);
+  c.desc.k = depth(i * 5 + number / kCases, row.stages);
+  if (choice.has(kGemmSplit)) c.desc.k += (choice.split - 1) * row.tile[2] + 1;
+  set_pitches(choice, i + number, &c.desc);
+  c.seed = static_cast<uint64_t>(number * 16 + i + 1);
+  c.magnitude = i % 3 == 0 ? 3 : 0;
+  c.alpha = i == 3 ? -1.5f : 1.0f;
+  // In place with 1, the copy engine adds where it can.
+  c.beta = i == 5 && number % 2 ? 1.0f : i % 2 ? 0.75f : 0.0f;
+  c.in_place = i == 5;
+  if (i == 5) c.desc.ldc = c.desc.ldd;
+  c.desc.d_padding_free = i == 2;
+  if (i == 6) c.d_offset = static_cast<uint64_t>(dtype_bytes(c.desc.d_dtype));
+  if (i == 7) c.run_m = c.desc.m - 5;
+  c.plant_specials = i == 4;
+  return c;
+}
+
+// More tiles than blocks: a persistent grid goes round several times.
+GemmCase many_tiles(const GemmChoice& choice, int number) {
+  GemmCase c;
+  const KernelRow& row = *choice.row;
+  c.desc = desc_for(choice, Order::row);
+  const bool turned = choice.has(kGemmTransposed);
+  c.desc.m = 3 * int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] + 9;
+  c.desc.n = 5 * int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 8;
+  c.desc.k = 72 + 64 * (number % 5) + (choice.has(kGemmSplit) ? choice.split * 64 : 0);
+  if (!choice.has(kGemmSplit)) c.desc.max_sms = std::max(4u, choice.cluster());
+  set_pitches(choice, number, &c.desc);
+  c.seed = static_cast<uint64_t>(number + 70000);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("gemm: every row of the table, forced, against float64") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  int number = 0;
+  for (const GemmChoice& choice : all_choices(*lab->device())) {
+    INFO(gemm_choice_text(choice));
+    Verdict sums;
+    std::vector<GemmCase> cases;
+    for (int i = 0; i < kCases; ++i)
+      cases.push_back(suited(choice, around_tile(choice, i, number)));
+    cases.push_back(suited(choice, many_tiles(choice, number)));
+    for (const GemmCase& c : cases) {
+      INFO(describe(c));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      CHECK(std::string(plan->info().kernel) == choice.row->symbol);
+      const GemmOutcome outcome = lab->run(gemm, c);
+      CHECK(outcome.text == "");
+      if (c.magnitude == 0) {
+        sums.xy += outcome.verdict.xy;
+        sums.xx += outcome.verdict.xx;
+        sums.yy += outcome.verdict.yy;
+      }
+    }
+    CHECK(sums.distance() < distance_limit(cases[0].desc));
+    // Neither A nor B is read: neither has an address.
+    GemmCase c = around_tile(choice, 1, number);
+    c.alpha = 0.0f;
+    c.beta = 2.0f;
+    c = suited(choice, c);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
+    CHECK(lab->run(static_cast<const GemmPlan&>(*plan), c).text == "");
+    ++number;
+  }
+  MESSAGE(number << " rows and splits of rows");
+  CHECK(number > 0);
+}
+
+TEST_CASE("gemm: long sums, and large results") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  const int64_t sizes[][3] = {
+      {128, 128, 65536}, {17, 40, 20000}, {2304, 1800, 520}, {64, 2112, 7168}};
+  uint64_t seed = 90000;
+  for (const auto& types : kGemmTypes)
+    for (const auto& size : sizes) {
+      GemmCase c;
+      c.desc.a_dtype = types.first;
+      c.desc.d_dtype = types.second;
+      c.desc.b_order = Order::column;
+      c.desc.m = size[0];
+      c.desc.n = size[1];
+      c.desc.k = size[2];
+      c.seed = ++seed;
+      INFO(describe(c));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create(lab->device(), c.desc, &plan));
+      const GemmOutcome outcome = lab->run(static_cast<const GemmPlan&>(*plan), c);
+      CHECK(outcome.text == "");
+      CHECK(outcome.verdict.distance() < distance_limit(c.desc));
+    }
+}
+
+// Of many elements, so that the farthest are seen: a chain's drift goes with the square root of k.
+// D of f16 is rounded by more than that up to some 10^4, see tests/README.md.
+TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  const int64_t sizes[][3] = {{2048, 256, 7168},
+                              {2048, 256, 16384},
+                              {64, 4096, 7168},
+                              {2048, 2048, 7168},
+                              {16, 512, 65536}};
+  for (const auto& types : kGemmTypes)
+    for (const auto& size : sizes)
+      for (uint64_t seed = 1; seed <= 3; ++seed) {
+        if (types.second == DType::F16 && size[2] == 16384) continue;
+        GemmCase c;
+        c.desc.a_dtype = types.first;
+        c.desc.d_dtype = types.second;
+        c.desc.b_order = seed % 2 ? Order::column : Order::row;
+        c.desc.m = size[0];
+        c.desc.n = size[1];
+        c.desc.k = size[2];
+        c.seed = 97000 + seed;
+        INFO(describe(c));
+        std::unique_ptr<Plan> plan;
+        TW_REQUIRE_OK(GemmPlan::create(lab->device(), c.desc, &plan));
+        const GemmOutcome outcome = lab->run(static_cast<const GemmPlan&>(*plan), c);
+        CHECK(outcome.text == "");
+        CHECK(outcome.verdict.distance() < distance_limit(c.desc));
+        // Far enough from the bound for a hundred times as many.
+        if (types.second == DType::F32) CHECK(outcome.verdict.worst < 0.85);
+      }
+}
+
+// Two and more chains of every f32 row that makes them, all that a tile's end, C and scalars do
+// once with each; an odd number of tiles for two blocks, so that one stays without a partner. NaN
+// and infinities in chains before the last, which all that is added up afterwards must leave as
+// they are.
+TEST_CASE("gemm: k in several chains, each row forced") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  int number = 0;
+  for (const GemmChoice& choice : all_choices(*lab->device())) {
+    if (!choice.makes_chains()) continue;
+    const KernelRow& row = *choice.row;
+    INFO(gemm_choice_text(choice));
+    for (int i = 0; i < 7; ++i) {
+      GemmCase c;
+      c.desc = desc_for(choice, i == 4 ? Order::column : Order::row);
+      const bool turned = choice.has(kGemmTransposed) != (i == 4);
+      const int64_t tile_m = int64_t{row.tile[0]} * row.cluster[0];
+      const int64_t tile_n = int64_t{row.tile[1]} * row.cluster[1];
+      const int64_t along = i % 2 ? 3 * tile_m - 5 : tile_m + 3;
+      const int64_t across = i % 3 ? tile_n + 9 : 3 * tile_n - 8;
+      c.desc.m = turned ? across : along;
+      c.desc.n = turned ? along : across;
+      c.desc.k = i % 2 ? 4104 + 64 * (number % 3) : 16384 + 8 * (1 + number % 9);
+      c.desc.max_sms = i == 1 ? 0 : choice.cluster() * (i < 3 ? 1 : 2);
+      // In the first chain all of them, or each in one of its own.
+      c.plant_specials = i == 1 || i >= 4;
+      if (i % 2 == 0) c.special_step = c.desc.k / gemm_chains(c.desc.k);
+      set_pitches(choice, i + number, &c.desc);
+      c.seed = static_cast<uint64_t>(number * 8 + i + 98000);
+      c.magnitude = i == 0 ? 3 : 0;
+      c.alpha = i == 3 ? -1.5f : 1.0f;
+      c.beta = i == 2 || i == 6 ? 1.0f : i == 3 ? 0.75f : 0.0f;
+      c.in_place = i == 2 || i == 6;
+      if (c.in_place) c.desc.ldc = c.desc.ldd;
+      if (i == 5) c.d_offset = 4;
+      INFO(describe(c));
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create_forced(lab->device(), c.desc, choice, &plan));
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      CHECK(gemm.explain().find(" chains one after the other") != std::string::npos);
+      const GemmOperands at = lab->prepare(c);
+      CHECK(lab->run(gemm, c, at).text == "");
+    }
+    ++number;
+  }
+  MESSAGE(number << " rows");
+  // Compiled from PTX there are none, nor need there be among some of the rows.
+  const bool some = std::getenv("TW_ROWS") || std::getenv("TW_EVERY");
+  CHECK((number > 0 || some || !(lab->device()->info().kernel_features & feature::wgmma)));
+}
+
+TEST_CASE("gemm: one plan for every m up to its own") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  uint64_t seed = 95000;
+  for (const auto& types : kGemmTypes)
+    for (const Order d_order : {Order::row, Order::column}) {
+      GemmCase c;
+      c.desc.a_dtype = types.first;
+      c.desc.d_dtype = types.second;
+      c.desc.b_order = Order::column;
+      c.desc.d_order = d_order;
+      c.desc.m = 1200;
+      c.desc.n = 712;
+      c.desc.k = 1096;
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(GemmPlan::create(lab->device(), c.desc, &plan));
+      const auto& gemm = static_cast<const GemmPlan&>(*plan);
+      for (const int64_t m :
+           {0, 1, 2, 7, 8, 9, 16, 63, 64, 65, 100, 128, 129, 250, 256, 500, 1199, 1200}) {
+        c.run_m = m;
+        c.seed = ++seed;
+        INFO(describe(c));
+        const GemmOutcome outcome = lab->run(gemm, c);
+        CHECK(outcome.text == "");
+        if (m > 0) CHECK(outcome.verdict.distance() < distance_limit(c.desc));
+      }
+    }
+}

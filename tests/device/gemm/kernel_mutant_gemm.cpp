@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multiplies with kernels of another image, TW_MUTANT_IMAGE, in place of the library's: those of
+// the rows in TW_MUTANT_ROWS, separated by commas. Prints the first wrong result and fails;
+// kernel_mutants.py makes the images and calls this.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "tests/device/common/far_memory.hpp"
+#include "tests/device/common/kernel_folder.hpp"
+#include "tests/device/gemm/gemm_full_cases.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr int kRepeats = 1000;
+
+// Puts the image's kernel where the plan has the library's.
+void replace_kernel(const GemmPlan& plan, Module& module, const char* symbol) {
+  auto& prepared = const_cast<PreparedKernel&>(plan.kernel_for(1).prepared());
+  TW_REQUIRE_OK(module.kernel(symbol, &prepared.kernel));
+}
+
+bool splits_plain(const GemmChoice& choice) {
+  return choice.has(kGemmPlain) && choice.has(kGemmSplit);
+}
+
+using Extents = int64_t[3];  // m, n, k
+
+// Rings that go round many times, many tiles a block, edges, columns that the engine cannot store.
+constexpr Extents kOfTiles[] = {
+    {1032, 1544, 3000}, {256, 515, 64}, {4096, 2048, 72}, {128, 128, 65536}};
+// Of rows that share k without maps: more clusters than run at once, so that one takes the place of
+// another that is read; shares of k that take several panels; and a last tile of one row, so that
+// seven warps of eight have nothing to load and are done before the other.
+constexpr Extents kOfPlainSplits[] = {
+    {72, 7681, 3001}, {32, 5121, 4801}, {9, 1025, 20011}, {17, 129, 65535}};
+// Of rows for a short k: more tiles than there are blocks at once, and warps with rows and without.
+constexpr Extents kOfPlainShorts[] = {
+    {40, 65537, 63}, {17, 65537, 64}, {33, 40001, 9}, {100, 30001, 33}};
+
+GemmCase case_for(const GemmChoice& choice, int which) {
+  const bool without_maps = splits_plain(choice) || choice.has(kGemmShort);
+  const Extents& extents = (splits_plain(choice)     ? kOfPlainSplits
+                            : choice.has(kGemmShort) ? kOfPlainShorts
+                                                     : kOfTiles)[which];
+  GemmCase c;
+  c.desc = desc_for(choice, Order::row);
+  c.desc.m = extents[0];
+  c.desc.n = extents[1];
+  c.desc.k = extents[2];
+  if (!without_maps && choice.has(kGemmSplit)) {
+    c.desc.m = 264;
+    c.desc.n = 200;
+    c.desc.k += 512;
+  }
+  set_pitches(choice, 0, &c.desc);
+  if (!without_maps) c.desc.ldd = (c.desc.n + 7) / 8 * 8;
+  c.seed = static_cast<uint64_t>(which + 1);
+  return c;
+}
+
+// The first wrong result's description; empty if there is none.
+std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
+  for (int which = 0; which < 4; ++which) {
+    if (which == 3 && !choice.has(kGemmPlain)) continue;  // long sums, of plain rows
+    const GemmCase c = case_for(choice, which);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    replace_kernel(gemm, module, choice.row->symbol);
+    const GemmOperands at = lab.prepare(c);
+    // Seldom wrong is wrong too: the first right result is the truth for the others.
+    const GemmOutcome first = lab.run(gemm, c, at);
+    if (!first.text.empty()) return gemm_choice_text(choice) + ": " + first.text;
+    TW_REQUIRE_OK(lab.stream().copy_on_device(lab.spare(), at.d, at.d_bytes));
+    const bool once = which == 3 && !splits_plain(choice);
+    for (int i = 0; i < (once ? 1 : kRepeats); ++i) {
+      TW_REQUIRE_OK(lab.stream().fill(at.d, GemmLab::kPoison, at.d_bytes));
+      TW_REQUIRE_OK(gemm.run(lab.stream(), at.run(c)));
+      TW_REQUIRE_OK(lab.check().compare_bits(lab.stream(), at.d, lab.spare(), at.d_bytes));
+    }
+    uint64_t different = 0;
+    TW_REQUIRE_OK(lab.check().different(&different));
+    if (different)
+      return gemm_choice_text(choice) + ": " + std::to_string(different) + " words in " +
+             std::to_string(kRepeats) + " runs";
+  }
+  return "";
+}
+
+// The same of a full row, by each of its ways: what the library's kernel writes is the truth.
+std::string try_full_row(GemmLab& lab, FullLab& full, Module& module, const GemmChoice& choice) {
+  const std::vector<FullWay> ways = full_ways();
+  for (const FullWay& way : ways) {
+    const GemmDesc desc = full_desc(choice, way);
+    const std::unique_ptr<Plan> plan = full_plan(lab.device(), choice, desc);
+    if (!plan) continue;
+    full.begin(desc, way, *plan);
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    full.make_truth(gemm);
+    replace_kernel(gemm, module, choice.row->symbol);
+    for (int i = 0; i < kRepeats; ++i) {
+      full.clear(lab.stream(), 1);
+      TW_REQUIRE_OK(gemm.run(lab.stream(), full.run(1)));
+      full.compare(lab.stream(), 1);
+    }
+    uint64_t different = 0;
+    TW_REQUIRE_OK(lab.check().different(&different));
+    if (different)
+      return gemm_choice_text(choice) + ", " + way.name + ": " + std::to_string(different) +
+             " words in " + std::to_string(kRepeats) + " runs";
+  }
+  return "";
+}
+
+// Where the operands that are copied lie for a GPU.
+struct FarOperands {
+  FarMemory a, b;
+  explicit FarOperands(const GemmDesc& d)
+      : a(static_cast<size_t>((d.a_order == Order::row ? d.m : d.k) * d.lda * 2)),
+        b(static_cast<size_t>((d.b_order == Order::row ? d.k : d.n) * d.ldb * 2)) {}
+  void take(const GemmDesc& d, GemmRun* run, bool takes_a, bool takes_b) {
+    const auto bytes = [](int64_t lines, int64_t pitch, int64_t along) {
+      return static_cast<size_t>(((lines - 1) * pitch + along) * 2);
+    };
+    const bool a_row = d.a_order == Order::row, b_row = d.b_order == Order::row;
+    a.take(run->a, bytes(a_row ? d.m : d.k, d.lda, a_row ? d.k : d.m));
+    b.take(run->b, bytes(b_row ? d.k : d.n, d.ldb, b_row ? d.n : d.k));
+    if (takes_a) run->a = a.address();
+    if (takes_b) run->b = b.address();
+  }
+};
+
+// Behind the copy of one operand, or of both, that no map reads: the place of the copy is NaN until
+// the copy is there, and what is copied lies where the copy takes its time.
+std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice) {
+  uint64_t workspace = 0;
+  TW_REQUIRE_OK(lab.device()->allocate(GemmLab::kRegionBytes, &workspace));
+  std::string wrong;
+  for (int which = 0; which < 12 && wrong.empty(); ++which) {
+    GemmCase c;
+    c.desc = desc_for(choice, Order::row);
+    // The last has tiles behind the first of a block whose loads find free stages.
+    const int64_t sizes[][3] = {
+        {264, 200, 712}, {72, 2056, 1000}, {1000, 136, 2056}, {2056, 1032, 136}};
+    c.desc.m = c.desc.min_m = sizes[which / 3][0];
+    c.desc.n = sizes[which / 3][1];
+    c.desc.k = sizes[which / 3][2];
+    if (choice.split > (c.desc.k + 63) / 64) continue;  // no part of k for each block
+    set_pitches(choice, 0, &c.desc);
+    c.desc.ldd = (c.desc.n + 7) / 8 * 8;
+    const bool copies_a = which % 3 != 1, copies_b = which % 3 != 0;
+    c.desc.lda += copies_a ? 1 : 0;
+    c.desc.ldb += copies_b ? 1 : 0;
+    c.desc.a_alignment = c.desc.b_alignment = 16;
+    c.desc.realign = true;
+    c.seed = static_cast<uint64_t>(which + 1);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
+    const auto& gemm = static_cast<const GemmPlan&>(*plan);
+    replace_kernel(gemm, module, choice.row->symbol);
+    const GemmOperands at = lab.prepare(c);
+    GemmRun run = at.run(c);
+    FarOperands far(c.desc);
+    TW_REQUIRE_OK(lab.stream().synchronize());
+    far.take(c.desc, &run, copies_a, copies_b);
+    run.workspace = workspace;
+    run.workspace_bytes = plan->info().workspace_bytes;
+    REQUIRE(run.workspace_bytes != 0);
+    REQUIRE(run.workspace_bytes <= GemmLab::kRegionBytes);
+    TW_REQUIRE_OK(gemm.run(lab.stream(), run));
+    wrong = lab.look(c, at).text;
+    TW_REQUIRE_OK(lab.stream().copy_on_device(lab.spare(), at.d, at.d_bytes));
+    for (int i = 0; i < kRepeats; ++i) {
+      TW_REQUIRE_OK(lab.stream().fill(at.d, GemmLab::kPoison, at.d_bytes));
+      TW_REQUIRE_OK(lab.stream().fill(workspace, 0xff, run.workspace_bytes));
+      TW_REQUIRE_OK(gemm.run(lab.stream(), run));
+      TW_REQUIRE_OK(lab.check().compare_bits(lab.stream(), at.d, lab.spare(), at.d_bytes));
+    }
+    uint64_t different = 0;
+    TW_REQUIRE_OK(lab.check().different(&different));
+    if (different && wrong.empty())
+      wrong = std::to_string(different) + " words in " + std::to_string(kRepeats) + " runs";
+    if (!wrong.empty()) wrong = gemm_choice_text(choice) + ", " + describe(c) + ": " + wrong;
+  }
+  TW_REQUIRE_OK(lab.device()->release(workspace));
+  return wrong;
+}
+
+// Calls attempt(module, choice) for the rows of the image, full ones or others.
+template <class Attempt>
+void try_image(GemmLab& lab, bool full, Attempt attempt) {
+  const char* path = std::getenv("TW_MUTANT_IMAGE");
+  const char* rows = std::getenv("TW_MUTANT_ROWS");
+  if (!path || !rows) return skip("TW_MUTANT_IMAGE and TW_MUTANT_ROWS are not set");
+  std::ifstream file(path, std::ios::binary);
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  const std::string wanted = "," + std::string(rows) + ",";
+  std::unique_ptr<Module> module;
+  TW_REQUIRE_OK(lab.device()->load_module(image.data(), image.size(), &module));
+  int tried = 0;
+  for (const GemmChoice& choice : all_choices(*lab.device())) {
+    if (choice.has(kGemmFull) != full) continue;
+    if (choice.split != 1 && choice.split != 2 && choice.split != 5 && choice.split != 8) continue;
+    if (wanted.find("," + std::string(choice.row->symbol) + ",") == std::string::npos) continue;
+    ++tried;
+    const std::string wrong = attempt(*module, choice);
+    if (!wrong.empty()) std::printf("WRONG: %s\n", wrong.c_str());
+    REQUIRE(wrong == "");
+  }
+  CHECK(tried > 0);
+}
+
+}  // namespace
+
+TEST_CASE("gemm: rows of another image multiply right") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
+    return try_row(*lab, module, choice);
+  });
+}
+
+TEST_CASE("gemm realigned: rows of another image multiply right behind a copy") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  try_image(*lab, false, [&](Module& module, const GemmChoice& choice) {
+    return try_realigned(*lab, module, choice);
+  });
+  if (have_kernel_folder()) CHECK_FALSE(images_of_folder().empty());
+}
+
+TEST_CASE("gemm full: rows of another image multiply right") {
+  const auto lab = GemmLab::open();
+  if (!lab) return;
+  FullLab full(*lab);
+  try_image(*lab, true, [&](Module& module, const GemmChoice& choice) {
+    return try_full_row(*lab, full, module, choice);
+  });
+}

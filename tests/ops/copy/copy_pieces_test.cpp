@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of pieces ask the L2 for before they write, and how they store rows' ends.
+#include "kernels/copy/pieces.h"
+
+#include <random>
+#include <set>
+
+#include "doctest_main.hpp"
+#include "ops/copy/copy_methods.hpp"
+#include "tests/ops/copy/copy_desc.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr u64 kSrc = 1ull << 32;
+constexpr u64 kDst = 1ull << 40;
+
+CopyPieceArgs pieces_of(const CopyDesc& desc, uint32_t misalignment, bool realign = false) {
+  CopyShape shape;
+  REQUIRE(copy_shape(desc, &shape).ok());
+  CopyPieceArgs args;
+  REQUIRE(fill_pieces(shape, realign, misalignment, &args));
+  args.src = kSrc + misalignment;
+  args.dst = kDst + misalignment;
+  args.src_high = ~0ull;
+  return args;
+}
+
+CopyPieceArgs pieces_of(int64_t rows, int64_t bytes, int64_t pitch, uint32_t misalignment,
+                        bool realign = false) {
+  return pieces_of(copy_desc(DType::U8, {{rows, pitch + 16, pitch}, {bytes, 1, 1}}), misalignment,
+                   realign);
+}
+
+// Sectors that hold some of the destination's bytes, and how many.
+std::vector<uint32_t> bytes_of_sectors(const CopyPieceArgs& args, u64 bytes) {
+  std::vector<uint32_t> sectors(bytes / kPieceSector + 1);
+  for (u64 slot = 0; slot < args.items; ++slot) {
+    const CopyPiece p = copy_piece<0>(args, static_cast<u32>(slot));
+    if (p.end != 0) sectors[(p.to - kDst) / kPieceSector] += p.end - p.first;
+  }
+  return sectors;
+}
+
+void check_touches(const CopyPieceArgs& args, u64 bytes) {
+  const std::vector<uint32_t> sectors = bytes_of_sectors(args, bytes);
+  std::vector<bool> asked(sectors.size());
+  for (u64 slot = 0; slot < args.items; ++slot) {
+    const CopyPiece p = copy_piece<0>(args, static_cast<u32>(slot));
+    u64 from = p.to - kDst;
+    u64 to = from + piece_touches(args, p);
+    if (to == from) continue;
+    if (args.touch == kTouchLines) {
+      from = (from + p.first) / 128 * 128;
+      to = from + 128;
+    }
+    for (u64 sector = from / kPieceSector; sector * kPieceSector < to; ++sector) {
+      if (sector >= sectors.size()) continue;  // the rest of a line
+      asked[sector] = true;
+      // A bulk prefetch of memory that is not the destination's may fault.
+      if (args.touch != kTouchLines && sectors[sector] == 0) CHECK(sectors[sector] != 0);
+    }
+  }
+  for (size_t sector = 0; sector < sectors.size(); ++sector) {
+    const bool part = sectors[sector] % kPieceSector != 0;
+    if (part && !asked[sector]) CHECK(asked[sector]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "copy_pieces: sectors that are written in part are asked for, and no memory beside them") {
+  std::mt19937_64 random(5);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  std::set<u32> ways;
+  for (int i = 0; i < 120; ++i) {
+    const int64_t bytes = pick(33, i % 3 == 0 ? 700 : 130);
+    const int64_t gap = pick(1, i % 4 == 0 ? 300 : 40);
+    const int64_t pitch = i % 5 == 0 ? bytes + gap : (bytes + gap + 15) / 16 * 16;
+    const auto misalignment = static_cast<uint32_t>(i % 3 == 0 ? pick(0, 1) * 16 : pick(0, 31));
+    const int64_t rows = (kSmallCopy + bytes - 1) / bytes;
+    if (bytes == pitch) continue;
+    const CopyPieceArgs args = pieces_of(rows, bytes, pitch, misalignment);
+    INFO(bytes, " bytes, pitch ", pitch, ", ", misalignment, " past a sector, touch ", args.touch);
+    ways.insert(args.touch);
+    check_touches(args, static_cast<u64>(rows * pitch) + 1024);
+  }
+  for (const u32 way : {u32{kTouchLines}, u32{kTouchSectors}, 32u, 48u}) {
+    INFO("touch ", way);
+    CHECK(ways.count(way) == 1);
+  }
+}
+
+TEST_CASE("copy_pieces: how sectors are asked for and ends are stored") {
+  const struct {
+    int64_t rows, bytes, pitch;
+    uint32_t misalignment;
+    bool realign;
+    u32 touch, ends_bytes;
+  } cases[] = {{1 << 14, 128, 768, 0, false, kTouchNothing, 0},   // whole sectors
+               {1 << 14, 128, 768, 16, false, kTouchSectors, 0},  // halves of them
+               {1 << 14, 112, 128, 0, false, kTouchSectors, 0},
+               {1 << 14, 100, 128, 0, false, kTouchSectors, 0},
+               {1 << 14, 100, 128, 5, false, 48, 1},  // an end and the next row's beginning
+               {1 << 14, 100, 108, 5, false, kTouchLines, 1},
+               {1 << 14, 100, 108, 4, false, kTouchLines, 0},
+               {1 << 14, 100, 256, 5, false, kTouchLines, 1},
+               {1 << 12, 1000, 1280, 5, false, kTouchSectors, 1},
+               {1 << 15, 36, 48, 0, false, kTouchLines, 0},
+               {1 << 14, 100, 100, 0, false, kTouchNothing, 0},  // rows complete each other's
+               {100, 100, 128, 5, false, kTouchNothing, 0},      // little
+               {1 << 14, 100, 128, 5, true, kTouchLines, 1},
+               {1 << 14, 100, 128, 0, true, kTouchLines, 0},
+               {1 << 14, 101, 103, 0, true, kTouchLines, 1},
+               {1 << 14, 128, 768, 0, true, kTouchNothing, 0}};
+  for (const auto& c : cases) {
+    const CopyPieceArgs args = pieces_of(c.rows, c.bytes, c.pitch, c.misalignment, c.realign);
+    INFO(c.bytes, " bytes, pitch ", c.pitch, ", ", c.misalignment, " past a sector, ", c.realign);
+    CHECK(args.touch == c.touch);
+    CHECK(args.ends_bytes == c.ends_bytes);
+  }
+  // Rows of planes: those kernels have no instructions to spare, but where they realign.
+  const CopyDesc planes = copy_desc(DType::U8, {{1 << 12, 704, 608}, {4, 128, 128}, {100, 1, 1}});
+  CHECK(pieces_of(planes, 5).touch == kTouchLines);
+  CHECK(pieces_of(planes, 5).ends_bytes == 0);
+  CHECK(pieces_of(planes, 5, true).touch == kTouchLines);
+  CHECK(pieces_of(planes, 5, true).ends_bytes == 1);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows without maps that share k: where they are taken, and that nothing is copied for them.
+#include <string>
+
+#include "ops/gemm/gemm_realign.hpp"
+#include "tests/ops/common/paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+bool splits_plain(const GemmChoice& choice) {
+  return choice.has(kGemmPlain) && choice.has(kGemmSplit);
+}
+
+// Few rows by many weights, both contiguous along an odd k.
+GemmDesc odd_desc(int64_t m, int64_t n, int64_t k, bool realign) {
+  GemmDesc desc = gemm_desc(m, n, k);
+  desc.min_m = m;
+  desc.realign = realign;
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  return desc;
+}
+
+}  // namespace
+
+TEST_CASE("few rows by weights of an odd pitch are multiplied where they lie") {
+  const auto device = hopper();
+  for (const bool realign : {false, true})
+    for (const int64_t k : {4097, 4098, 4100}) {
+      INFO("k " << k << (realign ? std::string(", realign") : std::string()));
+      const auto plan = plan_of(device, odd_desc(17, 4096, k, realign));
+      const GemmChoice& choice = plan->kernel_for(17).choice();
+      CHECK(splits_plain(choice));
+      CHECK(plan->info().workspace_bytes == 0);
+      CHECK(plan->explain().find(gemm_choice_text(choice)) != std::string::npos);
+      CHECK(plan->explain().find("are copied") == std::string::npos);
+      device->launches.clear();
+      const PaperLaunch launch = launched(device, *plan, 17);
+      CHECK(device->launches.size() == 1);
+      // The weights have the rows.
+      CHECK(launch.args.a == kB);
+      CHECK(launch.args.b == kA);
+      CHECK(launch.args.m == 4096);
+      CHECK(launch.args.n == 17);
+      CHECK(launch.args.a_stride_m == k);
+      CHECK(launch.args.b_stride_n == k);
+      CHECK(launch.config.grid[0] == 32 * choice.split);
+      CHECK(launch.config.cluster[0] == choice.split);
+    }
+}
+
+TEST_CASE("rows without maps that share k take one pair of orders, any D, and no batch") {
+  const auto device = hopper();
+  for (int orders = 0; orders < 8; ++orders) {
+    GemmDesc desc = odd_desc(17, 512, 1001, false);
+    desc.a_order = static_cast<Order>(orders & 1);
+    desc.b_order = static_cast<Order>(orders >> 1 & 1);
+    desc.d_order = static_cast<Order>(orders >> 2);
+    const bool along_k = desc.a_order == Order::row && desc.b_order == Order::column;
+    int found = 0;
+    for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(17))
+      found += splits_plain(one.choice);
+    CHECK(found == (along_k ? 8 : 0));
+    const std::string text = "gemm_bf16_bf16_plainsplit_128x32x32/3";
+    CHECK((forced(device, desc, text) != nullptr) == along_k);
+    if (!along_k) CHECK(std::string(last_error().fault.rule) == "candidate_orders");
+  }
+  GemmDesc batch = odd_desc(17, 512, 1001, false);
+  batch.batch = 2;
+  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(batch)).at(17))
+    CHECK_FALSE(splits_plain(one.choice));
+}
+
+TEST_CASE("how k is shared without maps depends on m, which invariant plans leave out") {
+  const auto device = hopper();
+  GemmDesc desc = odd_desc(17, 4096, 4097, false);
+  desc.flags = kGemmInvariant;
+  for (const GemmCandidate& one : GemmRanking(*device, gemm_problem_of(desc)).at(17))
+    CHECK_FALSE(one.choice.has(kGemmSplit));
+  CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/8"));
+}
+
+TEST_CASE("many rows of a long odd k are copied all the same") {
+  const auto device = hopper();
+  const auto plan = plan_of(device, odd_desc(4096, 4096, 4097, true));
+  CHECK(plan->kernel_for(4096).choice().through_maps());
+  CHECK(plan->info().workspace_bytes > 0);
+  CHECK(plan->explain().find("are copied") != std::string::npos);
+  // Forced, the row reads them where they lie.
+  const auto own =
+      forced(device, odd_desc(4096, 4096, 4097, true), "gemm_bf16_bf16_plainsplit_128x32x32/1");
+  REQUIRE(own);
+  CHECK(own->info().workspace_bytes == 0);
+}
+
+TEST_CASE("rows of A that are shorter than 16 bytes have another kernel") {
+  const auto device = hopper();
+  // A copy of B would have a longer pitch, which the row that reads B itself knows nothing of.
+  for (const bool realign : {false, true}) {
+    INFO((realign ? "realign" : "where it lies"));
+    GemmDesc desc = odd_desc(1, 4096, 5, realign);
+    if (realign) desc.a_alignment = desc.b_alignment = 0;
+    const GemmProblem problem = gemm_served(gemm_problem_of(desc));
+    for (const GemmCandidate& one : GemmRanking(*device, problem).at(1))
+      CHECK_FALSE(splits_plain(one.choice));
+    CHECK_FALSE(splits_plain(plan_of(device, desc)->kernel_for(1).choice()));
+    CHECK_FALSE(forced(device, desc, "gemm_bf16_bf16_plainsplit_128x32x32/1"));
+    CHECK(std::string(last_error().fault.rule) == "candidate_pitches");
+    CHECK(std::string(last_error().message).find(realign ? "k is 5" : "ldb is 5") !=
+          std::string::npos);
+  }
+}

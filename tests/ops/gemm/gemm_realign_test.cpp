@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operands a plan copies, and which it refuses to.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "kernels/gemm/gemm_row.hpp"
+#include "tests/ops/common/paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+// Four products of 64 x 64 by 64 x 128; nothing promised.
+GemmDesc batch_of(Order d_order) {
+  GemmDesc desc = gemm_desc(64, 128, 64);
+  desc.d_order = d_order;
+  desc.realign = true;
+  desc.min_m = 64;
+  desc.batch = 4;
+  return desc;
+}
+
+}  // namespace
+
+TEST_CASE("an A that is copied is copied whole: runs of fewer rows are not supported") {
+  const auto device = std::make_shared<PaperDevice>(kHopper, 132);
+  GemmDesc desc;
+  desc.m = desc.n = desc.k = 333;
+  desc.realign = true;
+  std::unique_ptr<Plan> plan;
+  CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().fault.rule) == "gemm_realign_rows");
+  CHECK(GemmPlan::check(*device, desc).code() == Code::ERROR_UNSUPPORTED);
+  desc.min_m = 333;
+  CHECK(GemmPlan::create(device, desc, &plan).ok());
+  CHECK(GemmPlan::check(*device, desc).ok());
+}
+
+TEST_CASE("operands whose matrices share elements are not copied, and whoever must promises") {
+  const auto device = hopper();
+  struct Side {
+    const char* argument;
+    int64_t GemmDesc::*stride;
+    int64_t GemmDesc::*leading;
+    uint32_t GemmDesc::*alignment;
+  };
+  for (const Order d_order : {Order::row, Order::column})
+    for (const Side& side :
+         {Side{"a_batch_stride", &GemmDesc::a_batch, &GemmDesc::lda, &GemmDesc::a_alignment},
+          Side{"b_batch_stride", &GemmDesc::b_batch, &GemmDesc::ldb, &GemmDesc::b_alignment}}) {
+      INFO(side.argument);
+      GemmDesc desc = batch_of(d_order);
+      std::unique_ptr<Plan> plan;
+      CHECK(GemmPlan::create(device, desc, &plan).ok());
+      desc.*side.stride = 512;  // windows of eight rows, or columns, further
+      CHECK(GemmPlan::create(device, desc, &plan).code() == Code::ERROR_OVERLAP);
+      CHECK(std::string(last_error().fault.argument) == side.argument);
+      CHECK(last_error().fault.got == 512);
+      const std::string message = last_error().message;
+      CHECK(message.find("STAGING_COPY") != std::string::npos);
+      CHECK(message.find("dst_") == std::string::npos);
+      CHECK(last_error().fault.limit == (side.stride == &GemmDesc::a_batch ? 4096 : 8192));
+      // Each of the ways out that the message names.
+      GemmDesc other = desc;
+      other.*side.alignment = 16;
+      CHECK(GemmPlan::create(device, other, &plan).ok());
+      other = desc;
+      other.realign = false;
+      CHECK(GemmPlan::create(device, other, &plan).ok());
+      other = desc;
+      other.*side.stride = last_error().fault.limit;
+      CHECK(GemmPlan::create(device, other, &plan).ok());
+      // Matrices between each other's lines share nothing; of a pitch that no map can have a copy
+      // is packed, whatever they share.
+      other = desc;
+      other.*side.leading = 256;
+      other.*side.stride = 64;
+      CHECK(GemmPlan::create(device, other, &plan).ok());
+      other.*side.leading = 65;
+      CHECK(GemmPlan::create(device, other, &plan).ok());
+    }
+}
+
+TEST_CASE("what spans more than 2^60 bytes is not copied, and the caller's own number is named") {
+  const auto device = hopper();
+  constexpr int64_t kMost = int64_t{1} << 60;
+  struct Side {
+    const char *leading, *stride;
+    int64_t GemmDesc::*lines;
+    int64_t GemmDesc::*pitch;
+    int64_t GemmDesc::*apart;
+  };
+  const Side sides[] = {
+      {"lda", "a_batch_stride", &GemmDesc::m, &GemmDesc::lda, &GemmDesc::a_batch},
+      {"ldb", "b_batch_stride", &GemmDesc::n, &GemmDesc::ldb, &GemmDesc::b_batch}};
+  std::unique_ptr<Plan> plan;
+  const auto planned = [&](GemmDesc desc) {
+    desc.min_m = desc.m;
+    return GemmPlan::create(device, desc, &plan).ok();
+  };
+  const auto refused = [&](const GemmDesc& desc, const char* argument, int64_t got, int64_t limit) {
+    INFO(std::string(argument) << " " << got);
+    CHECK_FALSE(planned(desc));
+    CHECK(std::string(last_error().fault.argument) == argument);
+    CHECK(std::string(last_error().fault.rule) == "gemm_realign_span");
+    CHECK(last_error().fault.got == got);
+    CHECK(last_error().fault.limit == limit);
+    const std::string message = last_error().message;
+    CHECK(message.find(argument) == 0);
+    CHECK(message.find("STAGING_COPY") != message.npos);
+    CHECK(message.find("src_") == message.npos);
+  };
+  for (const Order d_order : {Order::row, Order::column})
+    for (const Side& side : sides)
+      for (const int64_t lines : {42918, 1 << 24}) {  // by the kernel in front, and by a plan
+        GemmDesc desc = gemm_desc(4, 4, 5);
+        desc.d_order = d_order;
+        desc.realign = true;
+        desc.*side.lines = lines;
+        const int64_t most = (kMost / 2 - 5) / (lines - 1);
+        desc.*side.pitch = most + 1;
+        refused(desc, side.leading, most + 1, most);
+        desc.*side.pitch = most;
+        CHECK(planned(desc));
+        desc.*side.pitch = most + 1;
+        desc.realign = false;
+        CHECK(planned(desc));
+        // A batch of matrices of a line each, and one that reaches further by its last matrix.
+        desc = gemm_desc(4, 4, 5);
+        desc.d_order = d_order;
+        desc.realign = true;
+        desc.batch = 1025;
+        desc.*side.pitch = 1 << 30;
+        const int64_t apart = (kMost / 2 - 3 * (int64_t{1} << 30) - 5) / 1024;
+        desc.*side.apart = apart + 1;
+        refused(desc, side.stride, apart + 1, apart);
+        desc.*side.apart = apart;
+        CHECK(planned(desc));
+      }
+  // Of matrices that share most of their elements the copies have more bytes than there are.
+  GemmDesc desc = gemm_desc(512, 4, kGemmMaxExtent - 1);
+  desc.realign = true;
+  desc.batch = 1 << 20;
+  desc.a_batch = 1;
+  const int64_t one = 512 * kGemmMaxExtent * 2;
+  refused(desc, "batch_count", 1 << 20, kMost / one);
+  desc.batch = kMost / one;
+  CHECK(planned(desc));
+  // A copy's lines are a whole number of 128 bytes.
+  desc = gemm_desc((1 << 30) + 2, 4, (1 << 29) - 1);
+  desc.realign = true;
+  refused(desc, "flags", 1, 0);
+}
+
+TEST_CASE("both operands are copied in one launch, in whole pieces, by blocks in proportion") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  for (const Order d_order : {Order::row, Order::column})
+    for (const auto& size : {std::array<int64_t, 3>{300, 700, 1001}, {800, 1600, 1001}}) {
+      const int64_t m = size[0], n = size[1], k = size[2];
+      INFO("m " << m << ", n " << n << ", k " << k);
+      GemmDesc desc = gemm_desc(m, n, k);
+      desc.d_order = d_order;
+      desc.ldb = k + 2;
+      desc.realign = true;
+      desc.min_m = m;
+      const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
+      REQUIRE(plan);
+      GemmRun run{.a = kA + 2, .b = kB, .c = kC, .d = kD, .workspace = 1ull << 52};
+      run.workspace_bytes = plan->info().workspace_bytes;
+      device->launches.clear();
+      REQUIRE(plan->run(*stream, run).ok());
+      REQUIRE(device->launches.size() == 2);
+      const PaperLaunch& copy = device->launches[0];
+      const GemmRealignOperand &a = copy.realign.operands[0], &b = copy.realign.operands[1];
+      CHECK(copy.kernel == "gemm_realign");
+      CHECK(a.src == run.a);
+      CHECK(b.src == run.b);
+      CHECK(a.end == run.a + static_cast<uint64_t>(m * k * 2));
+      CHECK(b.end == run.b + static_cast<uint64_t>(((n - 1) * (k + 2) + k) * 2));
+      CHECK(a.dst == run.workspace);
+      CHECK(b.dst == a.dst + static_cast<uint64_t>(m * a.dst_pitch));
+      CHECK(run.workspace_bytes == static_cast<uint64_t>((m + n) * a.dst_pitch));
+      CHECK(a.src_pitch == 2 * k);
+      CHECK(b.src_pitch == 2 * (k + 2));
+      for (const GemmRealignOperand& one : {a, b}) {
+        CHECK(one.dst_pitch == (2 * k + 127) / 128 * 128);
+        CHECK(one.of_line.divisor == (2 * k + 15) / 16);
+      }
+      CHECK(a.pieces == a.of_line.divisor * m);
+      CHECK(b.pieces == b.of_line.divisor * n);
+      const auto blocks = [](uint32_t pieces) { return (pieces + 255) / 256; };
+      const uint32_t most = 132 * kRealignBlocks, grid = copy.config.grid[0];
+      CHECK(copy.config.block[0] == kRealignThreads);
+      CHECK(grid == std::min(most, blocks(a.pieces) + blocks(b.pieces)));
+      if (grid < most)
+        CHECK(copy.realign.blocks == blocks(a.pieces));
+      else
+        CHECK(copy.realign.blocks == most * m / (m + n));
+      // The product waits for it by itself.
+      CHECK_FALSE(copy.config.programmatic);
+      CHECK(device->launches[1].config.programmatic);
+    }
+}
+
+TEST_CASE("beside the copy's blocks of an SM there is room for one of the product") {
+  const KernelRow* copy = nullptr;
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if ((row.variant & kGemmRealigns) != 0) copy = &row;
+    CHECK(row.shared_first == ((row.variant & kGemmRealigns) != 0));
+  }
+  REQUIRE(copy);
+  // Of a row with one warpgroup that multiplies, chosen behind copies; an SM's shared memory has a
+  // KB less for each block.
+  constexpr uint32_t kSmThreads = 2048, kSmShared = 233472, kSystem = 1024;
+  const KernelRow* product = nullptr;
+  for (const KernelRow& row : kernel_rows(Family::gemm))
+    if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x2_coop") product = &row;
+  REQUIRE(product);
+  CHECK(kRealignBlocks * kRealignThreads + static_cast<uint32_t>(product->threads) <= kSmThreads);
+  CHECK(kRealignBlocks * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=
+        kSmShared);
+}
+
+TEST_CASE(
+    "what is more than a few rounds of pieces is copied by plans, and nothing is loaded early") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  constexpr int64_t kMost = 132 * kRealignBlocks * kRealignThreads * kRealignMost;
+  // Of B, 128 pieces a line.
+  for (const int64_t n : {kMost / 128, kMost / 128 + 1}) {
+    GemmDesc desc = gemm_desc(64, n, 1023);
+    desc.lda = 1024;
+    desc.a_alignment = 16;
+    desc.realign = true;
+    desc.min_m = desc.m;
+    const auto plan = forced(device, desc, gemm_symbol(128, 128, 1, 0));
+    REQUIRE(plan);
+    GemmRun run{.a = kA, .b = kB, .c = kC, .d = kD, .workspace = 1ull << 52};
+    run.workspace_bytes = plan->info().workspace_bytes;
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, run).ok());
+    REQUIRE(device->launches.size() == 2);
+    const bool alone = n * 128 <= kMost;
+    CHECK((device->launches[0].kernel == "gemm_realign") == alone);
+    CHECK((device->launches[0].kernel.find("copy") == 0) == !alone);
+    CHECK(device->launches[1].args.early == (alone ? u32{kGemmEarlyA} : 0u));
+    CHECK(device->launches[1].config.programmatic);
+  }
+}
+
+TEST_CASE("of two operands only that is copied which no map reads, and what is aligned in no run") {
+  const auto device = hopper();
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  GemmDesc desc = gemm_desc(256, 512, 1024);  // promises nothing
+  desc.realign = true;
+  desc.min_m = 256;
+  const auto plan = plan_of(device, desc);
+  for (int odd = 0; odd < 4; ++odd) {
+    GemmRun run{.a = kA + (odd & 1 ? 6 : 0), .b = kB + (odd & 2 ? 14 : 0), .c = kC, .d = kD};
+    run.workspace = 1ull << 52;
+    run.workspace_bytes = plan->info().workspace_bytes;
+    device->launches.clear();
+    REQUIRE(plan->run(*stream, run).ok());
+    REQUIRE(device->launches.size() == (odd == 0 ? 1 : 2));
+    if (odd == 0) continue;
+    const GemmRealignArgs& copy = device->launches[0].realign;
+    CHECK((copy.operands[0].pieces != 0) == ((odd & 1) != 0));
+    CHECK((copy.operands[1].pieces != 0) == ((odd & 2) != 0));
+    if (!(odd & 1)) CHECK(copy.blocks == 0);
+    if (!(odd & 2)) CHECK(copy.blocks == device->launches[0].config.grid[0]);
+  }
+}
