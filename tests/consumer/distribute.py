@@ -70,7 +70,7 @@ def released(info, kernels, folder):
 
 def other_sources(meson, sources, folder, environment):
     """Kernels of other sources than the archive's are refused."""
-    text = sources / "src" / "kernels" / "emit.cuh"
+    text = sources / "src" / "kernels" / "common" / "emit.cuh"
     before = text.read_bytes()
     text.write_bytes(before + b"\n")
     done = subprocess.run([*meson, "setup", folder / "altered", sources], env=environment, capture_output=True, text=True)

@@ -101,7 +101,7 @@ def check_folders(meson, folder):
 
 
 def check_versions(folder):
-    template = (ROOT / "capi" / "tilewrightConfigVersion.cmake.in").read_text()
+    template = (ROOT / "capi" / "package" / "tilewrightConfigVersion.cmake.in").read_text()
     places = {}
     for version in {version for version, _, _ in VERSIONS}:
         places[version] = folder / version
