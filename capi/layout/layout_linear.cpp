@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear layouts.
-#include "layout/linear/linear.hpp"
-
 #include "capi/layout/layout_handle.hpp"
+#include "layout/linear/linear_algebra.hpp"
 
 using namespace tw;
 using namespace tw::capi;

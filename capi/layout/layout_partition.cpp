@@ -7,6 +7,7 @@
 #include "capi/layout/layout_handle.hpp"
 #include "layout/draw/draw.hpp"
 #include "layout/linear/linear.hpp"
+#include "layout/partition/partition_tma.hpp"
 
 using namespace tw;
 using namespace tw::capi;

@@ -6,7 +6,9 @@
 
 #include "capi/common/boundary.hpp"
 #include "capi/tensor_map/tensor_map_desc.hpp"
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/rules/check.hpp"
+#include "tensor_map/rules/fields.hpp"
 #include "tensor_map/rules/propose.hpp"
 #include "tensor_map/show/draw.hpp"
 #include "tensor_map/show/explain.hpp"

@@ -6,6 +6,7 @@
 #include "capi/common/boundary.hpp"
 #include "capi/layout/layout_handle.hpp"
 #include "capi/tensor_map/tensor_map_desc.hpp"
+#include "tensor_map/driver_faults.hpp"
 #include "tensor_map/rebind.hpp"
 #include "tensor_map/rules/check.hpp"
 #include "tensor_map/tile/tile_map.hpp"

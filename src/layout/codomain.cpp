@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codomain of a coordinate-valued layout: which numbers make up the tuples that it gives.
+#include "layout/codomain.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include "layout/layout.hpp"
 
 namespace tw {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked.hpp"
+#include "layout/codomain.hpp"
 
 namespace tw {
 
@@ -245,6 +246,13 @@ Status check_mode(const Layout& layout, int mode) {
   return fail(Code::ERROR_INVALID_ARGUMENT,
               {.argument = "mode", .got = mode, .limit = layout.rank() - 1},
               "there is no mode %d: the layout has %d, counted from 0", mode, layout.rank());
+}
+
+Status check_plain(const Layout& layout, const char* verb) {
+  if (layout.is_plain()) return Code::OK;
+  return fail(
+      Code::ERROR_UNSUPPORTED, {.argument = "layout"},
+      "%s takes layouts of integer strides without swizzle or offset: pass the inner layout", verb);
 }
 
 Status extract(const Layout& layout, Node node, Layout* out) {

@@ -133,6 +133,8 @@ Status make_coordinate_tensor(int rank, const int64_t* extents, Layout* out);
 
 /// Is there such a mode at the top?
 Status check_mode(const Layout& layout, int mode);
+/// ERROR_UNSUPPORTED unless the strides are integers and there is no swizzle or offset.
+Status check_plain(const Layout& layout, const char* verb);
 /// A mode, or any subtree, as a layout of its own; swizzle and offset stay behind.
 Status extract(const Layout& layout, Node node, Layout* out);
 
@@ -150,12 +152,5 @@ bool equal(const Stride& a, const Stride& b);
 bool equal(const Layout& a, const Layout& b);
 /// a += scale * b, terms sorted by basis. False where a capacity or 64 bits are exceeded.
 [[nodiscard]] bool add_scaled(Stride* a, const Stride& b, int64_t scale);
-
-/// Where a coordinate-valued layout's numbers go: the leaves of its codomain from left to right.
-struct Codomain {
-  IntTuple profile;  ///< values are the origin's
-  Basis path[kMaxLeaves];
-};
-Status codomain(const Layout& layout, Codomain* out);
 
 }  // namespace tw

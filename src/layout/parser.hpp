@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The scanner below the parsers of layouts and tilers: one text, one position, errors that say
-// where. Used by parse.cpp and tiler.cpp alone.
+// The scanner below the parsers of layouts, tilers and linear layouts: one text, one position,
+// errors that say where.
 
 #include <string_view>
 

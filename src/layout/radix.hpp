@@ -5,7 +5,7 @@
 // Coalesced to modes e_0, e_1, ..., a layout's value at x is the sum of digit_k(x) * stride_k, the
 // digits of x in the mixed radix (e_0, e_1, ...), the last digit unbounded. Adding numbers whose
 // digit sums carry nowhere across a boundary e_0 * ... * e_k adds their values; that is the whole
-// reason why compositions are layouts, and the test that composition.cpp makes.
+// reason why compositions are layouts, and the test that compose.cpp makes.
 
 #include <cstdint>
 

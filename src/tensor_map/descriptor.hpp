@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Positions of the fields in the 128 bytes, for encode.cpp and decode.cpp; encode.cpp has the map.
+// The 128 bytes, written and read back; descriptor.cpp has the map of them. encode(), which holds
+// a description against the rules before it writes, is in rules/check.hpp.
 
 #include <cstdint>
 
+#include "base/status.hpp"
+#include "tensor_map/tensor_map.hpp"
+
 namespace tw {
 
+// Positions of the fields.
 inline constexpr int kRankShift = 4;
 inline constexpr int kTypeShift = 7;
 inline constexpr int kInterleaveShift = 11;
@@ -37,5 +42,17 @@ inline constexpr TypeCode kTypeCodes[kKnownTypes] = {
 constexpr int32_t corner_bits(int32_t rank) {
   return rank <= 3 ? 16 : (rank == 4 ? 8 : 5);
 }
+
+/// Whether the library knows the descriptor's bits. It does of what compute capability 9.0 has; the
+/// packed types and the 128-byte swizzles with wider atoms are left to the driver.
+bool can_encode(const TensorMapDesc& desc);
+
+/// Writes the descriptor of a description that check() has accepted and can_encode() knows.
+void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes);
+
+/// Reads a descriptor back. Fails, naming the bits, where they are none that encode() writes; what
+/// could be read is in *desc all the same. Bytes do not tell an im2col-wide map from an im2col map
+/// of the same corners: both come back as im2col.
+Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc);
 
 }  // namespace tw

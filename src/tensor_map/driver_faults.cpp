@@ -3,7 +3,6 @@
 
 #include "tensor_map/descriptor.hpp"
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/rebind.hpp"
 
 namespace tw {
 namespace {

@@ -14,4 +14,8 @@ const char* mend_driver_faults(const TensorMapDesc& desc, int32_t arch, int32_t 
 /// Bytes from the tensor's first to its last, both included.
 uint64_t tensor_span_bytes(const TensorMapDesc& desc);
 
+/// After a change of extents or strides: the bit by which chips of 10.0 and later tell tensors of
+/// 128 KiB and more, see driver_faults.inc.
+void rebind_span(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
+
 }  // namespace tw

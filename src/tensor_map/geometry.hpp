@@ -98,4 +98,16 @@ inline uint64_t box_rows(const TensorMapDesc& desc) {
   return rows;
 }
 
+/// Bytes that one whole box (of an im2col map: one column) counts on the mbarrier. A dimension
+/// contributes its box over its element stride, rounded up.
+inline uint64_t box_bytes(const TensorMapDesc& desc) {
+  return row_bytes(desc) * box_rows(desc);
+}
+
+/// Bytes that one whole box spans in shared memory: rows narrower than the swizzle span advance by
+/// the whole span.
+inline uint64_t box_span_bytes(const TensorMapDesc& desc) {
+  return row_pitch(desc) * box_rows(desc);
+}
+
 }  // namespace tw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Patching a descriptor that is already encoded: what a plan's run does instead of encoding anew.
-// Offsets of the fields are those of encode.cpp; a test holds both against each other. A Map is
+// Offsets of the fields are those of descriptor.cpp; a test holds both against each other. A Map is
 // anything with 16 words of 64 bits: runs patch the kernel's parameter in its place, since a copy
 // there and back would wait for the stores in between.
 
@@ -45,9 +45,5 @@ void rebind_stride(Map* map, int32_t dimension, uint64_t stride) {
   auto& high = map->words[3];
   high = (high & ~(15ull << high_shift)) | (units >> 32 & 15) << high_shift;
 }
-
-/// After a change of extents or strides: the bit by which chips of 10.0 and later tell tensors of
-/// 128 KiB and more, see driver_faults.inc.
-void rebind_span(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
 
 }  // namespace tw

@@ -4,7 +4,7 @@
 //
 // Fields carry cuTensorMapEncodeTiled's and cuTensorMapEncodeIm2col's names and order (innermost
 // dimension first, strides in bytes). Enumerations have cuda.h's numbers. Everything here is plain
-// data and pure functions, safe from any thread.
+// data.
 
 #include <cstdint>
 
@@ -54,32 +54,5 @@ struct TensorMapDesc {
 struct alignas(128) TensorMapBytes {
   uint64_t words[16] = {};
 };
-
-/// Holds the description against every rule for a target (compute capability major * 10 + minor);
-/// the first broken one is the Status. See check.hpp for the whole list.
-Status check(const TensorMapDesc& desc, int32_t arch);
-
-/// Checks the description and writes its descriptor.
-Status encode(const TensorMapDesc& desc, int32_t arch, TensorMapBytes* bytes);
-
-/// Whether the library knows the descriptor's bits. It does of what compute capability 9.0 has; the
-/// packed types and the 128-byte swizzles with wider atoms are left to the driver.
-bool can_encode(const TensorMapDesc& desc);
-
-/// Writes the descriptor of a description that check() has accepted and can_encode() knows.
-void encode_accepted(const TensorMapDesc& desc, TensorMapBytes* bytes);
-
-/// Reads a descriptor back. Fails, naming the bits, where they are none that encode() writes; what
-/// could be read is in *desc all the same. Bytes do not tell an im2col-wide map from an im2col map
-/// of the same corners: both come back as im2col.
-Status decode(const TensorMapBytes& bytes, TensorMapDesc* desc);
-
-/// Bytes that one whole box (of an im2col map: one column) counts on the mbarrier. A dimension
-/// contributes its box over its element stride, rounded up.
-uint64_t box_bytes(const TensorMapDesc& desc);
-
-/// Bytes that one whole box spans in shared memory: rows narrower than the swizzle span advance by
-/// the whole span.
-uint64_t box_span_bytes(const TensorMapDesc& desc);
 
 }  // namespace tw

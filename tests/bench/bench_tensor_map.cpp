@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <vector>
 
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/rebind.hpp"
-#include "tensor_map/tensor_map.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace {
 

@@ -152,7 +152,7 @@ ADDRESS = [
      "&& tile_bytes > kMaxTileBytes)", "tensor_map/tensor_map_test -tc=requests*"),
     ("a plan of no columns divides by zero", "src/ops/gemm/gemm_kernel.cpp", "std::max(args->units_n, 1)",
      "args->units_n", "fuzz/replay_plan {corpus}/plan_corpus --random 2000"),
-    ("a basis element of a text may lie at any depth", "src/layout/parse.cpp",
+    ("a basis element of a text may lie at any depth", "src/layout/parser.cpp",
      "if (depth == kMaxBasisDepth)", "if (false)",
      "fuzz/replay_layout_parse {corpus}/layout_corpus --random 20000"),
 ]

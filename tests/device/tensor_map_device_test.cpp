@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/model/copy_engine.hpp"
 #include "tensor_map/model/reduce_ops.hpp"
 #include "tensor_map/rules/check.hpp"

@@ -6,8 +6,9 @@
 #include "layout/algebra/algebra.hpp"
 #include "layout/coordinate.hpp"
 #include "layout/draw/draw.hpp"
-#include "layout/linear/linear.hpp"
+#include "layout/linear/linear_algebra.hpp"
 #include "layout/partition/partition.hpp"
+#include "layout/partition/partition_tma.hpp"
 
 using namespace tw;
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "lines.hpp"
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/rules/check.hpp"
-#include "tensor_map/tensor_map.hpp"
 
 namespace golden {
 namespace {

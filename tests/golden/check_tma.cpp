@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "lines.hpp"
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/model/copy_engine.hpp"
-#include "tensor_map/tensor_map.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace golden {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "descs.hpp"
 #include "doctest_main.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace tw {
 namespace {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "tensor_map/descriptor.hpp"
+
 namespace tw {
 namespace {
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What layouts have in common, and what they leave out: for choosing vector widths.
+#include "layout/algebra/common.hpp"
+
 #include <numeric>
 
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/complement.hpp"
+#include "layout/algebra/compose.hpp"
 #include "layout/algebra/composition.hpp"
+#include "layout/algebra/inverse.hpp"
+#include "layout/algebra/modes.hpp"
 
 namespace tw {
 namespace {

@@ -1,106 +1,198 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verb composition: frames and basis strides around the inside in composition.cpp.
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/composition.hpp"
+// Composition R = A o B, R(c) = A(B(c)).
+//
+// Let A be coalesced, with boundaries P_1, P_2, ... (radix.hpp). A(x + y) = A(x) + A(y) where
+// adding x and y carries across no boundary. So split every mode s:d of B into factors along which
+// it carries nowhere, ask whether all factors at their largest together carry nowhere,
+//   for each boundary P:  sum over factors of (extent - 1) * (stride mod P)  <  P,
+// and R is a layout whose strides are the values of A at the factors' strides. A mode carries first
+// at the least ceil(P / (d mod P)), which has to divide s. Where the test fails a layout can exist
+// only by carries that cancel; compose_exactly.cpp looks at that.
+//
+// Beyond its end A counts on in its last mode, by CuTe's convention. Strides that step in one mode
+// of A go along there; a diagonal one, which steps in several at once, has to stay inside A.
+#include "layout/algebra/compose.hpp"
+
+#include <type_traits>
+
+#include "base/checked.hpp"
+#include "layout/algebra/compose_exactly.hpp"
 
 namespace tw {
 namespace {
 
-// The mode of A that a path of B's codomain names.
-Status find_mode(const Layout& a, Basis path, Node* node) {
-  *node = a.root();
-  for (int i = 0; basis_at(path, i) >= 0; ++i) {
-    const int index = basis_at(path, i);
-    const bool leaf = a.shape.is_leaf(*node);
-    if (leaf || index >= a.shape.rank(*node))
-      return fail(Code::ERROR_INVALID_ARGUMENT,
-                  {.argument = "b", .got = index, .limit = leaf ? 0 : a.shape.rank(*node) - 1},
-                  "b's coordinates have an element @%d at depth %d where a has %s", index, i,
-                  leaf ? "an integer" : "fewer modes");
-    *node = a.shape.child(*node, index);
-  }
-  return Code::OK;
+bool follows(int64_t next, int64_t before, int64_t extent) {
+  int64_t end = 0;
+  return checked_mul(before, extent, &end) && end == next;
 }
 
-Status read_channels(const Layout& a, const Layout& b, Channels* channels) {
-  if (!b.coordinates) {
-    channels->count = 1;
-    channels->channel[0].radix.read(a, a.root());
-    channels->channel[0].path = 0;
-    channels->channel[0].start = b.offset;
-    return Code::OK;
+bool follows(const Stride& next, const Stride& before, int64_t extent) {
+  Stride end;
+  return add_scaled(&end, before, extent) && equal(end, next);
+}
+
+enum class Outcome { done, carries, overflows, full };
+
+// What all factors so far reach together, for each boundary of each channel.
+struct Reach {
+  Wide sum[Channels::kMost][kMaxLeaves];
+
+  explicit Reach(const Channels& channels) {
+    for (int c = 0; c < channels.count; ++c) {
+      const Channel& channel = channels.channel[c];
+      if (channel.start == 0) {
+        for (int k = 0; k + 1 < channel.radix.count; ++k) sum[c][k] = 0;
+        continue;
+      }
+      int64_t remainder[kMaxLeaves];
+      channel.radix.remainders(channel.start, remainder);
+      for (int k = 0; k + 1 < channel.radix.count; ++k) sum[c][k] = remainder[k];
+    }
   }
-  Codomain range;
-  TW_TRY(codomain(b, &range));
-  if (range.profile.leaves > Channels::kMost)
-    return fail(Code::ERROR_CAPACITY,
-                {.argument = "b", .got = range.profile.leaves, .limit = Channels::kMost},
-                "b gives tuples of %d numbers: at most %d can be composed", range.profile.leaves,
-                Channels::kMost);
-  channels->count = range.profile.leaves;
-  for (int i = 0; i < channels->count; ++i) {
-    Node node;
-    TW_TRY(find_mode(a, range.path[i], &node));
-    Channel& channel = channels->channel[i];
-    channel.radix.read(a, node);
-    channel.path = range.path[i];
-    channel.start = range.profile.value[i];
+};
+
+// Remainders at x, and the value there added to the sum.
+bool add_step(const Radix& radix, int64_t x, bool, int64_t* remainder, int64_t* sum) {
+  return radix.step(x, remainder, sum);  // one channel alone gives integers here
+}
+
+bool add_step(const Radix& radix, int64_t x, bool first, int64_t* remainder, Stride* sum) {
+  radix.remainders(x, remainder);
+  if (first) return radix.value(x, sum);
+  Stride value;
+  return radix.value(x, &value) && add_scaled(sum, value, 1);
+}
+
+// Splits one mode of B, of extent s and of step[c] in channel c, into factors that carry nowhere.
+template <class Value>
+Outcome split(const Channels& channels, int64_t s, int64_t* step, Factors<Value>* out, Reach* reach,
+              bool* diagonal) {
+  out->count = 0;
+  if (s == 1) {
+    // The stride is free. Coordinates keep theirs, so that the tuples keep their length.
+    Value value{};
+    int64_t unused[kMaxLeaves];
+    if constexpr (std::is_same_v<Value, Stride>)
+      for (int c = 0; c < channels.count; ++c)
+        if (!add_step(channels.channel[c].radix, step[c], c == 0, unused, &value))
+          return Outcome::overflows;
+    out->push(1, value);
+    return Outcome::done;
   }
-  return Code::OK;
+  int64_t remainder[kMaxLeaves];
+  while (true) {
+    int64_t m = s;
+    Value value{};
+    for (int c = 0; c < channels.count; ++c) {
+      const Radix& radix = channels.channel[c].radix;
+      if (!add_step(radix, step[c], c == 0, remainder, &value)) return Outcome::overflows;
+      for (int k = 0; k + 1 < radix.count; ++k) {
+        const int64_t p = radix.boundary[k], r = remainder[k];
+        *diagonal = *diagonal || (r != 0 && r != step[c]);
+        if (r != 0 && Wide{r} * (m - 1) >= p) m = p / r + (p % r != 0);
+      }
+    }
+    if (s % m != 0) return Outcome::carries;
+    if (!out->push(m, value)) return Outcome::full;
+    for (int c = 0; c < channels.count; ++c) {
+      const Radix& radix = channels.channel[c].radix;
+      if (channels.count > 1) radix.remainders(step[c], remainder);
+      for (int k = 0; k + 1 < radix.count; ++k) {
+        reach->sum[c][k] += Wide{remainder[k]} * (m - 1);
+        if (reach->sum[c][k] >= radix.boundary[k]) return Outcome::carries;
+      }
+    }
+    if (m == s) return Outcome::done;
+    s /= m;
+    for (int c = 0; c < channels.count; ++c) step[c] *= m;  // at most step * (s - 1)
+  }
+}
+
+template <class Value>
+Outcome compose_as(const Channels& channels, const Layout& b, Node in_b, int level, int join,
+                   LayoutBuilder* builder) {
+  Reach reach(channels);
+  Factors<Value> factors;
+  int64_t step[Channels::kMost];
+  const int shift = level - in_b.level;
+  bool diagonal = false;
+  for (int i = in_b.begin; i < in_b.end; ++i) {
+    for (int c = 0; c < channels.count; ++c) step[c] = step_of(b, i, channels.channel[c]);
+    const Outcome outcome = split(channels, b.shape.value[i], step, &factors, &reach, &diagonal);
+    if (outcome != Outcome::done) return outcome;
+    factors.put(b.shape.depth[i] + shift, i == in_b.begin ? join : b.shape.shared[i - 1] + shift,
+                builder);
+  }
+  return diagonal && !stays_inside(channels, b, in_b) ? Outcome::carries : Outcome::done;
 }
 
 }  // namespace
 
-Status composition(const Layout& a, const Layout& b, Layout* out) {
-  if (!b.swizzle.is_identity()) return compose_swizzled(a, b, out);
+bool stays_inside(const Channels& channels, const Layout& b, Node in_b) {
+  for (int c = 0; c < channels.count; ++c) {
+    const Channel& channel = channels.channel[c];
+    Wide low = channel.start, high = channel.start;
+    for (int i = in_b.begin; i < in_b.end; ++i) {
+      const int64_t step = step_of(b, i, channel);
+      (step < 0 ? low : high) += Wide{step} * (b.shape.value[i] - 1);
+    }
+    if (low < 0 || high >= size(*channel.radix.layout, channel.radix.node)) return false;
+  }
+  return true;
+}
+
+template <class Value>
+bool Factors<Value>::push(int64_t e, const Value& d) {
+  if (count > 0 && follows(d, stride[count - 1], extent[count - 1])) {
+    extent[count - 1] *= e;
+    return true;
+  }
+  if (count == kMaxLeaves) return false;
+  extent[count] = e;
+  stride[count++] = d;
+  return true;
+}
+template struct Factors<int64_t>;
+template struct Factors<Stride>;
+
+int64_t step_of(const Layout& b, int leaf, const Channel& channel) {
+  if (!b.coordinates) return b.stride[leaf];
+  const Stride stride = b.stride_of(leaf);
+  for (int t = 0; t < stride.count; ++t)
+    if (stride.term[t].basis == channel.path) return stride.term[t].value;
+  return 0;
+}
+
+Status compose(const Layout& a, Node in_a, const Layout& b, Node in_b, int level, int join,
+               LayoutBuilder* builder) {
   Channels channels;
-  TW_TRY(read_channels(a, b, &channels));
-  LayoutBuilder builder(out);
-  TW_TRY(compose(channels, b, b.root(), 0, 0, &builder));
-  Stride start;
-  for (int i = 0; i < channels.count; ++i) {
-    if (channels.channel[i].start == 0) continue;
-    Stride value;
-    if (!channels.channel[i].radix.value(channels.channel[i].start, &value) ||
-        !add_scaled(&start, value, 1))
-      return fail(Code::ERROR_OVERFLOW, {.argument = "b"}, "the offset exceeds 64 bits");
-  }
-  if (start.count == 0)
-    builder.frame(a);
-  else
-    TW_TRY(builder.frame_at(a, start));
-  return builder.finish();
+  channels.count = 1;
+  channels.channel[0].radix.read(a, in_a);
+  channels.channel[0].path = 0;
+  channels.channel[0].start = 0;
+  return compose(channels, b, in_b, level, join, builder);
 }
 
-namespace {
-
-Status compose_by_mode(const Layout& a, Node node, const Tiler& tiler, Node at, int level, int join,
-                       LayoutBuilder* builder) {
-  if (tiler.is_free(at)) {
-    builder->subtree(a, node, level, join);
-    return Code::OK;
+Status compose(const Channels& channels, const Layout& b, Node in_b, int level, int join,
+               LayoutBuilder* builder) {
+  const LayoutBuilder::Mark mark = builder->mark();
+  const bool integers = channels.count == 1 && !channels.channel[0].radix.layout->coordinates;
+  const Outcome outcome = integers ? compose_as<int64_t>(channels, b, in_b, level, join, builder)
+                                   : compose_as<Stride>(channels, b, in_b, level, join, builder);
+  switch (outcome) {
+    case Outcome::done:
+      return Code::OK;
+    case Outcome::carries:
+      builder->back_to(mark);
+      return compose_exactly(channels, b, in_b, level, join, builder);
+    case Outcome::full:
+      return fail(Code::ERROR_CAPACITY, {.argument = "b", .limit = kMaxLeaves},
+                  "one mode of b takes more than %d modes of a", kMaxLeaves);
+    case Outcome::overflows:
+      break;
   }
-  if (!tiler.is_tuple(at)) return compose(a, node, tiler.body, at, level, join, builder);
-  const int rank = a.shape.rank(node), wanted = tiler.body.shape.rank(at);
-  if (wanted > rank)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "tiler", .got = wanted, .limit = rank},
-                "the tiler has %d entries where the layout has %d mode%s", wanted, rank,
-                rank == 1 ? "" : "s");
-  Children c(a.shape, node);
-  for (Children entry(tiler.body.shape, at); entry; entry.next(), c.next()) {
-    TW_TRY(compose_by_mode(a, *c, tiler, *entry, level + 1, join, builder));
-    join = level + 1;
-  }
-  return Code::OK;
-}
-
-}  // namespace
-
-Status composition(const Layout& a, const Tiler& tiler, Layout* out) {
-  LayoutBuilder builder(out);
-  TW_TRY(compose_by_mode(a, a.root(), tiler, tiler.root(), 0, 0, &builder));
-  builder.frame(a);
-  return builder.finish();
+  return fail(Code::ERROR_OVERFLOW, {.argument = "b"},
+              "an index of the composition exceeds 64 bits");
 }
 
 }  // namespace tw

@@ -6,10 +6,11 @@
 //   logical  ((tile_0,rest_0),(tile_1,rest_1),...)      zipped  ((tile_0,...),(rest_0,...))
 //   tiled    ((tile_0,...),rest_0,...)                   flat    (tile_0,...,rest_0,...)
 // Modes behind the tiler's rank are kept: behind the rest. No index of the layout is left out.
+#include "layout/algebra/divide.hpp"
+
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/complement.hpp"
-#include "layout/algebra/composition.hpp"
+#include "layout/algebra/compose.hpp"
+#include "layout/algebra/inverse.hpp"
 
 namespace tw {
 namespace {

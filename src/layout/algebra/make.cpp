@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts made from shapes.
+#include "layout/algebra/make.hpp"
+
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/complement.hpp"
+#include "layout/algebra/composition.hpp"
+#include "layout/algebra/inverse.hpp"
+#include "layout/algebra/product.hpp"
 
 namespace tw {
 namespace {
@@ -154,6 +157,16 @@ Status make_layout_tv(const Layout& threads, const Layout& values, IntTuple* til
   tiler->leaves = 0;
   for (Children c(tile.shape, tile.root()); c; c.next()) tiler->push(size(tile, *c), 1, 1);
   return Code::OK;
+}
+
+Status swizzled(const Layout& layout, const BitSwizzle& swizzle, Layout* out) {
+  TW_TRY(check(swizzle));
+  if (!layout.swizzle.is_identity())
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "layout"},
+                "the layout is swizzled already: one swizzle after another is no swizzled layout");
+  *out = layout;
+  out->swizzle = swizzle;
+  return validate(*out);
 }
 
 }  // namespace tw

@@ -5,12 +5,12 @@
 // second steps from copy to copy, in B's order, over what A leaves out. The other products take the
 // same modes in another order, as the divides do; blocked and raked pair A's modes with B's,
 //   blocked  ((a_0,b_0),(a_1,b_1),...)      raked  ((b_0,a_0),(b_1,a_1),...)
-#include <algorithm>
+#include "layout/algebra/product.hpp"
 
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/complement.hpp"
-#include "layout/algebra/composition.hpp"
+#include "layout/algebra/compose.hpp"
+#include "layout/algebra/inverse.hpp"
+#include "layout/algebra/make.hpp"
 
 namespace tw {
 namespace {

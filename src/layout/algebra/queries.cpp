@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about a layout as a function: does it take an index twice, does it leave one out?
+#include "layout/algebra/queries.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <numeric>
 #include <vector>
 
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/complement.hpp"
+#include "layout/codomain.hpp"
 #include "layout/coordinate.hpp"
 #include "layout/search.hpp"
 

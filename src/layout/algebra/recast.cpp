@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same bytes as elements of another size. Upcast by n joins n neighbouring elements into one,
 // downcast by n takes each apart into n.
+#include "layout/algebra/recast.hpp"
+
 #include <bit>
 #include <cstdlib>
 #include <numeric>
 
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
 
 namespace tw {
 namespace {
@@ -140,16 +141,6 @@ Status recast(const Layout& layout, int64_t from_bits, int64_t to_bits, Layout* 
 Status recast(const BitSwizzle& swizzle, int64_t from_bits, int64_t to_bits, BitSwizzle* out) {
   TW_TRY(check(swizzle));
   return recast_as(swizzle, from_bits, to_bits, out);
-}
-
-Status swizzled(const Layout& layout, const BitSwizzle& swizzle, Layout* out) {
-  TW_TRY(check(swizzle));
-  if (!layout.swizzle.is_identity())
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "layout"},
-                "the layout is swizzled already: one swizzle after another is no swizzled layout");
-  *out = layout;
-  out->swizzle = swizzle;
-  return validate(*out);
 }
 
 }  // namespace tw

@@ -10,7 +10,6 @@
 
 #include "base/status.hpp"
 #include "layout/layout.hpp"
-#include "layout/partition/partition.hpp"
 
 namespace tw {
 

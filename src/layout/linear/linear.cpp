@@ -103,6 +103,197 @@ Status linear_at(const LinearLayout& layout, const int64_t* input, int64_t* coor
   return Code::OK;
 }
 
+namespace {
+
+// Linear layouts from Triton's descriptions of them.
+
+bool power_of_two(int64_t n) {
+  return n >= 1 && std::has_single_bit(static_cast<uint64_t>(n));
+}
+
+Status check_powers(int rank, const int64_t* numbers, const char* name) {
+  for (int i = 0; i < rank; ++i)
+    if (!power_of_two(numbers[i]))
+      return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = name, .index = i, .got = numbers[i]},
+                  "%s[%d] is %lld: a power of two is needed", name, i,
+                  static_cast<long long>(numbers[i]));
+  return Code::OK;
+}
+
+Status check_order(int rank, const int32_t* order) {
+  unsigned seen = 0;
+  for (int i = 0; i < rank; ++i)
+    if (order[i] >= 0 && order[i] < rank) seen |= 1u << order[i];
+  if (seen == (1u << rank) - 1) return Code::OK;
+  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "order"},
+              "order is no permutation of the dimensions 0 to %d", rank - 1);
+}
+
+// One input's bits along the dimensions in order: bit b of dimension d moves by reach[d] * 2^b;
+// beyond the shape it moves nothing.
+Status add_identity(int rank, const int64_t* shape, const int64_t* extent, const int32_t* order,
+                    InDim dim, int64_t* reach, LinearLayout* out) {
+  for (int k = 0; k < rank; ++k) {
+    const int d = order[k];
+    for (int64_t done = 1; done < extent[d]; done *= 2, reach[d] *= 2) {
+      int64_t coords[LinearLayout::kMaxRank] = {};
+      if (reach[d] < shape[d]) coords[d] = reach[d];
+      TW_TRY(add_basis(out, dim, coords));
+    }
+  }
+  return Code::OK;
+}
+
+// Registers that repeat a layout until it fills the shape.
+Status add_repeats(int rank, const int64_t* shape, const int32_t* order, int64_t* reach,
+                   LinearLayout* out) {
+  int64_t more[LinearLayout::kMaxRank];
+  for (int i = 0; i < rank; ++i) more[i] = reach[i] < shape[i] ? shape[i] / reach[i] : 1;
+  return add_identity(rank, shape, more, order, InDim::reg, reach, out);
+}
+
+}  // namespace
+
+Status linear_blocked(int rank, const int64_t* shape, const int64_t* size_per_thread,
+                      const int64_t* threads_per_warp, const int64_t* warps_per_cta,
+                      const int32_t* order, LinearLayout* out) {
+  TW_TRY(make_linear(rank, shape, out));
+  TW_TRY(check_powers(rank, size_per_thread, "size_per_thread"));
+  TW_TRY(check_powers(rank, threads_per_warp, "threads_per_warp"));
+  TW_TRY(check_powers(rank, warps_per_cta, "warps_per_cta"));
+  TW_TRY(check_order(rank, order));
+  int64_t reach[LinearLayout::kMaxRank];
+  std::fill_n(reach, rank, int64_t{1});
+  for (const int64_t* extents : {size_per_thread, threads_per_warp, warps_per_cta})
+    for (int i = 0; i < rank; ++i)
+      if (extents[i] > int64_t{1} << LinearLayout::kMaxBits)
+        return fail(Code::ERROR_CAPACITY, {.argument = "size_per_thread", .index = i},
+                    "an extent needs more than %d bits", LinearLayout::kMaxBits);
+  TW_TRY(add_identity(rank, shape, size_per_thread, order, InDim::reg, reach, out));
+  TW_TRY(add_identity(rank, shape, threads_per_warp, order, InDim::lane, reach, out));
+  TW_TRY(add_identity(rank, shape, warps_per_cta, order, InDim::warp, reach, out));
+  return add_repeats(rank, shape, order, reach, out);
+}
+
+Status linear_slice(const LinearLayout& parent, int dim, LinearLayout* out) {
+  if (dim < 0 || dim >= parent.rank || parent.rank == 1)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "dim", .got = dim, .limit = parent.rank - 1},
+                "dim is %d: one of at least two dimensions can be dropped, and there %s %d", dim,
+                parent.rank == 1 ? "is" : "are", parent.rank);
+  int64_t shape[LinearLayout::kMaxRank];
+  for (int i = 0, k = 0; i < parent.rank; ++i)
+    if (i != dim) shape[k++] = int64_t{1} << parent.out_bits[i];
+  TW_TRY(make_linear(parent.rank - 1, shape, out));
+  for (int d = 0, at = 0; d < LinearLayout::kInDims; ++d)
+    for (int b = 0; b < parent.in_bits[d]; ++b, ++at) {
+      int64_t coords[LinearLayout::kMaxRank];
+      bool moves = false;
+      for (int i = 0, k = 0; i < parent.rank; ++i)
+        if (i != dim) {
+          coords[k] = parent.coord(parent.column[at], i);
+          moves = moves || coords[k] != 0;
+          ++k;
+        }
+      if (moves || d != 0) TW_TRY(add_basis(out, static_cast<InDim>(d), coords));
+    }
+  return Code::OK;
+}
+
+Status linear_resize(const LinearLayout& layout, const int64_t* shape, const int32_t* order,
+                     LinearLayout* out) {
+  TW_TRY(make_linear(layout.rank, shape, out));
+  static constexpr int32_t kInOrder[LinearLayout::kMaxRank] = {0, 1, 2, 3, 4};
+  if (order) TW_TRY(check_order(layout.rank, order));
+  int64_t reach[LinearLayout::kMaxRank];
+  for (int i = 0; i < layout.rank; ++i) reach[i] = int64_t{1} << layout.out_bits[i];
+  for (int d = 0, at = 0; d < LinearLayout::kInDims; ++d)
+    for (int b = 0; b < layout.in_bits[d]; ++b, ++at) {
+      int64_t coords[LinearLayout::kMaxRank];
+      for (int i = 0; i < layout.rank; ++i)
+        coords[i] = layout.coord(layout.column[at], i) & (shape[i] - 1);
+      TW_TRY(add_basis(out, static_cast<InDim>(d), coords));
+    }
+  return add_repeats(layout.rank, shape, order ? order : kInOrder, reach, out);
+}
+
+Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLayout* out) {
+  if (shape.leaves == layout.rank) return linear_resize(layout, shape.value, nullptr, out);
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = "shape", .got = shape.leaves, .limit = layout.rank},
+              "shape has %d extents and the layout %d dimensions", shape.leaves, layout.rank);
+}
+
+Status linear_gather4(const LinearLayout& layout, int64_t* per_warp, int64_t* warps) {
+  *per_warp = *warps = 0;
+  const auto refuse = [](const char* why, int index, uint64_t got) {
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.argument = "layout", .index = index, .got = static_cast<int64_t>(got)}, "%s",
+                why);
+  };
+  if (layout.rank != 1)
+    return refuse("a layout of row indices has one dimension: slice the other away", 0,
+                  static_cast<uint64_t>(layout.rank));
+  const int registers = layout.bits(InDim::reg);
+  for (int i = 0; i < 2; ++i)
+    if (registers <= i || layout.column[i] != uint64_t{1} << i)
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = "layout", .index = i},
+                  "register basis %d is %s%lld and has to be [%d]: gather4 takes four rows one "
+                  "behind the other from four registers of a thread",
+                  i, registers <= i ? "missing, " : "",
+                  registers <= i ? 0 : static_cast<long long>(layout.column[i]), 1 << i);
+  for (int i = 0; i < layout.bits(InDim::lane); ++i)
+    if (const uint64_t basis = layout.column[layout.first(InDim::lane) + i]; basis != 0)
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          {.argument = "layout", .index = i, .got = static_cast<int64_t>(basis)},
+          "lane basis %d is [%lld] and has to be [0]: one lane issues gather4 for its warp, "
+          "so all lanes have to hold the same rows",
+          i, static_cast<long long>(basis));
+  int moving = 0;
+  for (int i = 0; i < layout.bits(InDim::warp); ++i)
+    moving += layout.column[layout.first(InDim::warp) + i] != 0;
+  *per_warp = (int64_t{1} << registers) / 4;
+  *warps = int64_t{1} << moving;
+  return Code::OK;
+}
+
+Status default_shared_layout(int64_t rows, int64_t columns, int element_bits, int* swizzle_bytes,
+                             Layout* out) {
+  *swizzle_bytes = 0;
+  if (rows < 1 || columns < 1)
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = rows < 1 ? "rows" : "columns", .got = rows < 1 ? rows : columns, .limit = 1},
+        "%s is %lld: at least 1", rows < 1 ? "rows" : "columns",
+        static_cast<long long>(rows < 1 ? rows : columns));
+  if (element_bits < 4 || element_bits > 128 || !power_of_two(element_bits))
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "element_bits", .got = element_bits},
+                "element_bits is %d: 4, 8, 16, 32, 64 or 128", element_bits);
+  int bits = 0;
+  int64_t width = columns;
+  for (int tried = 3; tried > 0 && bits == 0 && rows >= 8; --tried) {
+    const int64_t elements = (int64_t{16} << tried) * 8 / element_bits;
+    if (columns % elements != 0) continue;
+    bits = tried;
+    width = elements;
+  }
+  LayoutBuilder builder(out);
+  builder.leaf(rows, width, 1, 1);
+  builder.leaf(width, int64_t{1}, 2, 1);
+  int64_t panel = 0;
+  if (__builtin_mul_overflow(rows, width, &panel))
+    return fail(Code::ERROR_OVERFLOW, {.argument = "rows"}, "the tile exceeds 64 bits");
+  builder.leaf(columns / width, columns == width ? 0 : panel, 2, 2);
+  if (bits > 0) {
+    *swizzle_bytes = 16 << bits;
+    // 16-byte chunks of a row are exchanged by the row's number modulo 8, 4 or 2.
+    const int chunk = std::countr_zero(static_cast<unsigned>(128 / element_bits));
+    out->swizzle = {bits, chunk, 3};
+  }
+  return builder.finish();
+}
+
 void format(const LinearLayout& layout, Text* out) {
   for (int d = 0, at = 0; d < LinearLayout::kInDims; ++d) {
     out->put(kNames[d]);

@@ -67,21 +67,6 @@ Status linear_resize(const LinearLayout& layout, const IntTuple& shape, LinearLa
 /// The element of (register, lane, warp, block): one coordinate for each dimension.
 Status linear_at(const LinearLayout& layout, const int64_t* input, int64_t* coord);
 
-/// outer(inner(x)): inner's coordinates, as one number, are outer's input, bit by bit.
-Status linear_compose(const LinearLayout& outer, const LinearLayout& inner, LinearLayout* out);
-/// From coordinates back to (register, lane, warp, block), as four dimensions; of several inputs
-/// with one element the one with fewest bits of later columns. ERROR_NOT_A_LAYOUT where an element
-/// is nobody's.
-Status linear_inverse(const LinearLayout& layout, LinearLayout* out);
-
-/// From a layout of power-of-two extents, swizzled or not. One mode: registers. Two: threads (split
-/// into lanes of 32 and warps) and values (registers). Three: blocks behind. The index becomes
-/// coordinates in a shape, nullptr for one dimension.
-Status linear_from_layout(const Layout& layout, int rank, const int64_t* shape, LinearLayout* out);
-/// Back: (threads, registers) or (threads, registers, blocks) to the element's number; a swizzle in
-/// front where that makes it one. ERROR_NOT_A_LAYOUT where there is none.
-Status linear_to_layout(const LinearLayout& layout, Layout* out);
-
 /// Does a layout of row indices suit tiled gather4: do four registers one behind the other of every
 /// thread hold four rows one behind the other, the same in all lanes? ERROR_UNSUPPORTED with the
 /// reason where not. @param per_warp instructions that each issuing warp issues. @param warps how

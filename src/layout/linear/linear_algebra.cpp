@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layouts composed and inverted, and to and from shape:stride layouts.
+#include "layout/linear/linear_algebra.hpp"
+
 #include <bit>
 
-#include "layout/algebra/algebra.hpp"
-#include "layout/linear/linear.hpp"
+#include "layout/algebra/modes.hpp"
 
 namespace tw {
 

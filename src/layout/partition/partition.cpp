@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layout/partition/partition.hpp"
 
-#include "layout/algebra/algebra.hpp"
-#include "layout/algebra/composition.hpp"
+#include "layout/algebra/compose.hpp"
+#include "layout/algebra/divide.hpp"
+#include "layout/algebra/slice.hpp"
+#include "layout/algebra/tiler.hpp"
 #include "layout/coordinate.hpp"
 
 namespace tw {

@@ -6,9 +6,9 @@
 // end, and steps from 1 on along a dimension that is new or the one before, it belongs to the box.
 // The leaves that are left number the boxes, and say where each lies in the tensor and in shared
 // memory.
+#include "layout/partition/partition_tma.hpp"
+
 #include "base/checked.hpp"
-#include "layout/algebra/algebra.hpp"
-#include "layout/partition/partition.hpp"
 
 namespace tw {
 namespace {

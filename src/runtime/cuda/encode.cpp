@@ -6,7 +6,9 @@
 
 #include "base/log.hpp"
 #include "runtime/cuda/cuda_device.hpp"
+#include "tensor_map/descriptor.hpp"
 #include "tensor_map/driver_faults.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace tw::cuda {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "runtime/host/host_stream.hpp"
 #include "runtime/host/worker.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace tw {
 

@@ -99,8 +99,17 @@ void count_box(const TensorMapDesc& desc, uint32_t offset, Outcome* outcome) {
   outcome->shared_end = offset + static_cast<uint32_t>(box_span_bytes(desc));
 }
 
-uint64_t shared_span(const TensorMapDesc& desc) {
-  return box_span_bytes(desc);
+bool may_store(const TensorMapDesc& desc, const int32_t* coord, uint32_t offset, Outcome* outcome) {
+  if (!may_run(desc, MapKind::tiled, coord, offset, outcome)) return false;
+  for (int32_t i = 0; i < desc.rank; ++i)
+    if (coord[i] < 0) {
+      set_fault(outcome,
+                "illegal instruction: coordinate %d of a store or reduction is %d: it must not be "
+                "negative",
+                i, coord[i]);
+      return false;
+    }
+  return true;
 }
 
 }  // namespace tw::model

@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tensor_map/rules/propose.hpp"
-
 namespace tw {
 namespace {
 

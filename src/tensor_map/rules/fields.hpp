@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The fields of a description as a set, by the names that rules and messages use.
+// The fields of a description as a set and in words, by the names that rules and messages use.
 
+#include <cstddef>
 #include <cstdint>
 
-#include "tensor_map/rules/check.hpp"
+#include "tensor_map/rules/rules.hpp"
+#include "tensor_map/tensor_map.hpp"
 
 namespace tw {
 
@@ -30,5 +32,9 @@ FieldMask named_fields(const Violations& violations);
 
 /// The fields in which two descriptions differ, as far as maps of their ranks have them.
 FieldMask changed_fields(const TensorMapDesc& a, const TensorMapDesc& b);
+
+/// "with box_dim {64, 128} and swizzle 3 it would be accepted", or that nothing helps.
+void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, char* buffer,
+                     size_t capacity);
 
 }  // namespace tw

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tensor_map/geometry.hpp"
+#include "tensor_map/rules/check.hpp"
 #include "tensor_map/rules/fields.hpp"
 #include "tensor_map/rules/propose_box.hpp"
 

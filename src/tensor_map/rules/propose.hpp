@@ -2,9 +2,10 @@
 #pragma once
 // What would be accepted in place of a description that breaks rules.
 
-#include <cstddef>
+#include <cstdint>
 
-#include "tensor_map/rules/check.hpp"
+#include "tensor_map/rules/rules.hpp"
+#include "tensor_map/tensor_map.hpp"
 
 namespace tw {
 
@@ -13,10 +14,6 @@ namespace tw {
 /// False where no such description exists; *out is `desc` then.
 bool propose(const TensorMapDesc& desc, int32_t arch, const Violations& violations,
              TensorMapDesc* out);
-
-/// "with box_dim {64, 128} and swizzle 3 it would be accepted", or that nothing helps.
-void format_proposal(const TensorMapDesc& desc, const TensorMapDesc* proposed, char* buffer,
-                     size_t capacity);
 
 /// Bytes of the box that the description asks for, whatever its element strides; a number, since
 /// a broken description may ask for more than 64 bits hold.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of rules, and a violation in words.
+#include "tensor_map/rules/rules.hpp"
+
 #include <cstdio>
 #include <cstring>
-
-#include "tensor_map/rules/check.hpp"
-#include "tensor_map/rules/propose.hpp"
 
 namespace tw {
 namespace {
@@ -75,31 +73,6 @@ void format_violation(const Violation& violation, char* buffer, size_t capacity)
     }
   }
   buffer[used] = '\0';
-}
-
-Status check(const TensorMapDesc& desc, int32_t arch) {
-  Violations violations;
-  check_all(desc, arch, &violations);
-  return violations.count == 0 ? Status() : report(desc, arch, violations);
-}
-
-Status report(const TensorMapDesc& desc, int32_t arch, const Violations& violations) {
-  const Violation& first = violations.items[0];
-  const RuleRow& row = rule_row(first.rule);
-  TensorMapDesc proposed;
-  const bool found = propose(desc, arch, violations, &proposed);
-  char message[512];
-  char proposal[384];
-  format_violation(first, message, sizeof message);
-  format_proposal(desc, found ? &proposed : nullptr, proposal, sizeof proposal);
-  return fail(Code::ERROR_RULE,
-              {.argument = row.argument,
-               .index = first.index,
-               .rule = row.id,
-               .got = first.got,
-               .limit = first.limit},
-              "%s%s. %s", message, violations.count > 1 ? " (and other rules are broken)" : "",
-              proposal);
 }
 
 }  // namespace tw

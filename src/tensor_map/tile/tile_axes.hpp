@@ -57,9 +57,4 @@ Status make_leaves(const TileRequest& request, TileShape* shape);
 /// The leaves that a layout of shared memory asks for.
 Status leaves_of_layout(const TileRequest& request, TileShape* shape);
 
-/// The map of axes and leaves; bit a of `folds` folds axis a where it has several leaves, else they
-/// are loops. False where that cannot be a map.
-bool build_tile_map(const TileRequest& request, const TileShape& shape, uint32_t folds,
-                    TileMap* out);
-
 }  // namespace tw

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes and leaves into dimensions, boxes, loops and coordinates.
+#include "tensor_map/tile/tile_build.hpp"
+
 #include <algorithm>
 
 #include "tensor_map/rules/check.hpp"
-#include "tensor_map/tile/tile_axes.hpp"
 
 namespace tw {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "tensor_map/geometry.hpp"
-#include "tensor_map/tensor_map.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace tw::test {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/host/host_device.hpp"
+#include "tensor_map/descriptor.hpp"
 #include "tests/device/gemm/gemm_matrix.hpp"
 
 using namespace tw;

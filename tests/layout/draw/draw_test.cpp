@@ -5,6 +5,7 @@
 #include <string>
 
 #include "layout/draw/svg.hpp"
+#include "layout/partition/partition_tma.hpp"
 #include "tests/layout/brute_force.hpp"
 #include "tests/layout/layout_test.hpp"
 

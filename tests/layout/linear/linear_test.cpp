@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layout/linear/linear.hpp"
 
+#include "layout/linear/linear_algebra.hpp"
 #include "tests/layout/brute_force.hpp"
 #include "tests/layout/layout_test.hpp"
 

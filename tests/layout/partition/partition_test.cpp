@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layout/algebra/algebra.hpp"
+#include "layout/partition/partition_tma.hpp"
 #include "tests/layout/brute_force.hpp"
 #include "tests/layout/layout_test.hpp"
 

@@ -14,7 +14,7 @@
 #include "kernels/rows/rows.h"
 #include "ops/gemm/gemm.hpp"
 #include "runtime/device.hpp"
-#include "tensor_map/tensor_map.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace tw::test {
 

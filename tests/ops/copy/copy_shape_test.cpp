@@ -6,6 +6,7 @@
 
 #include "doctest_main.hpp"
 #include "ops/copy/copy_methods.hpp"
+#include "tensor_map/rules/check.hpp"
 #include "tests/ops/copy/copy_desc.hpp"
 
 using namespace tw;

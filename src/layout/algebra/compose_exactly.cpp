@@ -7,10 +7,11 @@
 // and so on; the result must then agree with the function everywhere. Walking goes from carry to
 // carry, so that long modes cost little; checking everywhere is bounded, and beyond the bound an
 // answer that no sample refutes is refused as unsupported. Nothing is ever returned unchecked.
+#include "layout/algebra/compose_exactly.hpp"
+
 #include <cstdio>
 
 #include "base/checked.hpp"
-#include "layout/algebra/composition.hpp"
 
 namespace tw {
 namespace {

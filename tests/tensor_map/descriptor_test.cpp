@@ -8,8 +8,9 @@
 #include "doctest_main.hpp"
 #include "tensor_map/descriptor.hpp"
 #include "tensor_map/driver_faults.hpp"
+#include "tensor_map/geometry.hpp"
 #include "tensor_map/rebind.hpp"
-#include "tensor_map/tensor_map.hpp"
+#include "tensor_map/rules/check.hpp"
 
 namespace tw {
 namespace {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "layout/text.hpp"
+
 #include <charconv>
 
-#include "layout/text.hpp"
+#include "layout/codomain.hpp"
+#include "layout/parser.hpp"
 
 namespace tw {
 
@@ -83,6 +86,24 @@ void format(const Layout& layout, Text* out) {
   format(layout.shape, out);
   out->put(':');
   format_profile(layout.shape, out, [&](int i) { format(layout.stride_of(i), out); });
+}
+
+Status parse(std::string_view text, Layout* out) {
+  Parser parser(text);
+  TW_TRY(parser.layout(out));
+  return parser.expect_end();
+}
+
+Status parse(std::string_view text, BitSwizzle* out) {
+  Parser parser(text);
+  TW_TRY(parser.swizzle(out));
+  return parser.expect_end();
+}
+
+Status parse(std::string_view text, bool free, IntTuple* out) {
+  Parser parser(text);
+  TW_TRY(parser.tuple(free, out));
+  return parser.expect_end();
 }
 
 }  // namespace tw

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "layout/parser.hpp"
+
 #include <cctype>
 #include <charconv>
-
-#include "base/checked.hpp"
-#include "layout/parser.hpp"
-#include "layout/text.hpp"
 
 namespace tw {
 
@@ -242,24 +240,6 @@ Status Parser::layout(Layout* out) {
                    i > 0 ? shape.shared[i - 1] : 0);
   }
   return builder.finish();
-}
-
-Status parse(std::string_view text, Layout* out) {
-  Parser parser(text);
-  TW_TRY(parser.layout(out));
-  return parser.expect_end();
-}
-
-Status parse(std::string_view text, BitSwizzle* out) {
-  Parser parser(text);
-  TW_TRY(parser.swizzle(out));
-  return parser.expect_end();
-}
-
-Status parse(std::string_view text, bool free, IntTuple* out) {
-  Parser parser(text);
-  TW_TRY(parser.tuple(free, out));
-  return parser.expect_end();
 }
 
 }  // namespace tw

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inside of complement, for inverses, divides and products.
+// Complement and inverses, and the inside of complement for divides and products.
 
+#include <cstdint>
+
+#include "base/status.hpp"
 #include "layout/layout.hpp"
 
 namespace tw {
+
+/// What the layout leaves out of 0 .. cosize - 1, in rising order.
+Status complement(const Layout& layout, int64_t cosize, Layout* out);
+
+/// L(R(i)) = i for i < size(R), with R as long as L counts from 0.
+Status right_inverse(const Layout& layout, Layout* out);
+/// R(L(i)) = i; where L is not injective L(R(L(i))) = L(i).
+Status left_inverse(const Layout& layout, Layout* out);
 
 /// A mode, and the weight of its coordinate in a linear one.
 struct SortedMode {
@@ -30,14 +41,5 @@ enum class Beyond { nothing, counts_on };
 /// Appends the complement of a subtree to the builder.
 Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
                       int join, LayoutBuilder* builder);
-
-/// Holds a left inverse of a layout whose modes overlap against its definition, point by point.
-Status check_quasi_inverse(const Layout& layout, const Layout& inverse);
-
-/// right_inverse of a swizzled layout (composition_swizzle.cpp).
-Status right_inverse_swizzled(const Layout& layout, Layout* out);
-
-/// ERROR_UNSUPPORTED unless the strides are integers and there is no swizzle or offset.
-Status check_plain(const Layout& layout, const char* verb);
 
 }  // namespace tw
