@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing (with the rights to), builds and runs every test, and ends with the line
+# Installs what is missing (with the rights to), builds the library with its tests, runs them, and ends with
+# the line
 #   N passed, M failed, K skipped
 # summed over the configurations; the exit status says whether anything failed.
+#
+#   tests/run.sh        configuration main without the tests of suite "thorough": what shows that this build
+#                       works on this machine (README.md in this folder says which tests those are, and why)
+#   tests/run.sh --all  every test of every configuration
 #
 # Configurations: main   g++, warnings are errors, with the CUDA device where nvcc is found
 #                 asan   g++, AddressSanitizer and UndefinedBehaviorSanitizer, host device and, on a driver
@@ -11,7 +16,7 @@
 #                 tsan   g++, ThreadSanitizer, the same devices: the tests with threads, and what they need
 #                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: the fuzzers,
 #                        TW_FUZZ_SECONDS (20) each, from seed TW_FUZZ_SEED (1)
-# Environment:    TW_CONFIGS    which of them ("main asan clang tsan fuzz")
+# Environment:    TW_CONFIGS    which of them to run, with all their tests ("main asan clang tsan fuzz")
 #                 TW_BUILD_DIR  where to build (build/ of the repository)
 #                 TW_INSTALL    no: installs nothing, only says what is missing
 set -euo pipefail
@@ -19,7 +24,20 @@ exec </dev/null
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TW_BUILD_DIR:-$root/build}
-configs=${TW_CONFIGS:-main asan clang tsan fuzz}
+all_configs='main asan clang tsan fuzz'
+suites=()
+case "$*" in
+  '') if [ -z "${TW_CONFIGS+set}" ]; then suites=(--no-suite thorough); fi ;;
+  --all) ;;
+  *)
+    sed -n '/^# Installs/,/^set /{/^#/!d;s/^# \{0,1\}//p;}' "$0"
+    if [ "$*" = --help ]; then exit 0; fi
+    exit 2
+    ;;
+esac
+configs=$all_configs
+if [ ${#suites[@]} -gt 0 ]; then configs=main; fi
+configs=${TW_CONFIGS-$configs}
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 passed=0 failed=0 skipped=0
@@ -36,6 +54,8 @@ finish() {
     failed=1
   fi
   if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+  print_parts
+  if [ ${#suites[@]} -gt 0 ]; then say 'tests/run.sh --all runs the thorough tests and the other configurations too'; fi
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
   if [ "$status" -eq 0 ] && [ "$failed" -ne 0 ]; then status=1; fi
   exit "$status"
@@ -72,13 +92,14 @@ look() {
   header zlib.h || must+=(zlib1g-dev)
   meson_works || must+=(meson)
   have cmake || may+=(cmake)
-  have clang++ || have clang++-14 || may+=(clang)
-  fuzzer_links || may+=("libclang-rt-$(clang_version)-dev")
   have clang-format-14 || may+=(clang-format-14)
-  have ld.lld || have ld.lld-14 || may+=(lld)
-  have doxygen || may+=(doxygen)
   have abidiff || may+=(abigail-tools)
   have shellcheck || may+=(shellcheck)
+  if [ ${#suites[@]} -gt 0 ]; then return; fi
+  have clang++ || have clang++-14 || may+=(clang)
+  fuzzer_links || may+=("libclang-rt-$(clang_version)-dev")
+  have ld.lld || have ld.lld-14 || may+=(lld)
+  have doxygen || may+=(doxygen)
   # What the examples want, which the main configuration runs as a test.
   have cargo || may+=(cargo)
   have go || may+=(golang-go)
@@ -132,6 +153,18 @@ PYTHON
   say "$2: $good passed, $bad failed, $skip skipped, $((SECONDS - started)) s"
 }
 
+log_lines() { if [ -e "$1/.ninja_log" ]; then wc -l <"$1/.ninja_log"; else echo 0; fi; }
+
+# say_nvcc DIR LINES: the part of the last build that was nvcc's: its steps are those behind that many lines of
+# ninja's log, and other steps keep the other cores busy meanwhile.
+say_nvcc() {
+  local seconds
+  if [ ! -e "$1/.ninja_log" ]; then return; fi
+  seconds=$(awk -F'\t' -v known="$2" 'NR > known && $4 ~ /^src\/kernels\/.*\.bin$/ { sum += $2 - $1 }
+    END { print int(sum / 1000) }' "$1/.ninja_log")
+  if [ "$seconds" -gt 0 ]; then add_part "  of that nvcc, $seconds s / $(nproc) cores" $((seconds / $(nproc))); fi
+}
+
 # run NAME OPTIONS...: builds $targets and runs $tests, all of them where these are empty, as far as
 # $limits, which are options of Meson's, let it. The first that runs all has those of suite "once" for
 # the others too.
@@ -140,6 +173,7 @@ run() {
   local name=$1 dir=$build/tests-$1
   shift
   started=$SECONDS
+  part "$name: configuring"
   say "$name: configuring"
   rm -f "$dir"/meson-logs/testlog*.json
   if ! configure "$dir" -Dtests=enabled "$@"; then
@@ -147,16 +181,21 @@ run() {
     failed=$((failed + 1))
     return
   fi
+  part "$name: building"
   say "$name: building"
-  if ! ninja -C "$dir" -j "$(nproc)" -k 20 "${targets[@]}"; then
+  local known
+  known=$(log_lines "$dir")
+  if ! watched "$name: building" ninja -C "$dir" -j "$(nproc)" -k 20 "${targets[@]}"; then
     say "$name: the build failed" | tee -a "$failures"
     failed=$((failed + 1))
     return
   fi
+  part "$name: testing"
+  say_nvcc "$dir" "$known"
   say "$name: testing"
   # Two cores that build elsewhere, or a sanitizer, must not look like a hang.
-  "$meson" test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 8 "${tests[@]}" \
-    "${limits[@]}" "${others[@]}" || true
+  watched "$name: testing" "$meson" test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 8 \
+    "${tests[@]}" "${limits[@]}" "${others[@]}" "${suites[@]}" || true
   if [ ${#targets[@]} -eq 0 ]; then others=(--no-suite once); fi
   count "$dir" "$name"
 }
@@ -181,7 +220,7 @@ install_missing
 if ! find_nvcc; then
   say 'no nvcc in PATH or /usr/local/cuda: building and testing the host device only'
 fi
-if [ ! -e /dev/nvidiactl ]; then
+if ! has_gpu; then
   say 'no GPU on this machine: the tests of suite "device" are skipped'
 fi
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests/run.sh and examples/run.sh: finds and installs what they need.
+# Sourced by tests/run.sh and examples/run.sh: finds and installs what they need, shows progress, and adds up
+# where the time goes.
 #
 # The caller sets $root (the repository) and $build (a folder that exists) and defines look(), which
 # fills the arrays `must` and `may` with the packages of what is missing: without the first it
@@ -9,6 +10,32 @@
 say() { printf '== %s\n' "$*"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 header() { printf '#include <%s>\n' "$1" | c++ -E -x c++ - >/dev/null 2>&1; }
+
+has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; }
+
+# --- Progress and times -----------------------------------------------------------------------
+
+# watched LABEL COMMAND...: its output, and a line at least every ten seconds.
+watched() { if have python3; then python3 -B "$root/tests/progress.py" "$@"; else "${@:2}"; fi; }
+
+# part NAME: what follows belongs to this part, until the next one begins.
+parts=() part_name='' part_begun=0
+part() {
+  if [ -n "$part_name" ]; then add_part "$part_name" $((SECONDS - part_begun)); fi
+  part_name=${1:-} part_begun=$SECONDS
+}
+add_part() { parts+=("$(printf '%-34s %5d' "$1" "$2")"); }
+
+# The seconds of each part and of all.
+print_parts() {
+  part ''
+  if [ ${#parts[@]} -eq 0 ]; then return; fi
+  say 'seconds of each part'
+  printf '   %s\n' "${parts[@]}"
+  printf '   %-34s %5d\n' 'in all' "$SECONDS"
+}
+
+# --- What is needed -----------------------------------------------------------------------------
 
 # The CUDA compiler, where there is one; it is never installed.
 find_nvcc() {
@@ -37,12 +64,13 @@ can_install() {
   have sudo && sudo -n true >/dev/null 2>&1 && as_root=(sudo -n)
 }
 
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
+apt() { watched apt-get "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
 
 install_missing() {
   look
   if [ $((${#must[@]} + ${#may[@]})) -eq 0 ]; then return; fi
   if can_install; then
+    part 'installing packages'
     say "installing: ${must[*]} ${may[*]}"
     apt update || true
     # One by one where all at once fails: a package that this system lacks must not hold up others.
@@ -78,7 +106,7 @@ install_missing() {
 configure() {
   local dir=$1
   shift
-  if [ -f "$dir/build.ninja" ] && "$meson" setup --reconfigure "$dir" "$root" "$@"; then return; fi
+  if [ -f "$dir/build.ninja" ] && watched configuring "$meson" setup --reconfigure "$dir" "$root" "$@"; then return; fi
   rm -rf "$dir"
-  "$meson" setup "$dir" "$root" "$@"
+  watched configuring "$meson" setup "$dir" "$root" "$@"
 }
