@@ -17,11 +17,12 @@ LAYERS = {
                          "src/base"},
     "src/runtime/cuda": {"src/runtime/cuda", "src/runtime", "src/driver", "src/kernels",
                          "src/tensor_map", "src/base"},
+    "src/runtime/open": {"src/runtime/open", "src/runtime/host", "src/runtime/cuda", "src/runtime"},
     "src/runtime": {"src/runtime", "src/kernels", "src/tensor_map", "src/base"},
     "src/ops": {"src/ops", "src/runtime", "src/kernels", "src/tensor_map", "src/layout",
                 "src/base"},
-    "capi": {"capi", "src/ops", "src/runtime", "src/kernels", "src/tensor_map", "src/layout",
-             "src/base"},
+    "capi": {"capi", "src/ops", "src/runtime/open", "src/runtime", "src/kernels", "src/tensor_map",
+             "src/layout", "src/base"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 DEVICE = {".cu", ".cuh"}
