@@ -114,7 +114,7 @@ PLAIN = [
     ("a workspace may be what a run reads", "src/ops/plan/plan.cpp", "if (one->written || other->written)",
      "if (one->written && other->written)", "ops/ops_test"),
     ("a group's pieces are counted as if they had 512 bytes", "src/ops/rows/rows_methods.cpp",
-     "std::min(kMinPart, ring_.stage_bytes / d.group / 16 * 16)", "kMinPart", "ops/ops_test"),
+     "std::min(kMinPart, setup.ring.stage_bytes / d.group / 16 * 16)", "kMinPart", "ops/ops_test"),
     ("a permutation reads past its runs", "src/ops/copy/copy_permute.cpp",
      "if (load < 4) load = args->element_bytes;", "", "ops/ops_test"),
     ("a NaN's payload goes through a minimum", "src/kernels/scatter/scatter_host.cpp",

@@ -5,8 +5,8 @@
 #include <cinttypes>
 #include <utility>
 
-#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
+#include "ops/common/fields.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
