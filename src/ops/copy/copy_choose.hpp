@@ -14,7 +14,7 @@
 
 namespace tw {
 
-/// The methods that serve a copy, and the arguments of each. All functions take the one shape.
+/// The methods that serve a copy, and the arguments of each. `shape` is that copy's everywhere.
 struct CopyChoice {
   void find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
                     const RingSize& ring);
