@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "capi/common/boundary.hpp"
+#include "runtime/open/open_device.hpp"
 
 using namespace tw;        // NOLINT
 using namespace tw::capi;  // NOLINT

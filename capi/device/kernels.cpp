@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "capi/common/boundary.hpp"
+#include "kernels/image/cubin_info.hpp"
 #include "kernels/image/driver_choice.hpp"
+#include "kernels/image/kernel_images.hpp"
 #include "kernels/image/precompiled.hpp"
 
 using namespace tw;        // NOLINT

@@ -167,6 +167,12 @@ inline constexpr size_t kMaxArgumentBytes = 4096;
 /// Most blocks of a cluster that every chip with clusters takes.
 inline constexpr uint32_t kMaxCluster = 8;
 
+/// What has_all_kernels() (rehearsal.hpp) has found out about a device's families, a bit for each.
+struct KnownFamilies {
+  std::atomic<uint32_t> looked{0};  // those that were looked up
+  std::atomic<uint32_t> whole{0};   // of these, the ones that have all their kernels
+};
+
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
@@ -225,9 +231,7 @@ class Device : public std::enable_shared_from_this<Device> {
                          std::unique_ptr<Kernel>* out) = 0;
   /// Whether prepare() would find the row's code: fails as it would, and loads nothing.
   virtual Status find_kernel(const KernelRow&) { return {}; }
-  /// Whether planning with the family can rely on its kernels: those that every chip runs may be
-  /// used, and find_kernel() finds each row that may. Looked up once.
-  bool has_all_kernels(Family family);
+  KnownFamilies& known_families() { return known_families_; }
   /// Writes the 128 bytes of a checked description; the driver's own on CUDA.
   virtual Status encode(const TensorMapDesc& desc, TensorMapBytes* bytes) = 0;
 
@@ -246,10 +250,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<bool> closed_{false};
 
  private:
-  bool find_all_kernels(Family family);
-
-  std::atomic<uint32_t> families_whole_{0};   // a bit each, of those that were looked up:
-  std::atomic<uint32_t> families_looked_{0};  // these
+  KnownFamilies known_families_;
   std::atomic<int32_t> clusters_at_once_[kMaxCluster + 1] = {};
   std::atomic<int32_t> lost_{0};  // the sticky CUresult, or 0
   std::mutex lost_mutex_;
@@ -257,13 +258,5 @@ class Device : public std::enable_shared_from_this<Device> {
   ForkMark fork_mark_;
   mutable Log log_{&process_log()};
 };
-
-/// Defined by runtime/host and runtime/cuda (or by its replacement where CUDA is not built).
-Status count_devices(DeviceKind kind, int32_t* count);
-Status open_device(DeviceKind kind, int32_t ordinal, std::shared_ptr<Device>* out);
-Status open_host_device(std::shared_ptr<Device>* out);
-Status count_cuda_devices(int32_t* count);
-Status open_cuda_device(int32_t ordinal, std::shared_ptr<Device>* out);
-Status open_cuda_context(CUctx_st* context, std::shared_ptr<Device>* out);
 
 }  // namespace tw

@@ -53,7 +53,27 @@ class Rehearsal final : public Device {
   const std::shared_ptr<Device> device_;
 };
 
+bool find_all_kernels(Device& device, Family family) {
+  constexpr FeatureMask kEverywhere = feature::tma | feature::mma;
+  const FeatureMask usable = device.info().kernel_features;
+  if ((usable & feature::host) == 0 && (usable & kEverywhere) != kEverywhere) return false;
+  const KeptErrors kept;  // what is missing is no failure
+  for (const KernelRow& row : kernel_rows(family))
+    if ((row.feature & usable) != 0 && !device.find_kernel(row).ok()) return false;
+  return true;
+}
+
 }  // namespace
+
+bool has_all_kernels(Device& device, Family family) {
+  KnownFamilies& known = device.known_families();
+  const uint32_t bit = 1u << static_cast<uint32_t>(family);
+  if ((known.looked.load(std::memory_order_acquire) & bit) == 0) {
+    if (find_all_kernels(device, family)) known.whole.fetch_or(bit, std::memory_order_relaxed);
+    known.looked.fetch_or(bit, std::memory_order_release);
+  }
+  return (known.whole.load(std::memory_order_relaxed) & bit) != 0;
+}
 
 std::shared_ptr<Device> rehearsal_of(const std::shared_ptr<Device>& device) {
   return std::make_shared<Rehearsal>(device);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Which folder may include which: nothing points up, device code stands alone, and of the public
-headers the library itself sees the one for kernel authors alone."""
+headers the library itself sees the one for kernel authors alone. And which source implements which
+header: the one of its name beside it."""
 import re
 
 import common
@@ -17,17 +18,28 @@ LAYERS = {
                          "src/base"},
     "src/runtime/cuda": {"src/runtime/cuda", "src/runtime", "src/driver", "src/kernels",
                          "src/tensor_map", "src/base"},
+    "src/runtime/open": {"src/runtime/open", "src/runtime/host", "src/runtime/cuda", "src/runtime"},
     "src/runtime": {"src/runtime", "src/kernels", "src/tensor_map", "src/base"},
     "src/ops": {"src/ops", "src/runtime", "src/kernels", "src/tensor_map", "src/layout",
                 "src/base"},
-    "capi": {"capi", "src/ops", "src/runtime", "src/kernels", "src/tensor_map", "src/layout",
-             "src/base"},
+    "capi": {"capi", "src/ops", "src/runtime/open", "src/runtime", "src/kernels", "src/tensor_map",
+             "src/layout", "src/base"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 DEVICE = {".cu", ".cuh"}
 # The public header for kernel authors, and who may include it beside programs and itself.
 KERNEL_HEADER = re.compile(r"tilewright/device(\.cuh$|/\w+\.cuh$)")
 KERNEL_LAYERS = {"src/kernels", "src/ops"}
+# Sources that need no header of their own name.
+NAMELESS = re.compile("|".join([
+    # Products are going to be rebuilt, and will be held to the rule then.
+    r"^src/(ops|kernels)/gemm/",
+    # The build takes these in the place of the source whose header they implement.
+    r"^src/runtime/cuda/no_cuda\.cpp$",
+    r"^src/kernels/image/no_kernel_images\.cpp$",
+    # Each defines one function, which kernel_table.hpp declares for all families by one list.
+    r"^src/kernels/(\w+)/\2_rows\.cpp$",
+]))
 SOURCES = DEVICE | {".c", ".h", ".cpp", ".hpp", ".inc"}
 
 
@@ -83,11 +95,62 @@ def faults_of(root, files):
                 yield f"{where}: nothing below capi/ knows the C API"
 
 
+def nameless(root, files):
+    """Sources that do not implement the header of their name, or do not include it first, where it shows
+    that the header needs nothing in front of it."""
+    for source in files:
+        path = source.relative_to(root).as_posix()
+        if not path.startswith("src/") or source.suffix != ".cpp" or NAMELESS.search(path):
+            continue
+        own = path.removeprefix("src/").removesuffix(".cpp") + ".hpp"
+        first = next((name for kind, name in INCLUDE.findall(source.read_text()) if kind == '"'), None)
+        if not (root / "src" / own).is_file():
+            yield f"{path}: there is no {own} for it to implement"
+        elif first != own:
+            yield f"{path}: includes {first} before {own}, the header that it implements"
+
+
 def check(_):
-    yield from faults_of(common.ROOT, common.tracked())
+    files = common.tracked()
+    yield from faults_of(common.ROOT, files)
+    yield from nameless(common.ROOT, files)
 
 
 def planted(folder):
+    planted_layers(folder / "layers")
+    planted_names(folder / "names")
+
+
+def planted_names(folder):
+    mine = '#include <vector>\n#include "ops/a/{}.hpp"\n#include "base/z.hpp"\n'
+    texts = {
+        "src/ops/a/good.hpp": "",
+        "src/ops/a/good.cpp": mine.format("good"),
+        "src/ops/a/late.hpp": "",
+        "src/ops/a/late.cpp": '#include "base/z.hpp"\n#include "ops/a/late.hpp"\n',
+        "src/ops/a/more.cpp": mine.format("good"),
+        "src/base/z.hpp": "",
+        "src/base/none.hpp": "",
+        "src/base/none.cpp": "int z;\n",
+        "src/ops/gemm/more.cpp": mine.format("good"),
+        "src/runtime/cuda/no_cuda.cpp": mine.format("good"),
+        "src/kernels/a/a_rows.cpp": mine.format("good"),
+        "src/kernels/a/b_rows.cpp": mine.format("good"),
+        "capi/c.cpp": "",
+    }
+    written(folder, texts)
+    common.expect(nameless(folder, [folder / name for name in texts]), "src/ops/a/late.cpp: includes base/z.hpp",
+                  "src/ops/a/more.cpp: there is no ops/a/more.hpp", "src/base/none.cpp: includes None",
+                  "src/kernels/a/b_rows.cpp: there is no")
+
+
+def written(folder, texts):
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def planted_layers(folder):
     texts = {
         "src/base/a.hpp": "",
         "src/base/t.inc": "",
@@ -109,9 +172,7 @@ def planted(folder):
         "include/tilewright/device/a.cuh": "#include <tilewright/tilewright.hpp>\n",
         "include/tilewright/device/b.cuh": "#include <cuda_fp16.h>\n",
     }
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    written(folder, texts)
     common.expect(faults_of(folder, [folder / name for name in texts]),
                   "src/base/up.cpp", "src/driver/d.hpp", "src/kernels/k.cuh", "src/kernels/stl.cu", "src/ops/o.cpp",
                   "src/runtime/r.cpp", "capi/c.cpp", "include/tilewright/x.hpp",

@@ -13,6 +13,7 @@
 #include "doctest_main.hpp"
 #include "driver/driver.hpp"
 #include "runtime/device.hpp"
+#include "runtime/open/open_device.hpp"
 
 namespace tw {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "edits.hpp"
+#include "kernels/image/cubin_info.hpp"
 #include "kernels/image/precompiled.hpp"
 #include "kernels/image/unpack.hpp"
 #include "runtime/cuda/image.hpp"

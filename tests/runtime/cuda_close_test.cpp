@@ -9,6 +9,7 @@
 #include "doctest_main.hpp"
 #include "fake_driver.hpp"
 #include "runtime/device.hpp"
+#include "runtime/open/open_device.hpp"
 
 namespace tw::test {
 namespace {

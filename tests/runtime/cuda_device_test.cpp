@@ -12,6 +12,7 @@
 #include "doctest_main.hpp"
 #include "fake_driver.hpp"
 #include "runtime/device.hpp"
+#include "runtime/open/open_device.hpp"
 #include "test_images.hpp"
 
 namespace tw::test {

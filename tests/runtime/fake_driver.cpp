@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "fake_images.hpp"
+#include "kernels/image/cubin_info.hpp"
 #include "kernels/image/precompiled.hpp"
 
 namespace tw::test {

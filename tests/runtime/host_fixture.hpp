@@ -9,6 +9,7 @@
 #include "kernels/common/host_engine.hpp"
 #include "runtime/device.hpp"
 #include "runtime/host/host_device.hpp"
+#include "runtime/open/open_device.hpp"
 
 namespace tw::test {
 

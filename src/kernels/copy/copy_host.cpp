@@ -7,7 +7,12 @@
 #include <cstring>
 
 #include "kernels/common/host_engine.hpp"
+#include "kernels/common/realign.h"
 #include "kernels/copy/copy.h"
+#include "kernels/copy/interleave.h"
+#include "kernels/copy/permute.h"
+#include "kernels/copy/pieces.h"
+#include "kernels/copy/transpose.h"
 
 namespace tw {
 namespace {
@@ -124,6 +129,158 @@ void copy_fill_host(HostEngine&, const void* arguments) {
     }
     std::memcpy(global(place.dst, offset), pattern, place.unit_bytes);
   }
+}
+
+// Permutations on the CPU: the kernel's tiles and places, one after the other.
+
+namespace {
+
+struct Tile {
+  u64 src;
+  u64 dst;
+  u32 src_run, src_lines, dst_run, dst_lines;
+};
+
+Tile tile_of(const CopyPermuteArgs& args, u64 number) {
+  u32 at[kPermuteRank] = {};
+  Tile tile{args.src, args.dst, 0, 0, 0, 0};
+  for (u32 d = 0; d < args.grid_rank; ++d) {
+    at[d] = static_cast<u32>(number % args.grid[d].tiles.divisor);
+    number /= args.grid[d].tiles.divisor;
+    tile.src += static_cast<u64>(at[d] * args.grid[d].src_step);
+    tile.dst += static_cast<u64>(at[d] * args.grid[d].dst_step);
+  }
+  const auto extent = [&](const PermuteEdge& edge) {
+    return permute_extent(args, edge, edge.grid_dim < 0 ? 0 : at[edge.grid_dim]);
+  };
+  tile.src_run = extent(args.src_run);
+  tile.src_lines = extent(args.src_lines);
+  tile.dst_run = extent(args.dst_run);
+  tile.dst_lines = extent(args.dst_lines);
+  return tile;
+}
+
+}  // namespace
+
+void copy_permute_host(HostEngine& engine, const void* arguments) {
+  const auto& args = *static_cast<const CopyPermuteArgs*>(arguments);
+  uint8_t* shared = engine.shared();
+  const u32 element = args.element_bytes;
+  for (u64 number = 0; number < args.tiles; ++number) {
+    const Tile tile = tile_of(args, number);
+    for (u32 line = 0; line < tile.src_lines; ++line) {
+      const u64 from = tile.src + static_cast<u64>(permute_place(args.src_line_dims, line).offset);
+      const u32 place = (line << 16) + line * args.pitch;
+      for (u32 byte = 0; byte < tile.src_run; byte += element)
+        std::memcpy(shared + permute_byte(place + byte, args.shift),
+                    reinterpret_cast<const void*>(from + byte), element);
+    }
+    for (u32 line = 0; line < tile.dst_lines; ++line) {
+      const PermutePlace at = permute_place(args.dst_line_dims, line);
+      const u64 to = tile.dst + static_cast<u64>(at.offset);
+      for (u32 byte = 0; byte < tile.dst_run; byte += element) {
+        const u32 place = at.place + permute_place(args.dst_run_dims, byte / element).place;
+        std::memcpy(reinterpret_cast<void*>(to + byte), shared + permute_byte(place, args.shift),
+                    element);
+      }
+    }
+  }
+}
+
+// Pieces, transposes and interleaving on the CPU: the places that the kernels compute, one after
+// the other.
+
+namespace {
+
+uint8_t* global(u64 address) {
+  return reinterpret_cast<uint8_t*>(address);
+}
+
+// The piece's sixteen bytes out of the two aligned vectors that hold them, where both are the
+// source's to read.
+Words4 realigned(const CopyPieceArgs& args, const CopyPiece& p) {
+  const u64 base = p.from & ~15ull;
+  Words4 low{}, high{};
+  const auto read = [&](u64 at, Words4* to) {
+    if (at >= args.src_low && at + 16 <= args.src_high) std::memcpy(to, global(at), 16);
+  };
+  read(base, &low);
+  read(base + 16, &high);
+  return shift_bytes(low, high, static_cast<u32>(p.from) & 15);
+}
+
+void transpose(const CopyTransposeArgs& args) {
+  const u32 element = args.element_bytes;
+  const i64 side = args.unit_elements;
+  for (u64 tile = 0; tile < args.tiles; ++tile) {
+    const TransposePlace at =
+        transpose_place(args, static_cast<u32>(tile), args.tile_a, args.tile_b);
+    const u32 a_end = at.a + args.tile_a < args.units_a ? at.a + args.tile_a : args.units_a;
+    const u32 b_end = at.b + args.tile_b < args.units_b ? at.b + args.tile_b : args.units_b;
+    for (i64 a = at.a * side; a < a_end * side; ++a)
+      for (i64 b = at.b * side; b < b_end * side; ++b)
+        std::memcpy(global(at.dst + static_cast<u64>(a * args.dst_pitch + b * element)),
+                    global(at.src + static_cast<u64>(b * args.src_pitch + a * element)), element);
+  }
+}
+
+void interleave(const CopyInterleaveArgs& args, bool to_planes) {
+  const u32 element = args.element_bytes;
+  const u32 side = 16 / element;
+  for (u64 warp = 0; warp < args.warps; ++warp) {
+    const InterleavePlace at = interleave_place(args, static_cast<u32>(warp));
+    for (u32 group = at.group; group < at.group + at.groups; ++group)
+      for (u32 plane = 0; plane < args.planes; ++plane)
+        for (u32 e = 0; e < side; ++e) {
+          const u64 number = static_cast<u64>(group) * side + e;
+          const u64 planar = static_cast<u64>(plane * args.plane_pitch) + number * element;
+          const u64 packed = (number * args.planes + plane) * element;
+          std::memcpy(global(at.dst + (to_planes ? planar : packed)),
+                      global(at.src + (to_planes ? packed : planar)), element);
+        }
+  }
+}
+
+}  // namespace
+
+void copy_pieces_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const CopyPieceArgs*>(arguments);
+  for (u64 slot = 0; slot < args.items; ++slot) {
+    const CopyPiece p = copy_piece<0>(args, static_cast<u32>(slot));
+    if (p.end != 0) std::memcpy(global(p.to + p.first), global(p.from + p.first), p.end - p.first);
+  }
+}
+
+void copy_shift_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const CopyPieceArgs*>(arguments);
+  for (u64 slot = 0; slot < args.items; ++slot) {
+    const CopyPiece p = copy_piece<0>(args, static_cast<u32>(slot));
+    if (p.end == 0) continue;
+    Words4 words = realigned(args, p);
+    const auto* from = reinterpret_cast<const uint8_t*>(words.w);
+    if (!piece_inside(args, p)) from = global(p.from);
+    std::memcpy(global(p.to + p.first), from + p.first, p.end - p.first);
+  }
+}
+
+void copy_transpose_host(HostEngine&, const void* arguments) {
+  transpose(*static_cast<const CopyTransposeArgs*>(arguments));
+}
+
+void copy_transpose_small_host(HostEngine&, const void* arguments) {
+  transpose(*static_cast<const CopyTransposeArgs*>(arguments));
+}
+
+void copy_transpose_plain_host(HostEngine&, const void* arguments) {
+  transpose(*static_cast<const CopyTransposeArgs*>(arguments));
+}
+
+void copy_interleave_host(HostEngine&, const void* arguments) {
+  interleave(*static_cast<const CopyInterleaveArgs*>(arguments), false);
+}
+
+void copy_deinterleave_host(HostEngine&, const void* arguments) {
+  interleave(*static_cast<const CopyInterleaveArgs*>(arguments), true);
 }
 
 }  // namespace tw

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF64 with EM_CUDA: `.nv.info` has attributes of all functions by symbol number, `.nv.info.NAME`
 // those of one kernel, `.nv.shared.NAME` is as large as its static shared memory.
+#include "kernels/image/cubin_info.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
-
-#include "kernels/image/precompiled.hpp"
 
 namespace tw {
 namespace {

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "kernels/image/kernel_images.hpp"
+
 namespace tw {
 namespace {
 

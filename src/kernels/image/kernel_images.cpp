@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds embedded images. embed.py writes the table that this reads.
+#include "kernels/image/kernel_images.hpp"
+
 #include <cstdio>
 #include <cstring>
-
-#include "kernels/table/kernel_table.hpp"
 
 namespace {
 

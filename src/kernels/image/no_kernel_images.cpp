@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for kernel_images.cpp in a build without device code.
-#include "kernels/table/kernel_table.hpp"
+#include "kernels/image/kernel_images.hpp"
 
 namespace tw {
 

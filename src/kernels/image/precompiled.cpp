@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "kernels/image/kernel_images.hpp"
 #include "kernels/image/unpack.hpp"
 
 namespace tw {

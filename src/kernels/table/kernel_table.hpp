@@ -5,7 +5,6 @@
 // Rows are written in <family>/kernels.inc and read here, by the device code that emits them, by
 // the tests and by the benchmarks. Within a family, order is preference.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "base/dtype.hpp"
@@ -57,12 +56,5 @@ struct RowRange {
 /// The rows of a family, best first.
 RowRange kernel_rows(Family family);
 const char* family_name(Family family);
-
-/// The embedded fatbin of one shard; size 0 where this build has none.
-struct KernelImage {
-  const void* data;
-  size_t size;
-};
-KernelImage kernel_image(Family family, int32_t shard);
 
 }  // namespace tw

@@ -2,6 +2,8 @@
 #include "ops/copy/copy.hpp"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 
 #include "base/checked.hpp"
 #include "ops/common/maps.hpp"
@@ -65,8 +67,8 @@ Status CopyPlan::create(const std::shared_ptr<Device>& device, const CopyDesc& d
 
 Status CopyPlan::prepare() {
   ring_ = ring_size(*device(), kCopyRingWarps, 0, desc_.stages, desc_.stage_bytes);
-  if (!shape_.empty) find_methods();
-  const uint32_t reachable = reachable_methods();
+  if (!shape_.empty) choice_.find_methods(*device(), desc_, shape_, ring_);
+  const uint32_t reachable = choice_.reachable_methods(desc_, shape_);
   if (!shape_.empty && reachable == 0)
     return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
                 "none of the methods 0x%x serves this copy", desc_.methods);
@@ -78,35 +80,22 @@ Status CopyPlan::prepare() {
   return prepare_row(*device(), Family::copy, row, 0, &fill_);
 }
 
-uint32_t CopyPlan::reachable_methods() const {
-  const auto step = [&](uint32_t promised) {
-    return std::clamp<uint32_t>(promised, static_cast<uint32_t>(shape_.element_bytes), kAligned);
-  };
-  uint32_t reachable = 0;
-  if (shape_.empty) return reachable;
-  for (uint64_t src = 0; src < kAligned; src += step(desc_.src_alignment))
-    for (uint64_t dst = 0; dst < kAligned; dst += step(desc_.dst_alignment))
-      reachable |= bit(choose(src + static_cast<uint64_t>(shape_.src_offset),
-                              dst + static_cast<uint64_t>(shape_.dst_offset)));
-  return reachable & ~bit(0);
-}
-
 // What KernelRow::variant has above the method, and the shared memory of a block.
 CopyPlan::RowChoice CopyPlan::row_choice(uint32_t method) const {
   switch (method) {
     case kCopyBoxes:
-      return {box_args_.rank, ring_.dynamic_smem_bytes()};
+      return {choice_.boxes.rank, ring_.dynamic_smem_bytes()};
     case kCopyRows:
       return {0, ring_.dynamic_smem_bytes()};
     case kCopyPermute:
-      return {permute_args_.element_bytes, permute_tables(permute_args_).total};
+      return {choice_.permute.element_bytes, permute_tables(choice_.permute).total};
     case kCopyTranspose:
-      return {transpose_args_.element_bytes | (small() ? 1u << 8 : 0), 0};
+      return {choice_.transpose.element_bytes | (small() ? 1u << 8 : 0), 0};
     case kCopyTransposePlain:
-      return {plain_transpose_args_.element_bytes, 0};
+      return {choice_.plain_transpose.element_bytes, 0};
     case kCopyInterleave:
-      return {interleave_args_.element_bytes | interleave_args_.planes << 8 |
-                  (to_planes_ ? kToPlanes << 8 : 0),
+      return {choice_.interleave.element_bytes | choice_.interleave.planes << 8 |
+                  (choice_.to_planes ? kToPlanes << 8 : 0),
               0};
     case kCopyPieces:
       return {small() ? 1u : 4u, 0};
@@ -128,7 +117,8 @@ Status CopyPlan::prepare_method(uint32_t method) {
     return (r.variant & 0xff) == method && ((r.variant >> 8 ^ choice.detail) & counts) == 0;
   });
   if (row != nullptr && (method == kCopyTranspose || method == kCopyTransposePlain)) {
-    CopyTransposeArgs& args = method == kCopyTranspose ? transpose_args_ : plain_transpose_args_;
+    CopyTransposeArgs& args =
+        method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
     fill_transpose_tiles(static_cast<uint32_t>(row->tile[0]), static_cast<uint32_t>(row->tile[1]),
                          &args);
     if (method == kCopyTranspose && choice.detail >> 8 == 0)  // its tile lies in shared memory
@@ -137,9 +127,9 @@ Status CopyPlan::prepare_method(uint32_t method) {
   TW_TRY(prepare_row(*device(), Family::copy, row, choice.smem, &kernels_[method]));
   if (method != kCopyBoxes) return {};
   TensorMapDesc src, dst;
-  describe_boxes(shape_, box_args_, &src, &dst);
-  TW_TRY(encode_map(*device(), src, &box_args_.src_map));
-  return encode_map(*device(), dst, &box_args_.dst_map);
+  describe_boxes(shape_, choice_.boxes, &src, &dst);
+  TW_TRY(encode_map(*device(), src, &choice_.boxes.src_map));
+  return encode_map(*device(), dst, &choice_.boxes.dst_map);
 }
 
 LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of_block,
@@ -158,7 +148,7 @@ LaunchConfig CopyPlan::config(uint32_t method, uint64_t items, uint32_t items_of
 }
 
 LaunchConfig CopyPlan::box_config() const {
-  return config(kCopyBoxes, box_args_.tiles, 1, 1);
+  return config(kCopyBoxes, choice_.boxes.tiles, 1, 1);
 }
 
 LaunchConfig CopyPlan::row_config(const CopyRowArgs& args) const {
@@ -169,7 +159,7 @@ LaunchConfig CopyPlan::permute_config() const {
   // As many blocks an SM as its shared memory and registers hold.
   const auto room = static_cast<uint32_t>(device()->info().max_dynamic_smem_bytes);
   const uint32_t smem = kernels_[kCopyPermute].dynamic_smem_bytes;
-  return config(kCopyPermute, permute_args_.tiles, 1, std::clamp(room / (smem + 1024), 1u, 4u));
+  return config(kCopyPermute, choice_.permute.tiles, 1, std::clamp(room / (smem + 1024), 1u, 4u));
 }
 
 // Kernels without a ring do as well with a block for each piece of work as with fewer that go
@@ -182,13 +172,13 @@ LaunchConfig CopyPlan::piece_config(uint32_t method, const CopyPieceArgs& args) 
 
 LaunchConfig CopyPlan::transpose_config(uint32_t method) const {
   const uint64_t tiles =
-      method == kCopyTranspose ? transpose_args_.tiles : plain_transpose_args_.tiles;
+      method == kCopyTranspose ? choice_.transpose.tiles : choice_.plain_transpose.tiles;
   return config(method, tiles, 1, 0);
 }
 
 LaunchConfig CopyPlan::interleave_config() const {
-  return config(kCopyInterleave, interleave_args_.warps,
-                interleave_threads(interleave_args_.planes) / 32, 0);
+  return config(kCopyInterleave, choice_.interleave.warps,
+                interleave_threads(choice_.interleave.planes) / 32, 0);
 }
 
 LaunchConfig CopyPlan::strided_config(const CopyStridedArgs& args) const {
@@ -212,9 +202,9 @@ Status CopyPlan::run_fills(Stream& stream, uint64_t src, uint64_t dst) const {
 }
 
 CopyPieceArgs CopyPlan::piece_args(uint32_t method, uint64_t src, uint64_t dst) const {
-  CopyPieceArgs args = method == kCopyShift ? shift_args_ : piece_args_;
+  CopyPieceArgs args = method == kCopyShift ? choice_.shift : choice_.pieces;
   const auto misalignment = static_cast<uint32_t>(dst % kPieceSector);
-  if (misalignment != piece_misalignment_)
+  if (misalignment != choice_.piece_misalignment)
     fill_pieces(shape_, method == kCopyShift, misalignment, &args);
   const uint64_t base = src - static_cast<uint64_t>(shape_.src_offset);
   args.src_low = base + static_cast<uint64_t>(shape_.src_range.low);
@@ -231,7 +221,7 @@ CopyRowArgs CopyPlan::row_args(uint64_t address) const {
 
 CopyStridedArgs CopyPlan::strided_args(uint64_t src, uint64_t dst) const {
   const uint32_t alignment = std::min(alignment_of(src), alignment_of(dst));
-  if (strided_args_.unit_bytes == strided_unit(shape_, alignment)) return strided_args_;
+  if (choice_.strided.unit_bytes == strided_unit(shape_, alignment)) return choice_.strided;
   CopyStridedArgs args;
   fill_strided(shape_, alignment, &args);
   return args;
@@ -267,7 +257,7 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
     case kCopyDriver:
       return stream.copy_on_device(dst, src, static_cast<uint64_t>(shape_.row_bytes));
     case kCopyBoxes: {
-      CopyBoxArgs args = box_args_;
+      CopyBoxArgs args = choice_.boxes;
       rebind_address(&args.src_map, src);
       rebind_address(&args.dst_map, dst);
       return launch(box_config(), args);
@@ -277,16 +267,16 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
       return launch(row_config(args), args);
     }
     case kCopyPermute: {
-      CopyPermuteArgs args = permute_args_;
+      CopyPermuteArgs args = choice_.permute;
       fit_permute(src, dst, &args);
       return launch(permute_config(), args);
     }
     case kCopyTranspose:
-      return launch(transpose_config(method), transpose_args_);
+      return launch(transpose_config(method), choice_.transpose);
     case kCopyTransposePlain:
-      return launch(transpose_config(method), plain_transpose_args_);
+      return launch(transpose_config(method), choice_.plain_transpose);
     case kCopyInterleave:
-      return launch(interleave_config(), interleave_args_);
+      return launch(interleave_config(), choice_.interleave);
     case kCopyPieces:
     case kCopyShift: {
       const CopyPieceArgs args = piece_args(method, src, dst);
@@ -301,6 +291,204 @@ Status CopyPlan::run(Stream& stream, uint64_t src, uint64_t dst) const {
                   "the only methods allowed need addresses that are multiples of %u bytes",
                   static_cast<unsigned>(kAligned));
   }
+}
+
+// What a copy's plan will do, in numbers and in words.
+
+namespace {
+
+void take_config(const LaunchConfig& config, PlanInfo* info) {
+  for (int i = 0; i < 3; ++i) {
+    info->grid[i] = config.grid[i];
+    info->block[i] = config.block[i];
+    info->cluster[i] = config.cluster[i];
+  }
+  info->dynamic_smem_bytes = config.dynamic_smem_bytes;
+}
+
+// Elements that are read at least once: a dimension of stride 0 reads its elements again.
+uint64_t distinct_sources(const CopyShape& shape) {
+  int64_t bytes = shape.row_bytes;
+  for (int32_t d = 0; d < shape.rank; ++d)
+    if (shape.src_stride[d] != 0) bytes *= shape.extent[d];
+  return static_cast<uint64_t>(bytes);
+}
+
+}  // namespace
+
+PlanInfo CopyPlan::info() const {
+  PlanInfo info;
+  info.op = Op::copy;
+  const uint64_t src =
+      promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset);
+  const uint64_t dst =
+      promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset);
+  for (const CopyShape& box : outside_)
+    info.bytes_written += static_cast<uint64_t>(box.elements * box.element_bytes);
+  if (shape_.empty) {
+    if (fill_) info.kernel = fill_.row->symbol;
+    return info;
+  }
+  const uint32_t method = choose(src, dst);
+  const auto elements = [&](uint32_t bytes) {
+    return std::max(1u, bytes / static_cast<uint32_t>(shape_.element_bytes));
+  };
+  info.bytes_read = distinct_sources(shape_);
+  info.bytes_written += static_cast<uint64_t>(shape_.elements * shape_.element_bytes);
+  if (method == kCopyDriver) {
+    const bool cuda = device()->info().kind == DeviceKind::cuda;
+    info.kernel = cuda ? "cuMemcpyDtoDAsync" : "memcpy";
+    for (int i = 0; i < 3; ++i) info.grid[i] = info.block[i] = info.cluster[i] = 1;
+    return info;
+  }
+  if (!kernels_[method]) return info;
+  info.kernel = kernels_[method].row->symbol;
+  info.tile[0] = 1;
+  switch (method) {
+    case kCopyBoxes:
+      take_config(box_config(), &info);
+      info.tile[1] = elements(choice_.boxes.box[0] * choice_.boxes.element_bytes);
+      info.tile[0] = choice_.boxes.box_bytes / (choice_.boxes.box[0] * choice_.boxes.element_bytes);
+      info.stages = choice_.boxes.stages;
+      info.boxes_loaded = info.boxes_stored = choice_.boxes.tiles;
+      break;
+    case kCopyRows: {
+      const CopyRowArgs args = row_args(src);
+      take_config(row_config(args), &info);
+      info.tile[0] = args.stage_chunks;
+      info.tile[1] = elements(args.chunk_bytes);
+      info.stages = args.stages;
+      info.boxes_loaded = info.boxes_stored = args.rows * args.chunks;
+      break;
+    }
+    case kCopyPermute:
+      take_config(permute_config(), &info);
+      info.tile[0] = choice_.permute.src_lines.full;
+      info.tile[1] = elements(choice_.permute.src_run.full);
+      info.stages = kPermuteStages;
+      break;
+    case kCopyTranspose:
+    case kCopyTransposePlain: {
+      const CopyTransposeArgs& args =
+          method == kCopyTranspose ? choice_.transpose : choice_.plain_transpose;
+      take_config(transpose_config(method), &info);
+      info.tile[0] = args.tile_b * args.unit_elements;
+      info.tile[1] = args.tile_a * args.unit_elements;
+      break;
+    }
+    case kCopyInterleave:
+      take_config(interleave_config(), &info);
+      info.tile[0] = choice_.interleave.planes;
+      info.tile[1] = elements(16);
+      break;
+    case kCopyPieces:
+    case kCopyShift:
+      take_config(piece_config(method, piece_args(method, src, dst)), &info);
+      info.tile[1] = elements(16);
+      break;
+    default: {
+      const CopyStridedArgs args = strided_args(src, dst);
+      take_config(strided_config(args), &info);
+      info.tile[1] = elements(args.unit_bytes);
+    }
+  }
+  return info;
+}
+
+// Why this method, in a line.
+std::string CopyPlan::reason(uint32_t method) const {
+  char text[320] = "";
+  switch (method) {
+    case kCopyDriver:
+      return "one contiguous row: the driver's own copy, which a capture takes as a copy node\n";
+    case kCopyBoxes:
+      if (choice_.boxes.tail_bytes == 0) return "rows move as boxes of tensor maps\n";
+      std::snprintf(text, sizeof text,
+                    "rows move as boxes of tensor maps; the last %u bytes of each are stored by "
+                    "plain stores: the copy engine clips stores at 16 bytes\n",
+                    choice_.boxes.tail_bytes);
+      return text;
+    case kCopyRows:
+      return "rows move as bulk copies: no tensor map for a single row, for strides that are "
+             "negative, or for more than five dimensions\n";
+    case kCopyPermute:
+      std::snprintf(
+          text, sizeof text,
+          "dimensions change their order: tiles of %u runs of %u bytes of the source and %u "
+          "runs of %u bytes of the destination, loaded %u and stored %u bytes at once\n",
+          choice_.permute.src_lines.full, choice_.permute.src_run.full,
+          choice_.permute.dst_lines.full, choice_.permute.dst_run.full, choice_.permute.load_bytes,
+          choice_.permute.store_bytes);
+      return text;
+    case kCopyTranspose:
+      std::snprintf(text, sizeof text,
+                    "a transpose: squares of 16 bytes are turned round in registers, tiles of %u "
+                    "source by %u destination bytes\n",
+                    choice_.transpose.tile_a * 16, choice_.transpose.tile_b * 16);
+      return text;
+    case kCopyTransposePlain:
+      return "a transpose of which something is no multiple of 16 bytes: element by element "
+             "through "
+             "shared memory\n";
+    case kCopyInterleave:
+      std::snprintf(text, sizeof text, "%u planes are %s in registers, 16 bytes of each a thread\n",
+                    choice_.interleave.planes, choice_.to_planes ? "taken apart" : "interleaved");
+      return text;
+    case kCopyPieces:
+      return "rows move as 16-byte pieces by plain loads and stores: they are too short or too "
+             "oddly placed for the copy engine\n";
+    case kCopyShift:
+      return "source and destination are misaligned against each other: pieces of 16 bytes are "
+             "put together in registers from aligned loads\n";
+    default:
+      return "no run of 32 bytes that both sides share, and no tile of two orders: element by "
+             "element\n";
+  }
+}
+
+// What the window's overhang gets.
+std::string CopyPlan::window_note() const {
+  int64_t elements = 0;
+  for (const CopyShape& box : outside_) elements += box.elements;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "%" PRId64
+                " elements are outside the source's tensor: filled with %s by %s, a launch for "
+                "each of %zu boxes\n",
+                elements, desc_.fill == OobFill::nan ? "NaN (0x7ff7 in every 16 bits)" : "zeros",
+                fill_.row->symbol, outside_.size());
+  return text;
+}
+
+std::string CopyPlan::explain() const {
+  const PlanInfo i = info();
+  char text[512];
+  std::string out = "copy of " + std::string(dtype_name(desc_.dtype)) + " [";
+  for (int32_t d = 0; d < desc_.rank; ++d) {
+    if (d != 0) out += ", ";
+    out += std::to_string(desc_.shape[d]);
+  }
+  if (shape_.empty && outside_.empty()) return out + "]: empty, nothing runs\n";
+  if (shape_.empty) return out + "]: all of it outside the source's tensor\n" + window_note();
+  std::snprintf(text, sizeof text,
+                "], %" PRIu64 " bytes: after merging, %" PRId64 " rows of %" PRId64
+                " contiguous bytes in %d dimensions\n"
+                "kernel %s: %u blocks of %u threads, tile %ux%u elements, %u stages, %u bytes of "
+                "shared memory\n%" PRIu64 " boxes loaded, %" PRIu64 " stored\n",
+                i.bytes_written, shape_.rows, shape_.row_bytes, shape_.rank, i.kernel, i.grid[0],
+                i.block[0], i.tile[0], i.tile[1], i.stages, i.dynamic_smem_bytes, i.boxes_loaded,
+                i.boxes_stored);
+  out += text;
+  const uint32_t method =
+      choose(promised_address(desc_.src_alignment) + static_cast<uint64_t>(shape_.src_offset),
+             promised_address(desc_.dst_alignment) + static_cast<uint64_t>(shape_.dst_offset));
+  out += reason(method);
+  if (!outside_.empty()) out += window_note();
+  for (uint32_t other = 1; other < kCopyMethods; ++other)
+    if (other != method && kernels_[other])
+      out += "other addresses modulo 16 may take " + std::string(kernels_[other].row->symbol) +
+             ": promise src_alignment and dst_alignment to leave it out\n";
+  return out;
 }
 
 }  // namespace tw

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "kernels/copy/copy.h"
-#include "ops/copy/copy_methods.hpp"
-#include "ops/copy/copy_permute.hpp"
+#include "ops/copy/copy_choose.hpp"
 #include "ops/copy/copy_shape.hpp"
-#include "ops/copy/copy_turn.hpp"
 #include "ops/copy/copy_window.hpp"
 #include "ops/plan/plan.hpp"
 
@@ -29,9 +27,12 @@ class CopyPlan final : public Plan {
   std::string explain() const override;
 
   /// For tests that plant a fault in a map.
-  CopyBoxArgs& boxes_for_test() { return box_args_; }
+  CopyBoxArgs& boxes_for_test() { return choice_.boxes; }
   /// The method (kCopyBoxes and so on) that a run at these addresses takes.
-  uint32_t method_for_test(uint64_t src, uint64_t dst) const;
+  uint32_t method_for_test(uint64_t src, uint64_t dst) const {
+    return choose(src + static_cast<uint64_t>(shape_.src_offset),
+                  dst + static_cast<uint64_t>(shape_.dst_offset));
+  }
 
  private:
   CopyPlan(std::shared_ptr<Device> device, const CopyDesc& desc, const CopyShape& shape)
@@ -45,16 +46,8 @@ class CopyPlan final : public Plan {
   };
   RowChoice row_choice(uint32_t method) const;
   Status prepare_method(uint32_t method);
-  void find_methods();
-  void find_row_methods();
-  void found(uint32_t method, bool can, bool fast);
-  bool small() const { return shape_.elements * shape_.element_bytes < kSmallCopy; }
-  bool suits(uint32_t method, uint32_t src, uint32_t dst) const;
-  /// The method for first rows at these addresses; 0 where none serves. Only what the addresses are
-  /// modulo 16 counts.
-  uint32_t choose(uint64_t src, uint64_t dst) const;
-  /// The methods that any addresses within the promise can get, a bit each.
-  uint32_t reachable_methods() const;
+  bool small() const { return is_small(shape_); }
+  uint32_t choose(uint64_t src, uint64_t dst) const { return choice_.choose(shape_, src, dst); }
   std::string reason(uint32_t method) const;
   std::string window_note() const;
   LaunchConfig config(uint32_t method, uint64_t items, uint32_t items_of_block,
@@ -76,20 +69,8 @@ class CopyPlan final : public Plan {
   ByteRange dst_range_;             // of both
   PreparedKernel fill_;
   RingSize ring_;
-  uint32_t possible_ = 0;  // methods that could do it at some address, a bit each
-  uint32_t favoured_ = 0;  // of these, the ones that are fast at it
+  CopyChoice choice_;
   PreparedKernel kernels_[kCopyMethods];
-  // Everything but addresses; those with widths in them for the promised alignment.
-  CopyBoxArgs box_args_{};
-  CopyPieceArgs piece_args_{};
-  CopyPieceArgs shift_args_{};
-  uint32_t piece_misalignment_ = 0;  // of the destination, that these two are for
-  CopyPermuteArgs permute_args_{};
-  CopyTransposeArgs transpose_args_{};
-  CopyTransposeArgs plain_transpose_args_{};
-  CopyInterleaveArgs interleave_args_{};
-  CopyStridedArgs strided_args_{};
-  bool to_planes_ = false;
 };
 
 }  // namespace tw

@@ -4,8 +4,8 @@
 #include <cinttypes>
 #include <utility>
 
-#include "base/check_dtype.hpp"
 #include "ops/common/copy_overlap.hpp"
+#include "ops/common/fields.hpp"
 #include "ops/common/strided_span.hpp"
 
 namespace tw {

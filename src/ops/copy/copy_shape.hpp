@@ -7,7 +7,7 @@
 
 #include "base/dtype.hpp"
 #include "base/status.hpp"
-#include "ops/common/cache_priority.hpp"
+#include "ops/common/fields.hpp"
 #include "runtime/device.hpp"
 #include "tensor_map/tensor_map.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/status.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "ops/common/activation.hpp"
-#include "ops/common/cache_priority.hpp"
+#include "ops/common/fields.hpp"
 #include "ops/copy/copy_shape.hpp"
 
 namespace tw {

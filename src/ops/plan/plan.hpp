@@ -91,7 +91,7 @@ template <class P, class... Arguments>
 Status plan_supported(const std::shared_ptr<Device>& device, Family family,
                       const Arguments&... arguments) {
   // Staging copies of a product are plans of copies.
-  if (device->has_all_kernels(family) && device->has_all_kernels(Family::copy))
+  if (has_all_kernels(*device, family) && has_all_kernels(*device, Family::copy))
     return P::check(*device, arguments...);
   std::unique_ptr<Plan> plan;
   return P::create(rehearsal_of(device), arguments..., &plan);

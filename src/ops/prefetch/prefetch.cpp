@@ -5,9 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
-#include "ops/common/cache_priority.hpp"
+#include "ops/common/fields.hpp"
 #include "ops/common/maps.hpp"
 #include "ops/common/rows_ring.hpp"
 #include "tensor_map/rules/check.hpp"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a description of a ragged copy, a line a rule.
+#include "ops/ragged/ragged_problem.hpp"
+
 #include <cinttypes>
 #include <utility>
 
-#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
-#include "ops/ragged/ragged.hpp"
+#include "ops/common/fields.hpp"
+#include "ops/plan/plan.hpp"
 
 namespace tw {
 namespace {

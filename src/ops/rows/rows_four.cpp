@@ -1,58 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers and scatters of four rows an instruction: what they can do, and their tensor map.
+#include "ops/rows/rows_four.hpp"
+
 #include <algorithm>
 
 #include "base/checked.hpp"
 #include "kernels/rows/row_schedule.h"
 #include "ops/common/maps.hpp"
-#include "ops/rows/rows.hpp"
 
-namespace tw {
+namespace tw::rows {
 namespace {
 
 constexpr int64_t kMaxCoordinate = INT32_MAX;
 constexpr int64_t kMaxPitch = int64_t{1} << 40;
 
+struct FourShape {
+  int64_t unit = 0;        // bytes of the map's elements
+  int64_t part_bytes = 0;  // of a box's row
+  int64_t end_bytes = 0;   // of a table row that the map covers
+  DType dtype = DType::U8;
+};
+
 bool is_multiple(int64_t value, int64_t of) {
   return value % of == 0;
 }
 
-}  // namespace
-
 // Loads are clipped at an element, stores at 16 bytes: a gather's map is as wide as the table, and
 // a scatter's ends with the window. Elements are as wide as that end allows, for boxes of 256.
-RowsPlan::FourShape RowsPlan::four_shape() const {
-  const RowsProblem& p = problem_;
+FourShape four_shape(const RowsSetup& setup) {
+  const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
   FourShape s;
-  const int64_t columns = op() == Op::gather && d.table_columns != 0
+  const int64_t columns = setup.op == Op::gather && d.table_columns != 0
                               ? d.table_columns
                               : p.column_bytes / p.element_bytes + p.inner_columns;
   s.end_bytes = columns * p.element_bytes;
   for (const auto& [bytes, type] :
        {std::pair{1, DType::U8}, {2, DType::U16}, {4, DType::U32}, {8, DType::U64}})
     if (is_multiple(s.end_bytes, bytes)) s.unit = bytes, s.dtype = type;
-  const int64_t row = op() == Op::gather ? p.row_bytes : p.inner_bytes;
-  const int64_t most = std::min<int64_t>(kFourMaxBox * s.unit, ring_.stage_bytes / kFourRows) /
+  const int64_t row = setup.op == Op::gather ? p.row_bytes : p.inner_bytes;
+  const int64_t most = std::min<int64_t>(kFourMaxBox * s.unit, setup.ring.stage_bytes / kFourRows) /
                        kFourUnit * kFourUnit;
   if (most == 0) return s;
   s.part_bytes = round_up(ceil_div(row, ceil_div(std::max<int64_t>(row, 1), most)), kFourUnit);
   return s;
 }
 
-const char* RowsPlan::four_refusal(uint64_t table, uint64_t packed) const {
-  const RowsProblem& p = problem_;
+}  // namespace
+
+const char* four_refusal(const RowsSetup& setup, uint64_t table, uint64_t packed) {
+  const RowsProblem& p = setup.problem;
   const RowsDesc& d = p.desc;
-  const bool gather = op() == Op::gather;
+  const bool gather = setup.op == Op::gather;
   const KernelRow* row =
-      find_row(*device(), op(), [](const KernelRow& r) { return r.variant == kRowsFour; });
-  if (!row && (device()->info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
+      find_row(setup.device, setup.op, [](const KernelRow& r) { return r.variant == kRowsFour; });
+  if (!row && (setup.device.info().features & (gather ? feature::gather4 : feature::scatter4)) != 0)
     return gather ? "no kernel with gather4 is embedded for this device"
                   : "no kernel with scatter4 is embedded for this device";
   if (!row)
     return gather ? "the device has no gather4 (compute capability 10.0 has)"
                   : "the device has no scatter4 (compute capability 10.0 has)";
-  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
+  if (setup.ring.stages == 0) return "the device has too little shared memory for a ring";
   if (d.count < kFourMinRows) return "there are fewer than 8 rows";
   const int64_t row_bytes = gather ? p.row_bytes : p.inner_bytes;
   if (row_bytes < kFourMinBytes) return "rows are shorter than 32 bytes";
@@ -69,7 +76,7 @@ const char* RowsPlan::four_refusal(uint64_t table, uint64_t packed) const {
     return "the packed operand's pitch is no multiple of 16 bytes";
   if (table % 16 != 0) return "the table's address is no multiple of 16";
   if (packed % 16 != 0) return "the packed operand's address is no multiple of 16";
-  const FourShape s = four_shape();
+  const FourShape s = four_shape(setup);
   if (s.part_bytes == 0) return "a stage of the ring does not hold four rows";
   if (s.end_bytes / s.unit > kMaxCoordinate || std::abs(column) / s.unit > kMaxCoordinate)
     return "columns of the table do not fit 31 bits";
@@ -80,46 +87,46 @@ const char* RowsPlan::four_refusal(uint64_t table, uint64_t packed) const {
   return nullptr;
 }
 
-Status RowsPlan::prepare_four() {
-  const FourShape s = four_shape();
+Status prepare_four(RowsSetup* setup) {
+  const FourShape s = four_shape(*setup);
   TensorMapDesc map;
   map.dtype = s.dtype;
   map.rank = 2;
   map.global_dim[0] = static_cast<uint64_t>(s.end_bytes / s.unit);
-  map.global_dim[1] = static_cast<uint64_t>(problem_.desc.table_rows);
-  map.global_stride_bytes[0] = static_cast<uint64_t>(problem_.table_pitch);
+  map.global_dim[1] = static_cast<uint64_t>(setup->problem.desc.table_rows);
+  map.global_stride_bytes[0] = static_cast<uint64_t>(setup->problem.table_pitch);
   map.box_dim[0] = static_cast<uint32_t>(s.part_bytes / s.unit);
   map.box_dim[1] = 1;
-  return encode_map(*device(), map, &four_map_);
+  return encode_map(setup->device, map, &setup->four_map);
 }
 
-void RowsPlan::fill_four(uint64_t table, RowsLaunch* launch) const {
+void fill_four(const RowsSetup& setup, uint64_t table, RowsLaunch* launch) {
   FourArgs& four = launch->four;
   RowsArgs& args = four.rows;
   launch->bytes = sizeof four;
-  const FourShape s = four_shape();
-  const bool gather = op() == Op::gather;
-  const int64_t row = gather ? problem_.row_bytes : problem_.inner_bytes;
+  const FourShape s = four_shape(setup);
+  const bool gather = setup.op == Op::gather;
+  const int64_t row = gather ? setup.problem.row_bytes : setup.problem.inner_bytes;
   // The whole window: what lies beside the table comes as zeros.
-  if (gather) args.packed -= static_cast<u64>(problem_.lead_bytes);
+  if (gather) args.packed -= static_cast<u64>(setup.problem.lead_bytes);
   args.row_bytes = static_cast<u64>(row);
   args.part_bytes = static_cast<u32>(s.part_bytes);
   args.parts = static_cast<u32>(ceil_div(row, s.part_bytes));
   args.last_bytes = static_cast<u32>(row - int64_t{args.parts - 1} * s.part_bytes);
   args.part_divider = make_divider(args.parts);
-  const int64_t warps =
-      int64_t{usable_sms(*device(), problem_.desc.max_sms)} * tuning_.blocks * ring_.warps;
-  const int64_t fit = std::min<int64_t>(ring_.stage_bytes / s.part_bytes, ring_pieces_);
-  const int64_t items = std::max<int64_t>(problem_.desc.count, 1) * args.parts;
+  const int64_t warps = int64_t{usable_sms(setup.device, setup.problem.desc.max_sms)} *
+                        setup.tuning.blocks * setup.ring.warps;
+  const int64_t fit = std::min<int64_t>(setup.ring.stage_bytes / s.part_bytes, setup.ring_pieces);
+  const int64_t items = std::max<int64_t>(setup.problem.desc.count, 1) * args.parts;
   const int64_t fair = std::clamp<int64_t>(ceil_div(items, warps), kFourRows, fit);
   args.stage_pieces = static_cast<u32>(fair / kFourRows * kFourRows);
-  args.stage_bytes = ring_.stage_bytes;
-  args.stages = ring_.stages;
-  args.dense = args.parts == 1 && problem_.packed_pitch == s.part_bytes && row == s.part_bytes;
-  four.column = static_cast<i32>(problem_.desc.column * problem_.element_bytes / s.unit);
+  args.stage_bytes = setup.ring.stage_bytes;
+  args.stages = setup.ring.stages;
+  args.dense = args.parts == 1 && setup.problem.packed_pitch == s.part_bytes && row == s.part_bytes;
+  four.column = static_cast<i32>(setup.problem.desc.column * setup.problem.element_bytes / s.unit);
   four.part_columns = static_cast<i32>(s.part_bytes / s.unit);
-  four.map = four_map_;
+  four.map = setup.four_map;
   rebind_address(&four.map, table);
 }
 
-}  // namespace tw
+}  // namespace tw::rows

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which methods serve which rows, and why others do not.
+#include "ops/rows/rows_methods.hpp"
+
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "ops/rows/rows.hpp"
+#include "ops/rows/rows_four.hpp"
 
-namespace tw {
+namespace tw::rows {
 namespace {
 
 constexpr int64_t kMinBulkGather = 256;
@@ -35,12 +36,46 @@ bool is_multiple_of_16(int64_t value) {
   return value % 16 == 0;
 }
 
+const char* bulk_refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed) {
+  const RowsProblem& p = setup.problem;
+  const RowsDesc& d = p.desc;
+  if (setup.ring.stages == 0) return "the device has too little shared memory for a ring";
+  if (p.inner_bytes < 16 || !is_multiple_of_16(p.inner_bytes))
+    return "the rows' bytes are no multiple of 16";
+  if (d.table_rows > 1 && !is_multiple_of_16(p.table_pitch))
+    return "the table's pitch is no multiple of 16 bytes";
+  if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
+    return "the packed operand's pitch is no multiple of 16 bytes";
+  if (setup.inner_table(table) % 16 != 0)
+    return "the window's address in the table is no multiple of 16";
+  if (setup.inner_packed(packed) % 16 != 0)
+    return "the packed operand's address is no multiple of 16";
+  if (d.group > setup.ring_pieces || d.group * 16 > setup.ring.stage_bytes)
+    return "a stage of the ring does not hold a group";
+  // Pieces are counted in 31 bits where a row has several; the least parts that fill_bulk() cuts
+  // are those of which a stage holds a group.
+  const int64_t least = std::min(kMinPart, setup.ring.stage_bytes / d.group / 16 * 16);
+  const int64_t parts = ceil_div(p.inner_bytes, least);
+  if ((parts > 1 || d.group > 1) &&
+      d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
+    return "the rows have 2^31 parts or more";
+  if (method == kRowsStaged &&
+      p.inner_bytes > std::min<int64_t>(kMaxStagedRow, setup.ring.stage_bytes))
+    return "rows are longer than 512 bytes";
+  if (method != kRowsBulkReduce) return nullptr;
+  if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
+  if (p.flag(kRowsAccumulateF32)) return "bulk reductions round every addend";
+  if (d.reduction != kReduceAdd && (p.element == kElementF32 || p.element == kElementF64))
+    return "bulk reductions have no minimum and maximum of f32 and f64";
+  return nullptr;
+}
+
 }  // namespace
 
-void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
-  const RowsProblem& p = problem_;
+void list_methods(const RowsSetup& setup, uint32_t (&methods)[kMaxMethods]) {
+  const RowsProblem& p = setup.problem;
   uint32_t* next = methods;
-  if (op() == Op::gather && p.is_sum()) {
+  if (setup.op == Op::gather && p.is_sum()) {
     *next++ = kRowsSum;
     *next++ = kRowsSumPlain;
     return;
@@ -56,11 +91,11 @@ void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
     return;
   }
   // The host device has it for tests, which ask for it.
-  const bool host = device()->info().kind == DeviceKind::host;
+  const bool host = setup.device.info().kind == DeviceKind::host;
   if (!host || p.desc.methods == 1u << kRowsFour) *next++ = kRowsFour;
-  if (is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
+  if (setup.is_small() || p.desc.methods == 1u << kRowsFew) *next++ = kRowsFew;
   // Threads do better than a bulk copy a row up to a width; stores sooner than loads.
-  const bool staged = p.inner_bytes < (op() == Op::gather ? kMinBulkGather : kMinBulkScatter);
+  const bool staged = p.inner_bytes < (setup.op == Op::gather ? kMinBulkGather : kMinBulkScatter);
   if (staged) *next++ = kRowsStaged;
   *next++ = kRowsBulk;
   if (!staged) *next++ = kRowsStaged;
@@ -68,65 +103,35 @@ void RowsPlan::list_methods(uint32_t (&methods)[kMaxMethods]) const {
   *next++ = kRowsPlain;
 }
 
-const char* RowsPlan::bulk_refusal(uint32_t method, uint64_t table, uint64_t packed) const {
-  const RowsProblem& p = problem_;
-  const RowsDesc& d = p.desc;
-  if (ring_.stages == 0) return "the device has too little shared memory for a ring";
-  if (p.inner_bytes < 16 || !is_multiple_of_16(p.inner_bytes))
-    return "the rows' bytes are no multiple of 16";
-  if (d.table_rows > 1 && !is_multiple_of_16(p.table_pitch))
-    return "the table's pitch is no multiple of 16 bytes";
-  if (d.count > 1 && !is_multiple_of_16(p.packed_pitch))
-    return "the packed operand's pitch is no multiple of 16 bytes";
-  if (inner_table(table) % 16 != 0) return "the window's address in the table is no multiple of 16";
-  if (inner_packed(packed) % 16 != 0) return "the packed operand's address is no multiple of 16";
-  if (d.group > ring_pieces_ || d.group * 16 > ring_.stage_bytes)
-    return "a stage of the ring does not hold a group";
-  // Pieces are counted in 31 bits where a row has several; the least parts that fill_bulk() cuts
-  // are those of which a stage holds a group.
-  const int64_t least = std::min(kMinPart, ring_.stage_bytes / d.group / 16 * 16);
-  const int64_t parts = ceil_div(p.inner_bytes, least);
-  if ((parts > 1 || d.group > 1) &&
-      d.count >= static_cast<int64_t>(kDividerLimit) / parts / d.group)
-    return "the rows have 2^31 parts or more";
-  if (method == kRowsStaged && p.inner_bytes > std::min<int64_t>(kMaxStagedRow, ring_.stage_bytes))
-    return "rows are longer than 512 bytes";
-  if (method != kRowsBulkReduce) return nullptr;
-  if (d.packed_dtype != d.dtype) return "bulk reductions do not convert";
-  if (p.flag(kRowsAccumulateF32)) return "bulk reductions round every addend";
-  if (d.reduction != kReduceAdd && (p.element == kElementF32 || p.element == kElementF64))
-    return "bulk reductions have no minimum and maximum of f32 and f64";
-  return nullptr;
-}
-
-const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) const {
-  const RowsProblem& p = problem_;
+const char* refusal(const RowsSetup& setup, uint32_t method, uint64_t table, uint64_t packed) {
+  const RowsProblem& p = setup.problem;
   if ((p.desc.methods & 1u << method) == 0) return "it is not among the methods allowed";
   switch (method) {
     case kRowsFour:
-      return four_refusal(table, packed);
+      return four_refusal(setup, table, packed);
     case kRowsFew:
       if (p.desc.methods != 1u << kRowsFew) {  // alone it serves more, for tests
-        if (!is_small()) return "there are many bytes";
+        if (!setup.is_small()) return "there are many bytes";
         if (p.inner_bytes < kMinFewRow) return "rows are shorter than 2 KB";
       }
       if (p.flag(kRowsLastWins)) return "it does not look at winners";
       if (p.desc.max_sms != 0) return "its grid has no bound";
-      if (plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
+      if (setup.plain_unit(table, packed) != 16) return "rows are not of whole 16-byte units";
       if (p.inner_bytes > kMaxFewRow) return "rows are longer than 64 MB";
       return nullptr;
     case kRowsBulk:
     case kRowsStaged:
-      if (is_small() && (p.desc.methods & 1u << kRowsPlain) != 0 && plain_unit(table, packed) == 16)
+      if (setup.is_small() && (p.desc.methods & 1u << kRowsPlain) != 0 &&
+          setup.plain_unit(table, packed) == 16)
         return "so few bytes are sooner moved by plain loads and stores";
-      return bulk_refusal(method, table, packed);
+      return bulk_refusal(setup, method, table, packed);
     case kRowsSum:
     case kRowsBulkReduce:
-      return bulk_refusal(method, table, packed);
+      return bulk_refusal(setup, method, table, packed);
     case kRowsShift:
       if (p.inner_bytes < kMinShiftRow) return "rows are shorter than 32 bytes";
       if ((p.desc.methods & 1u << kRowsPlain) != 0 &&
-          !realigning_pays(op(), p.inner_bytes, plain_unit(table, packed)))
+          !realigning_pays(setup.op, p.inner_bytes, setup.plain_unit(table, packed)))
         return "plain loads and stores of what these rows are aligned to are sooner done";
       return nullptr;
     default:
@@ -136,29 +141,24 @@ const char* RowsPlan::refusal(uint32_t method, uint64_t table, uint64_t packed) 
 
 // No address decides for all: rows begin at columns that the window cuts, so that neither the best
 // aligned operands nor the worst have to be the best or the worst rows.
-uint32_t RowsPlan::reachable_methods() const {
+uint32_t reachable_methods(const RowsSetup& setup) {
   const auto step = [](uint32_t promised, int32_t element_bytes) {
     return std::clamp<uint32_t>(promised, static_cast<uint32_t>(element_bytes), kAligned);
   };
-  const uint32_t table_step = step(problem_.desc.table_alignment, problem_.element_bytes);
-  const uint32_t packed_step = step(problem_.desc.packed_alignment, problem_.packed_element_bytes);
+  const uint32_t table_step = step(setup.problem.desc.table_alignment, setup.problem.element_bytes);
+  const uint32_t packed_step =
+      step(setup.problem.desc.packed_alignment, setup.problem.packed_element_bytes);
   uint32_t wanted[kMaxMethods] = {};
-  list_methods(wanted);
+  list_methods(setup, wanted);
   uint32_t reachable = 0;
   for (uint64_t table = 0; table < kAligned; table += table_step)
     for (uint64_t packed = 0; packed < kAligned; packed += packed_step)
       for (const uint32_t method : wanted) {
-        if (method == 0 || refusal(method, table, packed)) continue;
+        if (method == 0 || refusal(setup, method, table, packed)) continue;
         reachable |= 1u << method;
         break;
       }
   return reachable;
 }
 
-uint32_t RowsPlan::choose(uint64_t table, uint64_t packed) const {
-  for (const uint32_t method : methods_)
-    if (method != 0 && !refusal(method, table, packed)) return method;
-  return 0;
-}
-
-}  // namespace tw
+}  // namespace tw::rows

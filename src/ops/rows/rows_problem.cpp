@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a description of rows, a line a rule.
+#include "ops/rows/rows_problem.hpp"
+
 #include <algorithm>
 #include <cinttypes>
 #include <utility>
 
-#include "base/check_dtype.hpp"
 #include "base/checked.hpp"
-#include "ops/rows/rows.hpp"
+#include "ops/common/fields.hpp"
 
 namespace tw {
 namespace {

@@ -2,6 +2,7 @@
 #include "runtime/cuda/cuda_module.hpp"
 
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/scope.hpp"
 
 namespace tw::cuda {
 namespace {
@@ -65,29 +66,30 @@ Status raise_limits(CudaDevice& device, LaunchTarget* target) {
 
 }  // namespace
 
-Status CudaDevice::get_kernel(CUlibrary library, const char* name, LaunchTarget* out) {
-  const Scope scope(*this, Scope::relaxed);
+Status get_kernel(CudaDevice& device, CUlibrary library, const char* name, LaunchTarget* out) {
+  const Scope scope(device, Scope::relaxed);
   TW_TRY(scope.status());
   CUkernel kernel = nullptr;
-  const CUresult found = cu_.LibraryGetKernel(&kernel, library, name);
+  const CUresult found = device.cu().LibraryGetKernel(&kernel, library, name);
   if (found == CUDA_ERROR_NOT_FOUND)
     return fail(
         Code::ERROR_NOT_FOUND, {.argument = "name", .driver_result = static_cast<int32_t>(found)},
         "name is \"%s\", and the module has no such kernel: is it extern \"C\" and __global__?",
         name);
-  TW_TRY(check(found, "cuLibraryGetKernel"));
-  TW_TRY(check(cu_.KernelGetFunction(&out->function, kernel), "cuKernelGetFunction"));
+  TW_TRY(device.check(found, "cuLibraryGetKernel"));
+  TW_TRY(
+      device.check(device.cu().KernelGetFunction(&out->function, kernel), "cuKernelGetFunction"));
   // Lazy loading ends here, so that a launch never loads.
-  if (cu_.FuncLoad) TW_TRY(check(cu_.FuncLoad(out->function), "cuFuncLoad"));
-  out->name = keep_name(name);
-  TW_TRY(read_info(*this, out->function, &out->info));
-  TW_TRY(read_parameters(*this, kernel, out));
-  return raise_limits(*this, out);
+  if (device.cu().FuncLoad) TW_TRY(device.check(device.cu().FuncLoad(out->function), "cuFuncLoad"));
+  out->name = device.keep_name(name);
+  TW_TRY(read_info(device, out->function, &out->info));
+  TW_TRY(read_parameters(device, kernel, out));
+  return raise_limits(device, out);
 }
 
 Status CudaModule::kernel(const char* name, std::unique_ptr<Kernel>* out) {
   LaunchTarget target;
-  TW_TRY(static_cast<CudaDevice&>(*device()).get_kernel(library_, name, &target));
+  TW_TRY(get_kernel(static_cast<CudaDevice&>(*device()), library_, name, &target));
   *out = std::make_unique<CudaKernel>(device(), std::move(target));
   return Code::OK;
 }

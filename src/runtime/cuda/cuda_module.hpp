@@ -12,6 +12,8 @@
 
 namespace tw::cuda {
 
+class CudaDevice;
+
 struct Parameter {
   size_t offset;
   size_t size;
@@ -53,6 +55,9 @@ class CudaModule final : public Module {
  private:
   CUlibrary library_;
 };
+
+/// A kernel of a loaded library, its attributes set for whatever a launch may ask.
+Status get_kernel(CudaDevice& device, CUlibrary library, const char* name, LaunchTarget* out);
 
 /// Launch attributes of a configuration; says how many (2 at most).
 unsigned fill_attributes(const LaunchConfig& config, CUlaunchAttribute* attributes);

@@ -4,7 +4,9 @@
 #include <functional>
 
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/cuda_graph.hpp"
 #include "runtime/cuda/cuda_module.hpp"
+#include "runtime/cuda/scope.hpp"
 
 namespace tw::cuda {
 namespace {
@@ -15,6 +17,14 @@ CudaDevice& cuda_of(const DeviceObject& object) {
 
 CUevent handle_of(Event& event) {
   return static_cast<CudaEvent&>(event).handle();
+}
+
+Status need_graphs(const CudaDevice& device) {
+  const Driver& cu = device.cu();
+  return device.need(cu.StreamBeginCapture && cu.StreamEndCapture && cu.GraphInstantiateWithFlags &&
+                         cu.GraphLaunch && cu.GraphExecUpdate && cu.GraphExecDestroy &&
+                         cu.GraphDestroy,
+                     "one of the functions of graphs, such as cuGraphInstantiateWithFlags");
 }
 
 }  // namespace
@@ -223,6 +233,66 @@ Status CudaStream::launch_params(Kernel& kernel, const LaunchConfig& config, voi
   if (result != CUDA_SUCCESS)
     return fail_context(cuda().check(result, "cuLaunchKernelEx"), "launching %s", target.name());
   cuda().launched(target.name());
+  return Code::OK;
+}
+
+Status CudaStream::begin_capture() {
+  TW_TRY(need_graphs(cuda()));
+  if (!stream_ || stream_ == CU_STREAM_LEGACY)
+    return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
+                "stream is the legacy default stream, which cannot be captured: capture one of "
+                "tw_stream_create(), or the per-thread default stream");
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  TW_TRY(capture_status(&status));
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE)
+    return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
+                "the stream is being captured already: end that capture first");
+  // Relaxed: no call of another thread breaks it, and any thread may end it.
+  return cuda().check(cuda().cu().StreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
+                      "cuStreamBeginCapture");
+}
+
+Status CudaStream::end_capture(std::unique_ptr<Graph>* out) {
+  TW_TRY(need_graphs(cuda()));
+  // All that may throw comes first, so that the capture goes on where memory is exhausted.
+  std::shared_ptr<Recording> recording;
+  std::unique_ptr<Graph> graph;
+  if (out) {
+    recording = std::make_shared<Recording>(device());
+    graph = std::make_unique<CudaGraph>(device(), recording);
+  }
+  const Scope scope(cuda(), Scope::relaxed);
+  TW_TRY(scope.status());
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  TW_TRY(capture_status(&status));
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE)
+    return fail(Code::ERROR_CAPTURE, {.argument = "stream"},
+                "the stream is not being captured: call tw_stream_begin_capture() first");
+  const Driver& cu = cuda().cu();
+  CUgraph made = nullptr;
+  const CUresult result = cu.StreamEndCapture(stream_, &made);
+  if (!out) {
+    if (made) cu.GraphDestroy(made);
+    // The driver says why there is no graph, which nobody wanted.
+    if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+        result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+      return Code::OK;
+    return cuda().check(result, "cuStreamEndCapture");
+  }
+  TW_TRY(cuda().check(result, "cuStreamEndCapture"));
+  recording->own(made);
+  *out = std::move(graph);
+  return Code::OK;
+}
+
+Status CudaStream::captured(bool* yes) {
+  const Scope scope(cuda(), Scope::enqueue);
+  TW_TRY(scope.status());
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  TW_TRY(capture_status(&status));
+  *yes = status != CU_STREAM_CAPTURE_STATUS_NONE;
   return Code::OK;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps: checked by the library's rules, written by the driver, compared with what the
-// library would have written.
+#include "runtime/cuda/encode.hpp"
+
 #include <algorithm>
 #include <cstring>
 
 #include "base/log.hpp"
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/scope.hpp"
 #include "tensor_map/descriptor.hpp"
 #include "tensor_map/driver_faults.hpp"
 #include "tensor_map/rules/check.hpp"
@@ -69,26 +70,28 @@ void log_differences(Log& log, const TensorMapBytes& driver, const TensorMapByte
 
 }  // namespace
 
-Status CudaDevice::encode(const TensorMapDesc& desc, TensorMapBytes* bytes) {
-  const int32_t arch = info_.compute_major * 10 + info_.compute_minor;
+Status encode(CudaDevice& device, const TensorMapDesc& desc, TensorMapBytes* bytes) {
+  const DeviceInfo& info = device.info();
+  const int32_t arch = info.compute_major * 10 + info.compute_minor;
   TW_TRY(tw::check(desc, arch));
   alignas(128) CUtensorMap map;
   {
-    const Scope scope(*this, Scope::enqueue);
+    const Scope scope(device, Scope::enqueue);
     TW_TRY(scope.status());
-    const Status encoded = call_driver(*this, desc, &map);
+    const Status encoded = call_driver(device, desc, &map);
     if (encoded.code() == Code::ERROR_DRIVER)
       return fail_context(
           encoded, "the driver refuses a tensor map that breaks no rule known to the library");
     TW_TRY(encoded);
   }
   std::memcpy(bytes->words, &map, sizeof map);
-  if (const char* fault = mend_driver_faults(desc, arch, info_.driver_version, bytes))
-    log().write(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)", fault);
+  if (const char* fault = mend_driver_faults(desc, arch, info.driver_version, bytes))
+    device.log().write(LogLevel::info, "tensor map: mended what this driver writes wrongly (%s)",
+                       fault);
   if (!can_encode(desc)) return Code::OK;
   TensorMapBytes ours;
   encode_accepted(desc, &ours);
-  log_differences(log(), *bytes, ours);
+  log_differences(device.log(), *bytes, ours);
   return Code::OK;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images: the embedded ones of the kernel table, and modules of the caller's own.
+#include "runtime/cuda/library.hpp"
+
 #include <cstdio>
 #include <cstring>
 
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/cuda/cuda_module.hpp"
 #include "runtime/cuda/image.hpp"
+#include "runtime/cuda/scope.hpp"
 
 namespace tw::cuda {
 namespace {
@@ -34,7 +36,7 @@ Status explain_load(CudaDevice& device, CUresult result, const char* call,
 
 }  // namespace
 
-Status CudaDevice::load_library(const void* image, size_t size, bool embedded, Library* out) {
+Status Libraries::load_library(const void* image, size_t size, bool embedded, Library* out) {
   ImageSummary summary;
   TW_TRY(check_image(image, size, &summary));
   // Lives with the library: loading is lazy, so the driver may write to it later.
@@ -45,28 +47,29 @@ Status CudaDevice::load_library(const void* image, size_t size, bool embedded, L
   void* yes = reinterpret_cast<void*>(uintptr_t{1});
   CUlibrary library = nullptr;
   const CUresult loaded =
-      cu_.LibraryLoadData(&library, image, options, values, summary.has_ptx ? 2 : 0, &preserved,
-                          &yes, embedded ? 1 : 0);
+      device_.cu().LibraryLoadData(&library, image, options, values, summary.has_ptx ? 2 : 0,
+                                   &preserved, &yes, embedded ? 1 : 0);
   if (loaded != CUDA_SUCCESS)
-    return explain_load(*this, loaded, "cuLibraryLoadData", summary, compiler_log->text);
+    return explain_load(device_, loaded, "cuLibraryLoadData", summary, compiler_log->text);
   // Loads the code into the context, which cuLibraryLoadData alone leaves for later.
   CUmodule module = nullptr;
-  if (const CUresult result = cu_.LibraryGetModule(&module, library); result != CUDA_SUCCESS) {
+  if (const CUresult result = device_.cu().LibraryGetModule(&module, library);
+      result != CUDA_SUCCESS) {
     const Status status =
-        explain_load(*this, result, "cuLibraryGetModule", summary, compiler_log->text);
-    cu_.LibraryUnload(library);
+        explain_load(device_, result, "cuLibraryGetModule", summary, compiler_log->text);
+    device_.cu().LibraryUnload(library);
     return status;
   }
   *out = {library, std::move(compiler_log)};
   return Code::OK;
 }
 
-Status CudaDevice::load_module(const void* image, size_t size, std::unique_ptr<Module>* out) {
+Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Module>* out) {
   // A copy: aligned as the driver's reader likes it, and ended by the zero that PTX needs.
   std::unique_ptr<unsigned char[]> copy(new unsigned char[size + 1]);
   std::memcpy(copy.get(), image, size);
   copy[size] = 0;
-  const Scope scope(*this, Scope::relaxed);
+  const Scope scope(device_, Scope::relaxed);
   TW_TRY(scope.status());
   // Its place first: once it is loaded nothing may fail before the device knows of it.
   std::list<Library> place(1);
@@ -76,29 +79,30 @@ Status CudaDevice::load_module(const void* image, size_t size, std::unique_ptr<M
     const std::lock_guard lock(mutex_);
     modules_.splice(modules_.end(), place);
   }
-  *out = std::make_unique<CudaModule>(shared_from_this(), handle);
+  *out = std::make_unique<CudaModule>(device_.shared_from_this(), handle);
   return Code::OK;
 }
 
-Status CudaDevice::no_image(const KernelRow& row, const KernelImage& image) {
+Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
   ImageSummary summary;
   if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
     std::strcpy(summary.contents, "nothing");
   // A target that the build knows and was made without.
-  const Target* absent = target_for(row.feature, chip_);
+  const Target* absent = target_for(row.feature, device_.chip());
   FatbinEntry entry;
+  const DeviceInfo& info = device_.info();
   if (absent && find_entry(image.data, image.size, *absent, &entry)) absent = nullptr;
   return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
               "kernel %s has no image for %s, compute capability %d.%d: this build embeds %s%s%s",
-              row.symbol, info_.name.c_str(), info_.compute_major, info_.compute_minor,
+              row.symbol, info.name.c_str(), info.compute_major, info.compute_minor,
               summary.contents, absent ? "; configure it with -Dgpu_archs that has " : "",
               absent ? absent->name : "");
 }
 
 /// Asked first: what a driver says of code that is too new for it depends on the driver.
-Status CudaDevice::check_driver(const KernelRow& row, const KernelImage& image) {
-  const DriverChoice choice = driver_choice(image.data, image.size, chip_);
-  const int32_t needed = choice.oldest_driver(), has = info_.driver_version;
+Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
+  const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
+  const int32_t needed = choice.oldest_driver(), has = device_.info().driver_version;
   if (!choice.target || has >= needed) return Code::OK;
   char rule[256];
   if (choice.target->ptx)
@@ -120,19 +124,19 @@ Status CudaDevice::check_driver(const KernelRow& row, const KernelImage& image) 
 
 // What prepare() finds before it loads, and what the driver will say of an image that has nothing
 // for the chip.
-Status CudaDevice::find_kernel(const KernelRow& row) {
+Status Libraries::find_kernel(const KernelRow& row) {
   const KernelImage image = kernel_image(row.family, row.shard);
   if (image.size == 0) return no_image(row, image);
   TW_TRY(check_driver(row, image));
-  const DriverChoice choice = driver_choice(image.data, image.size, chip_);
+  const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
   if (choice.target && (choice.target->features & row.feature) != 0) return {};
   if (choice.target) return no_image(row, image);
   ImageSummary summary;
   TW_TRY(check_image(image.data, image.size, &summary));
-  return nothing_runs(info_, summary);
+  return nothing_runs(device_.info(), summary);
 }
 
-Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {
+Status Libraries::find_shard(const KernelRow& row, CUlibrary* out) {
   const KernelImage image = kernel_image(row.family, row.shard);
   if (image.size == 0) return no_image(row, image);
   TW_TRY(check_driver(row, image));
@@ -151,17 +155,17 @@ Status CudaDevice::find_shard(const KernelRow& row, CUlibrary* out) {
   return Code::OK;
 }
 
-Status CudaDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
-                           std::unique_ptr<Kernel>* out) {
+Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
+                          std::unique_ptr<Kernel>* out) {
   if (row.shard < 0)
     return fail(Code::ERROR_INTERNAL, {}, "%s is a row of the host device", row.symbol);
   LaunchTarget target;
   {
-    const Scope scope(*this, Scope::relaxed);
+    const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
     CUlibrary library = nullptr;
     TW_TRY(find_shard(row, &library));
-    const Status got = get_kernel(library, row.symbol, &target);
+    const Status got = get_kernel(device_, library, row.symbol, &target);
     // The image runs here and leaves this row out: its feature is of another architecture.
     if (got.code() == Code::ERROR_NOT_FOUND)
       return no_image(row, kernel_image(row.family, row.shard));
@@ -169,22 +173,30 @@ Status CudaDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
   }
   // Where the driver's list of parameters ends and where it cannot be had look alike; each kernel
   // of the table has one.
-  if (target.parameters.empty()) return check(CUDA_ERROR_INVALID_VALUE, "cuKernelGetParamInfo");
+  if (target.parameters.empty())
+    return device_.check(CUDA_ERROR_INVALID_VALUE, "cuKernelGetParamInfo");
   if (dynamic_smem_bytes > target.limits.max_dynamic_smem)
     return fail(Code::ERROR_UNSUPPORTED,
                 {.got = dynamic_smem_bytes, .limit = target.limits.max_dynamic_smem},
                 "kernel %s wants %u bytes of shared memory and %s gives %u", row.symbol,
-                dynamic_smem_bytes, info_.name.c_str(), target.limits.max_dynamic_smem);
+                dynamic_smem_bytes, device_.info().name.c_str(), target.limits.max_dynamic_smem);
   if (row.shared_first) {
-    const Scope scope(*this, Scope::relaxed);
+    const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
     // A preference: where the driver refuses it the kernel runs all the same, and the one behind it
     // only begins later.
-    (void)cu_.FuncSetAttribute(target.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                               CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+    (void)device_.cu().FuncSetAttribute(target.function,
+                                        CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                        CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
   }
-  *out = std::make_unique<CudaKernel>(shared_from_this(), std::move(target));
+  *out = std::make_unique<CudaKernel>(device_.shared_from_this(), std::move(target));
   return Code::OK;
+}
+
+void Libraries::unload() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [image, library] : shards_) device_.cu().LibraryUnload(library.handle);
+  for (auto& library : modules_) device_.cu().LibraryUnload(library.handle);
 }
 
 }  // namespace tw::cuda

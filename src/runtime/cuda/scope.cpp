@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/scope.hpp"
+
 #include "runtime/cuda/cuda_device.hpp"
 
 namespace tw::cuda {

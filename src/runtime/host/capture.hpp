@@ -13,7 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/device.hpp"
 #include "runtime/host/worker.hpp"
 
 namespace tw::host {
@@ -42,23 +41,6 @@ struct Capture {
 struct CapturePoint {
   std::shared_ptr<Capture> capture;  // nullptr: in none
   std::vector<size_t> last;          // the nodes that whatever comes next follows, ascending
-};
-
-class HostGraph final : public Graph {
- public:
-  HostGraph(std::shared_ptr<Device> device, std::shared_ptr<const Recording> recording)
-      : Graph(std::move(device)), recording_(std::move(recording)) {}
-  ~HostGraph() override;
-  Status instantiate() override;
-  Status launch(Stream& stream) override;
-  Status update(Graph& captured) override;
-
- private:
-  std::shared_ptr<const Recording> recording_;
-  bool instantiated_ = false;
-  // The last launch. As on a GPU, the next one waits for it, on whatever stream it is.
-  std::shared_ptr<Worker> last_worker_;
-  uint64_t last_position_ = 0;
 };
 
 }  // namespace tw::host

@@ -15,6 +15,8 @@
 
 namespace tw {
 
+Status open_host_device(std::shared_ptr<Device>* out);
+
 /// What the launches of a host device have moved so far; zeros for a device of another kind. For
 /// tests: synchronise first.
 BoxCounters host_counters(const Device& device);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/host/capture.hpp"
+#include "runtime/host/host_graph.hpp"
+
 #include "runtime/host/host_stream.hpp"
 
 namespace tw::host {

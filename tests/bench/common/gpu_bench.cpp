@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "runtime/cuda/open_cuda.hpp"
 #include "tests/bench/common/gpu_bench_kernels.hpp"
 
 namespace tw::bench {

@@ -11,7 +11,9 @@
 
 #include "base/status.hpp"
 #include "doctest_main.hpp"
+#include "runtime/cuda/open_cuda.hpp"
 #include "runtime/device.hpp"
+#include "runtime/host/host_device.hpp"
 
 #define TW_REQUIRE_OK(expression)              \
   do {                                         \

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "kernels/image/kernel_images.hpp"
 #include "kernels/table/kernel_table.hpp"
 
 // The names are the mangled ones of tw::kernel_image(tw::Family, int32_t).

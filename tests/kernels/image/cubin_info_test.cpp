@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "doctest_main.hpp"
-#include "kernels/image/precompiled.hpp"
+#include "kernels/image/cubin_info.hpp"
 
 namespace tw::test {
 namespace {

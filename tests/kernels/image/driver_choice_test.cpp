@@ -4,6 +4,7 @@
 #include <string>
 
 #include "doctest_main.hpp"
+#include "kernels/image/kernel_images.hpp"
 #include "tests/runtime/test_images.hpp"
 
 using namespace tw;

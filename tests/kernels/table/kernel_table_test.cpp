@@ -7,6 +7,7 @@
 #include <string>
 
 #include "doctest_main.hpp"
+#include "kernels/image/kernel_images.hpp"
 
 using namespace tw;
 

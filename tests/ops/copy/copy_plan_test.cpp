@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "doctest_main.hpp"
+#include "runtime/host/host_device.hpp"
 #include "tests/ops/copy/copy_desc.hpp"
 
 using namespace tw;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "doctest_main.hpp"
+#include "runtime/host/host_device.hpp"
 
 using namespace tw;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fields of descriptions that name types, refused in the same words by every operation.
+// Fields that the descriptions of several operations have, refused in the same words by each.
+
+#include <cstdint>
 
 #include "base/dtype.hpp"
 #include "base/status.hpp"
@@ -14,5 +16,13 @@ Status check_dtype(const char* argument, const char* rule, DType dtype);
 
 /// Whether it names a type of indices or offsets, `what` of an operation: i32 or i64.
 Status check_index_dtype(const char* argument, const char* rule, const char* what, DType dtype);
+
+/// What the second-level cache should keep of an operand, as tw_cache_priority.
+enum class CachePriority : int32_t { normal = 0, evict_first = 1, evict_last = 2 };
+
+/// Refuses a number that names none, by the field's name.
+Status check_cache(const char* argument, CachePriority priority);
+/// The policy that loads and stores take: a number of <tilewright/device/cache.cuh>.
+uint64_t cache_policy(CachePriority priority);
 
 }  // namespace tw

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for runtime/cuda in a build without it.
-#include "runtime/device.hpp"
+// Stands in for open_cuda.cpp, and all that it needs, in a build without CUDA.
+#include "runtime/cuda/open_cuda.hpp"
 
 namespace tw {
 namespace {

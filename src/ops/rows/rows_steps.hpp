@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Steps of a run beside the kernel that moves rows: the count of indices outside the table, zeros
+// beside it, the last of equal indices, sums in order.
+
+#include <cstdint>
+
+#include "ops/rows/rows_setup.hpp"
+
+namespace tw {
+
+/// As tw_rows_args.
+struct RowsRun {
+  uint64_t table = 0;
+  uint64_t index = 0;
+  uint64_t packed = 0;
+  int64_t count = -1;
+  uint64_t weights = 0;
+  uint64_t device_count = 0;
+  uint64_t outside = 0;
+  uint64_t workspace = 0;
+  uint64_t workspace_bytes = 0;
+};
+
+/// Parts of the workspace, as offsets; nothing where the plan needs none.
+struct RowsWorkspace {
+  uint64_t order[2] = {};
+  uint64_t digits = 0;
+  uint64_t partials = 0;
+  uint64_t bytes = 0;
+  uint32_t blocks = 0;  // of a pass of the sort
+  uint32_t passes = 0;
+  uint64_t segments = 0;
+};
+
+namespace rows {
+
+Status prepare_steps(RowsSetup* setup);
+RowsWorkspace make_workspace(const RowsSetup& setup);
+Status count_outside(const RowsSetup& setup, Stream& stream, const RowsRun& run,
+                     const RowsArgs& args);
+Status fill_margins(const RowsSetup& setup, Stream& stream, const RowsRun& run,
+                    const RowsArgs& args);
+Status find_winners(const RowsSetup& setup, Stream& stream, const RowsArgs& args);
+Status add_in_order(const RowsSetup& setup, const RowsWorkspace& workspace, Stream& stream,
+                    const RowsRun& run, const RowsArgs& args);
+
+}  // namespace rows
+}  // namespace tw
