@@ -18,6 +18,13 @@ has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; }
 # watched LABEL COMMAND...: its output, and a line at least every ten seconds.
 watched() { if have python3; then python3 -B "$root/tests/progress.py" "$@"; else "${@:2}"; fi; }
 
+# beat NAME: says every eight seconds how long NAME has been running, in the background of what keeps its
+# output for itself.
+beat() {
+  local begun=$SECONDS
+  while sleep 8 >/dev/null 2>&1; do say "$1: $((SECONDS - begun)) s"; done
+}
+
 # part NAME: what follows belongs to this part, until the next one begins.
 parts=() part_name='' part_begun=0
 part() {

@@ -282,8 +282,22 @@ def two_copies(prefix, folder):
     run(folder / "main")
 
 
-def installed(prefix, _):
-    """The licence, and tilewright-info: its options, and what it says to others."""
+def dumped(info, folder):
+    """A kernel's images, where there are kernels."""
+    kernels = json.loads(run(info, "--kernels", "--json"))
+    if not kernels:
+        return
+    name = kernels[0]["name"]
+    run(info, "--dump", name, cwd=folder)
+    if not any(name in file.read_text() for file in folder.glob(f"{name}.*.ptx")) or \
+            not any(file.read_bytes()[:4] == b"\x7fELF" for file in folder.glob(f"{name}.*.cubin")):
+        sys.exit(f"--dump {name} writes {sorted(file.name for file in folder.iterdir())}")
+    if subprocess.run([info, "--dump", "no_such"], cwd=folder, capture_output=True).returncode == 0:
+        sys.exit("--dump takes a kernel that there is not")
+
+
+def installed(prefix, folder):
+    """The licence, and tilewright-info: its options, what it says to others, and the kernels that it dumps."""
     if (prefix / "share" / "licenses" / "tilewright" / "LICENSE").read_text() != (ROOT / "LICENSE").read_text():
         sys.exit("another LICENSE is installed")
     info = prefix / "bin" / "tilewright-info"
@@ -300,6 +314,7 @@ def installed(prefix, _):
         done = subprocess.run([info, *arguments], capture_output=True, text=True)
         if done.returncode != 2 or done.stdout or done.stderr.count("\n") != 1 or said not in done.stderr:
             sys.exit(f"{arguments}: exit status {done.returncode}, not \"{said}\": {done.stdout}{done.stderr}")
+    dumped(info, folder)
 
 
 def cmake(prefix, folder):
