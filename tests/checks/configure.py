@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the build takes and refuses: nvcc's versions, folders of prebuilt kernels, what ptxas says that
-is an error, the objcopy of a cross build, the option unity, and what is built where only a compiler,
-Meson and Ninja are installed. Configures the library with a toolkit of empty files, so it needs no
+"""What the build takes and refuses: nvcc's versions, folders of prebuilt kernels, kernels by name, what
+ptxas says that is an error, the objcopy of a cross build, the option unity, and what is built where only a
+compiler, Meson and Ninja are installed. Configures the library with a toolkit of empty files, so it needs no
 CUDA; the same cases, held against the wrong answers, must fail."""
 import importlib.util
 import os
@@ -79,15 +79,18 @@ def prebuilt(folder, names):
 
 
 def configured(meson, folder, environment, options):
-    """What Meson says: in what it refuses the error, in what it takes the summary, and the objcopy."""
+    """What Meson says: in what it refuses the error, in what it takes the summary, the objcopy, and the
+    images that nvcc is to make, sorted."""
     with tempfile.TemporaryDirectory(dir=folder) as build:
         done = subprocess.run([*meson, "setup", build, common.ROOT, *options], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, env=environment)
         rules = pathlib.Path(build) / "build.ninja"
-        tools = re.findall(r"--objcopy \S+", rules.read_text()) if rules.exists() else []
+        written = rules.read_text() if rules.exists() else ""
+        tools = re.findall(r"--objcopy \S+", written)
+        images = sorted(re.findall(r"^build src/kernels/(\w+\.\w+)\.bin:", written, re.MULTILINE))
     said = done.stdout + done.stderr
     return f"refused: {said[said.rfind('ERROR:'):]}" if done.returncode else \
-        f"taken: {' '.join(tools)} {said[said.rfind('Build targets'):]}"
+        f"taken: {' '.join(tools)} images: {' '.join(images)};{said[said.rfind('Build targets'):]}"
 
 
 def with_tools(path):
@@ -125,6 +128,9 @@ def cases(folder):
     whole = prebuilt(folder / "whole", names)
     part = prebuilt(folder / "part", names[1:])
     empty = prebuilt(folder / "empty", [])
+    some = prebuilt(folder / "some", names)
+    (some / "chosen").mkdir()
+    (some / "chosen" / "names.txt").touch()
     from_root = os.path.relpath(whole, common.ROOT)
     return [
         (old, [], ["refused", "nvcc 12.8", "12.9 at least", "-Dcuda=disabled", "-Dprebuilt_kernels"]),
@@ -137,7 +143,34 @@ def cases(folder):
         (new, [f"-Dprebuilt_kernels={part}"], ["taken", f"what it lacks ({names[0]}): nvcc 12.9"]),
         (new, [f"-Dprebuilt_kernels={empty}"], ["refused", "prebuilt_kernels", f"{empty} holds no kernels"]),
         (new, [f"-Dprebuilt_kernels={folder}/none"], ["refused", "prebuilt_kernels", f"no folder {folder}/none"]),
+        (new, [f"-Dprebuilt_kernels={some}"], ["refused", "prebuilt_kernels", "of a build with -Dkernels"]),
+        (new, ["-Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*"],
+         ["taken", "nvcc 12.9; 3 of ", " chosen by -Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*",
+          "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_0.compute_90 gemm_0.sm_90a;"]),
+        (new, ["-Dkernels=gather_few_tma,no_such_*"], ["refused", '"no_such_*" matches no kernel', "choose.py lists"]),
+        (new, ["-Dkernels=gather_*", f"-Dprebuilt_kernels={whole}"], ["refused", "kernels and prebuilt_kernels exclude"]),
+        (new, ["-Dkernels=gather_*", "-Dcuda=disabled"], ["refused", "kernels=gather_* needs nvcc"]),
     ]
+
+
+# Patterns, architectures, and words of what choose.py says of them.
+CHOICES = [
+    ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 sm_90a sm_100f compute_90\n", "\ngemm_12 "]),
+    ("gather_four*", "sm_100f,compute_90", ["1 of", "\ngather_0 sm_100f compute_90\n"]),
+    ("gather_four*", "sm_90a,compute_90", ['"gather_four*" matches needs gather4, which no architecture in gpu_archs']),
+    ("gather_f* , gather_few_tma", "sm_90a,compute_90", ["2 of", "\ngather_0 sm_90a compute_90\n"]),
+    ("gather_*_host", "sm_90a", ['"gather_*_host" matches no kernel']),
+    ("gather_few_tma,", "sm_90a", ['"" matches no kernel']),
+]
+
+
+def choosing(folder, choices):
+    for patterns, archs, words in choices:
+        done = subprocess.run([sys.executable, "-B", KERNELS / "choose.py", patterns, "--out", folder / "chosen",
+                               "--archs", archs], capture_output=True, text=True)
+        for word in words:
+            if word not in done.stdout + done.stderr:
+                yield f'choose.py {patterns}, {archs}: "{word}" is not in: {done.stdout}{done.stderr}'
 
 
 def answers(meson, folder, asked):
@@ -210,6 +243,7 @@ def check(options):
     yield from least()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder).resolve()
+        yield from choosing(folder, CHOICES)
         yield from answers(meson, folder, cases(folder) + cross(folder))
         yield from without_test_tools(meson, folder)
         yield from unity(meson, folder)
@@ -219,6 +253,7 @@ def planted(folder):
     wrong = [(line, not error) for line, error in SAID]
     assert len([*reading(wrong)]) == len(SAID), "a line of ptxas's is not read"
     script(folder / "meson", "echo 'meson.build:1:0: ERROR: another'\nexit 1")
+    common.expect(choosing(folder, [("gather_few_tma", "sm_90a", ["1 of", "sm_100f"])]), "sm_100f")
     asked = [(folder / "x" / "bin", [], ["taken"]), (folder / "y" / "bin", [], ["refused", "this one"])]
     (folder / "t.p").mkdir()
     (folder / "t.p" / "t-unity0.cpp").write_text("#include<a.cpp>\n")

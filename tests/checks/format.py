@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-format, of the one version whose output the tree has."""
+"""clang-format, of the one version whose output the tree has. With --fix it rewrites what is otherwise:
+`ninja -C build format`."""
 import re
 import shutil
 import subprocess
+import sys
 
 import common
 
@@ -42,13 +44,35 @@ def c_style():
     return "--style={" + style + "}"
 
 
-def check(_):
+def styles():
+    """The files that are formatted, with the options of their style."""
     headers = common.headers.paths(common.HEADER)
     files = [f for f in common.tracked() if f.suffix in SUFFIXES and f not in headers and
              "capi/snapshots/" not in str(f) and
              f.relative_to(common.ROOT).as_posix().startswith(FOLDERS)]
-    yield from faults_of(find(), files)
-    yield from faults_of(find(), headers, c_style())
+    return [(files, []), (headers, [c_style()])]
+
+
+def check(_):
+    for files, options in styles():
+        yield from faults_of(find(), files, *options)
+
+
+def rewrite(tool, files, *options):
+    """Those that were not as the tool has them."""
+    before = {file: file.read_bytes() for file in files}
+    common.output(tool, "-i", *options, *files)
+    return [file for file in files if file.read_bytes() != before[file]]
+
+
+def fix():
+    tool = find()
+    if not tool:
+        sys.exit(f"there is no clang-format {VERSION}")
+    changed = [file for files, options in styles() for file in rewrite(tool, files, *options)]
+    for file in changed:
+        print(file.relative_to(common.ROOT).as_posix())
+    print(f"{len(changed)} files rewritten")
 
 
 def planted(folder):
@@ -62,7 +86,13 @@ def planted(folder):
     common.expect(faults_of(tool, [folder / f"{name}.cpp" for name in ("bad", "good", "worse")]),
                   "bad.cpp:2", "worse.cpp:2")
     common.expect(faults_of(tool, [folder / "absent.cpp"]), "No such file")
+    names = [folder / f"{name}.cpp" for name in ("bad", "good", "worse")]
+    assert rewrite(tool, names) == [names[0], names[2]]
+    common.expect(faults_of(tool, names))
 
 
 if __name__ == "__main__":
-    common.run(check, planted)
+    if sys.argv[1:] == ["--fix"]:
+        fix()
+    else:
+        common.run(check, planted)

@@ -3,7 +3,8 @@
 """The embedded kernels against their tables: for each architecture exactly one function for each
 row whose feature it has, in the row's shard; the instructions that a feature stands for in the
 machine code of its rows; each family rebuilt by its own files alone; and the archive holding the
-bytes that were built last."""
+bytes that were built last. Of a build with -Dkernels the chosen rows count, and the host's table has
+the others too."""
 import hashlib
 import importlib.util
 import pathlib
@@ -14,9 +15,6 @@ import subprocess
 
 import common
 
-DEFINED = re.compile(r"^#define (TW_\w+)", re.MULTILINE)
-USED = re.compile(r"\b(TW_\w+)\(")
-ROW = re.compile(r"@\((\w+), ?(\d+), ?(\w+)")
 KERNELS = common.ROOT / "src" / "kernels"
 
 # Machine code of 10.0: an instruction's name, its opcode (the low 12 bits of the first of its two
@@ -26,23 +24,23 @@ INSTRUCTIONS = {"gather4": ("UTMALDG.2D.GATHER4", 0x5B4, 2),
                 "scatter4": ("UTMASTG.2D.SCATTER4", 0x3B5, 1)}
 
 
-def arch_features():
-    spec = importlib.util.spec_from_file_location("archs", KERNELS / "archs.py")
+def build_module(name):
+    spec = importlib.util.spec_from_file_location(name, KERNELS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {name: set(row[2]) for name, row in module.archs().items()}
+    return module
+
+
+choose = build_module("choose")
+
+
+def arch_features():
+    return {name: set(row[2]) for name, row in build_module("archs").archs().items()}
 
 
 def wanted(table, shard, features):
-    """Symbols of the rows that a shard has for an architecture of these features. A table may make
-    many rows of one by macros of its own: the preprocessor expands them."""
-    text = table.read_text()
-    rows = set(USED.findall(text)) - set(DEFINED.findall(text))
-    done = subprocess.run(["c++", "-E", "-P", "-x", "c++", "-"], capture_output=True, text=True,
-                          check=True,
-                          input="".join(f"#define {row}(...) @(__VA_ARGS__)\n" for row in rows) + text)
-    return sorted(m.group(3) for m in ROW.finditer(done.stdout)
-                  if int(m.group(2)) == shard and m.group(1) in features)
+    """Symbols of the rows that a shard has for an architecture of these features."""
+    return sorted(row.symbol for row in choose.rows(table) if row.shard == shard and row.feature in features)
 
 
 def sections(data):
@@ -117,6 +115,15 @@ def contents(folder, tables, archs):
             yield from without_instructions(image, tables / family / "kernels.inc", shard)
 
 
+def unbuilt(folder, tables):
+    """Shards of the tables that have rows and no image."""
+    built = {(family, shard) for family, shard, _, _ in images(folder)}
+    for table in sorted(tables.glob("*/kernels.inc")):
+        for shard in sorted({row.shard for row in choose.rows(table)}):
+            if (table.parent.name, shard) not in built:
+                yield f"{table.parent.name}_{shard}: not built, and kernels.inc has rows of it"
+
+
 def dependencies(build, image):
     """What ninja knows that an image was made from."""
     return subprocess.run(["ninja", "-C", str(build), "-t", "deps", str(image.relative_to(build))],
@@ -152,7 +159,11 @@ def check(options):
     if not built:
         yield f"{folder}: nothing was built"
     archs = arch_features()
-    yield from contents(folder, KERNELS, archs)
+    # The tables that device code was compiled from.
+    chosen = folder / "chosen" / "kernels"
+    tables = chosen if chosen.is_dir() else KERNELS
+    yield from contents(folder, tables, archs)
+    yield from unbuilt(folder, tables)
     ninja = shutil.which("ninja") or shutil.which("ninja-build")
     for family, _, _, image in built if ninja else []:
         yield from foreign(image, family, dependencies(build, image))
@@ -168,6 +179,7 @@ def planted(folder):
     (folder / "f_0.compute_90.bin").write_text(".visible .entry a(\n.visible .entry b(\n")
     archs = {"compute_90": {"tma"}, "sm_90a": {"tma", "wgmma"}}
     common.expect(contents(folder, tables, archs), "d is a row", "b is no row")
+    common.expect(unbuilt(folder, tables), "f_1: not built")
     # A host program's symbol table has the form of a cubin's.
     (folder / "x.c").write_text("int c(void) { return 1; }\nstatic int s(void) { return 2; }\n"
                                 "int (*use)(void) = s;\nint other(void);\n")

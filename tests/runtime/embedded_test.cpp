@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels are chosen on which chip, from builds that embed more and less, and what drivers
 // say of them that are older than the toolkit. The embedded images are this build's own, cut to
-// fewer targets; the fake driver takes out of them what a real one would.
+// fewer targets or kernels; the fake driver takes out of them what a real one would.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -45,11 +45,32 @@ class Build {
   const Targets targets_;
 };
 
+std::string g_chosen;  // beginning of the names that the build has; "": all
+
+/// Makes it a build with -Dkernels=BEGIN*, for a scope.
+class Chosen {
+ public:
+  explicit Chosen(const char* begin) { g_chosen = begin; }
+  ~Chosen() { g_chosen.clear(); }
+};
+
 }  // namespace
+
+extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row);
+extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row) {
+  return std::string(row.symbol).compare(0, g_chosen.size(), g_chosen) != 0 ||
+         __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(row);
+}
 
 extern "C" KernelImage __real__ZN2tw12kernel_imageENS_6FamilyEi(Family family, int32_t shard);
 extern "C" KernelImage __wrap__ZN2tw12kernel_imageENS_6FamilyEi(Family family, int32_t shard) {
   const KernelImage whole = __real__ZN2tw12kernel_imageENS_6FamilyEi(family, shard);
+  const RowRange rows = kernel_rows(family);
+  // A shard without a kernel is not embedded.
+  if (std::none_of(rows.begin(), rows.end(), [shard](const KernelRow& row) {
+        return row.shard == shard && !kernel_left_out(row);
+      }))
+    return {nullptr, 0};
   if (!g_targets || whole.size == 0) return whole;
   static std::map<std::pair<const void*, Targets>, std::vector<uint8_t>> cut;
   std::vector<uint8_t>& image = cut[{whole.data, *g_targets}];
@@ -83,6 +104,14 @@ FeatureMask expected(const Chip& chip, const Targets& build) {
                                 : kPtx;
 }
 
+/// Whether this build has every kernel: with -Dkernels it has some.
+bool every_kernel() {
+  for (const Family family : {Family::gemm, Family::gather, Family::copy, Family::prefetch})
+    for (const KernelRow& row : kernel_rows(family))
+      if (kernel_left_out(row)) return false;
+  return true;
+}
+
 /// Whether this build has all that its default has: with -Dgpu_archs there may be less to cut.
 bool whole_build() {
   const KernelImage image = kernel_image(Family::gather, 0);
@@ -90,7 +119,7 @@ bool whole_build() {
     FatbinEntry entry;
     if (!find_entry(image.data, image.size, target, &entry)) return false;
   }
-  return true;
+  return every_kernel();
 }
 
 std::shared_ptr<Device> open_chip(int major, int minor) {
@@ -363,9 +392,43 @@ TEST_CASE("a build that has nothing for the chip says so when a plan is made, an
   CHECK(GemmPlan::create(device, product, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
 }
 
+TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel and the option") {
+  if (!whole_build()) return skip("the build does not embed every target");
+  PrefetchDesc range;
+  range.rows = 1;
+  range.columns = 4096;
+  GemmDesc product;
+  product.m = product.n = product.k = 512;
+  std::unique_ptr<Plan> plan;
+  const int32_t all = precompiled_count();
+  // The shard of this one is embedded without it, or not at all.
+  const std::string absent = "gemm_bf16_bf16_rr_128x256_2x1_coop";
+  for (const char* chosen : {"gemm_bf16_bf16_rr_64x256_1x1_coop", "prefetch_"}) {
+    const Chosen scope(chosen);
+    const FakeDriver driver;
+    const auto device = open_chip(9, 0);
+    const bool prefetches = chosen[0] == 'p';
+    INFO(chosen);
+    CHECK(precompiled_count() > 0);
+    CHECK(precompiled_count() < all);
+    Precompiled found;
+    CHECK(find_precompiled(absent.c_str(), "sm_90a", &found).code() == Code::ERROR_NOT_FOUND);
+    CHECK_FALSE(device->has_all_kernels(Family::gemm));
+    CHECK(device->has_all_kernels(Family::prefetch) == prefetches);
+    CHECK(PrefetchPlan::create(device, range, &plan).ok() == prefetches);
+    CHECK(GemmPlan::create(device, product, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
+    const std::string text = last_error().message;
+    INFO(text);
+    CHECK(text.find("kernel " + absent + " was left out") != text.npos);
+    CHECK(text.find("-Dkernels") != text.npos);
+    CHECK_FALSE(same_answer<GemmPlan>(device, Family::gemm, product));
+    CHECK(same_answer<PrefetchPlan>(device, Family::prefetch, range) == prefetches);
+  }
+}
+
 TEST_CASE("a driver older than the toolkit: plans say so with both versions, all else works") {
   const KernelImage image = kernel_image(Family::gather, 0);
-  if (image.size == 0) return skip("the build embeds no kernels");
+  if (image.size == 0 || !every_kernel()) return skip("the build does not embed every kernel");
   const int32_t toolkit = driver_choice(image.data, image.size, {9, 0, false}).toolkit;
   REQUIRE(toolkit >= 12040);
   const int32_t major = toolkit / 1000 * 1000;

@@ -3,12 +3,12 @@
 """Writes the assembler file that embeds fatbins in .rodata, hidden and 64-byte aligned.
 
 The file carries each image's hash: .incbin is invisible to dependency scanners, and without the
-hash a changed image would leave the assembler file, hence the old bytes, in place.
+hash a changed image would leave the assembler file, hence the old bytes, in place. With --chosen it
+names the kernels that a build with -Dkernels has, for the library to know which it has not.
 """
+import argparse
 import hashlib
 import pathlib
-import sys
-
 
 
 def image_lines(path, symbol):
@@ -24,12 +24,18 @@ def image_lines(path, symbol):
 
 
 def main():
-    out, *images = sys.argv[1:]
-    paths = [pathlib.Path(image).resolve() for image in images]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("images", nargs="+", type=pathlib.Path)
+    parser.add_argument("--chosen", type=pathlib.Path)
+    options = parser.parse_args()
+    paths = [image.resolve() for image in options.images]
+    chosen = options.chosen.read_text().split() if options.chosen else []
     symbols = [f".Ltw_image_{path.stem}" for path in paths]
     lines = ["/* Made by embed.py. */", '    .section .rodata.tilewright_kernels, "a", %progbits']
     for path, symbol in zip(paths, symbols):
         lines += image_lines(path, symbol)
+    lines += [f'.Ltw_chosen_{name}: .asciz "{name}"' for name in chosen]
     # Pointers need relocations in position-independent code, hence not .rodata.
     lines += [
         '    .section .data.rel.ro.local.tilewright_kernels, "aw", %progbits',
@@ -39,8 +45,15 @@ def main():
         "tw_kernel_image_table:",
     ]
     lines += [f"    .quad {s}_name, {s}, {s}_end" for s in symbols]
-    lines += ["    .quad 0, 0, 0", '    .section .note.GNU-stack, "", %progbits']
-    pathlib.Path(out).write_text("\n".join(lines) + "\n")
+    lines += [
+        "    .quad 0, 0, 0",
+        "    .global tw_kernel_chosen_table",
+        "    .hidden tw_kernel_chosen_table",
+        "tw_kernel_chosen_table:",
+    ]
+    lines += [f"    .quad .Ltw_chosen_{name}" for name in chosen]
+    lines += ["    .quad 0", '    .section .note.GNU-stack, "", %progbits']
+    options.out.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

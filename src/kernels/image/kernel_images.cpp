@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds embedded images. embed.py writes the table that this reads.
+// Finds embedded images. embed.py writes the tables that this reads.
 #include "kernels/image/kernel_images.hpp"
 
 #include <cstdio>
@@ -16,6 +16,8 @@ struct Entry {
 }  // namespace
 
 extern "C" const Entry tw_kernel_image_table[];
+// Names of the kernels that a build with -Dkernels has, ended by nullptr; none where it has all.
+extern "C" const char* const tw_kernel_chosen_table[];
 
 namespace tw {
 
@@ -28,6 +30,13 @@ KernelImage kernel_image(Family family, int32_t shard) {
     return {begin, static_cast<size_t>(static_cast<const char*>(entry->end) - begin)};
   }
   return {nullptr, 0};
+}
+
+bool kernel_left_out(const KernelRow& row) {
+  if (row.shard < 0 || !tw_kernel_chosen_table[0]) return false;
+  for (const char* const* name = tw_kernel_chosen_table; *name; ++name)
+    if (std::strcmp(*name, row.symbol) == 0) return false;
+  return true;
 }
 
 }  // namespace tw

@@ -17,4 +17,8 @@ struct KernelImage {
 };
 KernelImage kernel_image(Family family, int32_t shard);
 
+/// Whether this build was configured with -Dkernels and has not this one. What it has of the row's
+/// shard is then the chosen kernels alone.
+bool kernel_left_out(const KernelRow& row);
+
 }  // namespace tw

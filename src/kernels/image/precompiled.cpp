@@ -23,7 +23,7 @@ template <class Visit>
 bool each(Visit&& visit) {
   for (const Family family : kFamilies)
     for (const KernelRow& row : kernel_rows(family)) {
-      if (row.shard < 0) continue;
+      if (row.shard < 0 || kernel_left_out(row)) continue;
       const KernelImage image = kernel_image(family, row.shard);
       if (image.size == 0) continue;
       for (const Target& target : targets()) {

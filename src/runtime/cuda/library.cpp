@@ -84,6 +84,11 @@ Status Libraries::load_module(const void* image, size_t size, std::unique_ptr<Mo
 }
 
 Status Libraries::no_image(const KernelRow& row, const KernelImage& image) {
+  if (kernel_left_out(row))
+    return fail(Code::ERROR_NO_KERNEL_IMAGE, {},
+                "kernel %s was left out of this build: configure it with -Dkernels that matches "
+                "the name, or without that option to have every kernel",
+                row.symbol);
   ImageSummary summary;
   if (image.size == 0 || !check_image(image.data, image.size, &summary).ok())
     std::strcpy(summary.contents, "nothing");
@@ -126,7 +131,7 @@ Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
 // for the chip.
 Status Libraries::find_kernel(const KernelRow& row) {
   const KernelImage image = kernel_image(row.family, row.shard);
-  if (image.size == 0) return no_image(row, image);
+  if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
   const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
   if (choice.target && (choice.target->features & row.feature) != 0) return {};
@@ -138,7 +143,7 @@ Status Libraries::find_kernel(const KernelRow& row) {
 
 Status Libraries::find_shard(const KernelRow& row, CUlibrary* out) {
   const KernelImage image = kernel_image(row.family, row.shard);
-  if (image.size == 0) return no_image(row, image);
+  if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
   // Held while loading, so that a shard is loaded once whatever threads ask for it.
   const std::lock_guard lock(mutex_);
