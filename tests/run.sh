@@ -16,7 +16,8 @@
 #                 tsan   g++, ThreadSanitizer, the same devices: the tests with threads, and what they need
 #                 fuzz   clang++, AddressSanitizer and UndefinedBehaviorSanitizer, libFuzzer: the fuzzers,
 #                        TW_FUZZ_SECONDS (20) each, from seed TW_FUZZ_SEED (1)
-# Environment:    TW_CONFIGS    which of them to run, with all their tests ("main asan clang tsan fuzz")
+#                 aarch64  g++ for aarch64, warnings are errors, host device, under qemu-user
+# Environment:    TW_CONFIGS    which of them to run, with all their tests ("main asan clang tsan fuzz aarch64")
 #                 TW_BUILD_DIR  where to build (build/ of the repository)
 #                 TW_INSTALL    no: installs nothing, only says what is missing
 set -euo pipefail
@@ -24,7 +25,7 @@ exec </dev/null
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TW_BUILD_DIR:-$root/build}
-all_configs='main asan clang tsan fuzz'
+all_configs='main asan clang tsan fuzz aarch64'
 suites=()
 case "$*" in
   '') if [ -z "${TW_CONFIGS+set}" ]; then suites=(--no-suite thorough); fi ;;
@@ -77,6 +78,12 @@ fuzzer_links() {
       -fsanitize=fuzzer,address,undefined >/dev/null 2>&1
 }
 
+# Whether programs for aarch64 can be made and run: a program without an emulator tells nothing.
+aarch64_works() {
+  printf 'int main() { return 0; }' | aarch64-linux-gnu-g++ -x c++ - -o "$build/aarch64_works" >/dev/null 2>&1 &&
+    qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/aarch64_works" >/dev/null 2>&1
+}
+
 # Packages of what is missing. "must" stops the run when it cannot be had, "may" skips tests.
 must=() may=()
 look() {
@@ -98,6 +105,7 @@ look() {
   if [ ${#suites[@]} -gt 0 ]; then return; fi
   have clang++ || have clang++-14 || may+=(clang)
   fuzzer_links || may+=("libclang-rt-$(clang_version)-dev")
+  aarch64_works || may+=(g++-aarch64-linux-gnu qemu-user)
   have ld.lld || have ld.lld-14 || may+=(lld)
   have doxygen || may+=(doxygen)
   # What the examples want, which the main configuration runs as a test.
@@ -286,8 +294,20 @@ for config in $configs; do
         -Db_lundef=false
       targets=() tests=() limits=()
       ;;
+    aarch64)
+      # Other processors must give the same bits; what looks at sources, tools and the archive is main's.
+      if ! aarch64_works; then
+        say 'aarch64: there is no g++ for aarch64 with qemu-user, this configuration is not run'
+        skipped=$((skipped + 1))
+      else
+        limits=(--suite unit --suite host --suite capi --no-suite once --no-suite device)
+        TW_EVERY=10 run aarch64 --cross-file "$root/tests/cross/aarch64.ini" -Dwerror=true -Dcuda=disabled \
+          -Dexamples=disabled -Doptimization=1
+        limits=()
+      fi
+      ;;
     *)
-      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang, tsan, fuzz"
+      say "TW_CONFIGS: there is no configuration \"$config\": main, asan, clang, tsan, fuzz, aarch64"
       exit 1
       ;;
   esac

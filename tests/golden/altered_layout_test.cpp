@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker is only worth what it notices: layout lines with one thing changed must differ.
-#include <zlib.h>
-
 #include <functional>
 #include <set>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "doctest_main.hpp"
 #include "layout_lines.hpp"
+#include "line_file.hpp"
 
 namespace golden {
 namespace {
@@ -16,14 +15,11 @@ namespace {
 using Json = nlohmann::json;
 
 std::vector<Json> lines(const char* name) {
-  const std::string path = std::string(TW_GOLDEN_DIR) + "/" + name;
-  gzFile file = gzopen(path.c_str(), "rb");
-  REQUIRE(file != nullptr);
+  LineFile file(std::string(TW_GOLDEN_DIR) + "/" + name + TW_GOLDEN_ENDING);
+  REQUIRE(file.is_open());
   std::vector<Json> out;
-  std::vector<char> text(1 << 20);
-  while (gzgets(file, text.data(), static_cast<int>(text.size())))
-    out.push_back(Json::parse(text.data()));
-  gzclose(file);
+  std::string text;
+  while (file.next(&text)) out.push_back(Json::parse(text));
   REQUIRE(!out.empty());
   return out;
 }
@@ -95,7 +91,7 @@ bool alter(Json* line) {
 TEST_CASE("changed answers of every operation are noticed") {
   std::set<std::string> altered;
   int count = 0;
-  for (const char* name : {"layout/random.jsonl.gz", "layout/extended.jsonl.gz"}) {
+  for (const char* name : {"layout/random.jsonl", "layout/extended.jsonl"}) {
     for (Json& line : lines(name)) {
       if (++count % 3 != 0 && altered.count(line["op"])) continue;
       const std::string text = line.dump().substr(0, 300);
@@ -110,7 +106,7 @@ TEST_CASE("changed answers of every operation are noticed") {
 }
 
 TEST_CASE("a refusal where a layout is wanted is noticed, and the other way round") {
-  for (Json& line : lines("layout/random.jsonl.gz")) {
+  for (Json& line : lines("layout/random.jsonl")) {
     if (line["op"] != "composition" || line["expect"] == "either") continue;
     const std::string text = line.dump().substr(0, 300);
     CAPTURE(text);
@@ -134,7 +130,7 @@ TEST_CASE("a profile that does not fit is noticed") {
 }
 
 TEST_CASE("lines of a kind that is not known differ") {
-  Json line = lines("layout/random.jsonl.gz").front();
+  Json line = lines("layout/random.jsonl").front();
   Json other = line;
   other["op"] = "transpose";
   CHECK(outcome(other) != "");

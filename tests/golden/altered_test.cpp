@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker is only worth what it notices: recorded lines with one thing changed must differ.
-#include <zlib.h>
-
 #include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "doctest_main.hpp"
+#include "line_file.hpp"
 #include "lines.hpp"
 
 namespace golden {
@@ -16,14 +15,11 @@ namespace {
 using Json = nlohmann::json;
 
 std::vector<Json> lines(const char* name, size_t count) {
-  const std::string path = std::string(TW_GOLDEN_DIR) + "/" + name;
-  gzFile file = gzopen(path.c_str(), "rb");
-  REQUIRE(file != nullptr);
+  LineFile file(std::string(TW_GOLDEN_DIR) + "/" + name + TW_GOLDEN_ENDING);
+  REQUIRE(file.is_open());
   std::vector<Json> out;
-  std::vector<char> text(1 << 20);
-  while (out.size() < count && gzgets(file, text.data(), static_cast<int>(text.size())))
-    out.push_back(Json::parse(text.data()));
-  gzclose(file);
+  std::string text;
+  while (out.size() < count && file.next(&text)) out.push_back(Json::parse(text));
   REQUIRE(!out.empty());
   return out;
 }
@@ -57,8 +53,8 @@ std::string with_digit_changed(std::string text, size_t at) {
 }
 
 TEST_CASE("tensor maps: answers, bytes and arguments that were changed are noticed") {
-  for (const char* name : {"tensor_map/tiled.jsonl.gz", "tensor_map/im2col.jsonl.gz",
-                           "tensor_map/im2col_wide.jsonl.gz"}) {
+  for (const char* name :
+       {"tensor_map/tiled.jsonl", "tensor_map/im2col.jsonl", "tensor_map/im2col_wide.jsonl"}) {
     alter_all(name, check_tensor_map_line, [](Json& line) {
       line["result"] = line["result"] == 0 ? 1 : 0;
       if (line["result"] == 0 && !line.contains("map")) line["map"] = std::string(256, '0');
@@ -93,8 +89,8 @@ TEST_CASE("tensor maps: answers, bytes and arguments that were changed are notic
 }
 
 TEST_CASE("copy engine: hashes, counts and results that were changed are noticed") {
-  for (const char* name : {"tma/load.jsonl.gz", "tma/im2col.jsonl.gz", "tma/store.jsonl.gz",
-                           "tma/reduce.jsonl.gz", "tma/reduce_bits.jsonl.gz"}) {
+  for (const char* name : {"tma/load.jsonl", "tma/im2col.jsonl", "tma/store.jsonl",
+                           "tma/reduce.jsonl", "tma/reduce_bits.jsonl"}) {
     alter_all(name, check_tma_line, [](Json& line) {
       if (line["cuda"] != 0) return false;
       line["hash"] = with_digit_changed(line["hash"], 7);
@@ -123,12 +119,12 @@ TEST_CASE("copy engine: hashes, counts and results that were changed are noticed
       return true;
     });
   }
-  alter_all("tma/reduce_bits.jsonl.gz", check_tma_line, [](Json& line) {
+  alter_all("tma/reduce_bits.jsonl", check_tma_line, [](Json& line) {
     if (line["samples"].empty()) return false;
     line["samples"][0][2] = with_digit_changed(line["samples"][0][2], 3);
     return true;
   });
-  alter_all("tma/load.jsonl.gz", check_tma_line, [](Json& line) {
+  alter_all("tma/load.jsonl", check_tma_line, [](Json& line) {
     if (!line.contains("bytes")) return false;
     line["bytes"] = with_digit_changed(line["bytes"], 1);
     return true;

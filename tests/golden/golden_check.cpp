@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // golden_check KIND FILE...: holds the library against files of recorded answers, one JSON object a
-// line, plain or gzip. Prints how many lines were checked and how many differ, and the first that
-// do; exits 1 if any does, or is of a kind that is not known.
-#include <zlib.h>
-
+// line, plain or, with zlib, gzip. Prints how many lines were checked and how many differ, and the
+// first that do; exits 1 if any does, or is of a kind that is not known.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "layout_lines.hpp"
+#include "line_file.hpp"
 #include "lines.hpp"
 
 namespace {
@@ -29,42 +28,6 @@ constexpr Kind kKinds[] = {
 
 constexpr int kShown = 10;
 
-/// Lines of a file, which zlib reads whether it is compressed or not.
-class Lines {
- public:
-  explicit Lines(const char* path) : file_(gzopen(path, "rb")) {
-    if (file_) gzbuffer(file_, 1 << 18);
-  }
-  ~Lines() {
-    if (file_) gzclose(file_);
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-  bool is_open() const { return file_ != nullptr; }
-
-  bool next(std::string* line) {
-    line->clear();
-    char part[1 << 16];
-    while (gzgets(file_, part, sizeof part)) {
-      line->append(part);
-      if (line->back() == '\n') {
-        line->pop_back();
-        return true;
-      }
-    }
-    return !line->empty();
-  }
-
-  bool is_damaged() const {
-    int error = Z_OK;
-    gzerror(file_, &error);
-    return error != Z_OK && error != Z_STREAM_END;
-  }
-
- private:
-  gzFile file_;
-};
-
 std::string check_text(Check check, const std::string& text) {
   try {
     return check(nlohmann::json::parse(text));
@@ -75,7 +38,7 @@ std::string check_text(Check check, const std::string& text) {
 
 /// True where the file could be read and no line differs.
 bool check_file(const Kind& kind, const char* path) {
-  Lines lines(path);
+  golden::LineFile lines(path);
   if (!lines.is_open()) {
     std::fprintf(stderr, "%s: cannot be opened\n", path);
     return false;

@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "host_fixture.hpp"
+#include "runtime/fork_mark.hpp"
 
 extern "C" {
 long __real_sysconf(int name);
 long __wrap_sysconf(int name);
 void* __real_aligned_alloc(size_t alignment, size_t bytes);
 void* __wrap_aligned_alloc(size_t alignment, size_t bytes);
+int __real_madvise(void* page, size_t bytes, int advice);
+int __wrap_madvise(void* page, size_t bytes, int advice);
 }
 
 namespace tw::test {
@@ -20,6 +23,7 @@ namespace {
 
 bool g_memory_unknown = false;
 bool g_no_memory = false;
+enum class Advice { followed, refused, ignored } g_advice = Advice::followed;
 
 }  // namespace
 }  // namespace tw::test
@@ -30,6 +34,12 @@ long __wrap_sysconf(int name) {
 
 void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {
   return tw::test::g_no_memory ? nullptr : __real_aligned_alloc(alignment, bytes);
+}
+
+int __wrap_madvise(void* page, size_t bytes, int advice) {
+  using tw::test::Advice;
+  if (tw::test::g_advice == Advice::followed) return __real_madvise(page, bytes, advice);
+  return tw::test::g_advice == Advice::ignored ? 0 : -1;
 }
 
 namespace tw::test {
@@ -213,6 +223,23 @@ TEST_CASE("a forked child is refused and may destroy what it inherited") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(stream->synchronize().ok());
+}
+
+TEST_CASE("a forked child is known where the system refuses advice on memory, or ignores it") {
+  for (const Advice advice : {Advice::followed, Advice::refused, Advice::ignored}) {
+    g_advice = advice;
+    const ForkMark mark;
+    g_advice = Advice::followed;
+    CHECK(!mark.forked());
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) _exit(mark.forked() ? 0 : 1);
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(!mark.forked());
+  }
 }
 
 TEST_CASE("a tensor map's broken rule is found on the host device too") {
