@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The scripts tell the truth: tests/run.sh counts a test that was asked for and not run, and a call
-that runs nothing, as failures; tests/bench/moves/copies_and_rows.sh fails if a step does. Both are run on
-programs of a line, which do what the case says."""
+that runs nothing, as failures, and leaves out the thorough tests where nobody asked for all;
+tests/progress.py shows what a command prints, and that a silent one is alive, and has its exit status;
+tests/bench/moves/copies_and_rows.sh fails if a step does. They are run on programs of a line, which do what
+the case says."""
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import common
@@ -17,7 +20,7 @@ TESTS = common.ROOT / "tests"
 # Meson as far as run.sh looks at it: a run of tests leaves the log that it was given.
 MESON = """#!/bin/sh
 [ "$1" = setup ] && mkdir -p "$2"
-[ "$1" = test ] && mkdir -p "$3/meson-logs" && cp "$STUB_LOG" "$3/meson-logs/testlog.json"
+[ "$1" = test ] && echo "meson $*" && mkdir -p "$3/meson-logs" && cp "$STUB_LOG" "$3/meson-logs/testlog.json"
 exit 0
 """
 
@@ -34,16 +37,16 @@ def ran(script, *arguments, tools, **environment):
     return done.returncode, done.stdout
 
 
-def logged(folder, names, config):
-    """What run.sh says where Meson has run these tests."""
+def logged(folder, names, config, *arguments):
+    """What run.sh says where Meson has run these tests; without a configuration that of no arguments."""
     build = folder / "build"
     program(folder / "tools" / "ninja")
     program(build / "venv" / "bin" / "meson")
     (build / "venv" / "bin" / "meson").write_text(MESON)
     (folder / "log").write_text("".join(json.dumps({"name": f"tilewright:unit / {name}", "result": "OK"}) + "\n"
                                         for name in names))
-    return ran(folder / "tests" / "run.sh", tools=folder / "tools", TW_BUILD_DIR=str(build), TW_CONFIGS=config,
-               TW_INSTALL="no", STUB_LOG=str(folder / "log"))
+    return ran(folder / "tests" / "run.sh", *arguments, tools=folder / "tools", TW_BUILD_DIR=str(build),
+               TW_INSTALL="no", STUB_LOG=str(folder / "log"), **({"TW_CONFIGS": config} if config else {}))
 
 
 def run_sh(folder):
@@ -60,6 +63,23 @@ def run_sh(folder):
         found, report = logged(folder, said, config)
         if found != status or words not in report:
             yield f'run.sh, TW_CONFIGS="{config}", ran {said}: exit status {found}, not "{words}": {report[-600:]}'
+    for config, wanted in ((None, True), ("main", False)):
+        found, report = logged(folder, names, config)
+        if found or ("--no-suite thorough" in report) != wanted or "in all" not in report:
+            yield f"run.sh, TW_CONFIGS={config}: exit status {found}, thorough tests left out: {not wanted}: {report[-600:]}"
+
+
+def progress(folder):
+    """As main() of progress.py, with less patience."""
+    call = (f"import sys; sys.path.insert(0, {str(folder / 'tests')!r}); import progress; progress.QUIET_SECONDS = 0.5; "
+            "sys.argv = ['progress', 'this', 'sh', '-c', sys.argv[1]]; progress.main()")
+    for command, status, words in (
+            ("echo '[1/2] one'; echo '[2/2] two'; echo done", 0, ["[2/2] two\n", "done\n"]),
+            ("echo '[1/2] one'; sleep 2.5; echo end", 0, ["== this: ", " s, [1/2] one\n", "end\n"]),
+            ("echo why; exit 3", 3, ["why\n"]), ("printf half; kill -9 $$", 137, ["half\n"])):
+        done = subprocess.run([sys.executable, "-B", "-c", call, command], capture_output=True, text=True)
+        if done.returncode != status or not all(word in done.stdout for word in words):
+            yield f"progress.py, {command}: exit status {done.returncode}, {done.stdout!r}"
 
 
 def copies_and_rows(folder):
@@ -84,7 +104,7 @@ def copies_and_rows(folder):
 
 
 def copied(folder):
-    for name in ("run.sh", "setup.sh", "bench/moves/copies_and_rows.sh"):
+    for name in ("run.sh", "setup.sh", "progress.py", "bench/moves/copies_and_rows.sh"):
         (folder / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TESTS / name, folder / "tests" / name)
     return folder
@@ -94,17 +114,21 @@ def check(_):
     with tempfile.TemporaryDirectory() as folder:
         folder = copied(pathlib.Path(folder))
         yield from run_sh(folder)
+        yield from progress(folder)
         yield from copies_and_rows(folder)
 
 
 def planted(folder):
     copied(folder)
     for name, text, instead in (("run.sh", "if name not in seen:", "if False:"),
+                                ("run.sh", "suites=(--no-suite thorough)", "suites=()"),
+                                ("progress.py", "printer.silence()", "pass"), ("progress.py", "128 - status", "0"),
                                 ("bench/moves/copies_and_rows.sh", 'failed+=("$name")', ":")):
         script = folder / "tests" / name
         assert text in script.read_text(), f"{name} has no {text}"
         script.write_text(script.read_text().replace(text, instead))
-    assert len([*run_sh(folder)]) == 3, [*run_sh(folder)]
+    assert len([*run_sh(folder)]) == 4, [*run_sh(folder)]
+    assert len([*progress(folder)]) == 2, [*progress(folder)]
     assert len([*copies_and_rows(folder)]) == 3, [*copies_and_rows(folder)]
 
 
