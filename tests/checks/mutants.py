@@ -235,8 +235,9 @@ def main():
     mutants = {"none": PLAIN, "thread": THREAD}.get(sanitizers, ADDRESS)
     if sanitizers == "none" and os.path.exists("/dev/nvidiactl"):
         mutants = mutants + ON_A_GPU
+    # Those of device code are lists, and no compiler's here.
     commands = {os.path.realpath(build / entry["file"]): entry["command"]
-                for entry in json.loads((build / "compile_commands.json").read_text())}
+                for entry in json.loads((build / "compile_commands.json").read_text()) if "command" in entry}
     wanted = sys.argv[3] if sys.argv[3:] else ""
     mutants = [m for m in mutants if wanted in m[0] and (build / "tests" / m[4].split()[0]).exists()]
     survivors = [fault for mutant in mutants if (fault := survives(build, commands, mutant))]

@@ -413,8 +413,8 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
     CHECK(precompiled_count() < all);
     Precompiled found;
     CHECK(find_precompiled(absent.c_str(), "sm_90a", &found).code() == Code::ERROR_NOT_FOUND);
-    CHECK_FALSE(device->has_all_kernels(Family::gemm));
-    CHECK(device->has_all_kernels(Family::prefetch) == prefetches);
+    CHECK_FALSE(has_all_kernels(*device, Family::gemm));
+    CHECK(has_all_kernels(*device, Family::prefetch) == prefetches);
     CHECK(PrefetchPlan::create(device, range, &plan).ok() == prefetches);
     CHECK(GemmPlan::create(device, product, &plan).code() == Code::ERROR_NO_KERNEL_IMAGE);
     const std::string text = last_error().message;
