@@ -18,13 +18,6 @@ inline Status encode_map(Device& device, const TensorMapDesc& desc, KernelMap* o
   return {};
 }
 
-/// A kernel parameter's bytes as the host side knows them.
-inline TensorMapBytes map_bytes(const KernelMap& map) {
-  TensorMapBytes bytes;
-  std::memcpy(bytes.words, map.words, sizeof bytes.words);
-  return bytes;
-}
-
 /// Another address, and another extent of one dimension (at least 1).
 inline void rebind_map(KernelMap* map, uint64_t address, int32_t dimension, int64_t extent) {
   rebind_address(map, address);

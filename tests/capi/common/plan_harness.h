@@ -114,4 +114,20 @@ static inline void ends_with_its_device(tw_plan *plan) {
   tw_plan_destroy(plan);
 }
 
+/* What holds of every operation's plan once its device is destroyed: `make` and `run` are its
+ * functions. */
+#define AFTER_THE_DEVICE(op, description, make, run)                    \
+  do {                                                                  \
+    setup s_ = open_setup();                                            \
+    tw_##op##_desc desc_ = (description);                               \
+    tw_##op##_args args_;                                               \
+    tw_plan *plan_ = NULL;                                              \
+    NEED(make(s_.device, &desc_, &plan_));                              \
+    OK(tw_##op##_args_init(&args_, sizeof args_));                      \
+    tw_device_destroy(s_.device);                                       \
+    FAILS(TW_ERROR_DEVICE_CLOSED, NULL, run(plan_, s_.stream, &args_)); \
+    ends_with_its_device(plan_);                                        \
+    tw_stream_destroy(s_.stream);                                       \
+  } while (0)
+
 #endif

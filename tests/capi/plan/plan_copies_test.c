@@ -164,16 +164,7 @@ static void runs(void) {
 }
 
 static void after_the_device(void) {
-  setup s = open_setup();
-  tw_copies_desc desc = copies_desc();
-  tw_copies_args args;
-  tw_plan *plan = NULL;
-  NEED(tw_copies_plan(s.device, &desc, &plan));
-  OK(tw_copies_args_init(&args, sizeof args));
-  tw_device_destroy(s.device);
-  FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_copies_run(plan, s.stream, &args));
-  ends_with_its_device(plan);
-  tw_stream_destroy(s.stream);
+  AFTER_THE_DEVICE(copies, copies_desc(), tw_copies_plan, tw_copies_run);
 }
 
 int main(int argc, char **argv) {

@@ -350,16 +350,7 @@ static void prefetches(void) {
 }
 
 static void after_the_device(void) {
-  setup s = open_setup();
-  tw_copy_desc desc = copy_desc();
-  tw_copy_args args;
-  tw_plan *plan = NULL;
-  NEED(tw_copy_plan(s.device, &desc, &plan));
-  OK(tw_copy_args_init(&args, sizeof args));
-  tw_device_destroy(s.device);
-  FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_copy_run(plan, s.stream, &args));
-  ends_with_its_device(plan);
-  tw_stream_destroy(s.stream);
+  AFTER_THE_DEVICE(copy, copy_desc(), tw_copy_plan, tw_copy_run);
 }
 
 /* A plan that is destroyed with a run in flight lets the run end. */

@@ -399,16 +399,7 @@ static void half_sums(void) {
 }
 
 static void after_the_device(void) {
-  setup s = open_setup();
-  tw_gemm_desc desc = gemm_desc();
-  tw_gemm_args args;
-  tw_plan *plan = NULL;
-  NEED(tw_gemm_plan(s.device, &desc, &plan));
-  OK(tw_gemm_args_init(&args, sizeof args));
-  tw_device_destroy(s.device);
-  FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_gemm_run(plan, s.stream, &args));
-  ends_with_its_device(plan);
-  tw_stream_destroy(s.stream);
+  AFTER_THE_DEVICE(gemm, gemm_desc(), tw_gemm_plan, tw_gemm_run);
 }
 
 int main(int argc, char **argv) {

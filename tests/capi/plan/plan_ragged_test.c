@@ -221,16 +221,7 @@ static void faults(void) {
 }
 
 static void after_the_device(void) {
-  setup s = open_setup();
-  tw_ragged_desc desc = ragged_desc();
-  tw_plan *plan = NULL;
-  tw_ragged_args args;
-  NEED(tw_ragged_plan(s.device, &desc, &plan));
-  OK(tw_ragged_args_init(&args, sizeof args));
-  tw_device_destroy(s.device);
-  FAILS(TW_ERROR_DEVICE_CLOSED, NULL, tw_ragged_run(plan, s.stream, &args));
-  ends_with_its_device(plan);
-  tw_stream_destroy(s.stream);
+  AFTER_THE_DEVICE(ragged, ragged_desc(), tw_ragged_plan, tw_ragged_run);
 }
 
 int main(int argc, char **argv) {

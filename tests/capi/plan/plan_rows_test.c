@@ -375,18 +375,8 @@ static void within_one_matrix(void) {
 }
 
 static void after_the_device(void) {
-  for (size_t o = 0; o < COUNT(kOps); ++o) {
-    setup s = open_setup();
-    tw_rows_desc desc = rows_desc();
-    tw_rows_args args;
-    tw_plan *plan = NULL;
-    NEED(kOps[o].plan(s.device, &desc, &plan));
-    OK(tw_rows_args_init(&args, sizeof args));
-    tw_device_destroy(s.device);
-    FAILS(TW_ERROR_DEVICE_CLOSED, NULL, kOps[o].run(plan, s.stream, &args));
-    ends_with_its_device(plan);
-    tw_stream_destroy(s.stream);
-  }
+  for (size_t o = 0; o < COUNT(kOps); ++o)
+    AFTER_THE_DEVICE(rows, rows_desc(), kOps[o].plan, kOps[o].run);
 }
 
 int main(int argc, char **argv) {
