@@ -230,3 +230,19 @@ Status write_text(std::string_view text, char* buffer, size_t capacity, size_t* 
 }
 
 }  // namespace tw::capi
+
+using namespace tw::capi;
+
+// Init functions of the structs that the library fills: all zeros behind their heads.
+#define TW_FILLED(type, argument)                                         \
+  tw_status type##_init(type* argument, size_t size) {                    \
+    return guard([&] { return init_struct(argument, size, #argument); }); \
+  }
+TW_FILLED(tw_error_info, info)
+TW_FILLED(tw_device_info, info)
+TW_FILLED(tw_rule_violation, violation)
+TW_FILLED(tw_kernel_info, info)
+TW_FILLED(tw_plan_info, info)
+TW_FILLED(tw_gemm_candidate, candidate)
+TW_FILLED(tw_kernel_entry, entry)
+#undef TW_FILLED

@@ -32,13 +32,14 @@ KERNEL_HEADER = re.compile(r"tilewright/device(\.cuh$|/\w+\.cuh$)")
 KERNEL_LAYERS = {"src/kernels", "src/ops"}
 # Sources that need no header of their own name.
 NAMELESS = re.compile("|".join([
-    # Products are going to be rebuilt, and will be held to the rule then.
+    # Several sources implement the headers of products.
     r"^src/(ops|kernels)/gemm/",
     # The build takes these in the place of the source whose header they implement.
     r"^src/runtime/cuda/no_cuda\.cpp$",
     r"^src/kernels/image/no_kernel_images\.cpp$",
-    # Each defines one function, which kernel_table.hpp declares for all families by one list.
-    r"^src/kernels/(\w+)/\2_rows\.cpp$",
+    # Each defines one function, which kernel_table.hpp declares for all families by one list. The host bodies
+    # beside it are named by the family's table alone.
+    r"^src/kernels/(\w+)/\2_host\.cpp$",
 ]))
 SOURCES = DEVICE | {".c", ".h", ".cpp", ".hpp", ".inc"}
 
@@ -134,14 +135,14 @@ def planted_names(folder):
         "src/base/none.cpp": "int z;\n",
         "src/ops/gemm/more.cpp": mine.format("good"),
         "src/runtime/cuda/no_cuda.cpp": mine.format("good"),
-        "src/kernels/a/a_rows.cpp": mine.format("good"),
-        "src/kernels/a/b_rows.cpp": mine.format("good"),
+        "src/kernels/a/a_host.cpp": mine.format("good"),
+        "src/kernels/a/b_host.cpp": mine.format("good"),
         "capi/c.cpp": "",
     }
     written(folder, texts)
     common.expect(nameless(folder, [folder / name for name in texts]), "src/ops/a/late.cpp: includes base/z.hpp",
                   "src/ops/a/more.cpp: there is no ops/a/more.hpp", "src/base/none.cpp: includes None",
-                  "src/kernels/a/b_rows.cpp: there is no")
+                  "src/kernels/a/b_host.cpp: there is no")
 
 
 def written(folder, texts):

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many copies of one shape on the CPU, tile by tile, in the order of their numbers.
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include "kernels/copies/copies_host.hpp"
 
 #include "kernels/common/row_tiles_host.hpp"
+#include "kernels/copies/copies.h"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 
@@ -11,6 +14,8 @@ u64 listed_address_host(u64 list, u64 pair) {
   std::memcpy(&address, reinterpret_cast<const uint8_t*>(list) + pair * 8, 8);
   return address;
 }
+
+namespace {
 
 void copies_bulk_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopiesArgs*>(arguments);
@@ -40,6 +45,23 @@ void copies_skipped_host(HostEngine&, const void* arguments) {
                    ? 0
                    : 1;
   *reinterpret_cast<u64*>(args.skipped) += skipped;
+}
+
+#define TW_COPIES_BULK(feature, shard, symbol) \
+  TW_TABLE_ROW(copies, feature, shard, symbol, kTileRingWarps * 32, kCopiesBulk)
+#define TW_COPIES_PLAIN(feature, shard, symbol) \
+  TW_TABLE_ROW(copies, feature, shard, symbol, kTilePlainThreads, kCopiesPlain)
+#define TW_COPIES_SKIPPED(feature, shard, symbol) \
+  TW_TABLE_ROW(copies, feature, shard, symbol, kTilePlainThreads, kCopiesSkipped)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/copies/kernels.inc"
+};
+
+}  // namespace
+
+RowRange copies_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw

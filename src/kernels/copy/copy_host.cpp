@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies on the CPU, in plain loops: boxes and chunks through the model of the copy engine, in the
 // order in which one warp would take them, or unit by unit.
-#include "kernels/copy/copy_host.hpp"
-
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include <cstdint>
 #include <cstring>
 
@@ -13,6 +12,7 @@
 #include "kernels/copy/permute.h"
 #include "kernels/copy/pieces.h"
 #include "kernels/copy/transpose.h"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {
@@ -60,8 +60,7 @@ void place_row(const CopyRowArgs& args, u64 row, i64* src, i64* dst) {
   }
 }
 
-}  // namespace
-
+// CopyBoxArgs: each box through shared memory by the model of the copy engine.
 void copy_boxes_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyBoxArgs*>(arguments);
   const TensorMapBytes src = map_of(args.src_map);
@@ -80,6 +79,7 @@ void copy_boxes_host(HostEngine& engine, const void* arguments) {
   }
 }
 
+// CopyRowArgs: each chunk through shared memory by counted bulk copies.
 void copy_rows_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyRowArgs*>(arguments);
   for (u64 row = 0; row < args.rows; ++row) {
@@ -98,6 +98,7 @@ void copy_rows_host(HostEngine& engine, const void* arguments) {
   }
 }
 
+// CopyStridedArgs: unit by unit.
 void copy_strided_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const CopyStridedArgs*>(arguments);
   u64 index[kCopyRank] = {};
@@ -116,6 +117,7 @@ void copy_strided_host(HostEngine&, const void* arguments) {
   }
 }
 
+// CopyFillArgs: likewise.
 void copy_fill_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const CopyFillArgs*>(arguments);
   const CopyStridedArgs& place = args.place;
@@ -132,8 +134,6 @@ void copy_fill_host(HostEngine&, const void* arguments) {
 }
 
 // Permutations on the CPU: the kernel's tiles and places, one after the other.
-
-namespace {
 
 struct Tile {
   u64 src;
@@ -160,8 +160,7 @@ Tile tile_of(const CopyPermuteArgs& args, u64 number) {
   return tile;
 }
 
-}  // namespace
-
+// CopyPermuteArgs: each tile through shared memory, element by element.
 void copy_permute_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const CopyPermuteArgs*>(arguments);
   uint8_t* shared = engine.shared();
@@ -189,8 +188,6 @@ void copy_permute_host(HostEngine& engine, const void* arguments) {
 
 // Pieces, transposes and interleaving on the CPU: the places that the kernels compute, one after
 // the other.
-
-namespace {
 
 uint8_t* global(u64 address) {
   return reinterpret_cast<uint8_t*>(address);
@@ -241,8 +238,8 @@ void interleave(const CopyInterleaveArgs& args, bool to_planes) {
   }
 }
 
-}  // namespace
-
+// CopyPieceArgs: piece by piece; shifted ones put together from aligned vectors, as the kernels
+// do.
 void copy_pieces_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const CopyPieceArgs*>(arguments);
   for (u64 slot = 0; slot < args.items; ++slot) {
@@ -263,6 +260,7 @@ void copy_shift_host(HostEngine&, const void* arguments) {
   }
 }
 
+// CopyTransposeArgs: tile by tile, in units of vectors (two of them) or of elements.
 void copy_transpose_host(HostEngine&, const void* arguments) {
   transpose(*static_cast<const CopyTransposeArgs*>(arguments));
 }
@@ -275,12 +273,66 @@ void copy_transpose_plain_host(HostEngine&, const void* arguments) {
   transpose(*static_cast<const CopyTransposeArgs*>(arguments));
 }
 
+// CopyInterleaveArgs: a warp's groups after the other's; from planes, and to planes.
 void copy_interleave_host(HostEngine&, const void* arguments) {
   interleave(*static_cast<const CopyInterleaveArgs*>(arguments), false);
 }
 
 void copy_deinterleave_host(HostEngine&, const void* arguments) {
   interleave(*static_cast<const CopyInterleaveArgs*>(arguments), true);
+}
+
+// A tile of vectors along the source's and the destination's inner dimension.
+constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
+  row.tile[0] = static_cast<int32_t>(a);
+  row.tile[1] = static_cast<int32_t>(b);
+  return row;
+}
+
+#define TW_COPY_BOXES(feature, shard, symbol, rank) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyRingWarps * 32, kCopyBoxes | (rank) << 8)
+#define TW_COPY_ROWS(feature, shard, symbol) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyRingWarps * 32, kCopyRows)
+#define TW_COPY_PERMUTE(feature, shard, symbol, element_bytes) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
+#define TW_COPY_TRANSPOSE(feature_, shard, symbol, bytes, lanes_a, warps_a, cells_a, cells_b)     \
+  with_tile(                                                                                      \
+      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+                kTransposeThreads, kCopyTranspose | (bytes) << 8),                                \
+      (lanes_a) * (warps_a) * (cells_a), kTransposeThreads / ((lanes_a) * (warps_a)) * (cells_b)),
+#define TW_COPY_TRANSPOSE_SMALL(feature_, shard, symbol, bytes)                                   \
+  with_tile(                                                                                      \
+      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+                kSmallTransposeThreads, kCopyTranspose | (bytes) << 8 | 1 << 16),                 \
+      8, 4),
+#define TW_COPY_TRANSPOSE_PLAIN(feature_, shard, symbol, bytes)                                   \
+  with_tile(                                                                                      \
+      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+                kTransposeThreads, kCopyTransposePlain | (bytes) << 8),                           \
+      transpose_edge(bytes), transpose_edge(bytes)),
+#define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes)        \
+  TW_TABLE_ROW(copy, feature, shard, symbol, interleave_threads(planes), \
+               kCopyInterleave | (bytes) << 8 | (planes) << 16)
+#define TW_COPY_DEINTERLEAVE(feature, shard, symbol, bytes, planes)      \
+  TW_TABLE_ROW(copy, feature, shard, symbol, interleave_threads(planes), \
+               kCopyInterleave | (bytes) << 8 | (kToPlanes | (planes)) << 16)
+#define TW_COPY_PIECES(feature, shard, symbol, flight) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kPieceThreads, kCopyPieces | (flight) << 8)
+#define TW_COPY_SHIFT(feature, shard, symbol, flight) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kPieceThreads, kCopyShift | (flight) << 8)
+#define TW_COPY_STRIDED(feature, shard, symbol) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyStrided)
+#define TW_COPY_FILL(feature, shard, symbol) \
+  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyFill)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/copy/kernels.inc"
+};
+
+}  // namespace
+
+RowRange copy_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operations on the CPU: the kernels' places and the formulas that their instructions
 // are held to.
-#include "kernels/elementwise/elementwise_host.hpp"
-
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include <cstring>
 
 #include "kernels/elementwise/element.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {
@@ -36,8 +37,7 @@ void vectors(const ElementwiseArgs& args) {
   }
 }
 
-}  // namespace
-
+// ElementwiseArgs: vector by vector as the kernels place them, element by element within.
 void elementwise_vectors_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
   switch (elementwise_vector(args.bytes, args.activation)) {
@@ -52,6 +52,7 @@ void elementwise_vectors_host(HostEngine&, const void* arguments) {
   }
 }
 
+// ElementwiseArgs: element by element.
 void elementwise_strided_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ElementwiseArgs*>(arguments);
   const bool small = args.items < kDividerLimit;
@@ -63,6 +64,28 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
       elementwise_place<false>(args, item, at);
     one(args, at[kOperandA], at[kOperandB], at[kOperandDst]);
   }
+}
+
+#define TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, what)   \
+  TW_TABLE_ROW(elementwise, feature, shard, symbol, kElementwiseThreads, \
+               kElementwiseVectors | (elements) << 8 | (what) << 16)
+#define TW_ELEMENTWISE_CONVERT(feature, shard, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, kElementwiseConvert)
+#define TW_ELEMENTWISE_FLOATS(feature, shard, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, kElementwiseFloats)
+#define TW_ELEMENTWISE_WORDS(feature, shard, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, kElementwiseWords)
+#define TW_ELEMENTWISE_STRIDED(feature, shard, symbol) \
+  TW_TABLE_ROW(elementwise, feature, shard, symbol, kElementwiseThreads, kElementwiseStrided)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/elementwise/kernels.inc"
+};
+
+}  // namespace
+
+RowRange elementwise_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw

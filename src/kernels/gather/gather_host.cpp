@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gather on the CPU: the stages of the bulk kernels through the model of the copy engine, or rows.
-#include "kernels/gather/gather_host.hpp"
-
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include "kernels/common/host_engine.hpp"
 #include "kernels/gather/gather.h"
 #include "kernels/rows/rows_host.hpp"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
 namespace {
@@ -58,8 +58,7 @@ void store_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows
   }
 }
 
-}  // namespace
-
+// Rows through shared memory by counted bulk copies. All but the last two take GatherArgs.
 void gather_bulk_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -68,6 +67,7 @@ void gather_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+// Four rows at once through the tensor map, by the model of the copy engine; FourArgs.
 void gather_four_host(HostEngine& engine, const void* arguments) {
   const auto& four = *static_cast<const FourArgs*>(arguments);
   const RowsArgs& args = four.rows;
@@ -86,6 +86,7 @@ void gather_four_host(HostEngine& engine, const void* arguments) {
   }
 }
 
+// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
 void gather_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -102,6 +103,7 @@ void gather_staged_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+// Weighted rows and sums of rows, through shared memory and by elements.
 void gather_sum_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const GatherArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -126,6 +128,7 @@ void gather_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
+// Row by row, these two: what differs on a GPU is how bytes get into registers.
 void gather_shift_host(HostEngine& engine, const void* arguments) {
   gather_plain_host(engine, arguments);
 }
@@ -150,6 +153,7 @@ void gather_sum_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
+// MarginArgs.
 void gather_margin_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const MarginArgs*>(arguments);
   const i64 count = run_count(args.rows);
@@ -160,6 +164,7 @@ void gather_margin_host(HostEngine&, const void* arguments) {
   }
 }
 
+// FewArgs.
 void gather_few_host(HostEngine&, const void* arguments) {
   few_rows(*static_cast<const FewArgs*>(arguments), [](uint8_t* table, uint8_t* packed, u64 bytes) {
     if (table)
@@ -169,8 +174,32 @@ void gather_few_host(HostEngine&, const void* arguments) {
   });
 }
 
+// OutsideArgs.
 void gather_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
+}
+
+#define TW_GATHER(feature, shard, symbol, threads, variant) \
+  TW_TABLE_ROW(gather, feature, shard, symbol, threads, variant)
+#define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
+#define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
+#define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
+#define TW_GATHER_STAGED(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
+#define TW_GATHER_FEW(...) TW_GATHER(__VA_ARGS__, kRowsFewThreads, kRowsFew)
+#define TW_GATHER_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
+#define TW_GATHER_SUM(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsSum)
+#define TW_GATHER_SUM_PLAIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsSumPlain)
+#define TW_GATHER_MARGIN(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsMargin)
+#define TW_GATHER_OUTSIDE(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/gather/kernels.inc"
+};
+
+}  // namespace
+
+RowRange gather_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw

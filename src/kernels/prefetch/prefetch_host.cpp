@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetches on the CPU: nothing moves, and the engine counts and checks what is asked for.
-#include "kernels/prefetch/prefetch_host.hpp"
-
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include <cstring>
 
 #include "kernels/common/host_engine.hpp"
 #include "kernels/prefetch/prefetch.h"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
+namespace {
 
+// PrefetchBoxArgs.
 void prefetch_boxes_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const PrefetchBoxArgs*>(arguments);
   TensorMapBytes map;
@@ -20,6 +22,7 @@ void prefetch_boxes_host(HostEngine& engine, const void* arguments) {
   }
 }
 
+// PrefetchRowArgs.
 void prefetch_rows_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const PrefetchRowArgs*>(arguments);
   for (u64 row = 0; row < args.rows; ++row) {
@@ -29,6 +32,21 @@ void prefetch_rows_host(HostEngine& engine, const void* arguments) {
       if (part.bytes != 0) engine.prefetch_bulk(part.from, part.bytes);
     }
   }
+}
+
+#define TW_PREFETCH_BOXES(feature, shard, symbol) \
+  TW_TABLE_ROW(prefetch, feature, shard, symbol, kPrefetchThreads, kPrefetchBoxes)
+#define TW_PREFETCH_ROWS(feature, shard, symbol) \
+  TW_TABLE_ROW(prefetch, feature, shard, symbol, kPrefetchThreads, kPrefetchRows)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/prefetch/kernels.inc"
+};
+
+}  // namespace
+
+RowRange prefetch_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ragged copies on the CPU, tile by tile, in the order of their numbers.
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include "kernels/ragged/ragged_host.hpp"
 
 #include "kernels/common/row_tiles_host.hpp"
+#include "kernels/ragged/ragged.h"
+#include "kernels/table/table_row.hpp"
 
 namespace tw {
-namespace {
-
-RowTile tile_of(const RaggedArgs& args, u64 number) {
-  return ragged_tile(args, number, [&](u64 i) { return ragged_offset_host(args, i); });
-}
-
-void fill_shared(HostEngine& engine, const RaggedArgs& args, u32 from, u32 to) {
-  fill_host(engine.shared() + from, to - from, args.fill, 0);
-}
-
-}  // namespace
 
 i64 ragged_offset_host(const RaggedArgs& args, u64 i) {
   const auto* from = reinterpret_cast<const uint8_t*>(args.offsets) + i * args.offset_bytes;
@@ -27,6 +19,16 @@ i64 ragged_offset_host(const RaggedArgs& args, u64 i) {
   }
   std::memcpy(&narrow, from, 4);
   return narrow;
+}
+
+namespace {
+
+RowTile tile_of(const RaggedArgs& args, u64 number) {
+  return ragged_tile(args, number, [&](u64 i) { return ragged_offset_host(args, i); });
+}
+
+void fill_shared(HostEngine& engine, const RaggedArgs& args, u32 from, u32 to) {
+  fill_host(engine.shared() + from, to - from, args.fill, 0);
 }
 
 void ragged_bulk_host(HostEngine& engine, const void* arguments) {
@@ -66,6 +68,23 @@ void ragged_faults_host(HostEngine&, const void* arguments) {
             ? 1
             : 0;
   *reinterpret_cast<u64*>(args.faults) += faults;
+}
+
+#define TW_RAGGED_BULK(feature, shard, symbol) \
+  TW_TABLE_ROW(ragged, feature, shard, symbol, kTileRingWarps * 32, kRaggedBulk)
+#define TW_RAGGED_PLAIN(feature, shard, symbol) \
+  TW_TABLE_ROW(ragged, feature, shard, symbol, kTilePlainThreads, kRaggedPlain)
+#define TW_RAGGED_FAULTS(feature, shard, symbol) \
+  TW_TABLE_ROW(ragged, feature, shard, symbol, kTilePlainThreads, kRaggedFaults)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/ragged/kernels.inc"
+};
+
+}  // namespace
+
+RowRange ragged_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw

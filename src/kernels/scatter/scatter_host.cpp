@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scatter on the CPU: the stages of the bulk kernels through the model of the copy engine, or rows.
-#include "kernels/scatter/scatter_host.hpp"
-
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +8,7 @@
 #include "kernels/common/host_engine.hpp"
 #include "kernels/rows/rows_host.hpp"
 #include "kernels/scatter/scatter.h"
+#include "kernels/table/table_row.hpp"
 #include "tensor_map/model/reduce_ops.hpp"
 
 namespace tw {
@@ -95,8 +95,7 @@ void reduce_element(u32 op, u32 element, u64 to, u64 from) {
   std::memcpy(at, table, bytes);
 }
 
-}  // namespace
-
+// Rows through shared memory by counted bulk copies.
 void scatter_bulk_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -106,6 +105,7 @@ void scatter_bulk_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+// Four rows at once through the tensor map, by the model of the copy engine; FourArgs.
 void scatter_four_host(HostEngine& engine, const void* arguments) {
   const auto& four = *static_cast<const FourArgs*>(arguments);
   const RowsArgs& args = four.rows;
@@ -124,6 +124,7 @@ void scatter_four_host(HostEngine& engine, const void* arguments) {
   }
 }
 
+// Rows of the table by threads, the packed side of a stage by a counted bulk copy.
 void scatter_staged_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -139,6 +140,7 @@ void scatter_staged_host(HostEngine& engine, const void* arguments) {
   });
 }
 
+// Reductions: through shared memory, by the model of the copy engine, and by elements.
 void scatter_bulk_reduce_host(HostEngine& engine, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   for_each_stage(args, [&](u64 first, u32 pieces) {
@@ -161,6 +163,7 @@ void scatter_plain_host(HostEngine&, const void* arguments) {
   }
 }
 
+// Row by row, these two: what differs on a GPU is how bytes get into registers.
 void scatter_shift_host(HostEngine& engine, const void* arguments) {
   scatter_plain_host(engine, arguments);
 }
@@ -177,6 +180,7 @@ void scatter_reduce_host(HostEngine&, const void* arguments) {
   }
 }
 
+// The last of equal indices.
 void scatter_clear_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const ScatterArgs*>(arguments);
   const i64 count = run_count(args);
@@ -197,19 +201,19 @@ void scatter_mark_host(HostEngine&, const void* arguments) {
   }
 }
 
+// FewArgs.
 void scatter_few_host(HostEngine&, const void* arguments) {
   few_rows(*static_cast<const FewArgs*>(arguments), [](uint8_t* table, uint8_t* packed, u64 bytes) {
     if (table) std::memcpy(table, packed, bytes);
   });
 }
 
+// OutsideArgs.
 void scatter_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
 
 // Scatter-add that sums equal rows first, on the CPU: within tiles, and deterministically over all.
-
-namespace {
 
 u64 row_elements(const RowsArgs& args) {
   return args.row_bytes / element_bytes(args.packed_element);
@@ -235,8 +239,7 @@ u32* words(u64 address) {
   return reinterpret_cast<u32*>(address);
 }
 
-}  // namespace
-
+// Sums of equal rows of a tile first; SortedArgs.
 void scatter_sorted_host(HostEngine&, const void* arguments) {
   const auto& sorted = *static_cast<const SortedArgs*>(arguments);
   const RowsArgs& args = sorted.rows;
@@ -269,8 +272,6 @@ void scatter_sorted_host(HostEngine&, const void* arguments) {
   }
 }
 
-namespace {
-
 u32 digit_of(const OrderArgs& args, i64 at, u32* number) {
   *number = args.from == 0 ? static_cast<u32>(at) : words(args.from)[at];
   const u64 key = sort_key(named_row(args.rows, *number), args.rows.table_rows);
@@ -281,8 +282,7 @@ i64 row_at(const OrderArgs& args, i64 count, i64 at) {
   return at < 0 || at >= count ? -1 : named_row(args.rows, words(args.from)[at]);
 }
 
-}  // namespace
-
+// Deterministic sums; OrderArgs.
 void scatter_count_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const OrderArgs*>(arguments);
   const i64 count = run_count(args.rows);
@@ -360,6 +360,36 @@ void scatter_join_host(HostEngine&, const void* arguments) {
       add_number(args.rows, row, e, sum);
     }
   }
+}
+
+#define TW_SCATTER(feature, shard, symbol, threads, variant) \
+  TW_TABLE_ROW(scatter, feature, shard, symbol, threads, variant)
+#define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
+#define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
+#define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)
+#define TW_SCATTER_STAGED(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsStaged)
+#define TW_SCATTER_FEW(...) TW_SCATTER(__VA_ARGS__, kRowsFewThreads, kRowsFew)
+#define TW_SCATTER_PLAIN(...) TW_SCATTER(__VA_ARGS__, kRowsLinearThreads, kRowsPlain)
+#define TW_SCATTER_BULK_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulkReduce)
+#define TW_SCATTER_REDUCE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsReduce)
+#define TW_SCATTER_SORTED(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSorted)
+#define TW_SCATTER_OUTSIDE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsOutside)
+#define TW_SCATTER_CLEAR(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsClear)
+#define TW_SCATTER_MARK(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsMark)
+#define TW_SCATTER_COUNT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsCount)
+#define TW_SCATTER_SCAN(...) TW_SCATTER(__VA_ARGS__, kRowsScanThreads, kRowsScan)
+#define TW_SCATTER_PLACE(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsPlace)
+#define TW_SCATTER_SEGMENT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsSegment)
+#define TW_SCATTER_JOIN(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsJoin)
+
+constexpr KernelRow kRows[] = {
+#include "kernels/scatter/kernels.inc"
+};
+
+}  // namespace
+
+RowRange scatter_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
 }
 
 }  // namespace tw
