@@ -301,7 +301,7 @@ for config in $configs; do
         skipped=$((skipped + 1))
       else
         limits=(--suite unit --suite host --suite capi --no-suite once --no-suite device)
-        TW_EVERY=10 run aarch64 --cross-file "$root/tests/cross/aarch64.ini" -Dwerror=true -Dcuda=disabled \
+        run aarch64 --cross-file "$root/tests/cross/aarch64.ini" -Dwerror=true -Dcuda=disabled \
           -Dexamples=disabled -Doptimization=1
         limits=()
       fi

@@ -189,8 +189,8 @@ def compiled(build, commands, mutant, folder):
     words = shlex.split(commands[os.path.realpath(ROOT / source)])
     words[words.index("-o") + 1] = str(folder / "mutant.o")
     words[words.index("-c") + 1] = str(file)
-    # What is unused without the text is no concern here, and no fault needs the optimiser to show.
-    common.output(*words, f"-iquote{(ROOT / source).parent}", "-w", "-O0", cwd=build)
+    # What is unused without the text is no concern here.
+    common.output(*words, f"-iquote{(ROOT / source).parent}", "-w", cwd=build)
     return folder / "mutant.o"
 
 

@@ -399,7 +399,6 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
   range.columns = 4096;
   GemmDesc product;
   product.m = product.n = product.k = 512;
-  std::unique_ptr<Plan> plan;
   const int32_t all = precompiled_count();
   // The shard of this one is embedded without it, or not at all.
   const std::string absent = "gemm_bf16_bf16_rr_128x256_2x1_coop";
@@ -407,6 +406,7 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
     const Chosen scope(chosen);
     const FakeDriver driver;
     const auto device = open_chip(9, 0);
+    std::unique_ptr<Plan> plan;
     const bool prefetches = chosen[0] == 'p';
     INFO(chosen);
     CHECK(precompiled_count() > 0);
