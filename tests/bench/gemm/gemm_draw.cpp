@@ -21,10 +21,10 @@ class Draw {
   int64_t between(int64_t least, int64_t most) { return least + below(most - least + 1); }
   /// As likely in each power of two, a multiple of `step`, which both ends are.
   int64_t log_uniform(int64_t least, int64_t most, int64_t step = 1) {
-    const double low = std::log(static_cast<double>(least) - 0.5 * static_cast<double>(step));
-    const double high = std::log(static_cast<double>(most) + 0.5 * static_cast<double>(step));
-    const double drawn =
-        std::exp(low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53));
+    const double low = std::log(static_cast<double>(least));
+    const double high = std::log(static_cast<double>(most));
+    const double part = static_cast<double>(next() >> 11) * 0x1p-53;
+    const double drawn = std::exp(low + (high - low) * part);
     const auto units = static_cast<int64_t>(std::llround(drawn / static_cast<double>(step)));
     return std::clamp(units * step, least, most);
   }
