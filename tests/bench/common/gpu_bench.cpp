@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -58,6 +59,20 @@ void require(Status status) {
   std::exit(1);
 }
 
+// NVML's handle of a GPU, and its counter: without a header of its own, which few machines have.
+void open_energy_counter(const char* pci_bus_id, void** device,
+                         int (**total_energy)(void*, unsigned long long*)) {
+  void* nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!nvml) return;
+  const auto init = reinterpret_cast<int (*)()>(dlsym(nvml, "nvmlInit_v2"));
+  const auto find = reinterpret_cast<int (*)(const char*, void**)>(
+      dlsym(nvml, "nvmlDeviceGetHandleByPciBusId_v2"));
+  const auto energy = reinterpret_cast<int (*)(void*, unsigned long long*)>(
+      dlsym(nvml, "nvmlDeviceGetTotalEnergyConsumption"));
+  if (init && find && energy && init() == 0 && find(pci_bus_id, device) == 0)
+    *total_energy = energy;
+}
+
 GpuBench::GpuBench() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -74,6 +89,9 @@ GpuBench::GpuBench() {
   CUcontext context;
   require(driver_.cuDeviceGet_(&number, 0) == CUDA_SUCCESS, "cuDeviceGet");
   require(driver_.cuDevicePrimaryCtxRetain_(&context, number) == CUDA_SUCCESS, "primary context");
+  char bus[32] = "";
+  require(driver_.cuDeviceGetPCIBusId_(bus, sizeof bus, number) == CUDA_SUCCESS, "PCI bus id");
+  open_energy_counter(bus, &nvml_device_, &total_energy_);
   require(driver_.cuCtxSetCurrent_(context) == CUDA_SUCCESS, "cuCtxSetCurrent");
   require(driver_.cuStreamCreate_(&cuda_stream_, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS,
           "cuStreamCreate");
@@ -234,6 +252,54 @@ std::vector<double> GpuBench::race_graphs(const std::vector<Variant>& variants, 
   for (double& us : medians) us /= nodes;
   for (CUgraphExec graph : graphs) driver_.cuGraphExecDestroy_(graph);
   return medians;
+}
+
+double GpuBench::energy() const {
+  unsigned long long millijoules = 0;
+  if (!total_energy_ || total_energy_(nvml_device_, &millijoules) != 0) return 0;
+  return static_cast<double>(millijoules) * 1e-3;
+}
+
+Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_us) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kChunkUs = 20e3;
+  const int chunk = std::max(1, static_cast<int>(kChunkUs / guess_us));
+  // The device never waits for the host: a chunk is enqueued while the one before it runs.
+  CUevent ends[2];
+  for (CUevent& event : ends)
+    require(driver_.cuEventCreate_(&event, CU_EVENT_DEFAULT) == CUDA_SUCCESS, "cuEventCreate");
+  const auto run_for = [&](double at_least) {
+    const auto begun = Clock::now();
+    int64_t chunks = 0;
+    while (std::chrono::duration<double>(Clock::now() - begun).count() < at_least) {
+      if (chunks >= 2)
+        require(driver_.cuEventSynchronize_(ends[chunks % 2]) == CUDA_SUCCESS, "event");
+      for (int i = 0; i < chunk; ++i) variant.enqueue();
+      require(driver_.cuEventRecord_(ends[chunks % 2], cuda_stream_) == CUDA_SUCCESS, "event");
+      ++chunks;
+    }
+    require(stream_->synchronize());
+    return chunks * chunk;
+  };
+  run_for(seconds / 5);  // until clock and power are what they stay
+  const double joules = energy();
+  const auto begun = Clock::now();
+  const auto launches = static_cast<double>(run_for(seconds));
+  const double us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
+  for (CUevent& event : ends) driver_.cuEventDestroy_(event);
+  return {us / launches, joules > 0 ? (energy() - joules) / launches : 0};
+}
+
+std::vector<Alone> GpuBench::race_alone(const std::vector<Variant>& two, double seconds,
+                                        double guess_us) {
+  std::vector<Alone> sums(2);
+  require(two.size() == 2, "race_alone");
+  for (const size_t v : {0, 1, 1, 0}) {
+    const Alone one = run_alone(two[v], seconds, guess_us);
+    sums[v].us += one.us / 2;
+    sums[v].joules += one.joules / 2;
+  }
+  return sums;
 }
 
 Options parse_options(int argc, char** argv) {

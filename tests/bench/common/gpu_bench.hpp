@@ -38,6 +38,12 @@ struct Variant {
   std::function<void()> before = nullptr;  ///< enqueued first, and not timed
 };
 
+/// What a variant takes when it runs by itself for a while.
+struct Alone {
+  double us = 0;      ///< of a launch
+  double joules = 0;  ///< of a launch, by the GPU's own energy counter; 0: it has none
+};
+
 class GpuBench {
  public:
   GpuBench();
@@ -69,6 +75,9 @@ class GpuBench {
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
   /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
   std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
+  /// Each of two variants by itself, launches back to back, for `seconds` twice, in the order ABBA:
+  /// at the power limit the clock depends on what ran before. `guess_us` is about a launch's time.
+  std::vector<Alone> race_alone(const std::vector<Variant>& two, double seconds, double guess_us);
   /// Enqueues a kernel that reads the range once, 64 bytes a thread at once, and keeps
   /// nothing; of `bytes` what is no multiple of 32 KB is left out.
   void read(uint64_t address, uint64_t bytes);
@@ -81,6 +90,9 @@ class GpuBench {
   void forget_priorities();
 
  private:
+  Alone run_alone(const Variant& variant, double seconds, double guess_us);
+  /// Joules since the driver was loaded; 0 where nobody counts them.
+  double energy() const;
   /// Enqueues what writes an SM's clock, the time there and which SM it is: three words.
   void read_clock(uint64_t to);
 
@@ -100,6 +112,9 @@ class GpuBench {
   std::unique_ptr<Kernel> clock_;
   std::vector<double> megahertz_;
   std::vector<uint64_t> allocations_;
+  // NVML's, where it is: the GPU of this device and its counter of millijoules.
+  void* nvml_device_ = nullptr;
+  int (*total_energy_)(void*, unsigned long long*) = nullptr;
 };
 
 /// Arguments: --filter=TEXT (cases whose name holds it), --repeats=N, --json, --methods=MASK,

@@ -5,7 +5,13 @@
 //              [--peer_rounds=5]
 //              [--all_candidates [--within=3] [--candidate_seconds=1]] [--self] [--profile]
 //              [--programmatic] [--clocks]
+//   bench_gemm --random=SEED --class=decode|prefill|random|odd [--count=20] [--f32] ...
+//   bench_gemm --sustained=3 --random=SEED [--class=large] [--count=12] ...
 //              [--cublaslt=/path/to/libcublasLt.so.13]
+// --random draws the shapes of a class (gemm_draw.hpp). What takes up to 400 us is then timed in
+// graphs; of what takes longer each side runs alone for half a second twice, in the order ABBA.
+// --sustained=S runs each side of every shape alone for S seconds twice, and tells the energy of a
+// product by the GPU's own counter.
 // --all_candidates times each candidate that the model gives at most --within times its best;
 // --self races the plan against itself, which shows the noise. --programmatic launches ours
 // programmatically, B constant, where launches follow each other in a graph. --clocks reads the
@@ -21,6 +27,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "tests/bench/gemm/gemm_draw.hpp"
 #include "tests/bench/gemm/gemm_race.hpp"
 
 using namespace tw;
@@ -34,6 +41,12 @@ constexpr double kFlopsPerClock = 4096;      // of an SM: wgmma's m64n256k16 in 
 struct Arguments {
   GemmRaceOptions race;
   std::vector<std::string> sets = {"SQ"};
+  std::vector<std::string> classes = {"decode"};
+  bool random = false;
+  uint64_t seed = 0;
+  int count = 0;  // 0: as many as the kind of measurement has
+  bool f32 = false;
+  double sustained = 0;
   int shard = 1, shards = 1;
   int64_t min_m = 0, max_m = INT64_MAX;
   std::vector<std::string> extents;  // those alone
@@ -92,6 +105,17 @@ Arguments parse(int argc, char** argv) {
               value.c_str());
     else if (name == "--candidate_seconds")
       all.race.candidate_seconds = std::atof(value.c_str());
+    else if (name == "--random") {
+      all.random = true;
+      all.seed = std::strtoull(value.c_str(), nullptr, 16);
+    } else if (name == "--class")
+      all.classes = split_names(value);
+    else if (name == "--count")
+      all.count = std::atoi(value.c_str());
+    else if (name == "--f32")
+      all.f32 = true;
+    else if (name == "--sustained")
+      all.sustained = std::atof(value.c_str());
     else if (name == "--profile")
       all.profile = true;
     else if (name == "--clocks")
@@ -107,6 +131,14 @@ Arguments parse(int argc, char** argv) {
     else
       require(false, ("argument " + argument).c_str());
   }
+  if (all.sustained > 0) {
+    all.race.alone_us = 1e-3;
+    all.race.alone_seconds = all.sustained;
+    if (all.classes == Arguments().classes) all.classes = {"large"};
+  } else if (all.random) {
+    all.race.alone_us = 400;
+  }
+  if (all.count == 0) all.count = all.sustained > 0 ? 12 : 20;
   return all;
 }
 
@@ -116,6 +148,15 @@ std::string extents(const GemmShape& shape) {
 
 std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
   std::vector<GemmShape> shapes;
+  for (const std::string& name :
+       arguments.random ? arguments.classes : std::vector<std::string>()) {
+    for (GemmShape& shape : draw_gemm_shapes(name, arguments.seed, arguments.count)) {
+      shape.f32_out = arguments.f32;
+      shapes.push_back(shape);
+    }
+    require(!shapes.empty(), ("class " + name).c_str());
+  }
+  if (arguments.random) return shapes;
   for (const std::string& set : arguments.sets) {
     const std::vector<GemmShape> all = gemm_set(set);
     require(!all.empty(), ("set " + set).c_str());
@@ -175,6 +216,9 @@ struct Report {
       std::fflush(arguments.json);
     }
     if (!r.candidates.empty()) best_candidate(r);
+    if (r.ours.joules > 0 && r.peer_joules > 0)
+      std::printf("      %.4f J, cuBLASLt %.4f J: ratio %.3f\n", r.ours.joules, r.peer_joules,
+                  r.peer_joules / r.ours.joules);
     if (arguments.race.clocks)
       std::printf("      of the tensor cores' speed %.3f at %.0f MHz, cuBLASLt %.3f at %.0f MHz\n",
                   of_tensor_cores(shape, r.ours.us, r.ours.megahertz), r.ours.megahertz,
@@ -210,7 +254,8 @@ struct Report {
                  "\"rounds\": %d, \"kernel\": \"%s\", \"grid\": %u, \"cluster\": %u, \"us\": %.3f, "
                  "\"peer_us\": %.3f, \"peer_algorithm\": %d, \"tflops\": %.2f, \"gbs\": %.1f, "
                  "\"model_us\": %.3f, \"limit_us\": %.3f, \"of_tensor_cores\": %.4f, "
-                 "\"peer_of_tensor_cores\": %.4f, \"distance\": %.3g, \"right\": %s, "
+                 "\"peer_of_tensor_cores\": %.4f, \"joules\": %.5g, \"peer_joules\": %.5g, "
+                 "\"distance\": %.3g, \"right\": %s, "
                  "\"classes\": [%s]}\n",
                  kind, s.set, static_cast<long long>(s.m), static_cast<long long>(s.n),
                  static_cast<long long>(s.k), letter(s.a_order), letter(s.b_order),
@@ -222,8 +267,8 @@ struct Report {
                  r.peer_us, r.peer_algorithm, s.flops() / time.us * 1e-6,
                  s.bytes() / time.us * 1e-3, time.model_us, limit_us(s),
                  of_tensor_cores(s, time.us, time.megahertz),
-                 of_tensor_cores(s, r.peer_us, r.peer_megahertz), r.distance,
-                 r.right ? "true" : "false", classes_of(s).c_str());
+                 of_tensor_cores(s, r.peer_us, r.peer_megahertz), time.joules, r.peer_joules,
+                 r.distance, r.right ? "true" : "false", classes_of(s).c_str());
   }
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kInputBytes = 4ull << 30;
 constexpr uint64_t kOutputBytes = 10ull << 30;
-constexpr uint64_t kWorkspaceBytes = 1ull << 28;
+constexpr uint64_t kWorkspaceBytes = 4ull << 30;  // of staging copies: both operands of the largest
 // Operands that are used again after this many other bytes are in no cache.
 constexpr double kColdBytes = 384e6;
 constexpr double kGraphUs = 100;       // what takes less is timed in graphs
@@ -29,7 +29,7 @@ double guess_us(const GemmShape& shape) {
 }
 
 int graph_nodes(const GemmShape& shape) {
-  return static_cast<int>(std::clamp(kGraphTotalUs / guess_us(shape), 20.0, 100.0));
+  return static_cast<int>(std::clamp(std::ceil(kGraphTotalUs / guess_us(shape)), 20.0, 200.0));
 }
 
 int hot_nodes(const GemmShape& shape) {
@@ -73,12 +73,17 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
   return desc;
 }
 
+// What takes less is timed in graphs: all that is not timed alone, where something is.
+double GemmRacer::graph_limit_us() const {
+  return options_.alone_us > 0 ? options_.alone_us : kGraphUs;
+}
+
 GemmRacer::Copies GemmRacer::arrange(const GemmShape& shape) const {
   Copies copies;
   copies.b_offset = align(static_cast<uint64_t>(2 * shape.m * shape.k));
   copies.input_step = copies.b_offset + align(static_cast<uint64_t>(2 * shape.k * shape.n));
   copies.output_step = align(static_cast<uint64_t>(shape.m * shape.n * shape.out_bytes()));
-  if (options_.hot || guess_us(shape) >= kGraphUs) return copies;
+  if (options_.hot || guess_us(shape) >= graph_limit_us()) return copies;
   copies.count =
       std::min(graph_nodes(shape),
                1 + static_cast<int>(std::ceil(kColdBytes / std::max(1.0, shape.bytes()))));
@@ -121,7 +126,7 @@ std::vector<double> GemmRacer::time(const GemmShape& shape, const std::vector<Va
   std::vector<double> us;
   if (options_.hot)
     us = bench_.race_graphs(variants, hot_nodes(shape), rounds);
-  else if (guess_us(shape) < kGraphUs)
+  else if (guess_us(shape) < graph_limit_us())
     us = bench_.race_graphs(variants, graph_nodes(shape), rounds);
   else
     us = bench_.race(variants, rounds);
@@ -170,7 +175,7 @@ double GemmRacer::reference_distance(const GemmShape& shape, const Operands& at,
   return verdict.distance();
 }
 
-// Small shapes against float64, the others against the peer's result.
+// Small shapes against float64, the others against the peer's result first.
 void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies& copies,
                       GemmResult* result) {
   Operands at = operands(copies, 0);
@@ -192,6 +197,11 @@ void GemmRacer::check(const GemmShape& shape, const GemmPlan& plan, const Copies
                               shape.f32_out ? DType::F32 : options_.dtype, &verdict));
     result->distance = verdict.distance();
     result->right = verdict.not_finite == 0 && verdict.xx > 0;
+    // The peer may add parts of k in a narrower type: then float64 says which of the two is right.
+    if (result->distance > 2 * distance_limit(shape, options_.dtype)) {
+      at.d = ours;
+      result->distance = reference_distance(shape, at, &result->right);
+    }
   }
   // Two results that are each within the limit of the truth.
   result->right = result->right && result->distance <= 2 * distance_limit(shape, options_.dtype);
@@ -241,7 +251,21 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
   if (options_.all_candidates) forced = force_all(shape, &result.candidates);
   for (const auto& candidate : forced)
     variants.push_back(variant(static_cast<const GemmPlan&>(*candidate), shape, copies));
-  if (result.peer_algorithm >= 0) variants.push_back(peer_variant(result.peer_algorithm, copies));
+  if (options_.self)
+    variants.push_back(variant(gemm, shape, copies));
+  else if (result.peer_algorithm >= 0)
+    variants.push_back(peer_variant(result.peer_algorithm, copies));
+  if (options_.alone_us > 0 && guess_us(shape) >= options_.alone_us && variants.size() == 2) {
+    bench_.flush_before_each(false);
+    const std::vector<Alone> alone =
+        bench_.race_alone(variants, options_.alone_seconds, guess_us(shape));
+    bench_.flush_before_each(true);
+    result.ours.us = alone[0].us;
+    result.ours.joules = alone[0].joules;
+    result.peer_us = alone[1].us;
+    result.peer_joules = alone[1].joules;
+    return result;
+  }
   bench_.read_clocks(options_.clocks);
   const std::vector<double> us = time(shape, variants, options_.rounds);
   bench_.read_clocks(false);
@@ -280,6 +304,7 @@ double GemmRacer::measured_peak() {
   options_.rounds = 5;
   options_.peer_rounds = 1;
   options_.all_candidates = options_.self = false;
+  options_.alone_us = 0;
   const GemmResult result = race(shape);
   options_ = own;
   require(result.error.empty(), "8192^3");

@@ -3,9 +3,9 @@
 // One shape of gemm against cuBLASLt: operands, launches, times, and whether both agree.
 //
 // Operands are slices of one pool of N(0, 1) elements. Cold, a shape that takes 100 us or more is
-// launched alone between events, after a pass that reads 256 MB; a shorter one is timed as a graph
-// of 20 launches or more, each on operands of its own that nobody touched since such a pass. Hot
-// times launches back to back on one set of operands.
+// launched by itself between events, after a pass that reads 256 MB; a shorter one is timed as a
+// graph of 20 launches or more, each on operands of its own that nobody touched since such a pass.
+// Hot times launches back to back on one set of operands.
 
 #include <memory>
 #include <string>
@@ -23,11 +23,13 @@ struct GemmRaceOptions {
   int rounds = 15;
   int peer_rounds = 5;  ///< of the choice among the peer's algorithms
   bool hot = false;
-  bool clocks = false;           ///< read the SMs' clock, too
-  bool programmatic = false;     ///< ours launched programmatically, B constant
-  bool self = false;             ///< the same plan in the peer's place: what is noise
-  bool all_candidates = false;   ///< time them all beside the plan's own choice
-  double within = 3;             ///< those that the model gives at most so many times the best
+  bool clocks = false;          ///< read the SMs' clock, too
+  bool programmatic = false;    ///< ours launched programmatically, B constant
+  bool self = false;            ///< the same plan in the peer's place: what is noise
+  bool all_candidates = false;  ///< time them all beside the plan's own choice
+  double within = 3;            ///< those that the model gives at most so many times the best
+  double alone_us = 0;  ///< what takes longer is timed alone, each side by itself; 0: nothing
+  double alone_seconds = 0.5;    ///< of each of four such runs
   double candidate_seconds = 1;  ///< of a shape; slow shapes try fewer candidates, six at least
 };
 
@@ -38,6 +40,7 @@ struct GemmTime {
   double us = 0;
   double model_us = 0;
   double megahertz = 0;  ///< of the SMs meanwhile, where it was read
+  double joules = 0;     ///< of a product, where it ran alone
 };
 
 struct GemmResult {
@@ -46,6 +49,7 @@ struct GemmResult {
   std::vector<GemmTime> candidates;  ///< where asked for, the model's best first
   double peer_us = 0;                ///< 0: the peer has nothing for this shape
   double peer_megahertz = 0;
+  double peer_joules = 0;
   int peer_algorithm = 0, peer_algorithms = 0;
   double distance = 0;  ///< 1 - 2 <x, y> / (<x, x> + <y, y>), to the peer or to float64
   bool right = false;
@@ -74,6 +78,7 @@ class GemmRacer {
     int count = 1;
   };
   GemmDesc describe(const GemmShape& shape) const;
+  double graph_limit_us() const;
   Copies arrange(const GemmShape& shape) const;
   Operands operands(const Copies& copies, int index) const;
   GemmRun run_of(const GemmShape& shape, const Operands& at) const;

@@ -152,6 +152,37 @@ bool odd_peer(const GemmShape& s, int32_t) {
   return is(s, {"ODD-PEER"});
 }
 
+// Of the drawn shapes.
+bool drawn_decode(const GemmShape& s, int32_t) {
+  return is(s, {"decode"});
+}
+bool drawn_prefill(const GemmShape& s, int32_t) {
+  return is(s, {"prefill"});
+}
+bool drawn_short_prefill(const GemmShape& s, int32_t) {
+  return is(s, {"prefill"}) && s.m <= 800;
+}
+bool drawn_odd_decode(const GemmShape& s, int32_t) {
+  return is(s, {"odd-d"});
+}
+bool drawn_odd_prefill(const GemmShape& s, int32_t) {
+  return is(s, {"odd-p"});
+}
+bool drawn_large(const GemmShape& s, int32_t) {
+  return is(s, {"large"});
+}
+
+// What an H200 can do at most: 4.3 TB/s and some 800 TFLOP/s.
+bool under_two_us(const GemmShape& s) {
+  return s.bytes() / 4.3e6 < 2 && s.flops() / 800e6 < 2;
+}
+bool drawn_small(const GemmShape& s, int32_t) {
+  return is(s, {"random"}) && under_two_us(s);
+}
+bool drawn_rest(const GemmShape& s, int32_t) {
+  return is(s, {"random"}) && !under_two_us(s);
+}
+
 }  // namespace
 
 std::vector<GemmShape> gemm_set(const std::string& name) {
@@ -183,7 +214,15 @@ const std::vector<GemmClass>& gemm_classes() {
       {"ODD-M, ODD-8", 1.00, 0.93, odd},
       {"ODD-1", 3.0, 1.0, odd_pitches},
       {"ODD-1 from 1000 on", 4.0, 1.0, large_odd_pitches},
-      {"ODD-PEER", 4.0, 3.0, odd_peer}};
+      {"ODD-PEER", 4.0, 3.0, odd_peer},
+      {"decode", 1.06, 0.90, drawn_decode},
+      {"prefill", 1.00, 0.90, drawn_prefill},
+      {"prefill, m <= 800", 0.98, 0.90, drawn_short_prefill},
+      {"random, under 2 us", 1.10, 0.85, drawn_small},
+      {"random, the rest", 0.97, 0.85, drawn_rest},
+      {"odd decode", 1.8, 0.85, drawn_odd_decode},
+      {"odd prefill", 3.0, 0.85, drawn_odd_prefill},
+      {"large", 1.00, 0.96, drawn_large}};
   return classes;
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/bench/gemm/gemm_draw.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tw::bench {
+namespace {
+
+using Shapes = std::vector<GemmShape>;
+
+// SplitMix64: the standard library's distributions differ from one library to the next.
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : state_(seed) {}
+
+  /// 0 to count - 1.
+  int64_t below(int64_t count) {
+    return static_cast<int64_t>(next() % static_cast<uint64_t>(count));
+  }
+  int64_t between(int64_t least, int64_t most) { return least + below(most - least + 1); }
+  /// As likely in each power of two, a multiple of `step`, which both ends are.
+  int64_t log_uniform(int64_t least, int64_t most, int64_t step = 1) {
+    const double low = std::log(static_cast<double>(least));
+    const double high = std::log(static_cast<double>(most));
+    const double part = static_cast<double>(next() >> 11) * 0x1p-53;
+    const double drawn = std::exp(low + (high - low) * part);
+    const auto units = static_cast<int64_t>(std::llround(drawn / static_cast<double>(step)));
+    return std::clamp(units * step, least, most);
+  }
+
+ private:
+  uint64_t next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  uint64_t state_;
+};
+
+// A layer of a model: a hidden size and a partner that has a usual ratio to it, either way round,
+// or the vocabulary, which is n alone.
+void draw_layer(Draw& draw, GemmShape* shape) {
+  constexpr double kRatios[] = {1, 1.25, 2.5, 3.5, 4, 7, 8};
+  const int64_t hidden = 64 * draw.between(1024 / 64, 8192 / 64);
+  if (draw.below(8) == 0) {
+    shape->n = 64 * draw.between(32000 / 64, 152064 / 64);
+    shape->k = hidden;
+    return;
+  }
+  const double ratio = kRatios[draw.below(std::size(kRatios))];
+  const int64_t partner = 64 * std::llround(ratio * static_cast<double>(hidden) / 64);
+  const bool swapped = draw.below(2) == 1;
+  shape->n = swapped ? hidden : partner;
+  shape->k = swapped ? partner : hidden;
+}
+
+GemmShape draw_one(Draw& draw, const char* set, int64_t least_m, int64_t most_m) {
+  GemmShape shape{set};
+  shape.m = draw.log_uniform(least_m, most_m);
+  draw_layer(draw, &shape);
+  return shape;
+}
+
+GemmShape draw_decode(Draw& draw, const char* set) {
+  return draw_one(draw, set, 1, 256);
+}
+
+GemmShape draw_prefill(Draw& draw, const char* set) {
+  return draw_one(draw, set, 257, 16384);
+}
+
+GemmShape draw_odd(Draw& draw, GemmShape shape) {
+  shape.n += draw.between(-31, 31);
+  shape.k += draw.between(-31, 31);
+  return shape;
+}
+
+GemmShape draw_random(Draw& draw, const char* set) {
+  GemmShape shape{set};
+  shape.m = draw.log_uniform(16, 16384, 8);
+  shape.n = draw.log_uniform(64, 23000, 8);
+  shape.k = draw.log_uniform(64, 16384, 8);
+  shape.a_order = draw.below(2) == 0 ? Order::row : Order::column;
+  shape.b_order = draw.below(2) == 0 ? Order::row : Order::column;
+  return shape;
+}
+
+GemmShape draw_large(Draw& draw) {
+  for (;;) {
+    const GemmShape shape = draw_random(draw, "large");
+    if (std::min({shape.m, shape.n, shape.k}) >= 2048) return shape;
+  }
+}
+
+}  // namespace
+
+std::vector<GemmShape> draw_gemm_shapes(const std::string& name, uint64_t seed, int count) {
+  // Another sequence for each class: the layers of decode are not those of prefill.
+  for (const char letter : name) seed = seed * 31 + static_cast<unsigned char>(letter);
+  Draw draw(seed);
+  Shapes shapes;
+  for (int i = 0; i < count; ++i) {
+    if (name == "decode") shapes.push_back(draw_decode(draw, "decode"));
+    if (name == "prefill") shapes.push_back(draw_prefill(draw, "prefill"));
+    if (name == "random") shapes.push_back(draw_random(draw, "random"));
+    if (name == "large") shapes.push_back(draw_large(draw));
+    if (name == "odd") {
+      shapes.push_back(draw_odd(draw, draw_decode(draw, "odd-d")));
+      shapes.push_back(draw_odd(draw, draw_prefill(draw, "odd-p")));
+    }
+  }
+  return shapes;
+}
+
+}  // namespace tw::bench
