@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most tests include, compiled once for each program of several sources: it takes longer than what a
-// source does with it. Sources include what they use all the same; -Db_pch=false shows it.
+// What most tests include, compiled once for each program of several sources: it takes longer than
+// what a source does with it. Sources include what they use all the same; -Db_pch=false shows it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
