@@ -31,10 +31,10 @@ TEST_CASE("the same seed draws the same shapes, everywhere and for good") {
                                                     {"random", 0x2fb87f66e40d7527},
                                                     {"odd", 0x52b5969b0febcba5},
                                                     {"large", 0x29a3bfa0bfd20e6e}};
-  for (const auto& [name, value] : known) {
-    INFO(name);
-    CHECK(fingerprint(draw_gemm_shapes(name, 1, 20)) == value);
-    CHECK(fingerprint(draw_gemm_shapes(name, 2, 20)) != value);
+  for (const auto& one : known) {
+    INFO(one.first);
+    CHECK(fingerprint(draw_gemm_shapes(one.first, 1, 20)) == one.second);
+    CHECK(fingerprint(draw_gemm_shapes(one.first, 2, 20)) != one.second);
   }
   CHECK(draw_gemm_shapes("none", 1, 20).empty());
 }
