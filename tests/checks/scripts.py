@@ -32,8 +32,10 @@ def program(path, text="exit 0"):
 
 
 def ran(script, *arguments, tools, **environment):
+    # The run that this check is part of may have been told of configurations.
+    outer = {name: value for name, value in os.environ.items() if name != "TW_CONFIGS"}
     done = subprocess.run([script, *arguments], capture_output=True, text=True,
-                          env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", **environment})
+                          env={**outer, "PATH": f"{tools}:{os.environ['PATH']}", **environment})
     return done.returncode, done.stdout
 
 
