@@ -77,6 +77,7 @@ find_numpy() {
 quietly() {
   local log=$build/examples-logs/$1.log status=0 beating
   mkdir -p "$build/examples-logs"
+  say "$1"
   beat "$1" &
   beating=$!
   "${@:2}" >"$log" 2>&1 || status=1
