@@ -297,7 +297,8 @@ def dumped(info, folder):
 
 
 def installed(prefix, folder):
-    """The licence, and tilewright-info: its options, what it says to others, and the kernels that it dumps."""
+    """The licence; tilewright-info: its options, what it says to others, and the kernels that it dumps; and
+    tilewright-tune."""
     if (prefix / "share" / "licenses" / "tilewright" / "LICENSE").read_text() != (ROOT / "LICENSE").read_text():
         sys.exit("another LICENSE is installed")
     info = prefix / "bin" / "tilewright-info"
@@ -315,6 +316,19 @@ def installed(prefix, folder):
         if done.returncode != 2 or done.stdout or done.stderr.count("\n") != 1 or said not in done.stderr:
             sys.exit(f"{arguments}: exit status {done.returncode}, not \"{said}\": {done.stdout}{done.stderr}")
     dumped(info, folder)
+    tuned(prefix / "bin" / "tilewright-tune", version, folder)
+
+
+def tuned(tune, version, folder):
+    """tilewright-tune writes a file that it reads again; its own test has the rest."""
+    if run(tune, "--version") != f"tilewright-tune {version}\n" or "--shapes FILE" not in run(tune, "--help"):
+        sys.exit("tilewright-tune does not say what it is")
+    file = folder / "tuning.txt"
+    for more in ([], ["--merge"]):
+        run(tune, "--device", "host", "--out", file, *more, "m=8 n=16 k=32")
+        lines = file.read_text().splitlines()
+        if len(lines) != 3 or not lines[2].startswith("bf16 bf16 f32 rcr 1 8 16 32 gemm_host_"):
+            sys.exit(f"tilewright-tune writes {lines}")
 
 
 def cmake(prefix, folder):

@@ -110,6 +110,14 @@ def deaf_tool(prefix, _):
     tool.chmod(0o755)
 
 
+def forgetful_tool(prefix, _):
+    """tilewright-tune writes an empty file"""
+    tool = prefix / "bin" / "tilewright-tune"
+    tool.rename(tool.with_name("real"))
+    tool.write_text('#!/bin/sh\ncase $1 in --device) : >"$4"; exit 0 ;; esac\nexec "${0%/*}/real" "$@"\n')
+    tool.chmod(0o755)
+
+
 def swapped_fields(_, sources):
     """the Rust bindings have two fields of a struct in another order"""
     edit(sources / "examples" / "rust" / "tilewright-sys" / "src" / "bindings.rs",
@@ -143,7 +151,8 @@ FAULTS = {"pkgconfig_c": [("tilewright/tilewright.h", fixed_prefix), ("exit stat
           "small": [("the program layouts holds tw_tensor_map_check", one_object),
                     ("bytes, more than", heavy_layouts)],
           "cmake": [("exit status", fixed_place)],
-          "installed": [("another LICENSE", other_licence), ("unknown option --frobnicate", deaf_tool)],
+          "installed": [("another LICENSE", other_licence), ("unknown option --frobnicate", deaf_tool),
+                        ("tilewright-tune writes", forgetful_tool)],
           "cargo": [("tw_gemm_args ... FAILED", swapped_fields)],
           "go": [("--- FAIL: TestBorrowedMemory", swapped_operands),
                  ("--- FAIL: TestDLPack", no_release)],

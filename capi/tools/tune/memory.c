@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operands of one job lie behind one another in one block. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune.h"
+
+enum { ALIGNMENT = 256, LINE = 128, PATTERN = 1 << 19, MEBIBYTE = 1 << 20 };
+
+static uint64_t product(uint64_t a, uint64_t b) {
+  return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+/* At least `bytes`, in multiples of `unit`, a power of two. */
+static uint64_t whole(uint64_t bytes, uint64_t unit) {
+  return bytes > UINT64_MAX - unit ? UINT64_MAX : (bytes + unit - 1) / unit * unit;
+}
+
+/* A matrix of a batch. */
+typedef struct {
+  uint64_t at;     /* in the block, of the first product's */
+  uint64_t apart;  /* bytes from one product's to the next one's */
+  uint64_t array;  /* with TW_GEMM_BATCH_POINTERS: of the addresses of all */
+  uint64_t copied; /* bytes that a staging copy of all needs at most */
+} matrix;
+
+/* Where a job's operands lie in the block. */
+typedef struct {
+  matrix a, b, d;
+  uint64_t bias, d_scale, amax, workspace, workspace_bytes;
+  uint64_t end; /* UINT64_MAX: more than 64 bits can count */
+} arrangement;
+
+/* Where the next `bytes` of the block begin. */
+static uint64_t take(arrangement* to, uint64_t bytes) {
+  const uint64_t at = to->end, needed = whole(bytes, ALIGNMENT);
+  to->end = needed > UINT64_MAX - at ? UINT64_MAX : at + needed;
+  return at;
+}
+
+static matrix place(arrangement* to, const tw_gemm_desc* desc, int64_t rows, int64_t columns,
+                    tw_order order, int64_t leading, tw_dtype dtype) {
+  const uint64_t lines = (uint64_t)(order == TW_ROW_MAJOR ? rows : columns);
+  const uint64_t packed = (uint64_t)(order == TW_ROW_MAJOR ? columns : rows);
+  const uint64_t size = (uint64_t)tw_dtype_size(dtype), batch = (uint64_t)desc->batch_count;
+  const int by_address = (desc->flags & TW_GEMM_BATCH_POINTERS) != 0;
+  const uint64_t pitch = leading > 0 ? (uint64_t)leading : packed;
+  matrix m;
+  m.apart = product(product(lines, pitch), size);
+  /* Descriptions promise aligned addresses, of each matrix that has an address of its own. */
+  if (by_address) m.apart = whole(m.apart, ALIGNMENT);
+  m.copied = whole(product(product(whole(packed * size, LINE), lines), batch), ALIGNMENT);
+  m.at = take(to, product(m.apart, batch));
+  m.array = by_address ? take(to, batch * sizeof(uint64_t)) : 0;
+  return m;
+}
+
+/* Elements of a vector that has one for each row or column, or one for all. */
+static uint64_t elements(tw_per per, int64_t rows, int64_t columns) {
+  return (uint64_t)(per == TW_PER_ROW ? rows : per == TW_PER_COLUMN ? columns : per != TW_PER_NONE);
+}
+
+static tw_status workspace_of(tw_device* device, const tw_gemm_desc* desc, uint64_t* bytes) {
+  tw_plan* plan = NULL;
+  tw_plan_info info;
+  tw_status status = tw_plan_info_init(&info, sizeof info);
+  if (status == TW_OK) status = tw_gemm_plan(device, desc, &plan);
+  if (status == TW_OK) status = tw_plan_get_info(plan, &info);
+  tw_plan_destroy(plan);
+  *bytes = status == TW_OK ? info.workspace_bytes : 0;
+  return status;
+}
+
+static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to) {
+  const tw_gemm_desc* const d = &job->desc;
+  const int64_t columns = d->gate ? d->n / 2 : d->n;
+  const tw_dtype bias = d->bias_dtype ? d->bias_dtype : d->d_dtype;
+  tw_status status;
+  memset(to, 0, sizeof *to);
+  status = workspace_of(device, d, &to->workspace_bytes);
+  if (status != TW_OK) return status;
+  to->a = place(to, d, d->m, d->k, d->a_order, d->lda, d->a_dtype);
+  to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->a_dtype);
+  to->d = place(to, d, d->m, columns, d->d_order, d->ldd, d->d_dtype);
+  to->bias = take(to, elements(d->bias, d->m, d->n) * (uint64_t)tw_dtype_size(bias));
+  to->d_scale = take(to, elements(d->d_scale, d->m, columns) * sizeof(float));
+  to->amax = take(to, sizeof(float));
+  /* A candidate may need a staging copy where the plan's own kernel needs none. */
+  if (d->flags & TW_GEMM_STAGING_COPY) {
+    const uint64_t copies =
+        to->a.copied > UINT64_MAX - to->b.copied ? UINT64_MAX : to->a.copied + to->b.copied;
+    if (copies > to->workspace_bytes) to->workspace_bytes = copies;
+  }
+  to->workspace = take(to, to->workspace_bytes);
+  return TW_OK;
+}
+
+tw_status memory_needed(tw_device* device, const tune_job* job, uint64_t* bytes) {
+  arrangement all;
+  const tw_status status = arrange(device, job, &all);
+  *bytes = status == TW_OK ? all.end : 0;
+  return status;
+}
+
+/* Linux promises a process more memory than there is, and kills it when it uses that. So on the
+ * host device no more is taken than Linux calls available; UINT64_MAX if it does not say. */
+static uint64_t host_available(void) {
+  FILE* const file = fopen("/proc/meminfo", "r");
+  unsigned long long kilobytes = 0;
+  char line[128];
+  int found = 0;
+  while (file && !found && fgets(line, sizeof line, file))
+    found = sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1;
+  if (file) fclose(file);
+  return found ? (uint64_t)kilobytes * 1024 : UINT64_MAX;
+}
+
+static tw_status allocate(const tune_memory* memory, uint64_t bytes, uint64_t* address) {
+  *address = 0;
+  if (memory->is_host && bytes > host_available()) return TW_ERROR_OUT_OF_MEMORY;
+  return tw_malloc(memory->device, bytes, address);
+}
+
+uint64_t memory_free(const tune_memory* memory, uint64_t wanted) {
+  uint64_t fits = 0, too_much = wanted / MEBIBYTE + 1; /* mebibytes */
+  if (memory->is_host) return wanted < host_available() ? wanted : host_available();
+  while (too_much - fits > 1) {
+    const uint64_t middle = fits + (too_much - fits) / 2;
+    uint64_t address = 0;
+    const int good = allocate(memory, middle * MEBIBYTE, &address) == TW_OK;
+    if (good) tw_free(memory->device, address);
+    *(good ? &fits : &too_much) = middle;
+  }
+  return fits * MEBIBYTE;
+}
+
+/* Random numbers of either sign: 0.5 to 1 as bf16, 1.75 to 1.88 as f16, and two of them 0.5 to 1 as
+ * f32. A chip that multiplies zeros or equal numbers needs less power than with real operands, and
+ * may run at a higher clock. */
+static void make_pattern(uint16_t* pattern) {
+  uint32_t state = 2463534242u;
+  for (int i = 0; i < PATTERN / 2; ++i) {
+    state ^= state << 13, state ^= state >> 17, state ^= state << 5;
+    pattern[i] = (uint16_t)(0x3f00u | (state & 0x7fu) | (state >> 8 & 0x8000u));
+  }
+}
+
+static tw_status fill(const tune_memory* memory, uint64_t bytes) {
+  static uint16_t pattern[PATTERN / 2];
+  uint64_t done = bytes < PATTERN ? bytes : PATTERN;
+  tw_status status;
+  if (pattern[0] == 0) make_pattern(pattern);
+  status = tw_memcpy_to_device(memory->stream, memory->block, pattern, done);
+  while (status == TW_OK && done < bytes) {
+    const uint64_t more = bytes - done < done ? bytes - done : done;
+    status = tw_memcpy_on_device(memory->stream, memory->block + done, memory->block, more);
+    done += more;
+  }
+  return status;
+}
+
+static tw_status write_array(const tune_memory* memory, const matrix* m, int64_t count) {
+  uint64_t* const addresses = malloc((size_t)count * sizeof *addresses);
+  tw_status status;
+  if (!addresses) return TW_ERROR_OUT_OF_MEMORY;
+  for (int64_t i = 0; i < count; ++i) addresses[i] = memory->block + m->at + (uint64_t)i * m->apart;
+  status = tw_memcpy_to_device(memory->stream, memory->block + m->array, addresses,
+                               (uint64_t)count * sizeof *addresses);
+  if (status == TW_OK) status = tw_stream_synchronize(memory->stream);
+  free(addresses);
+  return status;
+}
+
+/* The address of a matrix, or of the array of the addresses of all. */
+static tw_status address(const tune_memory* memory, const tw_gemm_desc* desc, const matrix* m,
+                         uint64_t* at) {
+  const int by_address = (desc->flags & TW_GEMM_BATCH_POINTERS) != 0;
+  *at = memory->block + (by_address ? m->array : m->at);
+  return by_address ? write_array(memory, m, desc->batch_count) : TW_OK;
+}
+
+static tw_status prepare(const tune_memory* memory, const tune_job* job, const arrangement* at,
+                         tw_gemm_args* args) {
+  const tw_gemm_desc* const d = &job->desc;
+  const uint64_t block = memory->block;
+  tw_status status = tw_gemm_args_init(args, sizeof *args);
+  if (status == TW_OK) status = fill(memory, at->end);
+  if (status == TW_OK) status = address(memory, d, &at->a, &args->a);
+  if (status == TW_OK) status = address(memory, d, &at->b, &args->b);
+  if (status == TW_OK) status = address(memory, d, &at->d, &args->d);
+  if (d->bias) args->bias = block + at->bias;
+  if (d->d_scale) args->d_scale = block + at->d_scale;
+  if (d->flags & TW_GEMM_AMAX) args->amax = block + at->amax;
+  args->workspace = block + at->workspace;
+  args->workspace_bytes = at->workspace_bytes;
+  if (status == TW_OK) status = tw_stream_synchronize(memory->stream);
+  return status;
+}
+
+/* Waits first: a measurement that failed may have left work that uses the memory. */
+static void give_back(const tune_memory* memory, uint64_t* at) {
+  tw_stream_synchronize(memory->stream);
+  tw_free(memory->device, *at);
+  *at = 0;
+}
+
+static int does_not_fit(const tune_memory* memory, const tune_job* job, uint64_t bytes) {
+  char name[640], needed[64];
+  job_name(job, name, sizeof name);
+  if (memory->is_host && bytes <= host_available()) { /* but not to this process */
+    tune_complain(name, "%s", tune_reason(TW_ERROR_OUT_OF_MEMORY));
+    return TUNE_INCOMPLETE;
+  }
+  snprintf(needed, sizeof needed, bytes == UINT64_MAX ? "more than %llu" : "%llu",
+           (unsigned long long)(bytes == UINT64_MAX ? INT64_MAX : bytes));
+  tune_complain(name,
+                "the operands need %s bytes of device memory in one block, and %llu are free%s",
+                needed, (unsigned long long)memory_free(memory, bytes),
+                memory->flush_bytes > 0 ? " beside what is read between runs" : "");
+  return TUNE_INCOMPLETE;
+}
+
+int memory_for(tune_memory* memory, const tune_job* job, tw_gemm_args* args) {
+  arrangement at;
+  char name[640];
+  tw_status status = arrange(memory->device, job, &at);
+  if (status == TW_OK && at.end > memory->bytes) {
+    give_back(memory, &memory->block);
+    memory->bytes = 0;
+    status = at.end > INT64_MAX ? TW_ERROR_OUT_OF_MEMORY : allocate(memory, at.end, &memory->block);
+    if (status == TW_ERROR_OUT_OF_MEMORY) return does_not_fit(memory, job, at.end);
+    if (status == TW_OK) memory->bytes = at.end;
+  }
+  if (status == TW_OK) status = prepare(memory, job, &at, args);
+  if (status == TW_OK) return TUNE_DONE;
+  job_name(job, name, sizeof name);
+  tune_complain(name, "%s", tune_reason(status));
+  return status == TW_ERROR_DEVICE_LOST || status == TW_ERROR_DRIVER ? TUNE_FAILED
+                                                                     : TUNE_INCOMPLETE;
+}
+
+int memory_open(tune_memory* memory, tw_device* device, tw_stream* stream, uint64_t flush_bytes) {
+  tw_device_info info;
+  tw_status status = tw_device_info_init(&info, sizeof info);
+  memset(memory, 0, sizeof *memory);
+  memory->device = device;
+  memory->stream = stream;
+  if (status == TW_OK) status = tw_device_get_info(device, &info);
+  memory->is_host = info.kind == TW_DEVICE_HOST;
+  if (status == TW_OK && flush_bytes > 0) {
+    status = allocate(memory, flush_bytes, &memory->flush);
+    if (status == TW_ERROR_OUT_OF_MEMORY) {
+      tune_complain("--flush",
+                    "%llu bytes of device memory are to be read between runs, and %llu are free; "
+                    "--flush SIZE takes fewer, --hot none",
+                    (unsigned long long)flush_bytes,
+                    (unsigned long long)memory_free(memory, flush_bytes));
+      return TUNE_FAILED;
+    }
+    memory->flush_bytes = flush_bytes;
+    if (status == TW_OK) status = tw_memset(stream, memory->flush, 0, flush_bytes);
+    if (status == TW_OK) status = tw_stream_synchronize(stream);
+  }
+  if (status == TW_OK) return TUNE_DONE;
+  tune_complain("device memory", "%s", tune_reason(status));
+  return TUNE_FAILED;
+}
+
+void memory_close(tune_memory* memory) {
+  if (!memory->device) return;
+  give_back(memory, &memory->block);
+  give_back(memory, &memory->flush);
+  memset(memory, 0, sizeof *memory);
+}
