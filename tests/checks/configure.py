@@ -146,7 +146,7 @@ def cases(folder):
         (new, [f"-Dprebuilt_kernels={some}"], ["refused", "prebuilt_kernels", "of a build with -Dkernels"]),
         (new, ["-Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*"],
          ["taken", "nvcc 12.9; 3 of ", " chosen by -Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*",
-          "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_0.compute_90 gemm_0.sm_90a;"]),
+          "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_basic_0.compute_90 gemm_basic_0.sm_90a;"]),
         (new, ["-Dkernels=gather_few_tma,no_such_*"], ["refused", '"no_such_*" matches no kernel', "choose.py lists"]),
         (new, ["-Dkernels=gather_*", f"-Dprebuilt_kernels={whole}"], ["refused", "kernels and prebuilt_kernels exclude"]),
         (new, ["-Dkernels=gather_*", "-Dcuda=disabled"], ["refused", "kernels=gather_* needs nvcc"]),
@@ -155,7 +155,7 @@ def cases(folder):
 
 # Patterns, architectures, and words of what choose.py says of them.
 CHOICES = [
-    ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 gather/gather.cu sm_90a sm_100f compute_90\n", "\ngemm_12 gemm/gemm.cu sm_90a "]),
+    ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 gather/gather.cu sm_90a sm_100f compute_90\n", "\ngemm_batch_0 gemm/wgmma/gemm_batch.cu sm_90a compute_90\n"]),
     ("gather_four*", "sm_100f,compute_90", ["1 of", "\ngather_0 gather/gather.cu sm_100f compute_90\n"]),
     ("gather_four*", "sm_90a,compute_90", ['"gather_four*" matches needs gather4, which no architecture in gpu_archs']),
     ("gather_f* , gather_few_tma", "sm_90a,compute_90", ["2 of", "\ngather_0 gather/gather.cu sm_90a compute_90\n"]),

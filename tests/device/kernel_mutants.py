@@ -61,7 +61,7 @@ class Subject:
     but: str = ""  # files among those that the image has no code of
     needed: list = dataclasses.field(default_factory=lambda: NEEDED)
     also: list = dataclasses.field(default_factory=lambda: ALSO)
-    folder: bool = False  # a test of gemm has the plans take the kernel in front from the image too
+    front: str = ""  # the part of the kernel in front, which a test of gemm has the plans take from its image too
 
     @property
     def family(self):
@@ -69,18 +69,18 @@ class Subject:
 
 
 SUBJECTS = [
-    Subject("gemm", "gemm_0", "gemm/wgmma/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm:*"),
-    Subject("gemm_full", "gemm_0", "gemm/wgmma/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
-    Subject("gemm_batch", "gemm_0", "gemm/wgmma/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
-            "full_[^l]|split|stored|produce"),
-    Subject("gemm_plain_split", "gemm_0", "gemm/mma/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
+    Subject("gemm", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm:*"),
+    Subject("gemm_full", "gemm_full_0", "gemm/wgmma/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
+    Subject("gemm_batch", "gemm_batch_0", "gemm/wgmma/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
+            "split|stored|produce"),
+    Subject("gemm_plain_split", "gemm_plain_split_0", "gemm/mma/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=BY_THREADS, also=[]),
-    Subject("gemm_plain_short", "gemm_0", "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
+    Subject("gemm_plain_short", "gemm_plain_short_0", "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=["sync_block"], also=[]),
     # The copy in front of a product, which has nothing to take away, and those products' waits for it.
-    Subject("gemm_realign", "gemm_12", "gemm/wgmma/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm realigned:*",
-            "wgmma|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
-            folder=True),
+    Subject("gemm_realign", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm realigned:*",
+            "basic|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
+            front="gemm_realign_0"),
     Subject("copy_rings", "copy_0", "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
     Subject("copy_turns", "copy_1", "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
     Subject("copy_planes", "copy_2", "copy/copy_interleave.cuh", "repeat", "copy:*"),
@@ -98,16 +98,14 @@ SUBJECTS = [
 NOT_MISSED = [("rows/row_staged.cuh", r"fence_async_shared")]
 # Holds loads back, for speed alone: a load behind it waits for its own stage.
 THROTTLES = ["read.empty_barrier(read.stage)"]
-# Schedules that a subject of gemm is compiled with, each row once with a cluster and once without; or
-# the macro of rows that are all taken.
+# Schedules that a subject of gemm is compiled with, each row once with a cluster and once without. Of
+# other subjects all kernels of the part are taken.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
              "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"],
              "gemm_batch": ["batch", "batchping"],
-             "gemm_plain_split": ["TW_GEMM_PLAIN_SPLIT"],
-             "gemm_plain_short": ["TW_GEMM_PLAIN_SHORT"],
              "gemm_realign": ["coop", "swapsplit"]}
 # Macros of gemm's table that are kernels for one product each.
-PRODUCTS = ["TW_GEMM", "TW_GEMM_PLAIN_SPLIT", "TW_GEMM_PLAIN_SHORT"]
+PRODUCTS = ["TW_GEMM", "TW_GEMM_MMA"]
 
 
 def statements(text, names):
@@ -138,12 +136,13 @@ def table_rows():
 def few_rows(subject, types):
     """A row- and B column-major: of each schedule the first row with a cluster and without, and of
     those that two threads load for."""
-    chosen, wanted = {}, SCHEDULES[subject.name]
+    chosen, wanted = {}, SCHEDULES.get(subject.name)
     for row in table_rows():
         if row[4:6] not in types:
             continue
-        if row[0] in wanted:
-            chosen[tuple(row)] = row
+        if wanted is None:
+            if row[2] == subject.part:
+                chosen[tuple(row)] = row
         elif row[0] == "TW_GEMM" and row[6:8] == ["ROW", "COLUMN"] and row[-1] in wanted:
             two = row[8] == "64" and 64 <= int(row[9]) <= 96 and row[-1] in ("coop", "split")  # kLoaders
             chosen.setdefault((*row[4:6], row[-1], row[-3:-1] != ["1", "1"], two), row)
@@ -151,10 +150,8 @@ def few_rows(subject, types):
 
 
 def write_table(kernels, subject, rows):
-    """The rows in the subject's part, and the kernel in front of them where it is taken too."""
+    """The rows in the subject's part."""
     lines = [f"{row[0]}({', '.join([row[1], subject.part, *row[3:]])})" for row in rows]
-    if subject.folder:
-        lines.append(f"TW_GEMM_REALIGN(mma, {subject.part}, gemm_realign)")
     (kernels / PARTS[subject.part].table.relative_to(KERNELS)).write_text("\n".join(lines) + "\n")
 
 
@@ -181,7 +178,7 @@ def find_mutants(options):
     for subject in SUBJECTS:
         if options.subjects and subject.name not in options.subjects.split(","):
             continue
-        parts, groups = [subject.part], [[]]
+        parts, groups = [subject.part, *filter(None, [subject.front])], [[]]
         if options.unchanged and subject.family != "gemm":  # all of a family's at once
             if subject.family in whole:
                 continue
@@ -284,7 +281,7 @@ def run_mutant(options, out, mutant):
     environment = {**os.environ, "TW_TEST_DEVICE": "cuda"}
     if subject.family == "gemm":
         environment.update(TW_MUTANT_IMAGE=str(image_of(out, mutant)), TW_MUTANT_ROWS=",".join(mutant["rows"]))
-    if subject.folder or subject.family != "gemm":
+    if subject.front or subject.family != "gemm":
         environment["TW_KERNEL_IMAGES"] = str(folder_of(out, mutant))
     program = pathlib.Path(options.tests) / (
         subject.program + ("" if subject.family == "gemm" else "_device_test"))

@@ -53,17 +53,9 @@ constexpr KernelRow kRows[] = {
   wgmma_row(                                                                                       \
       #symbol_, #part_, DType::in, DType::out, tm, tn, tk, cm, cn,                                 \
       kOrder##a_order* kGemmColumnA + kOrder##b_order * kGemmColumnB + kSchedule_##schedule),
-#define TW_GEMM_PLAIN(feature_, part_, symbol_, in, out, tm, tn, tk) \
-  plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, kGemmPlain),
-#define TW_GEMM_PLAIN_FULL(feature_, part_, symbol_, in, out, tm, tn, tk)           \
-  plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, \
-            kGemmPlain | kGemmFull),
-#define TW_GEMM_PLAIN_SPLIT(feature_, part_, symbol_, in, out, tm, tn, tk)          \
-  plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, \
-            kSchedule_plainsplit | kGemmColumnB, 256),
-#define TW_GEMM_PLAIN_SHORT(feature_, part_, symbol_, in, out, tm, tn, tk)          \
-  plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, \
-            kGemmPlain | kGemmShort | kGemmColumnB, 256),
+#define TW_GEMM_MMA(feature_, part_, symbol_, in, out, tm, tn, tk, threads_, variant_)        \
+  plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, variant_, \
+            threads_),
 #define TW_GEMM_POINTERS(feature_, part_, symbol_, maps, variant_) \
   plain_row(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_REALIGN(feature_, part_, symbol_)                     \

@@ -2,8 +2,8 @@
 #pragma once
 // The table of kernels: one row for every precompiled kernel and every host body.
 //
-// Rows are written in <family>/kernels.inc and read here, by the device code that emits them, by
-// the tests and by the benchmarks. Within a family, order is preference.
+// A row is a kernel entry of <family>/kernels.inc or of a table that it includes. Device code, the
+// tests and the benchmarks read them too. Within a family, order is preference.
 
 #include <cstdint>
 
