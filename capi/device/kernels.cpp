@@ -45,7 +45,7 @@ tw_status tw_kernels_list(int32_t index, tw_kernel_entry* entry, int32_t* count)
     value.stages = static_cast<uint32_t>(row.stages);
     for (int i = 0; i < 2; ++i) value.cluster[i] = static_cast<uint32_t>(row.cluster[i]);
     for (int i = 0; i < 2; ++i) value.dtypes[i] = static_cast<tw_dtype>(row.dtypes[i]);
-    const KernelImage whole = kernel_image(row.family, row.shard);
+    const KernelImage whole = kernel_image(row.image);
     value.driver_version = oldest_driver(whole.data, whole.size, *kernel.target);
     value.packed_bytes = image.packed_size;
     value.image_bytes = image.size;

@@ -20,7 +20,7 @@ constinit DestroyedHandles<tw_plan> g_destroyed_plans;
 
 }  // namespace
 
-#define TW_FAMILY(name, value, shards) \
+#define TW_FAMILY(name, value) \
   static_assert(static_cast<int32_t>(Op::name) == (value), "families.inc and tw_op agree");
 #include "kernels/families.inc"
 #undef TW_FAMILY

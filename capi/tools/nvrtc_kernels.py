@@ -32,7 +32,7 @@ def load(path):
     return module
 
 
-archs, compile_rules = load(SRC / "kernels" / "archs.py"), load(SRC / "kernels" / "compile.py")
+archs, compile_rules, units = (load(SRC / "kernels" / name) for name in ("archs.py", "compile.py", "units.py"))
 
 
 def packaged(pattern):
@@ -64,15 +64,15 @@ def compile_ptx(library, source, options):
     return ptx
 
 
-def part(options, family, shard, name):
-    """PTX or machine code of a shard for a target: the file, and what ptxas says that costs speed."""
+def compiled(options, part, source, name):
+    """PTX or machine code of a part for a target: the file, and what ptxas says that costs speed."""
     kind, sm, has = archs.archs()[name]
     virtual = f"compute_{sm}"
     flags = [f"--gpu-architecture={virtual}", "-std=c++20", "-default-device", f"--pre-include={PRELUDE}", "-I", str(SRC),
-             "-I", str(ROOT / "include"), f"-DTW_SHARD={shard}"]
+             "-I", str(ROOT / "include"), f"-DTW_PART_{part}"]
     flags += [f"-DTW_HAS_{feature}={int(feature in has)}" for feature in archs.features()]
-    ptx = options.out / f"{family}_{shard}.{name}.ptx"
-    ptx.write_bytes(compile_ptx(ctypes.CDLL(str(options.nvrtc)), SRC / "kernels" / family / f"{family}.cu", flags))
+    ptx = options.out / f"{part}.{name}.ptx"
+    ptx.write_bytes(compile_ptx(ctypes.CDLL(str(options.nvrtc)), source, flags))
     if kind == "ptx":
         return ptx, []
     cubin = ptx.with_suffix(".cubin")
@@ -83,14 +83,14 @@ def part(options, family, shard, name):
     return cubin, [f"{cubin.name}: {fault}" for fault in compile_rules.faults(done.stderr, False)]
 
 
-def shard_image(arguments):
-    options, family, shard = arguments
+def part_image(arguments):
+    options, part, source = arguments
     made, faults = [], []
     for name in options.targets:
-        file, said = part(options, family, shard, name)
+        file, said = compiled(options, part, source, name)
         made.append((name, file))
         faults += said
-    fatbin = options.out / f"{family}_{shard}.fatbin"
+    fatbin = options.out / f"{part}.fatbin"
     rows = archs.archs()
     subprocess.run([options.fatbinary, f"--create={fatbin}", "-64", "--compress-all",
                     *[f"--image3=kind={rows[name][0]},sm={rows[name][1]},file={file}" for name, file in made]], check=True)
@@ -108,19 +108,18 @@ def main():
                         "/usr/local/cuda/bin/fatbinary")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--targets", nargs="+", default=list(archs.archs()), help="of src/base/archs.inc")
-    parser.add_argument("--only", nargs="+", default=[], metavar="SHARD", help="gather_0 and the like; all by default")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PART", help="gather_0 and the like; all by default")
     options = parser.parse_args()
     for name in ("nvrtc", "ptxas", "fatbinary"):
         if not getattr(options, name) or not pathlib.Path(getattr(options, name)).exists():
             parser.error(f"there is no {name}: install the packages named above, or give --{name}")
     options.out.mkdir(parents=True, exist_ok=True)
-    shards = [(options, family, shard) for family, count in archs.families() for shard in range(count)
-              if not options.only or f"{family}_{shard}" in options.only]
-    if not shards:
-        parser.error(f"--only names no shard: {' '.join(options.only)}")
+    parts = [(options, part.name, part.source) for part in units.parts() if not options.only or part.name in options.only]
+    if not parts:
+        parser.error(f"--only names no part: {' '.join(options.only)}")
     slow = []
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        for result in [pool.submit(shard_image, shard) for shard in shards]:
+        for result in [pool.submit(part_image, part) for part in parts]:
             try:
                 name, faults = result.result()
             except (RuntimeError, subprocess.CalledProcessError) as failure:

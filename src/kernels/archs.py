@@ -9,7 +9,7 @@ import sys
 
 BASE = pathlib.Path(__file__).resolve().parent.parent / "base"
 ROW = re.compile(r"^TW_ARCH\((\w+), (\w+), (\w+), ([\w |]+)\)")
-FAMILY = re.compile(r"^TW_FAMILY\((\w+), \d+, (\d+)\)")
+FAMILY = re.compile(r"^TW_FAMILY\((\w+), \d+\)")
 FEATURE = re.compile(r"^TW_FEATURE\((\w+),")
 
 
@@ -29,9 +29,8 @@ def features():
 
 
 def families():
-    """(name, number of shards) of each."""
     lines = (BASE.parent / "kernels" / "families.inc").read_text().splitlines()
-    return [(m.group(1), int(m.group(2))) for m in map(FAMILY.match, lines) if m]
+    return [m.group(1) for m in map(FAMILY.match, lines) if m]
 
 
 def fingerprint():
@@ -51,14 +50,14 @@ def main():
         print(fingerprint())
         return
     if sys.argv[1] == "families":
-        print(" ".join(f"{name}:{shards}" for name, shards in families()))
+        print(" ".join(families()))
         return
     question, name = sys.argv[1:]
     kind, sm, has = archs()[name]
     if question == "flags":
         code = name if kind == "elf" else f"compute_{sm}"
         flags = ["-gencode", f"arch=compute_{sm},code={code}", "-cubin" if kind == "elf" else "-ptx"]
-        # emit.cuh drops the rows whose feature is 0 here.
+        # emit.cuh drops the kernels whose feature is 0 here.
         flags += [f"-DTW_HAS_{f}={int(f in has)}" for f in features()]
         print(" ".join(flags))
     elif question == "image3":

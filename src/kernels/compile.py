@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nvcc on one shard and fails on what ptxas only mentions.
+"""Runs nvcc on one part of a translation unit and fails on what ptxas only mentions.
 
 A spill, a stack frame, a serialised wgmma or an ignored setmaxnreg passes -Werror and costs half
 the speed, so each is an error here. A build that looks for races may spill: --spills-allowed.

@@ -5,7 +5,7 @@
     device_commands.py BUILD CUDA
 
 Meson runs this behind each configuration. Every .cu and .cuh file gets a command of clang's for sm_90a's
-features, which clangd and other tools of clang understand as nvcc's they do not. CUDA is the toolkit."""
+features, a .cu file for its first part, which clangd and other tools of clang understand as nvcc's they do not. CUDA is the toolkit."""
 import json
 import pathlib
 import sys
@@ -46,10 +46,10 @@ def entries(build, cuda):
     flags = ["clang++", "-xcuda", "-std=c++20", f"--cuda-path={cuda}", f"--cuda-gpu-arch={CLANG_ARCH}",
              "--cuda-device-only", "-fsyntax-only", "-D__CLANG_CUDA_TEXTURE_INTRINSICS_H__",
              "-isystem", str(stubs), "-include", str(stubs / "missing.h"), "-I", str(ROOT / "src"),
-             "-I", str(ROOT / "include"), "-DTW_SHARD=0", *(f"-DTW_HAS_{name}={int(name in has)}" for name in archs.features()),
+             "-I", str(ROOT / "include"), *(f"-DTW_HAS_{name}={int(name in has)}" for name in archs.features()),
              # nvcc's own, and #pragma once of a header that is looked at by itself.
              "-Wno-unknown-cuda-version", "-Wno-unknown-attributes", "-Wno-cuda-compat", "-Wno-pragma-once-outside-header"]
-    return [{"directory": str(build), "file": str(path), "arguments": [*flags, str(path)]} for path in sources()]
+    return [{"directory": str(build), "file": str(path), "arguments": [*flags, f"-DTW_PART_{path.stem}_0", str(path)]} for path in sources()]
 
 
 def main():

@@ -66,9 +66,9 @@ def toolkit(folder, version):
     return script(folder / "bin" / "fatbinary", "exit 0").parent
 
 
-def shards():
-    told = common.output("python3", "-B", KERNELS / "archs.py", "families").split()
-    return [f"{family}_{i}" for family, count in (pair.split(":") for pair in told) for i in range(int(count))]
+def parts():
+    told = common.output("python3", "-B", KERNELS / "units.py").splitlines()
+    return [line.split()[0] for line in told if not line.startswith("tables ")]
 
 
 def prebuilt(folder, names):
@@ -124,7 +124,7 @@ def cross(folder):
 def cases(folder):
     """(tools, options, words of the answer)."""
     old, new = toolkit(folder / "old", "12.8"), toolkit(folder / "new", "12.9")
-    names = shards()
+    names = parts()
     whole = prebuilt(folder / "whole", names)
     part = prebuilt(folder / "part", names[1:])
     empty = prebuilt(folder / "empty", [])
@@ -146,7 +146,7 @@ def cases(folder):
         (new, [f"-Dprebuilt_kernels={some}"], ["refused", "prebuilt_kernels", "of a build with -Dkernels"]),
         (new, ["-Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*"],
          ["taken", "nvcc 12.9; 3 of ", " chosen by -Dkernels=gemm_bf16_bf16_rc_128x256_2x1_coop,gather_f*",
-          "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_0.compute_90 gemm_0.sm_90a;"]),
+          "images: gather_0.compute_90 gather_0.sm_100f gather_0.sm_90a gemm_basic_0.compute_90 gemm_basic_0.sm_90a;"]),
         (new, ["-Dkernels=gather_few_tma,no_such_*"], ["refused", '"no_such_*" matches no kernel', "choose.py lists"]),
         (new, ["-Dkernels=gather_*", f"-Dprebuilt_kernels={whole}"], ["refused", "kernels and prebuilt_kernels exclude"]),
         (new, ["-Dkernels=gather_*", "-Dcuda=disabled"], ["refused", "kernels=gather_* needs nvcc"]),
@@ -155,10 +155,10 @@ def cases(folder):
 
 # Patterns, architectures, and words of what choose.py says of them.
 CHOICES = [
-    ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 sm_90a sm_100f compute_90\n", "\ngemm_12 "]),
-    ("gather_four*", "sm_100f,compute_90", ["1 of", "\ngather_0 sm_100f compute_90\n"]),
+    ("*", "sm_90a,sm_100f,compute_90", ["\ngather_0 gather/gather.cu sm_90a sm_100f compute_90\n", "\ngemm_batch_0 gemm/wgmma/gemm_batch.cu sm_90a compute_90\n"]),
+    ("gather_four*", "sm_100f,compute_90", ["1 of", "\ngather_0 gather/gather.cu sm_100f compute_90\n"]),
     ("gather_four*", "sm_90a,compute_90", ['"gather_four*" matches needs gather4, which no architecture in gpu_archs']),
-    ("gather_f* , gather_few_tma", "sm_90a,compute_90", ["2 of", "\ngather_0 sm_90a compute_90\n"]),
+    ("gather_f* , gather_few_tma", "sm_90a,compute_90", ["2 of", "\ngather_0 gather/gather.cu sm_90a compute_90\n"]),
     ("gather_*_host", "sm_90a", ['"gather_*_host" matches no kernel']),
     ("gather_few_tma,", "sm_90a", ['"" matches no kernel']),
 ]

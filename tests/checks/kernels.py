@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The embedded kernels against their tables: for each architecture exactly one function for each
-row whose feature it has, in the row's shard; the instructions that a feature stands for in the
-machine code of its rows; each family rebuilt by its own files alone; and the archive holding the
-bytes that were built last. Of a build with -Dkernels the chosen rows count, and the host's table has
-the others too."""
+kernel entry whose feature it has, in the entry's part; the instructions that a feature stands for in
+the machine code of its kernels; each translation unit rebuilt by what is its own or shared, not by
+another unit's body or entries; and the archive holding the bytes that were built last. Of a build with
+-Dkernels the chosen kernels count, and the host's table has the others too."""
 import hashlib
 import importlib.util
 import pathlib
@@ -31,16 +31,16 @@ def build_module(name):
     return module
 
 
-choose = build_module("choose")
+units = build_module("units")
 
 
 def arch_features():
     return {name: set(row[2]) for name, row in build_module("archs").archs().items()}
 
 
-def wanted(table, shard, features):
-    """Symbols of the rows that a shard has for an architecture of these features."""
-    return sorted(row.symbol for row in choose.rows(table) if row.shard == shard and row.feature in features)
+def wanted(part, features):
+    """The kernels that a part has for an architecture of these features."""
+    return sorted(entry.symbol for entry in part.entries if entry.feature in features)
 
 
 def sections(data):
@@ -63,13 +63,13 @@ def instructions(data, function):
                 yield low & 0xFFF, high >> 19 & 3
 
 
-def without_instructions(image, table, shard):
-    """Rows of an image that lack the instruction that their feature stands for."""
+def without_instructions(image, part):
+    """Kernels of an image that lack the instruction that their feature stands for."""
     data = image.read_bytes()
     for feature, (name, opcode, mode) in INSTRUCTIONS.items():
-        for row in wanted(table, shard, {feature}):
-            if (opcode, mode) not in instructions(data, row):
-                yield f"{image.name}: {row} has no {name}"
+        for kernel in wanted(part, {feature}):
+            if (opcode, mode) not in instructions(data, kernel):
+                yield f"{image.name}: {kernel} has no {name}"
 
 
 def functions(image):
@@ -93,35 +93,35 @@ def functions(image):
 
 
 def images(folder):
-    """(family, shard, architecture, file) of everything that nvcc built."""
+    """(part, architecture, file) of everything that nvcc built."""
     for image in sorted(folder.glob("*.bin")):
-        match = re.match(r"(\w+)_(\d+)\.(\w+)\.bin$", image.name)
+        match = re.match(r"(\w+_\d+)\.(\w+)\.bin$", image.name)
         if match:
-            yield match.group(1), int(match.group(2)), match.group(3), image
+            yield match.group(1), match.group(2), image
 
 
-def contents(folder, tables, archs):
-    for family, shard, arch, image in images(folder):
+def contents(folder, parts, archs):
+    for name, arch, image in images(folder):
         has = functions(image)
-        for name in sorted(set(has)):
-            if has.count(name) > 1:
-                yield f"{image.name}: {name} is there {has.count(name)} times"
-        needs = wanted(tables / family / "kernels.inc", shard, archs[arch])
-        for name in sorted(set(needs) - set(has)):
-            yield f"{image.name}: {name} is a row of {family}/kernels.inc and missing"
-        for name in sorted(set(has) - set(needs)):
-            yield f"{image.name}: {name} is no row of {family}/kernels.inc for {arch}"
+        for kernel in sorted(set(has)):
+            if has.count(kernel) > 1:
+                yield f"{image.name}: {kernel} is there {has.count(kernel)} times"
+        if name not in parts:
+            yield f"{image.name}: no kernel entry is of this part"
+            continue
+        needs = wanted(parts[name], archs[arch])
+        for kernel in sorted(set(needs) - set(has)):
+            yield f"{image.name}: {kernel} has an entry of this part and is missing"
+        for kernel in sorted(set(has) - set(needs)):
+            yield f"{image.name}: {kernel} has no entry of this part for {arch}"
         if archs[arch] & set(INSTRUCTIONS) and image.read_bytes()[:4] == b"\x7fELF":
-            yield from without_instructions(image, tables / family / "kernels.inc", shard)
+            yield from without_instructions(image, parts[name])
 
 
-def unbuilt(folder, tables):
-    """Shards of the tables that have rows and no image."""
-    built = {(family, shard) for family, shard, _, _ in images(folder)}
-    for table in sorted(tables.glob("*/kernels.inc")):
-        for shard in sorted({row.shard for row in choose.rows(table)}):
-            if (table.parent.name, shard) not in built:
-                yield f"{table.parent.name}_{shard}: not built, and kernels.inc has rows of it"
+def unbuilt(folder, parts):
+    """Parts that have kernel entries and no image."""
+    for name in sorted(set(parts) - {name for name, _, _ in images(folder)}):
+        yield f"{name}: not built, and there are kernel entries of it"
 
 
 def dependencies(build, image):
@@ -130,15 +130,20 @@ def dependencies(build, image):
                           capture_output=True, text=True).stdout
 
 
-def foreign(image, family, listed):
-    """Files of other families that an image is rebuilt for, and its own table if it is not."""
-    paths = [line.strip() for line in listed.splitlines() if line.startswith("    ")]
-    if not any(path.endswith(f"kernels/{family}/kernels.inc") for path in paths):
-        yield f"{image.name}: not rebuilt when {family}/kernels.inc changes"
-    for path in paths:
-        other = re.search(r"src/kernels/(\w+)/(?:kernels\.inc|\w+\.cu)$", path)
-        if other and other.group(1) != family:
-            yield f"{image.name}: rebuilt when {other.group(1)}'s {pathlib.Path(path).name} changes"
+def foreign(image, part, parts, kernels, listed):
+    """Files of other units that an image is rebuilt for, and its own table if it is not."""
+    def name(path):
+        return path.relative_to(kernels).as_posix()
+    # From the folder kernels/ on, be it that of the sources or of the tables of chosen kernels.
+    paths = {line.strip().rpartition("/kernels/")[2] for line in listed.splitlines() if line.startswith("    ")}
+    own = {name(part.source), name(part.table)}
+    for path in sorted(own - paths):
+        yield f"{image.name}: not rebuilt when {path} changes"
+    others = {name(path) for other in parts.values() if other.source != part.source
+              for path in (other.source, other.source.with_suffix(".cuh"), other.table)}
+    for path in sorted(paths - own):
+        if path in others or path.endswith("kernels.inc"):
+            yield f"{image.name}: rebuilt when {path}, which is another unit's, changes"
 
 
 def embedded(fatbins, assembler, archive):
@@ -152,6 +157,16 @@ def embedded(fatbins, assembler, archive):
             yield f"{archive.name}: has not the bytes of {fatbin.name}"
 
 
+def chosen_of(parts, folder):
+    """What a build has of the parts, by name: all, or with -Dkernels those with chosen kernels, and these alone."""
+    names = folder / "chosen" / "names.txt"
+    if names.exists():
+        chosen = set(names.read_text().split())
+        for part in parts:
+            part.entries = [entry for entry in part.entries if entry.symbol in chosen]
+    return {part.name: part for part in parts if part.entries}
+
+
 def check(options):
     build = pathlib.Path(options.build).resolve()
     folder = build / "src" / "kernels"
@@ -159,27 +174,59 @@ def check(options):
     if not built:
         yield f"{folder}: nothing was built"
     archs = arch_features()
-    # The tables that device code was compiled from.
-    chosen = folder / "chosen" / "kernels"
-    tables = chosen if chosen.is_dir() else KERNELS
-    yield from contents(folder, tables, archs)
-    yield from unbuilt(folder, tables)
+    parts = chosen_of(units.parts(), folder)
+    yield from contents(folder, parts, archs)
+    yield from unbuilt(folder, parts)
     ninja = shutil.which("ninja") or shutil.which("ninja-build")
-    for family, _, _, image in built if ninja else []:
-        yield from foreign(image, family, dependencies(build, image))
+    for name, _, image in built if ninja else []:
+        if name in parts:
+            yield from foreign(image, parts[name], parts, KERNELS, dependencies(build, image))
     yield from embedded(sorted(folder.glob("*.fatbin")), folder / "kernel_images.S",
                         build / "capi" / "libtilewright.a")
 
 
+def planted_units(kernels, texts):
+    """Tables and units that do not fit together are refused."""
+    for name, text, word in (
+            ("f/x/f_more.inc", "TW_F(tma, f_1, p)\n", "is of the part f_1, whose entries belong in"),
+            ("f/x/f_more.inc", "", "f_more.cu: "),
+            ("f/kernels.inc", texts["f/kernels.inc"] + "TW_F(tma, f_less_0, r)\n", "there is no f_less.cu"),
+            ("f/x/f.cu", "", "has the same name")):
+        (kernels / name).write_text(text)
+        try:
+            units.parts(kernels, families=["f"])
+        except SystemExit as said:
+            assert word in str(said), said
+        else:
+            raise AssertionError(f"not refused: {name}: {text}")
+        if name in texts:
+            (kernels / name).write_text(texts[name])
+        else:
+            (kernels / name).unlink()
+
+
 def planted(folder):
-    tables = folder / "tables"
-    (tables / "f").mkdir(parents=True)
-    (tables / "f" / "kernels.inc").write_text(
-        "TW_F(tma, 0, a)\nTW_F(wgmma, 0, b)\nTW_F(tma, 1, c)\nTW_F(tma, 0, d)\nTW_F(host, -1, h)\n")
+    kernels = folder / "kernels"
+    texts = {"f/kernels.inc": "TW_F(tma, f_0, a)\nTW_F(wgmma, f_0, b)\nTW_F(tma, f_1, c)\nTW_F(tma, f_0, d)\n"
+                              '#include "kernels/f/x/f_more.inc"\nTW_F(host, none, h)\n',
+             "f/x/f_more.inc": "#define TW_BOTH(a, b) TW_F(tma, f_more_0, a) TW_F(tma, f_more_0, b)\nTW_BOTH(p, q)\n",
+             "f/f.cu": "", "f/x/f_more.cu": "",
+             "g/kernels.inc": "TW_G(gather4, g_0, four)\nTW_G(gather4, g_0, plain)\n", "g/g.cu": ""}
+    for name, text in texts.items():
+        (kernels / name).parent.mkdir(parents=True, exist_ok=True)
+        (kernels / name).write_text(text)
+    parts = {part.name: part for part in units.parts(kernels, families=["f", "g"])}
+    assert list(parts) == ["f_0", "f_1", "f_more_0", "g_0"], parts
+    assert wanted(parts["f_more_0"], {"tma"}) == ["p", "q"]
+    planted_units(kernels, texts)
     (folder / "f_0.compute_90.bin").write_text(".visible .entry a(\n.visible .entry b(\n")
     archs = {"compute_90": {"tma"}, "sm_90a": {"tma", "wgmma"}}
-    common.expect(contents(folder, tables, archs), "d is a row", "b is no row")
-    common.expect(unbuilt(folder, tables), "f_1: not built")
+    common.expect(contents(folder, parts, archs), "d has an entry", "b has no entry")
+    common.expect(unbuilt(folder, parts), "f_1: not built", "f_more_0: not built", "g_0: not built")
+    (folder / "chosen").mkdir()
+    (folder / "chosen" / "names.txt").write_text("c\np\n")
+    some = chosen_of(units.parts(kernels, families=["f", "g"]), folder)
+    assert [(name, wanted(part, {"tma"})) for name, part in some.items()] == [("f_1", ["c"]), ("f_more_0", ["p"])]
     # A host program's symbol table has the form of a cubin's.
     (folder / "x.c").write_text("int c(void) { return 1; }\nstatic int s(void) { return 2; }\n"
                                 "int (*use)(void) = s;\nint other(void);\n")
@@ -189,14 +236,15 @@ def planted(folder):
     words = {"four": "0x08040075b4, 0x37ee0008108000", "plain": "0x08080075b4, 0x37f40008008000"}
     (folder / "y.s").write_text("".join(
         f".section .text.{name}, \"ax\"\n.quad {code}\n" for name, code in words.items()))
-    (tables / "g").mkdir()
-    (tables / "g" / "kernels.inc").write_text("TW_G(gather4, 0, four)\nTW_G(gather4, 0, plain)\n")
     subprocess.run(["cc", "-c", "y.s", "-o", "y.o"], cwd=folder, check=True)
-    faults = list(without_instructions(folder / "y.o", tables / "g" / "kernels.inc", 0))
+    faults = list(without_instructions(folder / "y.o", parts["g_0"]))
     assert len(faults) == 1 and "plain has no UTMALDG.2D.GATHER4" in faults[0], faults
-    common.expect(foreign(folder / "x.bin", "f", "x.bin: #deps 2\n    ../src/kernels/f/f.cu\n"
-                          "    ../src/kernels/g/kernels.inc\n"),
-                  "not rebuilt when f/kernels.inc", "g's kernels.inc")
+    listed = "x.bin: #deps 5\n    ../src/kernels/f/f.cu\n    ../src/kernels/f/x/f_more.cuh\n" \
+        "    src/kernels/chosen/kernels/f/x/f_more.inc\n    ../src/kernels/f/shared.cuh\n    ../src/kernels/g/kernels.inc\n"
+    common.expect(foreign(folder / "x.bin", parts["f_0"], parts, kernels, listed), "not rebuilt when f/kernels.inc",
+                  "when f/x/f_more.cuh, which", "when f/x/f_more.inc, which", "when g/kernels.inc, which")
+    common.expect(foreign(folder / "x.bin", parts["f_more_0"], parts, kernels, listed), "not rebuilt when f/x/f_more.cu ",
+                  "when f/f.cu, which", "when g/kernels.inc, which")
     (folder / "a.fatbin").write_bytes(b"new bytes")
     (folder / "a.S").write_text("sha256 " + hashlib.sha256(b"old bytes").hexdigest())
     (folder / "a.a").write_bytes(b"....old bytes....")

@@ -98,7 +98,7 @@ typedef struct tw_b { int x; } tw_b;
         "status.inc": 'TW_STATUS(OK, 0, "x")\nTW_STATUS(ERROR_A, 1, "a, b")\n',
         "dtypes.inc": "TW_DTYPE(U8, 1, 8, 0)\nTW_DTYPE(I8, 2, 8, 0)\n",
         "features.inc": "TW_FEATURE(tma, 1)\n",
-        "families.inc": "TW_FAMILY(copy, 1, 1)\n",
+        "families.inc": "TW_FAMILY(copy, 1)\n",
         "archs.inc": "TW_ARCH(sm_90a, elf, 90a, tma)\nTW_ARCH(compute_90, ptx, 90, tma)\n",
         "options.txt": "option('gpu_archs', type: 'array', choices: ['sm_90a', 'sm_1'], value: [])\n",
         "structs.inc": "TW_STRUCT(tw_c, x)\n",

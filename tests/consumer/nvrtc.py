@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""capi/tools/nvrtc_kernels.py compiles a shard for every target, and says what it lacks or does not know.
+"""capi/tools/nvrtc_kernels.py compiles a part for every target, and says what it lacks or does not know.
 Skipped where NVRTC and ptxas are not installed as packages of this Python."""
 import pathlib
 import subprocess
@@ -34,7 +34,7 @@ def main():
         need(image[:4] == bytes.fromhex("50ed55ba"), "no fatbin was written")
         need([path.name for path in (folder / "out").iterdir()] == ["prefetch_0.fatbin"], "parts are left behind")
         status, said = run(folder / "out", "--only", "no_such_0")
-        need(status == 2 and "--only names no shard: no_such_0" in said, said)
+        need(status == 2 and "--only names no part: no_such_0" in said, said)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "src" / "kernels"
 HEADERS = ROOT / "include"  # the public header, whose functions the kernels call as ptx::name
+sys.path.insert(0, str(KERNELS))
+sys.dont_write_bytecode = True
+import units
+
+PARTS = {part.name: part for part in units.parts()}
 # What must be missed, and what is tried beside it. A cluster's barrier is two calls, of which one alone
 # is no program.
 NEEDED = ["mbarrier_wait", "fence_async_shared"]
@@ -49,57 +54,58 @@ BY_THREADS = ["async_copy_commit", "async_copy_wait", "sync_block", CLUSTER_BARR
 class Subject:
     """Kernels that are compiled together, and the test that shows what they do."""
     name: str
-    family: str
-    shard: int
+    part: str
     root: str     # and what it includes of the family, common/ and rows/ has the statements
     program: str  # of tests/device, without _device_test
     cases: str    # of that program
     but: str = ""  # files among those that the image has no code of
     needed: list = dataclasses.field(default_factory=lambda: NEEDED)
     also: list = dataclasses.field(default_factory=lambda: ALSO)
-    folder: bool = False  # a test of gemm has the plans take the kernel in front from the image too
+    front: str = ""  # the part of the kernel in front, which a test of gemm has the plans take from its image too
+
+    @property
+    def family(self):
+        return PARTS[self.part].family
 
 
 SUBJECTS = [
-    Subject("gemm", "gemm", 0, "gemm/wgmma/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm:*"),
-    Subject("gemm_full", "gemm", 0, "gemm/wgmma/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
-    Subject("gemm_batch", "gemm", 0, "gemm/wgmma/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
-            "full_[^l]|split|stored|produce"),
-    Subject("gemm_plain_split", "gemm", 0, "gemm/mma/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
+    Subject("gemm", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm:*"),
+    Subject("gemm_full", "gemm_full_0", "gemm/wgmma/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
+    Subject("gemm_batch", "gemm_batch_0", "gemm/wgmma/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
+            "split|stored|produce"),
+    Subject("gemm_plain_split", "gemm_plain_split_0", "gemm/mma/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=BY_THREADS, also=[]),
-    Subject("gemm_plain_short", "gemm", 0, "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
+    Subject("gemm_plain_short", "gemm_plain_short_0", "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=["sync_block"], also=[]),
     # The copy in front of a product, which has nothing to take away, and those products' waits for it.
-    Subject("gemm_realign", "gemm", 12, "gemm/wgmma/gemm_wgmma.cuh", "kernel_mutant_gemm", "gemm realigned:*",
-            "wgmma|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
-            folder=True),
-    Subject("copy_rings", "copy", 0, "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
-    Subject("copy_turns", "copy", 1, "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
-    Subject("copy_planes", "copy", 2, "copy/copy_interleave.cuh", "repeat", "copy:*"),
-    Subject("gather", "gather", 0, "gather/gather.cu", "repeat_rows", "gather:*", "row_four"),
-    Subject("scatter", "scatter", 0, "scatter/scatter.cu", "repeat_rows", "scatter:*",
+    Subject("gemm_realign", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm realigned:*",
+            "basic|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
+            front="gemm_realign_0"),
+    Subject("copy_rings", "copy_0", "copy/copy.cu", "repeat", "copy:*", "permute|transpose|interleave"),
+    Subject("copy_turns", "copy_1", "copy/copy.cu", "repeat", "copy:*", "rows|boxes|pieces|ring|inter"),
+    Subject("copy_planes", "copy_2", "copy/copy_interleave.cuh", "repeat", "copy:*"),
+    Subject("gather", "gather_0", "gather/gather.cu", "repeat_rows", "gather:*", "row_four"),
+    Subject("scatter", "scatter_0", "scatter/scatter.cu", "repeat_rows", "scatter:*",
             "row_four|order|sorted|segment"),
-    Subject("scatter_order", "scatter", 1, "scatter/scatter.cu", "repeat_rows", "scatter:*",
+    Subject("scatter_order", "scatter_1", "scatter/scatter.cu", "repeat_rows", "scatter:*",
             "row_|ring|bulk"),
-    Subject("ragged", "ragged", 0, "ragged/ragged.cu", "repeat_moves", "ragged:*"),
-    Subject("copies", "copies", 0, "copies/copies.cu", "repeat_moves", "copies:*"),
-    Subject("prefetch", "prefetch", 0, "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
+    Subject("ragged", "ragged_0", "ragged/ragged.cu", "repeat_moves", "ragged:*"),
+    Subject("copies", "copies_0", "copies/copies.cu", "repeat_moves", "copies:*"),
+    Subject("prefetch", "prefetch_0", "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
 ]
 # Lines whose statement no result depends on, on this chip: what a thread copies by cp.async lies in shared
 # memory, where the copy engine reads it, when the barrier counts it, though the memory model wants a fence.
 NOT_MISSED = [("rows/row_staged.cuh", r"fence_async_shared")]
 # Holds loads back, for speed alone: a load behind it waits for its own stage.
 THROTTLES = ["read.empty_barrier(read.stage)"]
-# Schedules that a subject of gemm is compiled with, each row once with a cluster and once without; or
-# the macro of rows that are all taken.
+# Schedules that a subject of gemm is compiled with, each row once with a cluster and once without. Of
+# other subjects all kernels of the part are taken.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
              "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"],
              "gemm_batch": ["batch", "batchping"],
-             "gemm_plain_split": ["TW_GEMM_PLAIN_SPLIT"],
-             "gemm_plain_short": ["TW_GEMM_PLAIN_SHORT"],
              "gemm_realign": ["coop", "swapsplit"]}
 # Macros of gemm's table that are kernels for one product each.
-PRODUCTS = ["TW_GEMM", "TW_GEMM_PLAIN_SPLIT", "TW_GEMM_PLAIN_SHORT"]
+PRODUCTS = ["TW_GEMM", "TW_GEMM_MMA"]
 
 
 def statements(text, names):
@@ -122,27 +128,21 @@ def sources(subject):
 
 
 def table_rows():
-    """Rows of products as the preprocessor sees them: their macro, then its arguments."""
-    table = (KERNELS / "gemm" / "kernels.inc").read_text()
-    source = "".join(f"#define {name}(...)\n" for name in sorted(set(re.findall(r"^TW_GEMM_[A-Z_]+(?=\()", table, re.M)))
-                     if name not in PRODUCTS and not name.startswith("TW_GEMM_TILE"))
-    source += "".join(f"#define {name}(...) ROW {name[3:]}, __VA_ARGS__ END\n" for name in PRODUCTS)
-    source += f'#include "{KERNELS / "gemm" / "kernels.inc"}"\n'
-    out = subprocess.run(["g++", "-E", "-P", "-x", "c++", "-"], input=source, text=True, check=True,
-                         capture_output=True).stdout
-    rows = [[a.strip() for a in row.split(",")] for row in re.findall(r"ROW (.*?) END", out, re.DOTALL)]
-    return [["TW_" + row[0], *row[1:]] for row in rows]
+    """The kernel entries of products: their macro, then its arguments."""
+    rows = [re.split(r"[(),]+ *", entry.text)[:-1] for entry in units.entries("gemm")]
+    return [row for row in rows if row[0] in PRODUCTS]
 
 
 def few_rows(subject, types):
     """A row- and B column-major: of each schedule the first row with a cluster and without, and of
     those that two threads load for."""
-    chosen, wanted = {}, SCHEDULES[subject.name]
+    chosen, wanted = {}, SCHEDULES.get(subject.name)
     for row in table_rows():
         if row[4:6] not in types:
             continue
-        if row[0] in wanted:
-            chosen[tuple(row)] = row
+        if wanted is None:
+            if row[2] == subject.part:
+                chosen[tuple(row)] = row
         elif row[0] == "TW_GEMM" and row[6:8] == ["ROW", "COLUMN"] and row[-1] in wanted:
             two = row[8] == "64" and 64 <= int(row[9]) <= 96 and row[-1] in ("coop", "split")  # kLoaders
             chosen.setdefault((*row[4:6], row[-1], row[-3:-1] != ["1", "1"], two), row)
@@ -150,11 +150,9 @@ def few_rows(subject, types):
 
 
 def write_table(kernels, subject, rows):
-    """The rows in the subject's shard, and the kernel in front of them where it is taken too."""
-    lines = [f"{row[0]}({', '.join([row[1], str(subject.shard), *row[3:]])})" for row in rows]
-    if subject.folder:
-        lines.append(f"TW_GEMM_REALIGN(mma, {subject.shard}, gemm_realign)")
-    (kernels / "gemm" / "kernels.inc").write_text("\n".join(lines) + "\n")
+    """The rows in the subject's part."""
+    lines = [f"{row[0]}({', '.join([row[1], subject.part, *row[3:]])})" for row in rows]
+    (kernels / PARTS[subject.part].table.relative_to(KERNELS)).write_text("\n".join(lines) + "\n")
 
 
 def removals(subject, kinds, files):
@@ -180,12 +178,12 @@ def find_mutants(options):
     for subject in SUBJECTS:
         if options.subjects and subject.name not in options.subjects.split(","):
             continue
-        shards, groups = [subject.shard], [[]]
+        parts, groups = [subject.part, *filter(None, [subject.front])], [[]]
         if options.unchanged and subject.family != "gemm":  # all of a family's at once
             if subject.family in whole:
                 continue
             whole.add(subject.family)
-            shards = list(range(families()[subject.family]))
+            parts = [name for name, part in PARTS.items() if part.family == subject.family]
         if subject.family == "gemm":
             types = [["BF16", "BF16"]] + ([["BF16", "F32"], ["F16", "F16"]] if options.unchanged else [])
             rows = few_rows(subject, types)
@@ -194,7 +192,7 @@ def find_mutants(options):
         for rows in groups:
             unchanged = {"kind": "none", "file": "", "line": 0, "text": ""}
             for removal in [unchanged, *removals(subject, kinds, options.files)]:
-                mutants.append({"number": len(mutants), "subject": subject.name, **removal, "shards": shards,
+                mutants.append({"number": len(mutants), "subject": subject.name, **removal, "parts": parts,
                                 "table": rows, "rows": [row[3] for row in rows]})
     return mutants
 
@@ -225,7 +223,7 @@ def folder_of(out, mutant):
 
 def image_of(out, mutant):
     subject = next(s for s in SUBJECTS if s.name == mutant["subject"])
-    return folder_of(out, mutant) / f"{subject.family}_{subject.shard}.cubin"
+    return folder_of(out, mutant) / f"{subject.part}.cubin"
 
 
 def compile_mutant(options, out, mutant):
@@ -246,15 +244,10 @@ def compile_mutant(options, out, mutant):
         command += [f"-DTW_HAS_{name}={int(name in ('tma', 'mma', 'wgmma'))}" for name in features()]
         command += ["-DTW_DELAYS"] if options.delays else []
         # In the copy's folder: what the compiler keeps of a path is the same for all.
-        source = pathlib.Path("kernels") / subject.family / f"{subject.family}.cu"
-        for shard in mutant["shards"]:
-            image = folder_of(out, mutant) / f"{subject.family}_{shard}.cubin"
-            subprocess.run([*command, f"-DTW_SHARD={shard}", str(source), "-o", str(image)], check=True, cwd=folder)
-
-
-def families():
-    text = (KERNELS / "families.inc").read_text()
-    return {name: int(shards) for name, shards in re.findall(r"^TW_FAMILY\((\w+), \d+, (\d+)\)", text, re.MULTILINE)}
+        for name in mutant["parts"]:
+            source = pathlib.Path("kernels") / PARTS[name].source.relative_to(KERNELS)
+            image = folder_of(out, mutant) / f"{name}.cubin"
+            subprocess.run([*command, f"-DTW_PART_{name}", str(source), "-o", str(image)], check=True, cwd=folder)
 
 
 def features():
@@ -276,7 +269,7 @@ def build(options):
         elif code == same[mutant["subject"]]:
             shutil.rmtree(folder_of(out, mutant))
             continue
-        kept.append({k: v for k, v in mutant.items() if k not in ("span", "table", "shards")})
+        kept.append({k: v for k, v in mutant.items() if k not in ("span", "table", "parts")})
     (out / "mutants.json").write_text(json.dumps(kept, indent=1))
     changed = sum(m["kind"] != "none" for m in kept)
     print(f"{changed} mutants and {len(kept) - changed} unchanged images in {out}")
@@ -288,7 +281,7 @@ def run_mutant(options, out, mutant):
     environment = {**os.environ, "TW_TEST_DEVICE": "cuda"}
     if subject.family == "gemm":
         environment.update(TW_MUTANT_IMAGE=str(image_of(out, mutant)), TW_MUTANT_ROWS=",".join(mutant["rows"]))
-    if subject.folder or subject.family != "gemm":
+    if subject.front or subject.family != "gemm":
         environment["TW_KERNEL_IMAGES"] = str(folder_of(out, mutant))
     program = pathlib.Path(options.tests) / (
         subject.program + ("" if subject.family == "gemm" else "_device_test"))

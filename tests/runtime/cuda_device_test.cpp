@@ -301,7 +301,7 @@ TEST_CASE("SMs are set up for shared memory where a row says so, if the driver l
   const auto device = open_fake();
   int first = 0, others = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (row.shard < 0 || (others > 0 && !row.shared_first)) continue;
+    if (!row.image || (others > 0 && !row.shared_first)) continue;
     INFO(std::string(row.symbol));
     fake().function_attributes.clear();
     std::unique_ptr<Kernel> kernel;
@@ -341,7 +341,7 @@ TEST_CASE("images that the driver refuses are explained") {
   CHECK(message_has("580"));
   KernelRow row{};
   row.symbol = "kernel_without_image";
-  row.shard = 7;
+  row.image = "copy_7";
   row.family = Family::copy;
   std::unique_ptr<Kernel> kernel;
   CHECK(device->prepare(row, 0, &kernel).code() == Code::ERROR_NO_KERNEL_IMAGE);

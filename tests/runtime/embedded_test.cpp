@@ -45,6 +45,12 @@ class Build {
   const Targets targets_;
 };
 
+constexpr Family kFamilies[] = {
+#define TW_FAMILY(name, value) Family::name,
+#include "kernels/families.inc"
+#undef TW_FAMILY
+};
+
 std::string g_chosen;  // beginning of the names that the build has; "": all
 
 /// Makes it a build with -Dkernels=BEGIN*, for a scope.
@@ -54,6 +60,14 @@ class Chosen {
   ~Chosen() { g_chosen.clear(); }
 };
 
+/// Whether the build has a kernel in the image of this name.
+bool has_kernel(const char* image) {
+  for (const Family family : kFamilies)
+    for (const KernelRow& row : kernel_rows(family))
+      if (row.image && std::strcmp(row.image, image) == 0 && !kernel_left_out(row)) return true;
+  return false;
+}
+
 }  // namespace
 
 extern "C" bool __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow& row);
@@ -62,15 +76,11 @@ extern "C" bool __wrap__ZN2tw15kernel_left_outERKNS_9KernelRowE(const KernelRow&
          __real__ZN2tw15kernel_left_outERKNS_9KernelRowE(row);
 }
 
-extern "C" KernelImage __real__ZN2tw12kernel_imageENS_6FamilyEi(Family family, int32_t shard);
-extern "C" KernelImage __wrap__ZN2tw12kernel_imageENS_6FamilyEi(Family family, int32_t shard) {
-  const KernelImage whole = __real__ZN2tw12kernel_imageENS_6FamilyEi(family, shard);
-  const RowRange rows = kernel_rows(family);
-  // A shard without a kernel is not embedded.
-  if (std::none_of(rows.begin(), rows.end(), [shard](const KernelRow& row) {
-        return row.shard == shard && !kernel_left_out(row);
-      }))
-    return {nullptr, 0};
+extern "C" KernelImage __real__ZN2tw12kernel_imageEPKc(const char* name);
+extern "C" KernelImage __wrap__ZN2tw12kernel_imageEPKc(const char* name) {
+  const KernelImage whole = __real__ZN2tw12kernel_imageEPKc(name);
+  // A part without a kernel is not embedded.
+  if (!has_kernel(name)) return {nullptr, 0};
   if (!g_targets || whole.size == 0) return whole;
   static std::map<std::pair<const void*, Targets>, std::vector<uint8_t>> cut;
   std::vector<uint8_t>& image = cut[{whole.data, *g_targets}];
@@ -106,7 +116,7 @@ FeatureMask expected(const Chip& chip, const Targets& build) {
 
 /// Whether this build has every kernel: with -Dkernels it has some.
 bool every_kernel() {
-  for (const Family family : {Family::gemm, Family::gather, Family::copy, Family::prefetch})
+  for (const Family family : kFamilies)
     for (const KernelRow& row : kernel_rows(family))
       if (kernel_left_out(row)) return false;
   return true;
@@ -114,7 +124,7 @@ bool every_kernel() {
 
 /// Whether this build has all that its default has: with -Dgpu_archs there may be less to cut.
 bool whole_build() {
-  const KernelImage image = kernel_image(Family::gather, 0);
+  const KernelImage image = kernel_image("gather_0");
   for (const Target& target : targets()) {
     FatbinEntry entry;
     if (!find_entry(image.data, image.size, target, &entry)) return false;
@@ -400,7 +410,7 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
   GemmDesc product;
   product.m = product.n = product.k = 512;
   const int32_t all = precompiled_count();
-  // The shard of this one is embedded without it, or not at all.
+  // The part of this one is embedded without it, or not at all.
   const std::string absent = "gemm_bf16_bf16_rr_128x256_2x1_coop";
   for (const char* chosen : {"gemm_bf16_bf16_rr_64x256_1x1_coop", "prefetch_"}) {
     const Chosen scope(chosen);
@@ -427,7 +437,7 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
 }
 
 TEST_CASE("a driver older than the toolkit: plans say so with both versions, all else works") {
-  const KernelImage image = kernel_image(Family::gather, 0);
+  const KernelImage image = kernel_image("gather_0");
   if (image.size == 0 || !every_kernel()) return skip("the build does not embed every kernel");
   const int32_t toolkit = driver_choice(image.data, image.size, {9, 0, false}).toolkit;
   REQUIRE(toolkit >= 12040);

@@ -36,7 +36,6 @@ inline KernelRow host_row(const char* symbol, HostBody body) {
   row.family = Family::copy;
   row.feature = feature::host;
   row.symbol = symbol;
-  row.shard = -1;
   row.host = body;
   row.threads = 128;
   return row;

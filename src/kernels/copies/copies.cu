@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies of one shape, and the emission of the copies rows that the target and the shard have.
+// Many copies of one shape, and the copies kernels that the target and the part have.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/copies/copies.h"
@@ -64,19 +64,19 @@ __device__ __forceinline__ void copies_skipped(const CopiesArgs& args) {
 
 }  // namespace tw
 
-#define TW_COPIES_BULK(feature, shard, symbol)                                 \
+#define TW_COPIES_BULK(feature, part, symbol)                                  \
   TW_EMIT(                                                                     \
-      feature, shard,                                                          \
+      feature, part,                                                           \
       extern "C" __global__ void __launch_bounds__(tw::kTileRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::CopiesArgs args) { tw::copies_bulk(args); })
-#define TW_COPIES_PLAIN(feature, shard, symbol)                              \
+#define TW_COPIES_PLAIN(feature, part, symbol)                               \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 2) \
           symbol(const __grid_constant__ tw::CopiesArgs args) { tw::copies_plain(args); })
-#define TW_COPIES_SKIPPED(feature, shard, symbol)                            \
+#define TW_COPIES_SKIPPED(feature, part, symbol)                             \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 4) \
           symbol(const __grid_constant__ tw::CopiesArgs args) { tw::copies_skipped(args); })
 #include "kernels/copies/kernels.inc"

@@ -47,12 +47,12 @@ void copies_skipped_host(HostEngine&, const void* arguments) {
   *reinterpret_cast<u64*>(args.skipped) += skipped;
 }
 
-#define TW_COPIES_BULK(feature, shard, symbol) \
-  TW_TABLE_ROW(copies, feature, shard, symbol, kTileRingWarps * 32, kCopiesBulk)
-#define TW_COPIES_PLAIN(feature, shard, symbol) \
-  TW_TABLE_ROW(copies, feature, shard, symbol, kTilePlainThreads, kCopiesPlain)
-#define TW_COPIES_SKIPPED(feature, shard, symbol) \
-  TW_TABLE_ROW(copies, feature, shard, symbol, kTilePlainThreads, kCopiesSkipped)
+#define TW_COPIES_BULK(feature, part, symbol) \
+  TW_TABLE_ROW(copies, feature, part, symbol, kTileRingWarps * 32, kCopiesBulk)
+#define TW_COPIES_PLAIN(feature, part, symbol) \
+  TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesPlain)
+#define TW_COPIES_SKIPPED(feature, part, symbol) \
+  TW_TABLE_ROW(copies, feature, part, symbol, kTilePlainThreads, kCopiesSkipped)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/copies/kernels.inc"

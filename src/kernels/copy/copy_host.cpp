@@ -289,41 +289,41 @@ constexpr KernelRow with_tile(KernelRow row, u32 a, u32 b) {
   return row;
 }
 
-#define TW_COPY_BOXES(feature, shard, symbol, rank) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyRingWarps * 32, kCopyBoxes | (rank) << 8)
-#define TW_COPY_ROWS(feature, shard, symbol) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyRingWarps * 32, kCopyRows)
-#define TW_COPY_PERMUTE(feature, shard, symbol, element_bytes) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
-#define TW_COPY_TRANSPOSE(feature_, shard, symbol, bytes, lanes_a, warps_a, cells_a, cells_b)     \
+#define TW_COPY_BOXES(feature, part, symbol, rank) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyBoxes | (rank) << 8)
+#define TW_COPY_ROWS(feature, part, symbol) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kCopyRingWarps * 32, kCopyRows)
+#define TW_COPY_PERMUTE(feature, part, symbol, element_bytes) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kPermuteThreads, kCopyPermute | (element_bytes) << 8)
+#define TW_COPY_TRANSPOSE(feature_, part, symbol, bytes, lanes_a, warps_a, cells_a, cells_b)      \
   with_tile(                                                                                      \
-      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+      table_row(Family::copy, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
                 kTransposeThreads, kCopyTranspose | (bytes) << 8),                                \
       (lanes_a) * (warps_a) * (cells_a), kTransposeThreads / ((lanes_a) * (warps_a)) * (cells_b)),
-#define TW_COPY_TRANSPOSE_SMALL(feature_, shard, symbol, bytes)                                   \
+#define TW_COPY_TRANSPOSE_SMALL(feature_, part, symbol, bytes)                                    \
   with_tile(                                                                                      \
-      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+      table_row(Family::copy, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
                 kSmallTransposeThreads, kCopyTranspose | (bytes) << 8 | 1 << 16),                 \
       8, 4),
-#define TW_COPY_TRANSPOSE_PLAIN(feature_, shard, symbol, bytes)                                   \
+#define TW_COPY_TRANSPOSE_PLAIN(feature_, part, symbol, bytes)                                    \
   with_tile(                                                                                      \
-      table_row(Family::copy, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+      table_row(Family::copy, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
                 kTransposeThreads, kCopyTransposePlain | (bytes) << 8),                           \
       transpose_edge(bytes), transpose_edge(bytes)),
-#define TW_COPY_INTERLEAVE(feature, shard, symbol, bytes, planes)        \
-  TW_TABLE_ROW(copy, feature, shard, symbol, interleave_threads(planes), \
+#define TW_COPY_INTERLEAVE(feature, part, symbol, bytes, planes)        \
+  TW_TABLE_ROW(copy, feature, part, symbol, interleave_threads(planes), \
                kCopyInterleave | (bytes) << 8 | (planes) << 16)
-#define TW_COPY_DEINTERLEAVE(feature, shard, symbol, bytes, planes)      \
-  TW_TABLE_ROW(copy, feature, shard, symbol, interleave_threads(planes), \
+#define TW_COPY_DEINTERLEAVE(feature, part, symbol, bytes, planes)      \
+  TW_TABLE_ROW(copy, feature, part, symbol, interleave_threads(planes), \
                kCopyInterleave | (bytes) << 8 | (kToPlanes | (planes)) << 16)
-#define TW_COPY_PIECES(feature, shard, symbol, flight) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kPieceThreads, kCopyPieces | (flight) << 8)
-#define TW_COPY_SHIFT(feature, shard, symbol, flight) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kPieceThreads, kCopyShift | (flight) << 8)
-#define TW_COPY_STRIDED(feature, shard, symbol) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyStrided)
-#define TW_COPY_FILL(feature, shard, symbol) \
-  TW_TABLE_ROW(copy, feature, shard, symbol, kCopyStridedThreads, kCopyFill)
+#define TW_COPY_PIECES(feature, part, symbol, flight) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kPieceThreads, kCopyPieces | (flight) << 8)
+#define TW_COPY_SHIFT(feature, part, symbol, flight) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kPieceThreads, kCopyShift | (flight) << 8)
+#define TW_COPY_STRIDED(feature, part, symbol) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kCopyStridedThreads, kCopyStrided)
+#define TW_COPY_FILL(feature, part, symbol) \
+  TW_TABLE_ROW(copy, feature, part, symbol, kCopyStridedThreads, kCopyFill)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/copy/kernels.inc"

@@ -66,17 +66,17 @@ void elementwise_strided_host(HostEngine&, const void* arguments) {
   }
 }
 
-#define TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, what)   \
-  TW_TABLE_ROW(elementwise, feature, shard, symbol, kElementwiseThreads, \
+#define TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, what)   \
+  TW_TABLE_ROW(elementwise, feature, part, symbol, kElementwiseThreads, \
                kElementwiseVectors | (elements) << 8 | (what) << 16)
-#define TW_ELEMENTWISE_CONVERT(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, kElementwiseConvert)
-#define TW_ELEMENTWISE_FLOATS(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, kElementwiseFloats)
-#define TW_ELEMENTWISE_WORDS(feature, shard, symbol, elements) \
-  TW_ELEMENTWISE_VECTORS(feature, shard, symbol, elements, kElementwiseWords)
-#define TW_ELEMENTWISE_STRIDED(feature, shard, symbol) \
-  TW_TABLE_ROW(elementwise, feature, shard, symbol, kElementwiseThreads, kElementwiseStrided)
+#define TW_ELEMENTWISE_CONVERT(feature, part, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseConvert)
+#define TW_ELEMENTWISE_FLOATS(feature, part, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseFloats)
+#define TW_ELEMENTWISE_WORDS(feature, part, symbol, elements) \
+  TW_ELEMENTWISE_VECTORS(feature, part, symbol, elements, kElementwiseWords)
+#define TW_ELEMENTWISE_STRIDED(feature, part, symbol) \
+  TW_TABLE_ROW(elementwise, feature, part, symbol, kElementwiseThreads, kElementwiseStrided)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/elementwise/kernels.inc"

@@ -179,8 +179,8 @@ void gather_outside_host(HostEngine&, const void* arguments) {
   count_outside(*static_cast<const OutsideArgs*>(arguments));
 }
 
-#define TW_GATHER(feature, shard, symbol, threads, variant) \
-  TW_TABLE_ROW(gather, feature, shard, symbol, threads, variant)
+#define TW_GATHER(feature, part, symbol, threads, variant) \
+  TW_TABLE_ROW(gather, feature, part, symbol, threads, variant)
 #define TW_GATHER_BULK(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_GATHER_SHIFT(...) TW_GATHER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_GATHER_FOUR(...) TW_GATHER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)

@@ -11,13 +11,13 @@ constexpr uint32_t kOrderROW = 0;
 constexpr uint32_t kOrderCOLUMN = 1;
 constexpr DType kAny{};
 
-constexpr KernelRow wgmma_row(const char* symbol, int shard, DType in, DType out, int tm, int tn,
-                              int tk, int cm, int cn, uint32_t variant) {
+constexpr KernelRow wgmma_row(const char* symbol, const char* part, DType in, DType out, int tm,
+                              int tn, int tk, int cm, int cn, uint32_t variant) {
   KernelRow row{};
   row.family = Family::gemm;
   row.feature = feature::wgmma;
   row.symbol = symbol;
-  row.shard = shard;
+  row.image = part;
   row.threads = static_cast<int32_t>(128 * (1 + gemm_consumers(static_cast<u32>(tm))));
   row.tile[0] = tm;
   row.tile[1] = tn;
@@ -31,13 +31,13 @@ constexpr KernelRow wgmma_row(const char* symbol, int shard, DType in, DType out
   return row;
 }
 
-constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, int shard, DType in, DType out,
-                              int tm, int tn, int tk, uint32_t variant, int threads = 128,
-                              bool shared_first = false) {
+constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, const char* part, DType in,
+                              DType out, int tm, int tn, int tk, uint32_t variant,
+                              int threads = 128, bool shared_first = false) {
   return {.family = Family::gemm,
           .feature = needs,
           .symbol = symbol,
-          .shard = shard,
+          .image = part,
           .host = nullptr,
           .threads = threads,
           .tile = {tm, tn, tk},
@@ -49,32 +49,23 @@ constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, int shard, 
 }
 
 constexpr KernelRow kRows[] = {
-#define TW_GEMM(feature_, shard_, symbol_, in, out, a_order, b_order, tm, tn, tk, cm, cn, \
-                schedule)                                                                 \
-  wgmma_row(                                                                              \
-      #symbol_, shard_, DType::in, DType::out, tm, tn, tk, cm, cn,                        \
+#define TW_GEMM(feature_, part_, symbol_, in, out, a_order, b_order, tm, tn, tk, cm, cn, schedule) \
+  wgmma_row(                                                                                       \
+      #symbol_, #part_, DType::in, DType::out, tm, tn, tk, cm, cn,                                 \
       kOrder##a_order* kGemmColumnA + kOrder##b_order * kGemmColumnB + kSchedule_##schedule),
-#define TW_GEMM_PLAIN(feature_, shard_, symbol_, in, out, tm, tn, tk) \
-  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, kGemmPlain),
-#define TW_GEMM_PLAIN_FULL(feature_, shard_, symbol_, in, out, tm, tn, tk)          \
-  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
-            kGemmPlain | kGemmFull),
-#define TW_GEMM_PLAIN_SPLIT(feature_, shard_, symbol_, in, out, tm, tn, tk)         \
-  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
-            kSchedule_plainsplit | kGemmColumnB, 256),
-#define TW_GEMM_PLAIN_SHORT(feature_, shard_, symbol_, in, out, tm, tn, tk)         \
-  plain_row(feature::feature_, #symbol_, shard_, DType::in, DType::out, tm, tn, tk, \
-            kGemmPlain | kGemmShort | kGemmColumnB, 256),
-#define TW_GEMM_POINTERS(feature_, shard_, symbol_, maps, variant_) \
-  plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
-#define TW_GEMM_REALIGN(feature_, shard_, symbol_)                    \
-  plain_row(feature::feature_, #symbol_, shard_, kAny, kAny, 0, 0, 0, \
+#define TW_GEMM_MMA(feature_, part_, symbol_, in, out, tm, tn, tk, threads_, variant_)        \
+  plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, variant_, \
+            threads_),
+#define TW_GEMM_POINTERS(feature_, part_, symbol_, maps, variant_) \
+  plain_row(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
+#define TW_GEMM_REALIGN(feature_, part_, symbol_)                     \
+  plain_row(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, \
             kGemmPrologue | kGemmRealigns, static_cast<int>(kRealignThreads), true),
 #define TW_GEMM_HOST(symbol_, body, variant_)  \
   {.family = Family::gemm,                     \
    .feature = feature::host,                   \
    .symbol = #symbol_,                         \
-   .shard = -1,                                \
+   .image = nullptr,                           \
    .host = body,                               \
    .threads = 1,                               \
    .tile = {kHostTile, kHostTile, kHostTileK}, \

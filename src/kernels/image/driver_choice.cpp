@@ -8,15 +8,6 @@
 namespace tw {
 namespace {
 
-constexpr struct {
-  Family family;
-  int32_t shards;
-} kFamilies[] = {
-#define TW_FAMILY(name, value, shards) {Family::name, shards},
-#include "kernels/families.inc"
-#undef TW_FAMILY
-};
-
 /// "sm_90a" is for 9.0 alone; "sm_100f" for its family and "sm_100" alike for what has the same
 /// major number and no lesser minor; PTX without a letter for whatever came later.
 bool runs_on(const Target& target, const ChipCode& chip) {
@@ -59,14 +50,13 @@ int32_t oldest_driver(const void* fatbin, size_t size, const Target& target) {
 FeatureMask embedded_features(const ChipCode& chip) {
   FeatureMask common = ~FeatureMask{0};
   bool some = false;
-  for (const auto& [family, shards] : kFamilies)
-    for (int32_t shard = 0; shard < shards; ++shard) {
-      const KernelImage image = kernel_image(family, shard);
-      const DriverChoice choice = driver_choice(image.data, image.size, chip);
-      if (!choice.target) continue;
-      common &= choice.target->features;
-      some = true;
-    }
+  for (int32_t i = 0; const char* name = kernel_image_name(i); ++i) {
+    const KernelImage image = kernel_image(name);
+    const DriverChoice choice = driver_choice(image.data, image.size, chip);
+    if (!choice.target) continue;
+    common &= choice.target->features;
+    some = true;
+  }
   return some ? common : 0;
 }
 

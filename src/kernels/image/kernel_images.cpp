@@ -2,13 +2,12 @@
 // Finds embedded images. embed.py writes the tables that this reads.
 #include "kernels/image/kernel_images.hpp"
 
-#include <cstdio>
 #include <cstring>
 
 namespace {
 
 struct Entry {
-  const char* name;  // "<family>_<shard>"; nullptr ends the table
+  const char* name;  // of a part: "gemm_basic_0"; nullptr ends the table
   const void* begin;
   const void* end;
 };
@@ -21,10 +20,8 @@ extern "C" const char* const tw_kernel_chosen_table[];
 
 namespace tw {
 
-KernelImage kernel_image(Family family, int32_t shard) {
-  char name[32];
-  std::snprintf(name, sizeof name, "%s_%d", family_name(family), shard);
-  for (const Entry* entry = tw_kernel_image_table; entry->name; ++entry) {
+KernelImage kernel_image(const char* name) {
+  for (const Entry* entry = tw_kernel_image_table; name && entry->name; ++entry) {
     if (std::strcmp(entry->name, name) != 0) continue;
     const auto* begin = static_cast<const char*>(entry->begin);
     return {begin, static_cast<size_t>(static_cast<const char*>(entry->end) - begin)};
@@ -32,8 +29,14 @@ KernelImage kernel_image(Family family, int32_t shard) {
   return {nullptr, 0};
 }
 
+const char* kernel_image_name(int32_t index) {
+  const Entry* entry = tw_kernel_image_table;
+  while (entry->name && index-- > 0) ++entry;
+  return entry->name;
+}
+
 bool kernel_left_out(const KernelRow& row) {
-  if (row.shard < 0 || !tw_kernel_chosen_table[0]) return false;
+  if (!row.image || !tw_kernel_chosen_table[0]) return false;
   for (const char* const* name = tw_kernel_chosen_table; *name; ++name)
     if (std::strcmp(*name, row.symbol) == 0) return false;
   return true;

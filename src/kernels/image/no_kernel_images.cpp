@@ -4,8 +4,12 @@
 
 namespace tw {
 
-KernelImage kernel_image(Family, int32_t) {
+KernelImage kernel_image(const char*) {
   return {nullptr, 0};
+}
+
+const char* kernel_image_name(int32_t) {
+  return nullptr;
 }
 
 bool kernel_left_out(const KernelRow&) {

@@ -13,7 +13,7 @@ namespace tw {
 namespace {
 
 constexpr Family kFamilies[] = {
-#define TW_FAMILY(name, value, shards) Family::name,
+#define TW_FAMILY(name, value) Family::name,
 #include "kernels/families.inc"
 #undef TW_FAMILY
 };
@@ -23,8 +23,8 @@ template <class Visit>
 bool each(Visit&& visit) {
   for (const Family family : kFamilies)
     for (const KernelRow& row : kernel_rows(family)) {
-      if (row.shard < 0 || kernel_left_out(row)) continue;
-      const KernelImage image = kernel_image(family, row.shard);
+      if (!row.image || kernel_left_out(row)) continue;
+      const KernelImage image = kernel_image(row.image);
       if (image.size == 0) continue;
       for (const Target& target : targets()) {
         FatbinEntry entry;
@@ -91,7 +91,7 @@ Status find_precompiled(const char* name, const char* target, Precompiled* out) 
 }
 
 Status precompiled_image(const Precompiled& kernel, FatbinEntry* out) {
-  const KernelImage image = kernel_image(kernel.row->family, kernel.row->shard);
+  const KernelImage image = kernel_image(kernel.row->image);
   if (find_entry(image.data, image.size, *kernel.target, out)) return Code::OK;
   return fail(Code::ERROR_INTERNAL, {}, "the image of %s for %s is gone", kernel.row->symbol,
               kernel.target->name);

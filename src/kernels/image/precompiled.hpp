@@ -52,7 +52,7 @@ bool precompiled_at(int32_t index, Precompiled* out);
 /// The one of this name and target. ERROR_NOT_FOUND says which there are.
 Status find_precompiled(const char* name, const char* target, Precompiled* out);
 
-/// Its image in its shard's fatbin, which holds other kernels too.
+/// Its image in its part's fatbin, which holds other kernels too.
 Status precompiled_image(const Precompiled& kernel, FatbinEntry* out);
 /// Finds an entry of a target in a fatbin; false where there is none or the fatbin is damaged.
 bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEntry* out);

@@ -98,14 +98,14 @@ __device__ __forceinline__ void prefetch_rows(const PrefetchRowArgs& args) {
 
 }  // namespace tw
 
-#define TW_PREFETCH_BOXES(feature, shard, symbol)                        \
+#define TW_PREFETCH_BOXES(feature, part, symbol)                         \
   TW_EMIT(                                                               \
-      feature, shard,                                                    \
+      feature, part,                                                     \
       extern "C" __global__ void __launch_bounds__(tw::kPrefetchThreads) \
           symbol(const __grid_constant__ tw::PrefetchBoxArgs args) { tw::prefetch_boxes(args); })
-#define TW_PREFETCH_ROWS(feature, shard, symbol)                         \
+#define TW_PREFETCH_ROWS(feature, part, symbol)                          \
   TW_EMIT(                                                               \
-      feature, shard,                                                    \
+      feature, part,                                                     \
       extern "C" __global__ void __launch_bounds__(tw::kPrefetchThreads) \
           symbol(const __grid_constant__ tw::PrefetchRowArgs args) { tw::prefetch_rows(args); })
 #include "kernels/prefetch/kernels.inc"

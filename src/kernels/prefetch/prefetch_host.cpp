@@ -34,10 +34,10 @@ void prefetch_rows_host(HostEngine& engine, const void* arguments) {
   }
 }
 
-#define TW_PREFETCH_BOXES(feature, shard, symbol) \
-  TW_TABLE_ROW(prefetch, feature, shard, symbol, kPrefetchThreads, kPrefetchBoxes)
-#define TW_PREFETCH_ROWS(feature, shard, symbol) \
-  TW_TABLE_ROW(prefetch, feature, shard, symbol, kPrefetchThreads, kPrefetchRows)
+#define TW_PREFETCH_BOXES(feature, part, symbol) \
+  TW_TABLE_ROW(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchBoxes)
+#define TW_PREFETCH_ROWS(feature, part, symbol) \
+  TW_TABLE_ROW(prefetch, feature, part, symbol, kPrefetchThreads, kPrefetchRows)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/prefetch/kernels.inc"

@@ -26,6 +26,8 @@ struct Bf16 {
   }
 };
 
+using BF16 = Bf16;  // as kernel entries write it
+
 struct F16 {
   using Storage = unsigned short;
   static constexpr u32 kBytes = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged copies, and the emission of the ragged rows that the target and the shard have.
+// Ragged copies, and the ragged kernels that the target and the part have.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/ptx/reduce.cuh"
@@ -74,19 +74,19 @@ __device__ __forceinline__ void ragged_faults(const RaggedArgs& args) {
 
 }  // namespace tw
 
-#define TW_RAGGED_BULK(feature, shard, symbol)                                 \
+#define TW_RAGGED_BULK(feature, part, symbol)                                  \
   TW_EMIT(                                                                     \
-      feature, shard,                                                          \
+      feature, part,                                                           \
       extern "C" __global__ void __launch_bounds__(tw::kTileRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_bulk(args); })
-#define TW_RAGGED_PLAIN(feature, shard, symbol)                              \
+#define TW_RAGGED_PLAIN(feature, part, symbol)                               \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 2) \
           symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_plain(args); })
-#define TW_RAGGED_FAULTS(feature, shard, symbol)                             \
+#define TW_RAGGED_FAULTS(feature, part, symbol)                              \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kTilePlainThreads, 4) \
           symbol(const __grid_constant__ tw::RaggedArgs args) { tw::ragged_faults(args); })
 #include "kernels/ragged/kernels.inc"

@@ -70,12 +70,12 @@ void ragged_faults_host(HostEngine&, const void* arguments) {
   *reinterpret_cast<u64*>(args.faults) += faults;
 }
 
-#define TW_RAGGED_BULK(feature, shard, symbol) \
-  TW_TABLE_ROW(ragged, feature, shard, symbol, kTileRingWarps * 32, kRaggedBulk)
-#define TW_RAGGED_PLAIN(feature, shard, symbol) \
-  TW_TABLE_ROW(ragged, feature, shard, symbol, kTilePlainThreads, kRaggedPlain)
-#define TW_RAGGED_FAULTS(feature, shard, symbol) \
-  TW_TABLE_ROW(ragged, feature, shard, symbol, kTilePlainThreads, kRaggedFaults)
+#define TW_RAGGED_BULK(feature, part, symbol) \
+  TW_TABLE_ROW(ragged, feature, part, symbol, kTileRingWarps * 32, kRaggedBulk)
+#define TW_RAGGED_PLAIN(feature, part, symbol) \
+  TW_TABLE_ROW(ragged, feature, part, symbol, kTilePlainThreads, kRaggedPlain)
+#define TW_RAGGED_FAULTS(feature, part, symbol) \
+  TW_TABLE_ROW(ragged, feature, part, symbol, kTilePlainThreads, kRaggedFaults)
 
 constexpr KernelRow kRows[] = {
 #include "kernels/ragged/kernels.inc"

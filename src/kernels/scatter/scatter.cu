@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the scatter rows that the target and the shard have.
+// The scatter kernels that the target and the part have.
 #include "kernels/common/emit.cuh"
 #include "kernels/rows/row_few.cuh"
 #include "kernels/rows/row_four.cuh"
@@ -14,91 +14,91 @@
 #include "kernels/scatter/scatter_sorted.cuh"
 #include "kernels/scatter/scatter_winners.cuh"
 
-#define TW_SCATTER_BULK(feature, shard, symbol)                                   \
+#define TW_SCATTER_BULK(feature, part, symbol)                                    \
   TW_EMIT(                                                                        \
-      feature, shard,                                                             \
+      feature, part,                                                              \
       extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_bulk(args); })
-#define TW_SCATTER_SHIFT(feature, shard, symbol)                             \
+#define TW_SCATTER_SHIFT(feature, part, symbol)                              \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_shift<false>(args); })
-#define TW_SCATTER_PLAIN(feature, shard, symbol)                              \
+#define TW_SCATTER_PLAIN(feature, part, symbol)                               \
   TW_EMIT(                                                                    \
-      feature, shard,                                                         \
+      feature, part,                                                          \
       extern "C" __global__ void __launch_bounds__(tw::kRowsLinearThreads, 6) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::rows_plain<false>(args); })
-#define TW_SCATTER_BULK_REDUCE(feature, shard, symbol)                            \
+#define TW_SCATTER_BULK_REDUCE(feature, part, symbol)                             \
   TW_EMIT(                                                                        \
-      feature, shard,                                                             \
+      feature, part,                                                              \
       extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_bulk_reduce(args); })
-#define TW_SCATTER_REDUCE(feature, shard, symbol)                            \
+#define TW_SCATTER_REDUCE(feature, part, symbol)                             \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
           symbol(const __grid_constant__ tw::ScatterArgs args) { tw::scatter_reduce(args); })
-#define TW_SCATTER_SORTED(feature, shard, symbol)                            \
+#define TW_SCATTER_SORTED(feature, part, symbol)                             \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) \
           symbol(const __grid_constant__ tw::SortedArgs args) { tw::scatter_sorted(args); })
-#define TW_SCATTER_CLEAR(feature, shard, symbol)                                     \
+#define TW_SCATTER_CLEAR(feature, part, symbol)                                      \
   TW_EMIT(                                                                           \
-      feature, shard,                                                                \
+      feature, part,                                                                 \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) symbol( \
           const __grid_constant__ tw::ScatterArgs args) { tw::scatter_winners<false>(args); })
-#define TW_SCATTER_MARK(feature, shard, symbol)                                      \
+#define TW_SCATTER_MARK(feature, part, symbol)                                       \
   TW_EMIT(                                                                           \
-      feature, shard,                                                                \
+      feature, part,                                                                 \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) symbol( \
           const __grid_constant__ tw::ScatterArgs args) { tw::scatter_winners<true>(args); })
-#define TW_SCATTER_COUNT(feature, shard, symbol)                             \
+#define TW_SCATTER_COUNT(feature, part, symbol)                              \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
           symbol(const __grid_constant__ tw::OrderArgs args) { tw::scatter_count(args); })
-#define TW_SCATTER_SCAN(feature, shard, symbol)                             \
+#define TW_SCATTER_SCAN(feature, part, symbol)                              \
   TW_EMIT(                                                                  \
-      feature, shard,                                                       \
+      feature, part,                                                        \
       extern "C" __global__ void __launch_bounds__(tw::kRowsScanThreads, 1) \
           symbol(const __grid_constant__ tw::OrderArgs args) { tw::scatter_scan(args); })
-#define TW_SCATTER_PLACE(feature, shard, symbol)                             \
+#define TW_SCATTER_PLACE(feature, part, symbol)                              \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
           symbol(const __grid_constant__ tw::OrderArgs args) { tw::scatter_place(args); })
-#define TW_SCATTER_SEGMENT(feature, shard, symbol)                                   \
+#define TW_SCATTER_SEGMENT(feature, part, symbol)                                    \
   TW_EMIT(                                                                           \
-      feature, shard,                                                                \
+      feature, part,                                                                 \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 3) symbol( \
           const __grid_constant__ tw::OrderArgs args) { tw::scatter_segments<false>(args); })
-#define TW_SCATTER_JOIN(feature, shard, symbol)                                      \
+#define TW_SCATTER_JOIN(feature, part, symbol)                                       \
   TW_EMIT(                                                                           \
-      feature, shard,                                                                \
+      feature, part,                                                                 \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) symbol( \
           const __grid_constant__ tw::OrderArgs args) { tw::scatter_segments<true>(args); })
-#define TW_SCATTER_OUTSIDE(feature, shard, symbol)                           \
+#define TW_SCATTER_OUTSIDE(feature, part, symbol)                            \
   TW_EMIT(                                                                   \
-      feature, shard,                                                        \
+      feature, part,                                                         \
       extern "C" __global__ void __launch_bounds__(tw::kRowsPlainThreads, 4) \
           symbol(const __grid_constant__ tw::OutsideArgs args) { tw::rows_outside(args); })
-#define TW_SCATTER_STAGED(feature, shard, symbol)                                 \
+#define TW_SCATTER_STAGED(feature, part, symbol)                                  \
   TW_EMIT(                                                                        \
-      feature, shard,                                                             \
+      feature, part,                                                              \
       extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::ScatterArgs args) {                  \
             tw::rows_staged<tw::StagedScatter>(args);                             \
           })
-#define TW_SCATTER_FOUR(feature, shard, symbol)                                   \
+#define TW_SCATTER_FOUR(feature, part, symbol)                                    \
   TW_EMIT(                                                                        \
-      feature, shard,                                                             \
+      feature, part,                                                              \
       extern "C" __global__ void __launch_bounds__(tw::kRowsMaxRingWarps * 32, 1) \
           symbol(const __grid_constant__ tw::FourArgs args) { tw::rows_four<true>(args); })
-#define TW_SCATTER_FEW(feature, shard, symbol)                             \
+#define TW_SCATTER_FEW(feature, part, symbol)                              \
   TW_EMIT(                                                                 \
-      feature, shard,                                                      \
+      feature, part,                                                       \
       extern "C" __global__ void __launch_bounds__(tw::kRowsFewThreads, 4) \
           symbol(const __grid_constant__ tw::FewArgs args) { tw::rows_few<false>(args); })
 #include "kernels/scatter/kernels.inc"

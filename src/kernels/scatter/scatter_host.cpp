@@ -362,8 +362,8 @@ void scatter_join_host(HostEngine&, const void* arguments) {
   }
 }
 
-#define TW_SCATTER(feature, shard, symbol, threads, variant) \
-  TW_TABLE_ROW(scatter, feature, shard, symbol, threads, variant)
+#define TW_SCATTER(feature, part, symbol, threads, variant) \
+  TW_TABLE_ROW(scatter, feature, part, symbol, threads, variant)
 #define TW_SCATTER_BULK(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsBulk)
 #define TW_SCATTER_SHIFT(...) TW_SCATTER(__VA_ARGS__, kRowsPlainThreads, kRowsShift)
 #define TW_SCATTER_FOUR(...) TW_SCATTER(__VA_ARGS__, kRowsMaxRingWarps * 32, kRowsFour)

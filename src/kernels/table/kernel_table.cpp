@@ -5,8 +5,8 @@ namespace tw {
 
 RowRange kernel_rows(Family family) {
   switch (family) {
-#define TW_FAMILY(name, value, shards) \
-  case Family::name:                   \
+#define TW_FAMILY(name, value) \
+  case Family::name:           \
     return name##_rows();
 #include "kernels/families.inc"
 #undef TW_FAMILY
@@ -16,8 +16,8 @@ RowRange kernel_rows(Family family) {
 
 const char* family_name(Family family) {
   switch (family) {
-#define TW_FAMILY(name, value, shards) \
-  case Family::name:                   \
+#define TW_FAMILY(name, value) \
+  case Family::name:           \
     return #name;
 #include "kernels/families.inc"
 #undef TW_FAMILY

@@ -2,8 +2,8 @@
 #pragma once
 // The table of kernels: one row for every precompiled kernel and every host body.
 //
-// Rows are written in <family>/kernels.inc and read here, by the device code that emits them, by
-// the tests and by the benchmarks. Within a family, order is preference.
+// A row is a kernel entry of <family>/kernels.inc or of a table that it includes. Device code, the
+// tests and the benchmarks read them too. Within a family, order is preference.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 namespace tw {
 
 enum class Family : int32_t {
-#define TW_FAMILY(name, value, shards) name = value,
+#define TW_FAMILY(name, value) name = value,
 #include "kernels/families.inc"
 #undef TW_FAMILY
 };
@@ -28,7 +28,7 @@ struct KernelRow {
   Family family;
   FeatureMask feature;  ///< what it needs; one bit
   const char* symbol;   ///< of the kernel, and the name users see
-  int32_t shard;        ///< which image of the family holds it; -1 for a host row
+  const char* image;    ///< which image holds it: its part's; nullptr for a host row
   HostBody host;        ///< for a host row; nullptr otherwise
   int32_t threads;      ///< a block
   int32_t tile[3];      ///< rows, columns, k of a tile; 0 where it has none
@@ -49,7 +49,7 @@ struct RowRange {
 };
 
 // Each family's rows, defined in its folder: copy_rows(), ...
-#define TW_FAMILY(name, value, shards) RowRange name##_rows();
+#define TW_FAMILY(name, value) RowRange name##_rows();
 #include "kernels/families.inc"
 #undef TW_FAMILY
 

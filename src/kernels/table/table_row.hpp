@@ -6,12 +6,12 @@
 
 namespace tw {
 
-constexpr KernelRow table_row(Family family, FeatureMask feature, const char* symbol, int32_t shard,
-                              HostBody host, uint32_t threads, uint32_t variant) {
+constexpr KernelRow table_row(Family family, FeatureMask feature, const char* symbol,
+                              const char* part, HostBody host, uint32_t threads, uint32_t variant) {
   return {.family = family,
           .feature = feature,
           .symbol = symbol,
-          .shard = shard,
+          .image = host ? nullptr : part,
           .host = host,
           .threads = static_cast<int32_t>(threads),
           .tile = {0, 0, 0},
@@ -28,6 +28,6 @@ constexpr KernelRow table_row(Family family, FeatureMask feature, const char* sy
 #define TW_HOST_BODY_gather4(symbol) nullptr
 #define TW_HOST_BODY_scatter4(symbol) nullptr
 #define TW_HOST_BODY_host(symbol) symbol
-#define TW_TABLE_ROW(family, feature_, shard, symbol, threads, variant)                         \
-  table_row(Family::family, feature::feature_, #symbol, shard, TW_HOST_BODY_##feature_(symbol), \
+#define TW_TABLE_ROW(family, feature_, part, symbol, threads, variant)                          \
+  table_row(Family::family, feature::feature_, #symbol, #part, TW_HOST_BODY_##feature_(symbol), \
             threads, variant),

@@ -130,7 +130,7 @@ Status Libraries::check_driver(const KernelRow& row, const KernelImage& image) {
 // What prepare() finds before it loads, and what the driver will say of an image that has nothing
 // for the chip.
 Status Libraries::find_kernel(const KernelRow& row) {
-  const KernelImage image = kernel_image(row.family, row.shard);
+  const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
   const DriverChoice choice = driver_choice(image.data, image.size, device_.chip());
@@ -141,39 +141,38 @@ Status Libraries::find_kernel(const KernelRow& row) {
   return nothing_runs(device_.info(), summary);
 }
 
-Status Libraries::find_shard(const KernelRow& row, CUlibrary* out) {
-  const KernelImage image = kernel_image(row.family, row.shard);
+Status Libraries::find_library(const KernelRow& row, CUlibrary* out) {
+  const KernelImage image = kernel_image(row.image);
   if (image.size == 0 || kernel_left_out(row)) return no_image(row, image);
   TW_TRY(check_driver(row, image));
-  // Held while loading, so that a shard is loaded once whatever threads ask for it.
+  // Held while loading, so that an image is loaded once whatever threads ask for it.
   const std::lock_guard lock(mutex_);
-  if (const auto known = shards_.find(image.data); known != shards_.end()) {
+  if (const auto known = embedded_.find(image.data); known != embedded_.end()) {
     *out = known->second.handle;
     return Code::OK;
   }
   // Its place first: once it is loaded nothing may fail before the device knows of it.
-  decltype(shards_) place;
+  decltype(embedded_) place;
   Library& library = place[image.data];
   TW_TRY(load_library(image.data, image.size, /*embedded=*/true, &library));
   *out = library.handle;
-  shards_.merge(place);
+  embedded_.merge(place);
   return Code::OK;
 }
 
 Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
                           std::unique_ptr<Kernel>* out) {
-  if (row.shard < 0)
+  if (!row.image)
     return fail(Code::ERROR_INTERNAL, {}, "%s is a row of the host device", row.symbol);
   LaunchTarget target;
   {
     const Scope scope(device_, Scope::relaxed);
     TW_TRY(scope.status());
     CUlibrary library = nullptr;
-    TW_TRY(find_shard(row, &library));
+    TW_TRY(find_library(row, &library));
     const Status got = get_kernel(device_, library, row.symbol, &target);
     // The image runs here and leaves this row out: its feature is of another architecture.
-    if (got.code() == Code::ERROR_NOT_FOUND)
-      return no_image(row, kernel_image(row.family, row.shard));
+    if (got.code() == Code::ERROR_NOT_FOUND) return no_image(row, kernel_image(row.image));
     TW_TRY(got);
   }
   // Where the driver's list of parameters ends and where it cannot be had look alike; each kernel
@@ -200,7 +199,7 @@ Status Libraries::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes,
 
 void Libraries::unload() {
   const std::lock_guard lock(mutex_);
-  for (auto& [image, library] : shards_) device_.cu().LibraryUnload(library.handle);
+  for (auto& [image, library] : embedded_) device_.cu().LibraryUnload(library.handle);
   for (auto& library : modules_) device_.cu().LibraryUnload(library.handle);
 }
 

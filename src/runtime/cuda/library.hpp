@@ -40,14 +40,14 @@ class Libraries {
   };
 
   Status load_library(const void* image, size_t size, bool embedded, Library* out);
-  Status find_shard(const KernelRow& row, CUlibrary* out);
+  Status find_library(const KernelRow& row, CUlibrary* out);
   Status no_image(const KernelRow& row, const KernelImage& image);
   Status check_driver(const KernelRow& row, const KernelImage& image);
 
   CudaDevice& device_;
-  std::mutex mutex_;                       // of everything below
-  std::map<const void*, Library> shards_;  // by embedded image
-  std::list<Library> modules_;             // of the caller's own
+  std::mutex mutex_;                         // of everything below
+  std::map<const void*, Library> embedded_;  // by embedded image
+  std::list<Library> modules_;               // of the caller's own
 };
 
 }  // namespace tw::cuda

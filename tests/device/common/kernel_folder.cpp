@@ -9,13 +9,10 @@
 #include <mutex>
 
 #include "kernels/image/kernel_images.hpp"
-#include "kernels/table/kernel_table.hpp"
 
-// The names are the mangled ones of tw::kernel_image(tw::Family, int32_t).
-extern "C" tw::KernelImage __real__ZN2tw12kernel_imageENS_6FamilyEi(tw::Family family,
-                                                                    int32_t shard);
-extern "C" tw::KernelImage __wrap__ZN2tw12kernel_imageENS_6FamilyEi(tw::Family family,
-                                                                    int32_t shard);
+// The names are the mangled ones of tw::kernel_image(const char*).
+extern "C" tw::KernelImage __real__ZN2tw12kernel_imageEPKc(const char* name);
+extern "C" tw::KernelImage __wrap__ZN2tw12kernel_imageEPKc(const char* name);
 
 namespace {
 
@@ -26,14 +23,12 @@ std::vector<std::string>& taken() {
 
 }  // namespace
 
-extern "C" tw::KernelImage __wrap__ZN2tw12kernel_imageENS_6FamilyEi(tw::Family family,
-                                                                    int32_t shard) {
+extern "C" tw::KernelImage __wrap__ZN2tw12kernel_imageEPKc(const char* part) {
   static std::mutex mutex;
   static std::map<std::string, std::string> images;
   const char* folder = std::getenv("TW_KERNEL_IMAGES");
-  if (!folder) return __real__ZN2tw12kernel_imageENS_6FamilyEi(family, shard);
-  const std::string name =
-      std::string(tw::family_name(family)) + "_" + std::to_string(shard) + ".cubin";
+  if (!folder) return __real__ZN2tw12kernel_imageEPKc(part);
+  const std::string name = std::string(part) + ".cubin";
   const std::lock_guard lock(mutex);
   auto known = images.find(name);
   if (known == images.end()) {
@@ -41,7 +36,7 @@ extern "C" tw::KernelImage __wrap__ZN2tw12kernel_imageENS_6FamilyEi(tw::Family f
     known = images.emplace(name, std::string{std::istreambuf_iterator<char>(file), {}}).first;
     if (!known->second.empty()) taken().push_back(name);
   }
-  if (known->second.empty()) return __real__ZN2tw12kernel_imageENS_6FamilyEi(family, shard);
+  if (known->second.empty()) return __real__ZN2tw12kernel_imageEPKc(part);
   return {known->second.data(), known->second.size()};
 }
 

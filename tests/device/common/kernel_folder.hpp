@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels of another build in a test program: where TW_KERNEL_IMAGES names a folder, images that it
-// has (<family>_<shard>.cubin) take the place of the library's own. A program that is linked with
+// has (<part>.cubin) take the place of the library's own. A program that is linked with
 // kernel_folder.cpp (kernel_folder_dep) has every plan take its kernels that way.
 
 #include <string>

@@ -109,7 +109,7 @@ TEST_CASE("driver_choice: this build's kernels use no more than their targets ha
     for (const int minor : {0, 1, 3, 5})
       for (const bool ptx_alone : {false, true}) {
         const FeatureMask has = embedded_features({major, minor, ptx_alone});
-        const bool embeds = kernel_image(Family::copy, 0).size != 0;
+        const bool embeds = kernel_image("copy_0").size != 0;
         // PTX of 9.0 is in every build that has kernels, but where -Dkernels chose others.
         if (embeds || !kernel_left_out(*kernel_rows(Family::copy).begin()))
           CHECK((has & (feature::tma | feature::mma)) ==

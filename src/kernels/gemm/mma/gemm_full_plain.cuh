@@ -4,7 +4,7 @@
 // tile in shared memory for the epilogue. A gated tile has columns (or rows) of both halves.
 
 #include "kernels/gemm/epilogue/full_epilogue.cuh"
-#include "kernels/gemm/mma/gemm_plain.cuh"
+#include "kernels/gemm/mma/plain_loop.cuh"
 
 namespace tw {
 
@@ -72,7 +72,7 @@ __device__ __forceinline__ void full_plain_write(const GemmFullArgs& args, const
 }
 
 template <class In, class Out>
-__device__ void gemm_plain(const GemmFullArgs& args) {
+__device__ void gemm_full_plain(const GemmFullArgs& args) {
   using Storage = typename In::Storage;
   __shared__ __align__(16) Storage a[kPlainTile * kPlainPitch];
   __shared__ __align__(16) Storage b[kPlainTile * kPlainPitch];

@@ -4,19 +4,9 @@
 // What the TMA cannot address (an odd pitch) and what a chip without wgmma runs. One 64 x 64 tile
 // at a time, four warps of 32 x 32 each.
 
-#include "kernels/gemm/arguments/gemm.h"
-#include "kernels/ptx/types.cuh"
+#include "kernels/gemm/mma/plain_loop.cuh"
 
 namespace tw {
-
-inline constexpr i32 kPlainTile = 64;
-inline constexpr i32 kPlainK = 32;
-inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements: rows start four banks apart
-inline constexpr u32 kPlainThreads = 128;
-// mma.sync truncates each sum it keeps, so that a long chain drifts by more than the inputs'
-// rounding: after this much of k a chain is added to a second sum, rounded to nearest, and begins
-// anew.
-inline constexpr i32 kPlainChain = 1024;
 
 // 64 lines of 32 elements along k; zeros outside. Threads run along whichever stride is 1.
 template <class Storage>
@@ -33,49 +23,6 @@ __device__ __forceinline__ void plain_fetch(Storage* shared, const Storage* glob
       value = global[(line0 + line) * line_stride + (k0 + k) * k_stride];
     shared[line * kPlainPitch + k] = value;
   }
-}
-
-template <class In>
-__device__ __forceinline__ void plain_multiply(float (&d)[2][4][4], const typename In::Storage* a,
-                                               const typename In::Storage* b) {
-  const u32 lane = ptx::lane_id();
-  const u32 warp = threadIdx.x / 32;
-  const u32 row = warp / 2 * 32 + lane / 4;
-  const u32 column = warp % 2 * 32 + lane / 4;
-#pragma unroll
-  for (u32 k = 0; k < kPlainK; k += 16) {
-    const u32 at = k + lane % 4 * 2;
-    u32 fa[2][4];
-    u32 fb[4][2];
-#pragma unroll
-    for (u32 i = 0; i < 2; ++i)
-#pragma unroll
-      for (u32 part = 0; part < 4; ++part)
-        fa[i][part] = *reinterpret_cast<const u32*>(
-            a + (row + i * 16 + part % 2 * 8) * kPlainPitch + at + part / 2 * 8);
-#pragma unroll
-    for (u32 j = 0; j < 4; ++j)
-#pragma unroll
-      for (u32 part = 0; part < 2; ++part)
-        fb[j][part] =
-            *reinterpret_cast<const u32*>(b + (column + j * 8) * kPlainPitch + at + part * 8);
-#pragma unroll
-    for (u32 i = 0; i < 2; ++i)
-#pragma unroll
-      for (u32 j = 0; j < 4; ++j) In::mma(d[i][j], fa[i], fb[j]);
-  }
-}
-
-__device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2][4][4]) {
-#pragma unroll
-  for (i32 i = 0; i < 2; ++i)
-#pragma unroll
-    for (i32 j = 0; j < 4; ++j)
-#pragma unroll
-      for (i32 e = 0; e < 4; ++e) {
-        d[i][j][e] += chain[i][j][e];
-        chain[i][j][e] = 0.0f;
-      }
 }
 
 template <class Out>

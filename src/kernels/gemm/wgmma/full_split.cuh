@@ -8,15 +8,10 @@
 // is asked for in front of the products.
 
 #include "kernels/gemm/epilogue/split.cuh"
+#include "kernels/gemm/wgmma/full_begin.cuh"
 #include "kernels/gemm/wgmma/full_loops.cuh"
 
 namespace tw {
-
-// Of a split: counts the sums that other blocks send.
-template <class Config>
-__device__ __forceinline__ u32 full_sums_barrier(const GemmRing<Config>& ring) {
-  return ring.empty_barrier(Config::kStages);
-}
 
 // How the lines of a split's D are dealt out among its parts: one to each in turn. Those that lie
 // outside of D count for nothing.

@@ -5,7 +5,7 @@
 // hides.
 
 #include "kernels/gemm/arguments/gemm_live.h"
-#include "kernels/gemm/wgmma/gemm_wgmma.cuh"
+#include "kernels/gemm/wgmma/gemm_turns.cuh"
 
 namespace tw {
 

@@ -11,7 +11,7 @@
 // Each warp stages its own 16 lines of D and sends them itself, so that no warp waits for another.
 
 #include "kernels/gemm/epilogue/epilogue.cuh"
-#include "kernels/gemm/wgmma/gemm_full.cuh"
+#include "kernels/gemm/wgmma/full_begin.cuh"
 
 namespace tw {
 

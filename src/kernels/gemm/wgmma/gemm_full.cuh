@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The full rows on Hopper: the plain rows' pipeline (gemm_wgmma.cuh) over the matrices of a batch,
+// The full rows on Hopper: the plain rows' pipeline (gemm_basic.cuh) over the matrices of a batch,
 // with operands through maps of three dimensions and the full epilogue behind it.
 //
 // Units are counted matrix by matrix. Each consumer warp stages its own 16 lines of D, so that
@@ -11,34 +11,6 @@
 #include "kernels/gemm/wgmma/full_split.cuh"
 
 namespace tw {
-
-// As gemm_load_share, of matrix z. A gated operand whose columns lie apart (kHalves) comes in boxes
-// of half a tile's lines at most.
-template <bool kAlongK, bool kHalves, u32 kLines, u32 kTileK, u32 kSharers>
-__device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 shared,
-                                                const KernelMap* map, u32 barrier, i32 first, i32 k,
-                                                i32 z, u32 share, u32 mask) {
-  constexpr u32 kPart = gemm_part(kAlongK, kLines, kTileK, kSharers);
-  constexpr u32 kBoxes =
-      kAlongK && kHalves && kSharers == 1 ? 2 : gemm_boxes(kAlongK, kLines, kTileK, kSharers);
-  constexpr bool kSplitK = !kAlongK && kPart < kTileK;
-  const u32 line0 = kAlongK ? share * kPart : kSplitK ? 0 : share * kBoxes * 64;
-  const u32 k0 = kSplitK ? share * kPart : 0;
-#pragma unroll
-  for (u32 box = 0; box < kBoxes; ++box) {
-    const u32 line = line0 + box * (kAlongK ? kLines / 2 : 64);
-    const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
-    const i32 across = kHalves ? full_line(args, first, static_cast<i32>(line), kLines)
-                               : first + static_cast<i32>(line);
-    const i32 along = k + static_cast<i32>(k0);
-    const i32 x = kAlongK ? along : across;
-    const i32 y = kAlongK ? across : along;
-    if (kSharers == 1)
-      ptx::load_tile(to, map, barrier, x, y, z);
-    else
-      ptx::load_tile_multicast(to, map, barrier, x, y, z, mask);
-  }
-}
 
 // This block's share of the operands `which` (kFullEarly bits) of one k block.
 template <class Config, bool kHalves>
@@ -218,46 +190,8 @@ __device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<
   full_amax<typename Config::Out>(args, largest);
 }
 
-// Makes the barriers, and has the maps at hand. One thread makes all: ptxas makes a loop over lanes
-// of what each of them would do, 1 us of it. Where loads reach their own block alone the producer's
-// warp waits for nobody, and the others for it. Blocks of a cluster wait until all have begun; what
-// their arrivals tell is that barriers are made, which the fence behind those says to all of the
-// cluster, so that they need not release anything else.
 template <class Config>
-__device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
-                                           u32 warp) {
-  if (warp == 0) {
-    if (ptx::elect_one()) {
-#pragma unroll
-      for (i32 stage = 0; stage < Config::kStages; ++stage) {
-        ptx::mbarrier_init(ring.full_barrier(stage), 1);
-        ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * Config::kReached);
-      }
-      if (Config::kSplit) ptx::mbarrier_init(full_sums_barrier<Config>(ring), 1);
-      ptx::fence_mbarrier_init();
-    }
-    ptx::sync_warp();
-  } else if (warp == 1 && ptx::elect_one()) {
-    ptx::prefetch_map(&args.base.map_a);
-    ptx::prefetch_map(&args.base.map_b);
-    if (args.flags & kFullStores) ptx::prefetch_map(&args.base.map_d);
-  }
-  if (Config::kCluster > 1) {
-    ptx::sync_block();
-    ptx::cluster_arrive_relaxed();
-    ptx::cluster_wait();
-  } else if (warp == 0) {
-    ptx::named_barrier_arrive(5, Config::kThreads);
-  } else {
-    // Of one product alone, and whole columns: what else there is lies where arguments say.
-    if (Config::kAsks && warp >= 4 && args.batch == 1 && args.maps == 0 && args.gate != kGateHalves)
-      gemm_ask_for_weights<Config>(args.base);
-    ptx::named_barrier(5, Config::kThreads);
-  }
-}
-
-template <class Config>
-__device__ __forceinline__ void gemm_wgmma(const GemmFullArgs& args) {
+__device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The producer of a wgmma row: which tiles a block multiplies, which part of k, and the loads that
-// fill its ring. What a block does is in gemm_wgmma.cuh.
+// fill its ring. What a block does is in gemm_basic.cuh.
 
 #include "kernels/gemm/wgmma/gemm_config.cuh"
 #include "kernels/ptx/basic.cuh"

@@ -38,26 +38,10 @@
 
 #include "kernels/gemm/epilogue/epilogue_stored.cuh"
 #include "kernels/gemm/epilogue/split.cuh"
-#include "kernels/gemm/wgmma/gemm_multiply.cuh"
+#include "kernels/gemm/wgmma/gemm_turns.cuh"
 #include "kernels/ptx/global.cuh"
 
 namespace tw {
-
-// Turns of the ping-pong rows: barrier 3 + g opens when warpgroup g may send its products.
-template <class Config>
-__device__ __forceinline__ void gemm_take_turn(u32 group) {
-  if (Config::kPingpong) ptx::named_barrier(3 + group, 256);
-}
-template <class Config>
-__device__ __forceinline__ void gemm_pass_turn(u32 group) {
-  if (Config::kPingpong) ptx::named_barrier_arrive(3 + (group ^ 1), 256);
-}
-
-// The stage whose products were sent last is read.
-template <class Config>
-__device__ __forceinline__ void gemm_release_last(const GemmRing<Config>& ring) {
-  gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
-}
 
 // Where a consumer warpgroup's slabs begin.
 template <class Config>
@@ -334,7 +318,7 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmRing<
 }
 
 template <class Config>
-__device__ void gemm_wgmma(const GemmArgs& args) {
+__device__ void gemm_basic(const GemmArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
   // Kept: made anew in each k block, it costs loops of small tiles a fifth of their time.
   const GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));

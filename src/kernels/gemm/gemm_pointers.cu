@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels in front of a batch by addresses.
+#include "kernels/common/emit.cuh"
+#include "kernels/gemm/gemm_pointers.cuh"
+
+#define TW_GEMM_POINTERS(feature, part, symbol, maps, variant)                  \
+  TW_EMIT(                                                                      \
+      feature, part,                                                            \
+      extern "C" __global__ void __launch_bounds__(32 * tw::kGemmPointersWarps) \
+          symbol(const __grid_constant__ tw::GemmPointersArgs args) {           \
+            tw::gemm_read_pointers<maps>(args);                                 \
+          })
+#include "kernels/gemm/gemm_pointers.inc"

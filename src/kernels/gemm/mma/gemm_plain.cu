@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mma.sync kernels for any strides and addresses.
+#include "kernels/common/emit.cuh"
+#include "kernels/gemm/mma/gemm_plain.cuh"
+
+#define TW_GEMM_MMA(feature, part, symbol, in, out, tm, tn, tk, threads, variant) \
+  TW_EMIT(                                                                        \
+      feature, part,                                                              \
+      extern "C" __global__ void __launch_bounds__(threads)                       \
+          symbol(const __grid_constant__ tw::GemmArgs args) {                     \
+            static_assert((threads) == tw::kPlainThreads);                        \
+            tw::gemm_plain<tw::in, tw::out>(args);                                \
+          })
+#include "kernels/gemm/mma/gemm_plain.inc"

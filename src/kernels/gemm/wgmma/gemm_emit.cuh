@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the kernel entry of a wgmma kernel becomes in device code.
+//
+// A translation unit defines TW_GEMM(...) as TW_GEMM_EMIT(body, arguments, __VA_ARGS__): `body` is
+// the function of namespace tw that a kernel calls, a template of its GemmConfig, and `arguments`
+// what that takes. A target without wgmma needs neither.
+
+#include "kernels/common/emit.cuh"
+#if TW_HAS_wgmma
+#include "kernels/gemm/wgmma/gemm_config.cuh"
+
+namespace tw {
+inline constexpr int kOrderROW = 0;
+inline constexpr int kOrderCOLUMN = 1;
+}  // namespace tw
+#endif
+
+#define TW_GEMM_EMIT(body, arguments, feature, part, symbol, in, out, a_order, b_order, tm, tn,    \
+                     tk, cm, cn, schedule)                                                         \
+  TW_EMIT(                                                                                         \
+      feature, part,                                                                               \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1)          \
+          symbol(const __grid_constant__ tw::arguments args) {                                     \
+            tw::body<tw::GemmConfig<tw::in, tw::out, tw::kOrder##a_order, tw::kOrder##b_order, tm, \
+                                    tn, tk, cm, cn, tw::kSchedule_##schedule>>(args);              \
+          })

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What device code is compiled from: translation units, their parts, and the kernel entries of each.
+
+    units.py [-- CXX]    for the build: the tables that it depends on, then each part and its source
+
+A translation unit is a .cu file below a family's folder. A kernel entry names the part that compiles
+it, <unit>_<number>: gemm_basic_0 is a part of gemm_basic.cu. The entries of a unit are in the table of
+its name beside it (gemm_basic.inc), which the family's kernels.inc includes, or in kernels.inc itself.
+An image, a .fatbin file, is what comes of a part for all architectures, and has its name."""
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import archs
+
+KERNELS = pathlib.Path(__file__).resolve().parent
+COMPILER = ("c++",)
+DEFINED = re.compile(r"^#define (TW_\w+)", re.MULTILINE)
+USED = re.compile(r"\b(TW_\w+)\(")
+INCLUDED = re.compile(r'#include "kernels/([^"]+)"')
+# What the preprocessor leaves: which table it is in, and an entry: its text, feature, part and symbol.
+# Entries of the host have no part.
+SEEN = re.compile(r"@@(\d+)|@(TW_\w+\((\w+), ?(\w+_\d+), ?(\w+)[^()]*\))")
+
+
+class Entry:
+    """A kernel entry, as the macros of its table leave it."""
+
+    def __init__(self, table, text, feature, part, symbol):
+        self.table, self.text, self.feature, self.part, self.symbol = table, text, feature, part, symbol
+
+
+class Part:
+    """What nvcc compiles at once: `source` with the entries of `table` that name it."""
+
+    def __init__(self, name, family, source, table):
+        self.name, self.family, self.source, self.table = name, family, source, table
+        self.entries = []
+
+
+def joined(table, kernels, tables):
+    """The text of a table, with each that it includes in its place, once. @@<number> tells which of
+    `tables` follows."""
+    if table in tables:
+        return ""
+    mark = f"@@{len(tables)}\n"
+    tables.append(table)
+    text = mark
+    for line in table.read_text().splitlines():
+        match = INCLUDED.match(line)
+        text += joined(kernels / match.group(1), kernels, tables) + mark if match else line + "\n"
+    return text
+
+
+def entries(family, kernels=KERNELS, compiler=COMPILER):
+    """The kernel entries of a family. A table may make many of one line by macros of its own, so the
+    preprocessor expands them."""
+    tables = []
+    text = joined(kernels / family / "kernels.inc", kernels, tables)
+    macros = sorted(set(USED.findall(text)) - set(DEFINED.findall(text)))
+    done = subprocess.run([*compiler, "-E", "-P", "-x", "c++", "-"], capture_output=True, text=True, check=True,
+                          input="".join(f"#define {name}(...) @{name}(__VA_ARGS__)\n" for name in macros) + text)
+    table, found = None, []
+    for match in SEEN.finditer(done.stdout):
+        if match.group(1):
+            table = tables[int(match.group(1))]
+        else:
+            found.append(Entry(table, *match.groups()[1:]))
+    return found
+
+
+def parts(kernels=KERNELS, compiler=COMPILER, families=None):
+    """All parts: of each family the units in the order of their entries."""
+    all_parts = []
+    for family in families or archs.families():
+        folder = kernels / family
+        sources, found = {}, {}
+        for source in sorted(folder.rglob("*.cu")):
+            if source.stem in sources:
+                sys.exit(f"{source}: {sources[source.stem]} has the same name")
+            sources[source.stem] = source
+        for entry in entries(family, kernels, compiler):
+            unit, _, number = entry.part.rpartition("_")
+            if unit not in sources:
+                sys.exit(f"{entry.table}: {entry.symbol} is of the part {entry.part}, and there is no {unit}.cu below {folder}")
+            own = sources[unit].with_suffix(".inc")
+            table = own if own.exists() else folder / "kernels.inc"
+            if entry.table != table:
+                sys.exit(f"{entry.table}: {entry.symbol} is of the part {entry.part}, whose entries belong in {table}")
+            numbered = found.setdefault(unit, {})
+            numbered.setdefault(int(number), Part(entry.part, family, sources[unit], table)).entries.append(entry)
+        for unit in sorted(set(sources) - set(found)):
+            sys.exit(f"{sources[unit]}: {folder / 'kernels.inc'} has no kernel entry of this unit, nor has what it includes")
+        all_parts += [part for numbered in found.values() for _, part in sorted(numbered.items())]
+    return all_parts
+
+
+def tables(kernels=KERNELS):
+    """What says which parts there are."""
+    return [path for family in archs.families() for path in sorted((kernels / family).rglob("*.inc"))]
+
+
+def line(part):
+    """A part as the build reads it."""
+    return f"{part.name} {part.source.relative_to(KERNELS)}"
+
+
+def tables_line():
+    return " ".join(["tables", *(str(path.relative_to(KERNELS)) for path in tables())])
+
+
+def main():
+    compiler = sys.argv[2:] if sys.argv[1:2] == ["--"] else COMPILER
+    print(tables_line())
+    for part in parts(compiler=compiler):
+        print(line(part))
+
+
+if __name__ == "__main__":
+    main()
