@@ -62,14 +62,14 @@ __device__ __forceinline__ void load_if_u16(u32& value, u64 address, bool there)
       : "l"(address), "r"(static_cast<u32>(there)));
 }
 
-/// Likewise, of memory that nothing writes while this kernel reads it, which begins behind
-/// griddepcontrol.wait; kept in the first-level cache.
+/// Likewise, kept in the first-level cache. Not by the path for constant data: memory that a
+/// predecessor grid writes is no constant for a grid that begins before griddepcontrol.wait.
 __device__ __forceinline__ void load_if_cached(u32& x, u32& y, u32& z, u32& w, u64 address,
                                                bool there) {
   asm volatile(
       "{\n\t.reg .pred p;\n\t"
       "setp.ne.u32 p, %5, 0;\n\t"
-      "@p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
+      "@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
       : "+r"(x), "+r"(y), "+r"(z), "+r"(w)
       : "l"(address), "r"(static_cast<u32>(there)));
 }

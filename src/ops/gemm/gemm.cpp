@@ -177,10 +177,12 @@ Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
 Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> ranges,
                          const GemmChoice* fallback) {
   TW_TRY(fill(std::move(ranges), &table_));
-  for (size_t i = 0; !forced_ && i < table_.ranges.size(); ++i) {
+  for (size_t i = 0; i < table_.ranges.size(); ++i) {
     const GemmRange& range = table_.ranges[i];
     GemmKernel* kernel = table_.kernels[i];
-    if (range.candidate.choice.has(kGemmAlone))
+    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
+    if (forced_) continue;
+    if (range.candidate.choice.has(kGemmAlone | kGemmStreamK))
       TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
     whole_.push_back(kernel);
   }
@@ -243,6 +245,14 @@ Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
           "%s is not 0, and the plan's forced candidate %s does alpha * A B alone, of m and "
           "an alpha that the host knows: force a full kernel, or let the plan choose",
           name, who);
+  if (run.workspace == 0 && workspace_bytes() > 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "workspace",
+                 .rule = "candidate_workspace",
+                 .limit = static_cast<int64_t>(workspace_bytes())},
+                "workspace is NULL, and the plan's forced candidate %s adds up parts of k in one of "
+                "%" PRIu64 " bytes: give one, or let the plan choose",
+                who, workspace_bytes());
   if (run.d % kMapAlignment != 0)
     return fail(
         Code::ERROR_MISALIGNED,
@@ -290,6 +300,7 @@ Status GemmPlan::run(Stream& stream, const GemmRun& run) const {
     GemmRun moved = run;
     u32 copied = 0;
     TW_TRY(realign_->apply(stream, &moved, &copied));
+    moved.workspace += required_bytes();
     return kernel->launch(stream, moved, m, copied);
   }
   if (reads && !kernel->takes(run)) {

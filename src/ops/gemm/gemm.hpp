@@ -95,7 +95,8 @@ class GemmPlan final : public Plan {
   Status add_operands(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) const;
   bool uses_workspace(const GemmRun& run) const;
   Status check_workspace(const GemmRun& run) const;
-  uint64_t workspace_bytes() const;
+  uint64_t workspace_bytes() const { return required_bytes() + optional_bytes_; }
+  uint64_t required_bytes() const;
   Status no_kernel_for(const GemmRun& run) const;
   Status no_kernel_that_does(const GemmRun& run, int64_t m) const;
   std::string explain_choice() const;
@@ -111,6 +112,7 @@ class GemmPlan final : public Plan {
   Table with_c_;  // for runs that read C where that takes other kernels; empty: none
   std::vector<GemmKernel*> whole_;        // of table_'s ranges, for runs that those do not do; of a
                                           // forced choice there are none
+  uint64_t optional_bytes_ = 0;  // of a workspace, for stream-K kernels, behind what is required
   const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
   std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
 };

@@ -2,6 +2,8 @@
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cinttypes>
 #include <cmath>
 
@@ -57,6 +59,18 @@ GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   return tile;
 }
 
+// Another one for each kernel that is made, in this process and in others: what a workspace holds
+// before its first launch is unlikely to carry it.
+u64 next_counter_tag() {
+  static std::atomic<u64> made{0};
+  static const auto start =
+      static_cast<u64>(std::chrono::steady_clock::now().time_since_epoch().count());
+  u64 z = start + ++made * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return ((z ^ (z >> 31)) | 0x100) & ~u64{0xff};
+}
+
 }  // namespace
 
 Status GemmKernel::create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
@@ -95,6 +109,7 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
   args_.host_column_b = d.b_order == Order::column;
+  counter_tag_ = next_counter_tag();
   fill_epilogue(problem_, &full_);
   fill_batch();
   stores_ = choice_.row && can_store();
@@ -138,6 +153,7 @@ Status GemmKernel::encode_maps(Device& device) {
   share_a_ = share(d.a_order == Order::row, tile_.m, 1, halves && problem_.swapped);
   share_b_ = share(d.b_order == Order::column, gemm_b_lines(tile_), 0, halves && !problem_.swapped);
   const bool ak = share_a_.along_k, bk = share_b_.along_k;
+  if (choice_.has(kGemmStreamK) && !bk) share_b_.part = tile_.k / share_b_.sharers;
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = full ? 3 : 2;
   TW_TRY(encode_operand(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
@@ -146,7 +162,8 @@ Status GemmKernel::encode_maps(Device& device) {
   TW_TRY(encode_operand(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                         {line, share_b_.part, true}, rank,
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
-  const GemmSlab slab = gemm_slab(tile_);
+  GemmSlab slab = gemm_slab(tile_);
+  if (choice_.has(kGemmStreamK)) slab.lines = kGemmWidthStep;
   if (full && stores_)
     TW_TRY(encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
                           {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
@@ -184,7 +201,10 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   // In 32 bits, where a division takes a third of the time; extents leave room for the sum.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
-  args->units_n = units(args->n, row.tile[1] * row.cluster[1]);
+  GemmProblem seen = problem_;
+  seen.desc.n = args->n;
+  args->units_n =
+      units(args->n, static_cast<i32>(gemm_tile_columns(choice_, seen)) * row.cluster[1]);
   args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
                          choice_.cluster() > 1);
 }
@@ -194,7 +214,8 @@ LaunchConfig GemmKernel::config(const GemmArgs& args) const {
                          static_cast<uint32_t>(full_.batch);
   LaunchConfig config;
   // The clusters of a split have one tile each; everything else is persistent.
-  const uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
+  uint32_t clusters = choice_.has(kGemmSplit) ? units : std::min(units, room_);
+  if (choice_.has(kGemmStreamK)) clusters = static_cast<uint32_t>(shares(args).clusters);
   config.grid[0] = std::max(1u, clusters) * choice_.cluster();
   config.block[0] = static_cast<uint32_t>(choice_.row->threads);
   config.cluster[0] = choice_.cluster();
@@ -264,19 +285,77 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
   if (choice_.through_maps()) bind_maps(args);
 }
 
+// Behind a copy of operands, which has waited for all in front of it, what it leaves alone lies
+// ready.
+u32 GemmKernel::early_behind(u32 copied) const {
+  const u32 early = copied ^ kGemmEarlyBoth;
+  return problem_.swapped && early != 0 ? early ^ kGemmEarlyBoth : early;
+}
+
 Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
   if (choice_.has(kGemmFull)) return launch_full(stream, run, m, copied != 0);
+  if (choice_.has(kGemmStreamK)) return launch_stream(stream, run, m, copied);
   GemmArgs args = args_;
   bind(run, m, &args);
   LaunchConfig launch = config(args);
   if (copied != 0) {
-    // The copy has waited for all in front of it, so that what it leaves alone lies ready.
     launch.programmatic = true;
-    u32 early = copied ^ kGemmEarlyBoth;
-    if (problem_.swapped && early != 0) early ^= kGemmEarlyBoth;
-    args.early = static_cast<unsigned short>(early);
+    args.early = static_cast<unsigned short>(early_behind(copied));
   }
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+}
+
+GemmShares GemmKernel::shares(const GemmArgs& args) const {
+  GemmProblem seen = problem_;
+  seen.desc.m = args.m;
+  seen.desc.n = args.n;
+  return gemm_shares(choice_, seen, room_);
+}
+
+// Boxes of B for the columns in use, and what lands in a stage with them.
+void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) const {
+  const auto width = static_cast<u32>(shares.width);
+  u32 lines = width / share_b_.sharers;
+  if (share_b_.along_k) {
+    if (share_b_.sharers == 1) lines = std::min(lines, static_cast<u32>(round_up(args->base.n, 8)));
+    rebind_box_lines(&args->base.map_b, lines, kLineBytes);
+  }
+  const u32 b = share_b_.along_k ? lines * share_b_.sharers : (width + 63) / 64 * tile_.k;
+  args->base.stage_bytes = (tile_.m + b) * kLineBytes;
+  args->width = static_cast<i32>(width);
+  args->width_number = shares.width_number;
+  args->stage_step = gemm_stream_stage(tile_, width);
+  args->stages = static_cast<i32>(
+      std::min(gemm_shared(tile_).d_offset / args->stage_step, kGemmMaxStages));
+}
+
+Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
+  GemmStreamArgs args{};
+  args.base = args_;
+  bind(run, m, &args.base);
+  const GemmShares s = shares(args.base);
+  bind_width(s, &args);
+  args.workspace = run.workspace;
+  args.counter_tag = counter_tag_;
+  args.partials = static_cast<u32>(s.counter_bytes(choice_.cluster()));
+  args.whole_units = static_cast<i32>(s.whole);
+  args.share = static_cast<i32>(s.share);
+  args.depth = static_cast<i32>(s.depth);
+  args.chain_blocks = static_cast<i32>(s.chain);
+  LaunchConfig launch = config(args.base);
+  if (copied != 0) {
+    launch.programmatic = true;
+    args.base.early = static_cast<unsigned short>(early_behind(copied));
+  }
+  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+}
+
+uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
+  if (!choice_.has(kGemmStreamK)) return 0;
+  if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, last, room_));
+  GemmArgs args = args_;
+  fill_sizes(last, &args);
+  return static_cast<uint64_t>(shares(args).workspace_bytes(choice_));
 }
 
 // Whether D can go through a map, but for its address. A tile has whole boxes of it. Of lines along
@@ -305,8 +384,15 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
   return d.has(kGemmPointers) ? d.d_alignment >= kMapAlignment : address % kMapAlignment == 0;
 }
 
-// A batch row does alpha * A B of the plan's own sizes, and writes through maps alone.
+// A batch row does alpha * A B of the plan's own sizes, and writes through maps alone. A stream-K
+// row writes what a map could, and needs products, and memory to add them up in.
 bool GemmKernel::does(const GemmRun& run, int64_t m) const {
+  if (choice_.has(kGemmStreamK)) {
+    const int64_t contiguous = problem_at(m).d_contiguous();
+    return !run.reads_c() && run.reads_ab() && problem_.desc.k > 0 &&
+           plain_from(contiguous, run.d) == contiguous &&
+           (run.workspace != 0 || workspace_bytes(m, m) == 0);
+  }
   if (!choice_.has(kGemmAlone)) return true;
   return !run.reads_c() && run.device_m == 0 && run.device_alpha == 0 &&
          stores(problem_.swapped ? m : problem_.desc.n, run.d);
@@ -387,6 +473,9 @@ uint64_t GemmKernel::boxes_stored(int64_t m) const {
   if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
   const GemmProblem at = problem_at(m);
   const GemmSlab slab = gemm_slab(tile_);
+  if (choice_.has(kGemmStreamK))
+    return static_cast<uint64_t>(ceil_div(at.d_lines(), int64_t{kGemmWidthStep}) *
+                                 ceil_div(at.d_contiguous(), slab.contiguous));
   if (choice_.has(kGemmFull)) {
     if (!stores(at.desc.n, 0)) return 0;
     return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *

@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "kernels/gemm/arguments/gemm_full.h"
+#include "kernels/gemm/arguments/gemm_stream.h"
 #include "ops/gemm/gemm_pointers.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/plan/plan.hpp"
 
 namespace tw {
@@ -39,6 +41,8 @@ class GemmKernel {
   LaunchConfig config(int64_t m) const;
   uint64_t boxes_loaded(int64_t m) const;
   uint64_t boxes_stored(int64_t m) const;
+  /// Of a workspace that is enough for launches of `first` to `last` rows; 0: they need none.
+  uint64_t workspace_bytes(int64_t first, int64_t last) const;
   /// Whether D is written once for each chain of k.
   bool writes_chains(int64_t m) const;
   /// Work units, and how many of them run at once.
@@ -76,12 +80,17 @@ class GemmKernel {
   void bind_maps(GemmArgs* args) const;
   void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
+  Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
+  GemmShares shares(const GemmArgs& args) const;
+  void bind_width(const GemmShares& shares, GemmStreamArgs* args) const;
+  u32 early_behind(u32 copied) const;
   LaunchConfig config(const GemmArgs& args) const;
 
   GemmProblem problem_;  // as the row sees it
   GemmChoice choice_;
   uint32_t room_ = 1;
   i32 band_ = 1;  // units along m of a square of D
+  u64 counter_tag_ = 0;  // of a stream-K kernel, see GemmStreamArgs
   PreparedKernel prepared_;
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: addresses are the run's
   GemmTile tile_{};                         // of a row that goes through maps

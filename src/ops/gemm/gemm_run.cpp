@@ -201,14 +201,16 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   return spans.check(*device());
 }
 
-uint64_t GemmPlan::workspace_bytes() const {
+// What runs cannot do without.
+uint64_t GemmPlan::required_bytes() const {
   return realign_ ? realign_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
 }
 
-// Only a run that reads A and B copies them.
+// Only a run that reads A and B copies them. Where nothing is required a run that has a workspace
+// uses it, and one without takes another kernel.
 bool GemmPlan::uses_workspace(const GemmRun& run) const {
-  if (realign_) return run.reads_ab() && problem_.desc.k > 0;
-  return workspace_bytes() > 0;
+  if (required_bytes() == 0) return optional_bytes_ > 0 && run.workspace != 0;
+  return !realign_ || (run.reads_ab() && problem_.desc.k > 0);
 }
 
 Status GemmPlan::check_workspace(const GemmRun& run) const {

@@ -16,7 +16,7 @@
 
 namespace tw::test {
 
-/// Every row that the device has, each split row once for every number of blocks. TW_ROWS=text
+/// Every row that the device has, each split row once for every number of blocks or parts. TW_ROWS=text
 /// takes those alone whose name has the text, and TW_EVERY=n of them each n-th, for tools under
 /// which a kernel takes a hundred times as long.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
@@ -32,10 +32,11 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (!(row.feature & device.info().kernel_features) || (row.variant & kGemmPrologue)) continue;
     GemmChoice choice{&row, 1};
-    if (!choice.has(kGemmSplit)) {
+    if (choice.has(kGemmStreamK))
+      for (choice.split = 1; choice.split <= kMaxCluster; choice.split *= 2) take(choice);
+    else if (!choice.has(kGemmSplit))
       take(choice);
-      continue;
-    }
+    if (!choice.has(kGemmSplit)) continue;
     for (choice.split = choice.least_split(); choice.split <= kMaxCluster; ++choice.split)
       if (choice.cluster() <= kMaxCluster) take(choice);
   }

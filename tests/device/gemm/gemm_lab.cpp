@@ -67,7 +67,9 @@ GemmRun GemmOperands::run(const GemmCase& of) const {
           .b = reads_ab ? b : 0,
           .c = reads_c ? c : 0,
           .d = d,
-          .m = of.run_m};
+          .m = of.run_m,
+          .workspace = workspace,
+          .workspace_bytes = GemmLab::kWorkspaceBytes};
 }
 
 std::unique_ptr<GemmLab> GemmLab::open() {
@@ -80,7 +82,9 @@ std::unique_ptr<GemmLab> GemmLab::open() {
   if (!lab->device_) return nullptr;
   TW_REQUIRE_OK(lab->device_->create_stream(&lab->stream_));
   TW_REQUIRE_OK(lab->check_.open(lab->device_, *lab->stream_));
-  TW_REQUIRE_OK(lab->device_->allocate(8 * kRegionBytes, &lab->arena_));
+  TW_REQUIRE_OK(lab->device_->allocate(8 * kRegionBytes + kWorkspaceBytes, &lab->arena_));
+  // Bytes of something else, which launches must not take for counters.
+  TW_REQUIRE_OK(lab->check_.fill(lab->region(8), 1, kWorkspaceBytes / 2, 0, DType::BF16, 1, 0));
   return lab;
 }
 
@@ -112,6 +116,7 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
   at.b = region(1) + kGuard + c.ab_offset;
   at.d = region(3) + kGuard + c.d_offset;
   at.c = c.in_place ? at.d : region(2) + kGuard + c.d_offset;
+  at.workspace = region(8);
   at.d_bytes =
       static_cast<uint64_t>(span_elements(d.m, d.n, d.d_order, d.ldd) * dtype_bytes(d.d_dtype));
   REQUIRE(c.d_offset + at.d_bytes + 2 * kGuard <= kRegionBytes);

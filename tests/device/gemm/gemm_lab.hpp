@@ -37,6 +37,7 @@ struct GemmOutcome {
 struct GemmOperands {
   GemmDesc desc;
   uint64_t a = 0, b = 0, c = 0, d = 0;
+  uint64_t workspace = 0;
   uint64_t d_bytes = 0;
   GemmRun run(const GemmCase& of) const;
 };
@@ -44,6 +45,7 @@ struct GemmOperands {
 class GemmLab {
  public:
   static constexpr uint64_t kRegionBytes = 96 << 20;  ///< of A, B, C, D and each float64 result
+  static constexpr uint64_t kWorkspaceBytes = 4 * kRegionBytes;
   static constexpr uint8_t kPoison = 0xa7;
 
   /// nullptr, and the case said why, where there is no GPU.

@@ -85,6 +85,7 @@ enum : u32 {
   kGemmAlone = 512,      // of the full rows' work alpha * A B alone, see gemm_batch.cuh
   kGemmRealigns = 1024,  // of those in front, what copies operands, see gemm_realign.h
   kGemmShort = 2048,     // a short k, contiguous in both operands: without maps, for few rows
+  kGemmStreamK = 4096,   // units behind the last whole wave are shared along k, in a workspace
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 
@@ -96,6 +97,7 @@ inline constexpr u32 kSchedule_half = kGemmHalfSum;
 inline constexpr u32 kSchedule_halfsplit = kGemmHalfSum | kGemmSplit;
 inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
+inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmTransposed;
 inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
@@ -111,6 +113,11 @@ struct GemmTile {
   u32 variant;
   u32 in_bytes, out_bytes;  // of an element
 };
+
+/// Stream-K kernels multiply as many columns of a tile as a run asks for: one of these widths, all
+/// of which are multiples of a box of D.
+inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
+inline constexpr u32 kGemmWidthStep = 16;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
 /// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
@@ -128,6 +135,7 @@ TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
   const u32 line = 128 / tile.out_bytes;
+  if (tile.variant & kGemmStreamK) return {line, 2 * kGemmWidthStep, true};
   // Two slabs of a whole tile of 256 columns leave room for four stages, of a quarter for five.
   if (tile.variant & kGemmTransposed) return {line, tile.n > 192 ? tile.n / 4 : tile.n, true};
   if (tile.n % line == 0) return {line, 64, true};
@@ -228,6 +236,16 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const u32 notes = tile.variant & kGemmFull ? 16 : 24;
   const u32 last = stages_d ? 0 : 8;  // the barrier of the parts
   const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
+  if (tile.variant & kGemmStreamK) {
+    // What is left beside two slabs and the most barriers is the ring: a run's width decides how
+    // many stages that is.
+    shared.slabs = 2;
+    shared.d_offset = (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * notes) / 1024 * 1024;
+    shared.stages = shared.d_offset / (shared.a_bytes + shared.b_bytes);
+    shared.barriers = shared.d_offset + 2 * one_each;
+    shared.board = shared.total = shared.barriers + kGemmMaxStages * notes;
+    return shared;
+  }
   shared.room = gemm_split_room(tile);
   const u32 stage = shared.a_bytes + shared.b_bytes + notes;
   // Warps that write for themselves have a tile's slabs, so that C has room for all of it; two

@@ -85,16 +85,6 @@ enum : u32 {
 /// Lines of a box of D, which a warp writes: its share of 64.
 inline constexpr u32 kGemmStoreLines = 16;
 
-/// What the host bodies and kernels are launched with, by schedule.
-template <bool kFull>
-struct GemmArgsOf {
-  using Type = GemmArgs;
-};
-template <>
-struct GemmArgsOf<true> {
-  using Type = GemmFullArgs;
-};
-
 /// Where v's elements for one of D's are: line, place along it, and the step to the next.
 struct FullPlace {
   i32 line, at, step;

@@ -120,7 +120,7 @@ __device__ __forceinline__ void full_loop(const GemmFullArgs& args, const GemmLi
     unit += full_step<Config>() * (Config::kPingpong ? 2 : 1);
     next = full_tile<Config>(args, live, unit, rank);
     if (Way::kBias && !Config::kPingpong) ptx::named_barrier(party.barrier, party.kThreads);
-    ptx::wgmma_wait<0>();
+    gemm_wait_products<Config>(d);
     gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
     if (Way::kBias) {

@@ -199,7 +199,7 @@ __device__ __forceinline__ void full_consume_split(const GemmFullArgs& args, con
   full_ask_own<Config>(args, run, deal, thread, tile.m0, tile.n0);
   float d[Config::kPieces][Config::kSums];
   gemm_accumulate<Config>(d, gemm_span<Config>(live.k), ring, first_piece);
-  ptx::wgmma_wait<0>();
+  gemm_wait_products<Config>(d);
   if (deal.parts > 1) {
     ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();

@@ -135,7 +135,7 @@ __device__ __forceinline__ void gemm_consume_stored(const GemmArgs& args, GemmRi
                             Config::kParks && chain > 0, &tile, [&] { stored.write_left(); });
       if (!alone) gemm_pass_turn<Config>(group);
       stored.write_all_left();
-      ptx::wgmma_wait<0>();
+      gemm_wait_products<Config>(d);
       gemm_release_last<Config>(ring);
       gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
       if constexpr (Config::kKeeps && Config::kStoresChains)
@@ -205,7 +205,7 @@ __device__ __forceinline__ void gemm_consume(const GemmArgs& args, GemmRing<Conf
       if (chain == 0 || !alone) gemm_take_turn<Config>(group);
       gemm_accumulate<Config>(d, of, ring, first_piece);
       if (!alone) gemm_pass_turn<Config>(group);
-      ptx::wgmma_wait<0>();
+      gemm_wait_products<Config>(d);
       if (of.end > of.begin) gemm_release_last<Config>(ring);
       gemm_skip_other<Config>(ring, span, group, chain, chains, alone);
       if constexpr (Config::kKeeps) {
@@ -261,7 +261,7 @@ __device__ __forceinline__ void gemm_consume_split(const GemmArgs& args, GemmRin
   typename Config::Sum d[Config::kPieces][Config::kSums];
   const GemmSpan span = gemm_span<Config>(args.k);
   gemm_accumulate<Config>(d, span, ring, first_piece);
-  ptx::wgmma_wait<0>();
+  gemm_wait_products<Config>(d);
   if (Config::kCluster > 1 && span.end > span.begin) gemm_release_last<Config>(ring);
   gemm_meet_parts<Config>();
 #pragma unroll

@@ -112,7 +112,7 @@ __device__ void batch_consume(const GemmFullArgs& args, GemmRing<Config> ring, u
     gemm_take_turn<Config>(group);
     gemm_multiply<Config>(d, {0, depth}, ring, first_piece, 0, nullptr, [] {});
     gemm_pass_turn<Config>(group);
-    ptx::wgmma_wait<0>();
+    gemm_wait_products<Config>(d);
     if (k_blocks > 0)
       gemm_release<Config>(ring, (ring.stage == 0 ? Config::kStages : ring.stage) - 1);
     if (Config::kPingpong) ring.skip(k_blocks);

@@ -2,7 +2,7 @@
 #pragma once
 // What a wgmma row is compiled for, and its ring of stages.
 
-#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/ptx/types.cuh"
 
 namespace tw {
@@ -32,7 +32,10 @@ struct GemmConfig {
   static constexpr bool kTransposed = (kSchedule & kGemmTransposed) != 0;
   // Long sums are made of several chains: added up in registers, or in memory, where of ping-pong
   // rows both warpgroups take turns chain by chain. A split's parts are such chains by themselves.
-  static constexpr bool kChains = Out::kBytes == 4 && !kSplit && (kSchedule & kGemmFull) == 0;
+  static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
+  static constexpr bool kAnyWidth = kStreamK;
+  static constexpr bool kChains =
+      Out::kBytes == 4 && !kSplit && !kStreamK && (kSchedule & kGemmFull) == 0;
   static constexpr bool kKeeps = kChains && gemm_keeps_chains(kM, kN, kSchedule);
   static constexpr bool kParks = kChains && gemm_parks_chains(kM, kN, kSchedule);
   static constexpr bool kInTurn = kChains && kPingpong;
@@ -43,8 +46,9 @@ struct GemmConfig {
   static constexpr bool kAsks = kAlongM * kAlongN == 1 && (kM == 64 || kN <= 64) &&
                                 (kTransposed ? kColumnA == 0 : kRowB == 0);
   // Whether a tile's first k block has code of its own, without which the others have to ask
-  // whether they are first: where 192 columns are multiplied in turn, no register is left for it.
-  static constexpr bool kFirstApart = !(kInTurn && kN >= 192);
+  // whether they are first: where 192 columns are multiplied in turn, no register is left for it, and
+  // the widths of a stream-K kernel are a lot of code.
+  static constexpr bool kFirstApart = !(kInTurn && kN >= 192) && !kAnyWidth;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // A thread's sums of one piece: floats, or pairs of f16.
@@ -85,33 +89,51 @@ struct GemmConfig {
   // Blocks that a block's loads reach: those beside it along m and n.
   static constexpr u32 kReached = kClusterM + kClusterN - 1;
   static_assert(kCluster <= 8, "a portable cluster");
+  static_assert(!kAnyWidth || (kPieces == 1 && kN == 256), "what wgmma_any_width is for");
   static_assert(!kColumnA || kM % 64 == 0, "boxes of 64 along m");
   static_assert(kRowB || kN / kAlongM % 8 == 0, "a share of B is whole swizzle atoms");
   static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");
   static_assert(kLoaders == 1 || kStages >= 3, "each loader waits for what it sent before");
 };
 
+/// Stages of a ring, and bytes from one to the next: the run's where a kernel takes any width.
+template <class Config, bool kAnyWidth = Config::kAnyWidth>
+struct GemmRingSize {
+  static __device__ constexpr i32 stages() { return Config::kStages; }
+  static __device__ constexpr u32 step() {
+    return Config::kShared.a_bytes + Config::kShared.b_bytes;
+  }
+};
+template <class Config>
+struct GemmRingSize<Config, true> {
+  const GemmStreamArgs* run = nullptr;
+  __device__ i32 stages() const { return run->stages; }
+  __device__ u32 step() const { return run->stage_step; }
+};
+
 /// A place in the ring: the stage that is next, and the parity of its full barrier.
 template <class Config>
-struct GemmRing {
+struct GemmRing : GemmRingSize<Config> {
+  using GemmRingSize<Config>::stages;
+  using GemmRingSize<Config>::step;
+  static constexpr i32 kBarriers =
+      Config::kAnyWidth ? static_cast<i32>(kGemmMaxStages) : Config::kStages;
   u32 base;  // shared address of stage 0
   i32 stage = 0;
   u32 phase = 0;
 
   __device__ explicit GemmRing(u32 shared) : base(shared) {}
-  __device__ u32 a() const {
-    return base + static_cast<u32>(stage) * (Config::kShared.a_bytes + Config::kShared.b_bytes);
-  }
+  __device__ u32 a() const { return base + static_cast<u32>(stage) * step(); }
   __device__ u32 b() const { return a() + Config::kShared.a_bytes; }
   __device__ u32 full_barrier(i32 of) const {
     return base + Config::kShared.barriers + 8u * static_cast<u32>(of);
   }
-  __device__ u32 empty_barrier(i32 of) const { return full_barrier(of + Config::kStages); }
-  __device__ u32 tile(i32 of) const { return empty_barrier(of + Config::kStages); }
+  __device__ u32 empty_barrier(i32 of) const { return full_barrier(of + kBarriers); }
+  __device__ u32 tile(i32 of) const { return empty_barrier(of + kBarriers); }
   /// Where a split's parts are counted.
   __device__ u32 parts_barrier() const { return tile(Config::kStages); }
   __device__ void advance() {
-    if (++stage == Config::kStages) {
+    if (++stage == stages()) {
       stage = 0;
       phase ^= 1;
     }

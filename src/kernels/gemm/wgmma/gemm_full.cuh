@@ -147,7 +147,7 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
     gemm_take_turn<Config>(group);
     gemm_accumulate<Config>(d, span, ring, first_piece);
     gemm_pass_turn<Config>(group);
-    ptx::wgmma_wait<0>();
+    gemm_wait_products<Config>(d);
     if (k_blocks > 0) gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
     if constexpr (Config::kTransposed) {

@@ -37,23 +37,24 @@ struct GemmIs {
 // All k blocks of one tile, at least one, into the accumulators, whatever they hold, or with
 // `accumulate` 1 onto that; with `tile` and from 0 where it is. The products of a block are still
 // running when the next block's are sent; a stage is given back one block later. Calls meanwhile()
-// while the products of two blocks are made, or of the last one.
+// while the products of two blocks are made, or of the last one. Kernels that take any width have
+// its number.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void gemm_multiply(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], GemmSpan span,
-    GemmRing<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile,
-    Meanwhile meanwhile) {
+    GemmRing<Config>& ring, u32 first_piece, u32 accumulate, GemmTileAt* tile, Meanwhile meanwhile,
+    u32 width = 0) {
   constexpr u32 kStepA = Config::kColumnA ? 16 * 128 : 32;  // 16 elements along k, in bytes
   constexpr u32 kStepB = Config::kRowB ? 16 * 128 : 32;
   constexpr u32 kSteps = Config::kTileK / 16;
   // What of a descriptor is different from stage to stage is carried on: found out anew, it would
   // stand between a barrier and the products behind it, which small tiles wait for.
-  constexpr u32 kStage = (Config::kShared.a_bytes + Config::kShared.b_bytes) / 16;
+  const u32 stage_step = ring.step() / 16;
   const u64 of_ring = ptx::wgmma_descriptor(ring.base, 64 * 128, 1024);
   const u64 upper = of_ring >> 32 << 32;
   const u32 first = static_cast<u32>(of_ring) + first_piece * (64 * 128 / 16);
   const u32 to_b = Config::kShared.a_bytes / 16 - first_piece * (64 * 128 / 16);
-  u32 at = first + static_cast<u32>(ring.stage) * kStage;
+  u32 at = first + static_cast<u32>(ring.stage) * stage_step;
   bool landed = false;
   // The products of one block; of the first one by itself, which the others need not ask about.
   const auto send = [&](auto first_one) {
@@ -61,19 +62,24 @@ __device__ __forceinline__ void gemm_multiply(
     if (first_one && tile != nullptr && span.begin == 0) *tile = gemm_noted_tile<Config>(ring);
     const u64 a = upper | at, b = upper | (at + to_b);
     ring.advance();
-    at = ring.stage == 0 ? first : at + kStage;
-    ptx::wgmma_fence();
+    at = ring.stage == 0 ? first : at + stage_step;
+    if constexpr (Config::kAnyWidth) {
+      ptx::wgmma_any_width<Config::kColumnA, Config::kRowB, kStepA / 16, kStepB / 16>(
+          d[0], typename Config::In{}, a, b, first_one ? accumulate : 1, width);
+    } else {
+      ptx::wgmma_fence();
 #pragma unroll
-    for (u32 step = 0; step < kSteps; ++step) {
+      for (u32 step = 0; step < kSteps; ++step) {
 #pragma unroll
-      for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        ptx::wgmma<Config::kColumnA, Config::kRowB>(
-            d[piece], typename Config::In{}, a + (piece * (64 * 128) + step * kStepA) / 16,
-            b + step * kStepB / 16, first_one && step == 0 ? accumulate : 1);
-      if (Config::kLooksAhead && step == kSteps / 2 - 1)
-        landed = ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
+        for (u32 piece = 0; piece < Config::kPieces; ++piece)
+          ptx::wgmma<Config::kColumnA, Config::kRowB>(
+              d[piece], typename Config::In{}, a + (piece * (64 * 128) + step * kStepA) / 16,
+              b + step * kStepB / 16, first_one && step == 0 ? accumulate : 1);
+        if (Config::kLooksAhead && step == kSteps / 2 - 1)
+          landed = ptx::mbarrier_test_wait(ring.full_barrier(ring.stage), ring.phase);
+      }
+      ptx::wgmma_commit();
     }
-    ptx::wgmma_commit();
   };
   i32 k = span.begin;
   i32 stage = -1;
@@ -96,6 +102,25 @@ __device__ __forceinline__ void gemm_multiply(
     ptx::wgmma_wait<1>();
     if (second) gemm_release<Config>(ring, previous);
   }
+}
+
+__device__ __forceinline__ void gemm_pin(float& value) {
+  asm volatile("" : "+f"(value)::"memory");
+}
+__device__ __forceinline__ void gemm_pin(u32& value) {
+  asm volatile("" : "+r"(value)::"memory");
+}
+
+// Waits for all products. Accumulators are pinned there: what is done with them must not be moved
+// in front of it.
+template <class Config>
+__device__ __forceinline__ void gemm_wait_products(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums]) {
+  ptx::wgmma_wait<0>();
+#pragma unroll
+  for (auto& piece : d)
+#pragma unroll
+    for (auto& value : piece) gemm_pin(value);
 }
 
 template <class Config>

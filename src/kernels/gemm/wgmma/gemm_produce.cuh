@@ -285,7 +285,7 @@ __device__ __forceinline__ i32 gemm_unit_step() {
 // its barriers or wait for what it sent: all have read every stage.
 template <class Config>
 __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
-  for (i32 stage = 0; Config::kCluster > 1 && stage < Config::kStages; ++stage) {
+  for (i32 stage = 0; Config::kCluster > 1 && stage < ring.stages(); ++stage) {
     ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
     ring.advance();
   }

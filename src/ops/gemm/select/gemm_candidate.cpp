@@ -13,7 +13,7 @@ namespace tw {
 
 std::string gemm_choice_text(const GemmChoice& choice) {
   std::string text = choice.row->symbol;
-  if (choice.has(kGemmSplit)) text += "/" + std::to_string(choice.split);
+  if (choice.has(kGemmSplit | kGemmStreamK)) text += "/" + std::to_string(choice.split);
   return text;
 }
 
@@ -28,7 +28,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
     GemmChoice choice{&row, 1};
-    if (!choice.has(kGemmSplit)) {
+    if (!choice.has(kGemmSplit | kGemmStreamK)) {
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
     } else {
@@ -147,6 +147,10 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "line: ldd is %" PRId64 ", d_batch_stride %" PRId64 " and %s %" PRId64
                   " elements of %d bytes: change them, or take a full kernel",
                   who, d.ldd, d.d_batch, seen.swapped ? "m" : "n", d.n, seen.out_bytes);
+    case GemmMisfit::parts:
+      return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_parts", choice.split, 8),
+                  "candidate %s cuts k into at most %u parts: 1, 2, 4 or 8 will do", who,
+                  choice.split);
   }
   if (gemm_has_room(choice, seen)) return {};
   if (gemm_units(choice, seen) > gemm_most_units(choice))

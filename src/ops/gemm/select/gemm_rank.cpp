@@ -8,6 +8,7 @@
 
 #include "base/checked.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/gemm/select/gemm_tuning.hpp"
 #include "ops/plan/plan.hpp"
 
@@ -111,9 +112,12 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
     return GemmMisfit::depth;
+  if (choice.has(kGemmStreamK) && seen.desc.k > kGemmMostStreamK) return GemmMisfit::depth;
   if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
-  if (choice.has(kGemmAlone) && !seen.d_suits_map()) return GemmMisfit::stores;
+  if (choice.has(kGemmAlone | kGemmStreamK) && !seen.d_suits_map()) return GemmMisfit::stores;
+  if (choice.has(kGemmStreamK) && (choice.split & (choice.split - 1)) != 0)
+    return GemmMisfit::parts;
   return GemmMisfit::none;
 }
 
@@ -136,13 +140,13 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     // Plain rows do all that is plain.
     if (choice.has(kGemmFull) != problem.wants_full()) continue;
     if (choice.has(kGemmAlone) && !problem.is_alone()) continue;
-    const bool splits = choice.has(kGemmSplit);
+    const bool splits = choice.has(kGemmSplit | kGemmStreamK);
     choice.split = choice.least_split();
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
     while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
            gemm_misfit(device, seen, choice) == GemmMisfit::none) {
       choices_.push_back(choice);
-      ++choice.split;
+      choice.split += choice.has(kGemmStreamK) ? choice.split : 1;
     }
   }
   // Where rows can go through maps at no cost, those that read along k without are for nothing.
@@ -177,9 +181,10 @@ void GemmRanking::leave_long_sums() {
       d.d_dtype == DType::F32 ? gemm_chains(d.k) : gemm_chains(d.k, kLongestF16));
   uint32_t most = 1;
   for (const GemmChoice& c : choices_)
-    if (c.through_maps()) most = std::max(most, c.split);
+    if (c.through_maps() && !c.has(kGemmStreamK)) most = std::max(most, c.split);
   const auto too_few = [&](const GemmChoice& c) {
-    return c.through_maps() && !c.makes_chains() && c.split < std::min(wanted, most);
+    return c.through_maps() && !c.makes_chains() && !c.has(kGemmStreamK) &&
+           c.split < std::min(wanted, most);
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), too_few), choices_.end());
 }
@@ -341,7 +346,7 @@ GemmCandidate GemmRanking::best_plain(int64_t m) const {
 }
 
 GemmCandidate GemmRanking::best_whole(int64_t m) const {
-  return best_of(m, [](const GemmChoice& c) { return !c.has(kGemmAlone); });
+  return best_of(m, [](const GemmChoice& c) { return !c.has(kGemmAlone | kGemmStreamK); });
 }
 
 }  // namespace tw

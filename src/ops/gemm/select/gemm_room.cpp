@@ -49,7 +49,7 @@ bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem) {
     return counted && (d.max_sms == 0 || blocks * kMaxCluster <= d.max_sms);
   if (counted) return true;
   const KernelRow* plain = find_row(device, Family::gemm, [&](const KernelRow& row) {
-    constexpr uint32_t kNotAll = kGemmSplit | kGemmShort | kGemmPrologue | kGemmAlone;
+    constexpr uint32_t kNotAll = kGemmSplit | kGemmShort | kGemmPrologue | kGemmAlone | kGemmStreamK;
     return (row.variant & (kGemmPlain | kNotAll)) == kGemmPlain &&
            ((row.variant & kGemmFull) != 0) == problem.wants_full() && gemm_types_fit(row, d);
   });
@@ -70,7 +70,7 @@ int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t
 Status GemmRanking::check_room(int64_t rows) const {
   const auto any = [](const GemmChoice&) { return true; };
   const auto plain = [](const GemmChoice& c) { return !c.through_maps(); };
-  const auto whole = [](const GemmChoice& c) { return !c.has(kGemmAlone); };
+  const auto whole = [](const GemmChoice& c) { return !c.has(kGemmAlone | kGemmStreamK); };
   TW_TRY(check_room_of(rows, any));
   if (problem_.wants_fallback()) TW_TRY(check_room_of(rows, plain));
   // Without them what is left are batch rows, and runs may ask for more than those do.

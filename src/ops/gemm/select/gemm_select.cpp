@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "kernels/gemm/gemm_row.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 
 namespace tw {
 namespace {
@@ -143,6 +144,22 @@ double plain_short_ns(const GemmChoice& choice, const GemmProblem& problem, cons
   return kLaunchNs + std::max(work, moves_ns(choice, problem, Parts(choice, problem)));
 }
 
+// Stream-K: k blocks of the busiest cluster, tiles that it writes, and parts that meet.
+double stream_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip) {
+  const int64_t at_once = chip.clusters_at_once(choice.cluster());
+  const GemmShares s = gemm_shares(choice, problem, at_once);
+  const double width = static_cast<double>(s.width) / 256;
+  const auto whole = static_cast<double>(ceil_div(s.whole, at_once));
+  const double k_block = std::max(790 * width, 300.0);
+  const double tile = 500 + 1249 * width * problem.out_bytes / 2;
+  double work = whole * (static_cast<double>(s.k_blocks) * k_block + tile);
+  if (s.shared() > 0) {
+    work += static_cast<double>(s.share) * k_block + tile;
+    if (s.parts() > 1) work += 1500 + 1100 * width * static_cast<double>(s.parts());
+  }
+  return 2200 + std::max(work, moves_ns(choice, problem, Parts(choice, problem)));
+}
+
 // The output of a tile is written by the same SMs: f32 doubles what is not hidden. A full row that
 // sums parts has every option in its way: measured with one part, 90 ns for each element of a
 // thread's.
@@ -177,6 +194,7 @@ double row_ns(const GemmChoice& choice, const GemmProblem& problem, const GemmCh
   if (choice.has(kGemmPlain) && choice.has(kGemmSplit))
     return plain_split_ns(choice, problem, chip);
   if (choice.has(kGemmShort)) return plain_short_ns(choice, problem, chip);
+  if (choice.has(kGemmStreamK)) return stream_ns(choice, problem, chip);
   const RowCost cost = row_cost(*choice.row);
   const Parts parts(choice, problem);
   const auto tiles =
@@ -206,7 +224,8 @@ double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const Gem
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
   const KernelRow& row = *choice.row;
   return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
-         ceil_div(problem.desc.n, row.tile[1] * row.cluster[1]) * problem.desc.batch;
+         ceil_div(problem.desc.n, gemm_tile_columns(choice, problem) * row.cluster[1]) *
+         problem.desc.batch;
 }
 
 }  // namespace tw

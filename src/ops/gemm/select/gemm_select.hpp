@@ -22,7 +22,8 @@ namespace tw {
 class GemmTuning;
 struct GemmTuningKey;
 
-/// A row, and how many blocks share each of its tiles along k (1 unless the row splits).
+/// A row, and how many blocks share each of its tiles along k (1 unless the row splits); of a
+/// stream-K row, into how many parts a tile's k is cut at most.
 struct GemmChoice {
   const KernelRow* row = nullptr;
   uint32_t split = 1;
@@ -34,8 +35,8 @@ struct GemmChoice {
   uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull | kGemmPlain) ? 2 : 1; }
   /// Whether it multiplies a long k in several chains (gemm_chains) without sharing it.
   bool makes_chains() const {
-    return through_maps() && row->feature != feature::host && !has(kGemmSplit | kGemmFull) &&
-           row->dtypes[1] == DType::F32;
+    return through_maps() && row->feature != feature::host &&
+           !has(kGemmSplit | kGemmFull | kGemmStreamK) && row->dtypes[1] == DType::F32;
   }
   /// Of such a row, whether it adds up whole sums of chains in registers; whether it puts halves of
   /// them aside there, where the copy engine writes all of D; and whether it does neither, but
@@ -51,7 +52,8 @@ struct GemmChoice {
   bool writes_chains() const { return makes_chains() && !keeps_chains() && !parks_chains(); }
   /// Blocks of a cluster.
   uint32_t cluster() const {
-    return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * split;
+    return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) *
+           (has(kGemmSplit) ? split : 1);
   }
   bool operator==(const GemmChoice& other) const {
     return row == other.row && split == other.split;
@@ -147,6 +149,7 @@ enum class GemmMisfit {
   promises,  // of addresses that a map needs
   epilogue,  // the row has none, or not this gate
   stores,    // of D, which the row writes through a map alone
+  parts,     // of a stream-K kernel, of which there are 1, 2, 4 or 8
 };
 
 /// The same answer for every m; `seen` is the problem as the row sees it.

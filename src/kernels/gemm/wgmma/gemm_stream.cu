@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream-K kernels on Hopper.
+#include "kernels/gemm/wgmma/gemm_emit.cuh"
+#if TW_HAS_wgmma
+#include "kernels/gemm/wgmma/gemm_stream.cuh"
+#endif
+
+#define TW_GEMM(...) TW_GEMM_EMIT(gemm_stream, GemmStreamArgs, __VA_ARGS__)
+#include "kernels/gemm/wgmma/gemm_stream.inc"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/select/gemm_shares.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/checked.hpp"
+#include "kernels/gemm/arguments/gemm_stream.h"
+
+namespace tw {
+namespace {
+
+// Parts that begin with their unit read the same k at the same time, which the L2 serves better,
+// and each block has one part alone: worth some idle clusters.
+constexpr double kAlignedLoss = 1.06;
+
+uint32_t width_number(const GemmChoice& choice, const GemmProblem& seen) {
+  const int64_t columns = std::max<int64_t>(seen.desc.n, 1), cluster = choice.row->cluster[1];
+  const int64_t tiles = ceil_div(columns, choice.row->tile[1] * cluster);
+  const int64_t wanted = ceil_div(columns, tiles * cluster);
+  return static_cast<uint32_t>(
+      std::lower_bound(std::begin(kGemmWidths), std::end(kGemmWidths), wanted) -
+      std::begin(kGemmWidths));
+}
+
+// Shares what is left behind whole waves evenly, or in parts of units where that is hardly worse.
+void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
+  const int64_t rest = s->units() % at_once;
+  const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, at_once),
+                                         ceil_div(s->k_blocks, int64_t{choice.split}));
+  const int64_t aligned = ceil_div(s->k_blocks, s->k_blocks / even);
+  if (rest == 0 || aligned == s->k_blocks) {
+    s->whole = s->units();
+    s->clusters = std::min(s->units(), at_once);
+    return;
+  }
+  s->whole = s->units() - rest;
+  s->share = even;
+  if (static_cast<double>(aligned) <= static_cast<double>(even) * kAlignedLoss) {
+    s->share = aligned;
+    s->depth = round_up(s->k_blocks, aligned);
+  }
+  s->clusters = s->whole > 0 ? at_once : ceil_div(rest * s->depth, s->share);
+}
+
+}  // namespace
+
+int64_t gemm_chain_length(const GemmDesc& desc) {
+  constexpr int32_t kLongest16 = 16384;
+  const int64_t k = std::max<int64_t>(desc.k, 1);
+  return ceil_div(k, desc.d_dtype == DType::F32 ? gemm_chains(k) : gemm_chains(k, kLongest16));
+}
+
+int64_t gemm_tile_columns(const GemmChoice& choice, const GemmProblem& seen) {
+  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, seen)] : choice.row->tile[1];
+}
+
+GemmShares gemm_shares(const GemmChoice& choice, const GemmProblem& seen, int64_t at_once) {
+  GemmShares s;
+  const KernelRow& row = *choice.row;
+  s.width_number = width_number(choice, seen);
+  s.width = kGemmWidths[s.width_number];
+  s.units_m = ceil_div(seen.desc.m, row.tile[0] * row.cluster[0]);
+  s.units_n = ceil_div(seen.desc.n, s.width * row.cluster[1]);
+  s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.desc.k, row.tile[2]), 1);
+  s.chain = ceil_div(gemm_chain_length(seen.desc), row.tile[2]);
+  share_rest(choice, at_once, &s);
+  return s;
+}
+
+int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once) {
+  const KernelRow& row = *choice.row;
+  const int64_t width = std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
+  return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +
+         at_once * 2 * choice.cluster() *
+             gemm_stream_tile_bytes(static_cast<u32>(row.tile[0]), static_cast<u32>(width));
+}
+
+int64_t GemmShares::parts() const {
+  if (shared() == 0) return 1;
+  return depth % share == 0 ? depth / share : (depth - 2) / share + 2;
+}
+
+int64_t GemmShares::counter_bytes(uint32_t cluster) const {
+  return gemm_stream_counter_bytes(static_cast<u32>(shared()), cluster);
+}
+
+int64_t GemmShares::workspace_bytes(const GemmChoice& choice) const {
+  if (shared() == 0 && k_blocks <= chain) return 0;
+  return counter_bytes(choice.cluster()) +
+         clusters * 2 * choice.cluster() *
+             gemm_stream_tile_bytes(static_cast<u32>(choice.row->tile[0]), static_cast<u32>(width));
+}
+
+}  // namespace tw

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a stream-K kernel shares a product among clusters (kernels/gemm/arguments/gemm_stream.h): the
+// kernel's arguments and the cost model both follow from it.
+
+#include <cstdint>
+
+#include "ops/gemm/select/gemm_select.hpp"
+
+namespace tw {
+
+struct GemmShares {
+  int64_t width = 0;  // columns of a tile
+  uint32_t width_number = 0;
+  int64_t units_m = 0, units_n = 0;
+  int64_t whole = 0;     // units that one cluster multiplies by itself
+  int64_t depth = 0;     // k blocks of a shared unit, with empty ones where parts are of whole units
+  int64_t share = 1;     // k blocks of shared units for each cluster
+  int64_t clusters = 1;  // of the grid
+  int64_t chain = 1;     // k blocks of an accumulation chain at most
+  int64_t k_blocks = 1;
+
+  int64_t units() const { return units_m * units_n; }
+  int64_t shared() const { return units() - whole; }
+  /// Clusters that multiply one shared unit, at most.
+  int64_t parts() const;
+  /// Offset of accumulators in the workspace, behind the counters of `cluster` blocks.
+  int64_t counter_bytes(uint32_t cluster) const;
+  /// 0 where nothing is added up.
+  int64_t workspace_bytes(const GemmChoice& choice) const;
+};
+
+/// `seen` has its operands swapped, as the kernel wants them; `at_once` clusters run at once.
+GemmShares gemm_shares(const GemmChoice& choice, const GemmProblem& seen, int64_t at_once);
+
+/// Bytes that are enough for any run of at most `rows` columns of `seen`, the caller's m.
+int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once);
+
+/// The columns of a tile: those that the kernel was compiled for, or of a stream-K kernel those
+/// that hold the problem's with the least rest.
+int64_t gemm_tile_columns(const GemmChoice& choice, const GemmProblem& seen);
+
+/// Products of one accumulation chain at most, along k: see gemm_chains.
+int64_t gemm_chain_length(const GemmDesc& desc);
+
+/// A k that stream-K kernels can count in 31 bits, whatever is shared.
+inline constexpr int64_t kGemmMostStreamK = int64_t{1} << 28;
+
+}  // namespace tw

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// How stream-K kernels share a product: every k block of every unit once, by no more clusters than
+// asked for, in a workspace that is large enough.
+#include "ops/gemm/select/gemm_shares.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "kernels/gemm/arguments/gemm_stream.h"
+#include "tests/ops/common/paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+std::vector<const KernelRow*> stream_rows() {
+  std::vector<const KernelRow*> rows;
+  for (const KernelRow& row : kernel_rows(Family::gemm))
+    if ((row.variant & kGemmStreamK) != 0 && row.dtypes[0] == DType::BF16 &&
+        row.dtypes[1] == DType::BF16)
+      rows.push_back(&row);
+  return rows;
+}
+
+GemmProblem seen(int64_t m, int64_t n, int64_t k) {
+  return turned(gemm_problem_of(gemm_desc(m, n, k)));
+}
+
+// What the kernel's StreamWork walks through: k blocks of each unit by cluster.
+struct Part {
+  int64_t cluster, begin, end;
+};
+std::map<int64_t, std::vector<Part>> walk(const GemmShares& s) {
+  std::map<int64_t, std::vector<Part>> units;
+  for (int64_t cluster = 0; cluster < s.clusters; ++cluster) {
+    for (int64_t unit = cluster; unit < s.whole; unit += s.clusters)
+      units[unit].push_back({cluster, 0, s.k_blocks});
+    const int64_t all = s.shared() * s.depth;
+    int64_t at = std::min(cluster * s.share, all);
+    const int64_t stop = std::min(at + s.share, all);
+    while (at < stop) {
+      const int64_t begin = at % s.depth, end = std::min(s.depth, begin + stop - at);
+      units[s.whole + at / s.depth].push_back({cluster, begin, std::min(end, s.k_blocks)});
+      at += end - begin;
+    }
+  }
+  return units;
+}
+
+}  // namespace
+
+TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
+  std::mt19937 random(1);
+  const auto upto = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
+  for (int i = 0; i < 3000; ++i) {
+    const auto rows = stream_rows();
+    REQUIRE(!rows.empty());
+    const KernelRow* row = rows[random() % rows.size()];
+    const GemmChoice choice{row, 1u << random() % 4};
+    const int64_t at_once = upto(132);
+    const GemmProblem p = seen(upto(i % 3 ? 300 : 5000), 8 * upto(2000), upto(i % 2 ? 600 : 20000));
+    const GemmShares s = gemm_shares(choice, p, at_once);
+    INFO(row->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k, " on ",
+         at_once);
+    CHECK(s.clusters <= at_once);
+    CHECK(s.units_m * row->tile[0] * row->cluster[0] >= p.desc.m);
+    CHECK(s.units_n * s.width * row->cluster[1] >= p.desc.n);
+    CHECK(kGemmWidths[s.width_number] == s.width);
+    const auto units = walk(s);
+    CHECK(static_cast<int64_t>(units.size()) == s.units());
+    int64_t most = 0;
+    for (const auto& [unit, parts] : units) {
+      int64_t at = 0;
+      for (size_t k = 0; k < parts.size(); ++k) {
+        CHECK(parts[k].begin == at);
+        CHECK(parts[k].end > parts[k].begin);
+        CHECK(parts[k].cluster == parts[0].cluster + static_cast<int64_t>(k));
+        at = parts[k].end;
+      }
+      CHECK(at == s.k_blocks);
+      most = std::max<int64_t>(most, static_cast<int64_t>(parts.size()));
+      if (unit < s.whole) continue;
+      const GemmParts who = gemm_stream_parts(static_cast<i32>(unit - s.whole),
+                                              static_cast<i32>(s.depth), static_cast<i32>(s.share));
+      CHECK(who.first == parts.front().cluster);
+      CHECK(who.last == parts.back().cluster);
+    }
+    CHECK(most <= s.parts());
+    CHECK(s.parts() <= choice.split + 1);
+    if (s.workspace_bytes(choice) == 0) CHECK(most == 1);
+    CHECK(s.workspace_bytes(choice) <= gemm_most_workspace(choice, p.desc.n, at_once));
+  }
+}
+
+TEST_CASE("gemm shares: the width holds the columns with the least rest") {
+  const GemmChoice choice{stream_rows()[0], 1};
+  REQUIRE(choice.cluster() == 1);
+  for (int64_t m = 1; m <= 1100; ++m) {
+    const int64_t width = gemm_tile_columns(choice, seen(m, 4096, 4096));
+    const int64_t tiles = (m + width - 1) / width;
+    CHECK(tiles == (m + 255) / 256);
+    const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);
+    REQUIRE(at != std::end(kGemmWidths));
+    if (at != std::begin(kGemmWidths)) CHECK(at[-1] * tiles < m);
+  }
+}
+
+TEST_CASE("gemm shares: no chain of products is longer than an f32 sum may be") {
+  GemmDesc desc = gemm_desc(64, 4096, 1);
+  for (desc.k = 64; desc.k < 200000; desc.k = desc.k * 5 / 4) {
+    desc.d_dtype = DType::F16;
+    CHECK(gemm_chain_length(desc) <= std::max<int64_t>(16384, desc.k / 2));
+    desc.d_dtype = DType::F32;
+    CHECK(gemm_chain_length(desc) * gemm_chains(desc.k) >= desc.k);
+    CHECK(gemm_chain_length(desc) <= std::max<int64_t>(4096, desc.k / 2));
+  }
+}
