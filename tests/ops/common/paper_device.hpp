@@ -46,6 +46,7 @@ class PaperDevice final : public Device {
   std::function<double(const PaperLaunch&)> time_of = [](const PaperLaunch&) { return 0.0; };
   int prepared = 0;
   bool capturing = false;
+  uint32_t largest_cluster = kMaxCluster;  // of more blocks not one has room
 
   void close() override {}
   Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
@@ -81,7 +82,9 @@ class PaperKernel final : public Kernel {
     *blocks = 1;
     // As measured on 132 SMs of an H200, which come in groups.
     constexpr int32_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
-    *clusters = device()->info().sm_count * kOf132[config.cluster[0]] / 132;
+    const uint32_t size = config.cluster[0];
+    const bool fits = size <= paper(*this).largest_cluster;
+    *clusters = fits ? device()->info().sm_count * kOf132[size] / 132 : 0;
     return {};
   }
 

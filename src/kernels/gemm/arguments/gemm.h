@@ -85,6 +85,7 @@ enum : u32 {
   kGemmAlone = 512,      // of the full rows' work alpha * A B alone, see gemm_batch.cuh
   kGemmRealigns = 1024,  // of those in front, what copies operands, see gemm_realign.h
   kGemmShort = 2048,     // a short k, contiguous in both operands: without maps, for few rows
+  kGemmStreamK = 4096,   // clusters share the k of the tiles that fill no whole wave
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the chip has room for, as the context and the driver say.
+// What the chip has room for, as the context and the driver say, and how fast it is.
+#include "ops/gemm/select/gemm_chip.hpp"
+
 #include <algorithm>
+#include <string_view>
 
 #include "kernels/gemm/gemm_row.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
@@ -8,6 +11,19 @@
 
 namespace tw {
 namespace {
+
+struct KnownChip {
+  std::string_view name;
+  double sms;
+  GemmRates rates;
+};
+
+#define TW_GEMM_CHIP(name, sms, clock, flops, limit_tflops, dram_gbs, l2_gbs, l2_mb) \
+  {name, sms, {clock, flops, (limit_tflops)*1e3, dram_gbs, l2_gbs, (l2_mb)*1e6}},
+constexpr KnownChip kChips[] = {
+#include "ops/gemm/select/gemm_chips.inc"
+};
+#undef TW_GEMM_CHIP
 
 // Any row will do: each takes so much shared memory that a block has an SM to itself.
 const KernelRow* row_to_ask_with(const Device& device) {
@@ -17,6 +33,24 @@ const KernelRow* row_to_ask_with(const Device& device) {
 }
 
 }  // namespace
+
+GemmRates gemm_rates(const DeviceInfo& info) {
+  // The longest name that the device's begins with: a part of a chip has the chip's and more.
+  const KnownChip* known = &kChips[1];
+  size_t length = 0;
+  for (const KnownChip& chip : kChips)
+    if (info.name.starts_with(chip.name) && chip.name.size() > length) {
+      known = &chip;
+      length = chip.name.size();
+    }
+  GemmRates rates = known->rates;
+  const double share = info.sm_count / known->sms;
+  rates.limit_flops *= share;
+  rates.dram_bytes *= share;
+  rates.l2_bytes *= share;
+  rates.l2_size = info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : rates.l2_size * share;
+  return rates;
+}
 
 Status ask_for_clusters(Device& device) {
   if (device.clusters_at_once(kMaxCluster) != 0) return {};
@@ -34,7 +68,7 @@ Status ask_for_clusters(Device& device) {
     config.dynamic_smem_bytes = shared;
     int32_t blocks = 0, clusters = 0;
     TW_TRY(kernel.kernel->occupancy(config, &blocks, &clusters));
-    device.set_clusters_at_once(size, std::max(1, clusters));
+    device.set_clusters_at_once(size, clusters > 0 ? clusters : kNoClusters);
   }
   return {};
 }
@@ -45,11 +79,17 @@ uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits) {
 }
 
 GemmChip GemmChip::of(const Device& device, uint32_t max_sms) {
-  GemmChip chip{.sms = usable_sms(device, max_sms)};
+  GemmChip chip{.sms = usable_sms(device, max_sms), .rates = gemm_rates(device.info())};
   chip.plain_blocks = gemm_plain_room(device, max_sms, false);
   chip.plain_split_blocks = gemm_plain_room(device, max_sms, true);
-  for (uint32_t size = 2; size <= kMaxCluster; ++size)
-    chip.clusters[size] = static_cast<uint32_t>(device.clusters_at_once(size));
+  chip.clusters[1] = chip.sms;
+  for (uint32_t size = 2; size <= kMaxCluster; ++size) {
+    const int32_t known = device.clusters_at_once(size);
+    const uint32_t most = chip.sms / size;
+    chip.clusters[size] = known == 0             ? most
+                          : known == kNoClusters ? 0
+                                                 : std::min(most, static_cast<uint32_t>(known));
+  }
   return chip;
 }
 
