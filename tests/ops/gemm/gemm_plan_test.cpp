@@ -162,6 +162,11 @@ TEST_CASE("ranges follow one another and name the kernels of the runs") {
                     ": " + gemm_choice_text(range.candidate.choice)) != text.npos);
   CHECK(text.find("runner-up") != text.npos);
   CHECK(text.find("waves") != text.npos);
+  for (const char* term : {"launch", "tensor cores", "memory", "L2", "last epilogue"}) {
+    const size_t first = text.find(term);
+    CHECK(first != text.npos);
+    CHECK(text.find(term, first + 1) != text.npos);  // of the runner-up, too
+  }
 
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
