@@ -46,6 +46,10 @@ struct DeviceInfo {
   int32_t max_dynamic_smem_bytes = 0;
   uint64_t total_memory_bytes = 0;
   uint64_t l2_bytes = 0;
+  int32_t clock_khz = 0;  ///< of the SMs at most; 0: not known
+  int32_t memory_clock_khz =
+      0;  ///< of memory, which moves two bits a clock on each line of its bus
+  int32_t memory_bus_bits = 0;
   FeatureMask features = 0;         ///< what the chip has
   FeatureMask kernel_features = 0;  ///< what rows of the table may use of it
   std::string name;

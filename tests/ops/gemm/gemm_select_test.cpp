@@ -97,6 +97,24 @@ TEST_CASE("other chips take what their rates say") {
   CHECK(unknown < 0.7 * h200(8192, 8192, 8192));
 }
 
+TEST_CASE("a chip without a line is estimated from its clocks") {
+  DeviceInfo info;
+  info.name = "NVIDIA H200";
+  info.sm_count = 132;
+  const GemmRates known = gemm_rates(info);
+  info.name = "another";
+  info.clock_khz = 1980000;
+  info.memory_clock_khz = 3201000;
+  info.memory_bus_bits = 6144;
+  info.l2_bytes = 60 << 20;
+  const GemmRates estimated = gemm_rates(info);
+  CHECK(estimated.clock == doctest::Approx(known.clock));
+  CHECK(estimated.flops_per_clock == known.flops_per_clock);
+  CHECK(estimated.limit_flops == doctest::Approx(known.limit_flops).epsilon(0.1));
+  CHECK(estimated.dram_bytes == doctest::Approx(known.dram_bytes).epsilon(0.1));
+  CHECK(estimated.l2_size == doctest::Approx(60 << 20));
+}
+
 TEST_CASE("clusters that never fit are no candidates") {
   const auto device = std::make_shared<PaperDevice>(kHopper, 132);
   device->largest_cluster = 2;

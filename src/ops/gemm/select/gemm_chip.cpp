@@ -18,12 +18,25 @@ struct KnownChip {
   GemmRates rates;
 };
 
-#define TW_GEMM_CHIP(name, sms, clock, flops, limit_tflops, dram_gbs, l2_gbs, l2_mb) \
-  {name, sms, {clock, flops, (limit_tflops)*1e3, dram_gbs, l2_gbs, (l2_mb)*1e6}},
+#define TW_GEMM_CHIP(name, sms, clock, flops, limit_tflops, dram_gbs, l2_mb) \
+  {name, sms, {clock, flops, (limit_tflops)*1e3, dram_gbs, (l2_mb)*1e6}},
 constexpr KnownChip kChips[] = {
 #include "ops/gemm/select/gemm_chips.inc"
 };
 #undef TW_GEMM_CHIP
+
+// What a Hopper of these clocks would reach; without clocks an SM's share of an H100.
+GemmRates estimated(const DeviceInfo& info) {
+  constexpr double kAtLimit = 0.65, kBytesOfSm = 25, kL2OfSm = 0.38e6;
+  GemmRates rates;
+  rates.clock = info.clock_khz > 0 ? info.clock_khz * 1e-6 : 1.755;
+  rates.flops_per_clock = GemmRates::kFlops;
+  rates.limit_flops = kAtLimit * info.sm_count * rates.clock * GemmRates::kFlops;
+  const double bus = 2e-6 * info.memory_clock_khz * info.memory_bus_bits / 8;
+  rates.dram_bytes = bus > 0 ? bus : kBytesOfSm * info.sm_count;
+  rates.l2_size = info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : kL2OfSm * info.sm_count;
+  return rates;
+}
 
 // Any row will do: each takes so much shared memory that a block has an SM to itself.
 const KernelRow* row_to_ask_with(const Device& device) {
@@ -35,20 +48,17 @@ const KernelRow* row_to_ask_with(const Device& device) {
 }  // namespace
 
 GemmRates gemm_rates(const DeviceInfo& info) {
-  // The longest name that the device's begins with: a part of a chip has the chip's and more.
-  const KnownChip* known = &kChips[1];
-  size_t length = 0;
+  // A slice of a chip has the chip's name and more.
+  const KnownChip* known = nullptr;
   for (const KnownChip& chip : kChips)
-    if (info.name.starts_with(chip.name) && chip.name.size() > length) {
+    if (info.name.starts_with(chip.name) && (!known || chip.name.size() > known->name.size()))
       known = &chip;
-      length = chip.name.size();
-    }
+  if (!known) return estimated(info);
   GemmRates rates = known->rates;
-  const double share = info.sm_count / known->sms;
+  const double share = info.name == known->name ? 1 : std::min(1.0, info.sm_count / known->sms);
   rates.limit_flops *= share;
   rates.dram_bytes *= share;
-  rates.l2_bytes *= share;
-  rates.l2_size = info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : rates.l2_size * share;
+  rates.l2_size *= share;
   return rates;
 }
 

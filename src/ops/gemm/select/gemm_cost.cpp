@@ -179,7 +179,7 @@ void Cost::count_lines() {
   const double again = a.all * a_again / cn_ + b.all * b_again / cm_;
   lines_ = a.all + b.all + again;
   crowded_lines_ = (a.all + b.all - shared * model_.neighbour) * (1 + model_.crowd) + again;
-  outside_ns_ = model_.outside_ns * (a.outside / cn_ + b.outside / cm_);
+  outside_ns_ = ns(model_.outside_clocks) * (a.outside / cn_ + b.outside / cm_);
 }
 
 // All bytes from and to memory. What does not stay in the L2 is read again: A by the waves of a
@@ -261,7 +261,7 @@ Cost::Wave Cost::wave(double clusters, double steps, double between) const {
   const double lines = lines_ * (1 - paired) + crowded_lines_ * paired;
   const double bytes = row_.tile[2] * seen_.in_bytes / kLine;  // of a line that are there
   const double stages = std::min<double>(row_.stages, steps_);
-  const double load = std::max(model_.line_ns * lines * bytes, model_.latency_ns / stages);
+  const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
   return {.tensor = steps * step_ns_ + between,
           .load = choice_.through_maps() ? steps * (load + outside_ns_ * blocks * bytes) : 0,
           .memory = memory_ns_ * clusters * steps / (units_ * steps_)};
@@ -286,7 +286,9 @@ GemmTerms Cost::terms() const {
   t.tensor = whole_ * whole.tensor + last.tensor;
   t.memory = whole_ * whole.memory + last.memory;
   t.l2 = whole_ * whole.load + last.load;
-  t.copies = waits ? seen_.copies_ns : 0;
+  if (waits)
+    t.copies = model_.copy_ns * seen_.copies +
+               seen_.copied_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
   // Over a whole launch the chip has no more power than that.
   const double power = 2 * m_ * n_ * k_ * batch_ / (chip_.rates.limit_flops);
   const double alone = t.launch + whole_ * whole.all() + last.all() + t.epilogue;

@@ -114,7 +114,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   }
   // Where rows can go through maps at no cost, those that read along k without are for nothing.
   const auto maps = [](const GemmChoice& c) { return c.through_maps(); };
-  if (problem.copies_ns == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
+  if (problem.copies == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
     choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
                                   [&](const GemmChoice& c) {
                                     return !maps(c) && c.has(kGemmSplit | kGemmShort);
