@@ -250,6 +250,31 @@ TEST_CASE("columns of B that begin between lines of 128 bytes are asked for twic
   CHECK(cost(192, Order::row) == doctest::Approx(cost(192, Order::column)).epsilon(0.03));
 }
 
+TEST_CASE("stream-K takes no longer than its share of the last wave, and parts of tiles cost") {
+  const auto device = hopper(132, "NVIDIA H200");
+  const GemmChip chip = GemmChip::of(*device, 0);
+  GemmChoice basic;
+  REQUIRE(parse_gemm_choice("candidate", gemm_symbol(128, 128, 1, 0).c_str(), &basic).ok());
+  KernelRow row = *basic.row;
+  row.variant |= kGemmStreamK;
+  const auto time = [&](const GemmChoice& choice, int64_t tiles) {
+    return gemm_candidate(choice, problem(128, 128 * tiles, 16384), chip).nanoseconds;
+  };
+  const double one = time(basic, 132), two = time(basic, 264);
+  for (const uint32_t split : {2u, 4u, 8u}) {
+    INFO(split);
+    const GemmChoice streams{&row, split};
+    CHECK(streams.cluster() == 1);
+    CHECK(time(streams, 132) == doctest::Approx(one));
+    // 33 tiles more are a quarter of a wave.
+    CHECK(time(streams, 165) > one + 0.2 * (two - one));
+    CHECK(time(streams, 165) < 0.87 * time(basic, 165));
+    // Few tiles with a long k.
+    CHECK(time(streams, 16) < (split == 8 ? 0.3 : 0.8) * time(basic, 16));
+    CHECK(time(streams, 131) > time(basic, 131));
+  }
+}
+
 TEST_CASE("texts that are no candidates") {
   const std::string whole = gemm_symbol(128, 128, 1, 0);
   const std::string split = gemm_symbol(128, 128, 1, kGemmSplit);

@@ -13,7 +13,7 @@ namespace tw {
 
 std::string gemm_choice_text(const GemmChoice& choice) {
   std::string text = choice.row->symbol;
-  if (choice.has(kGemmSplit)) text += "/" + std::to_string(choice.split);
+  if (choice.shares_k()) text += "/" + std::to_string(choice.split);
   return text;
 }
 
@@ -28,7 +28,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
     GemmChoice choice{&row, 1};
-    if (!choice.has(kGemmSplit)) {
+    if (!choice.shares_k()) {
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
     } else {

@@ -214,7 +214,8 @@ double Cost::launch_ns() const {
 double Cost::epilogue_ns(double fixed, double element) const {
   const double threads =
       128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(row_.tile[0])));
-  return ns(fixed + element * tm_ * tn_ / (threads * choice_.split));
+  const double parts = choice_.has(kGemmSplit) ? choice_.split : 1;
+  return ns(fixed + element * tm_ * tn_ / (threads * parts));
 }
 
 double Cost::element_clocks() const {

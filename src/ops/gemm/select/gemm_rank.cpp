@@ -103,7 +103,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     // Plain rows do all that is plain.
     if (choice.has(kGemmFull) != problem.wants_full()) continue;
     if (choice.has(kGemmAlone) && !problem.is_alone()) continue;
-    const bool splits = choice.has(kGemmSplit);
+    const bool splits = choice.shares_k();
     choice.split = choice.least_split();
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
     while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
@@ -143,9 +143,11 @@ void GemmRanking::leave_long_sums() {
       d.d_dtype == DType::F32 ? gemm_chains(d.k) : gemm_chains(d.k, kLongestF16));
   uint32_t most = 1;
   for (const GemmChoice& c : choices_)
-    if (c.through_maps()) most = std::max(most, c.split);
+    if (c.through_maps() && !c.has(kGemmStreamK)) most = std::max(most, c.split);
   const auto too_few = [&](const GemmChoice& c) {
-    return c.through_maps() && !c.makes_chains() && c.split < std::min(wanted, most);
+    // Stream-K shares the k of some tiles alone.
+    const uint32_t parts = c.has(kGemmStreamK) ? 1 : c.split;
+    return c.through_maps() && !c.makes_chains() && parts < std::min(wanted, most);
   };
   choices_.erase(std::remove_if(choices_.begin(), choices_.end(), too_few), choices_.end());
 }
@@ -161,7 +163,7 @@ void GemmRanking::leave_other_orders() {
   const bool suits =
       d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
   const auto possible = [&](const GemmChoice& c) {
-    return suits && c.through_maps() && !c.has(kGemmTransposed) &&
+    return suits && c.through_maps() && !c.has(kGemmTransposed | kGemmStreamK) &&
            !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
   };
   // The fewest parts of rows that go through maps, of one part those that are no split first; 0:

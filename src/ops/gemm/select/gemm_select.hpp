@@ -26,19 +26,21 @@ struct GemmTuningKey;
 /// Plain rows are small: blocks that share an SM.
 inline constexpr uint32_t kGemmPlainBlocks = 4, kGemmPlainSplitBlocks = 2;
 
-/// A row, and how many blocks share each of its tiles along k (1 unless the row splits).
+/// A row, and how many blocks share each of its tiles along k (1 unless the row splits); of
+/// stream-K how many clusters share one at most.
 struct GemmChoice {
   const KernelRow* row = nullptr;
   uint32_t split = 1;
 
   bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
   bool through_maps() const { return !has(kGemmPlain); }
+  bool shares_k() const { return has(kGemmSplit | kGemmStreamK); }
   /// The fewest blocks that share a tile along k: a full row's split may be of one part, and so may
   /// one without maps.
-  uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull | kGemmPlain) ? 2 : 1; }
+  uint32_t least_split() const { return shares_k() && !has(kGemmFull | kGemmPlain) ? 2 : 1; }
   /// Whether it multiplies a long k in several chains (gemm_chains) without sharing it.
   bool makes_chains() const {
-    return through_maps() && row->feature != feature::host && !has(kGemmSplit | kGemmFull) &&
+    return through_maps() && row->feature != feature::host && !shares_k() && !has(kGemmFull) &&
            row->dtypes[1] == DType::F32;
   }
   /// Of such a row, whether it adds up whole sums of chains in registers; whether it puts halves of
