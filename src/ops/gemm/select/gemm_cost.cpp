@@ -291,7 +291,7 @@ GemmTerms Cost::terms() const {
     t.copies = model_.copy_ns * seen_.copies +
                seen_.copied_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
   // Over a whole launch the chip has no more power than that.
-  const double power = 2 * m_ * n_ * k_ * batch_ / (chip_.rates.limit_flops);
+  const double power = 2 * m_ * n_ * k_ * batch_ / chip_.rates.limit_flops;
   const double alone = t.launch + whole_ * whole.all() + last.all() + t.epilogue;
   t.total = t.copies + most_of({alone, power});
   return t;
