@@ -116,9 +116,9 @@ def derivative(function, x, step=1e-5):
     return value, numpy.array(columns).T
 
 
-def fit(model, taken):
-    """Values for the free parameters from the shapes that `taken` marks, as multiples of today's."""
-    scale = numpy.maximum(numpy.abs(model.values[model.free]), 1e-2)
+def fit(model, taken, begin):
+    """Values for the free parameters from the shapes that `taken` marks, as multiples of those to begin with."""
+    scale = numpy.maximum(numpy.abs(begin[model.free]), 1e-2)
     mine = taken[model.shape]
 
     def values(x):
@@ -159,14 +159,17 @@ def lower_regret(model, taken, mine, errors, start):
 
 
 def left_out(model, folds):
-    """Regret of each shape by the fit of those folds that have no shape of its (n, k)."""
+    """Regret of each shape by the fit of those folds that have no shape of its (n, k). Each begins with other
+    values, which know nothing of what is left out: today's, a third more or less each."""
     layers = sorted({(s.n, s.k) for s in model.shapes})
-    order = numpy.random.default_rng(1).permutation(len(layers))
+    random = numpy.random.default_rng(1)
+    order = random.permutation(len(layers))
     fold = {layers[layer]: i % folds for i, layer in enumerate(order)}
     of = numpy.array([fold[(s.n, s.k)] for s in model.shapes])
     regret = numpy.zeros(len(model.shapes))
     for i in range(folds):
-        regret[of == i] = model.regret(fit(model, of != i))[of == i]
+        begin = model.values * numpy.exp(random.uniform(-0.3, 0.3, len(model.values)) * model.free)
+        regret[of == i] = model.regret(fit(model, of != i, begin))[of == i]
     return regret
 
 
@@ -209,7 +212,7 @@ def main():
     model = Model(arguments.target)
     values = model.values
     if arguments.command == "fit":
-        values = fit(model, numpy.ones(len(model.shapes), bool))
+        values = fit(model, numpy.ones(len(model.shapes), bool), model.values)
         write(model, values)
     report(model, values, arguments.folds)
 
