@@ -46,6 +46,10 @@ struct DeviceInfo {
   int32_t max_dynamic_smem_bytes = 0;
   uint64_t total_memory_bytes = 0;
   uint64_t l2_bytes = 0;
+  int32_t clock_khz = 0;  ///< of the SMs at most; 0: not known
+  int32_t memory_clock_khz =
+      0;  ///< of memory, which moves two bits a clock on each line of its bus
+  int32_t memory_bus_bits = 0;
   FeatureMask features = 0;         ///< what the chip has
   FeatureMask kernel_features = 0;  ///< what rows of the table may use of it
   std::string name;
@@ -167,6 +171,9 @@ inline constexpr size_t kMaxArgumentBytes = 4096;
 /// Most blocks of a cluster that every chip with clusters takes.
 inline constexpr uint32_t kMaxCluster = 8;
 
+/// Of Device::clusters_at_once(): the driver was asked, and not one runs.
+inline constexpr int32_t kNoClusters = -1;
+
 /// What has_all_kernels() (rehearsal.hpp) has found out about a device's families, a bit for each.
 struct KnownFamilies {
   std::atomic<uint32_t> looked{0};  // those that were looked up
@@ -178,9 +185,9 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device() = default;
   const DeviceInfo& info() const { return info_; }
 
-  /// Clusters of `size` blocks (up to kMaxCluster), each with an SM to itself, that run at once; 0
-  /// until somebody with a kernel in hand has asked the driver. SMs come in groups that a cluster
-  /// cannot straddle, so that the number is not a quotient.
+  /// Clusters of `size` blocks (up to kMaxCluster), each with an SM to itself, that run at once, or
+  /// kNoClusters; 0 until somebody with a kernel in hand has asked the driver. SMs come in groups
+  /// that a cluster cannot straddle, so that the number is not a quotient.
   int32_t clusters_at_once(uint32_t size) const {
     return clusters_at_once_[size].load(std::memory_order_acquire);
   }

@@ -153,37 +153,35 @@ __device__ __forceinline__ void wgmma_wait() {
 TW_WGMMA_SIZES(Bf16)
 TW_WGMMA_SIZES(F16)
 
-// The products of one k block of 64, of the first columns of a tile of 256: as many as `width` says,
-// the number of a width in the list below. All widths are branches of one asm statement, so that
-// they have their accumulators in the same registers: as cases of a switch they would be moved
+// The products of one k block of 64, of the first columns of a tile of 256: as many as `width`
+// says, the number of a width in the list below. All widths are branches of one asm statement, so
+// that they have their accumulators in the same registers: as cases of a switch they would be moved
 // while products are running, which makes ptxas run the products one after the other. They are a
 // group of their own.
-#define TW_STEP(n, type, a, b, p)                                                    \
+#define TW_STEP(n, type, a, b, p)                                                     \
   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." TW_TYPE_##type "." TW_TYPE_##type \
-  " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"
-#define TW_WIDTH(n, type)                                               \
-  "N" #n ":\n\twgmma.fence.sync.aligned;\n\t"                          \
-  TW_STEP(n, type, "%128", "%129", "p") TW_STEP(n, type, "a1", "b1", "1") \
-  TW_STEP(n, type, "a2", "b2", "1") TW_STEP(n, type, "a3", "b3", "1") \
-  "wgmma.commit_group.sync.aligned;\n\tbra.uni END;\n\t"
-#define TW_WGMMA_ANY_WIDTH(type)                                                                \
-  template <int kColumnA, int kColumnB, int kStepA, int kStepB>                                 \
-  __device__ __forceinline__ void wgmma_any_width(float(&d)[128], type, u64 desc_a, u64 desc_b, \
-                                                  u32 accumulate, u32 width) {                  \
-    asm volatile(                                                                               \
-        "{\n\t.reg .pred p;\n\t.reg .b64 a1, a2, a3, b1, b2, b3;\n\t"                           \
-        "setp.ne.b32 p, %130, 0;\n\t"                                                           \
-        "add.s64 a1, %128, %134;\n\tadd.s64 a2, a1, %134;\n\tadd.s64 a3, a2, %134;\n\t"         \
-        "add.s64 b1, %129, %135;\n\tadd.s64 b2, b1, %135;\n\tadd.s64 b3, b2, %135;\n\t"         \
+      " {" TW_REGS_##n "}, " a ", " b ", " p ", 1, 1, %132, %133;\n\t"
+#define TW_WIDTH(n, type)                                                           \
+  "N" #n ":\n\twgmma.fence.sync.aligned;\n\t" TW_STEP(n, type, "%128", "%129", "p") \
+      TW_STEP(n, type, "a1", "b1", "1") TW_STEP(n, type, "a2", "b2", "1")           \
+          TW_STEP(n, type, "a3", "b3", "1") "wgmma.commit_group.sync.aligned;\n\tbra.uni END;\n\t"
+#define TW_WGMMA_ANY_WIDTH(type)                                                                 \
+  template <int kColumnA, int kColumnB, int kStepA, int kStepB>                                  \
+  __device__ __forceinline__ void wgmma_any_width(float(&d)[128], type, u64 desc_a, u64 desc_b,  \
+                                                  u32 accumulate, u32 width) {                   \
+    asm volatile(                                                                                \
+        "{\n\t.reg .pred p;\n\t.reg .b64 a1, a2, a3, b1, b2, b3;\n\t"                            \
+        "setp.ne.b32 p, %130, 0;\n\t"                                                            \
+        "add.s64 a1, %128, %134;\n\tadd.s64 a2, a1, %134;\n\tadd.s64 a3, a2, %134;\n\t"          \
+        "add.s64 b1, %129, %135;\n\tadd.s64 b2, b1, %135;\n\tadd.s64 b3, b2, %135;\n\t"          \
         "WIDTHS: .branchtargets N32, N64, N96, N128, N144, N160, N176, N192, N208, N224, N240, " \
-        "N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t"                                                \
-        TW_WIDTH(32, type) TW_WIDTH(64, type) TW_WIDTH(96, type) TW_WIDTH(128, type)            \
-        TW_WIDTH(144, type) TW_WIDTH(160, type) TW_WIDTH(176, type) TW_WIDTH(192, type)         \
-        TW_WIDTH(208, type) TW_WIDTH(224, type) TW_WIDTH(240, type) TW_WIDTH(256, type)         \
-        "END:\n\t}"                                                                             \
-        : TW_OUTS_256(d)                                                                        \
-        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width), "n"(kColumnA), "n"(kColumnB),  \
-          "n"(kStepA), "n"(kStepB));                                                            \
+        "N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t" TW_WIDTH(32, type) TW_WIDTH(64, type)           \
+            TW_WIDTH(96, type) TW_WIDTH(128, type) TW_WIDTH(144, type) TW_WIDTH(160, type)       \
+                TW_WIDTH(176, type) TW_WIDTH(192, type) TW_WIDTH(208, type) TW_WIDTH(224, type)  \
+                    TW_WIDTH(240, type) TW_WIDTH(256, type) "END:\n\t}"                          \
+        : TW_OUTS_256(d)                                                                         \
+        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width), "n"(kColumnA), "n"(kColumnB),   \
+          "n"(kStepA), "n"(kStepB));                                                             \
   }
 TW_WGMMA_ANY_WIDTH(Bf16)
 TW_WGMMA_ANY_WIDTH(F16)

@@ -246,13 +246,14 @@ Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
           "an alpha that the host knows: force a full kernel, or let the plan choose",
           name, who);
   if (run.workspace == 0 && workspace_bytes() > 0)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = "workspace",
-                 .rule = "candidate_workspace",
-                 .limit = static_cast<int64_t>(workspace_bytes())},
-                "workspace is NULL, and the plan's forced candidate %s adds up parts of k in one of "
-                "%" PRIu64 " bytes: give one, or let the plan choose",
-                who, workspace_bytes());
+    return fail(
+        Code::ERROR_INVALID_ARGUMENT,
+        {.argument = "workspace",
+         .rule = "candidate_workspace",
+         .limit = static_cast<int64_t>(workspace_bytes())},
+        "workspace is NULL, and the plan's forced candidate %s adds up parts of k in one of "
+        "%" PRIu64 " bytes: give one, or let the plan choose",
+        who, workspace_bytes());
   if (run.d % kMapAlignment != 0)
     return fail(
         Code::ERROR_MISALIGNED,

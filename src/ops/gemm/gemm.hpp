@@ -110,9 +110,9 @@ class GemmPlan final : public Plan {
   std::vector<std::unique_ptr<GemmKernel>> kernels_;
   Table table_;
   Table with_c_;  // for runs that read C where that takes other kernels; empty: none
-  std::vector<GemmKernel*> whole_;        // of table_'s ranges, for runs that those do not do; of a
-                                          // forced choice there are none
-  uint64_t optional_bytes_ = 0;  // of a workspace, for stream-K kernels, behind what is required
+  std::vector<GemmKernel*> whole_;  // of table_'s ranges, for runs that those do not do; of a
+                                    // forced choice there are none
+  uint64_t optional_bytes_ = 0;     // of a workspace, for stream-K kernels, behind what is required
   const GemmKernel* fallback_ = nullptr;  // for addresses that maps cannot have
   std::vector<GemmCandidate> best_;       // two for the plan's m: one is not the chosen
 };

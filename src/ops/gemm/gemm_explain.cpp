@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 #include "base/decimal.hpp"
 #include "ops/gemm/gemm.hpp"
@@ -46,6 +47,19 @@ const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }
 
+// What the cost model makes a candidate's time of.
+std::string terms_text(const GemmTerms& terms) {
+  std::string text;
+  const std::pair<const char*, double> all[] = {
+      {"launch", terms.launch}, {"tensor cores", terms.tensor},    {"memory", terms.memory},
+      {"L2", terms.l2},         {"last epilogue", terms.epilogue}, {"copies", terms.copies}};
+  for (const auto& [name, nanoseconds] : all)
+    if (nanoseconds > 0)
+      text += std::string(text.empty() ? "  " : ", ") + name + " " +
+              Decimal(nanoseconds / 1e3, 2).text();
+  return text + " us by the model\n";
+}
+
 // A line for each range of m that `shown` has, `lead` in front.
 template <class Shown>
 void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
@@ -73,11 +87,13 @@ std::string GemmPlan::explain_choice() const {
                         : "the cheapest by the cost model",
       source(chosen), Decimal(chosen.nanoseconds / 1e3, 2).text(), units,
       Decimal(static_cast<double>(units) / room, 2).text(), room);
+  out += terms_text(chosen.terms);
   for (const GemmCandidate& other : best_) {
     if (other.choice == chosen.choice) continue;
     add(&out, "%s %s: %s %s us\n", forced_ ? "unforced it would be" : "runner-up",
         gemm_choice_text(other.choice).c_str(), source(other),
         Decimal(other.nanoseconds / 1e3, 2).text());
+    out += terms_text(other.terms);
     break;
   }
   if (table_.ranges.size() > 1)

@@ -184,7 +184,14 @@ Status GemmKernel::ask_for_room() {
   one.dynamic_smem_bytes = prepared_.dynamic_smem_bytes;
   int32_t blocks = 0, clusters = 0;
   TW_TRY(prepared_.kernel->occupancy(one, &blocks, &clusters));
-  room_ = std::min(room_, static_cast<uint32_t>(std::max(1, clusters)));
+  if (clusters < 1)
+    return fail(
+        Code::ERROR_UNSUPPORTED,
+        {.argument = "candidate", .rule = "candidate_cluster", .got = choice_.cluster()},
+        "kernel %s runs in clusters of %u blocks, and the driver says that none of them fits "
+        "the SMs of this context",
+        row.symbol, choice_.cluster());
+  room_ = std::min(room_, static_cast<uint32_t>(clusters));
   return {};
 }
 
@@ -325,8 +332,8 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
   args->width = static_cast<i32>(width);
   args->width_number = shares.width_number;
   args->stage_step = gemm_stream_stage(tile_, width);
-  args->stages = static_cast<i32>(
-      std::min(gemm_shared(tile_).d_offset / args->stage_step, kGemmMaxStages));
+  args->stages =
+      static_cast<i32>(std::min(gemm_shared(tile_).d_offset / args->stage_step, kGemmMaxStages));
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {

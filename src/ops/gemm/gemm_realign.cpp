@@ -167,13 +167,12 @@ bool fill_lines(const Operand& from, int32_t bytes, GemmRealignOperand* out) {
   return true;
 }
 
-// What the copy takes where an operand's pitch asks for one: a kernel that reads and writes it.
-double copy_ns(const Operand& from, int32_t bytes) {
-  constexpr double kLaunchNs = 800, kBytesPerNs = 4000;  // of two small operands, one launch
-  if (from.pitch_suits(bytes)) return 0;
-  return kLaunchNs + 2.0 * bytes * static_cast<double>(from.contiguous) *
-                         static_cast<double>(from.lines) * static_cast<double>(from.matrices) /
-                         kBytesPerNs;
+// Counts the copy of an operand whose pitch asks for one.
+void count_copy(const Operand& from, GemmProblem* problem) {
+  if (from.pitch_suits(problem->in_bytes)) return;
+  ++problem->copies;
+  problem->copied_bytes += 2.0 * problem->in_bytes * static_cast<double>(from.contiguous) *
+                           static_cast<double>(from.lines) * static_cast<double>(from.matrices);
 }
 
 }  // namespace
@@ -186,7 +185,8 @@ GemmProblem gemm_served(const GemmProblem& problem) {
   own.desc.ldb = b.pitch(own.in_bytes);
   if (a.matrices > 1) own.desc.a_batch = a.batch_stride(own.in_bytes);
   if (b.matrices > 1) own.desc.b_batch = b.batch_stride(own.in_bytes);
-  own.copies_ns = copy_ns(a, own.in_bytes) + copy_ns(b, own.in_bytes);
+  count_copy(a, &own);
+  count_copy(b, &own);
   return problem.swapped ? turned(own) : own;
 }
 

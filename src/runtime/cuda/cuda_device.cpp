@@ -43,6 +43,9 @@ Status check_capability(const Driver& cu, CUdevice number, int32_t ordinal, Devi
   int32_t l2_bytes = 0;
   TW_TRY(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2_bytes));
   info->l2_bytes = static_cast<uint64_t>(l2_bytes);
+  TW_TRY(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &info->clock_khz));
+  TW_TRY(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &info->memory_clock_khz));
+  TW_TRY(attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &info->memory_bus_bits));
   char name[108] = {};
   if (cu.DeviceGetName(name, sizeof name - 1, number) == CUDA_SUCCESS) info->name = name;
   size_t bytes = 0;

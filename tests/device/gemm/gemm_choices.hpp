@@ -16,9 +16,9 @@
 
 namespace tw::test {
 
-/// Every row that the device has, each split row once for every number of blocks or parts. TW_ROWS=text
-/// takes those alone whose name has the text, and TW_EVERY=n of them each n-th, for tools under
-/// which a kernel takes a hundred times as long.
+/// Every row that the device has, each split row once for every number of blocks or parts.
+/// TW_ROWS=text takes those alone whose name has the text, and TW_EVERY=n of them each n-th, for
+/// tools under which a kernel takes a hundred times as long.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
   std::vector<GemmChoice> choices;
   const char* every = std::getenv("TW_EVERY");

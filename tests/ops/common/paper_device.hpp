@@ -46,6 +46,7 @@ class PaperDevice final : public Device {
   std::function<double(const PaperLaunch&)> time_of = [](const PaperLaunch&) { return 0.0; };
   int prepared = 0;
   bool capturing = false;
+  uint32_t largest_cluster = kMaxCluster;  // of more blocks not one has room
 
   void close() override {}
   Status allocate(uint64_t, uint64_t*) override { return Code::ERROR_INTERNAL; }
@@ -81,7 +82,9 @@ class PaperKernel final : public Kernel {
     *blocks = 1;
     // As measured on 132 SMs of an H200, which come in groups.
     constexpr int32_t kOf132[] = {132, 132, 66, 39, 30, 22, 17, 15, 15};
-    *clusters = device()->info().sm_count * kOf132[config.cluster[0]] / 132;
+    const uint32_t size = config.cluster[0];
+    const bool fits = size <= paper(*this).largest_cluster;
+    *clusters = fits ? device()->info().sm_count * kOf132[size] / 132 : 0;
     return {};
   }
 
@@ -215,10 +218,12 @@ inline std::unique_ptr<GemmPlan> forced(const std::shared_ptr<PaperDevice>& devi
 }
 
 inline constexpr uint64_t kA = 1 << 20, kB = 1ull << 40, kC = 1ull << 45, kD = 1ull << 50;
+inline constexpr GemmRun kRun{
+    .a = kA, .b = kB, .c = kC, .d = kD, .workspace = 1ull << 55, .workspace_bytes = 1ull << 32};
 
 /// What a run of m rows launches.
 inline PaperLaunch launched(const std::shared_ptr<PaperDevice>& device, const GemmPlan& plan,
-                            int64_t m, GemmRun run = {.a = kA, .b = kB, .c = kC, .d = kD}) {
+                            int64_t m, GemmRun run = kRun) {
   std::unique_ptr<Stream> stream;
   REQUIRE(device->create_stream(&stream).ok());
   run.m = m;

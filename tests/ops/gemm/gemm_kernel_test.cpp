@@ -132,14 +132,18 @@ TEST_CASE(
         desc.realign = true;
         const GemmProblem served = gemm_served(gemm_problem_of(desc));
         CHECK(served.desc.*leading == 4160);  // of the copy: whole lines of 128 bytes
-        CHECK(served.copies_ns > 0);
+        CHECK(served.copies > 0);
+        CHECK(served.copied_bytes > 0);
         int through_maps = 0, splits = 0;
         for (const GemmCandidate& one : GemmRanking(*device, served).at(3)) {
           INFO(gemm_choice_text(one.choice));
           CHECK(one.nanoseconds < 1e9);
           through_maps += one.choice.through_maps();
           splits += one.choice.has(kGemmPlain) && one.choice.has(kGemmSplit);
-          if (one.choice.through_maps()) CHECK(one.nanoseconds > served.copies_ns);
+          if (one.choice.through_maps()) {
+            CHECK(one.terms.copies > 0);
+            CHECK(one.nanoseconds > one.terms.copies);
+          }
         }
         CHECK(through_maps > 0);
         CHECK((splits > 0) == (flags == 0));

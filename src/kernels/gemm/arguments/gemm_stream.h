@@ -22,7 +22,7 @@ struct GemmStreamArgs {
   i32 chain_blocks;  // k blocks of an accumulation chain at most
   i32 width;         // columns of a tile in use, and its place in kGemmWidths
   u32 width_number;
-  i32 stages;      // of the ring, and bytes from one to the next
+  i32 stages;  // of the ring, and bytes from one to the next
   u32 stage_step;
 };
 

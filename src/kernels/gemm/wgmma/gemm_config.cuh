@@ -46,8 +46,8 @@ struct GemmConfig {
   static constexpr bool kAsks = kAlongM * kAlongN == 1 && (kM == 64 || kN <= 64) &&
                                 (kTransposed ? kColumnA == 0 : kRowB == 0);
   // Whether a tile's first k block has code of its own, without which the others have to ask
-  // whether they are first: where 192 columns are multiplied in turn, no register is left for it, and
-  // the widths of a stream-K kernel are a lot of code.
+  // whether they are first: where 192 columns are multiplied in turn, no register is left for it,
+  // and the widths of a stream-K kernel are a lot of code.
   static constexpr bool kFirstApart = !(kInTurn && kN >= 192) && !kAnyWidth;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);

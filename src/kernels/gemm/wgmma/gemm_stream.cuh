@@ -224,8 +224,9 @@ __device__ __forceinline__ void stream_accumulate(float (&d)[Config::kPieces][Co
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
     const i32 end = min(begin + args.chain_blocks, item.end);
     gemm_no_products<Config>(d);  // for the compiler's sake: the first product overwrites them
-    gemm_multiply<Config>(d, {begin * Config::kTileK, end * Config::kTileK}, ring, first_piece, 0,
-                          nullptr, [] {}, args.width_number);
+    gemm_multiply<Config>(
+        d, {begin * Config::kTileK, end * Config::kTileK}, ring, first_piece, 0, nullptr, [] {},
+        args.width_number);
     gemm_wait_products<Config>(d);
     gemm_release<Config>(ring, (ring.stage == 0 ? ring.stages() : ring.stage) - 1);
     if (begin > item.begin) place.add_to(d[0]);
@@ -238,18 +239,17 @@ __device__ __forceinline__ void stream_accumulate(float (&d)[Config::kPieces][Co
 // so that its own stays in registers; of more it is read back. All threads of the consumers.
 template <class Config>
 __device__ __forceinline__ bool stream_meet(float (&d)[Config::kPieces][Config::kSums],
-                                            const GemmStreamArgs& args, i32 unit, i32 own, const StreamPlace<Config>& place, u32 rank,
-                                            u32 flag) {
+                                            const GemmStreamArgs& args, i32 unit, i32 own,
+                                            const StreamPlace<Config>& place, u32 rank, u32 flag) {
   constexpr u32 kThreads = StreamPlace<Config>::kThreads;
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d[0]);
   __threadfence();
   ptx::named_barrier(1, kThreads);
   if (threadIdx.x == 128) {
-    const u64 counter =
-        args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
-    const bool last = stream_arrive(counter, args.counter_tag,
-                                    static_cast<u32>(parts.last - parts.first + 1));
+    const u64 counter = args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
+    const bool last =
+        stream_arrive(counter, args.counter_tag, static_cast<u32>(parts.last - parts.first + 1));
     ptx::shared_store<4>(flag, last ? 1u : 0u);
     __threadfence();
   }
@@ -321,15 +321,14 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args, GemmR
   while (work.next(&item)) {
     const GemmTileAt tile = stream_tile<Config>(args, item.unit, rank);
     const i32 shared = item.unit - args.whole_units;
-    const i32 which =
-        shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
+    const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
     const StreamPlace<Config> place(args, cluster, which, rank);
     stream_accumulate<Config>(d, args, item, place, ring, first_piece);
     if (item.end - item.begin < work.blocks &&
         !stream_meet<Config>(d, args, shared, cluster, place, rank, ring.tile(0)))
       continue;
-    stream_write<Config>(d[0], args, staging, group,
-                         tile.m0 + static_cast<i32>(first_piece) * 64, tile.n0);
+    stream_write<Config>(d[0], args, staging, group, tile.m0 + static_cast<i32>(first_piece) * 64,
+                         tile.n0);
   }
 }
 

@@ -118,7 +118,8 @@ struct GemmProblem {
   int32_t in_bytes = 0;
   int32_t out_bytes = 0;
   bool reads_c = false;  // for runs that do alone, see gemm_with_c()
-  double copies_ns = 0;  // of operands that no map can read, in front of rows that go through maps
+  int32_t copies = 0;    // staging copies of operands that no map can read, for rows through maps
+  double copied_bytes = 0;  // that those read and write
 
   /// Elements between neighbours along each dimension.
   int64_t a_stride_m() const { return desc.a_order == Order::row ? desc.lda : 1; }

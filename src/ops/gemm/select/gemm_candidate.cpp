@@ -13,7 +13,7 @@ namespace tw {
 
 std::string gemm_choice_text(const GemmChoice& choice) {
   std::string text = choice.row->symbol;
-  if (choice.has(kGemmSplit | kGemmStreamK)) text += "/" + std::to_string(choice.split);
+  if (choice.shares_k()) text += "/" + std::to_string(choice.split);
   return text;
 }
 
@@ -28,7 +28,7 @@ Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (symbol != row.symbol || (row.variant & kGemmPrologue) != 0) continue;
     GemmChoice choice{&row, 1};
-    if (!choice.has(kGemmSplit | kGemmStreamK)) {
+    if (!choice.shares_k()) {
       if (slash != whole.npos)
         return refuse(Code::ERROR_PARSE, "this kernel shares no tile along k, so no /<blocks>");
     } else {
@@ -107,10 +107,11 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
           "16 bytes below 2^40: lda is %" PRId64 " and ldb %" PRId64 " elements of %d bytes",
           who, seen.swapped ? d.ldb : d.lda, seen.swapped ? d.lda : d.ldb, seen.in_bytes);
     case GemmMisfit::blocks:
-      return fail(Code::ERROR_UNSUPPORTED,
-                  refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
-                  "candidate %s runs in clusters of %u blocks, and there are %u SMs to use", who,
-                  choice.cluster(), usable_sms(device, d.max_sms));
+      return fail(
+          Code::ERROR_UNSUPPORTED,
+          refuse("candidate_cluster", choice.cluster(), usable_sms(device, d.max_sms)),
+          "candidate %s runs in clusters of %u blocks, for which the %u SMs to use have no room",
+          who, choice.cluster(), usable_sms(device, d.max_sms));
     case GemmMisfit::depth:
       if (choice.has(kGemmShort))
         return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_depth", d.k, choice.row->tile[2]),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the chip has room for, as the context and the driver say.
+// What the chip has room for, as the context and the driver say, and how fast it is.
+#include "ops/gemm/select/gemm_chip.hpp"
+
 #include <algorithm>
+#include <string_view>
 
 #include "kernels/gemm/gemm_row.hpp"
 #include "ops/gemm/select/gemm_select.hpp"
@@ -8,6 +11,32 @@
 
 namespace tw {
 namespace {
+
+struct KnownChip {
+  std::string_view name;
+  double sms;
+  GemmRates rates;
+};
+
+#define TW_GEMM_CHIP(name, sms, clock, flops, limit_tflops, dram_gbs, l2_mb) \
+  {name, sms, {clock, flops, (limit_tflops)*1e3, dram_gbs, (l2_mb)*1e6}},
+constexpr KnownChip kChips[] = {
+#include "ops/gemm/select/gemm_chips.inc"
+};
+#undef TW_GEMM_CHIP
+
+// What a Hopper of these clocks would reach; without clocks an SM's share of an H100.
+GemmRates estimated(const DeviceInfo& info) {
+  constexpr double kAtLimit = 0.65, kBytesOfSm = 25, kL2OfSm = 0.38e6;
+  GemmRates rates;
+  rates.clock = info.clock_khz > 0 ? info.clock_khz * 1e-6 : 1.755;
+  rates.flops_per_clock = GemmRates::kFlops;
+  rates.limit_flops = kAtLimit * info.sm_count * rates.clock * GemmRates::kFlops;
+  const double bus = 2e-6 * info.memory_clock_khz * info.memory_bus_bits / 8;
+  rates.dram_bytes = bus > 0 ? bus : kBytesOfSm * info.sm_count;
+  rates.l2_size = info.l2_bytes > 0 ? static_cast<double>(info.l2_bytes) : kL2OfSm * info.sm_count;
+  return rates;
+}
 
 // Any row will do: each takes so much shared memory that a block has an SM to itself.
 const KernelRow* row_to_ask_with(const Device& device) {
@@ -17,6 +46,21 @@ const KernelRow* row_to_ask_with(const Device& device) {
 }
 
 }  // namespace
+
+GemmRates gemm_rates(const DeviceInfo& info) {
+  // A slice of a chip has the chip's name and more.
+  const KnownChip* known = nullptr;
+  for (const KnownChip& chip : kChips)
+    if (info.name.starts_with(chip.name) && (!known || chip.name.size() > known->name.size()))
+      known = &chip;
+  if (!known) return estimated(info);
+  GemmRates rates = known->rates;
+  const double share = info.name == known->name ? 1 : std::min(1.0, info.sm_count / known->sms);
+  rates.limit_flops *= share;
+  rates.dram_bytes *= share;
+  rates.l2_size *= share;
+  return rates;
+}
 
 Status ask_for_clusters(Device& device) {
   if (device.clusters_at_once(kMaxCluster) != 0) return {};
@@ -34,7 +78,7 @@ Status ask_for_clusters(Device& device) {
     config.dynamic_smem_bytes = shared;
     int32_t blocks = 0, clusters = 0;
     TW_TRY(kernel.kernel->occupancy(config, &blocks, &clusters));
-    device.set_clusters_at_once(size, std::max(1, clusters));
+    device.set_clusters_at_once(size, clusters > 0 ? clusters : kNoClusters);
   }
   return {};
 }
@@ -45,11 +89,17 @@ uint32_t gemm_plain_room(const Device& device, uint32_t max_sms, bool splits) {
 }
 
 GemmChip GemmChip::of(const Device& device, uint32_t max_sms) {
-  GemmChip chip{.sms = usable_sms(device, max_sms)};
+  GemmChip chip{.sms = usable_sms(device, max_sms), .rates = gemm_rates(device.info())};
   chip.plain_blocks = gemm_plain_room(device, max_sms, false);
   chip.plain_split_blocks = gemm_plain_room(device, max_sms, true);
-  for (uint32_t size = 2; size <= kMaxCluster; ++size)
-    chip.clusters[size] = static_cast<uint32_t>(device.clusters_at_once(size));
+  chip.clusters[1] = chip.sms;
+  for (uint32_t size = 2; size <= kMaxCluster; ++size) {
+    const int32_t known = device.clusters_at_once(size);
+    const uint32_t most = chip.sms / size;
+    chip.clusters[size] = known == 0             ? most
+                          : known == kNoClusters ? 0
+                                                 : std::min(most, static_cast<uint32_t>(known));
+  }
   return chip;
 }
 

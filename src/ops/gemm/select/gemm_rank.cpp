@@ -2,12 +2,10 @@
 // All choices that can serve a problem, and their order.
 #include <algorithm>
 #include <limits>
-#include <span>
-#include <string_view>
 #include <utility>
 
 #include "base/checked.hpp"
-#include "ops/gemm/select/gemm_select.hpp"
+#include "ops/gemm/select/gemm_cost.hpp"
 #include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/gemm/select/gemm_tuning.hpp"
 #include "ops/plan/plan.hpp"
@@ -29,39 +27,6 @@ bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc) {
 }
 
 namespace {
-
-[[maybe_unused]] constexpr Order kOrderROW = Order::row;
-[[maybe_unused]] constexpr Order kOrderCOLUMN = Order::column;
-
-// A row of gemm_measured.inc or gemm_measured_programmatic.inc.
-struct MeasuredRow {
-  DType in, out;
-  Order a_order, b_order;
-  int64_t m, n, k;
-  const char* symbol;
-  uint32_t split;
-  double microseconds;
-};
-
-#define TW_GEMM_MEASURED(in, out, a, b, m, n, k, symbol, split, us) \
-  {DType::in, DType::out, kOrder##a, kOrder##b, m, n, k, #symbol, split, us},
-constexpr MeasuredRow kMeasured[] = {
-#include "ops/gemm/select/gemm_measured.inc"
-};
-constexpr MeasuredRow kMeasuredProgrammatic[] = {
-#include "ops/gemm/select/gemm_measured_programmatic.inc"
-};
-#undef TW_GEMM_MEASURED
-
-// The chip that both were measured on.
-constexpr std::string_view kMeasuredChip = "NVIDIA H200";
-constexpr uint32_t kMeasuredSms = 132;
-
-// What follows gemm, the type of A and B and that of D in a kernel's name.
-std::string_view behind_types(std::string_view symbol) {
-  for (int i = 0; i < 3; ++i) symbol.remove_prefix(symbol.find('_') + 1);
-  return symbol;
-}
 
 bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
   constexpr uint32_t kAlongK = kGemmSplit | kGemmShort;
@@ -92,6 +57,16 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
          (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
 }
 
+// Whether lines of D are whole pieces of 16 bytes for all runs, of which those along m may have
+// fewer elements.
+bool stores_whole_pieces(const GemmProblem& seen) {
+  const GemmDesc& d = seen.desc;
+  const bool along_rows = seen.swapped == (d.d_order == Order::row);
+  return seen.d_pitch_suits_maps() &&
+         (d.d_padding_free || (seen.d_contiguous() * seen.out_bytes % kMapAlignment == 0 &&
+                               (!along_rows || d.min_m == seen.rows())));
+}
+
 }  // namespace
 
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice) {
@@ -109,13 +84,16 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (!choice.through_maps() && choice.has(kGemmSplit) &&
       gemm_least_pitch(seen.desc) < kGemmPlainSplitPitch)
     return GemmMisfit::pitches;
-  if (choice.cluster() > usable_sms(device, seen.desc.max_sms)) return GemmMisfit::blocks;
+  if (choice.cluster() > usable_sms(device, seen.desc.max_sms) ||
+      device.clusters_at_once(choice.least_sms()) == kNoClusters)
+    return GemmMisfit::blocks;
   if (choice.split > 1 && choice.split > ceil_div(seen.desc.k, row.tile[2]))
     return GemmMisfit::depth;
   if (choice.has(kGemmStreamK) && seen.desc.k > kGemmMostStreamK) return GemmMisfit::depth;
   if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
-  if (choice.has(kGemmAlone | kGemmStreamK) && !seen.d_suits_map()) return GemmMisfit::stores;
+  if (choice.has(kGemmAlone) && !seen.d_suits_map()) return GemmMisfit::stores;
+  if (choice.has(kGemmStreamK) && !stores_whole_pieces(seen)) return GemmMisfit::stores;
   if (choice.has(kGemmStreamK) && (choice.split & (choice.split - 1)) != 0)
     return GemmMisfit::parts;
   return GemmMisfit::none;
@@ -123,9 +101,9 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
 
 GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
                              const GemmChip& chip) {
-  return {
-      choice, gemm_cost(choice, seen, chip),
-      static_cast<double>(gemm_units(choice, seen)) / static_cast<double>(chip.at_once(choice))};
+  const GemmTerms terms = gemm_terms(choice, seen, chip);
+  const auto units = static_cast<double>(gemm_units(choice, seen));
+  return {choice, terms.total, units / std::max(1u, chip.at_once(choice)), terms};
 }
 
 GemmProblem gemm_seen_by(const GemmChoice& choice, const GemmProblem& problem) {
@@ -140,7 +118,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
     // Plain rows do all that is plain.
     if (choice.has(kGemmFull) != problem.wants_full()) continue;
     if (choice.has(kGemmAlone) && !problem.is_alone()) continue;
-    const bool splits = choice.has(kGemmSplit | kGemmStreamK);
+    const bool splits = choice.shares_k();
     choice.split = choice.least_split();
     const GemmProblem& seen = choice.has(kGemmTransposed) ? other : problem;
     while (choice.split <= (splits ? kMaxCluster : 1) && choice.cluster() <= kMaxCluster &&
@@ -151,7 +129,7 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   }
   // Where rows can go through maps at no cost, those that read along k without are for nothing.
   const auto maps = [](const GemmChoice& c) { return c.through_maps(); };
-  if (problem.copies_ns == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
+  if (problem.copies == 0 && std::any_of(choices_.begin(), choices_.end(), maps))
     choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
                                   [&](const GemmChoice& c) {
                                     return !maps(c) && c.has(kGemmSplit | kGemmShort);
@@ -167,7 +145,6 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   leave_long_sums();
   if (problem.desc.has(kGemmInvariant)) leave_other_orders();
   if (tuning) add_tuned(*tuning, gemm_tuning_key(device, problem));
-  if (device.info().name == kMeasuredChip && chip_.sms == kMeasuredSms) add_known();
 }
 
 // Sums of one chain drift with their length (gemm_chains). Against half a unit of bf16 that does
@@ -183,6 +160,7 @@ void GemmRanking::leave_long_sums() {
   for (const GemmChoice& c : choices_)
     if (c.through_maps() && !c.has(kGemmStreamK)) most = std::max(most, c.split);
   const auto too_few = [&](const GemmChoice& c) {
+    // Stream-K kernels make chains by themselves.
     return c.through_maps() && !c.makes_chains() && !c.has(kGemmStreamK) &&
            c.split < std::min(wanted, most);
   };
@@ -200,7 +178,7 @@ void GemmRanking::leave_other_orders() {
   const bool suits =
       d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
   const auto possible = [&](const GemmChoice& c) {
-    return suits && c.through_maps() && !c.has(kGemmTransposed) &&
+    return suits && c.through_maps() && !c.has(kGemmTransposed | kGemmStreamK) &&
            !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
   };
   // The fewest parts of rows that go through maps, of one part those that are no split first; 0:
@@ -220,12 +198,6 @@ bool GemmRanking::has(const GemmChoice& choice) const {
   return std::find(choices_.begin(), choices_.end(), choice) != choices_.end();
 }
 
-// A choice that cannot serve the problem is left out.
-void GemmRanking::add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
-                               double nanoseconds) {
-  if (has(choice)) list->push_back({gemm_rung(m), list == &known_, choice, nanoseconds});
-}
-
 // A programmatic plan takes what was measured otherwise too; of one step, what was measured as it
 // is launched comes last and counts.
 void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
@@ -234,43 +206,19 @@ void GemmRanking::add_tuned(const GemmTuning& tuning, GemmTuningKey key) {
     if (own && !programmatic) break;
     key.programmatic = own;
     for (const GemmTuned& entry : tuning.find(key))
-      add_measured(&tuned_, entry.m, entry.candidate.choice, entry.candidate.nanoseconds);
-  }
-}
-
-void GemmRanking::add_known() {
-  const GemmDesc& d = problem_.desc;
-  if (problem_.swapped || d.accumulator != DType::F32) return;
-  const auto add = [&](std::span<const MeasuredRow> rows, DType measured) {
-    const DType out = d.d_dtype == d.a_dtype ? measured : d.d_dtype;
-    for (const MeasuredRow& row : rows) {
-      if (row.n != d.n || row.k != d.k || row.in != measured || row.out != out ||
-          row.a_order != d.a_order || row.b_order != d.b_order)
-        continue;
-      for (const GemmChoice& choice : choices_)
-        if (choice.split == row.split &&
-            behind_types(choice.row->symbol) == behind_types(row.symbol))
-          add_measured(&known_, row.m, choice, row.microseconds * 1e3);
-    }
-  };
-  // Of one shape the last counts. What f16 has no row of its own for it takes from bf16.
-  for (const std::span<const MeasuredRow> rows :
-       {std::span<const MeasuredRow>(kMeasured),
-        std::span<const MeasuredRow>(kMeasuredProgrammatic)}) {
-    if (rows.data() == kMeasuredProgrammatic && !d.has(kGemmProgrammatic)) break;
-    if (d.a_dtype == DType::F16) add(rows, DType::BF16);
-    add(rows, d.a_dtype);
+      if (has(entry.candidate.choice))
+        tuned_.push_back({gemm_rung(entry.m), entry.candidate.choice, entry.candidate.nanoseconds});
   }
 }
 
 // The choice that was measured closest above m rows; of several in one step the last.
-bool GemmRanking::measured(const std::vector<Measured>& list, int64_t m, GemmCandidate* out) const {
-  if (list.empty()) return false;
+bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
+  if (tuned_.empty()) return false;
   GemmProblem at = problem_;
   at.set_rows(gemm_rung(m));
   int64_t found = 0;  // the step of the choice in *out
-  for (const Measured& one : list) {
-    if (!one.serves(m) || (found != 0 && one.rung > found)) continue;
+  for (const Measured& one : tuned_) {
+    if (!gemm_tuning_serves(one.rung, m) || (found != 0 && one.rung > found)) continue;
     if (!has_room(one.choice, m)) continue;
     found = one.rung;
     *out = gemm_candidate(one.choice, gemm_seen_by(one.choice, at), chip_);
@@ -278,11 +226,6 @@ bool GemmRanking::measured(const std::vector<Measured>& list, int64_t m, GemmCan
     out->measured = true;
   }
   return found != 0;
-}
-
-// What the caller measured goes before what is known of the chip.
-bool GemmRanking::measured(int64_t m, GemmCandidate* out) const {
-  return measured(tuned_, m, out) || measured(known_, m, out);
 }
 
 // Calls take(choice, problem as it sees it, nanoseconds) for every choice that has room for m rows.
@@ -298,7 +241,7 @@ void GemmRanking::each(int64_t m, Take take) const {
     const bool turns = choice.has(kGemmTransposed);
     if (!gemm_has_room(choice, turns ? exact_turned : exact)) continue;
     const GemmProblem& seen = turns ? step_turned : step;
-    take(choice, seen, gemm_cost(choice, seen, chip_));
+    take(choice, seen, gemm_terms(choice, seen, chip_).total);
   }
 }
 

@@ -49,7 +49,8 @@ bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem) {
     return counted && (d.max_sms == 0 || blocks * kMaxCluster <= d.max_sms);
   if (counted) return true;
   const KernelRow* plain = find_row(device, Family::gemm, [&](const KernelRow& row) {
-    constexpr uint32_t kNotAll = kGemmSplit | kGemmShort | kGemmPrologue | kGemmAlone | kGemmStreamK;
+    constexpr uint32_t kNotAll =
+        kGemmSplit | kGemmShort | kGemmPrologue | kGemmAlone | kGemmStreamK;
     return (row.variant & (kGemmPlain | kNotAll)) == kGemmPlain &&
            ((row.variant & kGemmFull) != 0) == problem.wants_full() && gemm_types_fit(row, d);
   });

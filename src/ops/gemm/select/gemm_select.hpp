@@ -15,12 +15,16 @@
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/table/kernel_table.hpp"
 #include "ops/gemm/problem/gemm_problem.hpp"
+#include "ops/gemm/select/gemm_chip.hpp"
 #include "runtime/device.hpp"
 
 namespace tw {
 
 class GemmTuning;
 struct GemmTuningKey;
+
+/// Plain rows are small: blocks that share an SM.
+inline constexpr uint32_t kGemmPlainBlocks = 4, kGemmPlainSplitBlocks = 2;
 
 /// A row, and how many blocks share each of its tiles along k (1 unless the row splits); of a
 /// stream-K row, into how many parts a tile's k is cut at most.
@@ -30,13 +34,14 @@ struct GemmChoice {
 
   bool has(uint32_t variant_bit) const { return (row->variant & variant_bit) != 0; }
   bool through_maps() const { return !has(kGemmPlain); }
+  bool shares_k() const { return has(kGemmSplit | kGemmStreamK); }
   /// The fewest blocks that share a tile along k: a full row's split may be of one part, and so may
   /// one without maps.
   uint32_t least_split() const { return has(kGemmSplit) && !has(kGemmFull | kGemmPlain) ? 2 : 1; }
   /// Whether it multiplies a long k in several chains (gemm_chains) without sharing it.
   bool makes_chains() const {
-    return through_maps() && row->feature != feature::host &&
-           !has(kGemmSplit | kGemmFull | kGemmStreamK) && row->dtypes[1] == DType::F32;
+    return through_maps() && row->feature != feature::host && !shares_k() && !has(kGemmFull) &&
+           row->dtypes[1] == DType::F32;
   }
   /// Of such a row, whether it adds up whole sums of chains in registers; whether it puts halves of
   /// them aside there, where the copy engine writes all of D; and whether it does neither, but
@@ -52,16 +57,17 @@ struct GemmChoice {
   bool writes_chains() const { return makes_chains() && !keeps_chains() && !parks_chains(); }
   /// Blocks of a cluster.
   uint32_t cluster() const {
-    return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) *
-           (has(kGemmSplit) ? split : 1);
+    return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * (has(kGemmSplit) ? split : 1);
+  }
+  /// SMs that hold one cluster at least.
+  uint32_t least_sms() const {
+    const uint32_t blocks = through_maps() ? 1 : kGemmPlainSplitBlocks;
+    return (cluster() + blocks - 1) / blocks;
   }
   bool operator==(const GemmChoice& other) const {
     return row == other.row && split == other.split;
   }
 };
-
-/// Plain rows are small: blocks that share an SM.
-inline constexpr uint32_t kGemmPlainBlocks = 4, kGemmPlainSplitBlocks = 2;
 
 /// Of the rows that share k without maps, the least pitch of A: of a shorter one, 16 aligned bytes
 /// may leave A in the middle of it.
@@ -76,22 +82,20 @@ inline int64_t gemm_least_pitch(const GemmDesc& seen) {
 /// What a plan may fill of a chip.
 struct GemmChip {
   uint32_t sms = 1;
-  uint32_t clusters[kMaxCluster + 1] = {};  // by their blocks, that run at once; 0: not known
+  uint32_t clusters[kMaxCluster + 1] = {};  // by their blocks, that run at once; 0: none does
   uint32_t plain_blocks = 1;                // of rows without maps, at once
   uint32_t plain_split_blocks = 1;          // of those that share tiles along k
+  GemmRates rates;
 
   /// Of the context, at most max_sms SMs (0: all); clusters as far as ask_for_clusters() asked.
   static GemmChip of(const Device& device, uint32_t max_sms);
-  int64_t clusters_at_once(int64_t size) const {
-    const uint32_t most = std::max(1u, sms / static_cast<uint32_t>(size));
-    return clusters[size] == 0 ? most : std::min(most, clusters[size]);
-  }
-  /// Clusters of a choice. Of rows without maps several blocks share an SM.
-  int64_t at_once(const GemmChoice& choice) const {
-    if (choice.through_maps()) return clusters_at_once(choice.cluster());
+  /// Clusters of a choice that run at once; 0: it cannot run. Of rows without maps several blocks
+  /// share an SM.
+  uint32_t at_once(const GemmChoice& choice) const {
+    const uint32_t sms_have_room = clusters[choice.least_sms()];
+    if (choice.through_maps()) return sms_have_room;
     if (!choice.has(kGemmSplit)) return plain_blocks;
-    const int64_t of_blocks = std::max(1u, plain_split_blocks / choice.cluster());
-    return std::min(of_blocks, kGemmPlainSplitBlocks * clusters_at_once(choice.cluster()));
+    return std::min(std::max(1u, plain_split_blocks / choice.cluster()), sms_have_room);
   }
 };
 
@@ -99,20 +103,23 @@ struct GemmChip {
 /// table; where the device runs no row with clusters there is nothing to ask.
 Status ask_for_clusters(Device& device);
 
+/// What the cost model's time is made of, in nanoseconds. Tensor cores, memory and loads from the
+/// L2 work side by side: `total` has the softened maximum of those, and the sum of all else.
+struct GemmTerms {
+  double launch = 0, tensor = 0, memory = 0, l2 = 0, epilogue = 0, copies = 0, total = 0;
+};
+
 struct GemmCandidate {
   GemmChoice choice;
   double nanoseconds = 0;
   double waves = 0;       // units of work for each that can run at once
-  bool measured = false;  // the time is a clock's, not the model's
+  GemmTerms terms;        // of the model's time
+  bool measured = false;  // nanoseconds are a clock's, not the model's
 };
 
 std::string gemm_choice_text(const GemmChoice& choice);
 /// The other way; refused as argument `argument` where no such kernel is in the table.
 Status parse_gemm_choice(const char* argument, const char* text, GemmChoice* out);
-
-/// Nanoseconds that the model of gemm_costs.inc gives a choice for a problem. The problem is as the
-/// row sees it: turned for a transposed row.
-double gemm_cost(const GemmChoice& choice, const GemmProblem& problem, const GemmChip& chip);
 
 /// Work units of a choice, each done by one cluster at once; the problem as the row sees it. None
 /// where it is empty.
@@ -190,8 +197,7 @@ bool gemm_tuning_serves(int64_t measured, int64_t m);
 /// All choices that can serve a problem, to be ranked for any number of rows m.
 class GemmRanking {
  public:
-  /// `problem` as gemm_problem() makes it. Measured choices, the caller's and then those of
-  /// gemm_measured.inc and gemm_measured_programmatic.inc, go before the model's.
+  /// `problem` as gemm_problem() makes it. What the caller measured goes before the model.
   GemmRanking(const Device& device, const GemmProblem& problem, const GemmTuning* tuning = nullptr);
 
   /// For m rows, the best first; equal ones in the table's order. A measured choice is the first.
@@ -217,14 +223,9 @@ class GemmRanking {
   bool has_room(const GemmChoice& choice, int64_t m) const;
   template <class Take>
   void each(int64_t m, Take take) const;
-  // A choice that was measured for the step of m that ends at `rung`. One for a named shape is for
-  // that step alone; where the caller measured, it serves some fewer rows too.
+  // A choice that the caller measured for the step of m that ends at `rung`.
   struct Measured {
-    bool serves(int64_t m) const {
-      return named ? gemm_rung(m) == rung : gemm_tuning_serves(rung, m);
-    }
     int64_t rung;
-    bool named;
     GemmChoice choice;
     double nanoseconds;
   };
@@ -233,18 +234,13 @@ class GemmRanking {
   Status no_invariant_room(int64_t rows, const GemmChoice& least) const;
   void leave_long_sums();
   void leave_other_orders();
-  void add_measured(std::vector<Measured>* list, int64_t m, const GemmChoice& choice,
-                    double nanoseconds);
   void add_tuned(const GemmTuning& tuning, GemmTuningKey key);
-  void add_known();
-  bool measured(const std::vector<Measured>& list, int64_t m, GemmCandidate* out) const;
   bool measured(int64_t m, GemmCandidate* out) const;
 
   GemmProblem problem_;
   GemmChip chip_;
   std::vector<GemmChoice> choices_;
-  std::vector<Measured> tuned_;  // by the caller
-  std::vector<Measured> known_;  // of gemm_measured.inc and, where it counts, the programmatic one
+  std::vector<Measured> tuned_;
 };
 
 }  // namespace tw

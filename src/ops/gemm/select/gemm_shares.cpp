@@ -31,7 +31,7 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
   const int64_t aligned = ceil_div(s->k_blocks, s->k_blocks / even);
   if (rest == 0 || aligned == s->k_blocks) {
     s->whole = s->units();
-    s->clusters = std::min(s->units(), at_once);
+    s->clusters = std::clamp<int64_t>(s->units(), 1, at_once);
     return;
   }
   s->whole = s->units() - rest;
@@ -70,7 +70,8 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmProblem& seen, int64_
 
 int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once) {
   const KernelRow& row = *choice.row;
-  const int64_t width = std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
+  const int64_t width =
+      std::min<int64_t>(row.tile[1], round_up(ceil_div(rows, row.cluster[1]), 32));
   return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +
          at_once * 2 * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(row.tile[0]), static_cast<u32>(width));

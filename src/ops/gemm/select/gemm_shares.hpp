@@ -13,9 +13,9 @@ struct GemmShares {
   int64_t width = 0;  // columns of a tile
   uint32_t width_number = 0;
   int64_t units_m = 0, units_n = 0;
-  int64_t whole = 0;     // units that one cluster multiplies by itself
-  int64_t depth = 0;     // k blocks of a shared unit, with empty ones where parts are of whole units
-  int64_t share = 1;     // k blocks of shared units for each cluster
+  int64_t whole = 0;  // units that one cluster multiplies by itself
+  int64_t depth = 0;  // k blocks of a shared unit, with empty ones where parts are of whole units
+  int64_t share = 1;  // k blocks of shared units for each cluster
   int64_t clusters = 1;  // of the grid
   int64_t chain = 1;     // k blocks of an accumulation chain at most
   int64_t k_blocks = 1;

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel takes: clusters do tiles in waves. In a wave the tensor cores, the loads of an SM
+// and memory work side by side; the launch, the last epilogue and the sum of split parts come on
+// top.
+#include "ops/gemm/select/gemm_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "kernels/gemm/arguments/gemm_stream.h"
+#include "kernels/gemm/gemm_row.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
+
+namespace tw {
+namespace {
+
+constexpr double kLine = 128;  // bytes that a load asks for at once
+
+double number(int64_t value) {
+  return static_cast<double>(std::max<int64_t>(value, 1));
+}
+
+// A softened maximum: what overlaps takes a little longer than the longest of it.
+double most_of(std::initializer_list<double> terms) {
+  double sum = 0;
+  for (const double t : terms) sum += (t * t) * (t * t);
+  return std::sqrt(std::sqrt(sum));
+}
+
+class Cost {
+ public:
+  Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
+       const GemmModel& model);
+  GemmTerms terms() const;
+
+ private:
+  struct Lines {
+    double all, outside;
+  };
+  struct Wave {
+    double tensor, load, memory;
+    double all() const { return most_of({tensor, load, memory}); }
+  };
+  double ns(double clocks) const { return clocks / chip_.rates.clock; }
+  bool shares_loads() const { return cm_ * cn_ > 1; }
+  void count_tiles();
+  void count_waves();
+  void count_shares();
+  double step_ns() const;
+  double plain_step_ns() const;
+  Lines lines_of(bool along_k, double extent, double tile, double blocks, double sharers,
+                 double units) const;
+  double straddles(int64_t pitch) const;
+  void count_lines();
+  double memory_ns() const;
+  double launch_ns() const;
+  double epilogue_ns(double fixed, double element) const;
+  double element_clocks() const;
+  double chains_ns() const;
+  double reduce_ns() const;
+  Wave wave(double clusters, double steps, double between) const;
+
+  const GemmChoice& choice_;
+  const GemmProblem& seen_;
+  const GemmChip& chip_;
+  const GemmModel& model_;
+  const KernelRow& row_;
+  const GemmDesc& d_;
+  double m_, n_, k_, batch_;
+  double tm_, tn_, cm_, cn_;  // tile of a block, blocks of a cluster that share loads
+  double units_m_ = 1, units_n_ = 1, units_ = 1, at_once_ = 1, band_ = 1;
+  double steps_ = 1;                              // of k, of one block
+  double whole_ = 0, last_ = 1, last_steps_ = 1;  // whole waves; the last one's clusters and steps
+  double parts_ = 1;                              // clusters that share a tile of the last one
+  double stages_ = 1;
+  // Of a step of a block: lines that come where the SM has its pair's part too and where it has
+  // not, nanoseconds of those outside.
+  double lines_ = 0, crowded_lines_ = 0, outside_ns_ = 0;
+  double step_ns_ = 0, memory_ns_ = 0;  // a step's products; all of memory's bytes
+};
+
+Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
+           const GemmModel& model)
+    : choice_(choice),
+      seen_(seen),
+      chip_(chip),
+      model_(model),
+      row_(*choice.row),
+      d_(seen.desc),
+      m_(number(d_.m)),
+      n_(number(d_.n)),
+      k_(number(d_.k)),
+      batch_(number(d_.batch)),
+      tm_(row_.tile[0]),
+      tn_(number(gemm_tile_columns(choice, seen))),
+      cm_(row_.cluster[0]),
+      cn_(row_.cluster[1]),
+      stages_(row_.stages) {
+  count_tiles();
+  count_waves();
+  count_lines();
+  step_ns_ = step_ns();
+  memory_ns_ = memory_ns();
+}
+
+void Cost::count_tiles() {
+  units_m_ = std::ceil(m_ / (tm_ * cm_));
+  units_n_ = std::ceil(n_ / (tn_ * cn_));
+  units_ = units_m_ * units_n_ * batch_;
+  at_once_ = number(chip_.at_once(choice_));
+  const auto units = [](double of) { return static_cast<i32>(std::min(of, 1e9)); };
+  const auto square = std::lround(std::sqrt(at_once_ * tn_ * cn_ / (tm_ * cm_)));
+  band_ = gemm_band(units(number(square)), units(units_m_), units(units_n_), units(at_once_),
+                    choice_.cluster() > 1);
+}
+
+void Cost::count_waves() {
+  steps_ = std::ceil(k_ / row_.tile[2]);
+  if (choice_.has(kGemmStreamK)) return count_shares();
+  steps_ = std::ceil(steps_ / choice_.split);
+  whole_ = std::ceil(units_ / at_once_) - 1;
+  last_ = units_ - whole_ * at_once_;
+  last_steps_ = steps_;
+}
+
+// Stream-K shares the k of what is left behind whole waves.
+void Cost::count_shares() {
+  const GemmShares s = gemm_shares(choice_, seen_, static_cast<int64_t>(at_once_));
+  parts_ = static_cast<double>(s.parts());
+  last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
+  last_ = s.shared() > 0 ? std::ceil(static_cast<double>(s.shared() * s.depth) / last_steps_)
+                         : static_cast<double>((s.whole - 1) % s.clusters + 1);
+  whole_ = std::ceil(static_cast<double>(s.whole) / at_once_) - (s.shared() > 0 ? 0 : 1);
+  const GemmTile tile = gemm_tile(row_, seen_.in_bytes, seen_.out_bytes);
+  stages_ = gemm_shared(tile).d_offset / gemm_stream_stage(tile, static_cast<u32>(s.width));
+}
+
+// wgmma takes N / 2 clocks for 16 of k and 64 rows, at least those in which shared memory gives A
+// and B, 128 bytes a clock.
+double Cost::step_ns() const {
+  if (!choice_.through_maps()) return plain_step_ns();
+  const double products = tm_ / 64 * (row_.tile[2] / 16.0);
+  const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
+  const double floor = products * std::max(tn_ / 2 * slower, 16 + tn_ / 4);
+  return ns(model_.tensor * floor);
+}
+
+// Several blocks share an SM: what is counted is a step of all of those.
+double Cost::plain_step_ns() const {
+  if (choice_.has(kGemmShort)) return model_.plain_short_tile_ns + model_.plain_short_step_ns * k_;
+  const double on_sm = std::max(1.0, std::min(units_, at_once_) * choice_.cluster() / chip_.sms);
+  if (!choice_.has(kGemmSplit))
+    return ns(std::max(model_.plain_alone_clocks, model_.plain_step_clocks * on_sm));
+  const double groups = std::ceil(std::min(n_, tn_) / 8);
+  return (model_.plain_split_step_ns + model_.plain_split_group_ns * groups) *
+         (on_sm > 1 ? model_.plain_split_shared : 1);
+}
+
+// Lines of a block's tile in a step, and how many of those are outside in the mean. Along k a box
+// has a line for each row of A or column of B, where nobody shares it no more than there are;
+// across k one for each of k and 64 of those.
+Cost::Lines Cost::lines_of(bool along_k, double extent, double tile, double blocks, double sharers,
+                           double units) const {
+  if (!along_k) return {std::ceil(tile / 64) * row_.tile[2], 0};
+  const double all = sharers == 1 ? std::min(tile, std::ceil(extent / 8) * 8) : tile;
+  if (all < tile) return {all, all * (1 - 1 / blocks)};
+  return {all, tile - extent / (units * blocks)};
+}
+
+// How much longer lines take that do not begin where the L2's sectors do.
+double Cost::straddles(int64_t pitch) const {
+  const int64_t bytes = pitch * seen_.in_bytes;
+  return bytes % 32 == 0 ? 0 : model_.straddle;
+}
+
+// What a step of a block loads. Two SMs share a way to the L2: alone a block has it all, and a line
+// that both want comes once. Those are what a cluster shares, or what neighbouring blocks have in
+// common.
+void Cost::count_lines() {
+  const bool ak = d_.a_order == Order::row, bk = d_.b_order == Order::column;
+  const Lines a = lines_of(ak, m_, tm_, cm_, cn_, units_m_);
+  const Lines b = lines_of(bk, n_, tn_, cn_, cm_, units_n_);
+  const double a_again = straddles(d_.lda);
+  // Across k the lines of a tile begin where the tile does.
+  const bool between = !bk && units_n_ > 1 && row_.tile[1] % 64 != 0;
+  const double b_again = between ? model_.straddle : straddles(d_.ldb);
+  const bool meet = choice_.cluster() == 1 && a_again == 0 && b_again == 0;
+  const double shared = cm_ > 1 ? b.all : cn_ > 1 ? a.all : meet ? std::max(a.all, b.all) : 0;
+  const double again = a.all * a_again / cn_ + b.all * b_again / cm_;
+  lines_ = a.all + b.all + again;
+  crowded_lines_ = (a.all + b.all - shared * model_.neighbour) * (1 + model_.crowd) + again;
+  outside_ns_ = ns(model_.outside_clocks) * (a.outside / cn_ + b.outside / cm_);
+}
+
+// All bytes from and to memory. What does not stay in the L2 is read again: A by the waves of a
+// band of tiles, B by each band. What products of a batch share is read once.
+double Cost::memory_ns() const {
+  const auto matrices = [&](int64_t stride) { return stride == 0 ? 1 : batch_; };
+  const double a = m_ * k_ * seen_.in_bytes, b = n_ * k_ * seen_.in_bytes;
+  const double kept = chip_.rates.l2_size / 2;  // its halves have copies of what both sides read
+  const auto missed = [&](double bytes) { return std::max(0.0, 1 - kept / bytes); };
+  const double of_band = std::min(1.0, band_ / units_m_);
+  const double reads_a = std::max(1.0, std::ceil(band_ * units_n_ / at_once_));
+  const double reads_b = std::ceil(units_m_ / band_);
+  const double d = m_ * n_ * seen_.out_bytes * matrices(d_.d_batch);
+  const double writes = choice_.writes_chains() ? gemm_chains(d_.k) : 1;
+  const double bytes = a * matrices(d_.a_batch) * (1 + missed(a * of_band) * (reads_a - 1)) +
+                       b * matrices(d_.b_batch) * (1 + missed(b) * (reads_b - 1)) +
+                       d * (model_.stores * writes + (seen_.reads_c ? 1 : 0));
+  return bytes / (chip_.rates.dram_bytes * model_.dram);
+}
+
+double Cost::launch_ns() const {
+  const bool split = choice_.has(kGemmSplit), plain = !choice_.through_maps();
+  const double hidden = d_.has(kGemmProgrammatic) ? model_.programmatic_ns : 0;
+  if (plain && choice_.has(kGemmShort)) return model_.plain_short_ns - hidden;
+  if (plain && split)
+    return model_.plain_split_ns + (choice_.split > 1 ? model_.plain_cluster_ns : 0) - hidden;
+  return (plain ? model_.plain_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
+         (shares_loads() ? model_.cluster_ns : 0) - hidden;
+}
+
+// A thread's accumulators of a tile on their way to D; the blocks of a split have a part each.
+double Cost::epilogue_ns(double fixed, double element) const {
+  const double threads =
+      128 * (choice_.has(kGemmPingpong) ? 1 : gemm_consumers(static_cast<u32>(row_.tile[0])));
+  const double parts = choice_.has(kGemmSplit) ? choice_.split : 1;
+  return ns(fixed + element * tm_ * tn_ / (threads * parts));
+}
+
+double Cost::element_clocks() const {
+  const GemmEpilogue& e = d_.epilogue;
+  const double store = choice_.has(kGemmTransposed) ? model_.swap_element
+                       : choice_.has(kGemmPingpong) ? model_.ping_element
+                                                    : model_.element_clocks;
+  double clocks = store * seen_.out_bytes / 2;
+  if (e.activation > Activation::relu || e.scale != Per::none || e.amax)
+    clocks += model_.work_clocks;
+  if (seen_.reads_c) clocks += model_.work_clocks;
+  if (choice_.has(kGemmFull) && !choice_.has(kGemmAlone))
+    clocks += choice_.has(kGemmSplit | kGemmTransposed) ? model_.split_option_clocks
+                                                        : model_.option_clocks;
+  return clocks;
+}
+
+// Chains behind the first are put aside in registers, or added to D.
+double Cost::chains_ns() const {
+  if (!choice_.makes_chains()) return 0;
+  const double element = choice_.writes_chains() ? element_clocks() : model_.chain_element;
+  return (gemm_chains(d_.k) - 1) * epilogue_ns(0, element);
+}
+
+// Parts of k that become one: through the cluster of a split, or through the L2.
+double Cost::reduce_ns() const {
+  const double sums = tm_ * tn_ * 4;
+  if (choice_.has(kGemmStreamK)) {
+    return parts_ == 1 ? 0 : model_.stream_ns + sums * parts_ / model_.stream_bytes;
+  }
+  if (choice_.has(kGemmPlain) && choice_.has(kGemmSplit))
+    return model_.plain_split_tile_ns +
+           model_.plain_split_column_ns * std::min(n_, tn_) / choice_.split;
+  if (choice_.split == 1) return 0;
+  return model_.part_ns * choice_.split +
+         ns(sums * (1 - 1.0 / choice_.split) * model_.exchange_clocks);
+}
+
+// A tile of each of so many clusters.
+Cost::Wave Cost::wave(double clusters, double steps, double between) const {
+  const double blocks = clusters * choice_.cluster();
+  const double paired = std::clamp(2 * blocks / chip_.sms - 1, 0.0, 1.0);
+  const double lines = lines_ * (1 - paired) + crowded_lines_ * paired;
+  const double bytes = row_.tile[2] * seen_.in_bytes / kLine;  // of a line that are there
+  const double stages = std::min(stages_, steps_);
+  const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
+  return {.tensor = steps * step_ns_ + between,
+          .load = choice_.through_maps() ? steps * (load + outside_ns_ * blocks * bytes) : 0,
+          .memory = memory_ns_ * clusters * steps / (units_ * steps_)};
+}
+
+GemmTerms Cost::terms() const {
+  const bool split = choice_.has(kGemmSplit), ping = choice_.has(kGemmPingpong);
+  const bool waits = choice_.through_maps() && row_.feature != feature::host;
+  const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
+  const double chains = chains_ns();
+  // Between two tiles basic kernels show a part of the epilogue, others all of it, ping-pong ones
+  // what is longer than the other warpgroup's products. A split begins anew.
+  const double products = steps_ * step_ns_;
+  double between = epilogue_ns(model_.between_clocks, model_.between_element * seen_.out_bytes / 2);
+  if (choice_.has(kGemmFull)) between = end;
+  if (ping) between = std::max(0.0, (end - products) / 2);
+  const Wave whole = wave(at_once_, steps_, chains + (split ? 0 : between));
+  const Wave last = wave(last_, last_steps_, chains);
+  GemmTerms t;
+  t.launch = launch_ns();
+  t.epilogue = end + (split ? whole_ * (end + model_.again_ns) : 0);
+  t.tensor = whole_ * whole.tensor + last.tensor;
+  t.memory = whole_ * whole.memory + last.memory;
+  t.l2 = whole_ * whole.load + last.load;
+  if (waits)
+    t.copies = model_.copy_ns * seen_.copies +
+               seen_.copied_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
+  // Over a whole launch the chip has no more power than that.
+  const double power = 2 * m_ * n_ * k_ * batch_ / chip_.rates.limit_flops;
+  const double alone = t.launch + whole_ * whole.all() + last.all() + t.epilogue;
+  t.total = t.copies + most_of({alone, power});
+  return t;
+}
+
+}  // namespace
+
+GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
+                     const GemmModel& model) {
+  return Cost(choice, seen, chip, model).terms();
+}
+
+int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
+  const KernelRow& row = *choice.row;
+  return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
+         ceil_div(problem.desc.n, gemm_tile_columns(choice, problem) * row.cluster[1]) *
+         problem.desc.batch;
+}
+
+}  // namespace tw

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The cost model: nanoseconds that a choice takes for a problem, from clocks and bytes.
+
+#include "ops/gemm/select/gemm_select.hpp"
+
+namespace tw {
+
+/// The parameters of gemm_model.inc, which are the same for all chips.
+struct GemmModel {
+#define TW_GEMM_FITTED(name, value) double name = value;
+#define TW_GEMM_GIVEN(name, value) double name = value;
+#include "ops/gemm/select/gemm_model.inc"
+#undef TW_GEMM_GIVEN
+#undef TW_GEMM_FITTED
+};
+
+/// The problem is as the choice sees it.
+GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& chip,
+                     const GemmModel& model = {});
+
+}  // namespace tw

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost model for recorded cases, with other parameters than the library's: gemm_fit.py's
+// model. gemm_fit CASES reads a line a case, "in out orders programmatic m n k kernel", and says of
+// each whether the library has its kernel. Then it answers each vector of parameters, doubles in
+// the order of gemm_model.inc, with the nanoseconds of all cases that it has, until its input ends.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <vector>
+
+#include "ops/gemm/gemm_realign.hpp"
+#include "ops/gemm/select/gemm_cost.hpp"
+
+using namespace tw;
+
+namespace {
+
+struct Case {
+  GemmChoice choice;
+  GemmProblem seen;
+};
+
+DType type_of(const std::string& name) {
+  return name == "f16" ? DType::F16 : name == "f32" ? DType::F32 : DType::BF16;
+}
+
+bool read_case(std::istream& in, Case* out, bool* known) {
+  std::string type, d_type, orders, kernel;
+  int programmatic = 0;
+  GemmDesc d;
+  if (!(in >> type >> d_type >> orders >> programmatic >> d.m >> d.n >> d.k >> kernel))
+    return false;
+  d.a_dtype = type_of(type);
+  d.d_dtype = type_of(d_type);
+  d.a_order = orders[0] == 'r' ? Order::row : Order::column;
+  d.b_order = orders[1] == 'r' ? Order::row : Order::column;
+  d.a_alignment = d.b_alignment = d.c_alignment = d.d_alignment = 16;
+  d.realign = !pitch_suits_maps(2 * (orders[0] == 'r' ? d.k : d.m)) ||
+              !pitch_suits_maps(2 * (orders[1] == 'r' ? d.n : d.k));
+  d.min_m = d.m;
+  if (programmatic != 0) d.flags = kGemmProgrammatic | kGemmConstantB;
+  *known = parse_gemm_choice("kernel", kernel.c_str(), &out->choice).ok();
+  GemmProblem problem;
+  if (!*known || !gemm_problem(d, &problem).ok()) return true;
+  problem = gemm_served(problem);
+  problem.set_rows(gemm_rung(problem.rows()));
+  out->seen = gemm_seen_by(out->choice, problem);
+  return true;
+}
+
+// One NVIDIA H200.
+GemmChip chip_of_records() {
+  GemmChip chip{.sms = 132,
+                .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},
+                .plain_blocks = 132 * kGemmPlainBlocks,
+                .plain_split_blocks = 132 * kGemmPlainSplitBlocks};
+  DeviceInfo info;
+  info.name = "NVIDIA H200";
+  info.sm_count = 132;
+  chip.rates = gemm_rates(info);
+  return chip;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ifstream file(argc > 1 ? argv[1] : "");
+  std::vector<Case> cases;
+  std::string known_cases;
+  Case next;
+  for (bool known = false; read_case(file, &next, &known);) {
+    known_cases += known ? '1' : '0';
+    if (known) cases.push_back(next);
+  }
+  std::printf("%s\n", known_cases.c_str());
+  std::fflush(stdout);
+  const GemmChip chip = chip_of_records();
+  GemmModel model;
+  std::vector<double> nanoseconds(cases.size());
+  while (std::fread(&model, sizeof model, 1, stdin) == 1) {
+    for (size_t i = 0; i < cases.size(); ++i)
+      nanoseconds[i] = gemm_terms(cases[i].choice, cases[i].seen, chip, model).total;
+    std::fwrite(nanoseconds.data(), sizeof(double), nanoseconds.size(), stdout);
+    std::fflush(stdout);
+  }
+  return 0;
+}

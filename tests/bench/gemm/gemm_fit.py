@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fits the GEMM cost model (src/ops/gemm/select/gemm_model.inc) to recorded times of all candidates.
+
+    gemm_fit.py pack fit/NAME.csv.xz FILE.jsonl...   from bench_gemm --all_candidates --within=1e9 --json
+    gemm_fit.py fit BUILD                            fits, writes gemm_model.inc, builds, reports
+    gemm_fit.py report BUILD [--folds=8]             regret of the values that BUILD has, and left out
+
+BUILD is a build folder with the tests. The records are all files of fit/. Regret of a shape is the
+time of the kernel that the model prefers over that of the fastest one. First the logarithms of all
+times are fitted, kernels far from the fastest with less weight; then a smooth form of the regret is
+lowered. What is reported for shapes "left out" comes from fits without any shape of their (n, k).
+Needs numpy and scipy.
+"""
+import argparse
+import collections
+import json
+import lzma
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import numpy
+import scipy.optimize
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+TABLE = FOLDER.parents[2] / "src/ops/gemm/select/gemm_model.inc"
+PARAMETER = re.compile(r"^TW_GEMM_(FITTED|GIVEN)\((\w+), ([-+.e\d]+)\)", re.MULTILINE)
+SHAPE = ("set", "mode", "dtype", "out", "orders", "m", "n", "k")
+CLASS = ("set", "mode", "dtype", "out")
+
+
+def pack(target, files):
+    """A line a shape: what it is, the peer's time, the plan's, then kernel=time of each candidate."""
+    shapes = collections.OrderedDict()
+    for file in files:
+        for text in pathlib.Path(file).read_text().splitlines():
+            line = json.loads(text)
+            if line["kind"] in ("plan", "candidate"):
+                times = shapes.setdefault(tuple(line[name] for name in SHAPE), collections.defaultdict(list))
+                times["peer"].append(line["peer_us"])
+                times["plan" if line["kind"] == "plan" else line["kernel"]].append(line["us"])
+    text = ""
+    for shape, times in shapes.items():
+        median = {kernel: numpy.median(us) for kernel, us in times.items()}
+        text += ",".join(map(str, shape)) + f",{median.pop('peer'):.5g},{median.pop('plan'):.5g}"
+        prefix = f"gemm_{shape[2]}_{shape[3]}_"
+        text += "".join(f",{kernel.replace(prefix, '.')}={us:.4g}" for kernel, us in sorted(median.items())) + "\n"
+    pathlib.Path(target).write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+class Shape:
+    def __init__(self, line):
+        fields = line.split(",")
+        for name, value in zip(SHAPE, fields):
+            setattr(self, name, int(value) if name in "mnk" else value)
+        self.peer, self.plan = map(float, fields[len(SHAPE):len(SHAPE) + 2])
+        prefix = f"gemm_{self.dtype}_{self.out}_"
+        pairs = (field.split("=") for field in fields[len(SHAPE) + 2:])
+        self.times = {kernel.replace(".", prefix): float(us) for kernel, us in pairs}
+
+    def cases(self):
+        head = f"{self.dtype} {self.out} {self.orders} {int(self.mode == 'programmatic')} {self.m} {self.n} {self.k}"
+        return [(f"{head} {kernel}\n", us) for kernel, us in self.times.items()]
+
+    def in_class(self):
+        return " ".join(getattr(self, name) for name in CLASS)
+
+
+class Model:
+    """The library's own model, by a process (gemm_fit.cpp) that is asked for all times at once."""
+
+    def __init__(self, build):
+        files = sorted((FOLDER / "fit").glob("*.csv.xz"))
+        self.shapes = [Shape(line) for file in files for line in lzma.open(file, "rt").read().splitlines()]
+        cases = [(i, *case) for i, shape in enumerate(self.shapes) for case in shape.cases()]
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as text:
+            text.write("".join(case[1] for case in cases))
+            text.flush()
+            self.process = subprocess.Popen([pathlib.Path(build) / "tests/bench/gemm_fit", text.name],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            known = self.process.stdout.readline().decode()
+        # Kernels that the library has no longer are left out, and shapes without any.
+        cases = [case for case, has in zip(cases, known) if has == "1"]
+        kept = sorted({case[0] for case in cases})
+        self.shapes = [self.shapes[i] for i in kept]
+        self.kernel = [case[1].split()[-1] for case in cases]
+        self.shape = numpy.searchsorted(kept, [case[0] for case in cases])
+        self.begin = numpy.searchsorted(self.shape, numpy.arange(len(kept)))
+        self.us = numpy.array([case[2] for case in cases])
+        self.best = numpy.minimum.reduceat(self.us, self.begin)[self.shape]
+        self.over = self.us / self.best - 1
+        self.weight = (self.best / self.us) ** 2
+        kinds, self.names, values = zip(*PARAMETER.findall(TABLE.read_text()))
+        self.values = numpy.array(list(map(float, values)))
+        self.free = numpy.array([kind == "FITTED" for kind in kinds])
+
+    def times(self, values):
+        self.process.stdin.write(values.tobytes())
+        self.process.stdin.flush()
+        return numpy.frombuffer(self.process.stdout.read(8 * len(self.us))) / 1e3
+
+    def regret(self, values):
+        order = numpy.lexsort((self.times(values), self.shape))
+        return self.over[order[self.begin]]
+
+
+def derivative(function, x, step=1e-5):
+    """The value at x, and what it changes by with each element."""
+    value, columns = function(x), []
+    for i in range(len(x)):
+        moved = x.copy()
+        moved[i] += step
+        columns.append((function(moved) - value) / step)
+    return value, numpy.array(columns).T
+
+
+def fit(model, taken, begin):
+    """Values for the free parameters from the shapes that `taken` marks, as multiples of those to begin with."""
+    scale = numpy.maximum(numpy.abs(begin[model.free]), 1e-2)
+    mine = taken[model.shape]
+
+    def values(x):
+        out = model.values.copy()
+        out[model.free] = x * scale
+        return out
+
+    def errors(x):
+        return numpy.log(numpy.maximum(model.times(values(x)), 1e-3) / model.us)
+
+    def residuals(x):
+        return numpy.concatenate([(errors(x) * numpy.sqrt(model.weight))[mine], 0.02 * (x - 1)])
+
+    least = scipy.optimize.least_squares(residuals, numpy.ones(len(scale)), loss="soft_l1", f_scale=0.1,
+                                         jac=lambda x: derivative(residuals, x)[1], bounds=(0, numpy.inf))
+    return values(lower_regret(model, taken, mine, errors, least.x))
+
+
+def lower_regret(model, taken, mine, errors, start):
+    """Each candidate counts by how close the model has it to its best: in the mean regret, and squared."""
+    weight = model.weight * mine / numpy.sum(model.weight * mine)
+
+    def loss(x, width, error_weight):
+        error = errors(x)
+        behind = error + numpy.log(model.us)
+        behind -= numpy.minimum.reduceat(behind, model.begin)[model.shape]
+        chance = numpy.exp(-behind / width)
+        regret = (numpy.add.reduceat(chance * numpy.minimum(model.over, 1), model.begin)
+                  / numpy.add.reduceat(chance, model.begin))[taken]
+        return (numpy.mean(regret + regret**2) + error_weight * numpy.sum(weight * numpy.minimum(error**2, 0.5))
+                + 0.003 * numpy.sum((x - start) ** 2))
+
+    x = start
+    for width, error_weight, rounds in ((0.06, 2, 40), (0.03, 2, 60)):
+        x = scipy.optimize.minimize(lambda x: derivative(lambda y: loss(y, width, error_weight), x), x, jac=True,
+                                    method="L-BFGS-B", bounds=[(0, None)] * len(x), options={"maxiter": rounds}).x
+    return x
+
+
+def left_out(model, folds):
+    """Regret of each shape by the fit of those folds that have no shape of its (n, k). Each begins with other
+    values, which know nothing of what is left out: today's, a third more or less each."""
+    layers = sorted({(s.n, s.k) for s in model.shapes})
+    random = numpy.random.default_rng(1)
+    order = random.permutation(len(layers))
+    fold = {layers[layer]: i % folds for i, layer in enumerate(order)}
+    of = numpy.array([fold[(s.n, s.k)] for s in model.shapes])
+    regret = numpy.zeros(len(model.shapes))
+    for i in range(folds):
+        begin = model.values * numpy.exp(random.uniform(-0.3, 0.3, len(model.values)) * model.free)
+        regret[of == i] = model.regret(fit(model, of != i, begin))[of == i]
+    return regret
+
+
+def report(model, values, folds):
+    columns = {"the plans then": numpy.array([s.plan for s in model.shapes]) / model.best[model.begin] - 1,
+               "fitted": model.regret(values)}
+    if folds > 1:
+        columns["left out"] = left_out(model, folds)
+    classes = [s.in_class() for s in model.shapes]
+    print(f"{'regret in %: mean, 95th percentile, most':42}" + "".join(f"{name:>23}" for name in columns))
+    for name in list(dict.fromkeys(classes)) + ["all"]:
+        mine = numpy.array([name in ("all", one) for one in classes])
+        text = f"{name:34}{mine.sum():4d}    "
+        for regret in columns.values():
+            of = 100 * regret[mine]
+            text += f"{numpy.mean(of):9.1f}{numpy.percentile(of, 95):7.1f}{numpy.max(of):7.1f}"
+        print(text)
+    error = numpy.abs(numpy.log(model.times(values) / model.us))[model.over < 0.5]
+    print(f"of the kernels within 1.5 times the fastest the model is off by {100 * numpy.median(error):.1f} % in the median")
+
+
+def write(model, values):
+    text = TABLE.read_text()
+    for name, value in zip(model.names, values):
+        text = re.sub(rf"^(TW_GEMM_FITTED\({name}, )[^)]*", rf"\g<1>{value:.4g}", text, flags=re.MULTILINE)
+    TABLE.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("pack", "fit", "report"))
+    parser.add_argument("target", help="the packed file, or the build folder")
+    parser.add_argument("files", nargs="*", help="JSON lines to pack")
+    parser.add_argument("--folds", type=int, default=8, help="parts for what is left out; 0: nothing is")
+    arguments = parser.parse_args()
+    if arguments.command == "pack":
+        return pack(arguments.target, arguments.files)
+    build = ["ninja", "-C", arguments.target, "tests/bench/gemm_fit"]
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    model = Model(arguments.target)
+    values = model.values
+    if arguments.command == "fit":
+        values = fit(model, numpy.ones(len(model.shapes), bool), model.values)
+        write(model, values)
+    report(model, values, arguments.folds)
+
+
+if __name__ == "__main__":
+    main()
