@@ -1199,7 +1199,8 @@ typedef struct tw_plan_info {
   uint64_t bytes_read;         /**< of the operands, each counted once */
   uint64_t bytes_written;      /**< likewise */
   uint64_t flops;              /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes;    /**< that a run must bring */
+  uint64_t workspace_bytes;    /**< of a workspace that runs use; a GEMM's may do without, see
+                                    tw_gemm_args */
 } tw_plan_info;
 
 /** Initialises a ::tw_plan_info, which other functions then fill in.
@@ -2096,7 +2097,11 @@ typedef struct tw_gemm_args {
   uint64_t d;           /**< required: device address of D */
   int64_t m;            /**< rows of this run, 0 or min_m to the plan's m; -1, the default: the
                              plan's */
-  uint64_t workspace;   /**< a multiple of 256, where the plan needs one; else ignored */
+  /** A multiple of 256 where tw_plan_info.workspace_bytes is not 0; else ignored. Plans with
+   *  TW_GEMM_STAGING_COPY or TW_GEMM_BATCH_POINTERS need it. Of other plans a run without one (0)
+   *  takes a kernel that adds up no parts of k, which may be slower. It is the run's until the run
+   *  is done: runs at the same time have one each. What it holds before does not matter. */
+  uint64_t workspace;
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
    *  executes. What lies outside 0 to m counts as the nearer of the two; with 0 rows nothing is
@@ -2308,7 +2313,8 @@ TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
 /** Measures candidates for one matrix product on the caller's stream and operands and adds the
  *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
  *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
- *  stream's earlier work; measure while nothing else runs on the chip.
+ *  stream's earlier work; measure while nothing else runs on the chip. Kernels that add up parts of
+ * k are tried where the workspace is large enough: 64 MB is for any product without copies.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
  *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.

@@ -60,6 +60,16 @@ static uint64_t elements(tw_per per, int64_t rows, int64_t columns) {
   return (uint64_t)(per == TW_PER_ROW ? rows : per == TW_PER_COLUMN ? columns : per != TW_PER_NONE);
 }
 
+/* What candidates may add up parts of k in: of each SM two tiles of 128 x 256 accumulators, and
+ * counters. */
+static tw_status partial_bytes(tw_device* device, uint64_t* bytes) {
+  tw_device_info info;
+  tw_status status = tw_device_info_init(&info, sizeof info);
+  if (status == TW_OK) status = tw_device_get_info(device, &info);
+  *bytes = status == TW_OK ? (uint64_t)info.sm_count * 2 * 128 * 256 * 4 + 65536 : 0;
+  return status;
+}
+
 static tw_status workspace_of(tw_device* device, const tw_gemm_desc* desc, uint64_t* bytes) {
   tw_plan* plan = NULL;
   tw_plan_info info;
@@ -75,9 +85,11 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   const tw_gemm_desc* const d = &job->desc;
   const int64_t columns = d->gate ? d->n / 2 : d->n;
   const tw_dtype bias = d->bias_dtype ? d->bias_dtype : d->d_dtype;
+  uint64_t candidates; /* bytes of a workspace that any of them can do with */
   tw_status status;
   memset(to, 0, sizeof *to);
   status = workspace_of(device, d, &to->workspace_bytes);
+  if (status == TW_OK) status = partial_bytes(device, &candidates);
   if (status != TW_OK) return status;
   to->a = place(to, d, d->m, d->k, d->a_order, d->lda, d->a_dtype);
   to->b = place(to, d, d->k, d->n, d->b_order, d->ldb, d->a_dtype);
@@ -89,8 +101,9 @@ static tw_status arrange(tw_device* device, const tune_job* job, arrangement* to
   if (d->flags & TW_GEMM_STAGING_COPY) {
     const uint64_t copies =
         to->a.copied > UINT64_MAX - to->b.copied ? UINT64_MAX : to->a.copied + to->b.copied;
-    if (copies > to->workspace_bytes) to->workspace_bytes = copies;
+    candidates = copies > UINT64_MAX - candidates ? UINT64_MAX : copies + candidates;
   }
+  if (candidates > to->workspace_bytes) to->workspace_bytes = candidates;
   to->workspace = take(to, to->workspace_bytes);
   return TW_OK;
 }

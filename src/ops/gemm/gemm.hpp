@@ -55,6 +55,10 @@ class GemmPlan final : public Plan {
   static Status check(const Device& device, const GemmDesc& desc);
 
   Status run(Stream& stream, const GemmRun& run) const;
+  /// Whether a run brings a workspace that it could do without, and which is too small.
+  bool has_too_small_a_workspace(const GemmRun& run) const {
+    return required_bytes() == 0 && run.workspace != 0 && run.workspace_bytes < workspace_bytes();
+  }
   PlanInfo info() const override;
   std::string explain() const override;
 

@@ -167,6 +167,7 @@ Status tune_gemm(const std::shared_ptr<Device>& device, Stream& stream, const Ge
     TW_TRY(GemmPlan::create_forced(device, own, candidate.choice, &contender.plan));
     // What would take its place is a contender of its own.
     if (!contender.gemm().kernel_for(own.m).does(mine, own.m)) continue;
+    if (contender.gemm().has_too_small_a_workspace(mine)) continue;
     contenders.push_back(std::move(contender));
   }
   if (contenders.empty())

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of stream-K kernels: the workspace that runs may bring, and what happens without.
+#include "ops/gemm/gemm_tune.hpp"
+#include "tests/ops/common/paper_device.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr const char* kStream = "gemm_bf16_bf16_rc_128x256_1x1_stream/8";
+
+// 44 tiles of 128 columns for 132 SMs: three clusters share each.
+GemmDesc shared_desc() {
+  GemmDesc desc = gemm_desc(155, 5632, 22528);
+  desc.min_m = 155;
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  return desc;
+}
+
+// The caller's own measurements make the kernel a plan's choice.
+std::unique_ptr<GemmPlan> chosen(const std::shared_ptr<PaperDevice>& device, const GemmDesc& desc) {
+  GemmChoice choice;
+  REQUIRE(parse_gemm_choice("candidate", kStream, &choice).ok());
+  GemmTuned entry{gemm_tuning_key(*device, gemm_problem_of(desc)), desc.m, {.choice = choice}};
+  entry.candidate.nanoseconds = 1000;
+  GemmTuning tuning;
+  tuning.add(entry);
+  std::unique_ptr<Plan> plan;
+  REQUIRE(GemmPlan::create(device, desc, &tuning, &plan).ok());
+  return std::unique_ptr<GemmPlan>(static_cast<GemmPlan*>(plan.release()));
+}
+
+Status run(const std::shared_ptr<PaperDevice>& device, const GemmPlan& plan, const GemmRun& run) {
+  std::unique_ptr<Stream> stream;
+  REQUIRE(device->create_stream(&stream).ok());
+  return plan.run(*stream, run);
+}
+
+}  // namespace
+
+TEST_CASE("gemm stream-K: a run without a workspace takes another kernel") {
+  const auto device = hopper();
+  const auto plan = chosen(device, shared_desc());
+  const uint64_t needed = plan->info().workspace_bytes;
+  // Two tiles of 128 x 160 f32 for each of 132 blocks, and counters.
+  CHECK(needed >= 132u * 128 * 160 * 4);
+  CHECK(needed <= 2u * 132 * 128 * 160 * 4 + 4096);
+  CHECK(std::string(launched(device, *plan, 155).kernel).find("stream") != std::string::npos);
+  GemmRun none = kRun;
+  none.workspace = none.workspace_bytes = 0;
+  CHECK(std::string(launched(device, *plan, 155, none).kernel).find("stream") == std::string::npos);
+  CHECK(plan->explain().find("runs without a workspace") != std::string::npos);
+  GemmRun small = kRun;
+  small.workspace_bytes = needed - 1;
+  CHECK(run(device, *plan, small).code() == Code::ERROR_BUFFER_TOO_SMALL);
+  GemmRun odd = kRun;
+  odd.workspace += 16;
+  CHECK(run(device, *plan, odd).code() == Code::ERROR_MISALIGNED);
+  GemmRun overlapping = kRun;
+  overlapping.workspace = kRun.d;
+  CHECK(run(device, *plan, overlapping).code() == Code::ERROR_OVERLAP);
+}
+
+TEST_CASE("gemm stream-K: what else a run asks for goes to other kernels") {
+  const auto device = hopper();
+  const auto plan = chosen(device, shared_desc());
+  const auto streams = [&](const GemmRun& of) {
+    return std::string(launched(device, *plan, 155, of).kernel).find("stream") != std::string::npos;
+  };
+  CHECK(streams(kRun));
+  GemmRun with_c = kRun;
+  with_c.beta = 0.5f;
+  CHECK_FALSE(streams(with_c));
+  GemmRun nothing = kRun;
+  nothing.alpha = 0;
+  CHECK_FALSE(streams(nothing));
+}
+
+TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
+  const auto device = hopper();
+  const auto plan = forced(device, shared_desc(), kStream);
+  REQUIRE(plan);
+  GemmRun none = kRun;
+  none.workspace = none.workspace_bytes = 0;
+  CHECK(run(device, *plan, none).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(std::string(last_error().fault.argument) == "workspace");
+  CHECK(std::string(last_error().message).find(std::to_string(plan->info().workspace_bytes)) !=
+        std::string::npos);
+  // Lines of D along m, of which a run may have any number.
+  GemmDesc turned_d = shared_desc();
+  turned_d.d_order = Order::column;
+  turned_d.min_m = 1;
+  CHECK_FALSE(forced(device, turned_d, kStream));
+  GemmDesc odd = shared_desc();
+  odd.n -= 4;
+  CHECK_FALSE(forced(device, odd, kStream));
+  CHECK(std::string(last_error().fault.rule) == "candidate_stores");
+  for (const char* parts : {"/3", "/5", "/6", "/7"})
+    CHECK_FALSE(forced(device, shared_desc(),
+                       std::string("gemm_bf16_bf16_rc_128x256_1x1_stream") + parts));
+  CHECK(std::string(last_error().fault.rule) == "candidate_parts");
+}
+
+TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too small") {
+  const auto device = hopper();
+  device->time_of = [](const PaperLaunch& launch) {
+    return std::string(launch.kernel).find("stream") != std::string::npos ? 0.010 : 0.020;
+  };
+  const auto tune = [&](uint64_t bytes) {
+    std::unique_ptr<Stream> stream;
+    REQUIRE(device->create_stream(&stream).ok());
+    GemmRun of = kRun;
+    of.workspace_bytes = bytes;
+    if (bytes == 0) of.workspace = 0;
+    GemmTuning tuning;
+    GemmTuned out;
+    const Status status = tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning,
+                                    &out);
+    INFO(last_error().message);
+    REQUIRE(status.ok());
+    return out.candidate.choice;
+  };
+  CHECK(tune(64 << 20).has(kGemmStreamK));
+  // What shares nothing needs none.
+  CHECK(tune(0).split == 1);
+  CHECK(tune(1024).split == 1);
+}
