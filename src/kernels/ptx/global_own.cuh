@@ -22,6 +22,26 @@ __device__ __forceinline__ Unit<kBytes> load_after_wait(u64 address) {
   return value;
 }
 
+/// Four floats that another block of this grid has written, from the L2.
+__device__ __forceinline__ void load_l2_v4(u64 address, float (&v)[4]) {
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+               : "l"(address)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_v4(u64 address, float x, float y, float z, float w) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(x), "f"(y), "f"(z),
+               "f"(w)
+               : "memory");
+}
+
+/// What this thread, and those whom it has waited for, wrote before is seen by whoever sees what it
+/// writes after.
+__device__ __forceinline__ void fence_gpu() {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 /// As load_after_wait<4>, or `other` where no word is wanted; without a branch.
 __device__ __forceinline__ u32 load_word_after_wait(bool wanted, u64 address, u32 other) {
   asm volatile(

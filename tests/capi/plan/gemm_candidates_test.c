@@ -102,7 +102,7 @@ static void forcing(void) {
   tw_gemm_args args = upload_all(&s);
   tw_plan *plan = (tw_plan *)&plan;
   const char *const foreign = harness.kind == TW_DEVICE_CUDA ? "gemm_host_128x128x64"
-                                                             : "gemm_bf16_bf16_rc_128x128_2x1_coop";
+                                                             : "gemm_bf16_bf16_rc_128x256_2x1_coop";
   int32_t count = 0;
   FAILS(TW_ERROR_NOT_FOUND, "candidate", tw_gemm_plan_candidate(s.device, &desc, "", &plan));
   CHECK(plan == NULL);

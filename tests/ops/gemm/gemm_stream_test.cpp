@@ -97,8 +97,8 @@ TEST_CASE("gemm stream-K: a forced plan says what it lacks") {
   CHECK_FALSE(forced(device, odd, kStream));
   CHECK(std::string(last_error().fault.rule) == "candidate_stores");
   for (const char* parts : {"/3", "/5", "/6", "/7"})
-    CHECK_FALSE(forced(device, shared_desc(),
-                       std::string("gemm_bf16_bf16_rc_128x256_1x1_stream") + parts));
+    CHECK_FALSE(
+        forced(device, shared_desc(), std::string("gemm_bf16_bf16_rc_128x256_1x1_stream") + parts));
   CHECK(std::string(last_error().fault.rule) == "candidate_parts");
 }
 
@@ -115,8 +115,8 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
     if (bytes == 0) of.workspace = 0;
     GemmTuning tuning;
     GemmTuned out;
-    const Status status = tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning,
-                                    &out);
+    const Status status =
+        tune_gemm(device, *stream, shared_desc(), of, {.candidates = 0}, tuning, &out);
     INFO(last_error().message);
     REQUIRE(status.ok());
     return out.candidate.choice;

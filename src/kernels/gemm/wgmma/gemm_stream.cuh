@@ -15,6 +15,8 @@
 #include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/gemm/epilogue/epilogue_stage.cuh"
 #include "kernels/gemm/wgmma/full_tiles.cuh"
+#include "kernels/ptx/global_own.cuh"
+#include "kernels/ptx/reduce.cuh"
 
 namespace tw {
 
@@ -153,12 +155,11 @@ __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmR
 
 // Counts a block that has left its part. Returns whether it is the last of `parts`.
 __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
-  auto* const counter = reinterpret_cast<unsigned long long*>(address);
-  unsigned long long seen = 0;
+  u64 seen = 0;
   for (;;) {
     const u32 arrived = (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
     const bool last = arrived + 1 == parts;
-    const unsigned long long found = atomicCAS(counter, seen, last ? 0 : tag | (arrived + 1));
+    const u64 found = ptx::compare_swap(address, seen, last ? 0 : tag | (arrived + 1));
     if (found == seen) return last;
     seen = found;
   }
@@ -182,33 +183,27 @@ struct StreamPlace {
             u64{tile} * gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(width)) +
             (threadIdx.x - 128) * 16;
   }
-  __device__ __forceinline__ float4* at(int group) const {
-    return reinterpret_cast<float4*>(first + static_cast<u32>(group) * (kThreads * 16));
+  __device__ __forceinline__ u64 at(int group) const {
+    return first + static_cast<u32>(group) * (kThreads * 16);
   }
   __device__ __forceinline__ void put(const float (&d)[Config::kSums]) const {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       if (group * 8 >= width) break;
       const float* const from = &d[group * 4];
-      *at(group) = make_float4(from[0], from[1], from[2], from[3]);
+      ptx::store_v4(at(group), from[0], from[1], from[2], from[3]);
     }
   }
   __device__ __forceinline__ void add_to(float (&d)[Config::kSums]) const {
 #pragma unroll
     for (int from = 0; from < kGroups; from += kAtOnce) {
       if (from * 8 >= width) break;
-      float4 v[kAtOnce];
+      float v[kAtOnce][4];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
-        if ((from + i) * 8 < width) v[i] = __ldcg(at(from + i));
+        if ((from + i) * 8 < width) ptx::load_l2_v4(at(from + i), v[i]);
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        float* const to = &d[(from + i) * 4];
-        to[0] += v[i].x;
-        to[1] += v[i].y;
-        to[2] += v[i].z;
-        to[3] += v[i].w;
-      }
+      for (int i = 0; i < kAtOnce * 4; ++i) d[from * 4 + i] += v[i / 4][i % 4];
     }
   }
 };
@@ -244,14 +239,15 @@ __device__ __forceinline__ bool stream_meet(float (&d)[Config::kPieces][Config::
   constexpr u32 kThreads = StreamPlace<Config>::kThreads;
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d[0]);
-  __threadfence();
+  ptx::fence_gpu();
   ptx::named_barrier(1, kThreads);
   if (threadIdx.x == 128) {
+    ptx::fence_gpu();  // what all of them left, before it is counted
     const u64 counter = args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
     const bool last =
         stream_arrive(counter, args.counter_tag, static_cast<u32>(parts.last - parts.first + 1));
     ptx::shared_store<4>(flag, last ? 1u : 0u);
-    __threadfence();
+    ptx::fence_gpu();
   }
   ptx::named_barrier(1, kThreads);
   if (ptx::shared_load<4>(flag) == 0) return false;
