@@ -265,7 +265,7 @@ TEST_CASE("stream-K takes no longer than its share of the last wave, and parts o
     INFO(split);
     const GemmChoice streams{&row, split};
     CHECK(streams.cluster() == 1);
-    CHECK(time(streams, 132) == doctest::Approx(one));
+    CHECK(time(streams, 132) == doctest::Approx(one).epsilon(0.02));  // its launch
     // 33 tiles more are a quarter of a wave.
     CHECK(time(streams, 165) > one + 0.2 * (two - one));
     CHECK(time(streams, 165) < 0.87 * time(basic, 165));

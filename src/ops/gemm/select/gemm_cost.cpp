@@ -218,6 +218,7 @@ double Cost::launch_ns() const {
   if (plain && split)
     return model_.plain_split_ns + (choice_.split > 1 ? model_.plain_cluster_ns : 0) - hidden;
   return (plain ? model_.plain_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
+         (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
          (shares_loads() ? model_.cluster_ns : 0) - hidden;
 }
 
