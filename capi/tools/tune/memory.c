@@ -60,15 +60,14 @@ static uint64_t elements(tw_per per, int64_t rows, int64_t columns) {
   return (uint64_t)(per == TW_PER_ROW ? rows : per == TW_PER_COLUMN ? columns : per != TW_PER_NONE);
 }
 
-/* What candidates may add up parts of k in: of each SM two tiles of 128 x 256 accumulators, and
- * counters. Those of the host device do not. */
+/* What candidates may add up parts of k in, as tw_gemm_tune() says. Those of the host device do
+ * not. */
 static tw_status partial_bytes(tw_device* device, uint64_t* bytes) {
   tw_device_info info;
   tw_status status = tw_device_info_init(&info, sizeof info);
   if (status == TW_OK) status = tw_device_get_info(device, &info);
   *bytes = 0;
-  if (status == TW_OK && info.kind == TW_DEVICE_CUDA)
-    *bytes = (uint64_t)info.sm_count * 2 * 128 * 256 * 4 + 65536;
+  if (status == TW_OK && info.kind == TW_DEVICE_CUDA) *bytes = (uint64_t)64 << 20;
   return status;
 }
 

@@ -162,8 +162,7 @@ Status GemmKernel::encode_maps(Device& device) {
   TW_TRY(encode_operand(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                         {line, share_b_.part, true}, rank,
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
-  GemmSlab slab = gemm_slab(tile_);
-  if (choice_.has(kGemmStreamK)) slab.lines = kGemmWidthStep;
+  const GemmSlab slab = gemm_slab(tile_);
   if (full && stores_)
     TW_TRY(encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
                           {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
@@ -208,10 +207,8 @@ void GemmKernel::fill_sizes(int64_t m, GemmArgs* args) const {
   // In 32 bits, where a division takes a third of the time; extents leave room for the sum.
   const auto units = [](i32 extent, int32_t unit) { return (extent + unit - 1) / unit; };
   args->units_m = units(args->m, row.tile[0] * row.cluster[0]);
-  GemmProblem seen = problem_;
-  seen.desc.n = args->n;
-  args->units_n =
-      units(args->n, static_cast<i32>(gemm_tile_columns(choice_, seen)) * row.cluster[1]);
+  const auto columns = static_cast<i32>(gemm_tile_columns(choice_, args->n));
+  args->units_n = units(args->n, columns * row.cluster[1]);
   args->band = gemm_band(band_, args->units_m, std::max(args->units_n, 1), static_cast<i32>(room_),
                          choice_.cluster() > 1);
 }
@@ -313,10 +310,7 @@ Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 cop
 }
 
 GemmShares GemmKernel::shares(const GemmArgs& args) const {
-  GemmProblem seen = problem_;
-  seen.desc.m = args.m;
-  seen.desc.n = args.n;
-  return gemm_shares(choice_, seen, room_);
+  return gemm_shares(choice_, problem_.desc, args.m, args.n, room_);
 }
 
 // Boxes of B for the columns in use, and what lands in a stage with them.
@@ -477,12 +471,9 @@ uint64_t GemmKernel::boxes_loaded(int64_t m) const {
 }
 
 uint64_t GemmKernel::boxes_stored(int64_t m) const {
-  if (!choice_.through_maps() || choice_.has(kGemmSplit)) return 0;
+  if (!choice_.through_maps() || choice_.has(kGemmSplit | kGemmStreamK)) return 0;
   const GemmProblem at = problem_at(m);
   const GemmSlab slab = gemm_slab(tile_);
-  if (choice_.has(kGemmStreamK))
-    return static_cast<uint64_t>(ceil_div(at.d_lines(), int64_t{kGemmWidthStep}) *
-                                 ceil_div(at.d_contiguous(), slab.contiguous));
   if (choice_.has(kGemmFull)) {
     if (!stores(at.desc.n, 0)) return 0;
     return static_cast<uint64_t>(ceil_div(at.desc.m, int64_t{kGemmStoreLines}) *

@@ -63,7 +63,7 @@ TEST_CASE("gemm shares: every k block once, in order, by neighbours") {
     const GemmChoice choice{row, 1u << random() % 4};
     const int64_t at_once = upto(132);
     const GemmProblem p = seen(upto(i % 3 ? 300 : 5000), 8 * upto(2000), upto(i % 2 ? 600 : 20000));
-    const GemmShares s = gemm_shares(choice, p, at_once);
+    const GemmShares s = gemm_shares(choice, p.desc, p.desc.m, p.desc.n, at_once);
     INFO(row->symbol, "/", choice.split, " m ", p.desc.n, " n ", p.desc.m, " k ", p.desc.k, " on ",
          at_once);
     CHECK(s.clusters <= at_once);
@@ -100,7 +100,7 @@ TEST_CASE("gemm shares: the width holds the columns with the least rest") {
   const GemmChoice choice{stream_rows()[0], 1};
   REQUIRE(choice.cluster() == 1);
   for (int64_t m = 1; m <= 1100; ++m) {
-    const int64_t width = gemm_tile_columns(choice, seen(m, 4096, 4096));
+    const int64_t width = gemm_tile_columns(choice, m);
     const int64_t tiles = (m + width - 1) / width;
     CHECK(tiles == (m + 255) / 256);
     const auto* at = std::find(std::begin(kGemmWidths), std::end(kGemmWidths), width);

@@ -114,8 +114,9 @@ struct GemmTile {
   u32 in_bytes, out_bytes;  // of an element
 };
 
-/// Stream-K kernels multiply as many columns of a tile as a run asks for: one of these widths, all
-/// of which are multiples of a box of D.
+/// Stream-K kernels multiply as many columns of a tile as a run asks for: one of these widths,
+/// which wgmma_any_width has in the same order. All are multiples of the step, half the lines of a
+/// slab.
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
 

@@ -13,7 +13,7 @@ namespace tw {
 
 struct GemmStreamArgs {
   GemmArgs base;
-  u64 workspace;     // counters, then at partial_tiles the accumulators of parts
+  u64 workspace;     // counters, then at `partials` the accumulators of parts
   u64 counter_tag;   // upper 56 bits of a counter that is in use; one without counts as zero
   u32 partials;      // offset of the accumulators in the workspace
   i32 whole_units;   // units that one cluster multiplies by itself
@@ -35,9 +35,6 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   const u32 lines = tile.variant & kGemmColumnB ? width : (width + 63) / 64 * 64;
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
-
-/// How many clusters may share one unit: a counter's lower byte holds them.
-inline constexpr i32 kGemmMostParts = 8;
 
 /// A counter for each block of a cluster and shared unit.
 TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 shared_units, u32 cluster) {

@@ -93,7 +93,7 @@ Cost::Cost(const GemmChoice& choice, const GemmProblem& seen, const GemmChip& ch
       k_(number(d_.k)),
       batch_(number(d_.batch)),
       tm_(row_.tile[0]),
-      tn_(number(gemm_tile_columns(choice, seen))),
+      tn_(number(gemm_tile_columns(choice, d_.n))),
       cm_(row_.cluster[0]),
       cn_(row_.cluster[1]),
       stages_(row_.stages) {
@@ -126,7 +126,7 @@ void Cost::count_waves() {
 
 // Stream-K shares the k of what is left behind whole waves.
 void Cost::count_shares() {
-  const GemmShares s = gemm_shares(choice_, seen_, static_cast<int64_t>(at_once_));
+  const GemmShares s = gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(at_once_));
   parts_ = static_cast<double>(s.parts());
   last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
   last_ = s.shared() > 0 ? std::ceil(static_cast<double>(s.shared() * s.depth) / last_steps_)
@@ -318,7 +318,7 @@ GemmTerms gemm_terms(const GemmChoice& choice, const GemmProblem& seen, const Ge
 int64_t gemm_units(const GemmChoice& choice, const GemmProblem& problem) {
   const KernelRow& row = *choice.row;
   return ceil_div(problem.desc.m, row.tile[0] * row.cluster[0]) *
-         ceil_div(problem.desc.n, gemm_tile_columns(choice, problem) * row.cluster[1]) *
+         ceil_div(problem.desc.n, gemm_tile_columns(choice, problem.desc.n) * row.cluster[1]) *
          problem.desc.batch;
 }
 

@@ -147,15 +147,13 @@ GemmRanking::GemmRanking(const Device& device, const GemmProblem& problem, const
   if (tuning) add_tuned(*tuning, gemm_tuning_key(device, problem));
 }
 
-// Sums of one chain drift with their length (gemm_chains). Against half a unit of bf16 that does
-// not show, against one of f16 it does past 16384. Rows that make no chains share k among as many
-// blocks or are left out, as far as there are others.
+// Sums of one chain drift with their length (gemm_chains_of). Against half a unit of bf16 that does
+// not show. Rows that make no chains share k among as many blocks or are left out, as far as there
+// are others.
 void GemmRanking::leave_long_sums() {
-  constexpr int32_t kLongestF16 = 16384;
   const GemmDesc& d = problem_.desc;
   if (d.d_dtype == DType::BF16) return;
-  const uint32_t wanted = static_cast<uint32_t>(
-      d.d_dtype == DType::F32 ? gemm_chains(d.k) : gemm_chains(d.k, kLongestF16));
+  const auto wanted = static_cast<uint32_t>(gemm_chains_of(d));
   uint32_t most = 1;
   for (const GemmChoice& c : choices_)
     if (c.through_maps() && !c.has(kGemmStreamK)) most = std::max(most, c.split);

@@ -14,8 +14,8 @@ namespace {
 // and each block has one part alone: worth some idle clusters.
 constexpr double kAlignedLoss = 1.06;
 
-uint32_t width_number(const GemmChoice& choice, const GemmProblem& seen) {
-  const int64_t columns = std::max<int64_t>(seen.desc.n, 1), cluster = choice.row->cluster[1];
+uint32_t width_number(const GemmChoice& choice, int64_t n) {
+  const int64_t columns = std::max<int64_t>(n, 1), cluster = choice.row->cluster[1];
   const int64_t tiles = ceil_div(columns, choice.row->tile[1] * cluster);
   const int64_t wanted = ceil_div(columns, tiles * cluster);
   return static_cast<uint32_t>(
@@ -45,25 +45,29 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
 
 }  // namespace
 
-int64_t gemm_chain_length(const GemmDesc& desc) {
+int32_t gemm_chains_of(const GemmDesc& desc) {
   constexpr int32_t kLongest16 = 16384;
-  const int64_t k = std::max<int64_t>(desc.k, 1);
-  return ceil_div(k, desc.d_dtype == DType::F32 ? gemm_chains(k) : gemm_chains(k, kLongest16));
+  return desc.d_dtype == DType::F32 ? gemm_chains(desc.k) : gemm_chains(desc.k, kLongest16);
 }
 
-int64_t gemm_tile_columns(const GemmChoice& choice, const GemmProblem& seen) {
-  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, seen)] : choice.row->tile[1];
+int64_t gemm_chain_length(const GemmDesc& desc) {
+  return ceil_div(std::max<int64_t>(desc.k, 1), gemm_chains_of(desc));
 }
 
-GemmShares gemm_shares(const GemmChoice& choice, const GemmProblem& seen, int64_t at_once) {
+int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n) {
+  return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, n)] : choice.row->tile[1];
+}
+
+GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
+                       int64_t at_once) {
   GemmShares s;
   const KernelRow& row = *choice.row;
-  s.width_number = width_number(choice, seen);
+  s.width_number = width_number(choice, n);
   s.width = kGemmWidths[s.width_number];
-  s.units_m = ceil_div(seen.desc.m, row.tile[0] * row.cluster[0]);
-  s.units_n = ceil_div(seen.desc.n, s.width * row.cluster[1]);
-  s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.desc.k, row.tile[2]), 1);
-  s.chain = ceil_div(gemm_chain_length(seen.desc), row.tile[2]);
+  s.units_m = ceil_div(m, row.tile[0] * row.cluster[0]);
+  s.units_n = ceil_div(n, s.width * row.cluster[1]);
+  s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, row.tile[2]), 1);
+  s.chain = ceil_div(gemm_chain_length(seen), row.tile[2]);
   share_rest(choice, at_once, &s);
   return s;
 }

@@ -30,17 +30,22 @@ struct GemmShares {
   int64_t workspace_bytes(const GemmChoice& choice) const;
 };
 
-/// `seen` has its operands swapped, as the kernel wants them; `at_once` clusters run at once.
-GemmShares gemm_shares(const GemmChoice& choice, const GemmProblem& seen, int64_t at_once);
+/// Of m x n, the description's operands swapped as the kernel wants them; `at_once` clusters run at
+/// once.
+GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
+                       int64_t at_once);
 
 /// Bytes that are enough for any run of at most `rows` columns of `seen`, the caller's m.
 int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_once);
 
 /// The columns of a tile: those that the kernel was compiled for, or of a stream-K kernel those
-/// that hold the problem's with the least rest.
-int64_t gemm_tile_columns(const GemmChoice& choice, const GemmProblem& seen);
+/// that hold n with the least rest.
+int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n);
 
-/// Products of one accumulation chain at most, along k: see gemm_chains.
+/// Accumulation chains that a sum over the description's k is made of, so that its drift does not
+/// show in D: see gemm_chains. Half a unit of f16 shows it past 16384 products.
+int32_t gemm_chains_of(const GemmDesc& desc);
+/// Products of one of them at most, along k.
 int64_t gemm_chain_length(const GemmDesc& desc);
 
 /// A k that stream-K kernels can count in 31 bits, whatever is shared.
