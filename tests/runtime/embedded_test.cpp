@@ -411,8 +411,8 @@ TEST_CASE("a plan that wants a kernel which -Dkernels left out names the kernel 
   product.m = product.n = product.k = 512;
   const int32_t all = precompiled_count();
   // The part of this one is embedded without it, or not at all.
-  const std::string absent = "gemm_bf16_bf16_rr_128x256_2x1_coop";
-  for (const char* chosen : {"gemm_bf16_bf16_rr_64x256_1x1_coop", "prefetch_"}) {
+  const std::string absent = "gemm_bf16_bf16_rr_128x256_1x1_coop";
+  for (const char* chosen : {"gemm_bf16_bf16_rr_64x128_1x1_coop", "prefetch_"}) {
     const Chosen scope(chosen);
     const FakeDriver driver;
     const auto device = open_chip(9, 0);

@@ -182,7 +182,7 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
     GemmKernel* kernel = table_.kernels[i];
     optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
     if (forced_) continue;
-    if (range.candidate.choice.has(kGemmAlone | kGemmStreamK))
+    if (!gemm_does_all(range.candidate.choice, served_.desc))
       TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
     whole_.push_back(kernel);
   }
@@ -229,7 +229,8 @@ Status GemmPlan::no_kernel_for(const GemmRun& run) const {
 
 // A batch row is all that does not do all.
 Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
-  const std::string text = gemm_choice_text(ranges().back().candidate.choice);
+  const GemmChoice& choice = ranges().back().candidate.choice;
+  const std::string text = gemm_choice_text(choice);
   const char* const who = text.c_str();
   const struct {
     const char* name;
@@ -239,7 +240,7 @@ Status GemmPlan::no_kernel_that_does(const GemmRun& run, int64_t m) const {
               {"device_beta", run.device_beta != 0},
               {"beta", run.beta != 0.0f}};
   for (const auto& [name, asked] : more)
-    if (asked)
+    if (asked && !(choice.has(kGemmStreamK) && choice.has(kGemmFull)))
       return fail(
           Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "candidate_alone"},
           "%s is not 0, and the plan's forced candidate %s does alpha * A B alone, of m and "

@@ -57,7 +57,8 @@ class GemmPlan final : public Plan {
   Status run(Stream& stream, const GemmRun& run) const;
   /// Whether a run brings a workspace that it could do without, and which is too small.
   bool has_too_small_a_workspace(const GemmRun& run) const {
-    return required_bytes() == 0 && run.workspace != 0 && run.workspace_bytes < workspace_bytes();
+    return run.workspace != 0 && run.workspace_bytes >= required_bytes() &&
+           run.workspace_bytes < workspace_bytes();
   }
   PlanInfo info() const override;
   std::string explain() const override;

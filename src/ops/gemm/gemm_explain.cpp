@@ -184,17 +184,18 @@ std::string GemmPlan::explain() const {
         "operands that tensor maps cannot read are copied into a workspace of %" PRIu64
         " bytes before each run\n",
         realign_->workspace_bytes());
-  const bool streams = table_.kernels.back()->choice().has(kGemmStreamK);
-  const char* const others = streams ? "runs without a workspace, that add C, or whose D does not "
-                                       "suit a tensor map,"
-                                     : "runs that add C, or whose D does not suit a tensor map,";
-  if (forced_ && table_.kernels.back()->choice().has(kGemmAlone | kGemmStreamK))
+  const GemmChoice& chosen = table_.kernels.back()->choice();
+  const char* const others =
+      !chosen.has(kGemmStreamK) ? "runs that add C, or whose D does not suit a tensor map,"
+      : chosen.has(kGemmFull)   ? "runs without a workspace"
+                                : "runs without a workspace, that add C, or whose D does not "
+                                  "suit a tensor map,";
+  if (forced_ && !gemm_does_all(chosen, served_.desc))
     add(&out, "%s are refused\n", others);
   else if (!forced_ && whole_.back() != table_.kernels.back())
     add(&out, "%s take %s\n", others, gemm_choice_text(whole_.back()->choice()).c_str());
   if (optional_bytes_ > 0)
     add(&out, "parts of k are added up in a workspace of %" PRIu64 " bytes\n", workspace_bytes());
-  const GemmChoice& chosen = table_.kernels.back()->choice();
   if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
     out += "plain loads: copies that a tensor map can read would take longer\n";
   else if (!chosen.through_maps() && !forced_)

@@ -59,6 +59,11 @@ GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   return tile;
 }
 
+// Whether only the device knows what a run reads.
+bool depends_on_device(const GemmRun& run) {
+  return run.device_m != 0 || run.device_alpha != 0;
+}
+
 // Another one for each kernel that is made, in this process and in others: what a workspace holds
 // before its first launch is unlikely to carry it.
 u64 next_counter_tag() {
@@ -145,8 +150,8 @@ Status GemmKernel::encode_maps(Device& device) {
     Share out{gemm_part(along_k, lines, tile_.k, sharers),
               gemm_boxes(along_k, lines, tile_.k, sharers), sharers, along_k, gated};
     if (gated && along_k && sharers == 1) {
-      out.part /= 2;
-      out.boxes *= 2;
+      out.part = (choice_.has(kGemmStreamK) ? gemm_own_rows(tile_) : out.part) / 2;
+      out.boxes = lines / out.part;
     }
     return out;
   };
@@ -283,7 +288,7 @@ void GemmKernel::bind(const GemmRun& run, int64_t m, GemmArgs* args) const {
     args->adds = adds(run) ? 1 : 0;
     if (choice_.makes_chains())
       args->more_chains = static_cast<unsigned char>(gemm_chains(args->k) - 1);
-    args->early = static_cast<unsigned short>(early());
+    if (!choice_.has(kGemmStreamK)) args->early = static_cast<unsigned short>(early());
     args->plain_from = plain_from(problem_.desc.d_order == Order::row ? args->n : args->m, args->d);
   }
   if (choice_.through_maps()) bind_maps(args);
@@ -297,8 +302,8 @@ u32 GemmKernel::early_behind(u32 copied) const {
 }
 
 Status GemmKernel::launch(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
-  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, copied != 0);
   if (choice_.has(kGemmStreamK)) return launch_stream(stream, run, m, copied);
+  if (choice_.has(kGemmFull)) return launch_full(stream, run, m, copied != 0);
   GemmArgs args = args_;
   bind(run, m, &args);
   LaunchConfig launch = config(args);
@@ -315,14 +320,16 @@ GemmShares GemmKernel::shares(const GemmArgs& args) const {
 
 // Boxes of B for the columns in use, and what lands in a stage with them.
 void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) const {
+  GemmArgs& base = args->full.base;
   const auto width = static_cast<u32>(shares.width);
   u32 lines = width / share_b_.sharers;
   if (share_b_.along_k) {
-    if (share_b_.sharers == 1) lines = std::min(lines, static_cast<u32>(round_up(args->base.n, 8)));
-    rebind_box_lines(&args->base.map_b, lines, kLineBytes);
+    if (share_b_.sharers == 1) lines = std::min(lines, static_cast<u32>(round_up(base.n, 8)));
+    rebind_box_lines(&base.map_b, lines, kLineBytes);
   }
   const u32 b = share_b_.along_k ? lines * share_b_.sharers : (width + 63) / 64 * tile_.k;
-  args->base.stage_bytes = (tile_.m + b) * kLineBytes;
+  const u32 a = std::min(tile_.m, clipped(share_a_, base.m) * share_a_.boxes * share_a_.sharers);
+  base.stage_bytes = (a + b) * kLineBytes;
   args->width = static_cast<i32>(width);
   args->width_number = shares.width_number;
   args->stage_step = gemm_stream_stage(tile_, width);
@@ -332,21 +339,34 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
   GemmStreamArgs args{};
-  args.base = args_;
-  bind(run, m, &args.base);
-  const GemmShares s = shares(args.base);
+  GemmArgs& base = args.full.base;
+  if (choice_.has(kGemmFull)) {
+    args.full = full_;
+    bind_options(run, &args.full);
+  } else {
+    base = args_;
+  }
+  bind(run, m, &base);
+  GemmShares s = shares(base);
+  if (base.k == 0 || depends_on_device(run)) s.share_nothing(room_);
   bind_width(s, &args);
   args.workspace = run.workspace;
+  if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
   args.counter_tag = counter_tag_;
   args.partials = static_cast<u32>(s.counter_bytes(choice_.cluster()));
   args.whole_units = static_cast<i32>(s.whole);
   args.share = static_cast<i32>(s.share);
   args.depth = static_cast<i32>(s.depth);
   args.chain_blocks = static_cast<i32>(s.chain);
-  LaunchConfig launch = config(args.base);
-  if (copied != 0) {
+  LaunchConfig launch = config(base);
+  launch.grid[0] = static_cast<uint32_t>(s.clusters) * choice_.cluster();
+  if (pointers_) {
+    TW_TRY(pointers_->launch(stream, run, &args.full));
+  } else if (copied != 0) {
     launch.programmatic = true;
-    args.base.early = static_cast<unsigned short>(early_behind(copied));
+    base.early = static_cast<unsigned short>(early_behind(copied));
+  } else if (!depends_on_device(run)) {
+    base.early = static_cast<unsigned short>(early());
   }
   return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
 }
@@ -389,10 +409,11 @@ bool GemmKernel::stores(int64_t n, uint64_t address) const {
 // row writes what a map could, and needs products, and memory to add them up in.
 bool GemmKernel::does(const GemmRun& run, int64_t m) const {
   if (choice_.has(kGemmStreamK)) {
+    if (run.workspace == 0 && workspace_bytes(m, m) != 0) return false;
+    if (choice_.has(kGemmFull)) return true;
     const int64_t contiguous = problem_at(m).d_contiguous();
     return !run.reads_c() && run.reads_ab() && problem_.desc.k > 0 &&
-           plain_from(contiguous, run.d) == contiguous &&
-           (run.workspace != 0 || workspace_bytes(m, m) == 0);
+           plain_from(contiguous, run.d) == contiguous;
   }
   if (!choice_.has(kGemmAlone)) return true;
   return !run.reads_c() && run.device_m == 0 && run.device_alpha == 0 &&
@@ -427,17 +448,21 @@ u32 GemmKernel::early() const {
          (d.has(kGemmConstantB) ? u32{kGemmEarlyB} : 0u);
 }
 
+void GemmKernel::bind_options(const GemmRun& run, GemmFullArgs* args) const {
+  args->bias = run.bias;
+  args->scale = run.scale;
+  args->scale_value = run.scale_value;
+  args->amax = problem_.desc.epilogue.amax ? run.amax : 0;
+  args->device_m = run.device_m;
+  args->device_alpha = run.device_alpha;
+  args->device_beta = run.device_beta;
+}
+
 Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
                                bool behind_own) const {
   GemmFullArgs args = full_;
   bind(run, m, &args.base);
-  args.bias = run.bias;
-  args.scale = run.scale;
-  args.scale_value = run.scale_value;
-  args.amax = problem_.desc.epilogue.amax ? run.amax : 0;
-  args.device_m = run.device_m;
-  args.device_alpha = run.device_alpha;
-  args.device_beta = run.device_beta;
+  bind_options(run, &args);
   if (stores(args.base.n, run.d)) {
     args.flags |= stored_as(run, args.base.n);
     rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
@@ -445,7 +470,7 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
   }
   if (pointers_)
     TW_TRY(pointers_->launch(stream, run, &args));
-  else if (run.device_m == 0 && run.device_alpha == 0)  // or only the device knows what is read
+  else if (!depends_on_device(run))
     args.flags |= early();
   LaunchConfig launch = config(args.base);
   launch.programmatic |= behind_own;

@@ -79,6 +79,7 @@ class GemmKernel {
   bool adds(const GemmRun& run) const;
   void bind_maps(GemmArgs* args) const;
   void bind(const GemmRun& run, int64_t m, GemmArgs* args) const;
+  void bind_options(const GemmRun& run, GemmFullArgs* args) const;
   Status launch_full(Stream& stream, const GemmRun& run, int64_t m, bool behind_own) const;
   Status launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const;
   GemmShares shares(const GemmArgs& args) const;

@@ -75,7 +75,7 @@ class Bench {
  private:
   static constexpr uint64_t kBytes = 512u << 20;
   static constexpr uint64_t kMost = 128;
-  static constexpr uint64_t kWorkspaceBytes = 1 << 20;
+  static constexpr uint64_t kWorkspaceBytes = 256u << 20;
 
   static std::string name(const Batch& b) {
     return std::to_string(b.count) + "x(" + std::to_string(b.m) + "," + std::to_string(b.n) + "," +

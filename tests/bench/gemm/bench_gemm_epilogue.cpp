@@ -66,7 +66,7 @@ std::string text_of(const GemmShape& shape) {
 }
 
 struct Memory {
-  uint64_t a, b, c, d, peer_d, bias, scale, amax;
+  uint64_t a, b, c, d, peer_d, workspace, bias, scale, amax;
 };
 
 class Bench {
@@ -76,6 +76,7 @@ class Bench {
     std::string why;
     peer_ = GemmPeer::open(path, bench_.allocate(GemmPeer::kWorkspaceBytes), &why);
     if (!peer_) std::printf("# no cuBLASLt: %s\n", why.c_str());
+    at_.workspace = bench_.allocate(kBytes);
     for (uint64_t* matrix : {&at_.a, &at_.b, &at_.c, &at_.d, &at_.peer_d}) {
       *matrix = bench_.allocate(kBytes);
       require(check_.fill(*matrix, 1, kBytes / 2, 0, DType::BF16, *matrix, 0));
@@ -100,17 +101,22 @@ class Bench {
                          .b = at_.b,
                          .c = at_.c,
                          .d = at_.d,
-                         .bias = at_.bias,
-                         .scale = at_.scale,
-                         .amax = at_.amax};
+                         .workspace = at_.workspace,
+                         .workspace_bytes = kBytes,
+                         .bias = c.epilogue.bias == Per::none ? 0 : at_.bias,
+                         .scale = c.epilogue.scale == Per::none ? 0 : at_.scale,
+                         .amax = c.epilogue.amax ? at_.amax : 0};
     const auto launches = [this](const Plan& plan, const GemmRun& with) {
       return [this, &plan, with] {
         require(static_cast<const GemmPlan&>(plan).run(bench_.stream(), with));
       };
     };
-    std::vector<Variant> variants = {
-        {"ours", launches(*ours, run)},
-        {"plain", launches(*plain, {.a = at_.a, .b = at_.b, .d = at_.d})}};
+    std::vector<Variant> variants = {{"ours", launches(*ours, run)},
+                                     {"plain", launches(*plain, {.a = at_.a,
+                                                                 .b = at_.b,
+                                                                 .d = at_.d,
+                                                                 .workspace = at_.workspace,
+                                                                 .workspace_bytes = kBytes})}};
     const int algorithm = peer_ ? best_of_peer(shape, c) : -1;
     if (algorithm >= 0) variants.push_back(peer(shape, c, algorithm));
     const std::vector<double> us = bench_.race(variants, rounds_);

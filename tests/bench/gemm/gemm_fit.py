@@ -43,6 +43,8 @@ def pack(target, files):
                 times["plan" if line["kind"] == "plan" else line["kernel"]].append(line["us"])
     text = ""
     for shape, times in shapes.items():
+        if "plan" not in times:  # the run ended amid this shape
+            continue
         median = {kernel: numpy.median(us) for kernel, us in times.items()}
         text += ",".join(map(str, shape)) + f",{median.pop('peer'):.5g},{median.pop('plan'):.5g}"
         prefix = f"gemm_{shape[2]}_{shape[3]}_"

@@ -43,6 +43,11 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   return choices;
 }
 
+/// Whether it does alpha * A B alone, of a D that could go through a tensor map.
+inline bool does_product_alone(const GemmChoice& choice) {
+  return choice.has(kGemmAlone) || (choice.has(kGemmStreamK) && !choice.has(kGemmFull));
+}
+
 /// One choice for each way that kernels work: schedule, cluster, split, width of D, transposed.
 inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
   std::vector<GemmChoice> kinds;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "doctest_main.hpp"
-#include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/gemm/arguments/gemm_realign.h"
+#include "kernels/gemm/arguments/gemm_stream.h"
 #include "kernels/rows/rows.h"
 #include "ops/gemm/gemm.hpp"
 #include "runtime/device.hpp"
@@ -22,7 +22,7 @@ struct PaperLaunch {
   std::string kernel;
   LaunchConfig config;
   GemmArgs args;            // where the arguments are a GEMM's
-  GemmFullArgs full;        // where they are a full row's, whose base is args too
+  GemmFullArgs full;        // where they are a full or stream-K row's, whose base is args too
   RowsArgs rows;            // where they are those of rows
   GemmRealignArgs realign;  // where they are those of the copy in front of a GEMM
 };
@@ -126,8 +126,9 @@ class PaperStream final : public Stream {
     if (bytes == sizeof launch.rows) std::memcpy(&launch.rows, arguments, bytes);
     if (bytes == sizeof launch.realign) std::memcpy(&launch.realign, arguments, bytes);
     if (bytes == sizeof launch.args) std::memcpy(&launch.args, arguments, bytes);
-    if (bytes == sizeof launch.full) {
-      std::memcpy(&launch.full, arguments, bytes);
+    // Those of a stream-K kernel begin with a full row's.
+    if (bytes == sizeof launch.full || bytes == sizeof(GemmStreamArgs)) {
+      std::memcpy(&launch.full, arguments, sizeof launch.full);
       launch.args = launch.full.base;
     }
     paper(*this).now += paper(*this).time_of(launch);

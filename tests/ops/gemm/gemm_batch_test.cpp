@@ -373,8 +373,11 @@ TEST_CASE("what is measured for a batch is for that batch, by strides and by add
   GemmDesc desc = gemm_desc(128, 128, 512);
   desc.batch = 16;
   desc.a_alignment = desc.b_alignment = 16;
-  const GemmRun run{
-      .a = 1 << 20, .b = 1 << 25, .d = 1 << 30, .workspace = 1 << 28, .workspace_bytes = 1 << 20};
+  const GemmRun run{.a = 1 << 20,
+                    .b = 1 << 25,
+                    .d = 1 << 30,
+                    .workspace = 1ull << 40,
+                    .workspace_bytes = 1 << 30};
   for (const uint32_t flags : {0u, kGemmPointers}) {
     desc.flags = flags;
     const auto ranked = GemmRanking(*device, gemm_problem_of(desc)).at(128);

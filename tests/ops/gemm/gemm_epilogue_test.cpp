@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/gemm/gemm_row.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
 #include "ops/gemm/select/gemm_tuning.hpp"
 #include "tests/ops/common/paper_device.hpp"
 
@@ -114,7 +115,7 @@ TEST_CASE("a full row has about the cost of the plain row of its tile, more wher
         ++compared;
       }
   }
-  CHECK(compared > 50);
+  CHECK(compared > 40);
 }
 
 TEST_CASE("runs that read C have a kernel of their own where the model has one for them") {
@@ -149,7 +150,7 @@ TEST_CASE("runs that read C have a kernel of their own where the model has one f
   CHECK(others > 0);
 }
 
-TEST_CASE("a token of large weights takes weights as rows, many tokens do not") {
+TEST_CASE("few tokens take no large tile, many tokens no kernel for few") {
   const auto device = hopper();
   const GemmEpilogue epilogues[] = {{.bias = Per::column},
                                     {.activation = Activation::gelu_tanh},
@@ -159,7 +160,11 @@ TEST_CASE("a token of large weights takes weights as rows, many tokens do not") 
     for (const int64_t m : {1, 1024}) {
       const GemmProblem problem = gemm_problem_of(with(epilogue, m, 28672, 4096));
       INFO("m " << m << ", activation " << static_cast<int>(epilogue.activation));
-      CHECK(GemmRanking(*device, problem).best(m).choice.has(kGemmTransposed) == (m == 1));
+      const GemmChoice best = GemmRanking(*device, problem).best(m).choice;
+      if (m == 1)
+        CHECK(best.row->tile[0] * gemm_tile_columns(best, 1) <= 64 * 64);
+      else
+        CHECK((!best.has(kGemmTransposed) || best.has(kGemmStreamK)));
     }
 }
 
@@ -325,7 +330,7 @@ TEST_CASE("a candidate without the epilogue says so") {
         Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().fault.rule) == "candidate_epilogue");
   // A tile of 64 rows cannot load columns that lie apart where weights are contiguous along them.
-  const char* narrow = "gemm_bf16_bf16_cc_64x16_1x1_fullswapsplit/1";
+  const char* narrow = "gemm_bf16_bf16_cc_64x256_1x1_fullstream/1";
   REQUIRE(parse_gemm_choice("candidate", narrow, &choice).ok());
   GemmDesc desc = with({.gate = Gate::halves});
   desc.b_order = Order::row;

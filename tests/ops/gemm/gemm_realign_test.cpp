@@ -218,7 +218,7 @@ TEST_CASE("beside the copy's blocks of an SM there is room for one of the produc
   constexpr uint32_t kSmThreads = 2048, kSmShared = 233472, kSystem = 1024;
   const KernelRow* product = nullptr;
   for (const KernelRow& row : kernel_rows(Family::gemm))
-    if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x2_coop") product = &row;
+    if (std::string_view(row.symbol) == "gemm_bf16_bf16_rr_64x128_1x1_coop") product = &row;
   REQUIRE(product);
   CHECK(kRealignBlocks * kRealignThreads + static_cast<uint32_t>(product->threads) <= kSmThreads);
   CHECK(kRealignBlocks * kSystem + gemm_shared(gemm_tile(*product, 2, 2)).total + kSystem <=

@@ -98,6 +98,7 @@ inline constexpr u32 kSchedule_halfsplit = kGemmHalfSum | kGemmSplit;
 inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmTransposed;
+inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmFull;
 inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
@@ -119,6 +120,8 @@ struct GemmTile {
 /// slab.
 inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256};
 inline constexpr u32 kGemmWidthStep = 16;
+/// Columns that a stream-K kernel with an epilogue puts down at a time, as accumulators.
+inline constexpr u32 kGemmFullLines = 16;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
 /// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
@@ -131,7 +134,7 @@ struct GemmSlab {
 
 /// Whether each warp has its share of a slab, 16 lines, to itself, see epilogue/full_store.cuh.
 TW_KERNEL_HD constexpr bool gemm_stages_by_warp(const GemmTile& tile) {
-  return (tile.variant & kGemmFull) != 0 && (tile.variant & kGemmAlone) == 0;
+  return (tile.variant & kGemmFull) != 0 && (tile.variant & (kGemmAlone | kGemmStreamK)) == 0;
 }
 
 TW_KERNEL_HD constexpr GemmSlab gemm_slab(const GemmTile& tile) {
@@ -182,6 +185,11 @@ TW_KERNEL_HD constexpr u32 gemm_consumers(u32 tile_m) {
   return tile_m == 64 ? 1 : 2;
 }
 
+/// Rows of a tile that one of them multiplies.
+TW_KERNEL_HD constexpr u32 gemm_own_rows(const GemmTile& tile) {
+  return tile.variant & kGemmPingpong ? tile.m : tile.m / gemm_consumers(tile.m);
+}
+
 /// Whether a thread has registers for the sums of two chains: it adds them up before D is written.
 /// Elsewhere gemm_parks_chains, or each is written, and the next one added to it in memory.
 TW_KERNEL_HD constexpr bool gemm_keeps_chains(u32 tile_m, u32 tile_n, u32 variant) {
@@ -200,8 +208,7 @@ TW_KERNEL_HD constexpr u32 gemm_slabs_of_tile(const GemmTile& tile) {
   const GemmSlab slab = gemm_slab(tile);
   const u32 across = tile.variant & kGemmTransposed ? 64 / slab.contiguous * (tile.n / slab.lines)
                                                     : tile.n / slab.contiguous;
-  const u32 sharers = tile.variant & kGemmPingpong ? 1 : gemm_consumers(tile.m);
-  return across * (tile.m / 64 / sharers);
+  return across * (gemm_own_rows(tile) / 64);
 }
 
 /// Bytes for the parts of a split's sums, which then need not wait until the ring is free: where
@@ -229,12 +236,14 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   // A full row's transposed tile is put down whole, as sums (epilogue/split.cuh).
   const bool by_warp = gemm_stages_by_warp(tile);
   const bool as_sums = by_warp && (tile.variant & kGemmTransposed);
-  if (as_sums)
+  if (tile.variant & kGemmStreamK && tile.variant & kGemmFull)
+    shared.slab_bytes = ((gemm_own_rows(tile) + 4) * kGemmFullLines * 4 + 1023) / 1024 * 1024;
+  else if (as_sums)
     shared.slab_bytes = ((tile.m + 4) * tile.n * 4 / gemm_consumers(tile.m) + 1023) / 1024 * 1024;
   // The blocks of a split sum from and write out of the ring.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
-  const u32 notes = tile.variant & kGemmFull ? 16 : 24;
+  const u32 notes = (tile.variant & (kGemmFull | kGemmStreamK)) == kGemmFull ? 16 : 24;
   const u32 last = stages_d ? 0 : 8;  // the barrier of the parts
   const u32 limit = kGemmSharedLimit - last - gemm_board_bytes(tile);
   if (tile.variant & kGemmStreamK) {

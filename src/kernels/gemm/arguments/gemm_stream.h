@@ -7,12 +7,12 @@
 // shared evenly: cluster c multiplies blocks c * share to (c + 1) * share - 1. A unit that several
 // clusters multiply is added up in a workspace, see wgmma/gemm_stream.cuh.
 
-#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/gemm/arguments/gemm_full.h"
 
 namespace tw {
 
 struct GemmStreamArgs {
-  GemmArgs base;
+  GemmFullArgs full;
   u64 workspace;     // counters, then at `partials` the accumulators of parts
   u64 counter_tag;   // upper 56 bits of a counter that is in use; one without counts as zero
   u32 partials;      // offset of the accumulators in the workspace
@@ -26,9 +26,9 @@ struct GemmStreamArgs {
   u32 stage_step;
 };
 
-static_assert(sizeof(GemmStreamArgs) == 640, "the device sees the layout the host writes");
-static_assert(__builtin_offsetof(GemmStreamArgs, workspace) == 512, "as above");
-static_assert(__builtin_offsetof(GemmStreamArgs, chain_blocks) == 544, "as above");
+static_assert(sizeof(GemmStreamArgs) == 768, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmStreamArgs, workspace) == 640, "as above");
+static_assert(__builtin_offsetof(GemmStreamArgs, chain_blocks) == 672, "as above");
 
 /// Bytes of one stage: A, and B's columns in use, or whole boxes of 64 where they are contiguous.
 TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {

@@ -34,6 +34,7 @@ struct GemmConfig {
   // rows both warpgroups take turns chain by chain. A split's parts are such chains by themselves.
   static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
   static constexpr bool kAnyWidth = kStreamK;
+  static constexpr bool kFull = (kSchedule & kGemmFull) != 0;
   static constexpr bool kChains =
       Out::kBytes == 4 && !kSplit && !kStreamK && (kSchedule & kGemmFull) == 0;
   static constexpr bool kKeeps = kChains && gemm_keeps_chains(kM, kN, kSchedule);

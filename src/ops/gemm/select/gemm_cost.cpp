@@ -219,6 +219,7 @@ double Cost::launch_ns() const {
     return model_.plain_split_ns + (choice_.split > 1 ? model_.plain_cluster_ns : 0) - hidden;
   return (plain ? model_.plain_ns : model_.launch_ns) + (split ? model_.split_ns : 0) +
          (choice_.has(kGemmStreamK) ? model_.stream_launch_ns : 0) +
+         (choice_.has(kGemmStreamK) && choice_.has(kGemmFull) ? model_.stream_option_ns : 0) +
          (shares_loads() ? model_.cluster_ns : 0) - hidden;
 }
 
@@ -236,12 +237,13 @@ double Cost::element_clocks() const {
                        : choice_.has(kGemmPingpong) ? model_.ping_element
                                                     : model_.element_clocks;
   double clocks = store * seen_.out_bytes / 2;
-  if (e.activation > Activation::relu || e.scale != Per::none || e.amax)
-    clocks += model_.work_clocks;
-  if (seen_.reads_c) clocks += model_.work_clocks;
+  const double work = choice_.has(kGemmStreamK) ? model_.stream_work_clocks : model_.work_clocks;
+  if (e.activation > Activation::relu || e.scale != Per::none || e.amax) clocks += work;
+  if (seen_.reads_c) clocks += work;
   if (choice_.has(kGemmFull) && !choice_.has(kGemmAlone))
-    clocks += choice_.has(kGemmSplit | kGemmTransposed) ? model_.split_option_clocks
-                                                        : model_.option_clocks;
+    clocks += choice_.has(kGemmSplit | kGemmTransposed) && !choice_.has(kGemmStreamK)
+                  ? model_.split_option_clocks
+                  : model_.option_clocks;
   return clocks;
 }
 

@@ -26,6 +26,12 @@ bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc) {
          (row.dtypes[0] == desc.a_dtype && row.dtypes[1] == desc.d_dtype);
 }
 
+bool gemm_does_all(const GemmChoice& choice, const GemmDesc& desc) {
+  if (choice.has(kGemmStreamK))
+    return choice.has(kGemmFull) && choice.split == 1 && gemm_chains_of(desc) == 1;
+  return !choice.has(kGemmAlone);
+}
+
 namespace {
 
 bool orders_fit(const KernelRow& row, const GemmDesc& desc) {
@@ -53,6 +59,8 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   const bool by_m = seen.swapped;  // what is gated is the row's m
   const bool along_k = by_m ? seen.desc.a_order == Order::row : seen.desc.b_order == Order::column;
   const int64_t half = (by_m ? seen.desc.m : seen.desc.n) / 2;
+  // A warpgroup has half of its rows from each, in boxes of 64 across k.
+  if (choice.has(kGemmStreamK)) return along_k;
   return along_k ||
          (choice.row->tile[by_m ? 0 : 1] % 128 == 0 && half * seen.in_bytes % kMapAlignment == 0);
 }
@@ -93,7 +101,8 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (choice.has(kGemmShort) && seen.desc.k > row.tile[2]) return GemmMisfit::depth;
   if (!epilogue_fits(choice, seen)) return GemmMisfit::epilogue;
   if (choice.has(kGemmAlone) && !seen.d_suits_map()) return GemmMisfit::stores;
-  if (choice.has(kGemmStreamK) && !stores_whole_pieces(seen)) return GemmMisfit::stores;
+  if (choice.has(kGemmStreamK) && !choice.has(kGemmFull) && !stores_whole_pieces(seen))
+    return GemmMisfit::stores;
   if (choice.has(kGemmStreamK) && (choice.split & (choice.split - 1)) != 0)
     return GemmMisfit::parts;
   return GemmMisfit::none;
@@ -175,9 +184,14 @@ void GemmRanking::leave_other_orders() {
   const GemmDesc& d = problem_.desc;
   const bool suits =
       d.realign || (d.a_alignment >= kMapAlignment && d.b_alignment >= kMapAlignment);
-  const auto possible = [&](const GemmChoice& c) {
-    return suits && c.through_maps() && !c.has(kGemmTransposed | kGemmStreamK) &&
+  const auto usual = [&](const GemmChoice& c) {
+    return suits && c.through_maps() && !c.has(kGemmTransposed) &&
            !(c.makes_chains() && !c.keeps_chains() && gemm_chains(d.k) > 1);
+  };
+  // Where types and orders have none of those, a stream-K kernel that shares nothing.
+  const bool streams = std::none_of(choices_.begin(), choices_.end(), usual);
+  const auto possible = [&](const GemmChoice& c) {
+    return streams ? suits && c.has(kGemmStreamK) && gemm_does_all(c, d) : usual(c);
   };
   // The fewest parts of rows that go through maps, of one part those that are no split first; 0:
   // there are none.
@@ -287,7 +301,7 @@ GemmCandidate GemmRanking::best_plain(int64_t m) const {
 }
 
 GemmCandidate GemmRanking::best_whole(int64_t m) const {
-  return best_of(m, [](const GemmChoice& c) { return !c.has(kGemmAlone | kGemmStreamK); });
+  return best_of(m, [&](const GemmChoice& c) { return gemm_does_all(c, problem_.desc); });
 }
 
 }  // namespace tw

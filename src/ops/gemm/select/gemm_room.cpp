@@ -71,7 +71,7 @@ int64_t GemmRanking::last_with_room(const GemmChoice& choice, int64_t m, int64_t
 Status GemmRanking::check_room(int64_t rows) const {
   const auto any = [](const GemmChoice&) { return true; };
   const auto plain = [](const GemmChoice& c) { return !c.through_maps(); };
-  const auto whole = [](const GemmChoice& c) { return !c.has(kGemmAlone | kGemmStreamK); };
+  const auto whole = [&](const GemmChoice& c) { return gemm_does_all(c, problem_.desc); };
   TW_TRY(check_room_of(rows, any));
   if (problem_.wants_fallback()) TW_TRY(check_room_of(rows, plain));
   // Without them what is left are batch rows, and runs may ask for more than those do.

@@ -159,6 +159,9 @@ enum class GemmMisfit {
   parts,     // of a stream-K kernel, of which there are 1, 2, 4 or 8
 };
 
+/// Whether it serves every run of a description: any C, and without a workspace.
+bool gemm_does_all(const GemmChoice& choice, const GemmDesc& desc);
+
 /// The same answer for every m; `seen` is the problem as the row sees it.
 GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const GemmChoice& choice);
 

@@ -29,11 +29,7 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
   const int64_t even = std::max<int64_t>(ceil_div(rest * s->k_blocks, at_once),
                                          ceil_div(s->k_blocks, int64_t{choice.split}));
   const int64_t aligned = ceil_div(s->k_blocks, s->k_blocks / even);
-  if (rest == 0 || aligned == s->k_blocks) {
-    s->whole = s->units();
-    s->clusters = std::clamp<int64_t>(s->units(), 1, at_once);
-    return;
-  }
+  if (rest == 0 || aligned == s->k_blocks) return s->share_nothing(at_once);
   s->whole = s->units() - rest;
   s->share = even;
   if (static_cast<double>(aligned) <= static_cast<double>(even) * kAlignedLoss) {
@@ -66,6 +62,7 @@ GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m
   s.width = kGemmWidths[s.width_number];
   s.units_m = ceil_div(m, row.tile[0] * row.cluster[0]);
   s.units_n = ceil_div(n, s.width * row.cluster[1]);
+  s.batch = std::max<int64_t>(seen.batch, 1);
   s.depth = s.k_blocks = std::max<int64_t>(ceil_div(seen.k, row.tile[2]), 1);
   s.chain = ceil_div(gemm_chain_length(seen), row.tile[2]);
   share_rest(choice, at_once, &s);
@@ -79,6 +76,11 @@ int64_t gemm_most_workspace(const GemmChoice& choice, int64_t rows, int64_t at_o
   return gemm_stream_counter_bytes(static_cast<u32>(at_once), choice.cluster()) +
          at_once * 2 * choice.cluster() *
              gemm_stream_tile_bytes(static_cast<u32>(row.tile[0]), static_cast<u32>(width));
+}
+
+void GemmShares::share_nothing(int64_t at_once) {
+  whole = units();
+  clusters = std::clamp<int64_t>(units(), 1, at_once);
 }
 
 int64_t GemmShares::parts() const {

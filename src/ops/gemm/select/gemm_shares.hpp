@@ -12,7 +12,7 @@ namespace tw {
 struct GemmShares {
   int64_t width = 0;  // columns of a tile
   uint32_t width_number = 0;
-  int64_t units_m = 0, units_n = 0;
+  int64_t units_m = 0, units_n = 0, batch = 1;
   int64_t whole = 0;  // units that one cluster multiplies by itself
   int64_t depth = 0;  // k blocks of a shared unit, with empty ones where parts are of whole units
   int64_t share = 1;  // k blocks of shared units for each cluster
@@ -20,8 +20,10 @@ struct GemmShares {
   int64_t chain = 1;     // k blocks of an accumulation chain at most
   int64_t k_blocks = 1;
 
-  int64_t units() const { return units_m * units_n; }
+  int64_t units() const { return units_m * units_n * batch; }
   int64_t shared() const { return units() - whole; }
+  /// Leaves every unit to one cluster.
+  void share_nothing(int64_t at_once);
   /// Clusters that multiply one shared unit, at most.
   int64_t parts() const;
   /// Offset of accumulators in the workspace, behind the counters of `cluster` blocks.

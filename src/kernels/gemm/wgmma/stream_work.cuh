@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The tile scheduler of the stream-K kernels: which part of which tile a cluster multiplies next.
+// Producer and consumers each go through the same items.
+
+#include "kernels/gemm/arguments/gemm_stream.h"
+#include "kernels/gemm/wgmma/full_tiles.cuh"
+
+namespace tw {
+
+// Sizes of a run: the arguments' own, or what an epilogue kernel finds on the device.
+template <class Config, bool kFull = Config::kFull>
+struct StreamSizes {
+  using Type = const GemmArgs&;
+  static __device__ __forceinline__ Type of(const GemmStreamArgs& args) { return args.full.base; }
+};
+template <class Config>
+struct StreamSizes<Config, true> {
+  using Type = GemmLive;
+  static __device__ __forceinline__ Type of(const GemmStreamArgs& args) {
+    return gemm_live(args.full, Config::kTileM * static_cast<i32>(Config::kClusterM),
+                     args.width * static_cast<i32>(Config::kClusterN));
+  }
+};
+
+// A range of one unit's k blocks.
+struct StreamItem {
+  i32 unit, begin, end;
+};
+
+template <class Config>
+struct StreamWork {
+  const GemmStreamArgs& args;
+  i32 blocks;    // of k, in a unit
+  i32 whole;     // units that one cluster multiplies by itself
+  i32 unit;      // the next one of its own
+  i32 at, stop;  // its k blocks of the shared ones
+
+  template <class Sizes>
+  __device__ __forceinline__ StreamWork(const GemmStreamArgs& of, const Sizes& sizes) : args(of) {
+    blocks = (sizes.k + Config::kTileK - 1) / Config::kTileK;
+    i32 units = sizes.units_m * sizes.units_n;
+    if (Config::kFull) units *= args.full.batch;
+    // Nothing is shared where only the device knows how many units there are.
+    whole = Config::kFull ? min(args.whole_units, units) : args.whole_units;
+    unit = static_cast<i32>(ptx::block_id_again() / Config::kCluster);
+    const i32 shared = (units - whole) * args.depth;
+    at = min(unit * args.share, shared);
+    stop = min(at + args.share, shared);
+  }
+  __device__ __forceinline__ bool next(StreamItem* item) {
+    if (unit < whole) {
+      *item = {unit, 0, blocks};
+      unit += static_cast<i32>(ptx::grid_size_again() / Config::kCluster);
+      return true;
+    }
+    if (at >= stop) return false;
+    i32 begin;
+    const i32 shared = full_divide(at, args.depth, &begin);
+    const i32 end = min(args.depth, begin + stop - at);
+    *item = {whole + shared, begin, min(end, blocks)};
+    at += end - begin;
+    return true;
+  }
+};
+
+// Where a unit's tile of this block begins.
+template <class Config, class Sizes>
+__device__ __forceinline__ FullTile stream_tile(const GemmStreamArgs& args, const Sizes& sizes,
+                                                i32 unit, u32 rank) {
+  FullTile tile;
+  tile.z = 0;
+  i32 unit_m, unit_n;
+  if (Config::kFull && args.full.batch > 1)
+    tile.z = full_divide(unit, sizes.units_m * sizes.units_n, &unit);
+  full_unit(sizes, unit, &unit_m, &unit_n);
+  const auto rank_m = static_cast<i32>(rank % Config::kClusterM);
+  const auto rank_n = static_cast<i32>(rank / Config::kClusterM);
+  tile.m0 = (unit_m * static_cast<i32>(Config::kClusterM) + rank_m) * Config::kTileM;
+  tile.n0 = (unit_n * static_cast<i32>(Config::kClusterN) + rank_n) * args.width;
+  return tile;
+}
+
+}  // namespace tw

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The epilogues of the stream-K kernels: a warpgroup's accumulators to D through shared memory, by
+// plain stores. The TMA would serve them behind the loads of the next tile, which it already has.
+
+#include "kernels/gemm/epilogue/epilogue_stage.cuh"
+#include "kernels/gemm/epilogue/full_epilogue.cuh"
+#include "kernels/gemm/wgmma/stream_work.cuh"
+#include "kernels/ptx/shared.cuh"
+
+namespace tw {
+
+// Those of a warpgroup's threads that write meet here.
+__device__ __forceinline__ void stream_staged(u32 group) {
+  ptx::named_barrier(5 + group, 128);
+}
+
+// The accumulators as they are. The warpgroup's rows begin at m0 of lines of D, from line n0 to
+// `lines`; lines have whole pieces of 16 bytes, `extent` elements.
+template <class Config>
+__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums],
+                                                  const GemmStreamArgs& args, u64 d_at, i32 lines,
+                                                  i32 extent, u32 staging, u32 group, i32 m0,
+                                                  i32 n0) {
+  using Out = typename Config::Out;
+  const i64 stride = args.full.base.d_stride_m;
+  constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
+  constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
+  constexpr i32 kAcross = 64 / kContiguous;
+  constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
+  const i32 end = min(n0 + args.width, lines);
+  const auto thread = static_cast<i32>(threadIdx.x % 128);
+  const i32 line0 = thread / 8, piece16 = thread % 8;
+#pragma unroll
+  for (i32 slab = 0; slab < kAcross * (Config::kTileN / kLines); ++slab) {
+    const i32 x = m0 + slab % kAcross * kContiguous + piece16 * kPiece;
+    const i32 y = n0 + slab / kAcross * kLines;
+    if (y >= end) break;
+    const u32 buffer = staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes;
+    epilogue_stage_transposed<Config>(d, buffer, slab % kAcross, slab / kAcross);
+    // What the slab before last held is read by all who pass here.
+    stream_staged(group);
+    if (x >= extent) continue;
+#pragma unroll
+    for (i32 first = 0; first < kLines; first += 16) {
+      const i32 line = first + line0;
+      if (y + line >= end) break;
+      const u64 to = d_at + static_cast<u64>((y + line) * stride + x) * Out::kBytes;
+      ptx::store_unit<16>(to, ptx::shared_load<16>(epilogue_place<Config>(
+                                  buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
+    }
+  }
+  stream_staged(group);  // the next tile begins with the first slab again
+}
+
+// alpha * A B.
+template <class Config>
+__device__ __forceinline__ void stream_write_basic(float (&d)[Config::kSums],
+                                                   const GemmStreamArgs& args, u32 staging,
+                                                   u32 group, i32 m0, i32 n0) {
+  const GemmArgs& base = args.full.base;
+  if (base.alpha != 1.0f) {
+#pragma unroll
+    for (float& value : d) value *= base.alpha;
+  }
+  stream_write_sums<Config>(d, args, base.d, base.n, base.m, staging, group, m0, n0);
+}
+
+// The accumulators of kGemmFullLines columns in shared memory, lines of D. The pitch keeps a
+// fragment's lines, two pairs of columns or eight rows of them, in banks of their own.
+template <class Config>
+struct StreamSlab {
+  static constexpr u32 kRows = 64;
+  static constexpr u32 kPitch = kRows + 4;
+  static constexpr i32 kLines = kGemmFullLines;
+  u32 base;
+
+  template <i32 kSlab>
+  __device__ __forceinline__ void put(const float (&d)[Config::kSums]) const {
+    static_assert(kSlab < Config::kTileN / kLines, "a slab of the tile");
+    const u32 lane = ptx::lane_id();
+    const u32 row = threadIdx.x / 32 % 4 * 16 + lane / 4, column = lane % 4 * 2;
+    const u32 to = base + (column * kPitch + row) * 4;
+#pragma unroll
+    for (u32 i = 0; i < kLines / 2; ++i)
+      ptx::store_shared(to + ((i / 4 * 8 + (i & 1)) * kPitch + (i & 2) * 4) * 4,
+                        d[kSlab * (kLines / 2) + static_cast<i32>(i)]);
+  }
+  // Registers have no index at run time. The loop over slabs is not unrolled, since what it calls
+  // is most of the kernel.
+  __device__ __forceinline__ void put(const float (&d)[Config::kSums],
+                                      i32 slab) const {
+#define TW_SLAB(n) \
+  case n:          \
+    return put<n>(d);
+    switch (slab) {
+      TW_SLAB(0) TW_SLAB(1) TW_SLAB(2) TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7)
+      TW_SLAB(8) TW_SLAB(9) TW_SLAB(10) TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
+    }
+#undef TW_SLAB
+  }
+  __device__ __forceinline__ void get(u32 line, u32 row, float (&v)[8]) const {
+    const u32 from = base + (line * kPitch + row) * 4;
+    float low[4], high[4];
+    ptx::load_shared_v4(from, low);
+    ptx::load_shared_v4(from + 16, high);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) v[i] = low[i], v[i + 4] = high[i];
+  }
+  // The sums of eight neighbours of D from `row` on; of a gate the ones or the others.
+  __device__ __forceinline__ void take(unsigned char gate, u32 line, u32 row, bool second,
+                                       float (&v)[8]) const {
+    if (gate != kGateNeighbours) return get(line, row + (second ? kRows / 2 : 0), v);
+    float low[8], high[8];
+    get(line, row * 2, low);
+    get(line, row * 2 + 8, high);
+    full_every_other(low, high, second, v);
+  }
+};
+
+// What a thread writes of a tile's lines: the same eight elements of each, so that it reads what goes
+// along them once.
+template <class Config>
+struct StreamEight {
+  using Slab = StreamSlab<Config>;
+  const GemmStreamArgs& args;
+  const FullRun& run;
+  u32 row;            // of the staged sums, in elements of D
+  i32 first, step;    // line of a slab, and from one to the next
+  i32 at, count;      // place along D's lines, and how many are there
+  i32 n0, end;        // lines of the tile
+
+  __device__ __forceinline__ StreamEight(const GemmStreamArgs& of, const FullRun& with, i32 m0,
+                                         i32 line0)
+      : args(of), run(with), n0(line0) {
+    const bool gated = args.full.gate != kGateNone;
+    const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
+    const u32 thread = threadIdx.x % 128;
+    row = thread % groups * 8;
+    first = static_cast<i32>(thread / groups);
+    step = static_cast<i32>(128 / groups);
+    at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
+    count = run.extent - at;
+    end = min(n0 + args.width, run.lines);
+  }
+
+  // Puts the accumulators down slab by slab and calls use(slab, inside, line) for each of the
+  // thread's lines.
+  template <class Use>
+  __device__ __forceinline__ void each_line(const float (&d)[Config::kSums],
+                                            u32 staging, u32 group, Use use) const {
+#pragma unroll 1
+    for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
+      const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
+      staged.put(d, slab);
+      // What the slab before last held is read by all who pass here.
+      stream_staged(group);
+#pragma unroll 1
+      for (i32 inside = first; inside < Slab::kLines; inside += step) {
+        const i32 line = n0 + slab * Slab::kLines + inside;
+        if (line >= end || count <= 0) break;
+        use(staged, static_cast<u32>(inside), line);
+      }
+    }
+    stream_staged(group);  // the next tile begins with the first slab again
+  }
+  // The line that each_line comes to next.
+  __device__ __forceinline__ i32 next(i32 line) const { return line + min(step, Slab::kLines); }
+};
+
+// Whether D and C lie in whole pieces of 16 bytes, and nothing is asked for but alpha, beta, a bias
+// along D's lines, a function and a gate.
+template <class Config>
+__device__ __forceinline__ bool stream_is_common(const GemmFullArgs& args, const FullRun& run) {
+  constexpr u32 kBytes = Config::Out::kBytes;
+  u64 places = run.d | static_cast<u64>(args.base.d_stride_m) * kBytes |
+               static_cast<u64>(run.extent) * 2;
+  if (run.beta != 0.0f) places |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
+  return places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
+         args.bias_by != kFullAcross && (run.beta == 0.0f || args.gate == kGateNone);
+}
+
+// Writes alpha, a bias and relu of that: a thread's elements are of two rows, so that all is done before
+// they leave the registers.
+template <class Config>
+__device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
+                                                   const GemmStreamArgs& args, const FullRun& run,
+                                                   u32 staging, u32 group, i32 m0, i32 n0) {
+  const GemmFullArgs& full = args.full;
+  const bool relu = full.activation == kActRelu;
+  const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
+#pragma unroll
+  for (i32 half = 0; half < 2; ++half) {
+    const i32 row = row0 + half * 8;
+    float bias = -0.0f;
+    if (full.bias_by == kFullAlong && row < run.extent)
+      bias = full_element<typename Config::In>(full.bias, full.bias_f32 != 0, row);
+#pragma unroll
+    for (i32 i = half * 2; i < Config::kSums; i += i % 2 == 0 ? 1 : 3) {
+      d[i] = act::fused(run.alpha, d[i], bias);
+      if (relu) d[i] = activate(kActRelu, d[i]);
+    }
+  }
+  stream_write_sums<Config>(d, args, run.d, run.lines, run.extent, staging, group, m0, n0);
+}
+
+// Writes all of that.
+template <class Config>
+__device__ __forceinline__ void stream_write_common(
+    const float (&d)[Config::kSums], const StreamEight<Config>& own, u32 staging,
+    u32 group) {
+  using In = typename Config::In;
+  using Out = typename Config::Out;
+  const GemmFullArgs& full = own.args.full;
+  const FullRun& run = own.run;
+  const bool adds = run.beta != 0.0f, gated = full.gate != kGateNone;
+  const bool biased = full.bias_by == kFullAlong && own.count > 0;
+  float bias[8];
+#pragma unroll
+  for (float& value : bias) value = -0.0f;
+  if (biased) full_bias<In>(full, full_place(full, 0, own.at, false), 8, bias);
+  const auto read_c = [&](i32 line, float(&c)[8]) {
+    if (adds && line < own.end && own.count > 0)
+      full_load<Out>(full_c<Out>(full, run, {line, own.at, 1}), 1, 8, c);
+  };
+  float c[8] = {};
+  read_c(own.n0 + own.first, c);
+  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 inside, i32 line) {
+    float v[8];
+    staged.take(full.gate, inside, own.row, false, v);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
+    switch (full.activation) {
+      case kActRelu: full_activate<kActRelu>(v); break;
+      case kActGelu: full_activate<kActGelu>(v); break;
+      case kActGeluTanh: full_activate<kActGeluTanh>(v); break;
+      case kActSilu: full_activate<kActSilu>(v); break;
+      default: break;
+    }
+    if (gated) {
+      float through[8], other[8];
+#pragma unroll
+      for (float& value : other) value = -0.0f;
+      if (biased) full_bias<In>(full, full_place(full, 0, own.at, true), 8, other);
+      staged.take(full.gate, inside, own.row, true, through);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] *= act::fused(run.alpha, through[i], other[i]);
+    }
+    full_store<Out>(run.d + static_cast<u64>((line * full.base.d_stride_m + own.at) *
+                                             static_cast<i64>(Out::kBytes)),
+                    8, v);
+    read_c(own.next(line), c);
+  });
+}
+
+// Everything that an epilogue can do, eight neighbours of a line of D at a time.
+template <class Config>
+__device__ __forceinline__ void stream_write_full(float (&d)[Config::kSums],
+                                                  const GemmStreamArgs& args, const FullRun& run,
+                                                  u32 staging, u32 group, i32 m0, i32 n0,
+                                                  u32& largest) {
+  using In = typename Config::In;
+  using Out = typename Config::Out;
+  const StreamEight<Config> own(args, run, m0, n0);
+  const GemmFullArgs& full = args.full;
+  if (stream_is_common<Config>(full, run)) {
+    const bool is_short =
+        run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
+    if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);
+    return stream_write_common<Config>(d, own, staging, group);
+  }
+  own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 inside, i32 line) {
+    full_write<In, Out>(full, run, line, own.at, own.count, largest,
+                        [&](bool second, float(&v)[8]) {
+                          staged.take(full.gate, inside, own.row, second, v);
+                        });
+  });
+}
+
+}  // namespace tw
