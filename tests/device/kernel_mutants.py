@@ -44,7 +44,7 @@ PARTS = {part.name: part for part in units.parts()}
 # is no program.
 NEEDED = ["mbarrier_wait", "fence_async_shared"]
 ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "fence_mbarrier_init",
-        "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire"]
+        "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire", "fence_gpu"]
 CLUSTER_BARRIER = r"cluster_arrive(?:_relaxed)?\(\);\s*ptx::cluster_wait"
 # Of kernels that have neither of NEEDED.
 BY_THREADS = ["async_copy_commit", "async_copy_wait", "sync_block", CLUSTER_BARRIER]
@@ -73,6 +73,10 @@ SUBJECTS = [
     Subject("gemm_full", "gemm_full_0", "gemm/wgmma/gemm_full.cuh", "kernel_mutant_gemm", "gemm full:*"),
     Subject("gemm_batch", "gemm_batch_0", "gemm/wgmma/gemm_batch.cuh", "kernel_mutant_gemm", "gemm full:*",
             "split|stored|produce"),
+    Subject("gemm_stream", "gemm_stream_0", "gemm/wgmma/gemm_stream.cuh", "kernel_mutant_gemm", "gemm:*",
+            "full|split|stored|turns|lines"),
+    Subject("gemm_fullstream", "gemm_stream_4", "gemm/wgmma/gemm_stream.cuh", "kernel_mutant_gemm", "gemm full:*",
+            "split|stored|turns|lines|basic|full_begin"),
     Subject("gemm_plain_split", "gemm_plain_split_0", "gemm/mma/gemm_plain_split.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=BY_THREADS, also=[]),
     Subject("gemm_plain_short", "gemm_plain_short_0", "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
@@ -101,7 +105,8 @@ THROTTLES = ["read.empty_barrier(read.stage)"]
 # Schedules that a subject of gemm is compiled with, each row once with a cluster and once without. Of
 # other subjects all kernels of the part are taken.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
-             "gemm_full": ["full", "fullping", "fullswap", "fullsplit", "fullswapsplit"],
+             "gemm_full": ["full", "fullping", "fullsplit", "fullswapsplit"],
+             "gemm_stream": ["stream"], "gemm_fullstream": ["fullstream"],
              "gemm_batch": ["batch", "batchping"],
              "gemm_realign": ["coop", "swapsplit"]}
 # Macros of gemm's table that are kernels for one product each.

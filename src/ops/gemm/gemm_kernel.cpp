@@ -372,7 +372,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
 }
 
 uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
-  if (!choice_.has(kGemmStreamK)) return 0;
+  if (gemm_adds_up_nothing(choice_, problem_.desc)) return 0;
   if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, last, room_));
   GemmArgs args = args_;
   fill_sizes(last, &args);

@@ -81,7 +81,7 @@ inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool sma
 class FullLab {
  public:
   static constexpr int kSlots = 5;
-  static constexpr uint64_t kRegion = 24 << 20;
+  static constexpr uint64_t kRegion = 48 << 20;
   static constexpr uint64_t kAmax = 0, kGuard = 4096;  // of a slot: the word, then D from here on
 
   explicit FullLab(GemmLab& lab) : lab_(lab) {

@@ -126,3 +126,57 @@ TEST_CASE("gemm stream-K: no kernel is tuned for which the workspace is too smal
   CHECK(tune(0).split == 1);
   CHECK(tune(1024).split == 1);
 }
+
+TEST_CASE("gemm stream-K: a kernel with every epilogue serves all runs that bring a workspace") {
+  const auto device = hopper();
+  GemmDesc desc = shared_desc();
+  desc.epilogue.bias = Per::column;
+  desc.flags = kGemmDeviceM | kGemmDeviceScalars;
+  const auto plan = forced(device, desc, "gemm_bf16_bf16_rc_128x256_1x1_fullstream/8");
+  REQUIRE(plan);
+  GemmRun whole = kRun;
+  whole.bias = 1ull << 33;
+  const PaperLaunch shares = launched(device, *plan, 155, whole);
+  CHECK(shares.config.grid[0] == 132);
+  CHECK(shares.full.bias == whole.bias);
+  GemmRun with_c = whole, nothing = whole, counted = whole, scaled = whole;
+  with_c.beta = 0.5f;
+  CHECK(launched(device, *plan, 155, with_c).config.grid[0] == 132);
+  // Nothing is shared where there are no products, or only the device knows how many.
+  nothing.alpha = 0;
+  counted.device_m = scaled.device_alpha = 1ull << 34;
+  for (const GemmRun& run : {nothing, counted, scaled})
+    CHECK(launched(device, *plan, 155, run).config.grid[0] == 44);
+  GemmRun none = whole;
+  none.workspace = none.workspace_bytes = 0;
+  CHECK(run(device, *plan, none).code() == Code::ERROR_INVALID_ARGUMENT);
+  CHECK(std::string(last_error().fault.argument) == "workspace");
+}
+
+TEST_CASE("gemm stream-K: one that shares nothing and makes one chain needs no workspace") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(155, 5632, 4096);
+  desc.epilogue.activation = Activation::relu;
+  for (const auto& [k, needs] : {std::pair<int64_t, bool>{4096, false}, {8192, true}}) {
+    desc.k = k;
+    desc.d_dtype = DType::F32;
+    const auto plan = forced(device, desc, "gemm_bf16_f32_rc_128x256_1x1_fullstream/1");
+    REQUIRE(plan);
+    CHECK((plan->info().workspace_bytes > 0) == needs);
+    GemmRun none = kRun;
+    none.workspace = none.workspace_bytes = 0;
+    CHECK(run(device, *plan, none).ok() != needs);
+  }
+}
+
+TEST_CASE("gemm stream-K: the matrices of a batch are units, behind what addresses take") {
+  const auto device = hopper();
+  GemmDesc desc = gemm_desc(128, 1280, 2048);
+  desc.a_alignment = desc.b_alignment = desc.d_alignment = 16;
+  desc.batch = 5;  // 50 units of 32 k blocks, 13 of them for each cluster
+  const std::string text = "gemm_bf16_bf16_rc_128x256_1x1_fullstream/4";
+  CHECK(launched(device, *forced(device, desc, text), 128).config.grid[0] == 124);
+  const uint64_t own = forced(device, desc, text)->info().workspace_bytes;
+  desc.flags = kGemmPointers;
+  CHECK(forced(device, desc, text)->info().workspace_bytes > own);
+}

@@ -83,9 +83,9 @@ struct StreamPlace {
 // the order of k. Returns whether this block is the last. Of two parts the order does not matter,
 // so that its own stays in registers; of more it is read back. All threads of a tile.
 template <class Config>
-__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums],
-                                            const GemmStreamArgs& args, i32 unit, i32 own,
-                                            const StreamPlace<Config>& place, u32 rank, u32 flag) {
+__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const GemmStreamArgs& args,
+                                            i32 unit, i32 own, const StreamPlace<Config>& place,
+                                            u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d);
   ptx::fence_gpu();

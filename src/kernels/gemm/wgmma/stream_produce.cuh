@@ -43,8 +43,7 @@ __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
     else if constexpr (kSharers == 1)
       ptx::load_tile(to, maps.b, barrier, x, y);
     else
-      ptx::load_tile_multicast(to, maps.b, barrier, x, y,
-                               ((1u << kSharers) - 1) << (rank - share));
+      ptx::load_tile_multicast(to, maps.b, barrier, x, y, ((1u << kSharers) - 1) << (rank - share));
   };
   if constexpr (!Config::kRowB) {
     const u32 line = share * (static_cast<u32>(args.width) / kSharers);

@@ -88,14 +88,14 @@ struct StreamSlab {
   }
   // Registers have no index at run time. The loop over slabs is not unrolled, since what it calls
   // is most of the kernel.
-  __device__ __forceinline__ void put(const float (&d)[Config::kSums],
-                                      i32 slab) const {
+  __device__ __forceinline__ void put(const float (&d)[Config::kSums], i32 slab) const {
 #define TW_SLAB(n) \
   case n:          \
     return put<n>(d);
     switch (slab) {
-      TW_SLAB(0) TW_SLAB(1) TW_SLAB(2) TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7)
-      TW_SLAB(8) TW_SLAB(9) TW_SLAB(10) TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
+      TW_SLAB(0)
+      TW_SLAB(1) TW_SLAB(2) TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7) TW_SLAB(8)
+          TW_SLAB(9) TW_SLAB(10) TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
     }
 #undef TW_SLAB
   }
@@ -118,17 +118,17 @@ struct StreamSlab {
   }
 };
 
-// What a thread writes of a tile's lines: the same eight elements of each, so that it reads what goes
-// along them once.
+// What a thread writes of a tile's lines: the same eight elements of each, so that it reads what
+// goes along them once.
 template <class Config>
 struct StreamEight {
   using Slab = StreamSlab<Config>;
   const GemmStreamArgs& args;
   const FullRun& run;
-  u32 row;            // of the staged sums, in elements of D
-  i32 first, step;    // line of a slab, and from one to the next
-  i32 at, count;      // place along D's lines, and how many are there
-  i32 n0, end;        // lines of the tile
+  u32 row;          // of the staged sums, in elements of D
+  i32 first, step;  // line of a slab, and from one to the next
+  i32 at, count;    // place along D's lines, and how many are there
+  i32 n0, end;      // lines of the tile
 
   __device__ __forceinline__ StreamEight(const GemmStreamArgs& of, const FullRun& with, i32 m0,
                                          i32 line0)
@@ -147,8 +147,8 @@ struct StreamEight {
   // Puts the accumulators down slab by slab and calls use(slab, inside, line) for each of the
   // thread's lines.
   template <class Use>
-  __device__ __forceinline__ void each_line(const float (&d)[Config::kSums],
-                                            u32 staging, u32 group, Use use) const {
+  __device__ __forceinline__ void each_line(const float (&d)[Config::kSums], u32 staging, u32 group,
+                                            Use use) const {
 #pragma unroll 1
     for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
       const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
@@ -165,7 +165,9 @@ struct StreamEight {
     stream_staged(group);  // the next tile begins with the first slab again
   }
   // The line that each_line comes to next.
-  __device__ __forceinline__ i32 next(i32 line) const { return line + min(step, Slab::kLines); }
+  __device__ __forceinline__ i32 next(i32 line) const {
+    return line + min(step, Slab::kLines);
+  }
 };
 
 // Whether D and C lie in whole pieces of 16 bytes, and nothing is asked for but alpha, beta, a bias
@@ -173,15 +175,15 @@ struct StreamEight {
 template <class Config>
 __device__ __forceinline__ bool stream_is_common(const GemmFullArgs& args, const FullRun& run) {
   constexpr u32 kBytes = Config::Out::kBytes;
-  u64 places = run.d | static_cast<u64>(args.base.d_stride_m) * kBytes |
-               static_cast<u64>(run.extent) * 2;
+  u64 places =
+      run.d | static_cast<u64>(args.base.d_stride_m) * kBytes | static_cast<u64>(run.extent) * 2;
   if (run.beta != 0.0f) places |= run.c | static_cast<u64>(args.base.c_stride_m) * kBytes;
   return places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
          args.bias_by != kFullAcross && (run.beta == 0.0f || args.gate == kGateNone);
 }
 
-// Writes alpha, a bias and relu of that: a thread's elements are of two rows, so that all is done before
-// they leave the registers.
+// Writes alpha, a bias and relu of that: a thread's elements are of two rows, so that all is done
+// before they leave the registers.
 template <class Config>
 __device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
                                                    const GemmStreamArgs& args, const FullRun& run,
@@ -206,9 +208,9 @@ __device__ __forceinline__ void stream_write_short(float (&d)[Config::kSums],
 
 // Writes all of that.
 template <class Config>
-__device__ __forceinline__ void stream_write_common(
-    const float (&d)[Config::kSums], const StreamEight<Config>& own, u32 staging,
-    u32 group) {
+__device__ __forceinline__ void stream_write_common(const float (&d)[Config::kSums],
+                                                    const StreamEight<Config>& own, u32 staging,
+                                                    u32 group) {
   using In = typename Config::In;
   using Out = typename Config::Out;
   const GemmFullArgs& full = own.args.full;
@@ -232,11 +234,20 @@ __device__ __forceinline__ void stream_write_common(
     for (int i = 0; i < 8; ++i)
       v[i] = act::fused(run.alpha, v[i], adds ? act::fused(run.beta, c[i], bias[i]) : bias[i]);
     switch (full.activation) {
-      case kActRelu: full_activate<kActRelu>(v); break;
-      case kActGelu: full_activate<kActGelu>(v); break;
-      case kActGeluTanh: full_activate<kActGeluTanh>(v); break;
-      case kActSilu: full_activate<kActSilu>(v); break;
-      default: break;
+      case kActRelu:
+        full_activate<kActRelu>(v);
+        break;
+      case kActGelu:
+        full_activate<kActGelu>(v);
+        break;
+      case kActGeluTanh:
+        full_activate<kActGeluTanh>(v);
+        break;
+      case kActSilu:
+        full_activate<kActSilu>(v);
+        break;
+      default:
+        break;
     }
     if (gated) {
       float through[8], other[8];
@@ -265,16 +276,14 @@ __device__ __forceinline__ void stream_write_full(float (&d)[Config::kSums],
   const StreamEight<Config> own(args, run, m0, n0);
   const GemmFullArgs& full = args.full;
   if (stream_is_common<Config>(full, run)) {
-    const bool is_short =
-        run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
+    const bool is_short = run.beta == 0.0f && full.gate == kGateNone && full.activation <= kActRelu;
     if (is_short) return stream_write_short<Config>(d, args, run, staging, group, m0, n0);
     return stream_write_common<Config>(d, own, staging, group);
   }
   own.each_line(d, staging, group, [&](const StreamSlab<Config>& staged, u32 inside, i32 line) {
-    full_write<In, Out>(full, run, line, own.at, own.count, largest,
-                        [&](bool second, float(&v)[8]) {
-                          staged.take(full.gate, inside, own.row, second, v);
-                        });
+    full_write<In, Out>(
+        full, run, line, own.at, own.count, largest,
+        [&](bool second, float(&v)[8]) { staged.take(full.gate, inside, own.row, second, v); });
   });
 }
 

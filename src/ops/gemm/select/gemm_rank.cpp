@@ -27,9 +27,8 @@ bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc) {
 }
 
 bool gemm_does_all(const GemmChoice& choice, const GemmDesc& desc) {
-  if (choice.has(kGemmStreamK))
-    return choice.has(kGemmFull) && choice.split == 1 && gemm_chains_of(desc) == 1;
-  return !choice.has(kGemmAlone);
+  if (choice.has(kGemmStreamK) && !choice.has(kGemmFull)) return false;
+  return !choice.has(kGemmAlone) && gemm_adds_up_nothing(choice, desc);
 }
 
 namespace {

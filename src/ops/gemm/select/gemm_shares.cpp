@@ -50,6 +50,10 @@ int64_t gemm_chain_length(const GemmDesc& desc) {
   return ceil_div(std::max<int64_t>(desc.k, 1), gemm_chains_of(desc));
 }
 
+bool gemm_adds_up_nothing(const GemmChoice& choice, const GemmDesc& desc) {
+  return !choice.has(kGemmStreamK) || (choice.split == 1 && gemm_chains_of(desc) == 1);
+}
+
 int64_t gemm_tile_columns(const GemmChoice& choice, int64_t n) {
   return choice.has(kGemmStreamK) ? kGemmWidths[width_number(choice, n)] : choice.row->tile[1];
 }

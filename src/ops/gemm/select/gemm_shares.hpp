@@ -32,6 +32,9 @@ struct GemmShares {
   int64_t workspace_bytes(const GemmChoice& choice) const;
 };
 
+/// Whether no run of the choice adds anything up in a workspace.
+bool gemm_adds_up_nothing(const GemmChoice& choice, const GemmDesc& desc);
+
 /// Of m x n, the description's operands swapped as the kernel wants them; `at_once` clusters run at
 /// once.
 GemmShares gemm_shares(const GemmChoice& choice, const GemmDesc& seen, int64_t m, int64_t n,
