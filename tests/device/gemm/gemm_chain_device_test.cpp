@@ -278,7 +278,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
     for (const uint32_t schedule :
          {kSchedule_coop, kSchedule_ping, kSchedule_split, kSchedule_swap, kSchedule_swapsplit,
           u32{kGemmPlain}, kGemmPlain | kGemmShort, kSchedule_plainsplit, kSchedule_full,
-          kSchedule_fullping, kSchedule_fullsplit, kSchedule_fullswap, kSchedule_fullswapsplit,
+          kSchedule_fullping, kSchedule_fullsplit, kSchedule_fullswapsplit, kSchedule_fullstream,
           kSchedule_batch, kSchedule_batchping, kGemmPlain | kGemmFull}) {
       INFO("schedule " << schedule);
       CHECK(((device->info().kernel_features & feature::wgmma) == 0 ||

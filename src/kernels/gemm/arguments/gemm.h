@@ -104,7 +104,6 @@ inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
 inline constexpr u32 kSchedule_batch = kGemmFull | kGemmAlone;
 inline constexpr u32 kSchedule_batchping = kGemmFull | kGemmAlone | kGemmPingpong;
-inline constexpr u32 kSchedule_fullswap = kGemmFull | kGemmTransposed;
 inline constexpr u32 kSchedule_fullsplit = kGemmFull | kGemmSplit;
 inline constexpr u32 kSchedule_fullswapsplit = kGemmFull | kGemmTransposed | kGemmSplit;
 
@@ -233,13 +232,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   shared.a_bytes = tile.m * tile.k * tile.in_bytes;
   shared.b_bytes = (gemm_b_lines(tile) * tile.k * tile.in_bytes + 1023) / 1024 * 1024;
   shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
-  // A full row's transposed tile is put down whole, as sums (epilogue/split.cuh).
   const bool by_warp = gemm_stages_by_warp(tile);
-  const bool as_sums = by_warp && (tile.variant & kGemmTransposed);
   if (tile.variant & kGemmStreamK && tile.variant & kGemmFull)
     shared.slab_bytes = ((gemm_own_rows(tile) + 4) * kGemmFullLines * 4 + 1023) / 1024 * 1024;
-  else if (as_sums)
-    shared.slab_bytes = ((tile.m + 4) * tile.n * 4 / gemm_consumers(tile.m) + 1023) / 1024 * 1024;
   // The blocks of a split sum from and write out of the ring.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;
@@ -262,13 +257,12 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   // where a fourth stage is worth more.
   const u32 of_tile = gemm_slabs_of_tile(tile);
   const u32 across = tile.n / slab.contiguous;
-  const u32 wanted = as_sums                         ? 1
-                     : across > 4 && across % 2 != 0 ? across
-                     : of_tile < 2                   ? 2
-                     : of_tile < 4                   ? of_tile
-                                                     : 4;
+  const u32 wanted = across > 4 && across % 2 != 0 ? across
+                     : of_tile < 2                 ? 2
+                     : of_tile < 4                 ? of_tile
+                                                   : 4;
   const u32 least = by_warp ? wanted : 2;
-  const u32 fewer = by_warp && !as_sums ? 2 : 1;
+  const u32 fewer = by_warp ? 2 : 1;
   shared.slabs = least;
   shared.stages = (limit - shared.room - least * one_each) / stage;
   if (shared.stages < 4 && (limit - fewer * one_each) / stage > shared.stages) {

@@ -29,31 +29,9 @@ struct SplitTile {
   static constexpr u32 kExtent = Config::kTransposed ? Config::kTileM : Config::kTileN;
   static constexpr u32 kPitch =
       Config::kTransposed ? kExtent + 4 : kExtent + (kExtent % 16 == 8 ? 0 : 8);
-  static_assert(kPitch * kLines * 4 <= (Config::kSplit
-                                            ? Config::kShared.d_offset
-                                            : Config::kShared.barriers - Config::kShared.d_offset),
-                "the partial tile takes the place of the ring, or of the staging of D");
+  static_assert(kPitch * kLines * 4 <= Config::kShared.d_offset,
+                "the partial tile takes the place of the ring");
 };
-
-/// The warpgroup's piece of 64 rows, from accumulators to the partial tile.
-template <class Config, int kCount>
-__device__ __forceinline__ void split_put(const float (&d)[kCount], u32 partial, u32 piece) {
-  constexpr u32 kPitch = SplitTile<Config>::kPitch;
-  const u32 lane = ptx::lane_id();
-  const u32 row = piece * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
-  const u32 column = lane % 4 * 2;
-  if constexpr (Config::kTransposed) {
-    const u32 to = partial + (column * kPitch + row) * 4;
-#pragma unroll
-    for (u32 i = 0; i < kCount; ++i)
-      ptx::store_shared(to + ((i / 4 * 8 + (i & 1)) * kPitch + (i & 2) * 4) * 4, d[i]);
-  } else {
-    const u32 to = partial + (row * kPitch + column) * 4;
-#pragma unroll
-    for (u32 i = 0; i < kCount; i += 2)
-      ptx::store_shared_v2(to + (i / 4 * 8 + (i & 2) * 4 * kPitch) * 4, d[i], d[i + 1]);
-  }
-}
 
 /// How a split's tile is shared out among its `parts` blocks: by cells, four sums of a thread, of
 /// which a group of eight columns has one for each thread and piece. Groups and warps that are

@@ -86,79 +86,55 @@ __device__ __forceinline__ void full_deal_out(const float (&d)[Config::kSums],
   }
 }
 
-// Eights of a tile's sums to D, `count` lines of them: line_of(i) is the line of the tile that the
-// i-th is, take(i, column, sum) gives its sums from a column on.
-template <class Config, class LineOf, class Take>
-__device__ __forceinline__ void full_write_sums(const GemmFullArgs& args, const FullRun& run,
-                                                u32 count, u32 thread, i32 m0, i32 n0, u32& largest,
-                                                LineOf line_of, Take take) {
+// Eight sums of a line of this block's, from a column on, added up over the parts in their order.
+template <class Config>
+__device__ __forceinline__ void full_add_parts(const FullDeal<Config>& deal, u32 room, u32 line,
+                                               u32 column, float (&sum)[8]) {
+#pragma unroll
+  for (float& value : sum) value = 0.0f;
+#pragma unroll 4
+  for (u32 other = 0; other < deal.parts; ++other) {
+    float low[4], high[4];
+    const u32 from = deal.place(room, other, line) + column * 4;
+    ptx::load_shared_v4(from, low);
+    ptx::load_shared_v4(from + 16, high);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      sum[i] += low[i];
+      sum[i + 4] += high[i];
+    }
+  }
+}
+
+// This block's lines of a split's D.
+template <class Config>
+__device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const FullRun& run,
+                                               const FullDeal<Config>& deal, u32 room, u32 thread,
+                                               i32 m0, i32 n0, u32& largest) {
   constexpr u32 kExtent = SplitTile<Config>::kExtent;
   const bool gated = args.gate != kGateNone;
   const u32 groups = kExtent / (gated ? 16 : 8);
   const i32 line0 = Config::kTransposed ? n0 : m0;
   const i32 at0 = (Config::kTransposed ? m0 : n0) / (gated ? 2 : 1);
 #pragma unroll 1
-  for (u32 item = thread; item < count * groups; item += 128 * Config::kConsumers) {
+  for (u32 item = thread; item < deal.own * groups; item += 128 * Config::kConsumers) {
     const u32 line = item / groups;
     const u32 column = item % groups * 8;
     const i32 at = at0 + static_cast<i32>(column);
     if (at >= run.extent) continue;
     full_write<typename Config::In, typename Config::Out>(
-        args, run, line0 + static_cast<i32>(line_of(line)), at, run.extent - at, largest,
-        [&](bool second, float(&v)[8]) {
+        args, run, line0 + static_cast<i32>(deal.part + line * deal.parts), at, run.extent - at,
+        largest, [&](bool second, float(&v)[8]) {
           if (args.gate == kGateNeighbours) {
             float low[8], high[8];
-            take(line, column * 2, low);
-            take(line, column * 2 + 8, high);
+            full_add_parts<Config>(deal, room, line, column * 2, low);
+            full_add_parts<Config>(deal, room, line, column * 2 + 8, high);
             full_every_other(low, high, second, v);
           } else {
-            take(line, column + (second ? kExtent / 2 : 0), v);
+            full_add_parts<Config>(deal, room, line, column + (second ? kExtent / 2 : 0), v);
           }
         });
   }
-}
-
-// All of a tile whose sums lie at `whole`, of a row that shares no k.
-template <class Config>
-__device__ __forceinline__ void full_write_whole(const GemmFullArgs& args, const FullRun& run,
-                                                 u32 whole, u32 thread, i32 m0, i32 n0,
-                                                 u32& largest) {
-  using Tile = SplitTile<Config>;
-  const i32 rest = run.lines - (Config::kTransposed ? n0 : m0);
-  const u32 lines = rest < 0 ? 0 : min(static_cast<u32>(rest), Tile::kLines);
-  full_write_sums<Config>(
-      args, run, lines, thread, m0, n0, largest, [](u32 i) { return i; },
-      [&](u32 line, u32 column, float(&sum)[8]) {
-        const u32 from = whole + (line * Tile::kPitch + column) * 4;
-#pragma unroll
-        for (u32 i = 0; i < 4; ++i) ptx::load_shared_v2(from + i * 8, sum[2 * i], sum[2 * i + 1]);
-      });
-}
-
-// This block's lines of a split's D, summed over the parts in their order.
-template <class Config>
-__device__ __forceinline__ void full_write_own(const GemmFullArgs& args, const FullRun& run,
-                                               const FullDeal<Config>& deal, u32 room, u32 thread,
-                                               i32 m0, i32 n0, u32& largest) {
-  full_write_sums<Config>(
-      args, run, deal.own, thread, m0, n0, largest,
-      [&](u32 i) { return deal.part + i * deal.parts; },
-      [&](u32 line, u32 column, float(&sum)[8]) {
-#pragma unroll
-        for (float& value : sum) value = 0.0f;
-#pragma unroll 4
-        for (u32 other = 0; other < deal.parts; ++other) {
-          float low[4], high[4];
-          const u32 from = deal.place(room, other, line) + column * 4;
-          ptx::load_shared_v4(from, low);
-          ptx::load_shared_v4(from + 16, high);
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            sum[i] += low[i];
-            sum[i + 4] += high[i];
-          }
-        }
-      });
 }
 
 // Asks the L2 for what this block's lines of a split's D need besides sums.

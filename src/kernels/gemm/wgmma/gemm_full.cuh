@@ -140,7 +140,7 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
   for (i32 unit = first; unit < units; unit += full_step<Config>() * (Config::kPingpong ? 2 : 1)) {
     const FullTile tile = full_tile<Config>(args, live, unit, rank);
     full_matrix<typename Config::In, typename Config::Out>(args, tile.z, rows, &run);
-    if (!Config::kTransposed && run.beta != 0.0f)
+    if (run.beta != 0.0f)
       full_prefetch<typename Config::Out>(args, run,
                                           tile.m0 + (Config::kPingpong ? 0 : warp.line / 64 * 64),
                                           tile.n0, Config::kPieces * 64, Config::kTileN);
@@ -150,18 +150,8 @@ __device__ __forceinline__ void full_consume_any(const GemmFullArgs& args, const
     gemm_wait_products<Config>(d);
     if (k_blocks > 0) gemm_release_last<Config>(ring);
     if (Config::kPingpong) ring.skip(k_blocks);
-    if constexpr (Config::kTransposed) {
-      const u32 whole = ring.base + Config::kShared.d_offset;
-      ptx::named_barrier(1, 128 * Config::kConsumers);  // the tile before is read
-#pragma unroll
-      for (u32 piece = 0; piece < Config::kPieces; ++piece)
-        split_put<Config>(d[piece], whole, first_piece + piece);
-      ptx::named_barrier(1, 128 * Config::kConsumers);
-      full_write_whole<Config>(args, run, whole, threadIdx.x - 128, tile.m0, tile.n0, largest);
-    } else {
-      full_epilogue<Config>(d, args, run, tile, warp, full_stores<Config>(args, live, tile), turn,
-                            largest);
-    }
+    full_epilogue<Config>(d, args, run, tile, warp, full_stores<Config>(args, live, tile), turn,
+                          largest);
   }
 }
 
@@ -174,16 +164,13 @@ __device__ __forceinline__ void full_consume(const GemmFullArgs& args, GemmRing<
   const i32 columns = Config::kTransposed ? live.m : live.n;
   const FullRun run = full_run(args, rows, args.gate == kGateNone ? columns : args.half);
   u32 largest = 0;
-  bool chunks = false;
-  if constexpr (!Config::kSplit && !Config::kTransposed)
-    chunks = (args.flags & kFullStores) && live.k > 0 &&
-             full_in_chunks<typename Config::Out, Config::kTileN>(args, run);
   if constexpr (Config::kSplit) {
     full_consume_split<Config>(args, live, run, ring, group, largest);
-  } else if (!chunks) {
-    full_consume_any<Config>(args, live, run, ring, rank, group, largest);
-  } else if constexpr (!Config::kTransposed) {
+  } else if ((args.flags & kFullStores) && live.k > 0 &&
+             full_in_chunks<typename Config::Out, Config::kTileN>(args, run)) {
     full_consume_in_chunks<Config>(args, live, run, ring, rank, group, largest);
+  } else {
+    full_consume_any<Config>(args, live, run, ring, rank, group, largest);
   }
   if (args.flags & kFullStores) full_store_finish();
   ptx::sync_warp();

@@ -94,8 +94,10 @@ struct StreamSlab {
     return put<n>(d);
     switch (slab) {
       TW_SLAB(0)
-      TW_SLAB(1) TW_SLAB(2) TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7) TW_SLAB(8)
-          TW_SLAB(9) TW_SLAB(10) TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
+      TW_SLAB(1)
+      TW_SLAB(2)
+      TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7) TW_SLAB(8) TW_SLAB(9) TW_SLAB(10)
+          TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
     }
 #undef TW_SLAB
   }
