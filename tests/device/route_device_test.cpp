@@ -214,8 +214,9 @@ void look_for_close(std::vector<double> keys, bool* open) {
 
 double raw_score(RouteScore score, double x, double top) {
   if (std::isnan(x)) return 0;
-  if (score == RouteScore::sigmoid) return 1 / (1 + std::exp(-x));
-  return x == top ? 1 : std::exp(x - top);
+  // Past these ends the library takes 0.
+  if (score == RouteScore::sigmoid) return x < -88 ? 0 : 1 / (1 + std::exp(-x));
+  return x == top ? 1 : x - top < -87 ? 0 : std::exp(x - top);
 }
 
 std::vector<double> keys_of(const Case& c, int64_t t, const std::vector<double>& score) {
