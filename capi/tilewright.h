@@ -1821,10 +1821,10 @@ enum {
  *  matrix products take them. All is read and computed when the run executes, so that one captured
  *  graph serves any logits.
  *
- *  Of equal experts the one with the lower number is the better one; -0 equals 0, and a NaN is below
- *  every number. With a bias (tw_route_args.bias) an expert is chosen by its score plus its bias,
- *  with TW_ROUTE_SOFTMAX_CHOSEN by its logit plus its bias; an expert whose logit is NaN comes last
- *  all the same. Experts may be in groups of neighbours, of which the best top_groups are taken
+ *  Of equal experts the one with the lower number is the better one; -0 equals 0, and a NaN is
+ * below every number. With a bias (tw_route_args.bias) an expert is chosen by its score plus its
+ * bias, with TW_ROUTE_SOFTMAX_CHOSEN by its logit plus its bias; an expert whose logit is NaN comes
+ * last all the same. Experts may be in groups of neighbours, of which the best top_groups are taken
  *  first; with TW_ROUTE_GROUP_TOP2 experts are chosen by score without a bias too. Biases do not
  *  count in weights, which are the scores, divided by their sum if the flag says so, times `scale`.
  *  The score of a NaN is 0, and of infinite logits in a softmax each counts as exp(0). Scores are
@@ -1836,13 +1836,13 @@ enum {
  *  expert's, and entries of the map that are neither -1 nor a local expert's number; these are
  *  counted in tw_route_args.invalid_count. */
 typedef struct tw_route_desc {
-  uint32_t struct_size;  /**< set by tw_route_desc_init() */
-  uint32_t struct_mark;  /**< likewise */
-  tw_dtype dtype;        /**< required: of the logits, TW_DTYPE_F32, TW_DTYPE_BF16 or TW_DTYPE_F16; 0
-                              with TW_ROUTE_GIVEN_IDS */
-  tw_dtype id_dtype;     /**< of given ids: TW_DTYPE_I32 or TW_DTYPE_I64 */
-  tw_dtype offset_dtype; /**< of the offsets: TW_DTYPE_I32 or TW_DTYPE_I64 */
-  tw_route_score score;  /**< TW_ROUTE_SOFTMAX and its like */
+  uint32_t struct_size; /**< set by tw_route_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_dtype dtype;       /**< required: of the logits, TW_DTYPE_F32, TW_DTYPE_BF16 or TW_DTYPE_F16; 0
+                             with TW_ROUTE_GIVEN_IDS */
+  tw_dtype id_dtype;    /**< of given ids: TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_dtype offset_dtype;            /**< of the offsets: TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_route_score score;             /**< TW_ROUTE_SOFTMAX and its like */
   tw_route_group_score group_score; /**< TW_ROUTE_GROUP_; only where groups is above 1 */
   uint32_t flags;                   /**< TW_ROUTE_RENORMALIZE, TW_ROUTE_GIVEN_IDS */
   float scale;                      /**< factor of all weights */
@@ -1872,16 +1872,16 @@ typedef struct tw_route_args {
   uint64_t ids;           /**< i32 [tokens, top_k]: the experts; -1 for a given id that is none's */
   uint64_t weights;       /**< f32 [tokens, top_k] */
   uint64_t counts;        /**< i32 [local_experts]: pairs of each local expert */
-  uint64_t offsets;       /**< [local_experts + 1]: pairs of all lower local experts; the last is the
-                               number of pairs in the order */
-  uint64_t order;         /**< i32 [tokens, top_k]: pairs by local expert, those of one expert in
-                               their own order; then -1 for each pair that was dropped */
-  uint64_t order_tokens;  /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: what
-                               tw_gather_run() takes as index */
-  uint64_t inverse;       /**< i32 [tokens, top_k]: each pair's place in `order`; -1: dropped */
-  uint64_t invalid_count; /**< a 64-bit device word to which the number of pairs with wrong ids or
-                               wrong entries of the map is added; 0: none */
-  uint64_t workspace;     /**< a multiple of 256, where a run needs one; else ignored */
+  uint64_t offsets;      /**< [local_experts + 1]: pairs of all lower local experts; the last is the
+                              number of pairs in the order */
+  uint64_t order;        /**< i32 [tokens, top_k]: pairs by local expert, those of one expert in
+                              their own order; then -1 for each pair that was dropped */
+  uint64_t order_tokens; /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: what
+                              tw_gather_run() takes as index */
+  uint64_t inverse;      /**< i32 [tokens, top_k]: each pair's place in `order`; -1: dropped */
+  uint64_t invalid_count;   /**< a 64-bit device word to which the number of pairs with wrong ids or
+                                 wrong entries of the map is added; 0: none */
+  uint64_t workspace;       /**< a multiple of 256, where a run needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_route_args;
 
@@ -1901,8 +1901,8 @@ TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
 /** Plans a routing. tw_plan_info.workspace_bytes is what its runs need beside the operands, nothing
  *  up to 256 tokens. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other integers
- *  than i32 and i64, more than 1024 experts, 32 experts of a token or 32 groups.
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other
+ * integers than i32 and i64, more than 1024 experts, 32 experts of a token or 32 groups.
  *  @retval TW_ERROR_OVERFLOW 2^31 pairs or more, or logits that span more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
@@ -1913,11 +1913,11 @@ TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
-/** Enqueues a routing. Nothing in logits, ids or map can make it read or write outside the operands.
- *  Runs of more than 256 tokens that want counts, offsets, an order or its inverse need a workspace
- *  of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents before do not
- *  matter, and runs that may be in flight together need one each. A run of no tokens writes counts
- *  and offsets of 0.
+/** Enqueues a routing. Nothing in logits, ids or map can make it read or write outside the
+ * operands. Runs of more than 256 tokens that want counts, offsets, an order or its inverse need a
+ * workspace of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents
+ * before do not matter, and runs that may be in flight together need one each. A run of no tokens
+ * writes counts and offsets of 0.
  *  @param plan from tw_route_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, one is given that the description has
  *  no use for, no result is wanted, or tokens lies outside the plan's.

@@ -106,8 +106,8 @@ struct Operands {
   Operands(const Case& c, const std::shared_ptr<Device>& device, Stream& stream) {
     const RouteDesc& d = c.desc;
     const int64_t pairs = d.tokens * d.top_k;
-    for (const int64_t bytes : {d.tokens * c.pitch() * 4, d.experts * 4, pairs * 8, pairs * 4,
-                                d.experts * 4})
+    for (const int64_t bytes :
+         {d.tokens * c.pitch() * 4, d.experts * 4, pairs * 8, pairs * 4, d.experts * 4})
       inputs.emplace_back(device, stream, bytes);
     for (int r = 0; r < kResults; ++r) results.emplace_back(device, stream, result_bytes(c, r));
     std::memset(results[kFaults].data(), 0, 8);
@@ -323,8 +323,8 @@ void check_scored(const Case& c, const std::vector<int32_t>& ids, const std::vec
         if (better(x, top)) top = x;
       }
       for (int64_t s = 0; s < c.desc.top_k; ++s)
-        scores[size_t(s)] = raw_score(c.desc.score,
-                                      c.logit(t, ids[size_t(t * c.desc.top_k + s)]), top);
+        scores[size_t(s)] =
+            raw_score(c.desc.score, c.logit(t, ids[size_t(t * c.desc.top_k + s)]), top);
       scores = shares_of(scores);
     }
     if (c.wants(kWeights)) check_weights(c, t, weights_of(c, scores), weights);
@@ -415,10 +415,9 @@ void check_case(Lab& lab, const Case& c) {
   }
   Case all = c;  // the reference needs all ids
   all.results = kAllResults;
-  const Images known =
-      c.wants(kIds) ? images
-                    : results_on(lab.host ? lab.host : lab.device,
-                                 lab.host ? *lab.host_stream : *lab.stream, all);
+  const Images known = c.wants(kIds) ? images
+                                     : results_on(lab.host ? lab.host : lab.device,
+                                                  lab.host ? *lab.host_stream : *lab.stream, all);
   const auto ids = values_of<int32_t>(known[kIds]);
   const auto weights = values_of<float>(images[kWeights]);
   if (c.given())
@@ -453,8 +452,8 @@ float draw_logit(std::mt19937_64& random, Logits kind, bool favourite) {
     case Logits::one:
       return favourite ? 30.0f : static_cast<float>(pick(random, -64, 64)) / 16;
     case Logits::wild: {
-      const float special[] = {kNan, -kNan, kInfinity, -kInfinity, 0.0f, -0.0f, 1e-40f, 3e38f,
-                               -3e38f, 95.0f, -120.0f};
+      const float special[] = {kNan,   -kNan, kInfinity, -kInfinity, 0.0f,   -0.0f,
+                               1e-40f, 3e38f, -3e38f,    95.0f,      -120.0f};
       const auto i = static_cast<size_t>(pick(random, 0, 30));
       return i < 11 ? special[i] : std::normal_distribution<float>(0, 20)(random);
     }
@@ -475,8 +474,12 @@ void draw_given(std::mt19937_64& random, Case* c) {
   const int64_t pairs = c->desc.tokens * c->desc.top_k;
   const bool wild = pick(random, 0, 1) != 0;
   const bool wide = c->desc.id_dtype == DType::I64;
-  const int64_t wrong[] = {-1, c->desc.experts, INT32_MAX, INT32_MIN,
-                           wide ? (int64_t{1} << 32) + 1 : -7, wide ? INT64_MIN : -9};
+  const int64_t wrong[] = {-1,
+                           c->desc.experts,
+                           INT32_MAX,
+                           INT32_MIN,
+                           wide ? (int64_t{1} << 32) + 1 : -7,
+                           wide ? INT64_MIN : -9};
   for (int64_t i = 0; i < pairs; ++i) {
     const bool bad = wild && pick(random, 0, 3) == 0;
     c->ids.push_back(bad ? wrong[pick(random, 0, 5)] : pick(random, 0, c->desc.experts - 1));

@@ -180,6 +180,10 @@ func initialise(pointer any) C.tw_status {
 		return C.tw_ragged_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_ragged_args:
 		return C.tw_ragged_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_route_desc:
+		return C.tw_route_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_route_args:
+		return C.tw_route_args_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_elementwise_desc:
 		return C.tw_elementwise_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_elementwise_args:

@@ -25,7 +25,8 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
        token += gridDim.x * kRouteScoreWarps) {
     const RouteBin bin = route_token<true>(args, token);
     faults += bin.fault ? 1 : 0;
-    if (lane < args.top_k) ptx::store_cluster_u16(bins_at + (token * args.top_k + lane) * 2, bin.bin);
+    if (lane < args.top_k)
+      ptx::store_cluster_u16(bins_at + (token * args.top_k + lane) * 2, bin.bin);
   }
   route_count_faults(args, faults);
   if (!route_has(args, kRouteOrders)) return;
@@ -128,7 +129,8 @@ __device__ __forceinline__ void place_chunk(const RouteArgs& args, u32 chunk, u3
                                             u32* of_warp) {
   const u32 first = chunk * args.chunk_tokens;
   const u32 end = min(first + args.chunk_tokens, args.tokens);
-  const RouteShares shares = route_shares(first * args.top_k, (end - first) * args.top_k, kRouteWarps);
+  const RouteShares shares =
+      route_shares(first * args.top_k, (end - first) * args.top_k, kRouteWarps);
   const auto* const of_pair = reinterpret_cast<const unsigned short*>(args.bins) + shares.first;
   const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
   count_bins(shares, route_bins(args), counts, bin_of);
@@ -136,7 +138,8 @@ __device__ __forceinline__ void place_chunk(const RouteArgs& args, u32 chunk, u3
       args, shares, counts, of_warp, chunk == 0,
       [&](u32 bin) { return ptx::load_after_wait<4>(args.totals + bin * 4ull); },
       [&](u32 bin) {
-        return ptx::load_after_wait<4>(args.table + (static_cast<u64>(bin) * args.chunks + chunk) * 4);
+        return ptx::load_after_wait<4>(args.table +
+                                       (static_cast<u64>(bin) * args.chunks + chunk) * 4);
       });
   place_pairs(args, shares, counts, bin_of);
   ptx::sync_block();

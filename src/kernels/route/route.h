@@ -38,49 +38,49 @@ enum : u32 {
 
 inline constexpr u32 kRouteMaxExperts = 1024;
 inline constexpr u32 kRouteFewExperts = 512;  // whose keys leave room for twice as many warps
-inline constexpr u32 kRouteMaxTopK = 32;    // a lane each
-inline constexpr u32 kRouteMaxGroups = 32;  // likewise
+inline constexpr u32 kRouteMaxTopK = 32;      // a lane each
+inline constexpr u32 kRouteMaxGroups = 32;    // likewise
 inline constexpr u32 kRouteMaxBins = kRouteMaxExperts + 1;
 inline constexpr u32 kRouteScoreThreads = 512;  // of a block that scores, a warp for each token
 inline constexpr u32 kRouteScoreWarps = kRouteScoreThreads / 32;
 inline constexpr u32 kRouteThreads = 256;  // of a block that scans or places
 inline constexpr u32 kRouteWarps = kRouteThreads / 32;
-inline constexpr u32 kRouteCluster = 8;       // blocks that score together at most
+inline constexpr u32 kRouteCluster = 8;        // blocks that score together at most
 inline constexpr u32 kRouteSmallTokens = 256;  // which one cluster takes; a warp has two of them
 
 struct RouteArgs {
   u64 logits;
-  u64 bias;         // f32 for each expert; 0: none
-  u64 given_ids;    // with kRouteGiven
+  u64 bias;       // f32 for each expert; 0: none
+  u64 given_ids;  // with kRouteGiven
   u64 given_weights;
-  u64 map;          // i32 for each expert, its local number; 0: the same number
-  u64 ids;          // i32 for each pair; 0 here and below: not wanted
-  u64 weights;      // f32 for each pair
-  u64 counts;       // i32 for each local expert
-  u64 offsets;      // one more
-  u64 order;        // i32 for each pair: the pair in that place
-  u64 tokens_of;    // likewise: its token
-  u64 inverse;      // i32 for each pair: its place
-  u64 faults;       // a 64-bit word, to which ids and local numbers that cannot be are added
-  u64 bins;         // u16 for each pair, of the workspace
-  u64 table;        // u32 [bin][chunk], of the workspace: pairs of that bin
-  u64 totals;       // u32 [bin], of the workspace
-  i64 pitch;        // bytes between the logits of neighbouring tokens
+  u64 map;        // i32 for each expert, its local number; 0: the same number
+  u64 ids;        // i32 for each pair; 0 here and below: not wanted
+  u64 weights;    // f32 for each pair
+  u64 counts;     // i32 for each local expert
+  u64 offsets;    // one more
+  u64 order;      // i32 for each pair: the pair in that place
+  u64 tokens_of;  // likewise: its token
+  u64 inverse;    // i32 for each pair: its place
+  u64 faults;     // a 64-bit word, to which ids and local numbers that cannot be are added
+  u64 bins;       // u16 for each pair, of the workspace
+  u64 table;      // u32 [bin][chunk], of the workspace: pairs of that bin
+  u64 totals;     // u32 [bin], of the workspace
+  i64 pitch;      // bytes between the logits of neighbouring tokens
   u32 tokens;
   u32 experts;
-  u32 local;        // experts of this rank; the bin of this number has all other pairs
+  u32 local;  // experts of this rank; the bin of this number has all other pairs
   u32 top_k;
-  u32 groups;       // 1: none
+  u32 groups;  // 1: none
   u32 group_size;
   u32 top_groups;
   u32 score;
-  u32 type;         // of logits
+  u32 type;  // of logits
   u32 flags;
-  u32 id_bytes;     // of given_ids: 4 or 8
-  u32 offset_bytes; // 4 or 8
-  u32 chunk_tokens; // of all chunks but the last
+  u32 id_bytes;      // of given_ids: 4 or 8
+  u32 offset_bytes;  // 4 or 8
+  u32 chunk_tokens;  // of all chunks but the last
   u32 chunks;
-  float scale;      // of weights
+  float scale;  // of weights
   u32 reserved;
 };
 static_assert(sizeof(RouteArgs) == 200, "the device sees the layout the host writes");
@@ -110,7 +110,8 @@ struct RouteBin {
   bool fault;
 };
 TW_KERNEL_HD inline RouteBin route_bin(const RouteArgs& args, i32 mapped) {
-  if (mapped >= 0 && static_cast<u32>(mapped) < args.local) return {static_cast<u32>(mapped), false};
+  if (mapped >= 0 && static_cast<u32>(mapped) < args.local)
+    return {static_cast<u32>(mapped), false};
   return {args.local, mapped != -1};
 }
 

@@ -129,8 +129,8 @@ void score_token(const RouteArgs& args, u32 number, HostToken* token) {
 void given_token(const RouteArgs& args, u32 number, HostToken* token) {
   for (u32 s = 0; s < args.top_k; ++s) {
     const u64 pair = static_cast<u64>(number) * args.top_k + s;
-    const i64 id = args.id_bytes == 8 ? load<i64>(args.given_ids, pair)
-                                      : i64{load<i32>(args.given_ids, pair)};
+    const i64 id =
+        args.id_bytes == 8 ? load<i64>(args.given_ids, pair) : i64{load<i32>(args.given_ids, pair)};
     token->expert[s] = id >= 0 && id < i64{args.experts} ? static_cast<i32>(id) : -1;
     token->weight[s] = args.weights == 0 ? 0.0f : load<float>(args.given_weights, pair);
   }

@@ -109,8 +109,7 @@ inline float route_tree(const float (&lanes)[32]) {
   float sums[32];
   for (int lane = 0; lane < 32; ++lane) sums[lane] = lanes[lane];
   for (int step = 16; step != 0; step /= 2)
-    for (int lane = 0; lane < step; ++lane)
-      sums[lane] = route_add(sums[lane], sums[lane + step]);
+    for (int lane = 0; lane < step; ++lane) sums[lane] = route_add(sums[lane], sums[lane + step]);
   return sums[0];
 }
 

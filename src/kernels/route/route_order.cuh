@@ -111,8 +111,7 @@ __device__ __forceinline__ void place_bins(const RouteArgs& args, const RouteSha
     }
     if (!writes) continue;
     if (args.offsets != 0) store_offset(args, bin, first);
-    if (args.counts != 0 && bin < args.local)
-      ptx::store_unit<4>(args.counts + bin * 4ull, total);
+    if (args.counts != 0 && bin < args.local) ptx::store_unit<4>(args.counts + bin * 4ull, total);
   }
   ptx::sync_block();
 }
@@ -120,8 +119,7 @@ __device__ __forceinline__ void place_bins(const RouteArgs& args, const RouteSha
 /// Pairs that are dropped come last, where -1 stands for them.
 __device__ __forceinline__ void store_place(const RouteArgs& args, u32 pair, u32 bin, u32 place) {
   const bool dropped = bin == args.local;
-  if (args.order != 0)
-    ptx::store_unit<4>(args.order + place * 4ull, dropped ? 0xffffffffu : pair);
+  if (args.order != 0) ptx::store_unit<4>(args.order + place * 4ull, dropped ? 0xffffffffu : pair);
   if (args.tokens_of != 0)
     ptx::store_unit<4>(args.tokens_of + place * 4ull, dropped ? 0xffffffffu : pair / args.top_k);
   if (args.inverse != 0)

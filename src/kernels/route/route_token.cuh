@@ -247,8 +247,7 @@ __device__ __forceinline__ RouteBin route_token(const RouteArgs& args, u32 token
   if (lane >= args.top_k) return {args.local, false};
   const u64 pair = static_cast<u64>(token) * args.top_k + lane;
   if (args.ids != 0) ptx::store_unit<4>(args.ids + pair * 4, static_cast<u32>(slot.expert));
-  if (args.weights != 0)
-    ptx::store_unit<4>(args.weights + pair * 4, __float_as_uint(slot.weight));
+  if (args.weights != 0) ptx::store_unit<4>(args.weights + pair * 4, __float_as_uint(slot.weight));
   if (slot.expert < 0) return {args.local, true};
   if (args.map == 0) return route_bin(args, slot.expert);
   const u32 mapped = ptx::load_after_wait<4>(args.map + static_cast<u64>(slot.expert) * 4);

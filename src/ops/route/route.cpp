@@ -99,8 +99,8 @@ uint64_t RoutePlan::workspace_bytes() const {
 
 Status RoutePlan::prepare() {
   const RouteDesc& d = problem_.desc;
-  const auto pairs = static_cast<uint32_t>(
-      problem_.pairs(std::min<int64_t>(d.tokens, kRouteSmallTokens)));
+  const auto pairs =
+      static_cast<uint32_t>(problem_.pairs(std::min<int64_t>(d.tokens, kRouteSmallTokens)));
   const auto bins = static_cast<uint32_t>(d.local_experts) + 1;
   TW_TRY(prepare_variant(kRouteSmall, route_small_bytes(pairs, bins)));
   if (small(d.tokens)) return {};
@@ -144,8 +144,7 @@ Status RoutePlan::check_outputs(const RouteRun& run) const {
   TW_TRY(optional_address("ids", run.ids, 4));
   TW_TRY(optional_address("weights", run.weights, 4));
   TW_TRY(optional_address("counts", run.counts, 4));
-  TW_TRY(
-      optional_address("offsets", run.offsets, static_cast<uint32_t>(problem_.offset_bytes)));
+  TW_TRY(optional_address("offsets", run.offsets, static_cast<uint32_t>(problem_.offset_bytes)));
   TW_TRY(optional_address("order", run.order, 4));
   TW_TRY(optional_address("order_tokens", run.order_tokens, 4));
   TW_TRY(optional_address("inverse", run.inverse, 4));
@@ -162,8 +161,8 @@ Status RoutePlan::check_memory(const RouteRun& run, int64_t tokens) const {
   const int64_t pairs = p.pairs(tokens);
   const bool workspace = orders(run) && !small(tokens);
   if (workspace)
-    TW_TRY(
-        check_workspace(run.workspace, run.workspace_bytes, workspace_bytes(), kWorkspaceAlignment));
+    TW_TRY(check_workspace(run.workspace, run.workspace_bytes, workspace_bytes(),
+                           kWorkspaceAlignment));
   const int64_t logits = p.given() || tokens == 0 ? 0 : p.row_bytes();
   return check_operands(
       *device(),
@@ -228,9 +227,8 @@ LaunchConfig RoutePlan::small_config(int64_t tokens) const {
   LaunchConfig config;
   config.grid[0] = config.cluster[0] = blocks;
   config.block[0] = kRouteScoreThreads;
-  config.dynamic_smem_bytes =
-      route_small_bytes(static_cast<uint32_t>(problem_.pairs(tokens)),
-                        static_cast<uint32_t>(d.local_experts) + 1);
+  config.dynamic_smem_bytes = route_small_bytes(static_cast<uint32_t>(problem_.pairs(tokens)),
+                                                static_cast<uint32_t>(d.local_experts) + 1);
   config.programmatic = true;  // as all of them it waits for its predecessor grid itself
   return config;
 }
@@ -301,13 +299,12 @@ std::string RoutePlan::explain() const {
   const RouteProblem& p = problem_;
   const RouteDesc& d = p.desc;
   std::string out =
-      p.given()
-          ? line("ordering of %" PRId64 " tokens by %" PRId64 " given %s ids each, of %" PRId64
-                 " experts, %" PRId64 " of them local",
-                 d.tokens, d.top_k, dtype_name(d.id_dtype), d.experts, d.local_experts)
-          : line("routing of %" PRId64 " tokens to the best %" PRId64 " of %" PRId64
-                 " experts by %s logits, %" PRId64 " of them local",
-                 d.tokens, d.top_k, d.experts, dtype_name(d.dtype), d.local_experts);
+      p.given() ? line("ordering of %" PRId64 " tokens by %" PRId64
+                       " given %s ids each, of %" PRId64 " experts, %" PRId64 " of them local",
+                       d.tokens, d.top_k, dtype_name(d.id_dtype), d.experts, d.local_experts)
+                : line("routing of %" PRId64 " tokens to the best %" PRId64 " of %" PRId64
+                       " experts by %s logits, %" PRId64 " of them local",
+                       d.tokens, d.top_k, d.experts, dtype_name(d.dtype), d.local_experts);
   constexpr const char* kScores[] = {"softmax of all logits", "sigmoid of each logit",
                                      "softmax of the chosen logits"};
   if (!p.given())
@@ -315,10 +312,10 @@ std::string RoutePlan::explain() const {
                 (d.flags & kRouteDescRenormalize) != 0 ? ", divided by their sum" : "",
                 static_cast<double>(d.scale));
   if (d.groups > 1)
-    out += line("experts are chosen from %" PRId64 " of %" PRId64 " groups, those with the %s",
-                d.top_groups, d.groups,
-                d.group_score == RouteGroupScore::top2 ? "largest sum of two scores"
-                                                       : "best expert");
+    out +=
+        line("experts are chosen from %" PRId64 " of %" PRId64 " groups, those with the %s",
+             d.top_groups, d.groups,
+             d.group_score == RouteGroupScore::top2 ? "largest sum of two scores" : "best expert");
   const PlanInfo i = info();
   out += line("kernel %s: %u blocks of %u threads, %u bytes of shared memory", i.kernel, i.grid[0],
               i.block[0], i.dynamic_smem_bytes);

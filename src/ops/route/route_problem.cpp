@@ -57,9 +57,11 @@ Status check_words(const RouteDesc& d) {
 }
 
 Status check_extents(const RouteDesc& d) {
-  const std::pair<const char*, int64_t> numbers[] = {
-      {"tokens", d.tokens}, {"local_experts", d.local_experts}, {"groups", d.groups},
-      {"top_groups", d.top_groups}, {"logits_pitch", d.logits_pitch}};
+  const std::pair<const char*, int64_t> numbers[] = {{"tokens", d.tokens},
+                                                     {"local_experts", d.local_experts},
+                                                     {"groups", d.groups},
+                                                     {"top_groups", d.top_groups},
+                                                     {"logits_pitch", d.logits_pitch}};
   for (const auto& [argument, number] : numbers)
     if (number < 0)
       return wrong(kInvalid, argument, "route_not_negative", number, 0, "it must be at least");

@@ -97,11 +97,11 @@ static void give_results(const setup *s, tw_route_args *args) {
   args->weights = at + offsetof(results, weights);
 }
 
-#define SAME(array, ...)                                         \
-  do {                                                           \
-    static const int32_t wanted_[] = {__VA_ARGS__};              \
-    CHECK(sizeof wanted_ == sizeof(array));                      \
-    CHECK(memcmp((array), wanted_, sizeof wanted_) == 0);        \
+#define SAME(array, ...)                                  \
+  do {                                                    \
+    static const int32_t wanted_[] = {__VA_ARGS__};       \
+    CHECK(sizeof wanted_ == sizeof(array));               \
+    CHECK(memcmp((array), wanted_, sizeof wanted_) == 0); \
   } while (0)
 
 static int close_to(float got, double wanted) {

@@ -68,10 +68,10 @@ TEST_CASE("route_widen: every number of 16 bits, exactly") {
     const float bf16 = route_widen(kRouteBf16, bits);
     const float wanted_f16 = f16_to_float(static_cast<uint16_t>(bits));
     const float wanted_bf16 = bf16_to_float(static_cast<uint16_t>(bits));
-    const bool same_f16 = std::isnan(wanted_f16) ? std::isnan(f16)
-                                                 : bits_of(f16) == bits_of(wanted_f16);
-    const bool same_bf16 = std::isnan(wanted_bf16) ? std::isnan(bf16)
-                                                   : bits_of(bf16) == bits_of(wanted_bf16);
+    const bool same_f16 =
+        std::isnan(wanted_f16) ? std::isnan(f16) : bits_of(f16) == bits_of(wanted_f16);
+    const bool same_bf16 =
+        std::isnan(wanted_bf16) ? std::isnan(bf16) : bits_of(bf16) == bits_of(wanted_bf16);
     REQUIRE(same_f16);
     REQUIRE(same_bf16);
   }
@@ -91,15 +91,17 @@ TEST_CASE("route_key: NaN, then the order of values") {
   CHECK(std::isnan(route_value(kRouteNanKey)));
   std::mt19937 random(1);
   for (int i = 0; i < 100000; ++i) {
-    const float a = float_of(random());
-    const float b = float_of(random());
+    const float a = float_of(static_cast<uint32_t>(random()));
+    const float b = float_of(static_cast<uint32_t>(random()));
     if (std::isnan(a) || std::isnan(b)) continue;
     REQUIRE((route_key(a) < route_key(b)) == (a < b));
   }
 }
 
 TEST_CASE("route_raw: infinities share, NaN counts as nothing") {
-  const auto raw = [](u32 score, float x, float top) { return route_raw(score, route_key(x), top); };
+  const auto raw = [](u32 score, float x, float top) {
+    return route_raw(score, route_key(x), top);
+  };
   CHECK(raw(kRouteSoftmax, kInfinity, kInfinity) == 1.0f);
   CHECK(raw(kRouteSoftmax, 5.0f, kInfinity) == 0.0f);
   CHECK(raw(kRouteSoftmax, -kInfinity, -kInfinity) == 1.0f);

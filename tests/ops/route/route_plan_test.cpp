@@ -106,8 +106,13 @@ constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 }  // namespace
 
 TEST_CASE("route: one cluster does few tokens, three kernels do many") {
-  for (const auto& [tokens, blocks] : {std::pair<int64_t, uint32_t>{0, 1u}, {1, 1u}, {16, 1u},
-                                       {17, 2u}, {64, 4u}, {200, 8u}, {256, 8u}}) {
+  for (const auto& [tokens, blocks] : {std::pair<int64_t, uint32_t>{0, 1u},
+                                       {1, 1u},
+                                       {16, 1u},
+                                       {17, 2u},
+                                       {64, 4u},
+                                       {200, 8u},
+                                       {256, 8u}}) {
     CAPTURE(tokens);
     const auto launches = launches_of(desc_of(tokens), run_of());
     REQUIRE(launches.size() == 1);
@@ -203,7 +208,9 @@ TEST_CASE("route: runs that cannot work are refused by name, and launch nothing"
   const RouteDesc desc = desc_of(1000);
   RouteDesc given = desc;
   given.flags = kRouteDescGivenIds;
-  const auto takes_given = [](R& r) { r.logits = 0, r.given_ids = at(11), r.given_weights = at(12); };
+  const auto takes_given = [](R& r) {
+    r.logits = 0, r.given_ids = at(11), r.given_weights = at(12);
+  };
   refused_run(desc, kInvalid, "tokens", "route_run_size", [](R& r) { r.tokens = 1001; });
   refused_run(desc, kInvalid, "tokens", "route_run_size", [](R& r) { r.tokens = -2; });
   refused_run(desc, kInvalid, "logits", "address_not_null", [](R& r) { r.logits = 0; });
@@ -222,9 +229,8 @@ TEST_CASE("route: runs that cannot work are refused by name, and launch nothing"
   RouteDesc local = desc;
   local.local_experts = 32;
   refused_run(local, kInvalid, "expert_map", "route_map", [](R&) {});
-  refused_run(desc, kInvalid, "ids", "route_no_output", [](R& r) {
-    r = {.logits = at(1), .faults = at(9)};
-  });
+  refused_run(desc, kInvalid, "ids", "route_no_output",
+              [](R& r) { r = {.logits = at(1), .faults = at(9)}; });
   refused_run(desc, kInvalid, "workspace", "address_not_null", [](R& r) { r.workspace = 0; });
   refused_run(desc, Code::ERROR_BUFFER_TOO_SMALL, "workspace_bytes", "workspace_size",
               [](R& r) { r.workspace_bytes = 1000; });
