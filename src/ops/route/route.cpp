@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "base/decimal.hpp"
 #include "ops/common/explain_line.hpp"
 
 namespace tw {
@@ -308,9 +309,9 @@ std::string RoutePlan::explain() const {
   constexpr const char* kScores[] = {"softmax of all logits", "sigmoid of each logit",
                                      "softmax of the chosen logits"};
   if (!p.given())
-    out += line("weights are the %s%s, times %g", kScores[static_cast<int>(d.score)],
+    out += line("weights are the %s%s, times %s", kScores[static_cast<int>(d.score)],
                 (d.flags & kRouteDescRenormalize) != 0 ? ", divided by their sum" : "",
-                static_cast<double>(d.scale));
+                Decimal::shortest(static_cast<double>(d.scale), 6).text());
   if (d.groups > 1)
     out +=
         line("experts are chosen from %" PRId64 " of %" PRId64 " groups, those with the %s",

@@ -52,7 +52,8 @@ Status check_words(const RouteDesc& d) {
                  "TW_ROUTE_GROUP_ scores are 0 and");
   if (!std::isfinite(d.scale))
     return fail(kInvalid, {.argument = "scale", .rule = "route_scale"},
-                "scale is %g: it must be a finite number", static_cast<double>(d.scale));
+                "scale is %s: it must be a finite number",
+                std::isnan(d.scale) ? "NaN" : "infinite");
   return {};
 }
 
