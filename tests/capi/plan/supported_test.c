@@ -59,12 +59,15 @@ OPERATION(gemm, gemm)
 
 #define ROW(op, type, has_unsupported) \
   { #op, sizeof(type), has_unsupported, draw_##op, plan_##op, supported_##op, bare_##op }
-static const operation operations[] = {
-    ROW(copy, tw_copy_desc, 1),         ROW(copies, tw_copies_desc, 0),
-    ROW(prefetch, tw_prefetch_desc, 0), ROW(gather, tw_rows_desc, 1),
-    ROW(scatter, tw_rows_desc, 1),      ROW(ragged, tw_ragged_desc, 1),
-    ROW(route, tw_route_desc, 1),       ROW(elementwise, tw_elementwise_desc, 1),
-    ROW(gemm, tw_gemm_desc, 1)};
+static const operation operations[] = {ROW(copy, tw_copy_desc, 1),
+                                       ROW(copies, tw_copies_desc, 0),
+                                       ROW(prefetch, tw_prefetch_desc, 0),
+                                       ROW(gather, tw_rows_desc, 1),
+                                       ROW(scatter, tw_rows_desc, 1),
+                                       ROW(ragged, tw_ragged_desc, 1),
+                                       ROW(elementwise, tw_elementwise_desc, 1),
+                                       ROW(gemm, tw_gemm_desc, 1),
+                                       ROW(route, tw_route_desc, 1)};
 #undef ROW
 
 static any_desc descs[DESCRIPTIONS];
