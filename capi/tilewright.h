@@ -1828,8 +1828,8 @@ enum {
  *  first; with TW_ROUTE_GROUP_TOP2 experts are chosen by score without a bias too. Biases do not
  *  count in weights, which are the scores, divided by their sum if the flag says so, times `scale`.
  *  The score of a NaN is 0, and of infinite logits in a softmax each counts as exp(0). Scores are
- *  f32: exp() has a relative error below 2^-21, and is 0 below exp(-87). Every device computes the
- *  same bits.
+ *  f32 with a relative error below 2^-16; below exp(-87), of a sigmoid below exp(-83), they are 0.
+ *  Every device computes the same bits.
  *
  *  An expert map says which experts are local, and under what number. Pairs of other experts are
  *  dropped from counts and order, and keep their id and weight. So are given ids that are no

@@ -40,11 +40,11 @@ float largest_value(const u32* keys, u32 count) {
 }
 
 // What a lane adds up, and then the warp.
-float sum_of_scores(const RouteArgs& args, const u32* keys, float top) {
+float factor_of(const u32* keys, u32 count, float top) {
   float lanes[32] = {};
-  for (u32 e = 0; e < args.experts; ++e)
-    lanes[e % 32] = route_add(lanes[e % 32], route_raw(args.score, keys[e], top));
-  return route_tree(lanes);
+  for (u32 e = 0; e < count; ++e)
+    lanes[e % 32] = route_add(lanes[e % 32], route_part(keys[e], top));
+  return route_factor(route_tree(lanes));
 }
 
 float sum_of_slots(const float* values, u32 count) {
@@ -53,12 +53,12 @@ float sum_of_slots(const float* values, u32 count) {
   return route_tree(lanes);
 }
 
-void score_keys(const RouteArgs& args, u32* keys, float top, float sum) {
+void score_keys(const RouteArgs& args, u32* keys, float top, float factor) {
   for (u32 e = 0; e < args.experts; ++e) {
     const float bias = args.bias == 0 ? 0.0f : load<float>(args.bias, e);
     const float score = args.score == kRouteSoftmaxChosen
                             ? route_value(keys[e])
-                            : route_share(route_raw(args.score, keys[e], top), sum);
+                            : route_score_of(args.score, keys[e], top, factor);
     keys[e] = route_biased(keys[e], score, bias);
   }
 }
@@ -94,15 +94,16 @@ void scale_weights(const RouteArgs& args, float* weights) {
   }
 }
 
-void weigh(const RouteArgs& args, u64 row, float top, float sum, HostToken* token) {
+void weigh(const RouteArgs& args, u64 row, float top, float factor, HostToken* token) {
   u32 keys[kRouteMaxTopK] = {};
   for (u32 s = 0; s < args.top_k; ++s)
     keys[s] = load_key(args, row, static_cast<u32>(token->expert[s]));
-  const bool chosen = args.score == kRouteSoftmaxChosen;
-  if (chosen) top = largest_value(keys, args.top_k);
-  for (u32 s = 0; s < args.top_k; ++s) token->weight[s] = route_raw(args.score, keys[s], top);
-  if (chosen) sum = sum_of_slots(token->weight, args.top_k);
-  for (u32 s = 0; s < args.top_k; ++s) token->weight[s] = route_share(token->weight[s], sum);
+  if (args.score == kRouteSoftmaxChosen) {
+    top = largest_value(keys, args.top_k);
+    factor = factor_of(keys, args.top_k, top);
+  }
+  for (u32 s = 0; s < args.top_k; ++s)
+    token->weight[s] = route_score_of(args.score, keys[s], top, factor);
   scale_weights(args, token->weight);
 }
 
@@ -111,19 +112,19 @@ void score_token(const RouteArgs& args, u32 number, HostToken* token) {
   u32* const keys = token->keys;
   for (u32 e = 0; e < args.experts; ++e) keys[e] = load_key(args, row, e);
   float top = 0.0f;
-  float sum = 1.0f;
+  float factor = 1.0f;
   if (args.score == kRouteSoftmax) {
     top = largest_value(keys, args.experts);
-    sum = sum_of_scores(args, keys, top);
+    factor = factor_of(keys, args.experts, top);
   }
-  if (route_has(args, kRouteByScore)) score_keys(args, keys, top, sum);
+  if (route_has(args, kRouteByScore)) score_keys(args, keys, top, factor);
   if (args.groups > 1) limit_groups(args, keys);
   for (u32 s = 0; s < args.top_k; ++s) {
     u32* const best = std::max_element(keys, keys + args.experts);
     token->expert[s] = static_cast<i32>(best - keys);
     *best = kRouteNoKey;
   }
-  if (args.weights != 0) weigh(args, row, top, sum, token);
+  if (args.weights != 0) weigh(args, row, top, factor, token);
 }
 
 void given_token(const RouteArgs& args, u32 number, HostToken* token) {

@@ -77,18 +77,42 @@ TW_KERNEL_HD inline float route_exp(float x) {
   return x > kRouteExpHigh ? act::from_bits(0x7f800000u) : inside;
 }
 
-/// What a logit's score is before a softmax divides it by the sum of all: `top` is the largest
-/// logit of those that are no NaN. A NaN counts as nothing. Infinite logits share their token.
-TW_KERNEL_HD inline float route_raw(u32 score, u32 key, float top) {
-  if (key <= kRouteNanKey) return 0.0f;
-  const float x = route_value(key);
-  if (score == kRouteSigmoid) return route_divide(1.0f, route_add(1.0f, route_exp(-x)));
-  return x == top ? 1.0f : route_exp(route_add(x, -top));
+// Below it a sigmoid counts as 0, and above its opposite as 1.
+inline constexpr float kRouteSigmoidEnd = 83.0f;
+
+/// 1 / (1 + exp(-x)) within 2^-20 of its value. x is no NaN.
+TW_KERNEL_HD inline float route_sigmoid(float x) {
+  const float held = x > kRouteSigmoidEnd    ? kRouteSigmoidEnd
+                     : x < -kRouteSigmoidEnd ? -kRouteSigmoidEnd
+                                             : x;
+  const float inside = act::reciprocal(route_add(1.0f, route_exp(-held)));
+  return x < -kRouteSigmoidEnd ? 0.0f : inside;
 }
 
-/// A score's share of a sum; what is given stays where the sum is not above 0.
-TW_KERNEL_HD inline float route_share(float score, float sum) {
-  return sum > 0.0f ? route_divide(score, sum) : score;
+/// What a logit counts in a softmax, before it is divided by the sum of all: `top` is the largest
+/// logit of those that are no NaN. A NaN counts as nothing. Infinite logits share their token. No
+/// branch, so that a lane's experts go side by side.
+TW_KERNEL_HD inline float route_part(u32 key, float top) {
+  const float x = route_value(key);
+  const float inside = route_exp(route_add(x, -top));
+  return key <= kRouteNanKey ? 0.0f : x == top ? 1.0f : inside;
+}
+
+/// The factor that makes shares of parts. Their sum is 0, or at least the 1 of the largest.
+TW_KERNEL_HD inline float route_factor(float sum) {
+  return sum > 0.0f ? act::reciprocal(sum) : 0.0f;
+}
+
+/// The score of a logit; `top` and `factor` are those of a softmax.
+TW_KERNEL_HD inline float route_score_of(u32 score, u32 key, float top, float factor) {
+  if (score != kRouteSigmoid) return route_multiply(route_part(key, top), factor);
+  const float inside = route_sigmoid(route_value(key));
+  return key <= kRouteNanKey ? 0.0f : inside;
+}
+
+/// A weight's share of a token's weights; what is given stays where their sum is not above 0.
+TW_KERNEL_HD inline float route_share(float weight, float sum) {
+  return sum > 0.0f ? route_divide(weight, sum) : weight;
 }
 
 /// The key by which an expert with this score is chosen. An expert whose logit is NaN comes last

@@ -14,6 +14,7 @@
 namespace tw {
 
 inline constexpr u32 kAllLanes = 0xffffffffu;
+inline constexpr u32 kInFlight = 8;  // of a lane's experts, where more would take other registers
 
 __device__ __forceinline__ float load_float(u64 address) {
   return __uint_as_float(ptx::load_after_wait<4>(address));
@@ -36,25 +37,30 @@ __device__ __forceinline__ u32 route_load_key(const RouteArgs& args, u64 row, u3
   return route_key(wide ? __uint_as_float(bits) : route_widen(args.type, bits));
 }
 
-/// The keys of all logits of a token, with all loads in flight at once.
+/// The keys of all logits of a token, with all loads in flight at once. The types part ways outside
+/// of the loops, where addresses are a base and constants.
 template <u32 kVectors>
 __device__ __forceinline__ void route_load_keys(const RouteArgs& args, u64 row,
                                                 u32 (&keys)[kVectors]) {
   const u32 lane = ptx::lane_id();
-  const bool wide = args.type == kRouteF32;
-  const u32 bytes = wide ? 4 : 2;
+  const u32 left = args.experts - min(lane, args.experts);  // from the lane's first one on
 #pragma unroll
-  for (u32 j = 0; j < kVectors; ++j) {
-    const u32 expert = j * 32 + lane;
-    keys[j] = 0;
-    ptx::load_if_u32(keys[j], row + expert * bytes, wide && expert < args.experts);
-    ptx::load_if_u16(keys[j], row + expert * bytes, !wide && expert < args.experts);
-  }
+  for (u32 j = 0; j < kVectors; ++j) keys[j] = 0;
+  if (args.type == kRouteF32) {
+    row += lane * 4;
 #pragma unroll
-  for (u32 j = 0; j < kVectors; ++j) {
-    const float value = wide ? __uint_as_float(keys[j]) : route_widen(args.type, keys[j]);
-    keys[j] = j * 32 + lane < args.experts ? route_key(value) : kRouteNoKey;
+    for (u32 j = 0; j < kVectors; ++j) ptx::load_if_u32(keys[j], row + j * 128, j * 32 < left);
+#pragma unroll
+    for (u32 j = 0; j < kVectors; ++j)
+      keys[j] = j * 32 < left ? route_key(__uint_as_float(keys[j])) : kRouteNoKey;
+    return;
   }
+  row += lane * 2;
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j) ptx::load_if_u16(keys[j], row + j * 64, j * 32 < left);
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j)
+    keys[j] = j * 32 < left ? route_key(route_widen(args.type, keys[j])) : kRouteNoKey;
 }
 
 /// The largest key of all lanes.
@@ -66,53 +72,75 @@ __device__ __forceinline__ u32 route_largest(const u32 (&keys)[kVectors]) {
   return __reduce_max_sync(kAllLanes, best);
 }
 
-/// Of a softmax over all experts what its scores are divided by; 1 of other scores.
+/// The factor of a softmax over all experts.
 template <u32 kVectors>
-__device__ __forceinline__ float route_sum(const RouteArgs& args, const u32 (&keys)[kVectors],
-                                           float top) {
-  if (args.score != kRouteSoftmax) return 1.0f;
+__device__ __forceinline__ float route_factor_of(const u32 (&keys)[kVectors], float top) {
   float sum = 0.0f;
 #pragma unroll
-  for (u32 j = 0; j < kVectors; ++j) sum = route_add(sum, route_raw(args.score, keys[j], top));
-  return route_warp_sum(sum);
+  for (u32 j = 0; j < kVectors; ++j) sum = route_add(sum, route_part(keys[j], top));
+  return route_factor(route_warp_sum(sum));
 }
 
 /// Replaces the keys of logits by those of scores, with the bias where there is one.
+template <u32 kScore, u32 kVectors>
+__device__ __forceinline__ void route_rescore(const RouteArgs& args, u32 (&keys)[kVectors],
+                                              float top, float factor) {
+  constexpr u32 kAtOnce = kVectors < kInFlight ? kVectors : kInFlight;
+  const u32 lane = ptx::lane_id();
+  const u64 from = args.bias + lane * 4;
+  const u32 left = args.bias == 0 ? 0 : args.experts - min(lane, args.experts);
+#pragma unroll
+  for (u32 base = 0; base < kVectors; base += kAtOnce) {
+    u32 bias[kAtOnce] = {};
+#pragma unroll
+    for (u32 j = 0; j < kAtOnce; ++j)
+      ptx::load_if_u32(bias[j], from + (base + j) * 128, (base + j) * 32 < left);
+#pragma unroll
+    for (u32 j = 0; j < kAtOnce; ++j) {
+      u32& key = keys[base + j];
+      const float score = kScore == kRouteSoftmaxChosen ? route_value(key)
+                                                        : route_score_of(kScore, key, top, factor);
+      key = route_biased(key, score, __uint_as_float(bias[j]));
+    }
+  }
+}
+
 template <u32 kVectors>
 __device__ __forceinline__ void route_score_keys(const RouteArgs& args, u32 (&keys)[kVectors],
-                                                 float top, float sum) {
-  const u32 lane = ptx::lane_id();
+                                                 float top, float factor) {
+  if (args.score == kRouteSoftmax)
+    route_rescore<kRouteSoftmax>(args, keys, top, factor);
+  else if (args.score == kRouteSigmoid)
+    route_rescore<kRouteSigmoid>(args, keys, top, factor);
+  else
+    route_rescore<kRouteSoftmaxChosen>(args, keys, top, factor);
+}
+
+/// Calls `step(j, there)` for the lane's experts that may be of a group, and tells which are.
+template <u32 kVectors, class Step>
+__device__ __forceinline__ void route_each_of_group(const RouteArgs& args, u32 group, Step step) {
+  const u32 first = group * args.group_size;
 #pragma unroll
-  for (u32 j = 0; j < kVectors; ++j) {
-    u32 bias = 0;
-    ptx::load_if_u32(bias, args.bias + (j * 32 + lane) * 4ull,
-                     args.bias != 0 && j * 32 + lane < args.experts);
-    float score = route_value(keys[j]);
-    if (args.score != kRouteSoftmaxChosen) score = route_raw(args.score, keys[j], top);
-    if (args.score == kRouteSoftmax) score = route_share(score, sum);
-    keys[j] = route_biased(keys[j], score, __uint_as_float(bias));
-  }
+  for (u32 j = 0; j < kVectors; ++j)
+    if (j * 32 + 32 > first && j * 32 < first + args.group_size)
+      step(j, j * 32 + ptx::lane_id() - first < args.group_size);
 }
 
 /// The key of a group, in all lanes.
 template <u32 kVectors>
 __device__ __forceinline__ u32 route_group_key(const RouteArgs& args, const u32 (&keys)[kVectors],
                                                u32 group) {
-  const u32 first = group * args.group_size;
-  const u32 lane = ptx::lane_id();
   u32 best = kRouteNoKey;
   u32 second = kRouteNoKey;
-#pragma unroll
-  for (u32 j = 0; j < kVectors; ++j) {
-    if (j * 32 + 32 <= first || j * 32 >= first + args.group_size) continue;
-    const u32 key = j * 32 + lane - first < args.group_size ? keys[j] : kRouteNoKey;
+  route_each_of_group<kVectors>(args, group, [&](u32 j, bool there) {
+    const u32 key = there ? keys[j] : kRouteNoKey;
     second = max(second, min(best, key));
     best = max(best, key);
-  }
+  });
   const u32 top = __reduce_max_sync(kAllLanes, best);
   if (!route_has(args, kRouteGroupTop2)) return top;
   const u32 lanes = __ballot_sync(kAllLanes, best == top);
-  const bool own = lane + 1 == static_cast<u32>(__ffs(static_cast<int>(lanes)));
+  const bool own = ptx::lane_id() + 1 == static_cast<u32>(__ffs(static_cast<int>(lanes)));
   return route_pair_key(top, __reduce_max_sync(kAllLanes, own ? second : best));
 }
 
@@ -130,61 +158,83 @@ __device__ __forceinline__ void route_limit_groups(const RouteArgs& args, u32 (&
     const u32 key = __shfl_sync(kAllLanes, own, static_cast<int>(group));
     better += key > own || (key == own && group < lane) ? 1 : 0;
   }
-  const u32 taken = __ballot_sync(kAllLanes, lane < args.groups && better < args.top_groups);
-#pragma unroll
-  for (u32 j = 0; j < kVectors; ++j)
-    if ((taken >> ((j * 32 + lane) / args.group_size & 31) & 1) == 0) keys[j] = kRouteNoKey;
+  const u32 taken = __ballot_sync(kAllLanes, better < args.top_groups);
+  for (u32 group = 0; group < args.groups; ++group) {
+    if ((taken >> group & 1) != 0) continue;
+    route_each_of_group<kVectors>(args, group, [&](u32 j, bool there) {
+      if (there) keys[j] = kRouteNoKey;
+    });
+  }
 }
+
+/// The largest of a lane's keys, and which it is: the first of equal ones. By pairs of neighbours,
+/// so that few comparisons wait for each other, of eight keys at a time, for which there are
+/// registers.
+template <u32 kVectors>
+__device__ __forceinline__ void route_best(const u32 (&keys)[kVectors], u32* best, u32* at) {
+  constexpr u32 kAtOnce = kVectors < kInFlight ? kVectors : kInFlight;
+  *best = kRouteNoKey;
+  *at = 0;
+#pragma unroll
+  for (u32 base = 0; base < kVectors; base += kAtOnce) {
+    u32 value[kAtOnce];
+    u32 which[kAtOnce];
+#pragma unroll
+    for (u32 j = 0; j < kAtOnce; ++j) value[j] = keys[base + j], which[j] = base + j;
+#pragma unroll
+    for (u32 width = 1; width < kAtOnce; width *= 2)
+#pragma unroll
+      for (u32 j = 0; j < kAtOnce; j += 2 * width) {
+        which[j] = value[j + width] > value[j] ? which[j + width] : which[j];
+        value[j] = max(value[j], value[j + width]);
+      }
+    *at = value[0] > *best ? which[0] : *at;
+    *best = max(*best, value[0]);
+  }
+}
+
+struct RouteChoice {
+  u32 expert;
+  u32 key;
+};
 
 /// The experts with the top_k largest keys, the lower number first where they are equal: lane s
 /// returns that of slot s.
 template <u32 kVectors>
-__device__ __forceinline__ u32 route_choose(const RouteArgs& args, u32 (&keys)[kVectors]) {
+__device__ __forceinline__ RouteChoice route_choose(const RouteArgs& args, u32 (&keys)[kVectors]) {
   const u32 lane = ptx::lane_id();
-  u32 chosen = 0;
-  u32 best = 0;
-  u32 at = 0;
-  const auto look = [&] {
-    best = keys[0];
-    at = 0;
-#pragma unroll
-    for (u32 j = 1; j < kVectors; ++j) {
-      at = keys[j] > best ? j : at;
-      best = max(best, keys[j]);
-    }
-  };
-  look();
+  RouteChoice chosen{0, kRouteNoKey};
   for (u32 slot = 0; slot < args.top_k; ++slot) {
+    u32 best = 0;
+    u32 at = 0;
+    route_best(keys, &best, &at);
     const u32 top = __reduce_max_sync(kAllLanes, best);
     const u32 own = at * 32 + lane;
     const u32 expert = __reduce_min_sync(kAllLanes, best == top ? own : kAllLanes);
-    if (lane == slot) chosen = expert;
-    if (own == expert) {
+    if (lane == slot) chosen = {expert, top};
 #pragma unroll
-      for (u32 j = 0; j < kVectors; ++j) keys[j] = j == at ? kRouteNoKey : keys[j];
-      look();
-    }
+    for (u32 j = 0; j < kVectors; ++j) keys[j] = j * 32 + lane == expert ? kRouteNoKey : keys[j];
   }
   return chosen;
 }
 
-/// The weight of the lane's slot, by its unbiased score. All lanes call it.
-__device__ __forceinline__ float route_scale(const RouteArgs& args, float score) {
+/// A weight as it is written. All lanes call it.
+__device__ __forceinline__ float route_scale(const RouteArgs& args, float weight) {
   const bool real = ptx::lane_id() < args.top_k;
   if (route_has(args, kRouteRenormalize))
-    score = route_share(score, route_warp_sum(real ? score : 0.0f));
-  return route_multiply(score, args.scale);
+    weight = route_share(weight, route_warp_sum(real ? weight : 0.0f));
+  return route_multiply(weight, args.scale);
 }
 
-__device__ __forceinline__ float route_weight(const RouteArgs& args, u64 row, u32 expert, float top,
-                                              float sum) {
-  const bool real = ptx::lane_id() < args.top_k;
-  const u32 key = real ? route_load_key(args, row, expert) : kRouteNoKey;
-  const bool chosen = args.score == kRouteSoftmaxChosen;
-  if (chosen) top = route_value(__reduce_max_sync(kAllLanes, key));
-  const float raw = route_raw(args.score, key, top);
-  if (chosen) sum = route_warp_sum(raw);
-  return route_scale(args, route_share(raw, sum));
+/// The weight of the lane's slot, by its unbiased score. `key` is that of its logit; other lanes
+/// than those of slots have kRouteNoKey.
+__device__ __forceinline__ float route_weight(const RouteArgs& args, u32 key, float top,
+                                              float factor) {
+  if (args.score == kRouteSoftmaxChosen) {
+    top = route_value(__reduce_max_sync(kAllLanes, key));
+    factor = route_factor(route_warp_sum(route_part(key, top)));
+  }
+  return route_scale(args, route_score_of(args.score, key, top, factor));
 }
 
 struct RouteSlot {
@@ -195,19 +245,24 @@ struct RouteSlot {
 template <u32 kVectors>
 __device__ __forceinline__ RouteSlot route_scored(const RouteArgs& args, u32 token) {
   const u64 row = args.logits + token * static_cast<u64>(args.pitch);
+  const bool by_score = route_has(args, kRouteByScore);
   u32 keys[kVectors];
   route_load_keys(args, row, keys);
   float top = 0.0f;
-  float sum = 1.0f;
+  float factor = 1.0f;
   if (args.score == kRouteSoftmax) {
     top = route_value(route_largest(keys));
-    sum = route_sum(args, keys, top);
+    factor = route_factor_of(keys, top);
   }
-  if (route_has(args, kRouteByScore)) route_score_keys(args, keys, top, sum);
+  if (by_score) route_score_keys(args, keys, top, factor);
   if (args.groups > 1) route_limit_groups(args, keys);
-  const u32 expert = route_choose(args, keys);
-  const float weight = args.weights == 0 ? 0.0f : route_weight(args, row, expert, top, sum);
-  return {static_cast<i32>(expert), weight};
+  RouteChoice chosen = route_choose(args, keys);
+  const auto expert = static_cast<i32>(chosen.expert);
+  if (args.weights == 0) return {expert, 0.0f};
+  // Once more from the cache: what it was chosen by is its score.
+  if (by_score && ptx::lane_id() < args.top_k)
+    chosen.key = route_load_key(args, row, chosen.expert);
+  return {expert, route_weight(args, chosen.key, top, factor)};
 }
 
 /// An id that was given, or -1 where it is no expert's.

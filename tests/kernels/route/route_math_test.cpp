@@ -98,19 +98,33 @@ TEST_CASE("route_key: NaN, then the order of values") {
   }
 }
 
-TEST_CASE("route_raw: infinities share, NaN counts as nothing") {
-  const auto raw = [](u32 score, float x, float top) {
-    return route_raw(score, route_key(x), top);
-  };
-  CHECK(raw(kRouteSoftmax, kInfinity, kInfinity) == 1.0f);
-  CHECK(raw(kRouteSoftmax, 5.0f, kInfinity) == 0.0f);
-  CHECK(raw(kRouteSoftmax, -kInfinity, -kInfinity) == 1.0f);
-  CHECK(raw(kRouteSoftmax, kNan, 2.0f) == 0.0f);
-  CHECK(raw(kRouteSigmoid, kNan, 0.0f) == 0.0f);
-  CHECK(raw(kRouteSigmoid, 0.0f, 0.0f) == 0.5f);
-  CHECK(raw(kRouteSigmoid, kInfinity, 0.0f) == 1.0f);
-  CHECK(raw(kRouteSigmoid, -kInfinity, 0.0f) == 0.0f);
-  CHECK(raw(kRouteSigmoid, -100.0f, 0.0f) == 0.0f);
+TEST_CASE("route_sigmoid: relative error below 2^-20") {
+  double worst = 0;
+  for (uint32_t bits = 0; bits < 0x42a60000u; bits += 61)
+    for (const uint32_t sign : {0u, 0x80000000u}) {
+      const float x = float_of(bits | sign);
+      const double wanted = 1 / (1 + std::exp(-static_cast<double>(x)));
+      worst = std::max(worst, std::abs(static_cast<double>(route_sigmoid(x)) - wanted) / wanted);
+    }
+  CAPTURE(worst);
+  CHECK(worst < 0x1p-20);
+}
+
+TEST_CASE("route_score_of: infinities share, NaN counts as nothing") {
+  const auto part = [](float x, float top) { return route_part(route_key(x), top); };
+  CHECK(part(kInfinity, kInfinity) == 1.0f);
+  CHECK(part(5.0f, kInfinity) == 0.0f);
+  CHECK(part(-kInfinity, -kInfinity) == 1.0f);
+  CHECK(part(kNan, 2.0f) == 0.0f);
+  CHECK(part(kNan, kNan) == 0.0f);
+  const auto sigmoid = [](float x) { return route_score_of(kRouteSigmoid, route_key(x), 0, 0); };
+  CHECK(sigmoid(kNan) == 0.0f);
+  CHECK(sigmoid(0.0f) == 0.5f);
+  CHECK(sigmoid(kInfinity) == 1.0f);
+  CHECK(sigmoid(-kInfinity) == 0.0f);
+  CHECK(sigmoid(-100.0f) == 0.0f);
+  CHECK(route_factor(0.0f) == 0.0f);
+  CHECK(route_factor(1.0f) == 1.0f);
   CHECK(route_share(0.0f, 0.0f) == 0.0f);
   CHECK(route_biased(kRouteNanKey, 0.0f, 5.0f) == kRouteNanKey);
   CHECK(route_biased(route_key(1.0f), 1.0f, kNan) == kRouteNanKey);

@@ -106,13 +106,11 @@ constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 }  // namespace
 
 TEST_CASE("route: one cluster does few tokens, three kernels do many") {
-  for (const auto& [tokens, blocks] : {std::pair<int64_t, uint32_t>{0, 1u},
-                                       {1, 1u},
-                                       {16, 1u},
-                                       {17, 2u},
-                                       {64, 4u},
-                                       {200, 8u},
-                                       {256, 8u}}) {
+  const std::pair<int64_t, uint32_t> grids[] = {{0, 1u},  {1, 1u},   {16, 1u}, {17, 2u},
+                                                {64, 4u}, {200, 8u}, {256, 8u}};
+  for (const auto& grid : grids) {
+    const int64_t tokens = grid.first;
+    const uint32_t blocks = grid.second;
     CAPTURE(tokens);
     const auto launches = launches_of(desc_of(tokens), run_of());
     REQUIRE(launches.size() == 1);
