@@ -19,17 +19,18 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
   ptx::cluster_wait();
   const u32 rank = ptx::cluster_rank();
   const u32 bins_at = ptx::cluster_address(ptx::shared_address(small_shared), 0);
+  const bool orders = route_has(args, kRouteOrders);
   const u32 lane = ptx::lane_id();
   u32 faults = 0;
   for (u32 token = rank * kRouteScoreWarps + threadIdx.x / 32; token < args.tokens;
        token += gridDim.x * kRouteScoreWarps) {
     const RouteBin bin = route_token<true>(args, token);
     faults += bin.fault ? 1 : 0;
-    if (lane < args.top_k)
+    if (orders && lane < args.top_k)
       ptx::store_cluster_u16(bins_at + (token * args.top_k + lane) * 2, bin.bin);
   }
   route_count_faults(args, faults);
-  if (!route_has(args, kRouteOrders)) return;
+  if (!orders) return;  // nobody has touched another block's memory, which may be gone
   ptx::cluster_arrive();
   ptx::cluster_wait();
   if (rank != 0) return;
