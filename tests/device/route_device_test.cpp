@@ -586,6 +586,21 @@ TEST_CASE("route: the shapes of known models") {
     }
 }
 
+TEST_CASE("route: chunks of several tokens a warp") {
+  Lab lab(4);
+  if (!lab.device) return;
+  for (const int64_t tokens : {4097, 9000}) {
+    Case c;
+    c.desc.experts = 16, c.desc.top_k = 8, c.desc.tokens = tokens;
+    draw_logits(lab.random, Logits::grid, &c);
+    check_case(lab, c);
+    c.desc.max_sms = 3;
+    c.mapped = true;
+    draw_map(lab.random, &c);
+    check_case(lab, c);
+  }
+}
+
 TEST_CASE("route: one graph serves other logits") {
   Lab lab(3);
   if (!lab.device) return;

@@ -9,11 +9,29 @@
 
 namespace tw {
 
+/// The pairs of all tokens, whose bins lie in the block's shared memory.
+__device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) {
+  __shared__ u32 of_warp[kRouteScoreWarps];
+  const u32 pairs = args.tokens * args.top_k;
+  const u32 bins = route_bins(args);
+  const RouteShares shares = route_shares(0, pairs, kRouteScoreWarps);
+  const auto* const of_pair = reinterpret_cast<const unsigned short*>(shared);
+  u32* const counts = shared + route_small_bin_words(pairs);
+  const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
+  count_bins(shares, bins, counts, bin_of);
+  const auto total_of = [&](u32 bin) {
+    u32 total = 0;
+    for (u32 warp = 0; warp < shares.warps; ++warp) total += counts[warp * bins + bin];
+    return total;
+  };
+  place_bins(args, shares, counts, of_warp, true, total_of, [](u32) { return 0u; });
+  place_pairs(args, shares, counts, bin_of);
+}
+
 /// One cluster does it all: every warp scores tokens and leaves their bins in the shared memory of
 /// the first block, which orders them.
 __device__ __forceinline__ void route_small(const RouteArgs& args) {
   extern __shared__ __align__(16) u32 small_shared[];
-  __shared__ u32 of_warp[kRouteScoreWarps];
   ptx::cluster_arrive_relaxed();  // all blocks have begun: their memory is there
   ptx::grid_dependency_wait_and_launch();
   ptx::cluster_wait();
@@ -33,21 +51,7 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
   if (!orders) return;  // nobody has touched another block's memory, which may be gone
   ptx::cluster_arrive();
   ptx::cluster_wait();
-  if (rank != 0) return;
-  const u32 pairs = args.tokens * args.top_k;
-  const u32 bins = route_bins(args);
-  const RouteShares shares = route_shares(0, pairs, kRouteScoreWarps);
-  const auto* const of_pair = reinterpret_cast<const unsigned short*>(small_shared);
-  u32* const counts = small_shared + route_small_bin_words(pairs);
-  const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
-  count_bins(shares, bins, counts, bin_of);
-  const auto total_of = [&](u32 bin) {
-    u32 total = 0;
-    for (u32 warp = 0; warp < shares.warps; ++warp) total += counts[warp * bins + bin];
-    return total;
-  };
-  place_bins(args, shares, counts, of_warp, true, total_of, [](u32) { return 0u; });
-  place_pairs(args, shares, counts, bin_of);
+  if (rank == 0) order_small(args, small_shared);
 }
 
 /// Scores the tokens of a chunk and counts their bins.

@@ -95,12 +95,13 @@ TW_KERNEL_HD inline u32 route_bins(const RouteArgs& args) {
   return args.local + 1;
 }
 
-/// Tokens of a chunk: few enough that all SMs have some, and not so few that there are more than
-/// 1,024 chunks.
+/// Tokens of a chunk: one for each warp of a block, or as many more as leave kRouteMaxChunks, which
+/// is what the SMs of an H200 hold at once.
+inline constexpr u32 kRouteMaxChunks = 256;
 TW_KERNEL_HD inline u32 route_chunk_tokens(u32 tokens) {
-  const u32 least = 2 * kRouteScoreWarps;
-  const u32 needed = (tokens + 1023) / 1024;
-  return needed < least ? least : needed;
+  const u32 of_warp =
+      (tokens + kRouteMaxChunks * kRouteScoreWarps - 1) / (kRouteMaxChunks * kRouteScoreWarps);
+  return (of_warp == 0 ? 1 : of_warp) * kRouteScoreWarps;
 }
 
 /// The bin of an expert: `mapped` is its entry of the map, or the expert itself. Numbers that are
