@@ -1898,6 +1898,16 @@ TW_API tw_status tw_route_desc_init(tw_route_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
 
+/** Fills the types, sizes and pitch of a routing's description; the other fields stay. `flags` must
+ *  be set before, and with TW_ROUTE_GIVEN_IDS also `experts`.
+ *  @param logits tokens by experts, with contiguous rows; NULL with TW_ROUTE_GIVEN_IDS.
+ *  @param ids contiguous; tokens by experts of each token: the result, or the ids that are given.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_tensor *ids,
+                                            tw_route_desc *desc);
+
 /** Plans a routing. tw_plan_info.workspace_bytes is what its runs need beside the operands, nothing
  *  up to 256 tokens. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option

@@ -1086,6 +1086,11 @@ extern "C" {
     ) -> tw_status;
     pub fn tw_route_desc_init(desc: *mut tw_route_desc, size: usize) -> tw_status;
     pub fn tw_route_args_init(args: *mut tw_route_args, size: usize) -> tw_status;
+    pub fn tw_route_desc_from_tensors(
+        logits: *const tw_tensor,
+        ids: *const tw_tensor,
+        desc: *mut tw_route_desc,
+    ) -> tw_status;
     pub fn tw_route_plan(
         device: *mut tw_device,
         desc: *const tw_route_desc,
