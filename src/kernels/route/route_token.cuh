@@ -204,6 +204,7 @@ template <u32 kVectors>
 __device__ __forceinline__ RouteChoice route_choose(const RouteArgs& args, u32 (&keys)[kVectors]) {
   const u32 lane = ptx::lane_id();
   RouteChoice chosen{0, kRouteNoKey};
+#pragma unroll 1  // a slot needs the one before: unrolled, there would be more code alone
   for (u32 slot = 0; slot < args.top_k; ++slot) {
     u32 best = 0;
     u32 at = 0;
