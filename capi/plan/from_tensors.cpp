@@ -321,6 +321,41 @@ tw_status tw_ragged_desc_from_tensors(const tw_tensor* packed, const tw_tensor* 
   });
 }
 
+tw_status tw_route_desc_from_tensors(const tw_tensor* logits, const tw_tensor* ids,
+                                     tw_route_desc* desc) {
+  return guard([&]() -> Status {
+    tw_route_desc ours{};
+    TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(ids, "ids"));
+    const bool given = (ours.flags & TW_ROUTE_GIVEN_IDS) != 0;
+    if (!given) TW_TRY(require(logits, "logits"));
+    TW_TRY(check_excluded(!given || !logits, "logits", 1, "flags have TW_ROUTE_GIVEN_IDS"));
+    tw_tensor from{}, to{};
+    Matrix of_logits, of_ids;
+    TW_TRY(read(ids, "ids", 2, 2, &to));
+    TW_TRY(row_matrix(to, "ids", &of_ids));
+    TW_TRY(check_extent("ids", "elements between rows", of_ids.leading, "rows of them have",
+                        std::max<int64_t>(of_ids.columns, 1)));
+    if (given) {
+      ours.id_dtype = to.dtype;
+    } else {
+      TW_TRY(check_written(to, "ids"));
+      TW_TRY(read(logits, "logits", 2, 2, &from));
+      TW_TRY(row_matrix(from, "logits", &of_logits));
+      TW_TRY(check_extent("ids", "rows", of_ids.rows, "logits have", of_logits.rows));
+      if (to.dtype != TW_DTYPE_I32)
+        return wrong("ids", "tensor_dtype", to.dtype, TW_DTYPE_I32, "are not of the type i32");
+      ours.dtype = from.dtype;
+      ours.experts = of_logits.columns;
+      ours.logits_pitch = of_logits.leading;
+    }
+    ours.tokens = of_ids.rows;
+    ours.top_k = of_ids.columns;
+    write_struct(desc, ours);
+    return {};
+  });
+}
+
 tw_status tw_elementwise_desc_from_tensors(const tw_tensor* a, const tw_tensor* b,
                                            const tw_tensor* dst, tw_elementwise_desc* desc) {
   return guard([&]() -> Status {

@@ -44,14 +44,16 @@ INTERLEAVE_32B=2 SWIZZLE_NONE=0 SWIZZLE_32B=1 SWIZZLE_64B=2 SWIZZLE_128B=3 SWIZZ
 SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6 L2_PROMOTION_NONE=0 L2_PROMOTION_64B=1
 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0
 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2
-OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 MAX_RANK=8
-CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2
-REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0
-ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1
-SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0
-RAGGED_UNPAD=1 COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2
-ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4
-GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
+OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 OP_ROUTE=22
+MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0 REDUCE_ADD=1
+REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7 REDUCE_DEC=8
+ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4
+COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
+ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROUTE_SOFTMAX=0 ROUTE_SIGMOID=1
+ROUTE_SOFTMAX_CHOSEN=2 ROUTE_GROUP_BEST=0 ROUTE_GROUP_TOP2=1 ROUTE_RENORMALIZE=1 ROUTE_GIVEN_IDS=2
+COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0
+COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8
+GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
 GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0
 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3
 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16
@@ -60,7 +62,8 @@ PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
 tw_l2_promotion tw_oob_fill tw_tensor_map_kind tw_op tw_cache_priority tw_reduction tw_activation
-tw_ragged_direction tw_combine tw_order tw_per tw_gate tw_scale_kind tw_paint
+tw_ragged_direction tw_route_score tw_route_group_score tw_combine tw_order tw_per tw_gate
+tw_scale_kind tw_paint
 """
 _STRUCTS = """
 tw_error_info u32:struct_size u32:struct_mark tw_status:status i32:driver_result i32:index
@@ -113,6 +116,13 @@ tw_ragged_desc u32:struct_size u32:struct_mark tw_dtype:dtype tw_dtype:offset_dt
   i64:packed_pitch i64:padded_pitch i64:padded_batch_pitch
 tw_ragged_args u32:struct_size u32:struct_mark u64:packed u64:offsets u64:padded i64:batch
   i64:tokens i64:row i64:column u64:invalid_count
+tw_route_desc u32:struct_size u32:struct_mark tw_dtype:dtype tw_dtype:id_dtype
+  tw_dtype:offset_dtype tw_route_score:score tw_route_group_score:group_score u32:flags f32:scale
+  u32:max_sms i64:tokens i64:experts i64:top_k i64:local_experts i64:groups i64:top_groups
+  i64:logits_pitch
+tw_route_args u32:struct_size u32:struct_mark i64:tokens u64:logits u64:bias u64:given_ids
+  u64:given_weights u64:expert_map u64:ids u64:weights u64:counts u64:offsets u64:order
+  u64:order_tokens u64:inverse u64:invalid_count u64:workspace u64:workspace_bytes
 tw_elementwise_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype
   tw_dtype:dst_dtype i32:rank u32:a_alignment u32:b_alignment u32:dst_alignment
   tw_reduction:reduction u32:flags u32:max_sms tw_cache_priority:src_cache
@@ -233,6 +243,11 @@ tw_status:tw_ragged_desc_from_tensors(tw_tensor*,tw_tensor*,tw_tensor*,tw_ragged
 tw_status:tw_ragged_plan(tw_device*,tw_ragged_desc*,tw_plan**)
 tw_status:tw_ragged_supported(tw_device*,tw_ragged_desc*)
 tw_status:tw_ragged_run(tw_plan*,tw_stream*,tw_ragged_args*)
+tw_status:tw_route_desc_init(tw_route_desc*,size) tw_status:tw_route_args_init(tw_route_args*,size)
+tw_status:tw_route_desc_from_tensors(tw_tensor*,tw_tensor*,tw_route_desc*)
+tw_status:tw_route_plan(tw_device*,tw_route_desc*,tw_plan**)
+tw_status:tw_route_supported(tw_device*,tw_route_desc*)
+tw_status:tw_route_run(tw_plan*,tw_stream*,tw_route_args*)
 tw_status:tw_elementwise_desc_init(tw_elementwise_desc*,size)
 tw_status:tw_elementwise_args_init(tw_elementwise_args*,size)
 tw_status:tw_elementwise_desc_from_tensors(tw_tensor*,tw_tensor*,tw_tensor*,tw_elementwise_desc*)

@@ -43,6 +43,10 @@ inline bool scatter_supported(const Device& device, const tw_rows_desc& desc) {
 inline bool ragged_supported(const Device& device, const tw_ragged_desc& desc) {
   return detail::served(tw_ragged_supported(device.get(), &desc));
 }
+/// Of Plan::route().
+inline bool route_supported(const Device& device, const tw_route_desc& desc) {
+  return detail::served(tw_route_supported(device.get(), &desc));
+}
 /// Of Plan::elementwise().
 inline bool elementwise_supported(const Device& device, const tw_elementwise_desc& desc) {
   return detail::served(tw_elementwise_supported(device.get(), &desc));

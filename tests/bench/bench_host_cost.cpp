@@ -114,6 +114,7 @@ struct Bench {
            std::function<tw_status(tw_plan*, int)> run);
   void add_copies();
   void add_rows();
+  void add_routing();
   void add_products();
   void first_use();
   void maps() const;
@@ -234,6 +235,22 @@ void Bench::add_rows() {
       [=, this](tw_plan* plan, int i) mutable {
         ragged_args.packed = in(i), ragged_args.padded = out(i);
         return tw_ragged_run(plan, stream, &ragged_args);
+      });
+}
+
+void Bench::add_routing() {
+  tw_route_desc route;
+  REQUIRE(tw_route_desc_init(&route, sizeof route));
+  route.dtype = TW_DTYPE_BF16;
+  route.tokens = 64, route.experts = 256, route.top_k = 8;
+  tw_route_args route_args;
+  REQUIRE(tw_route_args_init(&route_args, sizeof route_args));
+  add(
+      "route", [=, this](tw_plan** plan) { return tw_route_plan(device, &route, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        route_args.logits = in(i), route_args.ids = out(i);
+        route_args.offsets = out(i) + (64u << 10), route_args.order = out(i) + (128u << 10);
+        return tw_route_run(plan, stream, &route_args);
       });
 }
 
@@ -366,6 +383,7 @@ int main() {
     return 1;
   bench.add_copies();
   bench.add_rows();
+  bench.add_routing();
   bench.add_products();
   bench.first_use();
   bench.maps();

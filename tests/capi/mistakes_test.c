@@ -22,6 +22,7 @@ static struct {
   tw_rows_args rows_args;
   tw_ragged_desc ragged;
   tw_ragged_args ragged_args;
+  tw_route_desc route;
   tw_elementwise_desc elementwise;
   tw_elementwise_args elementwise_args;
   tw_gemm_desc gemm;
@@ -69,6 +70,9 @@ static void fresh_rows(void) {
   m.ragged.dtype = TW_DTYPE_F32;
   m.ragged.batch = 2, m.ragged.tokens = 8, m.ragged.rows = 4, m.ragged.columns = kColumns;
   OK(tw_ragged_args_init(&m.ragged_args, sizeof m.ragged_args));
+  OK(tw_route_desc_init(&m.route, sizeof m.route));
+  m.route.dtype = TW_DTYPE_F32;
+  m.route.tokens = m.route.experts = 8, m.route.top_k = 2;
 }
 
 static void fresh_arithmetic(void) {
@@ -143,6 +147,9 @@ static tw_status scatter(void) {
 static tw_status ragged(void) {
   return tw_ragged_plan(m.s.device, &m.ragged, &m.plan);
 }
+static tw_status route(void) {
+  return tw_route_plan(m.s.device, &m.route, &m.plan);
+}
 static tw_status elementwise(void) {
   return tw_elementwise_plan(m.s.device, &m.elementwise, &m.plan);
 }
@@ -209,6 +216,9 @@ static void forgotten_sizes(void) {
           (m.ragged.batch = TW_UNSET, ragged()));
   MISTAKE("ragged copy without tokens", WRONG, "tokens is not set",
           (m.ragged.tokens = TW_UNSET, ragged()));
+  MISTAKE("routing without experts", WRONG, "experts is not set",
+          (m.route.experts = TW_UNSET, route()));
+  MISTAKE("routing without dtype", WRONG, "dtype", (m.route.dtype = 0, route()));
   MISTAKE("elementwise without a destination stride", WRONG, "dst_stride[0] is not set",
           (m.elementwise.dst_stride[0] = TW_UNSET, elementwise()));
   MISTAKE("a tile without its extents", WRONG, "tile[0] is not set",

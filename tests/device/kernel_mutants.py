@@ -94,6 +94,8 @@ SUBJECTS = [
     Subject("scatter_order", "scatter_1", "scatter/scatter.cu", "repeat_rows", "scatter:*",
             "row_|ring|bulk"),
     Subject("ragged", "ragged_0", "ragged/ragged.cu", "repeat_moves", "ragged:*"),
+    Subject("route", "route_0", "route/route.cu", "repeat_moves", "route:*", needed=[CLUSTER_BARRIER],
+            also=["sync_block", "sync_warp", "grid_dependency_wait_and_launch"]),
     Subject("copies", "copies_0", "copies/copies.cu", "repeat_moves", "copies:*"),
     Subject("prefetch", "prefetch_0", "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
 ]

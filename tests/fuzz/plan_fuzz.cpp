@@ -286,12 +286,42 @@ void elementwise(Bytes* in) {
   tw_plan_destroy(plan);
 }
 
+void route(Bytes* in) {
+  tw_route_desc desc;
+  require(tw_route_desc_init(&desc, sizeof desc) == TW_OK);
+  const bool given = in->byte() % 4 == 0;
+  desc.dtype = given ? 0 : TW_DTYPE_F32;
+  desc.flags = given ? TW_ROUTE_GIVEN_IDS : 0;
+  desc.tokens = in->byte() % 32;
+  desc.experts = 1 + in->byte() % 32;
+  desc.top_k = 1 + in->byte() % 4;
+  if (in->byte() % 2) desc.local_experts = 1 + in->byte() % 8;
+  edit(in, &desc, 6);
+  tw_plan* plan = nullptr;
+  look_at(tw_route_plan(world().device, &desc, &plan), &plan);
+  const int64_t numbers[] = {desc.tokens, desc.experts, desc.top_k, desc.logits_pitch};
+  if (plan && small(numbers, 4, 48)) {
+    tw_route_args args;
+    require(tw_route_args_init(&args, sizeof args) == TW_OK);
+    (desc.flags & TW_ROUTE_GIVEN_IDS ? args.given_ids : args.logits) = world().place(0, in);
+    if (in->byte() % 2) args.bias = world().place(1, in);
+    if (in->byte() % 2) args.expert_map = world().place(2, in);
+    args.ids = world().place(3, in);
+    args.offsets = world().place(4, in) & ~uint64_t{7};
+    if (in->byte() % 2) args.order = args.ids + 8192;
+    if (in->byte() % 2) args.inverse = args.offsets + 8192;
+    if (in->byte() % 2) args.invalid_count = args.offsets + 4096;
+    run(tw_route_run(plan, world().stream, &args));
+  }
+  tw_plan_destroy(plan);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
   const uint8_t which = in.byte();
-  switch (which / 16 == 0xd ? 7 : which < 0xe0 ? which % 5 : 5 + which % 2) {
+  switch (which / 16 == 0xd ? 7 + which / 8 % 2 : which < 0xe0 ? which % 5 : 5 + which % 2) {
     case 0:
       copy(&in);
       break;
@@ -313,8 +343,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 6:
       copies(&in);
       break;
-    default:
+    case 7:
       elementwise(&in);
+      break;
+    default:
+      route(&in);
   }
   return 0;
 }

@@ -59,6 +59,12 @@ TEST_CASE("operations of one range of elements") {
   CHECK(answer(elementwise_supported, device, elementwise) == 1);
   CHECK(answer(prefetch_supported, device, prefetch) == 1);
   CHECK(answer(ragged_supported, device, ragged) == 1);
+  tw_route_desc route = route_desc();
+  route.dtype = TW_DTYPE_BF16;
+  route.tokens = route.experts = 8, route.top_k = 2;
+  CHECK(answer(route_supported, device, route) == 1);
+  route.dtype = TW_DTYPE_U8;
+  CHECK(answer(route_supported, device, route) == 0);
   copy.src_shape[0] = 4;
   copy.fill = TW_OOB_FILL_NAN;
   ragged.fill = TW_OOB_FILL_NAN;  // of bytes, which have none

@@ -21,6 +21,7 @@
 #include "ops/gemm/gemm.hpp"
 #include "ops/prefetch/prefetch.hpp"
 #include "ops/ragged/ragged.hpp"
+#include "ops/route/route.hpp"
 #include "ops/rows/rows.hpp"
 #include "runtime/device.hpp"
 #include "runtime/open/open_device.hpp"
@@ -229,6 +230,7 @@ int same_answers(const std::shared_ptr<Device>& device) {
     ElementwiseDesc elementwise;
     PrefetchDesc prefetch;
     RaggedDesc ragged;
+    RouteDesc route;
     copy.shape[0] = copies.shape[0] = elementwise.shape[0] = extent;
     copy.src_stride[0] = copies.src_stride[0] = elementwise.stride[kOperandA][0] = 1;
     copy.dst_stride[0] = copies.dst_stride[0] = elementwise.stride[kOperandDst][0] = 1;
@@ -240,6 +242,9 @@ int same_answers(const std::shared_ptr<Device>& device) {
     good += same_answer<ElementwisePlan>(device, Family::elementwise, elementwise);
     good += same_answer<PrefetchPlan>(device, Family::prefetch, prefetch);
     good += same_answer<RaggedPlan>(device, Family::ragged, ragged);
+    route.tokens = extent;
+    route.experts = 64, route.top_k = 4;
+    good += same_answer<RoutePlan>(device, Family::route, route);
     elementwise.activation = Activation::silu;
     elementwise.dtype[kOperandDst] = DType::I32;
     good += same_answer<ElementwisePlan>(device, Family::elementwise, elementwise);

@@ -1176,7 +1176,8 @@ enum {
   TW_OP_GEMM = 5,
   TW_OP_ELEMENTWISE = 6,
   TW_OP_RAGGED = 20,
-  TW_OP_COPIES = 21
+  TW_OP_COPIES = 21,
+  TW_OP_ROUTE = 22
 };
 
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
@@ -1199,7 +1200,8 @@ typedef struct tw_plan_info {
   uint64_t bytes_read;         /**< of the operands, each counted once */
   uint64_t bytes_written;      /**< likewise */
   uint64_t flops;              /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes;    /**< that a run must bring */
+  uint64_t workspace_bytes;    /**< of a workspace that runs use; a GEMM's may do without, see
+                                    tw_gemm_args */
 } tw_plan_info;
 
 /** Initialises a ::tw_plan_info, which other functions then fill in.
@@ -1787,6 +1789,158 @@ TW_API tw_status tw_ragged_run(tw_plan *plan, tw_stream *stream, const tw_ragged
 
 /** @} */
 
+/** @name Routing: which experts take which tokens
+ *  @{ */
+
+/** How a logit becomes the score that an expert's weight is made of. */
+typedef int32_t tw_route_score;
+enum {
+  TW_ROUTE_SOFTMAX = 0,       /**< exp(logit) over the sum of all experts' */
+  TW_ROUTE_SIGMOID = 1,       /**< 1 / (1 + exp(-logit)) */
+  TW_ROUTE_SOFTMAX_CHOSEN = 2 /**< exp(logit) over the sum of the chosen experts' */
+};
+
+/** By what a group of experts is chosen. */
+typedef int32_t tw_route_group_score;
+enum {
+  TW_ROUTE_GROUP_BEST = 0, /**< by its best expert */
+  TW_ROUTE_GROUP_TOP2 = 1  /**< by the sum of its two best experts' scores, biases included */
+};
+
+/** Options of a routing: bits of tw_route_desc.flags. */
+enum {
+  /** A token's weights are divided by their sum, where that is above 0, and so add up to 1. */
+  TW_ROUTE_RENORMALIZE = 1,
+  /** The experts of each token are given and not chosen: tw_route_args.given_ids. */
+  TW_ROUTE_GIVEN_IDS = 2
+};
+
+/** Routing of tokens to experts, for mixtures of experts. Of each token the top_k experts with the
+ *  largest logits are chosen, the best first. Slot s of token t is the pair t * top_k + s. Results
+ *  are the experts and weights of all pairs, and the order of the pairs by expert, in which grouped
+ *  matrix products take them. All is read and computed when the run executes, so that one captured
+ *  graph serves any logits.
+ *
+ *  Of equal experts the one with the lower number is the better one; -0 equals 0, and a NaN is
+ * below every number. With a bias (tw_route_args.bias) an expert is chosen by its score plus its
+ * bias, with TW_ROUTE_SOFTMAX_CHOSEN by its logit plus its bias; an expert whose logit is NaN comes
+ * last all the same. Experts may be in groups of neighbours, of which the best top_groups are taken
+ *  first; with TW_ROUTE_GROUP_TOP2 experts are chosen by score without a bias too. Biases do not
+ *  count in weights, which are the scores, divided by their sum if the flag says so, times `scale`.
+ *  The score of a NaN is 0, and of infinite logits in a softmax each counts as exp(0). Scores are
+ *  f32 with a relative error below 2^-16; below exp(-87), of a sigmoid below exp(-83), they are 0.
+ *  Every device computes the same bits.
+ *
+ *  An expert map says which experts are local, and under what number. Pairs of other experts are
+ *  dropped from counts and order, and keep their id and weight. So are given ids that are no
+ *  expert's, and entries of the map that are neither -1 nor a local expert's number; these are
+ *  counted in tw_route_args.invalid_count. */
+typedef struct tw_route_desc {
+  uint32_t struct_size; /**< set by tw_route_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_dtype dtype;       /**< required: of the logits, TW_DTYPE_F32, TW_DTYPE_BF16 or TW_DTYPE_F16; 0
+                             with TW_ROUTE_GIVEN_IDS */
+  tw_dtype id_dtype;    /**< of given ids: TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_dtype offset_dtype;            /**< of the offsets: TW_DTYPE_I32 or TW_DTYPE_I64 */
+  tw_route_score score;             /**< TW_ROUTE_SOFTMAX and its like */
+  tw_route_group_score group_score; /**< TW_ROUTE_GROUP_; only where groups is above 1 */
+  uint32_t flags;                   /**< TW_ROUTE_RENORMALIZE, TW_ROUTE_GIVEN_IDS */
+  float scale;                      /**< factor of all weights */
+  uint32_t max_sms;                 /**< at most so many blocks run, one an SM; 0: no bound */
+  int64_t tokens;        /**< required: of a run, at most; tokens times top_k is below 2^31 */
+  int64_t experts;       /**< required: 1 to 1024 */
+  int64_t top_k;         /**< required: experts of each token, 1 to 32 */
+  int64_t local_experts; /**< numbers that the expert map gives, 1 to experts; 0: experts */
+  int64_t groups;        /**< of experts / groups neighbours each, 1 to 32; 0: 1 */
+  int64_t top_groups;    /**< groups that experts are chosen from; 0: all of them */
+  int64_t logits_pitch;  /**< elements between the logits of neighbouring tokens; 0: experts */
+} tw_route_desc;
+
+/** Addresses of a routing's run. Results whose address is 0 are not computed; at least one is
+ *  wanted. Arrays are contiguous. */
+typedef struct tw_route_args {
+  uint32_t struct_size;   /**< set by tw_route_args_init() */
+  uint32_t struct_mark;   /**< likewise */
+  int64_t tokens;         /**< of this run; -1: the plan's */
+  uint64_t logits;        /**< required: [tokens, experts]; 0 with TW_ROUTE_GIVEN_IDS */
+  uint64_t bias;          /**< f32 [experts], added for the choice alone; 0: none */
+  uint64_t given_ids;     /**< [tokens, top_k], with TW_ROUTE_GIVEN_IDS required; else 0 */
+  uint64_t given_weights; /**< f32 [tokens, top_k], with TW_ROUTE_GIVEN_IDS: scores that `weights`
+                               is made of; 0 where `weights` is */
+  uint64_t expert_map;    /**< i32 [experts]: each expert's local number, or -1; 0: the numbers are
+                               the same, where local_experts is experts */
+  uint64_t ids;           /**< i32 [tokens, top_k]: the experts; -1 for a given id that is none's */
+  uint64_t weights;       /**< f32 [tokens, top_k] */
+  uint64_t counts;        /**< i32 [local_experts]: pairs of each local expert */
+  uint64_t offsets;      /**< [local_experts + 1]: pairs of all lower local experts; the last is the
+                              number of pairs in the order */
+  uint64_t order;        /**< i32 [tokens, top_k]: pairs by local expert, those of one expert in
+                              their own order; then -1 for each pair that was dropped */
+  uint64_t order_tokens; /**< i32 [tokens, top_k]: the tokens of the pairs in `order`, or -1: what
+                              tw_gather_run() takes as index */
+  uint64_t inverse;      /**< i32 [tokens, top_k]: each pair's place in `order`; -1: dropped */
+  uint64_t invalid_count;   /**< a 64-bit device word to which the number of pairs with wrong ids or
+                                 wrong entries of the map is added; 0: none */
+  uint64_t workspace;       /**< a multiple of 256, where a run needs one; else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+} tw_route_args;
+
+/** Initialises a ::tw_route_desc: i32 ids and offsets, softmax, no groups, scale 1; tokens, experts
+ *  and top_k unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_route_desc) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_route_desc_init(tw_route_desc *desc, size_t size);
+
+/** Initialises a ::tw_route_args: no addresses, the plan's tokens.
+ *  @param[out] args not NULL. @param size sizeof(tw_route_args) as the caller's compiler sees it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
+
+/** Fills the types, sizes and pitch of a routing's description; the other fields stay. `flags` must
+ *  be set before, and with TW_ROUTE_GIVEN_IDS also `experts`.
+ *  @param logits tokens by experts, with contiguous rows; NULL with TW_ROUTE_GIVEN_IDS.
+ *  @param ids contiguous; tokens by experts of each token: the result, or the ids that are given.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_tensor *ids,
+                                            tw_route_desc *desc);
+
+/** Plans a routing. tw_plan_info.workspace_bytes is what its runs need beside the operands, nothing
+ *  up to 256 tokens. @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
+ *  cannot work. @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other
+ * integers than i32 and i64, more than 1024 experts, 32 experts of a token or 32 groups.
+ *  @retval TW_ERROR_OVERFLOW 2^31 pairs or more, or logits that span more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_route_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_route_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
+
+/** Enqueues a routing. Nothing in logits, ids or map can make it read or write outside the
+ * operands. Runs of more than 256 tokens that want counts, offsets, an order or its inverse need a
+ * workspace of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents
+ * before do not matter, and runs that may be in flight together need one each. A run of no tokens
+ * writes counts and offsets of 0.
+ *  @param plan from tw_route_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, one is given that the description has
+ *  no use for, no result is wanted, or tokens lies outside the plan's.
+ *  @retval TW_ERROR_MISALIGNED an address is no multiple of its element's size, or is a workspace's
+ *  and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_OVERLAP a result, invalid_count or the workspace shares bytes with any other
+ *  operand.
+ *  @repeats{yes}
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_route_run(tw_plan *plan, tw_stream *stream, const tw_route_args *args);
+
+/** @} */
+
 /** @name Elementwise operations
  *  @{ */
 
@@ -2096,7 +2250,11 @@ typedef struct tw_gemm_args {
   uint64_t d;           /**< required: device address of D */
   int64_t m;            /**< rows of this run, 0 or min_m to the plan's m; -1, the default: the
                              plan's */
-  uint64_t workspace;   /**< a multiple of 256, where the plan needs one; else ignored */
+  /** A multiple of 256 where tw_plan_info.workspace_bytes is not 0; else ignored. Plans with
+   *  TW_GEMM_STAGING_COPY or TW_GEMM_BATCH_POINTERS need it. Of other plans a run without one (0)
+   *  takes a kernel that adds up no parts of k, which may be slower. It is the run's until the run
+   *  is done: runs at the same time have one each. What it holds before does not matter. */
+  uint64_t workspace;
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
   /** With TW_GEMM_DEVICE_M: address of an aligned int64_t, the rows of this run, read when it
    *  executes. What lies outside 0 to m counts as the nearer of the two; with 0 rows nothing is
@@ -2308,7 +2466,8 @@ TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
 /** Measures candidates for one matrix product on the caller's stream and operands and adds the
  *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
  *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
- *  stream's earlier work; measure while nothing else runs on the chip.
+ *  stream's earlier work; measure while nothing else runs on the chip. Kernels that add up parts of
+ * k are tried where the workspace is large enough: 64 MB is for any product without copies.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
  *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.

@@ -23,6 +23,8 @@ static const char* family_name(tw_op op) {
       return "ragged";
     case TW_OP_COPIES:
       return "copies";
+    case TW_OP_ROUTE:
+      return "route";
     default:
       return "?";
   }

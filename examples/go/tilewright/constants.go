@@ -88,6 +88,7 @@ const (
 	OpElementwise Op = C.TW_OP_ELEMENTWISE
 	OpRagged      Op = C.TW_OP_RAGGED
 	OpCopies      Op = C.TW_OP_COPIES
+	OpRoute       Op = C.TW_OP_ROUTE
 )
 
 // Per is a tw_per: where a vector has an element.
@@ -132,6 +133,8 @@ func (o Op) String() string {
 		return "ragged"
 	case OpCopies:
 		return "copies"
+	case OpRoute:
+		return "route"
 	}
 	return "Op(" + strconv.Itoa(int(o)) + ")"
 }
@@ -177,6 +180,10 @@ func initialise(pointer any) C.tw_status {
 		return C.tw_ragged_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_ragged_args:
 		return C.tw_ragged_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_route_desc:
+		return C.tw_route_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_route_args:
+		return C.tw_route_args_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_elementwise_desc:
 		return C.tw_elementwise_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_elementwise_args:

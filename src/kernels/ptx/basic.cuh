@@ -89,6 +89,12 @@ __device__ __forceinline__ float load_cluster(u32 remote) {
   return v;
 }
 
+__device__ __forceinline__ void store_cluster_u16(u32 remote, u32 value) {
+  asm volatile("st.shared::cluster.u16 [%0], %1;" ::"r"(remote),
+               "h"(static_cast<unsigned short>(value))
+               : "memory");
+}
+
 /// Stores into a block of the cluster, and counts the bytes on a barrier there once they are seen.
 __device__ __forceinline__ void store_async_v4(u32 remote, const float (&v)[4], u32 barrier) {
   asm volatile(

@@ -26,7 +26,7 @@ step() {
   fi
 }
 
-for test in copy copy_turn copy_window copies ragged elementwise elementwise_activations rows rows_order rows_sums prefetch; do
+for test in copy copy_turn copy_window copies ragged route elementwise elementwise_activations rows rows_order rows_sums prefetch; do
   step "test_$test" "$build/tests/device/${test}_device_test"
   if command -v compute-sanitizer >/dev/null; then
     step "memcheck_$test" compute-sanitizer --error-exitcode 1 "$build/tests/device/${test}_device_test"

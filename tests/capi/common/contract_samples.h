@@ -19,7 +19,7 @@ typedef struct {
   tw_tiler *tiler;
   const tw_tiler *tilers[16];
   tw_tensor_map *tensor_map;
-  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies;
+  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies, *route;
   uint64_t memory;
   const char *text;
   const char *kernel_name, *kernel_target; /* any text in a build that has no kernel */
@@ -68,6 +68,8 @@ typedef struct {
   tw_copies_args copies_args;
   tw_ragged_desc ragged_desc;
   tw_ragged_args ragged_args;
+  tw_route_desc route_desc;
+  tw_route_args route_args;
   tw_gemm_desc gemm_desc;
   tw_gemm_args gemm_args;
   tw_gemm_candidate gemm_candidate[8];
@@ -141,6 +143,13 @@ static inline void refresh_descriptions(samples *s) {
   s->ragged_args.packed = s->memory;
   s->ragged_args.offsets = s->memory + 2048;
   s->ragged_args.padded = s->memory + 1024;
+  OK(tw_route_desc_init(&s->route_desc, sizeof s->route_desc));
+  s->route_desc.dtype = TW_DTYPE_F32;
+  s->route_desc.tokens = s->route_desc.experts = 4;
+  s->route_desc.top_k = 2;
+  OK(tw_route_args_init(&s->route_args, sizeof s->route_args));
+  s->route_args.logits = s->memory;
+  s->route_args.ids = s->memory + 1024;
   OK(tw_gemm_desc_init(&s->gemm_desc, sizeof s->gemm_desc));
   s->gemm_desc.m = s->gemm_desc.n = s->gemm_desc.k = 8;
   OK(tw_gemm_args_init(&s->gemm_args, sizeof s->gemm_args));
@@ -250,6 +259,7 @@ static inline void open_samples(samples *s) {
   OK(tw_gemm_plan(s->device, &s->gemm_desc, &s->gemm));
   OK(tw_copies_plan(s->device, &s->copies_desc, &s->copies));
   OK(tw_ragged_plan(s->device, &s->ragged_desc, &s->ragged));
+  OK(tw_route_plan(s->device, &s->route_desc, &s->route));
   if (harness.failures != failures) exit(1);
 }
 
@@ -328,6 +338,7 @@ static inline void destroy_samples(samples *s) {
   tw_plan_destroy(s->scatter);
   tw_plan_destroy(s->gemm);
   tw_plan_destroy(s->ragged);
+  tw_plan_destroy(s->route);
   tw_plan_destroy(s->copies);
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);

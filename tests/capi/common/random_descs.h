@@ -264,6 +264,31 @@ static inline void random_ragged(random_source *r, tw_ragged_desc *d) {
   random_mistake(r, &d->batch, 8); /* to padded_batch_pitch */
 }
 
+static inline void random_route(random_source *r, tw_route_desc *d) {
+  static const int64_t experts[] = {1, 8, 16, 60, 64, 128, 160, 256, 512, 1024};
+  (void)tw_route_desc_init(d, sizeof *d);
+  d->dtype = random_chance(r, 90) ? TW_DTYPE_BF16 : random_dtype(r);
+  d->offset_dtype = random_index_dtype(r);
+  d->score = random_below(r, 3);
+  d->flags = random_chance(r, 50) ? TW_ROUTE_RENORMALIZE : 0;
+  d->max_sms = random_sms(r);
+  d->tokens = random_extent(r);
+  d->experts = RANDOM_OF(r, experts);
+  d->top_k = 1 + random_below(r, random_chance(r, 80) ? 4 : 40);
+  if (random_chance(r, 30)) d->local_experts = 1 + random_below(r, d->experts);
+  if (random_chance(r, 30)) d->groups = random_below(r, 9);
+  if (random_chance(r, 20)) d->top_groups = random_below(r, 9);
+  if (random_chance(r, 20)) d->group_score = random_below(r, 2);
+  if (random_chance(r, 20)) d->logits_pitch = d->experts + random_below(r, 9);
+  if (random_chance(r, 20)) {
+    d->flags |= TW_ROUTE_GIVEN_IDS;
+    d->dtype = 0;
+    d->id_dtype = random_index_dtype(r);
+    d->score = 0;
+  }
+  random_mistake(r, &d->tokens, 7); /* to logits_pitch */
+}
+
 static inline void random_elementwise(random_source *r, tw_elementwise_desc *d) {
   static const tw_dtype floats[] = {TW_DTYPE_F32, TW_DTYPE_F16, TW_DTYPE_BF16, TW_DTYPE_F8E4M3,
                                     TW_DTYPE_F8E5M2};

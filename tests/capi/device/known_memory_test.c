@@ -34,6 +34,7 @@ RUNNER(gather, tw_rows_args)
 RUNNER(scatter, tw_rows_args)
 RUNNER(copies, tw_copies_args)
 RUNNER(ragged, tw_ragged_args)
+RUNNER(route, tw_route_args)
 RUNNER(gemm, tw_gemm_args)
 
 static void says(const char *words) {
@@ -282,6 +283,33 @@ static void ragged(void) {
   close_setup(&s);
 }
 
+static void route(void) {
+  setup s = open_setup();
+  tw_route_desc desc;
+  tw_route_args args;
+  tw_plan *plan = NULL;
+  OK(tw_route_desc_init(&desc, sizeof desc));
+  desc.dtype = TW_DTYPE_F32;
+  desc.tokens = 5, desc.experts = 6, desc.top_k = 2, desc.logits_pitch = 8;
+  OK(tw_route_args_init(&args, sizeof args));
+  NEED(tw_route_plan(s.device, &desc, &plan));
+  EACH_OPERAND(route, args, {"logits", &args.logits, 0, 152}, {"bias", &args.bias, 0, 24},
+               {"expert_map", &args.expert_map, 0, 24}, {"ids", &args.ids, 0, 40},
+               {"weights", &args.weights, 0, 40}, {"counts", &args.counts, 0, 24},
+               {"offsets", &args.offsets, 0, 28}, {"order", &args.order, 0, 40},
+               {"order_tokens", &args.order_tokens, 0, 40}, {"inverse", &args.inverse, 0, 40},
+               {"invalid_count", &args.invalid_count, 0, 8});
+  OK(tw_route_desc_init(&desc, sizeof desc));
+  desc.flags = TW_ROUTE_GIVEN_IDS;
+  desc.tokens = 5, desc.experts = 6, desc.top_k = 2;
+  OK(tw_route_args_init(&args, sizeof args));
+  NEED(tw_route_plan(s.device, &desc, &plan));
+  EACH_OPERAND(route, args, {"given_ids", &args.given_ids, 0, 40},
+               {"given_weights", &args.given_weights, 0, 40}, {"weights", &args.weights, 0, 40},
+               {"inverse", &args.inverse, 0, 40});
+  close_setup(&s);
+}
+
 static void gemm(void) {
   setup s = open_setup();
   tw_gemm_desc desc;
@@ -424,6 +452,7 @@ int main(int argc, char **argv) {
   RUN(rows);
   RUN(many_copies);
   RUN(ragged);
+  RUN(route);
   RUN(gemm);
   RUN(gemm_by_addresses);
   RUN(tuning);

@@ -238,6 +238,25 @@ static void rows(const setup *s) {
   after_run(s, plan, 15, 16);
 }
 
+static void routing(const setup *s) {
+  const float logits[4] = {1, 4, 3, 2};
+  tw_plan *plan = NULL;
+  tw_route_desc *route = G(tw_route_desc);
+  int32_t ids[2] = {-1, -1};
+  route->dtype = TW_DTYPE_F32;
+  route->tokens = 1;
+  route->experts = 4;
+  route->top_k = 2;
+  CALL(tw_route_plan(s->device, route, &plan));
+  G(tw_route_args)->logits = uploaded(s, logits, sizeof logits);
+  G(tw_route_args)->ids = uploaded(s, ids, sizeof ids);
+  CALL(tw_route_run(plan, s->stream, G(tw_route_args)));
+  download(s, ids, G(tw_route_args)->ids, sizeof ids);
+  EQUAL(ids[0], 1);
+  EQUAL(ids[1], 2);
+  tw_plan_destroy(plan);
+}
+
 static void arithmetic(const setup *s) {
   tw_plan *plan = NULL;
   tw_gemm_tuning *tuning = NULL;
@@ -281,6 +300,7 @@ static void operations(void) {
   fill_memory(&s);
   copies(&s);
   rows(&s);
+  routing(&s);
   arithmetic(&s);
   close_setup(&s);
 }

@@ -15,6 +15,7 @@ static tw_prefetch_desc prefetch;
 static tw_rows_desc rows;
 static tw_rows_args rows_args;
 static tw_ragged_desc ragged;
+static tw_route_desc route;
 static tw_elementwise_desc elementwise;
 static tw_elementwise_args elementwise_args;
 static tw_gemm_desc gemm;
@@ -42,6 +43,9 @@ static void fresh(void) {
   OK(tw_ragged_desc_init(&ragged, sizeof ragged));
   ragged.dtype = TW_DTYPE_F32;
   ragged.batch = 1, ragged.tokens = 4, ragged.rows = 4, ragged.columns = 16;
+  OK(tw_route_desc_init(&route, sizeof route));
+  route.dtype = TW_DTYPE_F32;
+  route.tokens = 4, route.experts = 16, route.top_k = 2;
   OK(tw_elementwise_desc_init(&elementwise, sizeof elementwise));
   elementwise.rank = 1;
   elementwise.shape[0] = 16, elementwise.a_stride[0] = elementwise.dst_stride[0] = 1;
@@ -72,6 +76,7 @@ static void fresh(void) {
 #define GATHER tw_gather_plan(s.device, &rows, &made)
 #define SCATTER tw_scatter_plan(s.device, &rows, &made)
 #define RAGGED tw_ragged_plan(s.device, &ragged, &made)
+#define ROUTE tw_route_plan(s.device, &route, &made)
 #define ELEMENTWISE tw_elementwise_plan(s.device, &elementwise, &made)
 #define GEMM tw_gemm_plan(s.device, &gemm, &made)
 
@@ -110,6 +115,15 @@ static void by_what_is_described(void) {
   EXCLUDED("fill", copy.fill = TW_OOB_FILL_NAN, COPY);
   EXCLUDED("src_start", copy.src_start[0] = 1, COPY);
   EXCLUDED("fill", (ragged.direction = TW_RAGGED_UNPAD, ragged.fill = TW_OOB_FILL_NAN), RAGGED);
+#define GIVEN route.flags = TW_ROUTE_GIVEN_IDS, route.dtype = 0
+  EXCLUDED("id_dtype", route.id_dtype = TW_DTYPE_I64, ROUTE);
+  EXCLUDED("dtype", (GIVEN, route.dtype = TW_DTYPE_F32), ROUTE);
+  EXCLUDED("score", (GIVEN, route.score = TW_ROUTE_SIGMOID), ROUTE);
+  EXCLUDED("groups", (GIVEN, route.groups = 2), ROUTE);
+  EXCLUDED("logits_pitch", (GIVEN, route.logits_pitch = 16), ROUTE);
+  EXCLUDED("top_groups", route.top_groups = 1, ROUTE);
+  EXCLUDED("group_score", route.group_score = TW_ROUTE_GROUP_TOP2, ROUTE);
+#undef GIVEN
   EXCLUDED("reduction", rows.reduction = TW_REDUCE_ADD, GATHER);
   EXCLUDED("flags", rows.flags = TW_SCATTER_LAST_WINS, GATHER);
   EXCLUDED("flags", rows.flags = TW_SCATTER_DETERMINISTIC, GATHER);

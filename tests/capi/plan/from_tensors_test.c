@@ -84,6 +84,34 @@ static void copies_and_sums(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "a", tw_elementwise_desc_from_tensors(&rows, NULL, &line, &sum));
 }
 
+static void routing(void) {
+  tw_route_desc desc;
+  const tw_tensor logits = TENSOR(TW_DTYPE_BF16, 2, DIMS(5, 16), DIMS(20, 1));
+  const tw_tensor ids = TENSOR(TW_DTYPE_I32, 2, DIMS(5, 4), DIMS(4, 1));
+  const tw_tensor wide = TENSOR(TW_DTYPE_I64, 2, DIMS(7, 4), DIMS(4, 1));
+  const tw_tensor apart = TENSOR(TW_DTYPE_I32, 2, DIMS(5, 4), DIMS(8, 1));
+  OK(tw_route_desc_init(&desc, sizeof desc));
+  OK(tw_route_desc_from_tensors(&logits, &ids, &desc));
+  EQUAL(desc.dtype, TW_DTYPE_BF16);
+  EQUAL(desc.tokens, 5);
+  EQUAL(desc.experts, 16);
+  EQUAL(desc.top_k, 4);
+  EQUAL(desc.logits_pitch, 20);
+  NULL_FAILS("logits", tw_route_desc_from_tensors(NULL, &ids, &desc));
+  NULL_FAILS("ids", tw_route_desc_from_tensors(&logits, NULL, &desc));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "ids", tw_route_desc_from_tensors(&logits, &wide, &desc));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "ids", tw_route_desc_from_tensors(&logits, &apart, &desc));
+  OK(tw_route_desc_init(&desc, sizeof desc));
+  desc.flags = TW_ROUTE_GIVEN_IDS;
+  OK(tw_route_desc_from_tensors(NULL, &wide, &desc));
+  EQUAL(desc.id_dtype, TW_DTYPE_I64);
+  EQUAL(desc.dtype, 0);
+  EQUAL(desc.tokens, 7);
+  EQUAL(desc.top_k, 4);
+  EQUAL(desc.experts, TW_UNSET);
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "logits", tw_route_desc_from_tensors(&logits, &wide, &desc));
+}
+
 static void rows_and_tiles(void) {
   tw_rows_desc desc;
   tw_ragged_desc ragged;
@@ -111,6 +139,7 @@ static void rows_and_tiles(void) {
   EQUAL(ragged.padded_batch_pitch, 128);
   FAILS(TW_ERROR_INVALID_ARGUMENT, "offsets",
         tw_ragged_desc_from_tensors(&packed, &index, &padded, &ragged));
+  routing();
   OK(tw_tile_desc_init(&tile, sizeof tile));
   OK(tw_tile_desc_from_tensor(&table, &tile));
   EQUAL(tile.global_address, 4096);

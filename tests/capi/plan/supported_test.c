@@ -16,6 +16,7 @@ typedef union {
   tw_prefetch_desc prefetch;
   tw_rows_desc rows;
   tw_ragged_desc ragged;
+  tw_route_desc route;
   tw_elementwise_desc elementwise;
   tw_gemm_desc gemm;
   uint32_t head[2];
@@ -51,6 +52,7 @@ OPERATION(prefetch, prefetch)
 OPERATION(gather, rows)
 OPERATION(scatter, rows)
 OPERATION(ragged, ragged)
+OPERATION(route, route)
 OPERATION(elementwise, elementwise)
 OPERATION(gemm, gemm)
 #undef OPERATION
@@ -64,7 +66,8 @@ static const operation operations[] = {ROW(copy, tw_copy_desc, 1),
                                        ROW(scatter, tw_rows_desc, 1),
                                        ROW(ragged, tw_ragged_desc, 1),
                                        ROW(elementwise, tw_elementwise_desc, 1),
-                                       ROW(gemm, tw_gemm_desc, 1)};
+                                       ROW(gemm, tw_gemm_desc, 1),
+                                       ROW(route, tw_route_desc, 1)};
 #undef ROW
 
 static any_desc descs[DESCRIPTIONS];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/device/common/plan_set.hpp"
 
+#include <cstring>
 #include <random>
 
 namespace tw::test {
@@ -213,8 +214,37 @@ void PlanSet::add_copies(int k) {
   jobs_.push_back(std::move(job));
 }
 
+// Given ids, of which a part is no expert's: the order of the others by expert.
+void PlanSet::add_route(int k) {
+  const int64_t tokens = 100 + k, experts = 17;
+  const std::vector<uint16_t> drawn = random_u16(static_cast<size_t>(tokens * 2), 600u + k);
+  std::vector<int32_t> ids(drawn.size()), order(drawn.size(), -1);
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = drawn[i] % (experts + 1);
+  size_t place = 0;
+  for (int32_t expert = 0; expert < experts; ++expert)
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (ids[i] == expert) order[place++] = static_cast<int32_t>(i);
+  Job job;
+  job.expected.resize(order.size() * 4);
+  std::memcpy(job.expected.data(), order.data(), job.expected.size());
+  tw_route_desc desc;
+  TW_REQUIRE_CALL(tw_route_desc_init(&desc, sizeof desc));
+  desc.flags = TW_ROUTE_GIVEN_IDS;
+  desc.tokens = tokens, desc.experts = experts, desc.top_k = 2;
+  tw_route_args args;
+  TW_REQUIRE_CALL(tw_route_args_init(&args, sizeof args));
+  args.given_ids = input(ids.data(), ids.size() * 4);
+  args.order = job.out = output(job.expected.size());
+  tw_plan* plan = nullptr;
+  TW_REQUIRE_CALL(tw_route_plan(device_, &desc, &plan));
+  job.name = "route";
+  job.plan.reset(plan);
+  job.run = [args](tw_plan* p, tw_stream* s) { return tw_route_run(p, s, &args); };
+  jobs_.push_back(std::move(job));
+}
+
 void PlanSet::add(int k) {
-  switch (k % 7) {
+  switch (k % 8) {
     case 0:
       return add_copy(k, false);
     case 1:
@@ -227,6 +257,8 @@ void PlanSet::add(int k) {
       return add_rows(k, true);
     case 5:
       return add_ragged(k);
+    case 6:
+      return add_route(k);
     default:
       return add_copies(k);
   }

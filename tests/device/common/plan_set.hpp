@@ -103,6 +103,7 @@ class PlanSet {
   void add_gemm(int k);
   void add_ragged(int k);
   void add_copies(int k);
+  void add_route(int k);
 
   tw_device* device_;
   StreamHandle setup_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies, ragged copies, elementwise operations and prefetches a thousand times each, by every
-// method and with every kernel of their families.
+// Many copies, ragged copies, routings, elementwise operations and prefetches a thousand times
+// each, by every method and with every kernel of their families.
 #include <algorithm>
 
 #include "ops/copies/copies.hpp"
@@ -8,6 +8,7 @@
 #include "ops/elementwise/elementwise.hpp"
 #include "ops/prefetch/prefetch.hpp"
 #include "ops/ragged/ragged.hpp"
+#include "ops/route/route.hpp"
 #include "tests/device/common/live_driver.hpp"
 #include "tests/device/repeat/repeat_lab.hpp"
 
@@ -86,6 +87,41 @@ void repeat_ragged(RepeatLab& lab, TakenRows* taken, RaggedDesc desc, uint32_t m
                                                       .faults = lab.index() + kSecondList});
   };
   lab.repeat([&](uint64_t to) { return run(*plain, to); },
+             [&](uint64_t to) { return run(*plan, to); });
+}
+
+RouteRun route_run(const RepeatLab& lab, uint64_t logits, uint64_t to) {
+  constexpr uint64_t kPart = 1 << 20;
+  return {.logits = logits,
+          .ids = to,
+          .weights = to + kPart,
+          .counts = to + 2 * kPart,
+          .offsets = to + 3 * kPart,
+          .order = to + 4 * kPart,
+          .order_tokens = to + 5 * kPart,
+          .inverse = to + 6 * kPart,
+          .workspace = lab.workspace(),
+          .workspace_bytes = RepeatLab::kBytes};
+}
+
+// One block of each kernel does what many do. Before each run others' logits are routed, so that
+// nothing right is left in shared memory or the workspace.
+void repeat_route(RepeatLab& lab, TakenRows* taken, RouteDesc desc) {
+  const auto planned = [&](uint32_t max_sms) {
+    desc.max_sms = max_sms;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(RoutePlan::create(lab.device, desc, &plan));
+    return plan;
+  };
+  const auto plan = planned(0), alone = planned(1);
+  INFO(plan->explain());
+  taken->take(*plan);
+  const auto run = [&](const Plan& which, uint64_t to) -> Status {
+    const auto& route = static_cast<const RoutePlan&>(which);
+    TW_TRY(route.run(*lab.stream, route_run(lab, lab.other(), lab.index())));
+    return route.run(*lab.stream, route_run(lab, lab.source(), to));
+  };
+  lab.repeat([&](uint64_t to) { return run(*alone, to); },
              [&](uint64_t to) { return run(*plan, to); });
 }
 
@@ -210,6 +246,25 @@ TEST_CASE("ragged: a thousand runs beside blocks that keep shared memory busy") 
     }
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each, " << lab.alone()
                     << " of which had no room beside others");
+}
+
+TEST_CASE("route: a thousand runs with every kernel") {
+  RepeatLab lab;
+  if (!lab.open()) return;
+  TakenRows taken;
+  for (const int64_t experts : {60, 256, 1024})
+    for (const int64_t tokens : {5, 256, 1500}) {
+      RouteDesc desc;
+      desc.experts = experts;
+      desc.tokens = tokens;
+      desc.top_k = 8;
+      desc.flags = kRouteDescRenormalize;
+      repeat_route(lab, &taken, desc);
+    }
+  taken.check_all(*lab.device, Family::route, [](const KernelRow& row) {
+    return row.variant != kRouteScan && row.variant != kRoutePlace;
+  });
+  MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
 TEST_CASE("elementwise: a thousand runs with every kernel") {

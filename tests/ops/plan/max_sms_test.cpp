@@ -9,6 +9,7 @@
 #include "ops/elementwise/elementwise.hpp"
 #include "ops/prefetch/prefetch.hpp"
 #include "ops/ragged/ragged.hpp"
+#include "ops/route/route.hpp"
 #include "ops/rows/rows.hpp"
 #include "tests/ops/common/paper_device.hpp"
 #include "tests/ops/copy/copy_desc.hpp"
@@ -183,6 +184,22 @@ TEST_CASE("max_sms: ragged copies") {
           return static_cast<const RaggedPlan&>(plan).run(stream, run);
         });
   }
+}
+
+TEST_CASE("max_sms: routings") {
+  RouteDesc desc;
+  desc.tokens = 8192;
+  desc.experts = 1024;
+  desc.top_k = 8;
+  check_bound<RouteDesc>(desc, kHopper, RoutePlan::create, [](Stream& stream, const Plan& plan) {
+    const RouteRun run{.logits = at(1),
+                       .offsets = at(2),
+                       .order = at(3),
+                       .faults = at(4),
+                       .workspace = at(5),
+                       .workspace_bytes = uint64_t{1} << 40};
+    return static_cast<const RoutePlan&>(plan).run(stream, run);
+  });
 }
 
 TEST_CASE("max_sms: gathers and scatters of rows by every method, and their steps") {

@@ -18,6 +18,8 @@ pub type tw_cache_priority = i32;
 pub type tw_reduction = i32;
 pub type tw_activation = i32;
 pub type tw_ragged_direction = i32;
+pub type tw_route_score = i32;
+pub type tw_route_group_score = i32;
 pub type tw_combine = i32;
 pub type tw_order = i32;
 pub type tw_per = i32;
@@ -130,6 +132,7 @@ pub const TW_OP_GEMM: tw_op = 5;
 pub const TW_OP_ELEMENTWISE: tw_op = 6;
 pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_OP_COPIES: tw_op = 21;
+pub const TW_OP_ROUTE: tw_op = 22;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -155,6 +158,13 @@ pub const TW_ROWS_WEIGHTS: i32 = 4;
 pub const TW_ROWS_ACCUMULATE_F32: i32 = 8;
 pub const TW_RAGGED_PAD: tw_ragged_direction = 0;
 pub const TW_RAGGED_UNPAD: tw_ragged_direction = 1;
+pub const TW_ROUTE_SOFTMAX: tw_route_score = 0;
+pub const TW_ROUTE_SIGMOID: tw_route_score = 1;
+pub const TW_ROUTE_SOFTMAX_CHOSEN: tw_route_score = 2;
+pub const TW_ROUTE_GROUP_BEST: tw_route_group_score = 0;
+pub const TW_ROUTE_GROUP_TOP2: tw_route_group_score = 1;
+pub const TW_ROUTE_RENORMALIZE: tw_route_group_score = 1;
+pub const TW_ROUTE_GIVEN_IDS: tw_route_group_score = 2;
 pub const TW_COMBINE_ADD: tw_combine = 0;
 pub const TW_COMBINE_MULTIPLY: tw_combine = 1;
 pub const TW_ELEMENTWISE_SATURATE: tw_combine = 1;
@@ -541,6 +551,51 @@ pub struct tw_ragged_args {
     pub row: i64,
     pub column: i64,
     pub invalid_count: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_route_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub dtype: tw_dtype,
+    pub id_dtype: tw_dtype,
+    pub offset_dtype: tw_dtype,
+    pub score: tw_route_score,
+    pub group_score: tw_route_group_score,
+    pub flags: u32,
+    pub scale: f32,
+    pub max_sms: u32,
+    pub tokens: i64,
+    pub experts: i64,
+    pub top_k: i64,
+    pub local_experts: i64,
+    pub groups: i64,
+    pub top_groups: i64,
+    pub logits_pitch: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_route_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub tokens: i64,
+    pub logits: u64,
+    pub bias: u64,
+    pub given_ids: u64,
+    pub given_weights: u64,
+    pub expert_map: u64,
+    pub ids: u64,
+    pub weights: u64,
+    pub counts: u64,
+    pub offsets: u64,
+    pub order: u64,
+    pub order_tokens: u64,
+    pub inverse: u64,
+    pub invalid_count: u64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
 }
 
 #[repr(C)]
@@ -1028,6 +1083,24 @@ extern "C" {
         plan: *mut tw_plan,
         stream: *mut tw_stream,
         args: *const tw_ragged_args,
+    ) -> tw_status;
+    pub fn tw_route_desc_init(desc: *mut tw_route_desc, size: usize) -> tw_status;
+    pub fn tw_route_args_init(args: *mut tw_route_args, size: usize) -> tw_status;
+    pub fn tw_route_desc_from_tensors(
+        logits: *const tw_tensor,
+        ids: *const tw_tensor,
+        desc: *mut tw_route_desc,
+    ) -> tw_status;
+    pub fn tw_route_plan(
+        device: *mut tw_device,
+        desc: *const tw_route_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_route_supported(device: *mut tw_device, desc: *const tw_route_desc) -> tw_status;
+    pub fn tw_route_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_route_args,
     ) -> tw_status;
     pub fn tw_elementwise_desc_init(desc: *mut tw_elementwise_desc, size: usize) -> tw_status;
     pub fn tw_elementwise_args_init(args: *mut tw_elementwise_args, size: usize) -> tw_status;
@@ -1629,6 +1702,8 @@ structs! {
     tw_rows_args: tw_rows_args_init,
     tw_ragged_desc: tw_ragged_desc_init,
     tw_ragged_args: tw_ragged_args_init,
+    tw_route_desc: tw_route_desc_init,
+    tw_route_args: tw_route_args_init,
     tw_elementwise_desc: tw_elementwise_desc_init,
     tw_elementwise_args: tw_elementwise_args_init,
     tw_gemm_desc: tw_gemm_desc_init,
@@ -1769,6 +1844,20 @@ mod layouts {
     layout!(
         tw_ragged_args, 72, 8, struct_size: 0, struct_mark: 4, packed: 8, offsets: 16, padded:
         24, batch: 32, tokens: 40, row: 48, column: 56, invalid_count: 64
+    );
+
+    layout!(
+        tw_route_desc, 96, 8, struct_size: 0, struct_mark: 4, dtype: 8, id_dtype: 12,
+        offset_dtype: 16, score: 20, group_score: 24, flags: 28, scale: 32, max_sms: 36, tokens:
+        40, experts: 48, top_k: 56, local_experts: 64, groups: 72, top_groups: 80, logits_pitch:
+        88
+    );
+
+    layout!(
+        tw_route_args, 136, 8, struct_size: 0, struct_mark: 4, tokens: 8, logits: 16, bias: 24,
+        given_ids: 32, given_weights: 40, expert_map: 48, ids: 56, weights: 64, counts: 72,
+        offsets: 80, order: 88, order_tokens: 96, inverse: 104, invalid_count: 112, workspace:
+        120, workspace_bytes: 128
     );
 
     layout!(

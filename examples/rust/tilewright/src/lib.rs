@@ -96,6 +96,8 @@ defaults! {
     copies_args: tw_copies_args;
     ragged_desc: tw_ragged_desc;
     ragged_args: tw_ragged_args;
+    route_desc: tw_route_desc;
+    route_args: tw_route_args;
     gemm_desc: tw_gemm_desc;
     gemm_args: tw_gemm_args;
     tensor_map_desc: tw_tensor_map_desc;

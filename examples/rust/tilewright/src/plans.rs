@@ -74,6 +74,8 @@ operations! {
     Copies: tw_copies_desc, tw_copies_args, tw_copies_plan, tw_copies_supported, tw_copies_run;
     /// Packed sequences to padded ones and back.
     Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_supported, tw_ragged_run;
+    /// The experts of each token, and the order of the pairs by expert.
+    Route: tw_route_desc, tw_route_args, tw_route_plan, tw_route_supported, tw_route_run;
     /// D = alpha A B + beta C.
     Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_supported, tw_gemm_run;
 }

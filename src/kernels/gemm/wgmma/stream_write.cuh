@@ -92,13 +92,12 @@ struct StreamSlab {
 #define TW_SLAB(n) \
   case n:          \
     return put<n>(d);
+    // clang-format off
     switch (slab) {
-      TW_SLAB(0)
-      TW_SLAB(1)
-      TW_SLAB(2)
-      TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7) TW_SLAB(8) TW_SLAB(9) TW_SLAB(10)
-          TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
+      TW_SLAB(0) TW_SLAB(1) TW_SLAB(2) TW_SLAB(3) TW_SLAB(4) TW_SLAB(5) TW_SLAB(6) TW_SLAB(7)
+      TW_SLAB(8) TW_SLAB(9) TW_SLAB(10) TW_SLAB(11) TW_SLAB(12) TW_SLAB(13) TW_SLAB(14) TW_SLAB(15)
     }
+    // clang-format on
 #undef TW_SLAB
   }
   __device__ __forceinline__ void get(u32 line, u32 row, float (&v)[8]) const {

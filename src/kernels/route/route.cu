@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of routing, and the route kernels that the target and the part have.
+//
+// Each may begin before its predecessor grid has ended, and waits for it before it touches memory.
+#include "kernels/common/emit.cuh"
+#include "kernels/ptx/basic.cuh"
+#include "kernels/route/route_order.cuh"
+#include "kernels/route/route_token.cuh"
+
+namespace tw {
+
+/// The pairs of all tokens, whose bins lie in the block's shared memory.
+__device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) {
+  __shared__ u32 of_warp[kRouteScoreWarps];
+  const u32 pairs = args.tokens * args.top_k;
+  const u32 bins = route_bins(args);
+  const RouteShares shares = route_shares(0, pairs, kRouteScoreWarps);
+  const auto* const of_pair = reinterpret_cast<const unsigned short*>(shared);
+  u32* const counts = shared + route_small_bin_words(pairs);
+  const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
+  count_bins(shares, bins, counts, bin_of);
+  const auto total_of = [&](u32 bin) {
+    u32 total = 0;
+    for (u32 warp = 0; warp < shares.warps; ++warp) total += counts[warp * bins + bin];
+    return total;
+  };
+  place_bins(args, shares, counts, of_warp, true, total_of, [](u32) { return 0u; });
+  place_pairs(args, shares, counts, bin_of);
+}
+
+/// One cluster does it all: every warp scores tokens and leaves their bins in the shared memory of
+/// the first block, which orders them.
+__device__ __forceinline__ void route_small(const RouteArgs& args) {
+  extern __shared__ __align__(16) u32 small_shared[];
+  ptx::cluster_arrive_relaxed();  // all blocks have begun: their memory is there
+  ptx::grid_dependency_wait_and_launch();
+  ptx::cluster_wait();
+  const u32 rank = ptx::cluster_rank();
+  const u32 bins_at = ptx::cluster_address(ptx::shared_address(small_shared), 0);
+  const bool orders = route_has(args, kRouteOrders);
+  const u32 lane = ptx::lane_id();
+  u32 faults = 0;
+  for (u32 token = rank * kRouteScoreWarps + threadIdx.x / 32; token < args.tokens;
+       token += gridDim.x * kRouteScoreWarps) {
+    const RouteBin bin = route_token<true>(args, token);
+    faults += bin.fault ? 1 : 0;
+    if (orders && lane < args.top_k)
+      ptx::store_cluster_u16(bins_at + (token * args.top_k + lane) * 2, bin.bin);
+  }
+  route_count_faults(args, faults);
+  if (!orders) return;  // nobody has touched another block's memory, which may be gone
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+  if (rank == 0) order_small(args, small_shared);
+}
+
+/// Scores the tokens of a chunk and counts their bins.
+template <bool kMany>
+__device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u32* counts,
+                                            u32* faults) {
+  const u32 bins = route_bins(args);
+  const bool orders = route_has(args, kRouteOrders);
+  if (orders) {
+    for (u32 bin = threadIdx.x; bin < bins; bin += kRouteScoreThreads) counts[bin] = 0;
+    ptx::sync_block();
+  }
+  const u32 lane = ptx::lane_id();
+  const u32 first = chunk * args.chunk_tokens;
+  const u32 end = min(first + args.chunk_tokens, args.tokens);
+  for (u32 token = first + threadIdx.x / 32; token < end; token += kRouteScoreWarps) {
+    const RouteBin bin = route_token<kMany>(args, token);
+    *faults += bin.fault ? 1 : 0;
+    if (!orders || lane >= args.top_k) continue;
+    const u64 pair = static_cast<u64>(token) * args.top_k + lane;
+    ptx::store_unit<2>(args.bins + pair * 2, static_cast<unsigned short>(bin.bin));
+    atomicAdd(counts + bin.bin, 1u);
+  }
+  if (!orders) return;
+  ptx::sync_block();
+  for (u32 bin = threadIdx.x; bin < bins; bin += kRouteScoreThreads)
+    ptx::store_unit<4>(args.table + (static_cast<u64>(bin) * args.chunks + chunk) * 4, counts[bin]);
+  ptx::sync_block();
+}
+
+template <bool kMany>
+__device__ __forceinline__ void route_score(const RouteArgs& args) {
+  __shared__ u32 counts[kRouteMaxBins];
+  ptx::grid_dependency_wait_and_launch();
+  u32 faults = 0;
+  for (u32 chunk = blockIdx.x; chunk < args.chunks; chunk += gridDim.x)
+    score_chunk<kMany>(args, chunk, counts, &faults);
+  route_count_faults(args, faults);
+}
+
+/// A warp takes a bin: the counts of its chunks become the sums of those before, kScanItems loads
+/// of each lane in flight.
+__device__ __forceinline__ void scan_bin(const RouteArgs& args, u32 bin) {
+  constexpr u32 kScanItems = 8;
+  const u32 lane = ptx::lane_id();
+  const u64 row = args.table + static_cast<u64>(bin) * args.chunks * 4;
+  u32 before = 0;
+  for (u32 base = 0; base < args.chunks; base += 32 * kScanItems) {
+    u32 own[kScanItems];
+#pragma unroll
+    for (u32 k = 0; k < kScanItems; ++k) {
+      const u32 chunk = base + k * 32 + lane;
+      own[k] = ptx::load_word_after_wait(chunk < args.chunks, row + chunk * 4ull, 0);
+    }
+#pragma unroll
+    for (u32 k = 0; k < kScanItems; ++k) {
+      const u32 chunk = base + k * 32 + lane;
+      u32 sum = own[k];
+#pragma unroll
+      for (u32 step = 1; step < 32; step *= 2) {
+        const u32 lower = __shfl_up_sync(kAllLanes, sum, step);
+        if (lane >= step) sum += lower;
+      }
+      if (chunk < args.chunks) ptx::store_unit<4>(row + chunk * 4ull, before + sum - own[k]);
+      before += __shfl_sync(kAllLanes, sum, 31);
+    }
+  }
+  if (lane == 0) ptx::store_unit<4>(args.totals + bin * 4ull, before);
+}
+
+__device__ __forceinline__ void route_scan(const RouteArgs& args) {
+  ptx::grid_dependency_wait_and_launch();
+  const u32 bins = route_bins(args);
+  for (u32 bin = blockIdx.x * kRouteWarps + threadIdx.x / 32; bin < bins;
+       bin += gridDim.x * kRouteWarps)
+    scan_bin(args, bin);
+}
+
+__device__ __forceinline__ void place_chunk(const RouteArgs& args, u32 chunk, u32* counts,
+                                            u32* of_warp) {
+  const u32 first = chunk * args.chunk_tokens;
+  const u32 end = min(first + args.chunk_tokens, args.tokens);
+  const RouteShares shares =
+      route_shares(first * args.top_k, (end - first) * args.top_k, kRouteWarps);
+  const auto* const of_pair = reinterpret_cast<const unsigned short*>(args.bins) + shares.first;
+  const auto bin_of = [&](u32 at) -> u32 { return of_pair[at]; };
+  count_bins(shares, route_bins(args), counts, bin_of);
+  place_bins(
+      args, shares, counts, of_warp, chunk == 0,
+      [&](u32 bin) { return ptx::load_after_wait<4>(args.totals + bin * 4ull); },
+      [&](u32 bin) {
+        return ptx::load_after_wait<4>(args.table +
+                                       (static_cast<u64>(bin) * args.chunks + chunk) * 4);
+      });
+  place_pairs(args, shares, counts, bin_of);
+  ptx::sync_block();
+}
+
+__device__ __forceinline__ void route_place(const RouteArgs& args) {
+  __shared__ u32 counts[kRouteWarps * kRouteMaxBins];
+  __shared__ u32 of_warp[kRouteWarps];
+  ptx::grid_dependency_wait_and_launch();
+  for (u32 chunk = blockIdx.x; chunk < args.chunks; chunk += gridDim.x)
+    place_chunk(args, chunk, counts, of_warp);
+}
+
+}  // namespace tw
+
+#define TW_ROUTE_SMALL(feature, part, symbol)                                 \
+  TW_EMIT(                                                                    \
+      feature, part,                                                          \
+      extern "C" __global__ void __launch_bounds__(tw::kRouteScoreThreads, 1) \
+          symbol(const __grid_constant__ tw::RouteArgs args) { tw::route_small(args); })
+#define TW_ROUTE_SCORE(feature, part, symbol)                                 \
+  TW_EMIT(                                                                    \
+      feature, part,                                                          \
+      extern "C" __global__ void __launch_bounds__(tw::kRouteScoreThreads, 2) \
+          symbol(const __grid_constant__ tw::RouteArgs args) { tw::route_score<false>(args); })
+#define TW_ROUTE_MANY(feature, part, symbol)                                  \
+  TW_EMIT(                                                                    \
+      feature, part,                                                          \
+      extern "C" __global__ void __launch_bounds__(tw::kRouteScoreThreads, 1) \
+          symbol(const __grid_constant__ tw::RouteArgs args) { tw::route_score<true>(args); })
+#define TW_ROUTE_SCAN(feature, part, symbol)                             \
+  TW_EMIT(                                                               \
+      feature, part,                                                     \
+      extern "C" __global__ void __launch_bounds__(tw::kRouteThreads, 2) \
+          symbol(const __grid_constant__ tw::RouteArgs args) { tw::route_scan(args); })
+#define TW_ROUTE_PLACE(feature, part, symbol)                            \
+  TW_EMIT(                                                               \
+      feature, part,                                                     \
+      extern "C" __global__ void __launch_bounds__(tw::kRouteThreads, 4) \
+          symbol(const __grid_constant__ tw::RouteArgs args) { tw::route_place(args); })
+#include "kernels/route/kernels.inc"

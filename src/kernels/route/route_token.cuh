@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A warp chooses the experts of a token. Lane l holds the experts l, l + 32, and so on as sort keys
+// in registers; lane s ends up with slot s.
+//
+// The predecessor grid may write what is read here, so that no load is one for constant data.
+
+#include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/global.cuh"
+#include "kernels/ptx/global_own.cuh"
+#include "kernels/ptx/reduce.cuh"
+#include "kernels/route/route_math.h"
+
+namespace tw {
+
+inline constexpr u32 kAllLanes = 0xffffffffu;
+inline constexpr u32 kInFlight = 8;  // of a lane's experts, where more would take other registers
+
+__device__ __forceinline__ float load_float(u64 address) {
+  return __uint_as_float(ptx::load_after_wait<4>(address));
+}
+
+/// The sum over all lanes, in the order of route_tree().
+__device__ __forceinline__ float route_warp_sum(float value) {
+#pragma unroll
+  for (u32 step = 16; step != 0; step /= 2)
+    value = route_add(value, __shfl_xor_sync(kAllLanes, value, step));
+  return value;
+}
+
+/// The key of one logit.
+__device__ __forceinline__ u32 route_load_key(const RouteArgs& args, u64 row, u32 expert) {
+  u32 bits = 0;
+  const bool wide = args.type == kRouteF32;
+  ptx::load_if_u32(bits, row + expert * 4ull, wide);
+  ptx::load_if_u16(bits, row + expert * 2ull, !wide);
+  return route_key(wide ? __uint_as_float(bits) : route_widen(args.type, bits));
+}
+
+/// The keys of all logits of a token, with all loads in flight at once. The types part ways outside
+/// of the loops, where addresses are a base and constants.
+template <u32 kVectors>
+__device__ __forceinline__ void route_load_keys(const RouteArgs& args, u64 row,
+                                                u32 (&keys)[kVectors]) {
+  const u32 lane = ptx::lane_id();
+  const u32 left = args.experts - min(lane, args.experts);  // from the lane's first one on
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j) keys[j] = 0;
+  if (args.type == kRouteF32) {
+    row += lane * 4;
+#pragma unroll
+    for (u32 j = 0; j < kVectors; ++j) ptx::load_if_u32(keys[j], row + j * 128, j * 32 < left);
+#pragma unroll
+    for (u32 j = 0; j < kVectors; ++j)
+      keys[j] = j * 32 < left ? route_key(__uint_as_float(keys[j])) : kRouteNoKey;
+    return;
+  }
+  row += lane * 2;
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j) ptx::load_if_u16(keys[j], row + j * 64, j * 32 < left);
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j)
+    keys[j] = j * 32 < left ? route_key(route_widen(args.type, keys[j])) : kRouteNoKey;
+}
+
+/// The largest key of all lanes.
+template <u32 kVectors>
+__device__ __forceinline__ u32 route_largest(const u32 (&keys)[kVectors]) {
+  u32 best = keys[0];
+#pragma unroll
+  for (u32 j = 1; j < kVectors; ++j) best = max(best, keys[j]);
+  return __reduce_max_sync(kAllLanes, best);
+}
+
+/// The factor of a softmax over all experts.
+template <u32 kVectors>
+__device__ __forceinline__ float route_factor_of(const u32 (&keys)[kVectors], float top) {
+  float sum = 0.0f;
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j) sum = route_add(sum, route_part(keys[j], top));
+  return route_factor(route_warp_sum(sum));
+}
+
+/// Replaces the keys of logits by those of scores, with the bias where there is one.
+template <u32 kScore, u32 kVectors>
+__device__ __forceinline__ void route_rescore(const RouteArgs& args, u32 (&keys)[kVectors],
+                                              float top, float factor) {
+  constexpr u32 kAtOnce = kVectors < kInFlight ? kVectors : kInFlight;
+  const u32 lane = ptx::lane_id();
+  const u64 from = args.bias + lane * 4;
+  const u32 left = args.bias == 0 ? 0 : args.experts - min(lane, args.experts);
+#pragma unroll
+  for (u32 base = 0; base < kVectors; base += kAtOnce) {
+    u32 bias[kAtOnce] = {};
+#pragma unroll
+    for (u32 j = 0; j < kAtOnce; ++j)
+      ptx::load_if_u32(bias[j], from + (base + j) * 128, (base + j) * 32 < left);
+#pragma unroll
+    for (u32 j = 0; j < kAtOnce; ++j) {
+      u32& key = keys[base + j];
+      const float score = kScore == kRouteSoftmaxChosen ? route_value(key)
+                                                        : route_score_of(kScore, key, top, factor);
+      key = route_biased(key, score, __uint_as_float(bias[j]));
+    }
+  }
+}
+
+template <u32 kVectors>
+__device__ __forceinline__ void route_score_keys(const RouteArgs& args, u32 (&keys)[kVectors],
+                                                 float top, float factor) {
+  if (args.score == kRouteSoftmax)
+    route_rescore<kRouteSoftmax>(args, keys, top, factor);
+  else if (args.score == kRouteSigmoid)
+    route_rescore<kRouteSigmoid>(args, keys, top, factor);
+  else
+    route_rescore<kRouteSoftmaxChosen>(args, keys, top, factor);
+}
+
+/// Calls `step(j, there)` for the lane's experts that may be of a group, and tells which are.
+template <u32 kVectors, class Step>
+__device__ __forceinline__ void route_each_of_group(const RouteArgs& args, u32 group, Step step) {
+  const u32 first = group * args.group_size;
+#pragma unroll
+  for (u32 j = 0; j < kVectors; ++j)
+    if (j * 32 + 32 > first && j * 32 < first + args.group_size)
+      step(j, j * 32 + ptx::lane_id() - first < args.group_size);
+}
+
+/// The key of a group, in all lanes.
+template <u32 kVectors>
+__device__ __forceinline__ u32 route_group_key(const RouteArgs& args, const u32 (&keys)[kVectors],
+                                               u32 group) {
+  u32 best = kRouteNoKey;
+  u32 second = kRouteNoKey;
+  route_each_of_group<kVectors>(args, group, [&](u32 j, bool there) {
+    const u32 key = there ? keys[j] : kRouteNoKey;
+    second = max(second, min(best, key));
+    best = max(best, key);
+  });
+  const u32 top = __reduce_max_sync(kAllLanes, best);
+  if (!route_has(args, kRouteGroupTop2)) return top;
+  const u32 lanes = __ballot_sync(kAllLanes, best == top);
+  const bool own = ptx::lane_id() + 1 == static_cast<u32>(__ffs(static_cast<int>(lanes)));
+  return route_pair_key(top, __reduce_max_sync(kAllLanes, own ? second : best));
+}
+
+/// Drops the experts of all groups but the best.
+template <u32 kVectors>
+__device__ __forceinline__ void route_limit_groups(const RouteArgs& args, u32 (&keys)[kVectors]) {
+  const u32 lane = ptx::lane_id();
+  u32 own = kRouteNoKey;  // lane g has group g
+  for (u32 group = 0; group < args.groups; ++group) {
+    const u32 key = route_group_key(args, keys, group);
+    if (lane == group) own = key;
+  }
+  u32 better = 0;
+  for (u32 group = 0; group < args.groups; ++group) {
+    const u32 key = __shfl_sync(kAllLanes, own, static_cast<int>(group));
+    better += key > own || (key == own && group < lane) ? 1 : 0;
+  }
+  const u32 taken = __ballot_sync(kAllLanes, better < args.top_groups);
+  for (u32 group = 0; group < args.groups; ++group) {
+    if ((taken >> group & 1) != 0) continue;
+    route_each_of_group<kVectors>(args, group, [&](u32 j, bool there) {
+      if (there) keys[j] = kRouteNoKey;
+    });
+  }
+}
+
+/// The largest of a lane's keys, and which it is: the first of equal ones. By pairs of neighbours,
+/// so that few comparisons wait for each other, of eight keys at a time, for which there are
+/// registers.
+template <u32 kVectors>
+__device__ __forceinline__ void route_best(const u32 (&keys)[kVectors], u32* best, u32* at) {
+  constexpr u32 kAtOnce = kVectors < kInFlight ? kVectors : kInFlight;
+  *best = kRouteNoKey;
+  *at = 0;
+#pragma unroll
+  for (u32 base = 0; base < kVectors; base += kAtOnce) {
+    u32 value[kAtOnce];
+    u32 which[kAtOnce];
+#pragma unroll
+    for (u32 j = 0; j < kAtOnce; ++j) value[j] = keys[base + j], which[j] = base + j;
+#pragma unroll
+    for (u32 width = 1; width < kAtOnce; width *= 2)
+#pragma unroll
+      for (u32 j = 0; j < kAtOnce; j += 2 * width) {
+        which[j] = value[j + width] > value[j] ? which[j + width] : which[j];
+        value[j] = max(value[j], value[j + width]);
+      }
+    *at = value[0] > *best ? which[0] : *at;
+    *best = max(*best, value[0]);
+  }
+}
+
+struct RouteChoice {
+  u32 expert;
+  u32 key;
+};
+
+/// The experts with the top_k largest keys, the lower number first where they are equal: lane s
+/// returns that of slot s.
+template <u32 kVectors>
+__device__ __forceinline__ RouteChoice route_choose(const RouteArgs& args, u32 (&keys)[kVectors]) {
+  const u32 lane = ptx::lane_id();
+  RouteChoice chosen{0, kRouteNoKey};
+#pragma unroll 1  // a slot needs the one before: unrolled, there would be more code alone
+  for (u32 slot = 0; slot < args.top_k; ++slot) {
+    u32 best = 0;
+    u32 at = 0;
+    route_best(keys, &best, &at);
+    const u32 top = __reduce_max_sync(kAllLanes, best);
+    const u32 own = at * 32 + lane;
+    const u32 expert = __reduce_min_sync(kAllLanes, best == top ? own : kAllLanes);
+    if (lane == slot) chosen = {expert, top};
+#pragma unroll
+    for (u32 j = 0; j < kVectors; ++j) keys[j] = j * 32 + lane == expert ? kRouteNoKey : keys[j];
+  }
+  return chosen;
+}
+
+/// A weight as it is written. All lanes call it.
+__device__ __forceinline__ float route_scale(const RouteArgs& args, float weight) {
+  const bool real = ptx::lane_id() < args.top_k;
+  if (route_has(args, kRouteRenormalize))
+    weight = route_share(weight, route_warp_sum(real ? weight : 0.0f));
+  return route_multiply(weight, args.scale);
+}
+
+/// The weight of the lane's slot, by its unbiased score. `key` is that of its logit; other lanes
+/// than those of slots have kRouteNoKey.
+__device__ __forceinline__ float route_weight(const RouteArgs& args, u32 key, float top,
+                                              float factor) {
+  if (args.score == kRouteSoftmaxChosen) {
+    top = route_value(__reduce_max_sync(kAllLanes, key));
+    factor = route_factor(route_warp_sum(route_part(key, top)));
+  }
+  return route_scale(args, route_score_of(args.score, key, top, factor));
+}
+
+struct RouteSlot {
+  i32 expert;  // -1: none
+  float weight;
+};
+
+template <u32 kVectors>
+__device__ __forceinline__ RouteSlot route_scored(const RouteArgs& args, u32 token) {
+  const u64 row = args.logits + token * static_cast<u64>(args.pitch);
+  const bool by_score = route_has(args, kRouteByScore);
+  u32 keys[kVectors];
+  route_load_keys(args, row, keys);
+  float top = 0.0f;
+  float factor = 1.0f;
+  if (args.score == kRouteSoftmax) {
+    top = route_value(route_largest(keys));
+    factor = route_factor_of(keys, top);
+  }
+  if (by_score) route_score_keys(args, keys, top, factor);
+  if (args.groups > 1) route_limit_groups(args, keys);
+  RouteChoice chosen = route_choose(args, keys);
+  const auto expert = static_cast<i32>(chosen.expert);
+  if (args.weights == 0) return {expert, 0.0f};
+  // Once more from the cache: what it was chosen by is its score.
+  if (by_score && ptx::lane_id() < args.top_k)
+    chosen.key = route_load_key(args, row, chosen.expert);
+  return {expert, route_weight(args, chosen.key, top, factor)};
+}
+
+/// An id that was given, or -1 where it is no expert's.
+__device__ __forceinline__ RouteSlot route_given(const RouteArgs& args, u32 token) {
+  const u32 lane = ptx::lane_id();
+  const u64 pair = static_cast<u64>(token) * args.top_k + lane;
+  i32 expert = -1;
+  float weight = 0.0f;
+  if (lane < args.top_k) {
+    const u64 at = args.given_ids + pair * args.id_bytes;
+    const u32 low = ptx::load_after_wait<4>(at);
+    const u32 high = ptx::load_word_after_wait(args.id_bytes == 8, at + 4, 0);
+    if (high == 0 && low < args.experts) expert = static_cast<i32>(low);
+    if (args.weights != 0) weight = load_float(args.given_weights + pair * 4);
+  }
+  return {expert, route_scale(args, weight)};
+}
+
+/// A token's slots, written where they are wanted; the bin of the lane's. With kMany there may be
+/// more than kRouteFewExperts.
+template <bool kMany>
+__device__ __forceinline__ RouteBin route_token(const RouteArgs& args, u32 token) {
+  const u32 lane = ptx::lane_id();
+  RouteSlot slot;
+  if (route_has(args, kRouteGiven))
+    slot = route_given(args, token);
+  else if (args.experts <= 64)
+    slot = route_scored<2>(args, token);
+  else if (args.experts <= 128)
+    slot = route_scored<4>(args, token);
+  else if (args.experts <= 256)
+    slot = route_scored<8>(args, token);
+  else if (!kMany || args.experts <= kRouteFewExperts)
+    slot = route_scored<kRouteFewExperts / 32>(args, token);
+  else
+    slot = route_scored<kRouteMaxExperts / 32>(args, token);
+  if (lane >= args.top_k) return {args.local, false};
+  const u64 pair = static_cast<u64>(token) * args.top_k + lane;
+  if (args.ids != 0) ptx::store_unit<4>(args.ids + pair * 4, static_cast<u32>(slot.expert));
+  if (args.weights != 0) ptx::store_unit<4>(args.weights + pair * 4, __float_as_uint(slot.weight));
+  if (slot.expert < 0) return {args.local, true};
+  if (args.map == 0) return route_bin(args, slot.expert);
+  const u32 mapped = ptx::load_after_wait<4>(args.map + static_cast<u64>(slot.expert) * 4);
+  return route_bin(args, static_cast<i32>(mapped));
+}
+
+/// Adds what the warp's lanes have counted to the caller's word.
+__device__ __forceinline__ void route_count_faults(const RouteArgs& args, u32 faults) {
+  if (args.faults == 0) return;
+  faults = __reduce_add_sync(kAllLanes, faults);
+  if (ptx::lane_id() == 0 && faults != 0)
+    ptx::reduce_add_u64(args.faults, static_cast<u64>(faults));
+}
+
+}  // namespace tw

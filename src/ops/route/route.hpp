@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Routing of tokens to experts: from a description to a plan.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/route/route.h"
+#include "ops/plan/plan.hpp"
+#include "ops/route/route_problem.hpp"
+
+namespace tw {
+
+/// As tw_route_args.
+struct RouteRun {
+  int64_t tokens = -1;
+  uint64_t logits = 0;
+  uint64_t bias = 0;
+  uint64_t given_ids = 0;
+  uint64_t given_weights = 0;
+  uint64_t map = 0;
+  uint64_t ids = 0;
+  uint64_t weights = 0;
+  uint64_t counts = 0;
+  uint64_t offsets = 0;
+  uint64_t order = 0;
+  uint64_t order_tokens = 0;
+  uint64_t inverse = 0;
+  uint64_t faults = 0;
+  uint64_t workspace = 0;
+  uint64_t workspace_bytes = 0;
+};
+
+class RoutePlan final : public Plan {
+ public:
+  static Status create(const std::shared_ptr<Device>& device, const RouteDesc& desc,
+                       std::unique_ptr<Plan>* out);
+  /// What create() checks before it looks for kernels, of a description that allows all methods.
+  static Status check(const Device& device, const RouteDesc& desc);
+  Status run(Stream& stream, const RouteRun& run) const;
+  PlanInfo info() const override;
+  std::string explain() const override;
+
+ private:
+  RoutePlan(std::shared_ptr<Device> device, const RouteProblem& problem)
+      : Plan(std::move(device), Op::route), problem_(problem) {}
+  Status prepare();
+  Status prepare_variant(uint32_t variant, uint32_t dynamic_smem_bytes);
+  /// Whether one cluster does so many tokens.
+  bool small(int64_t tokens) const;
+  uint32_t score_variant() const;
+  uint64_t workspace_bytes() const;
+  Status check_inputs(const RouteRun& run, int64_t tokens) const;
+  Status check_outputs(const RouteRun& run) const;
+  Status check_memory(const RouteRun& run, int64_t tokens) const;
+  RouteArgs fill(const RouteRun& run, int64_t tokens) const;
+  LaunchConfig small_config(int64_t tokens) const;
+  LaunchConfig config(uint32_t variant, uint64_t blocks) const;
+  Status launch(Stream& stream, uint32_t variant, const LaunchConfig& config,
+                const RouteArgs& args) const;
+
+  RouteProblem problem_;
+  PreparedKernel kernels_[kRouteVariants];
+};
+
+}  // namespace tw
