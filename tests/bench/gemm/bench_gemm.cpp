@@ -326,6 +326,7 @@ int main(int argc, char** argv) {
               bench.device()->info().name.c_str(), report.sms, peer ? peer->version() : 0,
               report.peak * 1e-6, arguments.race.hot ? "back to back" : "L2 flushed",
               arguments.race.rounds);
+  GpuConditions conditions = bench.sensors().before();
   report.header();
   std::vector<Measured> all;
   bool right = true;
@@ -343,6 +344,12 @@ int main(int argc, char** argv) {
     all.push_back({shapes[i], result.ratio()});
   }
   print_classes(all, report.sms, arguments.race.hot);
+  bench.sensors().after(&conditions);
+  std::printf("# %s\n", conditions_text(conditions).c_str());
+  if (arguments.json) {
+    std::fprintf(arguments.json, "%s\n", conditions_json(conditions).c_str());
+    std::fflush(arguments.json);
+  }
   std::printf("# %.1f s\n",
               std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return right ? 0 : 1;
