@@ -13,7 +13,8 @@
 // --sustained=S runs each side of every shape alone for S seconds twice, and tells the energy of a
 // product by the GPU's own counter.
 // --all_candidates times each candidate that the model gives at most --within times its best;
-// --self races the plan against itself, which shows the noise. --programmatic launches ours
+// --self races the plan against itself and prints the noise of each class: the standard deviation
+// of the ratios. Its lines in the JSON file are of the kind "self". --programmatic launches ours
 // programmatically, B constant, where launches follow each other in a graph. --clocks reads the
 // SMs' clock around each launch: at the power limit a kernel by itself has another one than in turn
 // with others, and what the tensor cores could do at it is known. --profile launches each shape's
@@ -25,6 +26,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "tests/bench/gemm/gemm_draw.hpp"
@@ -211,7 +213,7 @@ struct Report {
                 r.ours.kernel.c_str(), r.ours.grid, r.ours.cluster,
                 r.right ? "" : "  WRONG RESULT");
     if (arguments.json) {
-      json(shape, r.ours, r, "plan");
+      json(shape, r.ours, r, arguments.race.self ? "self" : "plan");
       for (const GemmTime& candidate : r.candidates) json(shape, candidate, r, "candidate");
       std::fflush(arguments.json);
     }
@@ -300,6 +302,28 @@ void print_classes(const std::vector<Measured>& all, int32_t sms, bool hot) {
   }
 }
 
+/// How far the same code is from itself in the same rounds: what a ratio means nothing below.
+void print_noise(const std::vector<Measured>& all, FILE* json) {
+  std::map<std::string, std::vector<double>> sets;
+  for (const Measured& one : all)
+    if (one.ratio > 0) sets[one.shape.set].push_back(one.ratio);
+  for (const auto& [set, ratios] : sets) {
+    const auto count = static_cast<double>(ratios.size());
+    double sum = 0, squares = 0;
+    for (const double ratio : ratios) sum += ratio;
+    const double mean = sum / count;
+    for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
+    const double deviation = ratios.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+    std::printf("# noise of %s: %zu shapes, mean ratio %.4f, standard deviation %.2f %%\n",
+                set.c_str(), ratios.size(), mean, deviation * 100);
+    if (json)
+      std::fprintf(json,
+                   "{\"kind\": \"noise\", \"class\": \"%s\", \"shapes\": %zu, \"mean\": %.5f, "
+                   "\"deviation\": %.5f}\n",
+                   set.c_str(), ratios.size(), mean, deviation);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -343,7 +367,10 @@ int main(int argc, char** argv) {
     right = right && result.right;
     all.push_back({shapes[i], result.ratio()});
   }
-  print_classes(all, report.sms, arguments.race.hot);
+  if (arguments.race.self)
+    print_noise(all, arguments.json);
+  else
+    print_classes(all, report.sms, arguments.race.hot);
   bench.sensors().after(&conditions);
   std::printf("# %s\n", conditions_text(conditions).c_str());
   if (arguments.json) {
