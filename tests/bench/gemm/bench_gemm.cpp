@@ -152,11 +152,15 @@ std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
   std::vector<GemmShape> shapes;
   for (const std::string& name :
        arguments.random ? arguments.classes : std::vector<std::string>()) {
-    for (GemmShape& shape : draw_gemm_shapes(name, arguments.seed, arguments.count)) {
+    const std::vector<GemmShape> drawn = draw_gemm_shapes(name, arguments.seed, arguments.count);
+    require(!drawn.empty(), ("class " + name).c_str());
+    for (GemmShape shape : drawn) {
+      if (!arguments.extents.empty() &&
+          std::count(arguments.extents.begin(), arguments.extents.end(), extents(shape)) == 0)
+        continue;
       shape.f32_out = arguments.f32;
       shapes.push_back(shape);
     }
-    require(!shapes.empty(), ("class " + name).c_str());
   }
   if (arguments.random) return shapes;
   for (const std::string& set : arguments.sets) {
