@@ -118,6 +118,19 @@ def contents(folder, parts, archs):
             yield from without_instructions(image, parts[name])
 
 
+def waits_on_constants(folder):
+    """Kernels that wait for a predecessor grid and load memory as constant: it has to be that for the whole grid,
+    which begins before the wait."""
+    for _, _, image in images(folder):
+        text = image.read_bytes()
+        if text[:4] == b"\x7fELF":
+            continue
+        for entry in re.split(r"^\s*(?:\.visible\s+)?\.entry\s+", text.decode("utf-8", "replace"), flags=re.MULTILINE)[1:]:
+            if "griddepcontrol.wait" in entry and re.search(r"\bld\.global[.\w:]*\.nc\b", entry):
+                name = re.match(r"\w+", entry)[0]
+                yield f"{image.name}: {name} waits for a grid and has ld.global.nc"
+
+
 def unbuilt(folder, parts):
     """Parts that have kernel entries and no image."""
     for name in sorted(set(parts) - {name for name, _, _ in images(folder)}):
@@ -177,6 +190,7 @@ def check(options):
     parts = chosen_of(units.parts(), folder)
     yield from contents(folder, parts, archs)
     yield from unbuilt(folder, parts)
+    yield from waits_on_constants(folder)
     ninja = shutil.which("ninja") or shutil.which("ninja-build")
     for name, _, image in built if ninja else []:
         if name in parts:
@@ -223,6 +237,11 @@ def planted(folder):
     archs = {"compute_90": {"tma"}, "sm_90a": {"tma", "wgmma"}}
     common.expect(contents(folder, parts, archs), "d has an entry", "b has no entry")
     common.expect(unbuilt(folder, parts), "f_1: not built", "f_more_0: not built", "g_0: not built")
+    (folder / "w_0.compute_90.bin").write_text(
+        ".visible .entry reads(\nld.global.nc.u32 %r1, [%rd1];\n.visible .entry waits(\ngriddepcontrol.wait;\n"
+        "ld.global.u32 %r1, [%rd1];\n.visible .entry both(\ngriddepcontrol.wait;\nld.global.L1::no_allocate.nc.u8 %r, [%rd];\n")
+    common.expect(waits_on_constants(folder), "both waits")
+    (folder / "w_0.compute_90.bin").unlink()
     (folder / "chosen").mkdir()
     (folder / "chosen" / "names.txt").write_text("c\np\n")
     some = chosen_of(units.parts(kernels, families=["f", "g"]), folder)

@@ -4,6 +4,7 @@
 
 #include "kernels/common/realign.h"
 #include "kernels/ptx/global.cuh"
+#include "kernels/ptx/global_own.cuh"
 
 namespace tw {
 
@@ -31,15 +32,31 @@ __device__ __forceinline__ AlignedPair load_aligned(u64 address) {
   if ((address & 15) != 0) pair.second = ptx::load_unit_cached<16>(base + 16);
   return pair;
 }
+/// Likewise, of memory that a predecessor grid may write until grid_dependency_wait() returns.
+__device__ __forceinline__ AlignedPair load_aligned_after_wait(u64 address) {
+  const u64 base = address & ~15ull;
+  AlignedPair pair;
+  pair.first = ptx::load_after_wait<16>(base);
+  pair.second = pair.first;
+  if ((address & 15) != 0) pair.second = ptx::load_after_wait<16>(base + 16);
+  return pair;
+}
 __device__ __forceinline__ Words4 realign(const AlignedPair& pair, u64 address) {
   return shift_bytes(words_of(pair.first), words_of(pair.second), static_cast<u32>(address) & 15);
 }
 
-/// Byte by byte, for a piece at the end of what may be read.
+/// Byte by byte, for a piece at the end of what may be read; kAfterWait: of memory that a
+/// predecessor grid may write until grid_dependency_wait() returns.
+template <bool kAfterWait = false>
 __device__ __forceinline__ void copy_bytes(const Piece16& piece) {
 #pragma unroll 1
-  for (u32 byte = piece.first; byte < piece.end; ++byte)
-    ptx::store_unit<1>(piece.address + byte, ptx::load_unit_cached<1>(piece.src + byte));
+  for (u32 byte = piece.first; byte < piece.end; ++byte) {
+    const u64 from = piece.src + byte;
+    if constexpr (kAfterWait)
+      ptx::store_unit<1>(piece.address + byte, ptx::load_byte_after_wait(from));
+    else
+      ptx::store_unit<1>(piece.address + byte, ptx::load_unit_cached<1>(from));
+  }
 }
 
 template <int kBytes>

@@ -26,6 +26,11 @@ struct PieceEnd {
   u32 end;
 };
 
+/// Small copies wait for the predecessor grid inside the kernel. What it writes is no constant for
+/// them, so they must not load it as such.
+template <int kFlight>
+inline constexpr bool kPieceWaits = kFlight == 1;
+
 template <int kFlight, bool kRealign, int kRank>
 struct PieceMover {
   const CopyPieceArgs& args;
@@ -38,6 +43,14 @@ struct PieceMover {
   static constexpr bool kAsksSectors = kLarge && !kRealign && kRank == 1;
   static constexpr bool kGathersEnds = kLarge && (kRealign || kRank == 1);
   static constexpr u32 kWarps = kPieceThreads / 32;
+  static constexpr bool kWaits = kPieceWaits<kFlight>;
+
+  __device__ __forceinline__ uint4 load(u64 from) const {
+    if constexpr (kWaits)
+      return ptx::load_own_vector(from, args.src_policy);
+    else
+      return ptx::load_unit_hint<16>(from, args.src_policy);
+  }
 
   // What of a loaded piece the store needs.
   struct Pending {
@@ -120,7 +133,7 @@ struct PieceMover {
 #pragma unroll 1
     for (int k = 0; k < kFlight; ++k) {
       const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
-      if (stores(p) && !piece_inside(args, p)) copy_bytes({p.to, p.from, p.first, p.end});
+      if (stores(p) && !piece_inside(args, p)) copy_bytes<kWaits>({p.to, p.from, p.first, p.end});
     }
   }
 
@@ -138,7 +151,7 @@ struct PieceMover {
         const CopyPiece p = copy_piece<kRank>(args, slot + static_cast<u32>(k) * kLanes);
         touch_line(p);
         v[k] = make_uint4(0, 0, 0, 0);
-        if (piece_loads(args, p)) v[k] = ptx::load_unit_hint<16>(p.from & ~15ull, args.src_policy);
+        if (piece_loads(args, p)) v[k] = load(p.from & ~15ull);
         const bool mine = stores(p);
         const bool inside = piece_inside(args, p);
         outside = outside || (mine && !inside);
@@ -157,7 +170,7 @@ struct PieceMover {
 
 template <int kFlight, bool kRealign>
 __device__ __forceinline__ void copy_pieces(const CopyPieceArgs& args) {
-  if constexpr (kFlight == 1) ptx::grid_dependency_wait_and_launch();
+  if constexpr (kPieceWaits<kFlight>) ptx::grid_dependency_wait_and_launch();
   __shared__ PieceEnd ends[kFlight > 1 ? kPieceThreads * kFlight : 1];
   PieceEnd* const of_warp = ends + threadIdx.x / 32 * (kFlight * 32);
   if (args.rank == 1)

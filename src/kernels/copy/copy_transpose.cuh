@@ -12,6 +12,7 @@
 
 #include "kernels/copy/transpose.h"
 #include "kernels/ptx/global.cuh"
+#include "kernels/ptx/global_own.cuh"
 #include "kernels/ptx/shared.cuh"
 
 namespace tw {
@@ -89,6 +90,14 @@ struct CellTile {
     return at.a + va < args.units_a && at.b + vb < args.units_b;
   }
 
+  // Blocks of one warp wait for the predecessor grid: what it writes is no constant for them.
+  __device__ __forceinline__ uint4 load_vector(u64 from) const {
+    if constexpr (kThreads == kSmallTransposeThreads)
+      return ptx::load_own_vector(from, args.src_policy);
+    else
+      return ptx::load_unit_hint<16>(from, args.src_policy);
+  }
+
   __device__ __forceinline__ void load() {
 #pragma unroll
     for (u32 i = 0; i < kCells; ++i) {
@@ -97,7 +106,7 @@ struct CellTile {
       u64 from = at.src + (at.a + cell_a(i)) * 16ull + static_cast<u64>(row * args.src_pitch);
 #pragma unroll
       for (u32 r = 0; r < kSide; ++r) {
-        cell[i].set(static_cast<int>(r), ptx::load_unit_hint<16>(from, args.src_policy));
+        cell[i].set(static_cast<int>(r), load_vector(from));
         from += static_cast<u64>(args.src_pitch);
       }
     }

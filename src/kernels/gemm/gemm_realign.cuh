@@ -34,7 +34,7 @@ __device__ __forceinline__ void realign_operand(const GemmRealignOperand& of, u3
     const u64 from = of.src + static_cast<u64>(line * of.src_pitch) + along;
     const u64 to = of.dst + static_cast<u64>(line * of.dst_pitch) + along;
     if (aligned_loads_inside(from, of.src, of.end)) {
-      const Words4 v = realign(load_aligned(from), from);
+      const Words4 v = realign(load_aligned_after_wait(from), from);
       ptx::store_unit<16>(to, make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]));
     } else {
       ptx::store_unit<16>(to, realign_at_end(of, from));

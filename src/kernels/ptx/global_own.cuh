@@ -22,6 +22,13 @@ __device__ __forceinline__ Unit<kBytes> load_after_wait(u64 address) {
   return value;
 }
 
+/// Likewise a byte.
+__device__ __forceinline__ Unit<1> load_byte_after_wait(u64 address) {
+  Unit<1> value;
+  asm volatile("ld.global.u8 %0, [%1];" : "=h"(value) : "l"(address) : "memory");
+  return value;
+}
+
 /// Four floats that another block of this grid has written, from the L2.
 __device__ __forceinline__ void load_l2_v4(u64 address, float (&v)[4]) {
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -73,6 +80,13 @@ __device__ __forceinline__ void load_own(u64 address, u64 policy, u32 (&words)[4
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                  : "l"(address), "l"(policy)
                  : "memory");
+}
+
+/// Likewise sixteen bytes as a vector.
+__device__ __forceinline__ uint4 load_own_vector(u64 address, u64 policy) {
+  u32 words[4];
+  load_own<16>(address, policy, words);
+  return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
 template <u32 kBytes>

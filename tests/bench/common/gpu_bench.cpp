@@ -59,20 +59,6 @@ void require(Status status) {
   std::exit(1);
 }
 
-// NVML's handle of a GPU, and its counter: without a header of its own, which few machines have.
-void open_energy_counter(const char* pci_bus_id, void** device,
-                         int (**total_energy)(void*, unsigned long long*)) {
-  void* nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!nvml) return;
-  const auto init = reinterpret_cast<int (*)()>(dlsym(nvml, "nvmlInit_v2"));
-  const auto find = reinterpret_cast<int (*)(const char*, void**)>(
-      dlsym(nvml, "nvmlDeviceGetHandleByPciBusId_v2"));
-  const auto energy = reinterpret_cast<int (*)(void*, unsigned long long*)>(
-      dlsym(nvml, "nvmlDeviceGetTotalEnergyConsumption"));
-  if (init && find && energy && init() == 0 && find(pci_bus_id, device) == 0)
-    *total_energy = energy;
-}
-
 GpuBench::GpuBench() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -91,7 +77,7 @@ GpuBench::GpuBench() {
   require(driver_.cuDevicePrimaryCtxRetain_(&context, number) == CUDA_SUCCESS, "primary context");
   char bus[32] = "";
   require(driver_.cuDeviceGetPCIBusId_(bus, sizeof bus, number) == CUDA_SUCCESS, "PCI bus id");
-  open_energy_counter(bus, &nvml_device_, &total_energy_);
+  sensors_ = std::make_unique<GpuSensors>(bus);
   require(driver_.cuCtxSetCurrent_(context) == CUDA_SUCCESS, "cuCtxSetCurrent");
   require(driver_.cuStreamCreate_(&cuda_stream_, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS,
           "cuStreamCreate");
@@ -254,12 +240,6 @@ std::vector<double> GpuBench::race_graphs(const std::vector<Variant>& variants, 
   return medians;
 }
 
-double GpuBench::energy() const {
-  unsigned long long millijoules = 0;
-  if (!total_energy_ || total_energy_(nvml_device_, &millijoules) != 0) return 0;
-  return static_cast<double>(millijoules) * 1e-3;
-}
-
 Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_us) {
   using Clock = std::chrono::steady_clock;
   constexpr double kChunkUs = 20e3;
@@ -282,12 +262,12 @@ Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_u
     return chunks * chunk;
   };
   run_for(seconds / 5);  // until clock and power are what they stay
-  const double joules = energy();
+  const double joules = sensors_->joules();
   const auto begun = Clock::now();
   const auto launches = static_cast<double>(run_for(seconds));
   const double us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
   for (CUevent& event : ends) driver_.cuEventDestroy_(event);
-  return {us / launches, joules > 0 ? (energy() - joules) / launches : 0};
+  return {us / launches, joules > 0 ? (sensors_->joules() - joules) / launches : 0};
 }
 
 std::vector<Alone> GpuBench::race_alone(const std::vector<Variant>& two, double seconds,

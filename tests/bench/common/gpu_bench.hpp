@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/device.hpp"
+#include "tests/bench/common/gpu_sensors.hpp"
 
 namespace tw::bench {
 
@@ -54,6 +55,7 @@ class GpuBench {
   Stream& stream() { return *stream_; }
   CUstream cuda_stream() const { return cuda_stream_; }
   const Driver& driver() const { return driver_; }
+  const GpuSensors& sensors() const { return *sensors_; }
 
   /// Device memory, filled with random bytes; freed by release_all().
   uint64_t allocate(uint64_t bytes);
@@ -91,8 +93,6 @@ class GpuBench {
 
  private:
   Alone run_alone(const Variant& variant, double seconds, double guess_us);
-  /// Joules since the driver was loaded; 0 where nobody counts them.
-  double energy() const;
   /// Enqueues what writes an SM's clock, the time there and which SM it is: three words.
   void read_clock(uint64_t to);
 
@@ -112,9 +112,7 @@ class GpuBench {
   std::unique_ptr<Kernel> clock_;
   std::vector<double> megahertz_;
   std::vector<uint64_t> allocations_;
-  // NVML's, where it is: the GPU of this device and its counter of millijoules.
-  void* nvml_device_ = nullptr;
-  int (*total_energy_)(void*, unsigned long long*) = nullptr;
+  std::unique_ptr<GpuSensors> sensors_;
 };
 
 /// Arguments: --filter=TEXT (cases whose name holds it), --repeats=N, --json, --methods=MASK,

@@ -13,7 +13,8 @@
 // --sustained=S runs each side of every shape alone for S seconds twice, and tells the energy of a
 // product by the GPU's own counter.
 // --all_candidates times each candidate that the model gives at most --within times its best;
-// --self races the plan against itself, which shows the noise. --programmatic launches ours
+// --self races the plan against itself and prints the noise of each class: the standard deviation
+// of the ratios. Its lines in the JSON file are of the kind "self". --programmatic launches ours
 // programmatically, B constant, where launches follow each other in a graph. --clocks reads the
 // SMs' clock around each launch: at the power limit a kernel by itself has another one than in turn
 // with others, and what the tensor cores could do at it is known. --profile launches each shape's
@@ -25,6 +26,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "tests/bench/gemm/gemm_draw.hpp"
@@ -150,11 +152,15 @@ std::vector<GemmShape> wanted_shapes(const Arguments& arguments) {
   std::vector<GemmShape> shapes;
   for (const std::string& name :
        arguments.random ? arguments.classes : std::vector<std::string>()) {
-    for (GemmShape& shape : draw_gemm_shapes(name, arguments.seed, arguments.count)) {
+    const std::vector<GemmShape> drawn = draw_gemm_shapes(name, arguments.seed, arguments.count);
+    require(!drawn.empty(), ("class " + name).c_str());
+    for (GemmShape shape : drawn) {
+      if (!arguments.extents.empty() &&
+          std::count(arguments.extents.begin(), arguments.extents.end(), extents(shape)) == 0)
+        continue;
       shape.f32_out = arguments.f32;
       shapes.push_back(shape);
     }
-    require(!shapes.empty(), ("class " + name).c_str());
   }
   if (arguments.random) return shapes;
   for (const std::string& set : arguments.sets) {
@@ -211,7 +217,7 @@ struct Report {
                 r.ours.kernel.c_str(), r.ours.grid, r.ours.cluster,
                 r.right ? "" : "  WRONG RESULT");
     if (arguments.json) {
-      json(shape, r.ours, r, "plan");
+      json(shape, r.ours, r, arguments.race.self ? "self" : "plan");
       for (const GemmTime& candidate : r.candidates) json(shape, candidate, r, "candidate");
       std::fflush(arguments.json);
     }
@@ -300,6 +306,28 @@ void print_classes(const std::vector<Measured>& all, int32_t sms, bool hot) {
   }
 }
 
+/// How far the same code is from itself in the same rounds: what a ratio means nothing below.
+void print_noise(const std::vector<Measured>& all, FILE* json) {
+  std::map<std::string, std::vector<double>> sets;
+  for (const Measured& one : all)
+    if (one.ratio > 0) sets[one.shape.set].push_back(one.ratio);
+  for (const auto& [set, ratios] : sets) {
+    const auto count = static_cast<double>(ratios.size());
+    double sum = 0, squares = 0;
+    for (const double ratio : ratios) sum += ratio;
+    const double mean = sum / count;
+    for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
+    const double deviation = ratios.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+    std::printf("# noise of %s: %zu shapes, mean ratio %.4f, standard deviation %.2f %%\n",
+                set.c_str(), ratios.size(), mean, deviation * 100);
+    if (json)
+      std::fprintf(json,
+                   "{\"kind\": \"noise\", \"class\": \"%s\", \"shapes\": %zu, \"mean\": %.5f, "
+                   "\"deviation\": %.5f}\n",
+                   set.c_str(), ratios.size(), mean, deviation);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -326,6 +354,7 @@ int main(int argc, char** argv) {
               bench.device()->info().name.c_str(), report.sms, peer ? peer->version() : 0,
               report.peak * 1e-6, arguments.race.hot ? "back to back" : "L2 flushed",
               arguments.race.rounds);
+  GpuConditions conditions = bench.sensors().before();
   report.header();
   std::vector<Measured> all;
   bool right = true;
@@ -342,7 +371,16 @@ int main(int argc, char** argv) {
     right = right && result.right;
     all.push_back({shapes[i], result.ratio()});
   }
-  print_classes(all, report.sms, arguments.race.hot);
+  if (arguments.race.self)
+    print_noise(all, arguments.json);
+  else
+    print_classes(all, report.sms, arguments.race.hot);
+  bench.sensors().after(&conditions);
+  std::printf("# %s\n", conditions_text(conditions).c_str());
+  if (arguments.json) {
+    std::fprintf(arguments.json, "%s\n", conditions_json(conditions).c_str());
+    std::fflush(arguments.json);
+  }
   std::printf("# %.1f s\n",
               std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return right ? 0 : 1;

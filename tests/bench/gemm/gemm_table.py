@@ -26,6 +26,8 @@ def read(files):
                 if line not in classes:
                     classes.append(line)
                 continue
+            if line["kind"] not in ("plan", "candidate"):
+                continue
             key = tuple(line[name] for name in KEY)
             if line["kind"] == "plan":
                 plans.setdefault(key, []).append(line)
