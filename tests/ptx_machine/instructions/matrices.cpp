@@ -2,12 +2,14 @@
 #include "tests/ptx_machine/instructions/matrices.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "tests/ptx_machine/instructions/memory.hpp"
 #include "tests/ptx_machine/instructions/window.hpp"
+#include "tests/ptx_machine/instructions/window_rows.hpp"
 #include "tests/ptx_machine/machine/launch.hpp"
 
 namespace tw::ptx_machine {
@@ -214,41 +216,85 @@ struct Tile {
   }
 };
 
-void read_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Type type,
-               std::vector<Factors>* out) {
-  out->resize(count);
+/// Calls visit(row or column, k, bits) for each element of an operand, `count` rows from `first`
+/// on.
+template <class Visit>
+void each_of_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Visit visit) {
   for (uint32_t i = 0; i < count; ++i)
-    for (uint32_t k = 0; k < 16; ++k) {
+    for (uint32_t k = 0; k < kRowFactors; ++k) {
       // Rows that D does not have need not have been loaded.
       uint16_t bits = 0;
       std::memcpy(&bits, shared_range(w, *w.cta, tile.offset(first + i, k), 2, Access::any), 2);
-      (*out)[i].set(k, type, bits);
+      visit(i, k, uint32_t{bits});
     }
 }
 
-/// The warp's 16 of 64 rows. Lane l has columns 8 j + 2 (l % 4) and the next of rows l / 4 and 8
-/// below.
+/// Operands of a warp: 16 of 64 rows of A, and all columns of B.
+struct Operands {
+  Factors rows[16];
+  Columns columns;
+  uint16_t bits[kMostColumns][kRowFactors];  // of the columns
+
+  Factors column(uint32_t number, Type type) const {
+    Factors out;
+    for (uint32_t k = 0; k < kRowFactors; ++k) out.set(k, type, bits[number][k]);
+    return out;
+  }
+};
+
+/// Lane l has columns 8 j + 2 (l % 4) and the next, of rows l / 4 and 8 below.
+uint32_t lane_of(uint32_t row, uint32_t column) {
+  return row % 8 * 4 + column % 8 / 2;
+}
+
+/// A row of f32 sums: those with an infinity or a NaN one by one.
+void multiply_row(Warp& w, const Instruction& in, const Operands& operands, uint32_t row,
+                  bool accumulate) {
+  const Factors& a = operands.rows[row];
+  const auto word = [&](uint32_t column) -> uint32_t& {
+    const uint32_t index = 4 * (column / 8) + 2 * (row / 8) + column % 2;
+    return written_words(w, in.operand[0], index)[lane_of(row, column)];
+  };
+  float sums[kMostColumns], before[kMostColumns];
+  for (uint32_t j = 0; j < in.number; ++j)
+    sums[j] = before[j] = accumulate ? std::bit_cast<float>(word(j)) : 0.0f;
+  window_row(a, operands.columns, in.number, sums);
+  for (uint32_t j = 0; j < in.number; ++j) {
+    if (a.special || operands.columns.special[j] || !std::isfinite(before[j]))
+      sums[j] = window_f32(a, operands.column(j, in.types[2]), kRowFactors, before[j], kWindowBits);
+    word(j) = std::bit_cast<uint32_t>(sums[j]);
+  }
+}
+
+/// The same of f16 sums, two in a register.
+void multiply_row_f16(Warp& w, const Instruction& in, const Operands& operands, uint32_t row,
+                      bool accumulate) {
+  for (uint32_t j = 0; j < in.number; ++j) {
+    uint32_t& d = written_words(w, in.operand[0], 2 * (j / 8) + row / 8)[lane_of(row, j)];
+    const uint32_t shift = 16 * (j % 2);
+    const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
+    const Factors column = operands.column(j, in.types[2]);
+    const uint32_t sum = window_f16(operands.rows[row], column, kRowFactors, c, kWindowBits);
+    d = (d & ~(0xffffu << shift)) | sum << shift;
+  }
+}
+
 void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, bool accumulate) {
-  std::vector<Factors> a, b;
-  read_tile(w, Tile(w, desc_a, in.operand[6].value != 0), w.number % 4 * 16, 16, in.types[1], &a);
-  read_tile(w, Tile(w, desc_b, in.operand[7].value != 0), 0, in.number, in.types[2], &b);
-  const bool half = in.types[0] == Type::f16;
-  for (uint32_t j = 0; j < in.number / 8u; ++j)
-    for (uint32_t h = 0; h < 2; ++h)
-      for (uint32_t l = 0; l < kLanes; ++l)
-        for (uint32_t i = 0; i < 2; ++i) {
-          const Factors &row = a[l / 4 + 8 * h], &column = b[8 * j + 2 * (l % 4) + i];
-          if (half) {
-            uint32_t& d = written_words(w, in.operand[0], 2 * j + h)[l];
-            const uint16_t c = accumulate ? static_cast<uint16_t>(d >> (16 * i)) : uint16_t{0};
-            const uint32_t sum = window_f16(row, column, 16, c, kWindowBits);
-            d = i == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | sum << 16;
-          } else {
-            uint32_t& d = written_words(w, in.operand[0], 4 * j + 2 * h + i)[l];
-            const float c = accumulate ? std::bit_cast<float>(d) : 0.0f;
-            d = std::bit_cast<uint32_t>(window_f32(row, column, 16, c, kWindowBits));
-          }
-        }
+  const auto operands = std::make_unique<Operands>();
+  const Tile a(w, desc_a, in.operand[6].value != 0), b(w, desc_b, in.operand[7].value != 0);
+  each_of_tile(w, a, w.number % 4 * 16, 16, [&](uint32_t row, uint32_t k, uint32_t bits) {
+    operands->rows[row].set(k, in.types[1], bits);
+  });
+  each_of_tile(w, b, 0, in.number, [&](uint32_t column, uint32_t k, uint32_t bits) {
+    operands->columns.set(column, k, in.types[2], bits);
+    operands->bits[column][k] = static_cast<uint16_t>(bits);
+  });
+  for (uint32_t row = 0; row < 16; ++row) {
+    if (in.types[0] == Type::f16)
+      multiply_row_f16(w, in, *operands, row, accumulate);
+    else
+      multiply_row(w, in, *operands, row, accumulate);
+  }
 }
 
 /// Products of a warp run in their order, whenever that is.

@@ -5,6 +5,7 @@
 
 #include "kernels/common/convert.h"
 #include "tests/ptx_machine/instructions/rounding.hpp"
+#include "tests/ptx_machine/instructions/window_rows.hpp"
 
 namespace tw::ptx_machine {
 namespace {
@@ -64,6 +65,10 @@ void Factors::set(uint32_t index, Type type, uint32_t bits) {
   if (type == Type::tf32) bits &= ~0x1fffu;
   const float number = decode(format_of(type), bits);
   value[index] = number;
+  if (type == Type::f16 || type == Type::bf16) {
+    special |= !split_16(type, bits, &mantissa[index], &exponent[index]);
+    return;
+  }
   if (!std::isfinite(number)) {
     special = true;
     mantissa[index] = 0;
