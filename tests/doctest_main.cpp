@@ -52,8 +52,9 @@ const char* test_device() {
 
 int main(int argc, char** argv) {
   using namespace tw::test;
-  if (std::strcmp(test_device(), "host") != 0 && std::strcmp(test_device(), "cuda") != 0) {
-    std::fprintf(stderr, "TW_TEST_DEVICE is \"%s\": host or cuda\n", test_device());
+  if (std::strcmp(test_device(), "host") != 0 && std::strcmp(test_device(), "cuda") != 0 &&
+      std::strcmp(test_device(), "ptx") != 0) {
+    std::fprintf(stderr, "TW_TEST_DEVICE is \"%s\": host, cuda or ptx\n", test_device());
     return 1;
   }
   doctest::Context context(argc, argv);

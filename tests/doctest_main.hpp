@@ -11,7 +11,8 @@ namespace tw::test {
 /// counts as passed.
 void skip(const char* reason);
 
-/// "host" or "cuda": on which device bodies for any device run (TW_TEST_DEVICE, host by default).
+/// "host", "cuda" or "ptx": on which device bodies for any device run (TW_TEST_DEVICE, host by
+/// default). The last is the PTX machine, which few programs have.
 const char* test_device();
 
 }  // namespace tw::test

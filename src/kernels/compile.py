@@ -6,9 +6,12 @@ A spill, a stack frame, a serialised wgmma or an ignored setmaxnreg passes -Werr
 the speed, so each is an error here. A build that looks for races may spill: --spills-allowed.
 """
 import argparse
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 # C7508 setmaxnreg ignored, the others wgmma serialised. There are more numbers than these, and the
 # words are the same in every version.
@@ -29,16 +32,30 @@ def faults(report, spills_allowed):
     return found
 
 
+def keep_ptx(command, ptx):
+    """Runs nvcc so that it leaves its PTX in a folder, and takes that out."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([*command, "--keep", "--keep-dir", folder], capture_output=True, text=True)
+        if done.returncode == 0:
+            (found,) = pathlib.Path(folder).glob("*.ptx")
+            shutil.move(found, ptx)
+    return done
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nvcc")
     parser.add_argument("--out", required=True)
     parser.add_argument("--depfile", required=True)
     parser.add_argument("--spills-allowed", action="store_true")
+    parser.add_argument("--ptx")
     options, rest = parser.parse_known_args()
     arguments = [a for a in rest if a != "--"]
     command = [options.nvcc, *arguments, "-o", options.out, "-MD", "-MF", options.depfile]
-    done = subprocess.run(command, capture_output=True, text=True)
+    if options.ptx:
+        done = keep_ptx(command, options.ptx)
+    else:
+        done = subprocess.run(command, capture_output=True, text=True)
     report = done.stdout + done.stderr
     found = faults(report, options.spills_allowed)
     with open(options.out + ".log", "w") as log:

@@ -87,7 +87,7 @@ def configured(meson, folder, environment, options):
         rules = pathlib.Path(build) / "build.ninja"
         written = rules.read_text() if rules.exists() else ""
         tools = re.findall(r"--objcopy \S+", written)
-        images = sorted(re.findall(r"^build src/kernels/(\w+\.\w+)\.bin:", written, re.MULTILINE))
+        images = sorted(re.findall(r"^build src/kernels/(\w+\.\w+)\.bin[: ]", written, re.MULTILINE))
     said = done.stdout + done.stderr
     return f"refused: {said[said.rfind('ERROR:'):]}" if done.returncode else \
         f"taken: {' '.join(tools)} images: {' '.join(images)};{said[said.rfind('Build targets'):]}"

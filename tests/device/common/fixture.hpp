@@ -14,6 +14,9 @@
 #include "runtime/cuda/open_cuda.hpp"
 #include "runtime/device.hpp"
 #include "runtime/host/host_device.hpp"
+#ifdef TW_PTX_MACHINE
+#include "tests/ptx_machine/device/machine_device.hpp"
+#endif
 
 #define TW_REQUIRE_OK(expression)              \
   do {                                         \
@@ -31,6 +34,12 @@ inline std::shared_ptr<Device> open_test_device() {
   if (device) return device;
   if (std::string(test_device()) == "host") {
     TW_REQUIRE_OK(open_host_device(&device));
+  } else if (std::string(test_device()) == "ptx") {
+#ifdef TW_PTX_MACHINE
+    if (!ptx_machine::open_machine_device(&device).ok()) skip(last_error().message);
+#else
+    skip("this program has no PTX machine");
+#endif
   } else if (!open_cuda_device(0, &device).ok()) {
     skip(last_error().message);
     return nullptr;

@@ -64,10 +64,12 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
                     .m = c.run_m,
                     .workspace = workspace.address(),
                     .workspace_bytes = workspace_bytes};
+  // As large as either operand.
+  Guarded others(device, stream, std::max(a.bytes(), b.bytes()), std::max(c.a_offset, c.b_offset));
   if (workspace_bytes > 0) {
     // Copies of other operands, and a product of them, are still under way behind this.
     GemmRun other = run;
-    std::swap(other.a, other.b);
+    other.a = other.b = others.address();
     for (int i = 0; i < 3; ++i) TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, other));
   }
   TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, run));

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ptx_machine/instructions/bulk.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tensor_map/descriptor.hpp"
+#include "tensor_map/geometry.hpp"
+#include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/rebind.hpp"
+#include "tests/ptx_machine/instructions/mbarrier.hpp"
+#include "tests/ptx_machine/instructions/memory.hpp"
+#include "tests/ptx_machine/machine/launch.hpp"
+
+namespace tw::ptx_machine {
+namespace {
+
+/// Begins asynchronous work of the instruction: whatever it is told of says this instruction's
+/// place, even if it happens later.
+template <class Work>
+uint64_t begin(Warp& w, Work work) {
+  return w.launch->begin_work([&w, pc = w.pc, work] {
+    const uint32_t now = std::exchange(w.pc, pc);
+    work();
+    w.pc = now;
+  });
+}
+
+void commit(BulkGroups& groups) {
+  groups.committed.push_back(std::move(groups.open));
+  groups.open.clear();
+}
+
+/// Until at most `left` groups are under way.
+void wait(Warp& w, BulkGroups& groups, size_t left) {
+  while (groups.committed.size() > left) {
+    const std::vector<uint64_t> oldest = std::move(groups.committed.front());
+    groups.committed.erase(groups.committed.begin());
+    for (const uint64_t number : oldest) w.launch->finish(number);
+  }
+}
+
+uint32_t value32(const Warp& w, const Operand& operand, uint32_t lane) {
+  return source<uint32_t>(w, operand)[lane];
+}
+
+/// A shared address of the CTA's own, with its rank.
+uint64_t own_shared(Warp& w, const Operand& operand, uint32_t lane) {
+  return shared_base(w) | shared_offset(as_shared(w, address_of(w, operand, lane)));
+}
+
+void check_outcome(Warp& w, const model::Outcome& outcome) {
+  if (outcome.fault) w.fail(outcome.reason);
+}
+
+void check_global(Warp& w, uint64_t address, uint64_t bytes) {
+  if (bytes != 0 && !w.launch->memory.contains(address, bytes))
+    w.fail("the copy reaches outside global memory: " + std::to_string(bytes) + " bytes at " +
+           std::to_string(address));
+}
+
+// Copies by threads.
+
+/// How many bytes come from global memory; the others are zeros.
+uint32_t source_bytes(const Warp& w, const Instruction& in, uint32_t lane, uint32_t bytes) {
+  if (in.operands < 4 || in.operand[3].kind == Operand::Kind::none) return bytes;
+  return std::min(bytes, value32(w, in.operand[3], lane));
+}
+
+void cp_async(Warp& w, const Instruction& in) {
+  const uint32_t bytes = static_cast<uint32_t>(in.operand[2].value);
+  const bool wide = in.op == Op::cp_async_cg;
+  if (wide ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16)
+    w.fail("cp.async of another size");
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t to = address_of(w, in.operand[0], i), from = address_of(w, in.operand[1], i);
+    const uint32_t taken = source_bytes(w, in, i, bytes);
+    if (from % bytes != 0) w.fail("the source is not aligned");
+    const uint64_t number = begin(w, [&w, to, from, bytes, taken, i] {
+      uint8_t* shared = locate(w, Word::shared, to, bytes, Access::write, i);
+      check_global(w, from, taken);
+      std::memcpy(shared, reinterpret_cast<const void*>(from), taken);
+      std::memset(shared + taken, 0, bytes - taken);
+    });
+    w.copies[i].open.push_back(number);
+  });
+}
+
+void cp_async_commit(Warp& w, const Instruction&) {
+  each_lane(w.mask, [&](uint32_t i) { commit(w.copies[i]); });
+}
+void cp_async_wait(Warp& w, const Instruction& in) {
+  each_lane(w.mask,
+            [&](uint32_t i) { wait(w, w.copies[i], static_cast<size_t>(in.operand[0].value)); });
+}
+void cp_async_wait_all(Warp& w, const Instruction&) {
+  each_lane(w.mask, [&](uint32_t i) {
+    commit(w.copies[i]);
+    wait(w, w.copies[i], 0);
+  });
+}
+
+/// Arrives when all copies that the lane has begun are done.
+void cp_async_arrive(Warp& w, const Instruction& in) {
+  each_lane(w.mask, [&](uint32_t i) {
+    std::vector<uint64_t> numbers = w.copies[i].open;
+    for (const auto& group : w.copies[i].committed)
+      numbers.insert(numbers.end(), group.begin(), group.end());
+    const uint64_t barrier = own_shared(w, in.operand[0], i);
+    begin(w, [&w, numbers, barrier] {
+      for (const uint64_t number : numbers) w.launch->finish(number);
+      mbarrier_update(w, mbarrier_at(w, barrier), 0, 1);
+    });
+  });
+}
+
+// Copies in bulk.
+
+/// CTAs that a load goes to: those of the mask, or the one of the address.
+std::vector<Cta*> receivers(Warp& w, const Instruction& in, uint64_t address, const Operand& mask,
+                            uint32_t lane) {
+  if (!in.has(Class::multicast)) return {&cta_at(w, address)};
+  std::vector<Cta*> out;
+  const uint64_t bits = read_lane(w, mask, lane);
+  for (uint32_t rank = 0; rank < 16; ++rank)
+    if (bits >> rank & 1) out.push_back(&cta_at(w, uint64_t{rank} << kRankShift));
+  return out;
+}
+
+/// What is said of a load to every receiver: its bytes have come.
+void complete(Warp& w, const Cta& cta, uint64_t barrier, uint64_t bytes) {
+  const uint64_t address = uint64_t{cta.rank} << kRankShift | shared_offset(barrier);
+  mbarrier_update(w, mbarrier_at(w, address), -static_cast<int64_t>(bytes), 0);
+}
+
+void bulk_load(Warp& w, const Instruction& in) {
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t to = as_shared(w, address_of(w, in.operand[0], i)),
+                   from = address_of(w, in.operand[1], i);
+    const uint32_t bytes = value32(w, in.operand[2], i);
+    const uint64_t barrier = as_shared(w, address_of(w, in.operand[3], i));
+    const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[4], i);
+    begin(w, [&w, to, from, bytes, barrier, ctas] {
+      check_global(w, from, bytes);
+      for (Cta* cta : ctas) {
+        const uint64_t offset = shared_offset(to);
+        cta_at(w, uint64_t{cta->rank} << kRankShift);
+        shared_range(w, *cta, offset, bytes, Access::write);
+        check_outcome(w, model::load_bulk(from, cta->shared, static_cast<uint32_t>(offset), bytes));
+        complete(w, *cta, barrier, bytes);
+      }
+    });
+  });
+}
+
+void bulk_store(Warp& w, const Instruction& in) {
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
+    const uint32_t bytes = value32(w, in.operand[2], i);
+    w.bulk[i].open.push_back(begin(w, [&w, to, from, bytes] {
+      check_global(w, to, bytes);
+      shared_range(w, *w.cta, shared_offset(from), bytes, Access::read);
+      check_outcome(w, model::store_bulk(to, w.cta->shared,
+                                         static_cast<uint32_t>(shared_offset(from)), bytes));
+    }));
+  });
+}
+
+DType dtype_of(Type type) {
+  switch (type) {
+    case Type::b32:
+    case Type::u32:
+      return DType::U32;
+    case Type::s32:
+      return DType::I32;
+    case Type::b64:
+    case Type::u64:
+      return DType::U64;
+    case Type::s64:
+      return DType::I64;
+    case Type::f16:
+      return DType::F16;
+    case Type::bf16:
+      return DType::BF16;
+    case Type::f64:
+      return DType::F64;
+    default:
+      return DType::F32;
+  }
+}
+
+model::ReduceOp reduce_op(Word operation) {
+  switch (operation) {
+    case Word::op_min:
+      return model::ReduceOp::min;
+    case Word::op_max:
+      return model::ReduceOp::max;
+    case Word::op_inc:
+      return model::ReduceOp::inc;
+    case Word::op_dec:
+      return model::ReduceOp::dec;
+    case Word::op_and:
+      return model::ReduceOp::and_;
+    case Word::op_or:
+      return model::ReduceOp::or_;
+    case Word::op_xor:
+      return model::ReduceOp::xor_;
+    default:
+      return model::ReduceOp::add;
+  }
+}
+
+void bulk_reduce(Warp& w, const Instruction& in) {
+  const DType dtype = dtype_of(in.types[0]);
+  const model::ReduceOp op = reduce_op(in.word(Class::operation));
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
+    const uint32_t bytes = value32(w, in.operand[2], i);
+    w.bulk[i].open.push_back(begin(w, [&w, to, from, bytes, dtype, op] {
+      check_global(w, to, bytes);
+      const uint64_t offset = shared_offset(from);
+      shared_range(w, *w.cta, offset, bytes, Access::read);
+      check_outcome(w, model::reduce_bulk(to, w.cta->shared, static_cast<uint32_t>(offset), bytes,
+                                          dtype, op));
+    }));
+  });
+}
+
+void bulk_prefetch(Warp& w, const Instruction& in) {
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t from = address_of(w, in.operand[0], i);
+    const uint32_t bytes = value32(w, in.operand[1], i);
+    check_global(w, from, bytes);
+    check_outcome(w, model::prefetch_bulk(from, bytes));
+  });
+}
+
+void bulk_commit(Warp& w, const Instruction&) {
+  each_lane(w.mask, [&](uint32_t i) { commit(w.bulk[i]); });
+}
+void bulk_wait(Warp& w, const Instruction& in) {
+  each_lane(w.mask,
+            [&](uint32_t i) { wait(w, w.bulk[i], static_cast<size_t>(in.operand[0].value)); });
+}
+
+// Copies through tensor maps.
+
+struct Box {
+  TensorMapDesc map;
+  int32_t coord[5] = {};
+};
+
+TensorMapDesc read_map(Warp& w, uint64_t address, uint32_t lane) {
+  if (address % 64 != 0) w.fail("the tensor map's address is no multiple of 64");
+  TensorMapBytes bytes;
+  for (int i = 0; i < 16; ++i)
+    std::memcpy(
+        &bytes.words[i],
+        locate(w, Word::none, address + 8 * static_cast<uint64_t>(i), 8, Access::read, lane), 8);
+  TensorMapDesc desc;
+  if (!decode(bytes, &desc).ok()) w.fail("no tensor map: " + std::string(last_error().message));
+  return desc;
+}
+
+/// Operand `number`, a map with `count` coordinates.
+Box read_box(Warp& w, const Instruction& in, int number, uint32_t lane) {
+  const Operand& list = in.operand[number];
+  Box box;
+  box.map = read_map(w, address_of(w, item(w, list, 0), lane), lane);
+  const bool rows = in.op == Op::tensor_gather4 || in.op == Op::tensor_scatter4;
+  const int wanted =
+      rows ? 5 : 1 + static_cast<int>(in.word(Class::dimensions)) - static_cast<int>(Word::d1);
+  if (list.count != wanted + 1) w.fail("another number of coordinates than dimensions");
+  if (box.map.rank != (rows ? 2 : wanted)) w.fail("the tensor map has another rank");
+  for (int i = 0; i < wanted; ++i)
+    box.coord[i] = static_cast<int32_t>(value32(w, item(w, list, i + 1), lane));
+  return box;
+}
+
+/// All that the box has inside the tensor lies in global memory. Rows by number have a box each.
+void check_box(Warp& w, const TensorMapDesc& map, const int32_t* coord) {
+  uint64_t first = map.global_address, last = map.global_address;
+  for (int32_t i = 0; i < map.rank; ++i) {
+    const int64_t extent = static_cast<int64_t>(map.global_dim[i]);
+    const int64_t begin = std::max<int64_t>(coord[i], 0);
+    const int64_t end = std::min<int64_t>(
+        coord[i] + static_cast<int64_t>(map.box_dim[i]) * map.element_strides[i], extent);
+    if (begin >= end) return;
+    const uint64_t stride = i == 0 ? dtype_bytes(map.dtype) : map.global_stride_bytes[i - 1];
+    first += static_cast<uint64_t>(begin) * stride;
+    last += static_cast<uint64_t>(end - 1) * stride;
+  }
+  check_global(w, first, last - first + dtype_bytes(map.dtype));
+}
+
+void check_rows(Warp& w, const Box& box) {
+  for (int i = 1; i < 5; ++i) {
+    const int32_t coord[2] = {box.coord[0], box.coord[i]};
+    check_box(w, box.map, coord);
+  }
+}
+
+void tensor_load(Warp& w, const Instruction& in) {
+  const bool rows = in.op == Op::tensor_gather4;
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t to = as_shared(w, address_of(w, in.operand[0], i));
+    const Box box = read_box(w, in, 1, i);
+    const uint64_t barrier = as_shared(w, address_of(w, in.operand[2], i));
+    const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[3], i);
+    begin(w, [&w, to, box, barrier, ctas, rows] {
+      rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
+      const uint32_t offset = static_cast<uint32_t>(shared_offset(to));
+      for (Cta* cta : ctas) {
+        cta_at(w, uint64_t{cta->rank} << kRankShift);
+        shared_range(w, *cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), Access::write);
+        const model::Outcome outcome =
+            rows ? model::load_gather4(box.map, box.coord[0], box.coord + 1, cta->shared, offset)
+                 : model::load_tile(box.map, box.coord, cta->shared, offset);
+        check_outcome(w, outcome);
+        complete(w, *cta, barrier, outcome.transaction_bytes);
+      }
+    });
+  });
+}
+
+model::Outcome store_box(const Instruction& in, const Box& box, const uint8_t* shared,
+                         uint32_t offset) {
+  switch (in.op) {
+    case Op::tensor_scatter4:
+      return model::store_scatter4(box.map, box.coord[0], box.coord + 1, shared, offset);
+    case Op::tensor_reduce:
+      return model::reduce_tile(box.map, box.coord, shared, offset,
+                                reduce_op(in.word(Class::operation)));
+    default:
+      return model::store_tile(box.map, box.coord, shared, offset);
+  }
+}
+
+void tensor_store(Warp& w, const Instruction& in) {
+  const bool rows = in.op == Op::tensor_scatter4;
+  each_lane(w.mask, [&](uint32_t i) {
+    const Box box = read_box(w, in, 0, i);
+    const uint32_t offset = static_cast<uint32_t>(shared_offset(own_shared(w, in.operand[1], i)));
+    w.bulk[i].open.push_back(begin(w, [&w, &in, box, offset, rows] {
+      rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
+      // What a box has outside the tensor need not have been written.
+      shared_range(w, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), Access::any);
+      check_outcome(w, store_box(in, box, w.cta->shared, offset));
+    }));
+  });
+}
+
+void tensor_prefetch(Warp& w, const Instruction& in) {
+  each_lane(w.mask, [&](uint32_t i) {
+    const Box box = read_box(w, in, 0, i);
+    check_box(w, box.map, box.coord);
+    check_outcome(w, model::prefetch_tile(box.map, box.coord));
+  });
+}
+
+// Tensor maps that a kernel makes.
+
+void map_replace_address(Warp& w, const Instruction& in) {
+  each_lane(w.mask, [&](uint32_t i) {
+    TensorMapBytes map;
+    const uint64_t offset = shared_offset(own_shared(w, in.operand[0], i));
+    uint8_t* at = shared_range(w, *w.cta, offset, sizeof map, Access::both);
+    std::memcpy(&map, at, sizeof map);
+    rebind_address(&map, read_lane(w, in.operand[1], i));
+    std::memcpy(at, &map, sizeof map);
+  });
+}
+
+/// The whole warp copies one map.
+void map_copy_fence(Warp& w, const Instruction& in) {
+  if (!w.converged(w.alive)) return;
+  const uint32_t lane = first_lane(w.mask);
+  const uint64_t bytes = static_cast<uint64_t>(in.operand[2].value);
+  const uint64_t to = address_of(w, in.operand[0], lane);
+  const uint64_t offset = shared_offset(own_shared(w, in.operand[1], lane));
+  if (bytes != 128 || to % 128 != 0) w.fail("a tensor map is 128 aligned bytes");
+  check_global(w, to, bytes);
+  std::memcpy(reinterpret_cast<void*>(to), shared_range(w, *w.cta, offset, bytes, Access::read),
+              bytes);
+}
+
+/// Stores into a CTA of the cluster; their bytes count on a barrier there.
+void st_async(Warp& w, const Instruction& in) {
+  const Operand& a = in.operand[1];
+  const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[0]));
+  const uint32_t count = a.kind == Operand::Kind::list ? a.count : 1;
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t to = address_of(w, in.operand[0], i), barrier = address_of(w, in.operand[2], i);
+    std::vector<uint8_t> data(size_t{bytes} * count);
+    for (uint32_t k = 0; k < count; ++k) {
+      const uint64_t value = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, i);
+      std::memcpy(&data[k * bytes], &value, bytes);
+    }
+    if (to >> kRankShift != barrier >> kRankShift)
+      w.fail("the barrier is in another CTA than the destination");
+    begin(w, [&w, to, barrier, data, i] {
+      uint8_t* at =
+          locate(w, Word::shared_cluster, to, static_cast<uint32_t>(data.size()), Access::write, i);
+      std::memcpy(at, data.data(), data.size());
+      mbarrier_update(w, mbarrier_at(w, barrier), -static_cast<int64_t>(data.size()), 0);
+    });
+  });
+}
+
+}  // namespace
+
+Run bulk_handler(const Instruction& in) {
+  switch (in.op) {
+    case Op::cp_async_ca:
+    case Op::cp_async_cg:
+      return cp_async;
+    case Op::cp_async_commit:
+      return cp_async_commit;
+    case Op::cp_async_wait:
+      return cp_async_wait;
+    case Op::cp_async_wait_all:
+      return cp_async_wait_all;
+    case Op::cp_async_arrive:
+      return cp_async_arrive;
+    case Op::bulk_load:
+      return bulk_load;
+    case Op::bulk_store:
+      return bulk_store;
+    case Op::bulk_reduce:
+      return bulk_reduce;
+    case Op::bulk_prefetch:
+      return bulk_prefetch;
+    case Op::bulk_commit:
+      return bulk_commit;
+    case Op::bulk_wait:
+      return bulk_wait;
+    case Op::tensor_load:
+    case Op::tensor_gather4:
+      return tensor_load;
+    case Op::tensor_store:
+    case Op::tensor_scatter4:
+    case Op::tensor_reduce:
+      return tensor_store;
+    case Op::tensor_prefetch:
+      return tensor_prefetch;
+    case Op::map_replace_address:
+      return map_replace_address;
+    case Op::map_copy_fence:
+      return map_copy_fence;
+    case Op::st_async:
+      return st_async;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tw::ptx_machine

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ptx_machine/instructions/matrices.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "tests/ptx_machine/instructions/memory.hpp"
+#include "tests/ptx_machine/instructions/window.hpp"
+#include "tests/ptx_machine/instructions/window_rows.hpp"
+#include "tests/ptx_machine/machine/launch.hpp"
+
+namespace tw::ptx_machine {
+namespace {
+
+const uint32_t* words(const Warp& w, const Operand& list, uint32_t index) {
+  return source<uint32_t>(w, item(w, list, index));
+}
+uint32_t* written_words(Warp& w, const Operand& list, uint32_t index) {
+  return target<uint32_t>(w, item(w, list, index));
+}
+
+// Matrices of 8 x 8 elements of 16 bits, of which lane l has (l / 4, 2 * (l % 4)) and its
+// neighbour.
+
+using Eight = std::array<std::array<uint16_t, 8>, 8>;
+
+Eight from_lanes(const uint32_t* lanes) {
+  Eight out{};
+  for (uint32_t l = 0; l < kLanes; ++l)
+    for (uint32_t h = 0; h < 2; ++h)
+      out[l / 4][2 * (l % 4) + h] = static_cast<uint16_t>(lanes[l] >> (16 * h));
+  return out;
+}
+void to_lanes(const Eight& matrix, uint32_t* lanes) {
+  for (uint32_t l = 0; l < kLanes; ++l)
+    lanes[l] = matrix[l / 4][2 * (l % 4)] | static_cast<uint32_t>(matrix[l / 4][2 * (l % 4) + 1])
+                                                << 16;
+}
+Eight turned(const Eight& matrix) {
+  Eight out{};
+  for (uint32_t i = 0; i < 8; ++i)
+    for (uint32_t k = 0; k < 8; ++k) out[k][i] = matrix[i][k];
+  return out;
+}
+
+/// Row `row` of matrix `number`, whose address is that lane's.
+uint8_t* matrix_row(Warp& w, const Instruction& in, const Operand& address, uint32_t number,
+                    uint32_t row, Access access) {
+  const uint32_t lane = 8 * number + row;
+  return locate(w, in.word(Class::space), address_of(w, address, lane), 16, access, lane);
+}
+
+void ldmatrix(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const Operand& d = in.operand[0];
+  for (uint32_t number = 0; number < d.count; ++number) {
+    Eight matrix{};
+    for (uint32_t row = 0; row < 8; ++row)
+      std::memcpy(matrix[row].data(), matrix_row(w, in, in.operand[1], number, row, Access::read),
+                  16);
+    to_lanes(in.has(Class::transposed) ? turned(matrix) : matrix, written_words(w, d, number));
+  }
+}
+
+void stmatrix(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const Operand& a = in.operand[1];
+  for (uint32_t number = 0; number < a.count; ++number) {
+    Eight matrix = from_lanes(words(w, a, number));
+    if (in.has(Class::transposed)) matrix = turned(matrix);
+    for (uint32_t row = 0; row < 8; ++row)
+      std::memcpy(matrix_row(w, in, in.operand[0], number, row, Access::write), matrix[row].data(),
+                  16);
+  }
+}
+
+void movmatrix(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  to_lanes(turned(from_lanes(source<uint32_t>(w, in.operand[1]))),
+           target<uint32_t>(w, in.operand[0]));
+}
+
+/// How many matrices the spelling has, against the registers that are listed.
+bool lists_match(const Instruction& in, const Operand& list) {
+  const Word word = in.word(Class::matrices);
+  return list.count == (word == Word::x1 ? 1 : word == Word::x2 ? 2 : 4);
+}
+
+// mma.sync of 16 x 8. A register of an operand has the elements of one row (of A) or column (of B)
+// whose k follow one another; a quarter of the lanes have the next ones.
+
+uint32_t element(uint32_t word, uint32_t index, uint32_t bytes) {
+  return bytes == 4 ? word : word >> (8 * bytes * index) & ((1u << (8 * bytes)) - 1);
+}
+
+struct MmaShape {
+  uint32_t bytes, per, k;
+};
+MmaShape mma_shape(const Instruction& in) {
+  const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[1]));
+  const uint32_t k = in.word(Class::shape) == Word::m16n8k8    ? 8
+                     : in.word(Class::shape) == Word::m16n8k16 ? 16
+                                                               : 32;
+  return {bytes, 4 / bytes, k};
+}
+
+/// Calls visit(row or column, k, bits) for each element of an operand with `halves` of 8 rows.
+template <class Visit>
+void each_element(const Warp& w, const Operand& list, const MmaShape& shape, uint32_t halves,
+                  Visit visit) {
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const uint32_t* registers = words(w, list, i);
+    for (uint32_t l = 0; l < kLanes; ++l)
+      for (uint32_t j = 0; j < shape.per; ++j)
+        visit(l / 4 + 8 * (i % halves), shape.per * (l % 4) + 4 * shape.per * (i / halves) + j,
+              element(registers[l], j, shape.bytes));
+  }
+}
+
+void mma(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const MmaShape shape = mma_shape(in);
+  Factors a[16], b[8];
+  each_element(w, in.operand[1], shape, 2,
+               [&](uint32_t row, uint32_t k, uint32_t bits) { a[row].set(k, in.types[1], bits); });
+  each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
+    b[column].set(k, in.types[2], bits);
+  });
+  const bool half = in.types[0] == Type::f16;
+  for (uint32_t h = 0; h < 2; ++h)
+    for (uint32_t l = 0; l < kLanes; ++l)
+      for (uint32_t j = 0; j < 2; ++j) {
+        const Factors &row = a[l / 4 + 8 * h], &column = b[2 * (l % 4) + j];
+        if (half) {
+          const uint32_t c = words(w, in.operand[3], h)[l];
+          const uint32_t sum =
+              window_f16(row, column, shape.k, static_cast<uint16_t>(c >> (16 * j)), kWindowBits);
+          uint32_t& d = written_words(w, in.operand[0], h)[l];
+          d = j == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | sum << 16;
+        } else {
+          const float c = std::bit_cast<float>(words(w, in.operand[3], 2 * h + j)[l]);
+          written_words(w, in.operand[0], 2 * h + j)[l] =
+              std::bit_cast<uint32_t>(window_f32(row, column, shape.k, c, kWindowBits));
+        }
+      }
+}
+
+void mma_integers(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const MmaShape shape = mma_shape(in);
+  int32_t a[16][kMostFactors], b[8][kMostFactors];
+  const auto whole = [](Type type, uint32_t bits) {
+    return type == Type::s8 ? int32_t{static_cast<int8_t>(bits)} : static_cast<int32_t>(bits);
+  };
+  each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
+    a[row][k] = whole(in.types[1], bits);
+  });
+  each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
+    b[column][k] = whole(in.types[2], bits);
+  });
+  for (uint32_t i = 0; i < 4; ++i)
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      uint32_t sum = words(w, in.operand[3], i)[l];
+      for (uint32_t k = 0; k < shape.k; ++k)
+        sum += static_cast<uint32_t>(a[l / 4 + 8 * (i / 2)][k] * b[2 * (l % 4) + i % 2][k]);
+      written_words(w, in.operand[0], i)[l] = sum;
+    }
+}
+
+Run mma_handler(const Instruction& in) {
+  const MmaShape shape = mma_shape(in);
+  // Registers hold 4 or 8 k times the elements of one.
+  if (shape.k != 8 * shape.per && shape.k != 4 * shape.per) return nullptr;
+  if (in.types[0] != in.types[3] || type_bytes(in.types[1]) != type_bytes(in.types[2]))
+    return nullptr;
+  const uint32_t sums = in.types[0] == Type::f16 ? 2 : 4, quarters = shape.k / (4 * shape.per);
+  if (in.operand[0].count != sums || in.operand[3].count != sums ||
+      in.operand[1].count != 2 * quarters || in.operand[2].count != quarters)
+    return nullptr;
+  return in.op == Op::mma ? mma : mma_integers;
+}
+
+// wgmma.
+
+/// An operand in shared memory, by its descriptor.
+struct Tile {
+  uint32_t start, leading, stride, swizzle_bytes;  // 0: no swizzle
+  bool column;                                     // contiguous along m or n
+
+  Tile(Warp& w, uint64_t descriptor, bool is_column) : column(is_column) {
+    start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
+    leading = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4;
+    stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
+    constexpr uint32_t kSwizzles[4] = {0, 128, 64, 32};
+    swizzle_bytes = kSwizzles[descriptor >> 62];
+    if ((descriptor >> 49 & 7) != 0)
+      w.fail("a descriptor with a base offset, which the machine does not have");
+    if (column && swizzle_bytes == 0)
+      w.fail("a descriptor without a swizzle, contiguous along m or n: the machine has none");
+  }
+
+  /// Where element k of row (or column) i lies, of 16 bits.
+  uint32_t offset(uint32_t i, uint32_t k) const {
+    if (swizzle_bytes == 0)
+      return start + i / 8 * stride + k / 8 * leading + i % 8 * 16 + k % 8 * 2;
+    uint32_t address = start;
+    const uint32_t wide = swizzle_bytes / 2;
+    if (column)
+      address += i / wide * leading + k / 8 * stride + k % 8 * swizzle_bytes + i % wide * 2;
+    else
+      address += i / 8 * stride + i % 8 * swizzle_bytes + k * 2;
+    return address ^ (address >> 3 & (swizzle_bytes - 16));
+  }
+};
+
+/// Calls visit(row or column, k, bits) for each element of an operand, `count` rows from `first`
+/// on.
+template <class Visit>
+void each_of_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Visit visit) {
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t k = 0; k < kRowFactors; ++k) {
+      // Rows that D does not have need not have been loaded.
+      uint16_t bits = 0;
+      std::memcpy(&bits, shared_range(w, *w.cta, tile.offset(first + i, k), 2, Access::any), 2);
+      visit(i, k, uint32_t{bits});
+    }
+}
+
+/// Operands of a warp: 16 of 64 rows of A, and all columns of B.
+struct Operands {
+  Factors rows[16];
+  Columns columns;
+  uint16_t bits[kMostColumns][kRowFactors];  // of the columns
+
+  Factors column(uint32_t number, Type type) const {
+    Factors out;
+    for (uint32_t k = 0; k < kRowFactors; ++k) out.set(k, type, bits[number][k]);
+    return out;
+  }
+};
+
+/// Lane l has columns 8 j + 2 (l % 4) and the next, of rows l / 4 and 8 below.
+uint32_t lane_of(uint32_t row, uint32_t column) {
+  return row % 8 * 4 + column % 8 / 2;
+}
+
+/// A row of f32 sums: those with an infinity or a NaN one by one.
+void multiply_row(Warp& w, const Instruction& in, const Operands& operands, uint32_t row,
+                  bool accumulate) {
+  const Factors& a = operands.rows[row];
+  const auto word = [&](uint32_t column) -> uint32_t& {
+    const uint32_t index = 4 * (column / 8) + 2 * (row / 8) + column % 2;
+    return written_words(w, in.operand[0], index)[lane_of(row, column)];
+  };
+  float sums[kMostColumns], before[kMostColumns];
+  for (uint32_t j = 0; j < in.number; ++j)
+    sums[j] = before[j] = accumulate ? std::bit_cast<float>(word(j)) : 0.0f;
+  window_row(a, operands.columns, in.number, sums);
+  for (uint32_t j = 0; j < in.number; ++j) {
+    if (a.special || operands.columns.special[j] || !std::isfinite(before[j]))
+      sums[j] = window_f32(a, operands.column(j, in.types[2]), kRowFactors, before[j], kWindowBits);
+    word(j) = std::bit_cast<uint32_t>(sums[j]);
+  }
+}
+
+/// The same of f16 sums, two in a register.
+void multiply_row_f16(Warp& w, const Instruction& in, const Operands& operands, uint32_t row,
+                      bool accumulate) {
+  for (uint32_t j = 0; j < in.number; ++j) {
+    uint32_t& d = written_words(w, in.operand[0], 2 * (j / 8) + row / 8)[lane_of(row, j)];
+    const uint32_t shift = 16 * (j % 2);
+    const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
+    const Factors column = operands.column(j, in.types[2]);
+    const uint32_t sum = window_f16(operands.rows[row], column, kRowFactors, c, kWindowBits);
+    d = (d & ~(0xffffu << shift)) | sum << shift;
+  }
+}
+
+void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, bool accumulate) {
+  const auto operands = std::make_unique<Operands>();
+  const Tile a(w, desc_a, in.operand[6].value != 0), b(w, desc_b, in.operand[7].value != 0);
+  each_of_tile(w, a, w.number % 4 * 16, 16, [&](uint32_t row, uint32_t k, uint32_t bits) {
+    operands->rows[row].set(k, in.types[1], bits);
+  });
+  each_of_tile(w, b, 0, in.number, [&](uint32_t column, uint32_t k, uint32_t bits) {
+    operands->columns.set(column, k, in.types[2], bits);
+    operands->bits[column][k] = static_cast<uint16_t>(bits);
+  });
+  for (uint32_t row = 0; row < 16; ++row) {
+    if (in.types[0] == Type::f16)
+      multiply_row_f16(w, in, *operands, row, accumulate);
+    else
+      multiply_row(w, in, *operands, row, accumulate);
+  }
+}
+
+/// Products of a warp run in their order, whenever that is.
+void wgmma(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const uint64_t desc_a = read_lane(w, in.operand[1], 0), desc_b = read_lane(w, in.operand[2], 0);
+  const bool accumulate = predicate(w, in.operand[3]) & 1;
+  const uint64_t before = w.last_product;
+  w.last_product = w.launch->begin_work([&w, &in, desc_a, desc_b, accumulate, before, pc = w.pc] {
+    w.launch->finish(before);
+    const uint32_t now = std::exchange(w.pc, pc);
+    multiply(w, in, desc_a, desc_b, accumulate);
+    w.pc = now;
+  });
+  w.products.open.push_back(w.last_product);
+}
+
+void wgmma_commit(Warp& w, const Instruction&) {
+  if (!w.converged(kAllLanes)) return;
+  w.products.committed.push_back(std::exchange(w.products.open, {}));
+}
+
+void wgmma_wait(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  auto& groups = w.products.committed;
+  while (groups.size() > static_cast<size_t>(in.operand[0].value)) {
+    for (const uint64_t number : groups.front()) w.launch->finish(number);
+    groups.erase(groups.begin());
+  }
+}
+
+void wgmma_fence(Warp& w, const Instruction&) {
+  w.converged(kAllLanes);
+}
+
+Run wgmma_handler(const Instruction& in) {
+  const uint32_t registers = in.types[0] == Type::f16 ? in.number / 4 : in.number / 2;
+  const bool plain = in.operand[4].value == 1 && in.operand[5].value == 1;
+  if (in.number % 8 != 0 || in.number == 0 || in.number > 256 || in.operand[0].count != registers)
+    return nullptr;
+  return plain && in.types[1] == in.types[2] ? wgmma : nullptr;
+}
+
+}  // namespace
+
+Run matrix_handler(const Instruction& in) {
+  switch (in.op) {
+    case Op::ldmatrix:
+      return lists_match(in, in.operand[0]) ? ldmatrix : nullptr;
+    case Op::stmatrix:
+      return lists_match(in, in.operand[1]) ? stmatrix : nullptr;
+    case Op::movmatrix:
+      return movmatrix;
+    case Op::mma:
+    case Op::mma_integers:
+      return mma_handler(in);
+    case Op::wgmma:
+      return wgmma_handler(in);
+    case Op::wgmma_fence:
+      return wgmma_fence;
+    case Op::wgmma_commit:
+      return wgmma_commit;
+    case Op::wgmma_wait:
+      return wgmma_wait;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tw::ptx_machine

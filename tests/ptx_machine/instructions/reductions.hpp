@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The arithmetic of atom and red.
+
+#include "tests/ptx_machine/program/program.hpp"
+
+namespace tw::ptx_machine {
+
+bool can_reduce(Type type, Word operation);
+/// Bits of what memory holds after the operation.
+uint64_t reduced(Type type, Word operation, uint64_t memory, uint64_t operand);
+
+}  // namespace tw::ptx_machine

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ptx_machine/instructions/window.hpp"
+
+#include <cmath>
+
+#include "kernels/common/convert.h"
+#include "tests/ptx_machine/instructions/rounding.hpp"
+#include "tests/ptx_machine/instructions/window_rows.hpp"
+
+namespace tw::ptx_machine {
+namespace {
+
+constexpr int kZeroExponent = -2000;
+
+uint32_t format_of(Type type) {
+  switch (type) {
+    case Type::f16:
+      return kFormatF16;
+    case Type::bf16:
+      return kFormatBF16;
+    case Type::e4m3:
+      return kFormatE4M3;
+    case Type::e5m2:
+      return kFormatE5M2;
+    default:
+      return kFormatF32;
+  }
+}
+/// The exponent of a format's smallest normal number, which its subnormal ones have too.
+int least_exponent(Type type) {
+  switch (type) {
+    case Type::f16:
+    case Type::e5m2:
+      return -14;
+    case Type::e4m3:
+      return -6;
+    default:
+      return -126;
+  }
+}
+
+int exponent_from(float value, int least) {
+  if (value == 0) return kZeroExponent;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return exponent - 1 < least ? least : exponent - 1;
+}
+
+/// Sums of factors with an infinity or a NaN: as IEEE's, and a NaN is the hardware's.
+double special_sum(const Factors& a, const Factors& b, uint32_t count, double c) {
+  double sum = c;
+  for (uint32_t k = 0; k < count; ++k)
+    sum += static_cast<double>(a.value[k]) * static_cast<double>(b.value[k]);
+  return sum;
+}
+
+float canonical(float value) {
+  return std::isnan(value) ? std::bit_cast<float>(0x7fffffffu) : value;
+}
+
+}  // namespace
+
+void Factors::set(uint32_t index, Type type, uint32_t bits) {
+  // tf32 is f32 whose last 13 bits do not count.
+  if (type == Type::tf32) bits &= ~0x1fffu;
+  const float number = decode(format_of(type), bits);
+  value[index] = number;
+  if (type == Type::f16 || type == Type::bf16) {
+    special |= !split_16(type, bits, &mantissa[index], &exponent[index]);
+    return;
+  }
+  if (!std::isfinite(number)) {
+    special = true;
+    mantissa[index] = 0;
+    exponent[index] = kZeroExponent;
+    return;
+  }
+  exponent[index] = exponent_from(number, least_exponent(type));
+  mantissa[index] =
+      number == 0 ? 0 : static_cast<int32_t>(std::ldexp(number, kFactorBits - exponent[index]));
+}
+
+double window_sum(const Factors& a, const Factors& b, uint32_t count, double c, int c_exponent,
+                  int bits) {
+  if (a.special || b.special || !std::isfinite(c)) return special_sum(a, b, count, c);
+  int largest = c_exponent;
+  for (uint32_t k = 0; k < count; ++k) {
+    const int exponent = a.exponent[k] + b.exponent[k];
+    largest = exponent > largest ? exponent : largest;
+  }
+  if (largest < kZeroExponent / 2) return 0;
+  // A product has 2 * kFactorBits bits behind the point, the window `bits`.
+  int64_t sum = 0;
+  const int more = bits - 2 * kFactorBits;
+  for (uint32_t k = 0; k < count; ++k) {
+    const int32_t product = a.mantissa[k] * b.mantissa[k];
+    const int down = largest - a.exponent[k] - b.exponent[k];
+    const int64_t magnitude = int64_t{product < 0 ? -product : product} << 8;
+    const int shift = down + 8 - more;
+    const int64_t cut = shift > 62 ? 0 : magnitude >> shift;
+    sum += product < 0 ? -cut : cut;
+  }
+  if (c != 0) sum += static_cast<int64_t>(std::trunc(std::ldexp(c, bits - largest)));
+  return std::ldexp(static_cast<double>(sum), largest - bits);
+}
+
+int accumulator_exponent(float value) {
+  return std::isfinite(value) ? exponent_from(value, -126) : 0;
+}
+int accumulator_exponent_f16(float value) {
+  return std::isfinite(value) ? exponent_from(value, -14) : 0;
+}
+
+float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, int bits) {
+  const float sum = to_float_truncated(
+      window_sum(a, b, count, static_cast<double>(c), accumulator_exponent(c), bits));
+  if (bits != kWindowBits8 || !std::isfinite(sum)) return canonical(sum);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(sum) & ~((1u << (23 - kWindowBits8)) - 1));
+}
+
+uint16_t window_f16(const Factors& a, const Factors& b, uint32_t count, uint16_t c, int bits) {
+  const float value = f16_to_float(c);
+  return to_f16(
+      window_sum(a, b, count, static_cast<double>(value), accumulator_exponent_f16(value), bits));
+}
+
+}  // namespace tw::ptx_machine

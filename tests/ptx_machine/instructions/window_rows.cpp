@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ptx_machine/instructions/window_rows.hpp"
+
+#include <bit>
+
+namespace tw::ptx_machine {
+namespace {
+
+constexpr int32_t kZeroExponent = -2000;
+constexpr int32_t kLeast = -900;  // an exponent below all that are, whose power of 2 is a double
+constexpr uint32_t kBlock = 16;   // columns at once
+constexpr int kProductShift = kWindowBits - 2 * kFactorBits;
+constexpr int kSumShift = kWindowBits - 23;
+
+int32_t cut(int32_t value, int32_t left, int32_t down) {
+  const int32_t sign = value >> 31;
+  const int32_t magnitude = ((value ^ sign) - sign) << left;
+  return ((magnitude >> (down > 31 ? 31 : down)) ^ sign) - sign;
+}
+
+/// `block` columns from `first` on. Inlined into functions for different processors.
+[[gnu::always_inline]] inline void row_block(const Factors& a, const Columns& b, uint32_t first,
+                                             float* sums) {
+  int32_t largest[kBlock], mantissa[kBlock], exponent[kBlock], low[kBlock] = {}, high[kBlock] = {};
+  for (uint32_t j = 0; j < kBlock; ++j) {
+    const int32_t bits = std::bit_cast<int32_t>(sums[j]);
+    const int32_t field = bits >> 23 & 255, fraction = bits & 0x7fffff;
+    const int32_t whole = field == 0 ? fraction : fraction | 0x800000;
+    mantissa[j] = bits < 0 ? -whole : whole;
+    exponent[j] = whole == 0 ? kZeroExponent : (field == 0 ? 1 : field) - 127;
+    largest[j] = exponent[j] < kLeast ? kLeast : exponent[j];
+  }
+  for (uint32_t k = 0; k < kRowFactors; ++k)
+    for (uint32_t j = 0; j < kBlock; ++j) {
+      const int32_t sum = a.exponent[k] + b.exponent[k][first + j];
+      largest[j] = sum > largest[j] ? sum : largest[j];
+    }
+  // Half of the products at a time: 16 of them could pass 2^31.
+  for (uint32_t k = 0; k < kRowFactors / 2; ++k)
+    for (uint32_t j = 0; j < kBlock; ++j)
+      low[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kProductShift,
+                    largest[j] - a.exponent[k] - b.exponent[k][first + j]);
+  for (uint32_t k = kRowFactors / 2; k < kRowFactors; ++k)
+    for (uint32_t j = 0; j < kBlock; ++j)
+      high[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kProductShift,
+                     largest[j] - a.exponent[k] - b.exponent[k][first + j]);
+  for (uint32_t j = 0; j < kBlock; ++j) {
+    const int32_t sum = cut(mantissa[j], kSumShift, largest[j] - exponent[j]);
+    const double whole =
+        static_cast<double>(low[j]) + static_cast<double>(high[j]) + static_cast<double>(sum);
+    const int64_t power = static_cast<int64_t>(largest[j] - kWindowBits + 1023) << 52;
+    const double exact = whole * std::bit_cast<double>(power);
+    const float near = static_cast<float>(exact);
+    const double size = exact < 0 ? -exact : exact;
+    const float near_size = near < 0 ? -near : near;
+    // Towards 0; from 2^128 on it is infinity.
+    const bool away = static_cast<double>(near_size) > size && size < 0x1p128;
+    sums[j] = std::bit_cast<float>(std::bit_cast<uint32_t>(near) - (away ? 1u : 0u));
+  }
+}
+
+[[gnu::always_inline]] inline void row_blocks(const Factors& a, const Columns& b, uint32_t count,
+                                              float* sums) {
+  uint32_t first = 0;
+  for (; first + kBlock <= count; first += kBlock) row_block(a, b, first, sums + first);
+  if (first == count) return;
+  float rest[kBlock] = {};
+  for (uint32_t j = first; j < count; ++j) rest[j - first] = sums[j];
+  row_block(a, b, first, rest);
+  for (uint32_t j = first; j < count; ++j) sums[j] = rest[j - first];
+}
+
+void row_plain(const Factors& a, const Columns& b, uint32_t count, float* sums) {
+  row_blocks(a, b, count, sums);
+}
+#ifdef __x86_64__
+[[gnu::target("avx2")]] void row_avx2(const Factors& a, const Columns& b, uint32_t count,
+                                      float* sums) {
+  row_blocks(a, b, count, sums);
+}
+#endif
+
+}  // namespace
+
+bool split_16(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent) {
+  const bool f16 = type == Type::f16;
+  const int32_t fraction_bits = f16 ? 10 : 7, bias = f16 ? 15 : 127, most = f16 ? 31 : 255;
+  const int32_t field = static_cast<int32_t>(bits >> fraction_bits) & most;
+  const int32_t fraction = static_cast<int32_t>(bits) & ((1 << fraction_bits) - 1);
+  const int32_t whole = (field == 0 ? fraction : fraction | 1 << fraction_bits)
+                        << (kFactorBits - fraction_bits);
+  *mantissa = field == most ? 0 : bits & 0x8000 ? -whole : whole;
+  *exponent = whole == 0 || field == most ? kZeroExponent : (field == 0 ? 1 : field) - bias;
+  return field != most;
+}
+
+void Columns::set(uint32_t column, uint32_t k, Type type, uint32_t bits) {
+  if (k == 0) special[column] = false;
+  special[column] |= !split_16(type, bits, &mantissa[k][column], &exponent[k][column]);
+}
+
+void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums) {
+#ifdef __x86_64__
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2) return row_avx2(a, b, count, sums);
+#endif
+  row_plain(a, b, count, sums);
+}
+
+}  // namespace tw::ptx_machine

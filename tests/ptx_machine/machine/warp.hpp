@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A warp: registers of 32 lanes, and groups of lanes that have diverged.
+//
+// A group is lanes that stand at one instruction. The group whose instruction comes first runs, so
+// that lanes meet again where their ways join; when it has to wait, another runs. Instructions
+// among lanes wait until all that they name stand there.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/ptx_machine/machine/image.hpp"
+
+namespace tw::ptx_machine {
+
+inline constexpr uint32_t kLanes = 32;
+inline constexpr uint32_t kAllLanes = ~0u;
+
+struct Cta;
+struct Launch;
+
+/// What a group waits for that it has begun: then the instruction is not begun again.
+struct Wait {
+  enum class Kind : uint8_t { none, barrier, cluster } kind = Kind::none;
+  uint32_t barrier = 0;
+  uint64_t generation = 0;
+};
+
+struct Group {
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  bool blocked = false;  // in this turn
+  bool tired = false;    // has had a whole turn: others that can run are first
+  Wait wait;
+};
+
+/// Asynchronous work that is not done yet. Bulk stores and reductions belong to groups of a lane.
+struct BulkGroups {
+  std::vector<uint64_t> open;                    // numbers of work not committed yet
+  std::vector<std::vector<uint64_t>> committed;  // oldest first
+};
+
+struct Warp {
+  Launch* launch = nullptr;
+  Cta* cta = nullptr;
+  const Image* image = nullptr;
+  uint32_t number = 0;  // in the CTA
+
+  uint8_t* registers = nullptr;
+  const uint8_t* constants = nullptr;
+  std::vector<uint32_t> predicates;
+
+  // The group that runs.
+  uint32_t pc = 0;  // of the next instruction
+  uint32_t group_mask = 0;
+  uint32_t mask = 0;   // lanes of the instruction: those of the group whose guard holds
+  uint32_t limit = 0;  // the group gives way where pc reaches it
+  Wait wait;
+  bool blocked = false;
+
+  bool cluster_arrived = false;  // and has not waited yet
+  uint64_t cluster_generation = 0;
+
+  std::vector<Group> others;
+  uint32_t alive = 0;
+  uint64_t executed = 0;  // thread instructions
+
+  std::vector<uint8_t> call_space, local;  // lane by lane
+  std::array<BulkGroups, kLanes> bulk;     // of bulk copies
+  std::array<BulkGroups, kLanes> copies;   // of cp.async
+  BulkGroups products;                     // of wgmma
+  uint64_t last_product = 0;
+
+  std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
+
+  // What handlers ask of it.
+  [[noreturn]] void fail(const std::string& reason) const;
+  /// The instruction runs again when the warp has its next turn.
+  void block();
+  /// False, and the instruction runs again, while lanes of `wanted` that have not exited are
+  /// elsewhere.
+  bool converged(uint32_t wanted);
+  void jump(uint32_t target, uint32_t lanes);
+  void exit(uint32_t lanes);
+};
+
+/// Makes the warp's registers; `threads` of its lanes are there.
+void begin_warp(Warp* warp, uint32_t threads);
+/// Runs until every group waits or has exited, or `budget` instructions are done. False where
+/// nothing was done.
+bool run_warp(Warp& warp, uint32_t budget);
+
+// Lanes as C++ numbers.
+
+template <class Visit>
+inline void each_lane(uint32_t mask, Visit visit) {
+  if (mask == kAllLanes) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) visit(lane);
+  } else {
+    for (; mask != 0; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
+  }
+}
+
+template <class T>
+inline const T* source(const Warp& warp, const Operand& operand) {
+  const uint8_t* base = operand.kind == Operand::Kind::constant ? warp.constants : warp.registers;
+  return reinterpret_cast<const T*>(base + operand.slot);
+}
+template <class T>
+inline T* target(Warp& warp, const Operand& operand) {
+  const uint32_t slot = operand.kind == Operand::Kind::reg ? operand.slot : warp.image->scratch;
+  return reinterpret_cast<T*>(warp.registers + slot);
+}
+inline uint32_t predicate(const Warp& warp, const Operand& operand) {
+  if (operand.kind == Operand::Kind::constant) return operand.value != 0 ? kAllLanes : 0;
+  const uint32_t mask = warp.predicates[operand.slot];
+  return operand.negated ? ~mask : mask;
+}
+inline void set_predicate(Warp& warp, const Operand& operand, uint32_t value) {
+  if (operand.kind != Operand::Kind::predicate) return;
+  uint32_t& mask = warp.predicates[operand.slot];
+  mask = (mask & ~warp.mask) | (value & warp.mask);
+}
+/// The operand of a list.
+inline const Operand& item(const Warp& warp, const Operand& list, uint32_t index) {
+  return warp.image->lists[list.slot + index];
+}
+/// An integer of a register or constant of any width, without its sign.
+inline uint64_t read_lane(const Warp& warp, const Operand& operand, uint32_t lane) {
+  switch (operand.bytes) {
+    case 2:
+      return source<uint16_t>(warp, operand)[lane];
+    case 4:
+      return source<uint32_t>(warp, operand)[lane];
+    default:
+      return source<uint64_t>(warp, operand)[lane];
+  }
+}
+inline void write_lane(Warp& warp, const Operand& operand, uint32_t lane, uint64_t value) {
+  switch (operand.bytes) {
+    case 2:
+      target<uint16_t>(warp, operand)[lane] = static_cast<uint16_t>(value);
+      break;
+    case 4:
+      target<uint32_t>(warp, operand)[lane] = static_cast<uint32_t>(value);
+      break;
+    case 8:
+      target<uint64_t>(warp, operand)[lane] = value;
+      break;
+    default:
+      break;  // _
+  }
+}
+inline uint32_t first_lane(uint32_t mask) {
+  return static_cast<uint32_t>(std::countr_zero(mask));
+}
+
+}  // namespace tw::ptx_machine

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window of the tensor cores, by numbers that tell where it ends.
+#include "tests/ptx_machine/instructions/window.hpp"
+
+#include <cmath>
+#include <initializer_list>
+#include <random>
+
+#include "kernels/common/convert.h"
+#include "tests/ptx_machine/test/lab.hpp"
+
+using namespace tw;
+using namespace tw::ptx_machine;
+
+namespace {
+
+/// The dot product of factors of a type, and c.
+float dot(Type type, std::initializer_list<float> a, std::initializer_list<float> b, float c,
+          int bits = kWindowBits) {
+  const uint32_t format = type == Type::f16    ? kFormatF16
+                          : type == Type::bf16 ? kFormatBF16
+                          : type == Type::e4m3 ? kFormatE4M3
+                                               : kFormatF32;
+  Factors x, y;
+  for (uint32_t k = 0; k < 16; ++k) {
+    x.set(k, type, encode(format, k < a.size() ? a.begin()[k] : 0.0f));
+    y.set(k, type, encode(format, k < b.size() ? b.begin()[k] : 0.0f));
+  }
+  return window_f32(x, y, 16, c, bits);
+}
+
+}  // namespace
+
+TEST_CASE("window: whole numbers are exact") {
+  CHECK(dot(Type::f16, {1, 2, 3}, {4, 5, 6}, 7) == 39);
+  CHECK(dot(Type::bf16, {-1, 2}, {4, 0.5f}, 0) == -3);
+  CHECK(dot(Type::tf32, {1.5f}, {2}, 0.25f) == 3.25f);
+  CHECK(dot(Type::f16, {}, {}, -0.0f) == 0);
+}
+
+TEST_CASE("window: what is below 2^-25 of the largest is cut") {
+  // 2^25 - 2^25 + what is left of a small product.
+  CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 1}, 0) == 1);
+  CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 0.5f}, 0) == 0);
+  CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 1.5f}, 0) == 1);
+  // Towards 0, not down.
+  CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, -1.5f}, 0) == -1);
+  // The accumulator is cut too.
+  CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f}, {0x1p13f, -0x1p13f}, 1.5f) == 1);
+  CHECK(dot(Type::f16, {1}, {1}, 0x1p-24f) == 1);
+  CHECK(dot(Type::e4m3, {128, 128, 1}, {64, -64, 1}, 0, kWindowBits8) == 1);
+  CHECK(dot(Type::e4m3, {128, 128, 1}, {128, -128, 1}, 0, kWindowBits8) == 0);
+}
+
+TEST_CASE("window: the sum of exponents counts, not the product's own") {
+  // 1.5 * 1.5 = 2.25 has the exponent 0 here: 2^-25 of 1 still counts.
+  CHECK(dot(Type::bf16, {1.5f, -1.5f, 0x1p-12f}, {1.5f, 1.5f, 0x1p-13f}, 0) == 0x1p-25f);
+  // A subnormal factor has the exponent of the smallest normal one.
+  CHECK(dot(Type::f16, {0x1p-24f}, {1}, 0) == 0x1p-24f);
+  CHECK(dot(Type::f16, {0x1p-24f}, {0x1p-24f}, 0) == 0x1p-48f);
+  CHECK(dot(Type::f16, {0x1p-24f, 0x1p-3f}, {0x1p-24f, 0}, 0x1p-14f) == 0x1p-14f);
+}
+
+TEST_CASE("window: the result is cut to f32") {
+  CHECK(dot(Type::f16, {1, 1}, {1, 0x1p-12f}, 0x1p-13f) == 1 + 0x1p-12f + 0x1p-13f);
+  CHECK(dot(Type::bf16, {1, 1}, {1, 0x1p-24f}, 0) == 1);
+  CHECK(dot(Type::bf16, {-1, -1}, {1, 0x1p-24f}, 0) == -1);
+  CHECK(dot(Type::bf16, {0x1p127f, 0x1p127f}, {1, 1}, 0) == HUGE_VALF);
+  CHECK(dot(Type::bf16, {0x1p127f}, {2}, -0x1p127f) == 0x1p127f);
+}
+
+TEST_CASE("window: infinities and NaN") {
+  const float inf = HUGE_VALF;
+  CHECK(dot(Type::f16, {inf}, {2}, 1) == inf);
+  CHECK(dot(Type::f16, {1}, {2}, -inf) == -inf);
+  for (const float nan : {dot(Type::f16, {inf}, {0}, 1), dot(Type::f16, {inf, inf}, {1, -1}, 1),
+                          dot(Type::bf16, {NAN}, {1}, 1), dot(Type::bf16, {1}, {1}, NAN)})
+    CHECK(std::bit_cast<uint32_t>(nan) == 0x7fffffffu);
+}
+
+TEST_CASE("window: random numbers, against sums of 128 bits") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 3000; ++round) {
+    Factors x, y;
+    __extension__ __int128 terms[17];
+    int exponents[17], largest = -1000;
+    const auto draw = [&] { return static_cast<uint32_t>(random() & 0xffffu); };
+    for (uint32_t k = 0; k < 16; ++k) {
+      uint32_t a = draw(), b = draw();
+      if ((a >> 10 & 31) == 31) a ^= 0x4000;
+      if ((b >> 10 & 31) == 31) b ^= 0x4000;
+      x.set(k, Type::f16, a);
+      y.set(k, Type::f16, b);
+      const auto mantissa = [](uint32_t h) {
+        return int64_t((h & 0x3ff) | ((h >> 10 & 31) ? 0x400 : 0)) * (h >> 15 ? -1 : 1);
+      };
+      const auto exponent = [](uint32_t h) {
+        return int((h >> 10 & 31) ? (h >> 10 & 31) : 1) - 15;
+      };
+      terms[k] = mantissa(a) * mantissa(b);
+      exponents[k] = terms[k] == 0 ? -1000 : exponent(a) + exponent(b);
+    }
+    const float c = std::ldexp(static_cast<float>(static_cast<int32_t>(random()) >> 8),
+                               static_cast<int>(random() % 30) - 30);
+    int c_exponent = 0;
+    const float c_mantissa = std::frexp(c, &c_exponent);
+    terms[16] = static_cast<int64_t>(std::ldexp(c_mantissa, 21));  // 2^(exponent - 1) times 20 bits
+    exponents[16] = c == 0 ? -1000 : c_exponent - 1;
+    // Four more bits of the accumulator than of products.
+    __extension__ __int128 sum = 0;
+    for (const int exponent : exponents) largest = std::max(largest, exponent);
+    for (int k = 0; k < 17; ++k) {
+      __extension__ __int128 term = terms[k];
+      if (k == 16)
+        term = static_cast<int64_t>(std::ldexp(c_mantissa, 24)), term <<= 17;
+      else
+        term <<= 20;
+      const int down = largest - exponents[k] + 40 - kWindowBits;
+      term = down > 100 ? 0 : (term < 0 ? -(-term >> down) : term >> down);
+      sum += term;
+    }
+    __extension__ __int128 magnitude = sum < 0 ? -sum : sum;
+    int shift = 0;
+    while (magnitude >> shift >= 1 << 24) ++shift;
+    const float wanted =
+        std::ldexp(static_cast<float>(static_cast<int64_t>(magnitude >> shift << shift)),
+                   largest - kWindowBits) *
+        (sum < 0 ? -1.0f : 1.0f);
+    REQUIRE(window_f32(x, y, 16, c, kWindowBits) == wanted);
+  }
+}
