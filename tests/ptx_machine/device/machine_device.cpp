@@ -11,7 +11,9 @@
 #include <sstream>
 
 #include "tensor_map/rules/check.hpp"
+#include "tests/ptx_machine/device/mutants.hpp"
 #include "tests/ptx_machine/instructions/handlers.hpp"
+#include "tests/ptx_machine/program/opcodes.hpp"
 #include "tests/ptx_machine/program/reader.hpp"
 
 namespace tw::ptx_machine {
@@ -64,6 +66,8 @@ class MachineDevice final : public Device {
 
  private:
   const Module* module(const std::string& image);
+  static void plant(Image* image);
+  void write_waits() const;
 
   GlobalMemory memory_;
   std::map<uint64_t, uint64_t> blocks_;  // address and bytes
@@ -177,6 +181,7 @@ MachineDevice::MachineDevice() {
 
 void MachineDevice::close() {
   if (closed_.exchange(true)) return;
+  write_waits();
   for (const auto& [address, bytes] : blocks_) std::free(reinterpret_cast<void*>(address));
   blocks_.clear();
 }
@@ -222,6 +227,29 @@ Status MachineDevice::create_event(std::unique_ptr<Event>* out) {
   return {};
 }
 
+/// TW_PTX_LEAVE_OUT=FILE:LINE leaves the wait or fence there out of the kernels; TW_PTX_WAITS=FILE
+/// writes there, when the device is closed, which waits and fences have been executed.
+void MachineDevice::plant(Image* image) {
+  if (std::getenv("TW_PTX_WAITS")) record_waits(image);
+  const char* told = std::getenv("TW_PTX_LEAVE_OUT");
+  if (!told) return;
+  for (const uint32_t instruction : waits_and_fences(*image))
+    if (image->module->name + ":" + std::to_string(image->code[instruction].line) == told)
+      leave_out(image, instruction);
+}
+
+void MachineDevice::write_waits() const {
+  const char* path = std::getenv("TW_PTX_WAITS");
+  if (!path) return;
+  std::ofstream file(path, std::ios::app);
+  for (const auto& [kernel, image] : images_)
+    for (size_t i = 0; i < image->executed.size(); ++i)
+      if (image->executed[i])
+        file << image->module->name << ":" << image->code[i].line << " " << kernel << " "
+             << opcode_of(image->code[i].op).mnemonic << " " << opcode_of(image->code[i].op).pattern
+             << "\n";
+}
+
 const Module* MachineDevice::module(const std::string& image) {
   std::unique_ptr<Module>& found = modules_[image];
   const std::string path = find_ptx(image);
@@ -241,7 +269,10 @@ Status MachineDevice::prepare(const KernelRow& row, uint32_t, std::unique_ptr<Ke
   TW_TRY(find_kernel(row));
   std::unique_ptr<Image>& image = images_[row.symbol];
   try {
-    if (!image) image = std::make_unique<Image>(link(*module(row.image), row.symbol, find_handler));
+    if (!image) {
+      image = std::make_unique<Image>(link(*module(row.image), row.symbol, find_handler));
+      plant(image.get());
+    }
   } catch (const Error& error) {
     return fail(Code::ERROR_NO_KERNEL_IMAGE, {}, "%s", error.what());
   }
@@ -270,12 +301,13 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
   return {};
 }
 
-/// Options of the environment: TW_PTX_SEED, and TW_PTX_LATE=1.
+/// Options of the environment: TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1.
 Options options_of_environment() {
   Options options;
   if (const char* seed = std::getenv("TW_PTX_SEED"))
     options.seed = std::strtoull(seed, nullptr, 10);
   if (const char* late = std::getenv("TW_PTX_LATE")) options.late = std::strcmp(late, "1") == 0;
+  if (const char* judge = std::getenv("TW_PTX_JUDGE")) options.judge = std::strcmp(judge, "1") == 0;
   return options;
 }
 

@@ -32,11 +32,14 @@ NamedBarrier& named(Warp& w, const Instruction& in, bool has_count) {
 }
 
 void arrive(Warp& w, NamedBarrier& barrier) {
+  BarrierKnowledge* knowledge = w.judge() ? &w.judge()->named(*w.cta, w.wait.barrier) : nullptr;
+  if (knowledge) w.judge()->arrive(w, knowledge);
   barrier.arrived += kLanes;
   if (barrier.arrived > barrier.expected) w.fail("more threads at the barrier than its count");
   if (barrier.arrived < barrier.expected) return;
   barrier.arrived = 0;
   ++barrier.generation;
+  if (knowledge) Judge::end_phase(knowledge);
 }
 
 void bar_sync(Warp& w, const Instruction& in) {
@@ -53,8 +56,10 @@ void bar_sync(Warp& w, const Instruction& in) {
       barrier.arrived >= w.cta->alive_warps * kLanes) {
     barrier.arrived = 0;
     ++barrier.generation;
+    if (w.judge()) Judge::end_phase(&w.judge()->named(*w.cta, w.wait.barrier));
   }
   if (barrier.generation == w.wait.generation) return w.block();
+  if (w.judge()) w.judge()->wait(w, w.judge()->named(*w.cta, w.wait.barrier));
   w.wait = {};
 }
 
@@ -64,11 +69,13 @@ void bar_arrive(Warp& w, const Instruction& in) {
   w.wait = {};
 }
 
-void cluster_barrier_arrive(Warp& w, const Instruction&) {
+void cluster_barrier_arrive(Warp& w, const Instruction& in) {
   if (!w.converged(w.alive)) return;
   if (w.cluster_arrived) w.fail("arrives at the cluster's barrier twice");
   w.cluster_arrived = true;
   w.cluster_generation = w.cta->cluster->generation;
+  if (w.judge())
+    w.judge()->arrive(w, &w.judge()->cluster(), in.word(Class::order) == Word::relaxed);
   cluster_arrive(*w.cta->cluster, static_cast<uint32_t>(std::popcount(w.mask)));
 }
 
@@ -77,6 +84,7 @@ void cluster_barrier_wait(Warp& w, const Instruction&) {
   if (!w.cluster_arrived) w.fail("waits for the cluster's barrier without having arrived");
   if (w.cta->cluster->generation == w.cluster_generation) return w.block();
   w.cluster_arrived = false;
+  if (w.judge()) w.judge()->wait(w, w.judge()->cluster());
 }
 
 // Barriers in shared memory.
@@ -108,29 +116,34 @@ void inval(Warp& w, const Instruction& in) {
             [&](uint32_t i) { *mbarrier_at(w, barrier_address(w, in, in.operand[0], i)) = 0; });
 }
 
+/// An arrival of a thread; returns the barrier's word before.
+uint64_t arrive_at(Warp& w, uint64_t address, int64_t bytes, uint32_t arrivals) {
+  const uint64_t before = *mbarrier_at(w, address);
+  if (w.judge()) w.judge()->arrive(w, mbarrier_knowledge(w, address));
+  mbarrier_update(w, address, bytes, arrivals);
+  return before;
+}
+
 void mbarrier_arrive(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint32_t arrivals = in.operands > 2 ? source<uint32_t>(w, in.operand[2])[i] : 1;
-    uint64_t* at = mbarrier_at(w, barrier_address(w, in, in.operand[1], i));
-    const uint64_t before = *at;
-    mbarrier_update(w, at, 0, arrivals);
+    const uint64_t before = arrive_at(w, barrier_address(w, in, in.operand[1], i), 0, arrivals);
     write_lane(w, in.operand[0], i, before);
   });
 }
 
 void arrive_expect(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
-    uint64_t* at = mbarrier_at(w, barrier_address(w, in, in.operand[1], i));
-    const uint64_t before = *at;
-    mbarrier_update(w, at, source<uint32_t>(w, in.operand[2])[i], 1);
+    const uint64_t address = barrier_address(w, in, in.operand[1], i);
+    const uint64_t before = arrive_at(w, address, source<uint32_t>(w, in.operand[2])[i], 1);
     write_lane(w, in.operand[0], i, before);
   });
 }
 
 void expect(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
-    uint64_t* at = mbarrier_at(w, barrier_address(w, in, in.operand[0], i));
-    mbarrier_update(w, at, source<uint32_t>(w, in.operand[1])[i], 0);
+    const uint64_t address = barrier_address(w, in, in.operand[0], i);
+    mbarrier_update(w, address, source<uint32_t>(w, in.operand[1])[i], 0);
   });
 }
 
@@ -138,8 +151,10 @@ uint32_t ended_phases(Warp& w, const Instruction& in) {
   uint32_t ended = 0;
   each_lane(w.mask, [&](uint32_t i) {
     const uint32_t parity = source<uint32_t>(w, in.operand[2])[i] & 1;
-    const uint64_t word = *mbarrier_at(w, barrier_address(w, in, in.operand[1], i));
-    ended |= static_cast<uint32_t>(Mbarrier::unpacked(word).phase != (parity != 0)) << i;
+    const uint64_t address = barrier_address(w, in, in.operand[1], i);
+    if (Mbarrier::unpacked(*mbarrier_at(w, address)).phase == (parity != 0)) return;
+    ended |= 1u << i;
+    if (w.judge()) w.judge()->wait(w, *mbarrier_knowledge(w, address));
   });
   return ended;
 }

@@ -27,6 +27,25 @@ uint64_t begin(Warp& w, Work work) {
   });
 }
 
+/// A number for work that the judge is to follow.
+uint32_t judged_work(Warp& w) {
+  return w.judge() ? w.judge()->begin_work(w) : 0;
+}
+
+/// Tells the judge of what work will read or write in shared memory. Ranges that are none fail by
+/// themselves when the work is done.
+void judged(Warp& w, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes, bool writes,
+            Proxy proxy = Proxy::async) {
+  const bool inside = offset <= cta.shared_bytes && bytes <= cta.shared_bytes - offset;
+  if (w.judge() && inside) w.judge()->work_access(w, work, cta, offset, bytes, writes, proxy);
+}
+
+/// Work's end counts on a barrier: bytes, or an arrival.
+void arrive(Warp& w, uint64_t barrier, uint32_t work, int64_t bytes, uint32_t arrivals) {
+  if (w.judge()) w.judge()->work_arrives(w, work, mbarrier_knowledge(w, barrier));
+  mbarrier_update(w, barrier, -bytes, arrivals);
+}
+
 void commit(BulkGroups& groups) {
   groups.committed.push_back(std::move(groups.open));
   groups.open.clear();
@@ -35,9 +54,12 @@ void commit(BulkGroups& groups) {
 /// Until at most `left` groups are under way.
 void wait(Warp& w, BulkGroups& groups, size_t left) {
   while (groups.committed.size() > left) {
-    const std::vector<uint64_t> oldest = std::move(groups.committed.front());
+    const std::vector<Work> oldest = std::move(groups.committed.front());
     groups.committed.erase(groups.committed.begin());
-    for (const uint64_t number : oldest) w.launch->finish(number);
+    for (const Work& work : oldest) {
+      w.launch->finish(work.number);
+      if (w.judge()) w.judge()->work_ended(w, work.judged);
+    }
   }
 }
 
@@ -77,13 +99,16 @@ void cp_async(Warp& w, const Instruction& in) {
     const uint64_t to = address_of(w, in.operand[0], i), from = address_of(w, in.operand[1], i);
     const uint32_t taken = source_bytes(w, in, i, bytes);
     if (from % bytes != 0) w.fail("the source is not aligned");
-    const uint64_t number = begin(w, [&w, to, from, bytes, taken, i] {
-      uint8_t* shared = locate(w, Word::shared, to, bytes, Access::write, i);
+    if (to % bytes != 0) w.fail("the destination is not aligned");
+    const uint32_t work = judged_work(w);
+    judged(w, work, *w.cta, shared_offset(to), bytes, true, Proxy::generic);
+    const uint64_t number = begin(w, [&w, to, from, bytes, taken] {
+      uint8_t* shared = shared_range(w, *w.cta, shared_offset(to), bytes, Access::write);
       check_global(w, from, taken);
       std::memcpy(shared, reinterpret_cast<const void*>(from), taken);
       std::memset(shared + taken, 0, bytes - taken);
     });
-    w.copies[i].open.push_back(number);
+    w.copies[i].open.push_back({number, work});
   });
 }
 
@@ -104,13 +129,16 @@ void cp_async_wait_all(Warp& w, const Instruction&) {
 /// Arrives when all copies that the lane has begun are done.
 void cp_async_arrive(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
-    std::vector<uint64_t> numbers = w.copies[i].open;
+    std::vector<Work> works = w.copies[i].open;
     for (const auto& group : w.copies[i].committed)
-      numbers.insert(numbers.end(), group.begin(), group.end());
+      works.insert(works.end(), group.begin(), group.end());
     const uint64_t barrier = own_shared(w, in.operand[0], i);
-    begin(w, [&w, numbers, barrier] {
-      for (const uint64_t number : numbers) w.launch->finish(number);
-      mbarrier_update(w, mbarrier_at(w, barrier), 0, 1);
+    begin(w, [&w, works, barrier] {
+      for (const Work& work : works) {
+        w.launch->finish(work.number);
+        if (w.judge()) w.judge()->work_arrives(w, work.judged, mbarrier_knowledge(w, barrier));
+      }
+      mbarrier_update(w, barrier, 0, 1);
     });
   });
 }
@@ -129,9 +157,9 @@ std::vector<Cta*> receivers(Warp& w, const Instruction& in, uint64_t address, co
 }
 
 /// What is said of a load to every receiver: its bytes have come.
-void complete(Warp& w, const Cta& cta, uint64_t barrier, uint64_t bytes) {
-  const uint64_t address = uint64_t{cta.rank} << kRankShift | shared_offset(barrier);
-  mbarrier_update(w, mbarrier_at(w, address), -static_cast<int64_t>(bytes), 0);
+void complete(Warp& w, const Cta& cta, uint64_t barrier, uint32_t work, uint64_t bytes) {
+  arrive(w, uint64_t{cta.rank} << kRankShift | shared_offset(barrier), work,
+         static_cast<int64_t>(bytes), 0);
 }
 
 void bulk_load(Warp& w, const Instruction& in) {
@@ -141,14 +169,16 @@ void bulk_load(Warp& w, const Instruction& in) {
     const uint32_t bytes = value32(w, in.operand[2], i);
     const uint64_t barrier = as_shared(w, address_of(w, in.operand[3], i));
     const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[4], i);
-    begin(w, [&w, to, from, bytes, barrier, ctas] {
+    const uint32_t work = judged_work(w);
+    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), bytes, true);
+    begin(w, [&w, to, from, bytes, barrier, ctas, work] {
       check_global(w, from, bytes);
       for (Cta* cta : ctas) {
         const uint64_t offset = shared_offset(to);
         cta_at(w, uint64_t{cta->rank} << kRankShift);
         shared_range(w, *cta, offset, bytes, Access::write);
         check_outcome(w, model::load_bulk(from, cta->shared, static_cast<uint32_t>(offset), bytes));
-        complete(w, *cta, barrier, bytes);
+        complete(w, *cta, barrier, work, bytes);
       }
     });
   });
@@ -158,12 +188,15 @@ void bulk_store(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
-    w.bulk[i].open.push_back(begin(w, [&w, to, from, bytes] {
+    const uint32_t work = judged_work(w);
+    judged(w, work, *w.cta, shared_offset(from), bytes, false);
+    const uint64_t number = begin(w, [&w, to, from, bytes] {
       check_global(w, to, bytes);
       shared_range(w, *w.cta, shared_offset(from), bytes, Access::read);
       check_outcome(w, model::store_bulk(to, w.cta->shared,
                                          static_cast<uint32_t>(shared_offset(from)), bytes));
-    }));
+    });
+    w.bulk[i].open.push_back({number, work});
   });
 }
 
@@ -217,13 +250,16 @@ void bulk_reduce(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
-    w.bulk[i].open.push_back(begin(w, [&w, to, from, bytes, dtype, op] {
+    const uint32_t work = judged_work(w);
+    judged(w, work, *w.cta, shared_offset(from), bytes, false);
+    const uint64_t number = begin(w, [&w, to, from, bytes, dtype, op] {
       check_global(w, to, bytes);
       const uint64_t offset = shared_offset(from);
       shared_range(w, *w.cta, offset, bytes, Access::read);
       check_outcome(w, model::reduce_bulk(to, w.cta->shared, static_cast<uint32_t>(offset), bytes,
                                           dtype, op));
-    }));
+    });
+    w.bulk[i].open.push_back({number, work});
   });
 }
 
@@ -308,7 +344,10 @@ void tensor_load(Warp& w, const Instruction& in) {
     const Box box = read_box(w, in, 1, i);
     const uint64_t barrier = as_shared(w, address_of(w, in.operand[2], i));
     const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[3], i);
-    begin(w, [&w, to, box, barrier, ctas, rows] {
+    const uint32_t work = judged_work(w);
+    const uint64_t span = (rows ? 4 : 1) * model::shared_span(box.map);
+    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), span, true);
+    begin(w, [&w, to, box, barrier, ctas, rows, work] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
       const uint32_t offset = static_cast<uint32_t>(shared_offset(to));
       for (Cta* cta : ctas) {
@@ -318,7 +357,7 @@ void tensor_load(Warp& w, const Instruction& in) {
             rows ? model::load_gather4(box.map, box.coord[0], box.coord + 1, cta->shared, offset)
                  : model::load_tile(box.map, box.coord, cta->shared, offset);
         check_outcome(w, outcome);
-        complete(w, *cta, barrier, outcome.transaction_bytes);
+        complete(w, *cta, barrier, work, outcome.transaction_bytes);
       }
     });
   });
@@ -342,12 +381,15 @@ void tensor_store(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const Box box = read_box(w, in, 0, i);
     const uint32_t offset = static_cast<uint32_t>(shared_offset(own_shared(w, in.operand[1], i)));
-    w.bulk[i].open.push_back(begin(w, [&w, &in, box, offset, rows] {
+    const uint32_t work = judged_work(w);
+    judged(w, work, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), false);
+    const uint64_t number = begin(w, [&w, &in, box, offset, rows] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
       // What a box has outside the tensor need not have been written.
       shared_range(w, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), Access::any);
       check_outcome(w, store_box(in, box, w.cta->shared, offset));
-    }));
+    });
+    w.bulk[i].open.push_back({number, work});
   });
 }
 
@@ -399,11 +441,13 @@ void st_async(Warp& w, const Instruction& in) {
     }
     if (to >> kRankShift != barrier >> kRankShift)
       w.fail("the barrier is in another CTA than the destination");
-    begin(w, [&w, to, barrier, data, i] {
-      uint8_t* at =
-          locate(w, Word::shared_cluster, to, static_cast<uint32_t>(data.size()), Access::write, i);
-      std::memcpy(at, data.data(), data.size());
-      mbarrier_update(w, mbarrier_at(w, barrier), -static_cast<int64_t>(data.size()), 0);
+    if (to % data.size() != 0) w.fail("the destination is not aligned");
+    const uint32_t work = judged_work(w);
+    judged(w, work, cta_at(w, to), shared_offset(to), data.size(), true);
+    begin(w, [&w, to, barrier, data, work] {
+      std::memcpy(shared_range(w, cta_at(w, to), shared_offset(to), data.size(), Access::write),
+                  data.data(), data.size());
+      arrive(w, barrier, work, static_cast<int64_t>(data.size()), 0);
     });
   });
 }

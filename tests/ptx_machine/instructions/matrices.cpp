@@ -297,19 +297,52 @@ void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, 
   }
 }
 
-/// Products of a warp run in their order, whenever that is.
+/// Tells the judge of the 16-byte pieces of an operand that a product reads.
+void judge_tile(Warp& w, uint32_t work, const Tile& tile, uint32_t first, uint32_t count) {
+  const uint32_t step_i = tile.column ? 8 : 1, step_k = tile.column ? 1 : 8;
+  for (uint32_t i = first; i < first + count; i += step_i)
+    for (uint32_t k = 0; k < kRowFactors; k += step_k)
+      if (tile.offset(i, k) + 16 <= w.cta->shared_bytes)
+        w.judge()->work_access(w, work, *w.cta, tile.offset(i, k), 16, false, Proxy::async);
+}
+
+uint32_t judge_product(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b) {
+  if (!w.judge()) return 0;
+  const uint32_t work = w.judge()->begin_work(w);
+  judge_tile(w, work, Tile(w, desc_a, in.operand[6].value != 0), w.number % 4 * 16, 16);
+  judge_tile(w, work, Tile(w, desc_b, in.operand[7].value != 0), 0, in.number);
+  return work;
+}
+
+Warpgroup& warpgroup(Warp& w) {
+  return w.cta->warpgroups[w.number / 4];
+}
+
+/// Products of a warpgroup run in their order, whenever that is.
+void begin_product(Warp& w, Warpgroup& group, Product& product) {
+  const uint64_t before = group.last_number;
+  product.number = group.last_number = w.launch->begin_work([&w, &product, before] {
+    w.launch->finish(before);
+    for (const auto& run : product.run) run();
+  });
+}
+
 void wgmma(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const uint64_t desc_a = read_lane(w, in.operand[1], 0), desc_b = read_lane(w, in.operand[2], 0);
   const bool accumulate = predicate(w, in.operand[3]) & 1;
-  const uint64_t before = w.last_product;
-  w.last_product = w.launch->begin_work([&w, &in, desc_a, desc_b, accumulate, before, pc = w.pc] {
-    w.launch->finish(before);
+  Warpgroup& group = warpgroup(w);
+  const uint32_t part = w.number % 4;
+  const uint64_t number = ++group.issued[part];
+  Product& product = group.products[number];
+  product.judged[part] = judge_product(w, in, desc_a, desc_b);
+  product.run[part] = [&w, &in, desc_a, desc_b, accumulate, pc = w.pc] {
     const uint32_t now = std::exchange(w.pc, pc);
     multiply(w, in, desc_a, desc_b, accumulate);
     w.pc = now;
-  });
-  w.products.open.push_back(w.last_product);
+  };
+  w.products.open.push_back({number, 0});
+  if (++product.issued == 4) begin_product(w, group, product);
 }
 
 void wgmma_commit(Warp& w, const Instruction&) {
@@ -317,11 +350,24 @@ void wgmma_commit(Warp& w, const Instruction&) {
   w.products.committed.push_back(std::exchange(w.products.open, {}));
 }
 
+/// The warp knows of a product's end, and of that of the other warps' parts.
+void end_product(Warp& w, uint64_t number) {
+  Warpgroup& group = warpgroup(w);
+  Product& product = group.products[number];
+  w.launch->finish(product.number);
+  for (uint32_t part = 0; w.judge() && part < 4; ++part)
+    w.judge()->work_ended(w, w.cta->warps[w.number / 4 * 4 + part], product.judged[part]);
+  if (++product.waited == 4) group.products.erase(number);
+}
+
 void wgmma_wait(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   auto& groups = w.products.committed;
   while (groups.size() > static_cast<size_t>(in.operand[0].value)) {
-    for (const uint64_t number : groups.front()) w.launch->finish(number);
+    // Until all four warps have come to them, products have not begun.
+    for (const Work& work : groups.front())
+      if (warpgroup(w).products[work.number].issued < 4) return w.block();
+    for (const Work& work : groups.front()) end_product(w, work.number);
     groups.erase(groups.begin());
   }
 }

@@ -31,7 +31,12 @@ uint64_t* mbarrier_at(Warp& w, uint64_t address) {
   return at;
 }
 
-void mbarrier_update(Warp& w, uint64_t* at, int64_t bytes, uint32_t arrivals) {
+BarrierKnowledge* mbarrier_knowledge(Warp& w, uint64_t address) {
+  return w.judge() ? &w.judge()->mbarrier(cta_at(w, address), shared_offset(address)) : nullptr;
+}
+
+void mbarrier_update(Warp& w, uint64_t address, int64_t bytes, uint32_t arrivals) {
+  uint64_t* at = mbarrier_at(w, address);
   Mbarrier barrier = Mbarrier::unpacked(*at);
   const int64_t total = barrier.bytes + bytes;
   if (total > kMostCount || total < -kMostCount)
@@ -44,6 +49,7 @@ void mbarrier_update(Warp& w, uint64_t* at, int64_t bytes, uint32_t arrivals) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
     barrier.phase = !barrier.phase;
     barrier.pending = barrier.count;
+    if (w.judge()) Judge::end_phase(mbarrier_knowledge(w, address));
   }
   *at = barrier.packed();
 }

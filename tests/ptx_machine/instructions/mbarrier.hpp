@@ -27,6 +27,8 @@ uint64_t* mbarrier_at(Warp& warp, uint64_t address);
 
 /// Bytes that are expected (positive) or that have come (negative), and arrivals; ends the phase.
 /// `warp` is who is told of a misuse.
-void mbarrier_update(Warp& warp, uint64_t* at, int64_t bytes, uint32_t arrivals);
+void mbarrier_update(Warp& warp, uint64_t address, int64_t bytes, uint32_t arrivals);
+/// What the judge knows of the barrier; nullptr where nobody judges.
+BarrierKnowledge* mbarrier_knowledge(Warp& warp, uint64_t address);
 
 }  // namespace tw::ptx_machine

@@ -40,6 +40,15 @@ uint8_t* locate_param(Warp& w, uint64_t address, uint32_t bytes, Access access, 
   return const_cast<uint8_t*>(w.launch->param(address));
 }
 
+/// A range of shared memory that the warp's threads themselves access.
+uint8_t* judged_range(Warp& w, Cta& cta, uint64_t offset, uint32_t bytes, Access access) {
+  uint8_t* at = shared_range(w, cta, offset, bytes, access);
+  if (w.judge())
+    w.judge()->access(w, cta, offset, bytes, access != Access::write,
+                      access == Access::write || access == Access::both);
+  return at;
+}
+
 }  // namespace
 
 uint64_t address_of(const Warp& w, const Operand& operand, uint32_t lane) {
@@ -94,9 +103,9 @@ uint8_t* locate(Warp& w, Word space, uint64_t address, uint32_t bytes, Access ac
       // An address without a register has no rank.
       if (address >> kRankShift != 0 && address >> kRankShift != w.cta->rank)
         w.fail("shared::cta, and the address is another CTA's: " + hex(address));
-      return shared_range(w, *w.cta, shared_offset(address), bytes, access);
+      return judged_range(w, *w.cta, shared_offset(address), bytes, access);
     case Word::shared_cluster:
-      return shared_range(w, cta_at(w, address), shared_offset(address), bytes, access);
+      return judged_range(w, cta_at(w, address), shared_offset(address), bytes, access);
     case Word::local: {
       const uint64_t size = w.image->local_bytes;
       if (address > size || bytes > size - address) w.fail("outside local memory");
@@ -233,6 +242,10 @@ void mapa(Warp& w, const Instruction& in) {
   });
 }
 
+void fence_proxy(Warp& w, const Instruction&) {
+  if (w.judge()) w.judge()->fence_proxy(w);
+}
+
 /// What changes nothing that can be seen: fences order what is in order here, prefetches move
 /// nothing.
 void nothing(Warp&, const Instruction&) {}
@@ -256,12 +269,13 @@ Run memory_handler(const Instruction& in) {
       return cvta;
     case Op::mapa:
       return mapa;
+    case Op::fence_proxy:
+    case Op::fence_proxy_shared:
+      return fence_proxy;
     case Op::prefetch:
     case Op::prefetch_map:
     case Op::fence:
     case Op::fence_mbarrier_init:
-    case Op::fence_proxy:
-    case Op::fence_proxy_shared:
     case Op::fence_proxy_global:
     case Op::fence_proxy_map:
       return nothing;

@@ -111,9 +111,9 @@ class Linker {
     if (callee->results != call.results.size() || callee->parameters != call.arguments.size())
       throw Error(module_.name + ": a call of " + call.callee + " with other parameters");
     const Placed target = placed_[add(*callee)];
+    in = &image_.code[at];  // add() has moved the code
     const Placed& placed = placed_[index];
     LinkedCall& linked = image_.calls[placed.calls + in->target];
-    in = &image_.code[at];
     linked.target = target.code;
     linked.return_slot = target.return_slot;
     for (size_t i = 0; i < call.arguments.size() + call.results.size(); ++i) {

@@ -49,6 +49,7 @@ struct Image {
   uint32_t dynamic_shared = kSharedBegin;  // where dynamic shared memory begins
   uint32_t local_bytes = 0;
   uint32_t call_bytes = 0;
+  mutable std::vector<uint8_t> executed;  // by instruction, where record_waits() asks for it
 };
 
 /// Which code executes an instruction; nullptr where there is none.

@@ -36,6 +36,7 @@ std::unique_ptr<Cta> new_cta(Launch* launch, Cluster* cluster, uint32_t rank) {
   cta->shared = cta->shared_storage.data() + (1024 - begin % 1024) % 1024;
   const uint32_t threads = volume(launch->shape.block);
   cta->warps.resize((threads + kLanes - 1) / kLanes);
+  cta->warpgroups.resize((cta->warps.size() + 3) / 4);
   cta->alive_warps = static_cast<uint32_t>(cta->warps.size());
   for (uint32_t i = 0; i < cta->warps.size(); ++i) {
     Warp& warp = cta->warps[i];
@@ -57,6 +58,7 @@ std::unique_ptr<Cluster> new_cluster(Launch* launch, uint64_t index) {
   for (uint32_t rank = 0; rank < size; ++rank)
     cluster->ctas.push_back(new_cta(launch, cluster.get(), rank));
   cluster->alive = size * volume(launch->shape.block);
+  if (launch->options.judge) cluster->judge = std::make_unique<Judge>(*cluster);
   return cluster;
 }
 
@@ -199,6 +201,7 @@ void cluster_arrive(Cluster& cluster, uint32_t threads) {
   if (cluster.arrived < cluster.alive) return;
   cluster.arrived = 0;
   ++cluster.generation;
+  if (cluster.judge) Judge::end_phase(&cluster.judge->cluster());
 }
 
 void cluster_exit(Cluster& cluster, uint32_t threads) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/ptx_machine/machine/global_memory.hpp"
+#include "tests/ptx_machine/machine/judge.hpp"
 #include "tests/ptx_machine/machine/warp.hpp"
 
 namespace tw::ptx_machine {
@@ -32,6 +33,8 @@ struct Options {
   /// A read of shared memory that nothing has written is a fault. Our kernels do so in vectors and
   /// rows whose other elements count alone.
   bool strict_reads = false;
+  /// Accesses to shared memory are held against each other (judge.hpp).
+  bool judge = false;
 };
 
 struct Statistics {
@@ -55,6 +58,19 @@ struct NamedBarrier {
   uint64_t generation = 0;
 };
 
+/// A product of a warpgroup: it begins when all four warps have come to it.
+struct Product {
+  std::function<void()> run[4];  // the warps' parts
+  uint32_t judged[4] = {};
+  uint32_t issued = 0, waited = 0;  // warps
+  uint64_t number = 0;              // of the launch's work, once it has begun
+};
+struct Warpgroup {
+  uint64_t issued[4] = {};  // products of each warp
+  std::map<uint64_t, Product> products;
+  uint64_t last_number = 0;
+};
+
 struct Cluster;
 
 struct Cta {
@@ -68,6 +84,7 @@ struct Cta {
   uint32_t shared_bytes = 0;
   std::vector<uint8_t> written;  // of shared memory, byte by byte
   NamedBarrier barriers[16];
+  std::vector<Warpgroup> warpgroups;
   uint32_t alive_warps = 0;
 };
 
@@ -77,6 +94,7 @@ struct Cluster {
   uint32_t arrived = 0;  // threads
   uint32_t alive = 0;
   uint64_t generation = 0;
+  std::unique_ptr<Judge> judge;
 };
 
 struct Launch {

@@ -122,6 +122,10 @@ void Warp::fail(const std::string& reason) const {
   throw Error(place + reason);
 }
 
+Judge* Warp::judge() const {
+  return cta->cluster->judge.get();
+}
+
 void Warp::block() {
   --pc;
   blocked = true;

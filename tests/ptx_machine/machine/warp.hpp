@@ -22,6 +22,7 @@ inline constexpr uint32_t kAllLanes = ~0u;
 
 struct Cta;
 struct Launch;
+class Judge;
 
 /// What a group waits for that it has begun: then the instruction is not begun again.
 struct Wait {
@@ -38,10 +39,16 @@ struct Group {
   Wait wait;
 };
 
+/// Asynchronous work: its number at the launch, and the judge's.
+struct Work {
+  uint64_t number = 0;
+  uint32_t judged = 0;
+};
+
 /// Asynchronous work that is not done yet. Bulk stores and reductions belong to groups of a lane.
 struct BulkGroups {
-  std::vector<uint64_t> open;                    // numbers of work not committed yet
-  std::vector<std::vector<uint64_t>> committed;  // oldest first
+  std::vector<Work> open;                    // not committed yet
+  std::vector<std::vector<Work>> committed;  // oldest first
 };
 
 struct Warp {
@@ -73,11 +80,12 @@ struct Warp {
   std::array<BulkGroups, kLanes> bulk;     // of bulk copies
   std::array<BulkGroups, kLanes> copies;   // of cp.async
   BulkGroups products;                     // of wgmma
-  uint64_t last_product = 0;
 
   std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
 
   // What handlers ask of it.
+  /// nullptr where nobody judges.
+  Judge* judge() const;
   [[noreturn]] void fail(const std::string& reason) const;
   /// The instruction runs again when the warp has its next turn.
   void block();
