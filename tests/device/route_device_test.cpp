@@ -575,7 +575,7 @@ TEST_CASE("route: the shapes of known models") {
                           {256, 8, 8, 4, RouteScore::sigmoid, true},
                           {512, 10, 0, 0, RouteScore::softmax, false}};
   for (const Model& m : models)
-    for (const int64_t tokens : {1, 16, 256, 257, 2048}) {
+    for (const int64_t tokens : {1, 16, 128, 129, 257, 2048}) {
       Case c;
       c.desc.experts = m.experts, c.desc.top_k = m.top_k, c.desc.tokens = tokens;
       c.desc.groups = m.groups, c.desc.top_groups = m.top_groups, c.desc.score = m.score;

@@ -1909,7 +1909,7 @@ TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_te
                                             tw_route_desc *desc);
 
 /** Plans a routing. tw_plan_info.workspace_bytes is what its runs need beside the operands, nothing
- *  up to 256 tokens. @param device not NULL. @param desc not NULL.
+ *  up to 128 tokens. @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
  *  cannot work. @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other
  * integers than i32 and i64, more than 1024 experts, 32 experts of a token or 32 groups.
@@ -1924,7 +1924,7 @@ TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
 /** Enqueues a routing. Nothing in logits, ids or map can make it read or write outside the
- * operands. Runs of more than 256 tokens that want counts, offsets, an order or its inverse need a
+ * operands. Runs of more than 128 tokens that want counts, offsets, an order or its inverse need a
  * workspace of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents
  * before do not matter, and runs that may be in flight together need one each. A run of no tokens
  * writes counts and offsets of 0.

@@ -46,7 +46,7 @@ inline constexpr u32 kRouteScoreWarps = kRouteScoreThreads / 32;
 inline constexpr u32 kRouteThreads = 256;  // of a block that scans or places
 inline constexpr u32 kRouteWarps = kRouteThreads / 32;
 inline constexpr u32 kRouteCluster = 8;        // blocks that score together at most
-inline constexpr u32 kRouteSmallTokens = 256;  // which one cluster takes; a warp has two of them
+inline constexpr u32 kRouteSmallTokens = 128;  // which one cluster takes, one for each warp
 
 struct RouteArgs {
   u64 logits;
