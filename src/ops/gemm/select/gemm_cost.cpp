@@ -59,7 +59,7 @@ class Cost {
   double element_clocks() const;
   double chains_ns() const;
   double reduce_ns() const;
-  Wave wave(double clusters, double steps, double between) const;
+  Wave wave(double clusters, double steps, double between, bool apart = false) const;
 
   const GemmChoice& choice_;
   const GemmProblem& seen_;
@@ -77,6 +77,8 @@ class Cost {
   // Of a step of a block: lines that come where the SM has its pair's part too and where it has
   // not, nanoseconds of those outside.
   double lines_ = 0, crowded_lines_ = 0, outside_ns_ = 0;
+  double apart_lines_ = 0;              // as crowded ones, where blocks are at k of their own
+  bool apart_ = false;                  // the last wave's are
   double step_ns_ = 0, memory_ns_ = 0;  // a step's products; all of memory's bytes
 };
 
@@ -128,6 +130,7 @@ void Cost::count_waves() {
 void Cost::count_shares() {
   const GemmShares s = gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(at_once_));
   parts_ = static_cast<double>(s.parts());
+  apart_ = s.shared() > 0 && s.depth % s.share != 0;
   last_steps_ = s.shared() > 0 ? static_cast<double>(s.share) : steps_;
   last_ = s.shared() > 0 ? std::ceil(static_cast<double>(s.shared() * s.depth) / last_steps_)
                          : static_cast<double>((s.whole - 1) % s.clusters + 1);
@@ -189,7 +192,11 @@ void Cost::count_lines() {
   const double shared = cm_ > 1 ? b.all : cn_ > 1 ? a.all : meet ? std::max(a.all, b.all) : 0;
   const double again = a.all * a_again / cn_ + b.all * b_again / cm_;
   lines_ = a.all + b.all + again;
-  crowded_lines_ = (a.all + b.all - shared * model_.neighbour) * (1 + model_.crowd) + again;
+  const auto crowded = [&](double saved) {
+    return (a.all + b.all - saved * model_.neighbour) * (1 + model_.crowd) + again;
+  };
+  crowded_lines_ = crowded(shared);
+  apart_lines_ = crowded(shares_loads() ? shared : 0);
   outside_ns_ = ns(model_.outside_clocks) * (a.outside / cn_ + b.outside / cm_);
 }
 
@@ -269,10 +276,10 @@ double Cost::reduce_ns() const {
 }
 
 // A tile of each of so many clusters.
-Cost::Wave Cost::wave(double clusters, double steps, double between) const {
+Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart) const {
   const double blocks = clusters * choice_.cluster();
   const double paired = std::clamp(2 * blocks / chip_.sms - 1, 0.0, 1.0);
-  const double lines = lines_ * (1 - paired) + crowded_lines_ * paired;
+  const double lines = lines_ * (1 - paired) + (apart ? apart_lines_ : crowded_lines_) * paired;
   const double bytes = row_.tile[2] * seen_.in_bytes / kLine;  // of a line that are there
   const double stages = std::min(stages_, steps_);
   const double load = std::max(ns(model_.line_clocks) * lines * bytes, model_.latency_ns / stages);
@@ -293,7 +300,7 @@ GemmTerms Cost::terms() const {
   if (choice_.has(kGemmFull)) between = end;
   if (ping) between = std::max(0.0, (end - products) / 2);
   const Wave whole = wave(at_once_, steps_, chains + (split ? 0 : between));
-  const Wave last = wave(last_, last_steps_, chains);
+  const Wave last = wave(last_, last_steps_, chains, apart_);
   GemmTerms t;
   t.launch = launch_ns();
   t.epilogue = end + (split ? whole_ * (end + model_.again_ns) : 0);

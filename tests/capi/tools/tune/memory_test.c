@@ -89,7 +89,7 @@ static void numbers(void) {
 static void too_large(void) {
   static const char *const kLines[] = {
       "m=1000000 n=1000000 k=1000000",
-      "m=2097151 n=2097151 k=8 lda=2199023255552 ldb=2199023255552", "m=16 n=16 k=16", NULL};
+      "m=4194303 n=1048575 k=8 lda=1099511627776 ldb=1099511627776", "m=16 n=16 k=16", NULL};
   setup s = open_setup();
   tune_shapes shapes = shapes_of(kLines);
   tune_memory memory;
