@@ -106,8 +106,8 @@ constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
 }  // namespace
 
 TEST_CASE("route: one cluster does few tokens, three kernels do many") {
-  const std::pair<int64_t, uint32_t> grids[] = {{0, 1u},  {1, 1u},   {16, 1u}, {17, 2u},
-                                                {64, 4u}, {128, 8u}};
+  const std::pair<int64_t, uint32_t> grids[] = {{0, 1u},  {1, 1u},  {16, 1u},
+                                                {17, 2u}, {64, 4u}, {128, 8u}};
   for (const auto& grid : grids) {
     const int64_t tokens = grid.first;
     const uint32_t blocks = grid.second;
