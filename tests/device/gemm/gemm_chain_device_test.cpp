@@ -9,6 +9,7 @@
 #include "ops/rows/rows.hpp"
 #include "tests/device/common/replay.hpp"
 #include "tests/device/gemm/gemm_batch.hpp"
+#include "tests/device/gemm/gemm_choices.hpp"
 
 using namespace tw;
 using namespace tw::test;
@@ -154,11 +155,6 @@ TEST_CASE("gemm chain: three programmatic products write what the one before the
 
 namespace {
 
-// Whether it does alpha * A B alone.
-bool is_alone(const GemmChoice& choice) {
-  return choice.has(kGemmAlone) || (choice.has(kGemmStreamK) && !choice.has(kGemmFull));
-}
-
 // Every choice that serves all of these, split rows with up to 2, 3 and 8 blocks.
 std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
@@ -228,7 +224,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
       if (size != Chain::kSize && !choices[at].has(kGemmShort)) continue;
       GemmChoice other;
       do other = choices[static_cast<size_t>(pick(random, 0, int64_t(choices.size()) - 1))];
-      while (is_alone(other));
+      while (does_product_alone(other));
       INFO("m " << m << ": " << gemm_choice_text(choices[at]) << " and "
                 << gemm_choice_text(other));
       const uint32_t schedule = choices[at].row->variant & ~(kGemmColumnA | kGemmColumnB);
@@ -238,7 +234,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
       TW_REQUIRE_OK(GemmPlan::create_forced(device, one, choices[at], &mine));
       TW_REQUIRE_OK(GemmPlan::create_forced(device, one, other, &second));
       TW_REQUIRE_OK(GemmPlan::create_forced(device, both, choices[at], &constant));
-      const auto& negating = is_alone(choices[at]) ? second : mine;
+      const auto& negating = does_product_alone(choices[at]) ? second : mine;
       const auto enqueue = [&](Stream& on) {
         for (int i = 0; i < rounds; ++i) {
           TW_REQUIRE_OK(gemm(mine).run(

@@ -5,7 +5,7 @@
 // With U units, room for G clusters and K k blocks in a unit, the first `whole_units` = U / G * G
 // units are multiplied by one cluster each. The k blocks of the others, counted unit by unit, are
 // shared evenly: cluster c multiplies blocks c * share to (c + 1) * share - 1. A unit that several
-// clusters multiply is added up in a workspace, see wgmma/gemm_stream.cuh.
+// clusters multiply is added up in a workspace, see wgmma/stream_meet.cuh.
 
 #include "kernels/gemm/arguments/gemm_full.h"
 
