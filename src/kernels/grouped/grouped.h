@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the kernels of the grouped family are launched with, for the device, the host bodies and the
+// tests alike.
+//
+// A grouped product multiplies groups of neighbouring rows of A (m x k) by a weight matrix each:
+// group g's rows by matrix map[g] of B (weights x k x n). Row r of A is row a_rows[r] / a_divisor of
+// the caller's A where rows are gathered. Row r of the result becomes
+//
+//   D[r] = act(alpha * A[r] B + bias) * row_weight        or, gated, act(gate) * (linear + offset)
+//
+// and is stored at row r, stored at row d_rows[r] / d_divisor, or added to that row.
+//
+// How rows belong to groups is read on the device when the kernels execute. Every kernel derives a
+// group's rows with grouped_rows(), so that all of them treat wrong numbers alike.
+
+#include "kernels/arguments.h"
+#include "kernels/common/activation.h"
+
+namespace tw {
+
+/// Bits of KernelRow::variant in this family.
+enum : u32 {
+  kGroupedColumnB = 1,  // the kernel wants weights that are contiguous along k
+  kGroupedMma = 2,      // any pitches and addresses, by mma.sync
+  kGroupedFind = 4,     // no product: turns the group of each row into the rows of each group
+  kGroupedCheck = 8,    // no product: counts wrong offsets, indices and map entries
+  kGroupedLink = 16,    // no product: lists the rows that are added to each row of D
+  kGroupedCombine = 32, // no product: adds rows to each row of D in a fixed order
+  kGroupedRanges = 64,  // groups are ranges of k, by mma.sync
+  kGroupedClear = 128   // no product: zeroes D, or fills the list heads
+};
+
+/// How rows belong to groups: the values of tw_grouping.
+enum : u32 {
+  kGroupsAll = 0,      // one group of all rows
+  kGroupsEnds = 1,     // [groups]: a group's end; it begins where the one before ends
+  kGroupsOffsets = 2,  // [groups + 1]: a group's begin and the next one's
+  kGroupsPsum = 3,     // [groups]: a group's end; it begins at the multiple of row_alignment behind
+                       // the end before
+  kGroupsByRow = 4,    // [m]: each row's group, or -1
+  kGroupsMasked = 5,   // [groups]: a group's rows; group g begins at row g * group_rows
+  kGroupsRanges = 6    // [groups]: ends, of ranges of k
+};
+
+/// Where rows of D go.
+enum : unsigned char {
+  kRowsInPlace = 0,  // row r to row r
+  kRowsByIndex = 1,  // row r to row d_rows[r] / d_divisor
+  kRowsAdded = 2     // likewise, added by atomics
+};
+
+/// Bits of GroupedArgs::flags.
+enum : u32 {
+  kGroupedWeightByIndex = 1,  // row r's weight is row_weights[d_rows[r]], else row_weights[r]
+  kGroupedInvariant = 2,      // no tile is shared along k
+  kGroupedFound = 4           // `groups` has a begin and an end (i32) for each group
+};
+
+inline constexpr u32 kGroupedMaxGroups = 1024;
+
+/// Boxes of A: rows of the maps in GroupedArgs::map_a. A tile's rows are loaded in as few as there
+/// are ones in their number.
+inline constexpr i32 kGroupedBoxes[] = {128, 64, 32, 16, 8};
+inline constexpr int kGroupedBoxCount = 5;
+
+struct GroupedArgs {
+  KernelMap map_b;                    // of the weights: {k, n, weights}, or {n, k, weights}
+  KernelMap map_a[kGroupedBoxCount];  // {k, rows of A}
+  u64 a;
+  u64 b;
+  u64 d;
+  u64 bias;         // an element for each column of B and weight matrix; 0: none
+  u64 groups;       // see kGroups above
+  u64 map;          // i32 [groups]: a group's weight matrix, or -1 to skip it; 0: its own number
+  u64 group_alpha;  // f32 [weights]; 0: none
+  u64 a_rows;       // index of each row; 0: rows are not gathered
+  u64 d_rows;       // index of each row; 0: rows stay in place
+  u64 row_weights;  // f32; 0: none
+  u64 faults;       // a 64-bit word, to which wrong numbers are added; 0: none
+  u64 workspace;    // of tiles that are shared along k; 0: none are
+  u64 heads;        // i32 for each row of D: kGroupedLink's last row that is added to it, or -1
+  u64 links;        // i32 for each row: the one that kGroupedLink found before it
+  u64 counter_tag;  // as in GemmStreamArgs
+  i64 a_pitch;      // elements from one row of A to the next
+  i64 b_stride_k;
+  i64 b_stride_n;
+  i64 b_stride;  // from one weight matrix to the next
+  i64 d_pitch;
+  i64 d_stride;     // of kGroupsRanges: from one group's D to the next
+  i64 bias_stride;  // from one weight matrix's bias to the next
+  i32 m;            // rows of this run; of kGroupsRanges those of each D
+  i32 n;            // columns of B; D has half of them where they are gated
+  i32 k;            // of kGroupsRanges the bound of all ranges
+  i32 group_count;
+  i32 weights;  // weight matrices
+  i32 a_count;  // rows of the caller's A, where rows are gathered
+  i32 d_count;  // rows of the caller's D, where they go by index
+  i32 a_divisor;
+  i32 d_divisor;
+  i32 group_rows;     // of kGroupsMasked
+  i32 row_alignment;  // of kGroupsPsum
+  i32 band;           // as in GemmArgs
+  i32 chain_blocks;   // as in GemmStreamArgs
+  i32 share_from;     // k blocks that sharing a tile must save each block to be worth it
+  u32 partials;       // offset of the accumulators in the workspace
+  float alpha;
+  float beta;         // of kGroupsRanges: 0 or 1 times D is added
+  float gate_limit;   // of gated columns: gate at most this, linear within it; infinity: none
+  float gate_offset;  // added to the linear part
+  float gate_slope;   // of kActSilu with a gate: g * sigmoid(slope * g)
+  u32 flags;
+  unsigned char kind;       // kGroups
+  unsigned char wide;       // 1: `groups` has 8-byte numbers
+  unsigned char wide_rows;  // 1: a_rows and d_rows have
+  unsigned char out;        // kRows
+  unsigned char bias_f32;
+  unsigned char activation;
+  unsigned char gate;        // kGate, as in GemmFullArgs
+  unsigned char host_in;     // DType
+  unsigned char host_out;    // DType
+  unsigned char reserved[3];
+};
+static_assert(__builtin_offsetof(GroupedArgs, a) == 768, "the device sees the layout the host writes");
+
+TW_KERNEL_HD inline i64 grouped_number(u64 address, bool wide, i64 at) {
+  return wide ? reinterpret_cast<const i64*>(address)[at]
+              : static_cast<i64>(reinterpret_cast<const i32*>(address)[at]);
+}
+
+/// Rows `begin` to `end` - 1, and whether what says so cannot be, which counts as an empty group.
+struct GroupRows {
+  i32 begin, end;
+  bool fault;
+};
+
+/// The rows of group `g`, of `most` rows in all.
+TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 most) {
+  i64 begin = 0, end = most;
+  if (args.flags & kGroupedFound) {
+    begin = reinterpret_cast<const i32*>(args.groups)[2 * g];
+    end = reinterpret_cast<const i32*>(args.groups)[2 * g + 1];
+  } else if (args.kind == kGroupsMasked) {
+    const i64 rows = grouped_number(args.groups, args.wide, g);
+    begin = static_cast<i64>(g) * args.group_rows;
+    end = begin + rows;
+    if (rows > args.group_rows) return {0, 0, true};
+  } else if (args.kind == kGroupsOffsets) {
+    begin = grouped_number(args.groups, args.wide, g);
+    end = grouped_number(args.groups, args.wide, g + 1);
+  } else if (args.kind != kGroupsAll) {
+    begin = g == 0 ? 0 : grouped_number(args.groups, args.wide, g - 1);
+    end = grouped_number(args.groups, args.wide, g);
+    if (args.kind == kGroupsPsum && begin >= 0 && begin <= most) {
+      const i64 aligned = (begin + args.row_alignment - 1) / args.row_alignment * args.row_alignment;
+      // An empty group may say that it ends where the one before does.
+      begin = end == begin ? begin : aligned;
+    }
+  }
+  if (begin < 0 || begin > end || end > most) return {0, 0, true};
+  return {static_cast<i32>(begin), static_cast<i32>(end), false};
+}
+
+/// A group's weight matrix: -1 where it is skipped; -2 where what says so cannot be, likewise.
+TW_KERNEL_HD inline i32 grouped_weight(const GroupedArgs& args, i32 g) {
+  if (args.map == 0) return g;
+  const i32 weight = reinterpret_cast<const i32*>(args.map)[g];
+  return weight >= -1 && weight < args.weights ? weight : -2;
+}
+
+/// The row of the caller's operand that an index names: -1 where there is none.
+TW_KERNEL_HD inline i32 grouped_row(i64 index, i32 divisor, i32 count) {
+  if (index < 0) return -1;
+  const i64 row = divisor == 1 ? index : index / divisor;
+  return row < count ? static_cast<i32>(row) : -1;
+}
+TW_KERNEL_HD inline i32 grouped_a_row(const GroupedArgs& args, i32 r) {
+  if (args.a_rows == 0) return r;
+  return grouped_row(grouped_number(args.a_rows, args.wide_rows, r), args.a_divisor, args.a_count);
+}
+TW_KERNEL_HD inline i32 grouped_d_row(const GroupedArgs& args, i32 r) {
+  if (args.out == kRowsInPlace) return r;
+  return grouped_row(grouped_number(args.d_rows, args.wide_rows, r), args.d_divisor, args.d_count);
+}
+
+/// Row r's factor. d_rows[r] may lie anywhere: `inside` says that it names a row of D.
+TW_KERNEL_HD inline float grouped_row_weight(const GroupedArgs& args, i32 r, bool inside) {
+  if (args.row_weights == 0 || !inside) return 1.0f;
+  const i64 at = args.flags & kGroupedWeightByIndex
+                     ? grouped_number(args.d_rows, args.wide_rows, r)
+                     : static_cast<i64>(r);
+  return reinterpret_cast<const float*>(args.row_weights)[at];
+}
+
+/// A gate's two parts before their product: the function of the first, and the second with what is
+/// added to it.
+TW_KERNEL_HD inline float grouped_gate(const GroupedArgs& args, float gate, float linear) {
+  const float limit = args.gate_limit;
+  // Comparisons that NaN fails leave it as it is.
+  if (gate > limit) gate = limit;
+  if (linear > limit) linear = limit;
+  if (linear < -limit) linear = -limit;
+  float activated = activate(args.activation, gate);
+  if (args.activation == kActSilu && args.gate_slope != 1.0f)
+    activated = args.gate_slope == 0.0f ? gate * 0.5f
+                                        : activate(kActSilu, gate * args.gate_slope) / args.gate_slope;
+  return activated * (linear + args.gate_offset);
+}
+
+}  // namespace tw

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The description of a grouped product, checked, with the numbers that 0 stands for.
+
+#include <cstdint>
+#include <limits>
+
+#include "base/dtype.hpp"
+#include "base/status.hpp"
+#include "kernels/common/activation.h"
+#include "kernels/grouped/grouped.h"
+#include "ops/common/activation.hpp"
+#include "ops/gemm/problem/gemm_problem.hpp"
+
+namespace tw {
+
+/// As tw_grouping, and as kGroups of kernels/grouped/grouped.h.
+enum class Grouping : int32_t {
+  all = 0,
+  ends = 1,
+  offsets = 2,
+  psum = 3,
+  by_row = 4,
+  masked = 5,
+  k_ranges = 6,
+  blocks = 20  // reserved
+};
+
+/// As tw_grouped_combine: what becomes of a row of the result.
+enum class Combine : int32_t { store = 0, add = 1, add_atomic = 2 };
+
+/// Bits of the description's flags.
+inline constexpr uint32_t kGroupedDescGather = 1;          // args.a_rows says which rows A has
+inline constexpr uint32_t kGroupedDescScatter = 2;         // args.d_rows says where rows go
+inline constexpr uint32_t kGroupedDescInvariant = 4;       // a row's bits do not depend on others
+inline constexpr uint32_t kGroupedDescProgrammatic = 8;
+inline constexpr uint32_t kGroupedDescWeightByIndex = 16;  // row_weights is indexed by d_rows
+inline constexpr uint32_t kGroupedDescZeroOthers = 32;     // rows of D in no group become zero
+inline constexpr uint32_t kGroupedDescInverse = 64;        // runs give the inverse of d_rows
+
+/// As tw_grouped_desc: extents and pitches in elements; 0 stands for packed.
+struct GroupedDesc {
+  DType a_dtype = DType::BF16;
+  DType d_dtype{};       // none: a_dtype
+  DType bias_dtype{};    // none: there is no bias
+  DType index_dtype = DType::I32;      // of args.groups
+  DType row_index_dtype = DType::I32;  // of args.a_rows and args.d_rows
+  Order b_order = Order::row;
+  Grouping grouping = Grouping::ends;
+  Combine combine = Combine::store;
+  Activation activation = Activation::identity;
+  Gate gate = Gate::none;
+  float gate_limit = 0;   // 0: none
+  float gate_offset = 0;
+  float gate_slope = 1;
+  uint32_t flags = 0;
+  uint32_t a_alignment = 0;
+  uint32_t b_alignment = 0;
+  uint32_t d_alignment = 0;
+  uint32_t max_sms = 0;
+  int64_t m = -1, n = -1, k = -1;
+  int64_t groups = -1;
+  int64_t weights = 0;  // 0: groups
+  int64_t lda = 0, ldb = 0, ldd = 0;
+  int64_t b_stride = 0;     // between weight matrices
+  int64_t d_stride = 0;     // of k_ranges: between matrices of D
+  int64_t bias_stride = 0;  // between the biases of weight matrices
+  int64_t group_rows = 0;      // of masked: rows from one group to the next
+  int64_t row_alignment = 0;   // of psum; 0: 1
+  int64_t a_count = 0;    // rows of A where they are gathered
+  int64_t d_count = 0;    // rows of D where they are scattered
+  int64_t a_divisor = 0;  // 0: 1
+  int64_t d_divisor = 0;
+  int64_t expected_rows = 0;  // a hint: rows of a usual group; 0: unknown
+  /// For tests and benchmarks: kernel variants that may be chosen.
+  uint32_t methods = ~0u;
+
+  bool has(uint32_t flag) const { return (flags & flag) != 0; }
+};
+
+/// The checked description with all numbers filled in.
+struct GroupedProblem {
+  GroupedDesc desc;
+  int64_t in_bytes = 2, out_bytes = 2;
+  int64_t d_columns = 0;  // of D: n, or half of it where columns are gated
+  bool ranges() const { return desc.grouping == Grouping::k_ranges; }
+  bool adds() const { return desc.combine != Combine::store; }
+  /// Numbers in args.groups.
+  int64_t numbers() const;
+  /// Rows of the operands as the caller has them.
+  int64_t a_rows() const;
+  int64_t d_rows() const;
+};
+Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out);
+
+}  // namespace tw
