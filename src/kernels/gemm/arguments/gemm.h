@@ -86,6 +86,7 @@ enum : u32 {
   kGemmRealigns = 1024,  // of those in front, what copies operands, see gemm_realign.h
   kGemmShort = 2048,     // a short k, contiguous in both operands: without maps, for few rows
   kGemmStreamK = 4096,   // units behind the last whole wave are shared along k, in a workspace
+  kGemmGrouped = 8192,   // of the grouped family: groups of rows with a weight matrix each
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 
@@ -99,6 +100,7 @@ inline constexpr u32 kSchedule_swap = kGemmTransposed;
 inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmTransposed;
 inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmFull;
+inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
 inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
@@ -121,6 +123,8 @@ inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 
 inline constexpr u32 kGemmWidthStep = 16;
 /// Columns that a stream-K kernel with an epilogue puts down at a time, as accumulators.
 inline constexpr u32 kGemmFullLines = 16;
+/// Shared memory of a grouped kernel for its table of groups, see kernels/grouped/grouped_table.cuh.
+inline constexpr u32 kGemmGroupTableBytes = 14464;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
 /// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
@@ -172,7 +176,7 @@ struct GemmShared {
   u32 room;        // of a split for few tokens: where the parts of its sums arrive; at d_offset
   u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is,
                    // then (of a split) the barrier of the parts
-  u32 board;       // offset
+  u32 board;       // offset; of a grouped kernel that of its table
   u32 total;
 };
 
@@ -244,11 +248,14 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   if (tile.variant & kGemmStreamK) {
     // What is left beside two slabs and the most barriers is the ring: a run's width decides how
     // many stages that is.
+    const u32 table = tile.variant & kGemmGrouped ? kGemmGroupTableBytes : 0;
     shared.slabs = 2;
-    shared.d_offset = (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * notes) / 1024 * 1024;
+    shared.d_offset =
+        (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * notes - table) / 1024 * 1024;
     shared.stages = shared.d_offset / (shared.a_bytes + shared.b_bytes);
     shared.barriers = shared.d_offset + 2 * one_each;
-    shared.board = shared.total = shared.barriers + kGemmMaxStages * notes;
+    shared.board = shared.barriers + kGemmMaxStages * notes;
+    shared.total = shared.board + table;
     return shared;
   }
   shared.room = gemm_split_room(tile);

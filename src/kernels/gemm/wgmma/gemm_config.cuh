@@ -34,6 +34,7 @@ struct GemmConfig {
   // rows both warpgroups take turns chain by chain. A split's parts are such chains by themselves.
   static constexpr bool kStreamK = (kSchedule & kGemmStreamK) != 0;
   static constexpr bool kAnyWidth = kStreamK;
+  static constexpr bool kGrouped = (kSchedule & kGemmGrouped) != 0;
   static constexpr bool kFull = (kSchedule & kGemmFull) != 0;
   static constexpr bool kChains =
       Out::kBytes == 4 && !kSplit && !kStreamK && (kSchedule & kGemmFull) == 0;
@@ -97,8 +98,12 @@ struct GemmConfig {
   static_assert(kLoaders == 1 || kStages >= 3, "each loader waits for what it sent before");
 };
 
-/// Stages of a ring, and bytes from one to the next: the run's where a kernel takes any width.
-template <class Config, bool kAnyWidth = Config::kAnyWidth>
+/// Stages of a ring, and bytes from one to the next: the run's where a kernel takes any width, and
+/// what a grouped kernel finds on the device.
+enum class GemmRingOf { config, run, device };
+template <class Config, GemmRingOf kOf = Config::kGrouped    ? GemmRingOf::device
+                                         : Config::kAnyWidth ? GemmRingOf::run
+                                                             : GemmRingOf::config>
 struct GemmRingSize {
   static __device__ constexpr i32 stages() { return Config::kStages; }
   static __device__ constexpr u32 step() {
@@ -106,10 +111,17 @@ struct GemmRingSize {
   }
 };
 template <class Config>
-struct GemmRingSize<Config, true> {
+struct GemmRingSize<Config, GemmRingOf::run> {
   const GemmStreamArgs* run = nullptr;
   __device__ i32 stages() const { return run->stages; }
   __device__ u32 step() const { return run->stage_step; }
+};
+template <class Config>
+struct GemmRingSize<Config, GemmRingOf::device> {
+  i32 own_stages = 1;
+  u32 own_step = 0;
+  __device__ i32 stages() const { return own_stages; }
+  __device__ u32 step() const { return own_step; }
 };
 
 /// A place in the ring: the stage that is next, and the parity of its full barrier.

@@ -12,29 +12,6 @@
 
 namespace tw {
 
-// An item's products, in accumulation chains of at most args.chain_blocks, which are added up in
-// `place`.
-template <class Config>
-__device__ __forceinline__ void stream_accumulate(float (&d)[Config::kPieces][Config::kSums],
-                                                  const GemmStreamArgs& args,
-                                                  const StreamItem& item,
-                                                  const StreamPlace<Config>& place,
-                                                  GemmRing<Config>& ring, u32 group) {
-  if (item.end <= item.begin) gemm_no_products<Config>(d);
-#pragma unroll 1
-  for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
-    const i32 end = min(begin + args.chain_blocks, item.end);
-    gemm_no_products<Config>(d);  // for the compiler's sake: the first product overwrites them
-    gemm_multiply<Config>(
-        d, {begin * Config::kTileK, end * Config::kTileK}, ring, group, 0, nullptr, [] {},
-        args.width_number);
-    gemm_wait_products<Config>(d);
-    gemm_release<Config>(ring, (ring.stage == 0 ? ring.stages() : ring.stage) - 1);
-    if (begin > item.begin) place.add_to(d[0]);
-    if (end < item.end) place.put(d[0]);
-  }
-}
-
 // Asks the L2 for what a tile's epilogue reads besides vectors.
 template <class Config>
 __device__ __forceinline__ void stream_ask_for_c(const GemmStreamArgs& args, const FullRun& run,

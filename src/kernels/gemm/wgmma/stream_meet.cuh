@@ -45,8 +45,10 @@ struct StreamPlace {
   u64 first;
   i32 width;
 
-  // Place 0 or 1 of cluster `cluster`'s.
-  __device__ __forceinline__ StreamPlace(const GemmStreamArgs& args, i32 cluster, i32 place,
+  // Place 0 or 1 of cluster `cluster`'s. `args` has the workspace, the offset of the partial sums
+  // in it, and the tile's width.
+  template <class Args>
+  __device__ __forceinline__ StreamPlace(const Args& args, i32 cluster, i32 place,
                                          u32 rank)
       : width(args.width) {
     const u32 tile = static_cast<u32>(cluster * 2 + place) * Config::kCluster + rank;
@@ -82,9 +84,8 @@ struct StreamPlace {
 // Leaves a block's part of a tile for the last of those that share it, which adds up all parts in
 // the order of k. Returns whether this block is the last. Of two parts the order does not matter,
 // so that its own stays in registers; of more it is read back. All threads of a tile.
-template <class Config>
-__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const GemmStreamArgs& args,
-                                            i32 unit, i32 own, const StreamPlace<Config>& place,
+template <class Config, class Args>
+__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Args& args, i32 unit, i32 own, const StreamPlace<Config>& place,
                                             u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d);
@@ -112,6 +113,29 @@ __device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Gem
     StreamPlace<Config>(args, part, which, rank).add_to(d);
   }
   return true;
+}
+
+// An item's products, in accumulation chains of at most args.chain_blocks, which are added up in
+// `place`.
+template <class Config, class Args>
+__device__ __forceinline__ void stream_accumulate(float (&d)[Config::kPieces][Config::kSums],
+                                                  const Args& args,
+                                                  const StreamItem& item,
+                                                  const StreamPlace<Config>& place,
+                                                  GemmRing<Config>& ring, u32 group) {
+  if (item.end <= item.begin) gemm_no_products<Config>(d);
+#pragma unroll 1
+  for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {
+    const i32 end = min(begin + args.chain_blocks, item.end);
+    gemm_no_products<Config>(d);  // for the compiler's sake: the first product overwrites them
+    gemm_multiply<Config>(
+        d, {begin * Config::kTileK, end * Config::kTileK}, ring, group, 0, nullptr, [] {},
+        args.width_number);
+    gemm_wait_products<Config>(d);
+    gemm_release<Config>(ring, (ring.stage == 0 ? ring.stages() : ring.stage) - 1);
+    if (begin > item.begin) place.add_to(d[0]);
+    if (end < item.end) place.put(d[0]);
+  }
 }
 
 }  // namespace tw

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The tile scheduler of the grouped wgmma kernels, and how they cut groups into tiles.
+//
+// Operands are swapped: rows of a tile are columns of the weights, and its columns are rows of a
+// group. A group has as few row tiles as can be, of at most kGroupedTileRows rows, all equally wide.
+// Units, a tile each, are counted group by group. Those behind the last whole wave are shared along
+// k as in the stream-K kernels (gemm_stream.h), where that saves enough.
+
+#include "kernels/gemm/wgmma/full_tiles.cuh"
+#include "kernels/gemm/wgmma/stream_work.cuh"
+#include "kernels/grouped/grouped_table.cuh"
+
+namespace tw {
+
+inline constexpr i32 kGroupedTileRows = 256;
+
+/// The width in kGemmWidths that has room for `rows` of at most 256 rows, and its number there.
+struct GroupedWidth {
+  i32 width;
+  u32 number;
+};
+__device__ __forceinline__ GroupedWidth grouped_width(i32 rows) {
+  if (rows <= 128) {
+    const i32 number = rows <= 32 ? 0 : (rows - 1) / 32;
+    return {(number + 1) * 32, static_cast<u32>(number)};
+  }
+  const i32 steps = (rows - 113) / 16;
+  return {128 + steps * 16, static_cast<u32>(3 + steps)};
+}
+
+/// What a block found when it began, and how the units are shared. Names are those of
+/// GemmStreamArgs, which stream_meet.cuh reads.
+struct GroupedShares {
+  u64 workspace, counter_tag;
+  u32 partials;
+  i32 units_m;  // of one row tile: tiles of the weights' columns
+  i32 units, whole;
+  i32 k_blocks, depth, share;
+  i32 chain_blocks;
+  i32 width;  // of the tile at hand, and its number
+  u32 width_number;
+};
+
+/// A tile: its group's weight matrix, its first column of the weights, its rows of A and the end of
+/// those that it has.
+struct GroupedTile {
+  i32 weight, m0, row0, end, width;
+  u32 width_number;
+};
+
+template <class Config>
+__device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
+                                                        const GroupTable& table, i32 widest) {
+  GroupedShares s;
+  s.workspace = args.workspace, s.counter_tag = args.counter_tag, s.partials = args.partials;
+  s.units_m = (args.n + Config::kTileM - 1) / Config::kTileM;
+  s.units = s.whole = table.tiles() * s.units_m;
+  s.k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
+  s.depth = max(s.k_blocks, 1);
+  s.share = s.depth;
+  s.chain_blocks = args.chain_blocks;
+  const auto blocks = static_cast<i32>(ptx::grid_size_again());
+  const i32 rest = s.units % blocks;
+  if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0) return s;
+  // The parts of a wide tile are worth adding up only where each is some work.
+  const i32 least = widest <= 64 ? 4 : 16;
+  const i32 share = max((rest * s.depth + blocks - 1) / blocks, least);
+  if (s.depth - share < args.share_from) return s;
+  s.whole = s.units - rest;
+  s.share = share;
+  return s;
+}
+
+/// Where a unit's tile lies.
+template <class Config>
+__device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args,
+                                                    const GroupTable& table,
+                                                    const GroupedShares& s, i32 unit) {
+  i32 inside;
+  const i32 row_tile = full_divide(unit, s.units_m, &inside);
+  const i32 g = table.find(row_tile);
+  const i32 first = table.tiles_before(g);
+  const i32 begin = table.begin(g), end = table.end(g);
+  const GroupCut cut = group_cut(end - begin, kGroupedTileRows);
+  const struct {
+    i32 units_m, units_n, band;
+  } walk = {s.units_m, cut.tiles, args.band};
+  i32 unit_m, unit_n;
+  full_unit(walk, unit - first * s.units_m, &unit_m, &unit_n);
+  const GroupedWidth width = grouped_width(cut.width);
+  GroupedTile tile;
+  tile.weight = grouped_weight(args, g);
+  tile.m0 = unit_m * Config::kTileM;
+  tile.row0 = begin + unit_n * width.width;
+  tile.end = min(end, tile.row0 + width.width);
+  tile.width = width.width;
+  tile.width_number = width.number;
+  return tile;
+}
+
+/// A block's items, in order: its own units, then its part of the shared ones.
+struct GroupedWork {
+  i32 unit, at, stop;
+
+  __device__ __forceinline__ explicit GroupedWork(const GroupedShares& s) {
+    unit = static_cast<i32>(ptx::block_id_again());
+    const i32 shared = (s.units - s.whole) * s.depth;
+    at = min(unit * s.share, shared);
+    stop = min(at + s.share, shared);
+  }
+  __device__ __forceinline__ bool next(const GroupedShares& s, StreamItem* item) {
+    if (unit < s.whole) {
+      *item = {unit, 0, s.k_blocks};
+      unit += static_cast<i32>(ptx::grid_size_again());
+      return true;
+    }
+    if (at >= stop) return false;
+    i32 begin;
+    const i32 shared = full_divide(at, s.depth, &begin);
+    const i32 end = min(s.depth, begin + stop - at);
+    *item = {s.whole + shared, begin, min(end, s.k_blocks)};
+    at += end - begin;
+    return true;
+  }
+};
+
+}  // namespace tw
