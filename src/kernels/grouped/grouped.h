@@ -192,19 +192,22 @@ TW_KERNEL_HD inline float grouped_row_weight(const GroupedArgs& args, i32 r, boo
   return reinterpret_cast<const float*>(args.row_weights)[at];
 }
 
-/// A gate's two parts before their product: the function of the first, and the second with what is
-/// added to it.
-TW_KERNEL_HD inline float grouped_gate(const GroupedArgs& args, float gate, float linear) {
-  const float limit = args.gate_limit;
+/// A gated element: the function of the first part times the second and what is added to it. The
+/// activation is a parameter, so that a kernel can fix it for several elements.
+TW_KERNEL_HD inline float grouped_gate(const GroupedArgs& args, u32 activation, float gate,
+                                       float linear) {
+  const float limit = args.gate_limit, slope = args.gate_slope;
   // Comparisons that NaN fails leave it as it is.
   if (gate > limit) gate = limit;
   if (linear > limit) linear = limit;
   if (linear < -limit) linear = -limit;
-  float activated = activate(args.activation, gate);
-  if (args.activation == kActSilu && args.gate_slope != 1.0f)
-    activated = args.gate_slope == 0.0f ? gate * 0.5f
-                                        : activate(kActSilu, gate * args.gate_slope) / args.gate_slope;
+  float activated = activate(activation, gate);
+  if (activation == kActSilu && slope != 1.0f)
+    activated = slope == 0.0f ? gate * 0.5f : activate(kActSilu, gate * slope) / slope;
   return activated * (linear + args.gate_offset);
+}
+TW_KERNEL_HD inline float grouped_gate(const GroupedArgs& args, float gate, float linear) {
+  return grouped_gate(args, args.activation, gate, linear);
 }
 
 }  // namespace tw

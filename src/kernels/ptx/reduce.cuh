@@ -16,6 +16,8 @@ TW_REDUCE(add_f32, "add.f32", float, "f")
 TW_REDUCE(add_f64, "add.f64", double, "d")
 TW_REDUCE(add_f16, "add.noftz.f16", unsigned short, "h")
 TW_REDUCE(add_bf16, "add.noftz.bf16", unsigned short, "h")
+TW_REDUCE(add_f16x2, "add.noftz.f16x2", u32, "r")  // two elements in a word
+TW_REDUCE(add_bf16x2, "add.noftz.bf16x2", u32, "r")
 TW_REDUCE(add_u32, "add.u32", u32, "r")
 TW_REDUCE(add_u64, "add.u64", u64, "l")
 TW_REDUCE(min_u32, "min.u32", u32, "r")

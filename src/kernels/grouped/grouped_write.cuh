@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The epilogue of every grouped product: eight neighbouring elements of a row of D at a time.
+//
+// It works on values of three levels, each computed once for all that share it:
+//   GroupedTile  a tile's: all rows of a tile have one weight matrix
+//   GroupedLine  a row's: where it goes in D, and its weight
+//   eight sums   an access's: alpha, bias, activation or gate, the row's weight, one rounding
+//
+// The kernels differ in where the sums are: they pass a function that fetches eight of them.
+
+#include "kernels/gemm/epilogue/full_epilogue.cuh"
+#include "kernels/grouped/grouped.h"
+#include "kernels/ptx/reduce.cuh"
+
+namespace tw {
+
+/// Columns of D.
+__device__ __forceinline__ i32 grouped_columns(const GroupedArgs& args) {
+  return args.gate == kGateNone ? args.n : args.n / 2;
+}
+
+/// What a tile's weight matrix decides.
+struct GroupedTile {
+  float alpha;
+  u64 bias;  // of column 0; 0: none
+};
+
+/// `weight` is what grouped_weight() says, and not negative.
+__device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args, i32 weight) {
+  GroupedTile tile = {args.alpha, args.bias};
+  if (args.group_alpha != 0) tile.alpha *= reinterpret_cast<const float*>(args.group_alpha)[weight];
+  if (args.bias != 0)
+    tile.bias += static_cast<u64>(weight * args.bias_stride * (args.bias_f32 ? 4 : 2));
+  return tile;
+}
+
+/// What a row decides.
+struct GroupedLine {
+  u64 d;  // address of its element in column 0 of D; 0: the row is not written
+  float weight;
+};
+
+/// Row `r` must belong to a group.
+template <class Out>
+__device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32 r) {
+  const i32 row = grouped_d_row(args, r);
+  if (row < 0) return {0, 0.0f};
+  return {args.d + static_cast<u64>(row * args.d_pitch * static_cast<i64>(Out::kBytes)),
+          grouped_row_weight(args, r, true)};
+}
+
+/// Atomic additions to D, of one element, of two and of sixteen bytes.
+template <class Out>
+struct GroupedAdd;
+template <>
+struct GroupedAdd<F32> {
+  static __device__ __forceinline__ void one(u64 to, float v) { ptx::reduce_add_f32(to, v); }
+  static __device__ __forceinline__ void eight(u64 to, const float (&v)[8]) {
+    const float low[4] = {v[0], v[1], v[2], v[3]}, high[4] = {v[4], v[5], v[6], v[7]};
+    ptx::reduce_add_v4_f32(to, low);
+    ptx::reduce_add_v4_f32(to + 16, high);
+  }
+};
+template <>
+struct GroupedAdd<Bf16> {
+  static __device__ __forceinline__ void one(u64 to, float v) {
+    ptx::reduce_add_bf16(to, Bf16::from_float(v));
+  }
+  static __device__ __forceinline__ void two(u64 to, float low, float high) {
+    ptx::reduce_add_bf16x2(to, Bf16::pack(low, high));
+  }
+  static __device__ __forceinline__ void eight(u64 to, const float (&v)[8]) {
+    ptx::reduce_add_v4_bf16x2(to, make_uint4(Bf16::pack(v[0], v[1]), Bf16::pack(v[2], v[3]),
+                                             Bf16::pack(v[4], v[5]), Bf16::pack(v[6], v[7])));
+  }
+};
+template <>
+struct GroupedAdd<F16> {
+  static __device__ __forceinline__ void one(u64 to, float v) {
+    ptx::reduce_add_f16(to, F16::from_float(v));
+  }
+  static __device__ __forceinline__ void two(u64 to, float low, float high) {
+    ptx::reduce_add_f16x2(to, F16::pack(low, high));
+  }
+  static __device__ __forceinline__ void eight(u64 to, const float (&v)[8]) {
+    ptx::reduce_add_v4_f16x2(to, make_uint4(F16::pack(v[0], v[1]), F16::pack(v[2], v[3]),
+                                            F16::pack(v[4], v[5]), F16::pack(v[6], v[7])));
+  }
+};
+
+/// Adds eight neighbours, of which `count` are in D, by the widest operation that they suit.
+template <class Out>
+__device__ __forceinline__ void grouped_add(u64 address, i32 count, const float (&v)[8]) {
+  if (count >= 8 && address % 16 == 0) return GroupedAdd<Out>::eight(address, v);
+  if constexpr (Out::kBytes == 2) {
+    if (address % 4 == 0) {
+#pragma unroll
+      for (i32 i = 0; i < 8; i += 2) {
+        if (i + 1 < count)
+          GroupedAdd<Out>::two(address + static_cast<u64>(i) * 2, v[i], v[i + 1]);
+        else if (i < count)
+          GroupedAdd<Out>::one(address + static_cast<u64>(i) * 2, v[i]);
+      }
+      return;
+    }
+  }
+#pragma unroll
+  for (i32 i = 0; i < 8; ++i)
+    if (i < count) GroupedAdd<Out>::one(address + static_cast<u64>(i) * Out::kBytes, v[i]);
+}
+
+/// Of D's columns from `at` on: the column of B, and the step to the next.
+__device__ __forceinline__ FullPlace grouped_place(const GroupedArgs& args, i32 at, bool second) {
+  return full_place(FullGate{args.gate, 0, args.n / 2}, 0, at, second);
+}
+
+/// The bias of eight of D's columns; -0, which changes no sum, where there is none.
+template <class In>
+__device__ __forceinline__ void grouped_bias(const GroupedArgs& args, const GroupedTile& tile,
+                                             i32 at, i32 count, bool second, float (&bias)[8]) {
+#pragma unroll
+  for (float& value : bias) value = -0.0f;
+  if (tile.bias == 0) return;
+  const FullPlace place = grouped_place(args, at, second);
+  if (args.bias_f32)
+    full_load<F32>(tile.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
+  else
+    full_load<In>(tile.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+}
+
+template <u32 kWhich>
+__device__ __forceinline__ void grouped_gates(const GroupedArgs& args, float (&v)[8],
+                                              const float (&linear)[8]) {
+#pragma unroll
+  for (i32 i = 0; i < 8; ++i) v[i] = grouped_gate(args, kWhich, v[i], linear[i]);
+}
+
+/// Writes a row's eight elements of D from column `at` on, of which `count` are in D:
+/// take(second, v) gives the sums, take_bias(second, bias) their bias. `second` asks for what a
+/// gate's first part is multiplied by.
+template <class In, class Out, class Take, class TakeBias>
+__device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
+                                              const GroupedLine& line, i32 at, i32 count, Take take,
+                                              TakeBias take_bias) {
+  if (line.d == 0) return;
+  float v[8], other[8];
+  const auto before = [&](bool second, float(&sums)[8]) {
+    float bias[8];
+    take(second, sums);
+    take_bias(second, bias);
+#pragma unroll
+    for (i32 i = 0; i < 8; ++i) sums[i] = act::fused(tile.alpha, sums[i], bias[i]);
+  };
+  before(false, v);
+  if (args.gate == kGateNone) {
+    if (args.activation == kActRelu) full_activate<kActRelu>(v);
+    if (args.activation == kActGelu) full_activate<kActGelu>(v);
+    if (args.activation == kActGeluTanh) full_activate<kActGeluTanh>(v);
+    if (args.activation == kActSilu) full_activate<kActSilu>(v);
+  } else {
+    before(true, other);
+    if (args.activation == kActIdentity) grouped_gates<kActIdentity>(args, v, other);
+    if (args.activation == kActRelu) grouped_gates<kActRelu>(args, v, other);
+    if (args.activation == kActGelu) grouped_gates<kActGelu>(args, v, other);
+    if (args.activation == kActGeluTanh) grouped_gates<kActGeluTanh>(args, v, other);
+    if (args.activation == kActSilu) grouped_gates<kActSilu>(args, v, other);
+  }
+  if (args.row_weights != 0) {
+#pragma unroll
+    for (float& value : v) value *= line.weight;
+  }
+  const u64 to = line.d + static_cast<u64>(at) * Out::kBytes;
+  if (args.out == kRowsAdded)
+    grouped_add<Out>(to, count, v);
+  else
+    full_store<Out>(to, count, v);
+}
+
+/// The same with the bias from memory.
+template <class In, class Out, class Take>
+__device__ __forceinline__ void grouped_write(const GroupedArgs& args, const GroupedTile& tile,
+                                              const GroupedLine& line, i32 at, i32 count,
+                                              Take take) {
+  grouped_write<In, Out>(args, tile, line, at, count, take, [&](bool second, float(&bias)[8]) {
+    grouped_bias<In>(args, tile, at, count, second, bias);
+  });
+}
+
+}  // namespace tw
