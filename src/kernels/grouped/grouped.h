@@ -61,8 +61,10 @@ inline constexpr u32 kGroupedMaxGroups = 1024;
 
 /// Boxes of A: rows of the maps in GroupedArgs::map_a. A tile's rows are loaded in as few as there
 /// are ones in their number.
-inline constexpr i32 kGroupedBoxes[] = {128, 64, 32, 16, 8};
 inline constexpr int kGroupedBoxCount = 5;
+TW_KERNEL_HD constexpr i32 grouped_box(int map) {
+  return 128 >> map;
+}
 
 struct GroupedArgs {
   KernelMap map_b;                    // of the weights: {k, n, weights}, or {n, k, weights}

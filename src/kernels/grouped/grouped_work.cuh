@@ -38,13 +38,17 @@ struct GroupedShares {
   i32 units, whole;
   i32 k_blocks, depth, share;
   i32 chain_blocks;
-  i32 width;  // of the tile at hand, and its number
+  i32 widest;  // of all tiles
+  i32 width;   // of the tile at hand, and its number
   u32 width_number;
 };
+__device__ __forceinline__ i32 stream_widest(const GroupedShares& shares) {
+  return shares.widest;
+}
 
 /// A tile: its group's weight matrix, its first column of the weights, its rows of A and the end of
 /// those that it has.
-struct GroupedTile {
+struct GroupedAt {
   i32 weight, m0, row0, end, width;
   u32 width_number;
 };
@@ -60,6 +64,7 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   s.depth = max(s.k_blocks, 1);
   s.share = s.depth;
   s.chain_blocks = args.chain_blocks;
+  s.widest = widest;
   const auto blocks = static_cast<i32>(ptx::grid_size_again());
   const i32 rest = s.units % blocks;
   if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0) return s;
@@ -74,9 +79,8 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
 
 /// Where a unit's tile lies.
 template <class Config>
-__device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args,
-                                                    const GroupTable& table,
-                                                    const GroupedShares& s, i32 unit) {
+__device__ __forceinline__ GroupedAt grouped_at(const GroupedArgs& args, const GroupTable& table,
+                                                const GroupedShares& s, i32 unit) {
   i32 inside;
   const i32 row_tile = full_divide(unit, s.units_m, &inside);
   const i32 g = table.find(row_tile);
@@ -89,7 +93,7 @@ __device__ __forceinline__ GroupedTile grouped_tile(const GroupedArgs& args,
   i32 unit_m, unit_n;
   full_unit(walk, unit - first * s.units_m, &unit_m, &unit_n);
   const GroupedWidth width = grouped_width(cut.width);
-  GroupedTile tile;
+  GroupedAt tile;
   tile.weight = grouped_weight(args, g);
   tile.m0 = unit_m * Config::kTileM;
   tile.row0 = begin + unit_n * width.width;

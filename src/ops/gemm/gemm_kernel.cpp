@@ -11,45 +11,10 @@
 #include "kernels/gemm/gemm_row.hpp"
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_epilogue.hpp"
+#include "ops/gemm/gemm_maps.hpp"
 
 namespace tw {
 namespace {
-
-// Of a box of A or B, contiguous: a swizzle span.
-constexpr u32 kLineBytes = 128;
-
-// Matrices that a map counts, and elements between them.
-struct Batch {
-  int64_t matrices = 1, stride = 0;
-};
-
-// One map of boxes as a slab has them: of two dimensions, or of three, the last of which counts
-// the matrices of a batch.
-Status encode_operand(Device& device, DType type, int64_t contiguous, int64_t others,
-                      int64_t leading, const GemmSlab& box, int32_t rank, Batch batch,
-                      KernelMap* out) {
-  const int32_t bytes = dtype_bytes(type);
-  TensorMapDesc desc;
-  desc.dtype = type;
-  desc.rank = rank;
-  desc.swizzle = !box.swizzled                                           ? Swizzle::none
-                 : box.contiguous * static_cast<u32>(bytes) < kLineBytes ? Swizzle::b64
-                                                                         : Swizzle::b128;
-  // 256 bytes cost up to a fifth where pitches are no multiples of 128, and gain nothing elsewhere.
-  desc.l2_promotion = L2Promotion::b128;
-  // An empty operand is never read; its map must be one all the same.
-  desc.global_dim[0] = static_cast<uint64_t>(std::max<int64_t>(contiguous, 1));
-  desc.global_dim[1] = static_cast<uint64_t>(std::max<int64_t>(others, 1));
-  desc.global_stride_bytes[0] =
-      static_cast<uint64_t>(round_up(std::max<int64_t>(leading, 1) * bytes, kMapAlignment));
-  desc.global_dim[2] = static_cast<uint64_t>(std::max<int64_t>(batch.matrices, 1));
-  desc.global_stride_bytes[1] = batch.matrices > 1 ? static_cast<uint64_t>(batch.stride * bytes)
-                                                   : desc.global_stride_bytes[0];
-  desc.box_dim[0] = box.contiguous;
-  desc.box_dim[1] = box.lines;
-  desc.box_dim[2] = 1;
-  return encode_map(device, desc, out);
-}
 
 // The row's arrangement for a problem as it sees it; a host row takes its orders from there.
 GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
@@ -161,19 +126,19 @@ Status GemmKernel::encode_maps(Device& device) {
   if (choice_.has(kGemmStreamK) && !bk) share_b_.part = tile_.k / share_b_.sharers;
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = full ? 3 : 2;
-  TW_TRY(encode_operand(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
+  TW_TRY(encode_gemm_map(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
                         {line, share_a_.part, true}, rank,
                         {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
-  TW_TRY(encode_operand(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
+  TW_TRY(encode_gemm_map(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                         {line, share_b_.part, true}, rank,
                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
   const GemmSlab slab = gemm_slab(tile_);
   if (full && stores_)
-    TW_TRY(encode_operand(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
+    TW_TRY(encode_gemm_map(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
                           {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
                           {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
   if (!full && problem_.d_pitch_suits_maps())
-    TW_TRY(encode_operand(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
+    TW_TRY(encode_gemm_map(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
                           slab, rank, {}, &args_.map_d));
   return {};
 }

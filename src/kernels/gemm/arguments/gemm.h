@@ -124,7 +124,7 @@ inline constexpr u32 kGemmWidthStep = 16;
 /// Columns that a stream-K kernel with an epilogue puts down at a time, as accumulators.
 inline constexpr u32 kGemmFullLines = 16;
 /// Shared memory of a grouped kernel for its table of groups, see kernels/grouped/grouped_table.cuh.
-inline constexpr u32 kGemmGroupTableBytes = 14464;
+inline constexpr u32 kGemmGroupTableBytes = 17792;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
 /// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
@@ -237,8 +237,11 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   shared.b_bytes = (gemm_b_lines(tile) * tile.k * tile.in_bytes + 1023) / 1024 * 1024;
   shared.slab_bytes = (slab.contiguous * slab.lines * tile.out_bytes + 1023) / 1024 * 1024;
   const bool by_warp = gemm_stages_by_warp(tile);
-  if (tile.variant & kGemmStreamK && tile.variant & kGemmFull)
-    shared.slab_bytes = ((gemm_own_rows(tile) + 4) * kGemmFullLines * 4 + 1023) / 1024 * 1024;
+  if (tile.variant & kGemmStreamK && tile.variant & kGemmFull) {
+    const u32 accumulators = (gemm_own_rows(tile) + 4) * kGemmFullLines * 4;
+    shared.slab_bytes =
+        tile.variant & kGemmGrouped ? accumulators : (accumulators + 1023) / 1024 * 1024;
+  }
   // The blocks of a split sum from and write out of the ring.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
   const u32 one_each = stages_d ? gemm_consumers(tile.m) * shared.slab_bytes : 0;

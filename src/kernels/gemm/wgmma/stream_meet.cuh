@@ -35,6 +35,11 @@ __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
   }
 }
 
+// Columns of a tile that every place in the workspace has room for.
+__device__ __forceinline__ i32 stream_widest(const GemmStreamArgs& args) {
+  return args.width;
+}
+
 // A thread's place for the accumulators of a block's part of a tile: groups of eight columns.
 template <class Config>
 struct StreamPlace {
@@ -45,15 +50,14 @@ struct StreamPlace {
   u64 first;
   i32 width;
 
-  // Place 0 or 1 of cluster `cluster`'s. `args` has the workspace, the offset of the partial sums
-  // in it, and the tile's width.
+  // Place 0 or 1 of cluster `cluster`'s.
   template <class Args>
   __device__ __forceinline__ StreamPlace(const Args& args, i32 cluster, i32 place,
                                          u32 rank)
       : width(args.width) {
     const u32 tile = static_cast<u32>(cluster * 2 + place) * Config::kCluster + rank;
     first = args.workspace + args.partials +
-            u64{tile} * gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(width)) +
+            u64{tile} * gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_widest(args))) +
             StreamParty<Config>::thread() * 16;
   }
   __device__ __forceinline__ u64 at(int group) const {

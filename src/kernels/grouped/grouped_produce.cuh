@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The producers of the grouped wgmma kernels. Weights come by the TMA. So do the rows of a tile
+// where they lie side by side, in boxes of 8 to 128 rows, so that a short group loads few. Gathered
+// rows are copied by all 128 threads of the producer's warpgroup, 16 bytes at a time: a bulk copy
+// for each row would take longer to issue than a k block takes to multiply.
+
+#include "kernels/gemm/wgmma/gemm_produce.cuh"
+#include "kernels/grouped/grouped_work.cuh"
+#include "kernels/ptx/async_copy.cuh"
+
+namespace tw {
+
+/// Rows of A that a tile loads: those it has, in eights as the swizzle has them.
+__device__ __forceinline__ i32 grouped_lines(const GroupedAt& tile) {
+  return (tile.end - tile.row0 + 7) / 8 * 8;
+}
+
+// A k block of the tile's weights. Of gated columns that lie apart, each warpgroup's 64 rows are 32
+// of either half.
+template <class Config>
+__device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
+                                                     const GemmRing<Config>& ring,
+                                                     const GroupedAt& tile, i32 k) {
+  const u32 barrier = ring.full_barrier(ring.stage);
+  if constexpr (Config::kColumnA) {
+#pragma unroll
+    for (i32 box = 0; box < Config::kTileM / 64; ++box)
+      ptx::load_tile(ring.a() + static_cast<u32>(box) * (Config::kTileK * 128), &args.map_b,
+                     barrier, tile.m0 + box * 64, k, tile.weight);
+  } else if (args.gate != kGateHalves) {
+    ptx::load_tile(ring.a(), &args.map_b, barrier, k, tile.m0, tile.weight);
+  } else {
+#pragma unroll
+    for (i32 box = 0; box < Config::kTileM / 32; ++box)
+      ptx::load_tile(ring.a() + static_cast<u32>(box) * (32 * 128), &args.map_b, barrier, k,
+                     (tile.m0 + box / 2 * 64) / 2 + box % 2 * (args.n / 2), tile.weight);
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void grouped_load_rows(const GroupedArgs& args,
+                                                  const GemmRing<Config>& ring,
+                                                  const GroupedAt& tile, i32 lines, i32 k) {
+  const u32 barrier = ring.full_barrier(ring.stage);
+  i32 at = 0;
+  for (; lines - at >= grouped_box(0); at += grouped_box(0))
+    ptx::load_tile(ring.b() + static_cast<u32>(at) * 128, &args.map_a[0], barrier, k,
+                   tile.row0 + at);
+#pragma unroll
+  for (int box = 1; box < kGroupedBoxCount; ++box) {
+    if ((lines & grouped_box(box)) == 0) continue;
+    ptx::load_tile(ring.b() + static_cast<u32>(at) * 128, &args.map_a[box], barrier, k,
+                   tile.row0 + at);
+    at += grouped_box(box);
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const GroupTable& table,
+                                                const GroupedShares& shares,
+                                                GemmRing<Config> ring) {
+  GroupedWork work(shares);
+  StreamItem item;
+  while (work.next(shares, &item)) {
+    const GroupedAt tile = grouped_at<Config>(args, table, shares, item.unit);
+    const i32 lines = grouped_lines(tile);
+    const u32 bytes = Config::kShared.a_bytes + static_cast<u32>(lines) * 128;
+#pragma unroll 1
+    for (i32 block = item.begin; block < item.end; ++block) {
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), bytes);
+      grouped_load_weights<Config>(args, ring, tile, block * Config::kTileK);
+      grouped_load_rows<Config>(args, ring, tile, lines, block * Config::kTileK);
+      ring.advance();
+    }
+  }
+  ptx::grid_dependency_launch();
+}
+
+// Stages whose rows are on their way. A thread's copies are ordinary writes: it waits for them,
+// makes them visible to the tensor cores, which read by the asynchronous proxy, and only then
+// arrives. It does so kLag stages later, so that as many are on their way at once. A ring has at
+// least two stages more.
+template <class Config>
+struct GroupedSent {
+  static constexpr i32 kLag = 2;
+  static_assert(Config::kShared.stages >= kLag + 2, "the stages behind those on their way");
+  GemmRing<Config> ring;
+  i32 open = 0;
+
+  __device__ __forceinline__ void tell() {
+    ptx::fence_async_shared();
+    ptx::mbarrier_arrive(ring.full_barrier(ring.stage));
+    ring.advance();
+    --open;
+  }
+  __device__ __forceinline__ void add() {
+    ptx::async_copy_commit();
+    if (++open <= kLag) return;
+    ptx::async_copy_wait<kLag>();
+    tell();
+  }
+  __device__ __forceinline__ void finish() {
+    ptx::async_copy_wait<0>();
+    while (open > 0) tell();
+  }
+};
+
+// Threads of the producer's warpgroup.
+inline constexpr u32 kGatherThreads = 128;
+
+// A k block of a tile's rows, swizzled as the TMA would. `rows` has each one's row of A, -1 for
+// zeros. k is a multiple of 8.
+template <class Config>
+__device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
+                                                  const GemmRing<Config>& ring, u32 rows, i32 lines,
+                                                  i32 k) {
+  const u32 piece = threadIdx.x % 8;
+  const i32 from = k + static_cast<i32>(piece) * 8;
+  const u32 bytes = static_cast<u32>(min(max(args.k - from, 0), 8)) * 2;
+#pragma unroll 4
+  for (u32 line = threadIdx.x / 8; line < static_cast<u32>(lines); line += kGatherThreads / 8) {
+    const auto row = static_cast<i32>(ptx::shared_load<4>(rows + line * 4));
+    const u32 to = ring.b() + line * 128 + (piece ^ line % 8) * 16;
+    const bool inside = row >= 0 && bytes > 0;
+    const u64 source = args.a + static_cast<u64>(inside ? row * args.a_pitch + from : 0) * 2;
+    ptx::async_copy<16>(to, source, inside ? bytes : 0);
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const GroupTable& table,
+                                               const GroupedShares& shares, GemmRing<Config> ring,
+                                               u32 rows) {
+  constexpr u32 kBarrier = 2;
+  GroupedSent<Config> sent{ring};
+  GroupedWork work(shares);
+  StreamItem item;
+  while (work.next(shares, &item)) {
+    const GroupedAt tile = grouped_at<Config>(args, table, shares, item.unit);
+    const i32 lines = grouped_lines(tile);
+    ptx::named_barrier(kBarrier, kGatherThreads);  // the tile before is copied
+    for (auto i = static_cast<i32>(threadIdx.x); i < lines; i += kGatherThreads) {
+      const i32 r = tile.row0 + i;
+      ptx::shared_store<4>(rows + static_cast<u32>(i) * 4,
+                           static_cast<u32>(r < tile.end ? grouped_a_row(args, r) : -1));
+    }
+    ptx::named_barrier(kBarrier, kGatherThreads);
+#pragma unroll 1
+    for (i32 block = item.begin; block < item.end; ++block) {
+      ptx::mbarrier_wait(ring.empty_barrier(ring.stage), ring.phase ^ 1);
+      if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive_expect(ring.full_barrier(ring.stage), Config::kShared.a_bytes);
+        grouped_load_weights<Config>(args, ring, tile, block * Config::kTileK);
+      }
+      grouped_copy_rows<Config>(args, ring, rows, lines, block * Config::kTileK);
+      sent.add();
+      ring.advance();
+    }
+  }
+  sent.finish();
+  ptx::grid_dependency_launch();
+}
+
+}  // namespace tw

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Grouped products on Hopper: persistent blocks that take tiles of all groups in turn. Operands are
+// swapped, so that a tile is as wide as its group needs, see grouped_work.cuh.
+
+#include "kernels/gemm/wgmma/stream_meet.cuh"
+#include "kernels/gemm/wgmma/stream_write.cuh"
+#include "kernels/grouped/grouped_produce.cuh"
+#include "kernels/grouped/grouped_write.cuh"
+
+namespace tw {
+
+// Where a kernel's own shared memory lies behind the ring.
+template <class Config>
+struct GroupedShared {
+  static constexpr u32 kTable = Config::kShared.board;
+  static constexpr u32 kARows = kTable + GroupTable::kBytes;           // of the tile that is loaded
+  static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;         // of each warpgroup's tile
+  static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
+  static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
+};
+
+// Where a tile's rows go and their weights. They are read from memory while the products are made,
+// and lie in shared memory for the epilogue.
+template <class Config>
+struct GroupedLines {
+  u32 base;
+  bool listed;  // else rows stay in place, with a weight of 1
+  i32 rows[2];
+  float weights[2];
+
+  __device__ __forceinline__ GroupedLines(const GroupedArgs& args, u32 at)
+      : base(at), listed(args.out != kRowsInPlace || args.row_weights != 0) {}
+  __device__ __forceinline__ void read(const GroupedArgs& args, const GroupedAt& tile) {
+    if (!listed) return;
+#pragma unroll
+    for (i32 i = 0; i < 2; ++i) {
+      const i32 r = tile.row0 + static_cast<i32>(threadIdx.x % 128) + i * 128;
+      rows[i] = r < tile.end ? grouped_d_row(args, r) : -1;
+      weights[i] = grouped_row_weight(args, r, rows[i] >= 0);
+    }
+  }
+  // Every thread of the warpgroup meets the others before it looks a row up.
+  __device__ __forceinline__ void put() const {
+    if (!listed) return;
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i)
+      ptx::shared_store<8>(base + (threadIdx.x % 128 + i * 128) * 8,
+                           static_cast<u64>(__float_as_uint(weights[i])) << 32 |
+                               static_cast<u32>(rows[i]));
+  }
+  template <class Out>
+  __device__ __forceinline__ GroupedLine line(const GroupedArgs& args, const GroupedAt& tile,
+                                              i32 r) const {
+    i32 row = r;
+    float weight = 1.0f;
+    if (listed) {
+      const u64 both = ptx::shared_load<8>(base + static_cast<u32>(r - tile.row0) * 8);
+      row = static_cast<i32>(both);
+      weight = __uint_as_float(static_cast<u32>(both >> 32));
+    }
+    if (row < 0) return {0, 0.0f};
+    return {args.d + static_cast<u64>(row * args.d_pitch * static_cast<i64>(Out::kBytes)), weight};
+  }
+};
+
+// A warpgroup's accumulators to D, through shared memory. A thread writes the same eight columns of
+// all its rows, so that it reads their bias once.
+template <class Config>
+__device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSums],
+                                                   const GroupedArgs& args, const GroupedAt& tile,
+                                                   const GroupedLines<Config>& lines, u32 staging,
+                                                   u32 group) {
+  using In = typename Config::In;
+  using Out = typename Config::Out;
+  using Slab = StreamSlab<Config>;
+  const bool gated = args.gate != kGateNone;
+  const u32 across = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // threads of a row
+  const u32 thread = threadIdx.x % 128;
+  const u32 row = thread % across * 8;
+  const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
+  const i32 at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
+  const i32 count = grouped_columns(args) - at;
+  const GroupedTile values = grouped_tile(args, tile.weight);
+  float bias[8];
+  grouped_bias<In>(args, values, at, count, false, bias);
+#pragma unroll 1
+  for (i32 slab = 0; tile.row0 + slab * Slab::kLines < tile.end; ++slab) {
+    const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
+    staged.put(d, slab);
+    // What the slab before last held is read by all who pass here.
+    stream_staged(group);
+#pragma unroll 1
+    for (u32 inside = thread / across; inside < Slab::kLines; inside += 128 / across) {
+      const i32 r = tile.row0 + slab * Slab::kLines + static_cast<i32>(inside);
+      if (r >= tile.end || count <= 0) break;
+      grouped_write<In, Out>(
+          args, values, lines.template line<Out>(args, tile, r), at, count,
+          [&](bool second, float(&v)[8]) { staged.take(args.gate, inside, row, second, v); },
+          [&](bool second, float(&own)[8]) {
+            if (second) return grouped_bias<In>(args, values, at, count, true, own);
+#pragma unroll
+            for (i32 i = 0; i < 8; ++i) own[i] = bias[i];
+          });
+    }
+  }
+  stream_staged(group);  // the next tile begins with the first slab again
+}
+
+template <class Config>
+__device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupTable& table,
+                                                GroupedShares shares, GemmRing<Config> ring,
+                                                u32 group) {
+  const u32 staging = ring.base + Config::kShared.d_offset +
+                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+  const auto block = static_cast<i32>(ptx::block_id_again());
+  GroupedLines<Config> lines(args, ring.base + GroupedShared<Config>::kDRows +
+                                       group * GroupedShared<Config>::kDRowBytes);
+  GroupedWork work(shares);
+  StreamItem item;
+  float d[Config::kPieces][Config::kSums];
+  while (work.next(shares, &item)) {
+    const GroupedAt tile = grouped_at<Config>(args, table, shares, item.unit);
+    shares.width = tile.width;
+    shares.width_number = tile.width_number;
+    lines.read(args, tile);
+    const i32 shared = item.unit - shares.whole;
+    const i32 which =
+        shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
+    const StreamPlace<Config> place(shares, block, which, 0);
+    stream_accumulate<Config>(d, shares, item, place, ring, group);
+    if (item.end - item.begin < shares.k_blocks &&
+        !stream_meet<Config>(d[0], shares, shared, block, place, 0, ring.tile(0)))
+      continue;
+    lines.put();
+    grouped_write_tile<Config>(d[0], args, tile, lines, staging, group);
+  }
+}
+
+// Makes the barriers. A stage is full when its bytes have come and, where rows are gathered, all
+// who copy them have arrived.
+template <class Config>
+__device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
+                                              const GemmRing<Config>& ring) {
+  ptx::prefetch_map(&args.map_b);
+  if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
+  for (i32 stage = 0; stage < static_cast<i32>(kGemmMaxStages); ++stage) {
+    ptx::mbarrier_init(ring.full_barrier(stage), args.a_rows == 0 ? 1 : 1 + kGatherThreads);
+    ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders);
+  }
+  ptx::fence_mbarrier_init();
+}
+
+template <class Config>
+__device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  using Shared = GroupedShared<Config>;
+  constexpr auto kThreads = static_cast<i32>(Config::kThreads);
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  if (warp == 0 && ptx::elect_one()) grouped_begin<Config>(args, ring);
+  ptx::grid_dependency_wait();
+  const GroupTable table{ring.base + Shared::kTable, args.group_count};
+  table.fill<kThreads>(args, args.m, kGroupedTileRows);
+  // As many stages as there is room for beside the widest tile of the run.
+  const i32 widest = grouped_width(min(table.most_rows<kThreads>(), kGroupedTileRows)).width;
+  ring.own_step = Config::kShared.a_bytes + static_cast<u32>(widest) * 128;
+  ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
+  const GroupedShares shares = grouped_shares<Config>(args, table, widest);
+  if (warp >= 4) {
+    if (Config::kConsumers > 1) ptx::set_max_registers_up<224>();
+    grouped_consume<Config>(args, table, shares, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+  } else {
+    if (Config::kConsumers > 1) ptx::set_max_registers_down<56>();
+    if (args.a_rows != 0) {
+      grouped_gather<Config>(args, table, shares, ring, ring.base + Shared::kARows);
+    } else if (warp == 0 && ptx::elect_one()) {
+      grouped_produce<Config>(args, table, shares, ring);
+    }
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/grouped/grouped_wgmma.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "kernels/gemm/arguments/gemm_stream.h"
+#include "ops/common/maps.hpp"
+#include "ops/gemm/gemm_maps.hpp"
+#include "ops/gemm/select/gemm_shares.hpp"
+
+namespace tw {
+namespace {
+
+constexpr u32 kTileColumns = 128;  // of B, of one block
+constexpr i32 kTileRows = 256;     // of a group, at most
+constexpr u32 kTileK = 64;
+
+// k blocks that a block must save by sharing a tile: adding up the parts takes about as long as
+// loading so many.
+constexpr i32 kShareFrom = 6;
+
+GemmTile tile_of(const GroupedProblem& problem) {
+  return {kTileColumns,
+          kTileRows,
+          kTileK,
+          kSchedule_grouped | kGemmColumnB,
+          static_cast<u32>(problem.in_bytes),
+          static_cast<u32>(problem.out_bytes)};
+}
+
+// What decides about accumulation chains.
+GemmDesc sums_of(const GroupedProblem& problem) {
+  GemmDesc desc;
+  desc.d_dtype = problem.desc.d_dtype;
+  desc.k = problem.desc.k;
+  return desc;
+}
+
+u32 counter_bytes(uint32_t blocks) {
+  return gemm_stream_counter_bytes(blocks, 1);
+}
+
+bool suits_maps(int64_t elements, const GroupedProblem& problem) {
+  return pitch_suits_maps(elements * problem.in_bytes);
+}
+
+}  // namespace
+
+const char* grouped_wgmma_refusal(const GroupedProblem& problem) {
+  const GroupedDesc& d = problem.desc;
+  if (problem.ranges()) return "groups are ranges of k";
+  if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
+  if (!suits_maps(d.lda, problem)) return "lda is no multiple of 16 bytes below 2^40";
+  if (!suits_maps(d.ldb, problem)) return "ldb is no multiple of 16 bytes below 2^40";
+  if (d.weights > 1 && !suits_maps(d.b_stride, problem))
+    return "b_stride is no multiple of 16 bytes below 2^40";
+  if (d.gate == Gate::halves && d.b_order == Order::row)
+    return "the gated columns of a row-major B lie apart";
+  return nullptr;
+}
+
+uint32_t grouped_wgmma_smem(const GroupedProblem& problem) {
+  return gemm_shared(tile_of(problem)).total;
+}
+
+bool grouped_needs_workspace(const GroupedProblem& problem) {
+  return gemm_chains_of(sums_of(problem)) > 1;
+}
+
+uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks) {
+  const GroupedDesc& d = problem.desc;
+  if (d.has(kGroupedDescInvariant) && !grouped_needs_workspace(problem)) return 0;
+  const int64_t rows = std::clamp<int64_t>(round_up(d.m, 32), 32, kTileRows);
+  return counter_bytes(blocks) +
+         uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
+}
+
+Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
+                             GroupedArgs* args) {
+  const GroupedDesc& d = problem.desc;
+  const bool column = d.b_order == Order::column;
+  const bool halves = d.gate == Gate::halves;
+  const u32 lines = column ? (halves ? 32 : kTileColumns) : kTileK;
+  TW_TRY(encode_gemm_map(device, d.a_dtype, column ? d.k : d.n, column ? d.n : d.k, d.ldb,
+                         {kTileK, lines, true}, 3, {d.weights, d.b_stride}, &args->map_b));
+  for (int map = 0; map < kGroupedBoxCount; ++map)
+    TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, d.m, d.lda,
+                           {kTileK, static_cast<u32>(grouped_box(map)), true}, 2, {},
+                           &args->map_a[map]));
+  args->band = static_cast<i32>(
+      std::lround(std::sqrt(static_cast<double>(blocks) * kTileRows / kTileColumns)));
+  args->chain_blocks =
+      static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{kTileK}));
+  args->share_from = kShareFrom;
+  args->partials = counter_bytes(blocks);
+  return {};
+}
+
+void bind_grouped_maps(GroupedArgs* args) {
+  rebind_address(&args->map_b, args->b);
+  for (KernelMap& map : args->map_a) rebind_map(&map, args->a, 1, args->m);
+}
+
+}  // namespace tw
