@@ -59,6 +59,32 @@ enum : u32 {
 
 inline constexpr u32 kGroupedMaxGroups = 1024;
 
+// How each step reads GroupedArgs. All of them want the group's numbers as the product does, unless
+// said otherwise, and take grids of any size; kGroupedFind is one cluster of up to 8 blocks.
+//
+//   kGroupedFind     `groups` is each row's group. Writes begin and end of each group, a pair of i32,
+//                    to `heads`; 1 and 0, which is a fault, where a group's rows do not lie side by
+//                    side. Adds the numbers outside [-1, group_count) to `faults`.
+//   kGroupedCheck    adds to `faults` the groups whose rows cannot be, the entries of `map` that
+//                    cannot be, and the entries of a_rows and d_rows that are neither -1 nor an
+//                    index, for the rows of all groups that are multiplied.
+//   kGroupedClear    writes what has an address: -1 to `heads` (d_count), -2 to `links` (m), zeros
+//                    to the rows of `d`, which are m in place and d_count otherwise. d's elements
+//                    have `host_out`'s size.
+//   kGroupedLink     puts each row that is multiplied and has a row of D in that row's list, in any
+//                    order: `heads` and `links`, cleared before.
+//   kGroupedCombine  `a` is f32 rows of the result (m, pitch a_pitch) in the place of the operand.
+//                    D = beta * D + the rows of each list, and is rounded once. They are added one
+//                    after the other: in ascending order, or with `inverse` in the order of its
+//                    line, of which only rows that are multiplied count. A row of D without any
+//                    stays as it is where beta is 1, and is zero where it is 0.
+TW_KERNEL_HD constexpr u32 grouped_step_threads(u32 variant) {
+  return variant == kGroupedFind ? 1024 : 256;
+}
+inline constexpr u32 kGroupedFindCluster = 8;
+inline constexpr i32 kGroupedUnlinked = -2;             // of `links`: no row of D lists this one
+inline constexpr unsigned char kGroupedTypeF32 = 22;  // DType::F32, of host_out
+
 /// Boxes of A: rows of the maps in GroupedArgs::map_a. A tile's rows are loaded in as few as there
 /// are ones in their number.
 inline constexpr int kGroupedBoxCount = 5;
@@ -83,6 +109,7 @@ struct GroupedArgs {
   u64 workspace;    // of tiles that are shared along k; 0: none are
   u64 heads;        // i32 for each row of D: kGroupedLink's last row that is added to it, or -1
   u64 links;        // i32 for each row: the one that kGroupedLink found before it
+  u64 inverse;      // i32 [d_count][d_divisor]: the row of each index, or -1; 0: heads and links
   u64 counter_tag;  // as in GemmStreamArgs
   i64 a_pitch;      // elements from one row of A to the next
   i64 b_stride_k;

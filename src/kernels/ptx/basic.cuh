@@ -89,6 +89,12 @@ __device__ __forceinline__ float load_cluster(u32 remote) {
   return v;
 }
 
+__device__ __forceinline__ u32 load_cluster_u32(u32 remote) {
+  u32 v;
+  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(remote) : "memory");
+  return v;
+}
+
 __device__ __forceinline__ void store_cluster_u16(u32 remote, u32 value) {
   asm volatile("st.shared::cluster.u16 [%0], %1;" ::"r"(remote),
                "h"(static_cast<unsigned short>(value))

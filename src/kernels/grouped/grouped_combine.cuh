@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The steps that add rows of a result to rows of D in a fixed order: clear, link, combine.
+
+#include "kernels/grouped/grouped_groups.cuh"
+#include "kernels/grouped/grouped_write.cuh"
+
+namespace tw {
+
+struct NONE {};  // as kernel entries write it: D's type makes no difference
+
+/// For each number below `count`, among all threads of the grid.
+template <class Visit>
+__device__ __forceinline__ void grouped_each(i64 count, Visit visit) {
+  const i64 threads = static_cast<i64>(blockDim.x) * gridDim.x;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads)
+    visit(i);
+}
+
+/// Zeros to the bytes from `begin` to `end` - 1 that lie in the 16 from `at` on, which is aligned.
+__device__ __forceinline__ void grouped_zero_piece(u64 at, u64 begin, u64 end) {
+  if (at >= begin && at + 16 <= end) {
+    ptx::store_unit<16>(at, make_uint4(0, 0, 0, 0));
+    return;
+  }
+  for (u64 byte = at; byte < at + 16; byte += 2)
+    if (byte >= begin && byte < end) ptx::store_unit<2>(byte, static_cast<unsigned short>(0));
+}
+
+/// Zeros to D's rows, not to what lies between them. A warp clears 512 bytes of a row at a time.
+__device__ __forceinline__ void grouped_zero(const GroupedArgs& args) {
+  constexpr u64 kPiece = 512;
+  const u64 element = args.host_out == kGroupedTypeF32 ? 4 : 2;
+  const u64 bytes = static_cast<u64>(grouped_columns(args)) * element;
+  const i64 rows = args.out == kRowsInPlace ? args.m : args.d_count;
+  const auto pieces = static_cast<i64>((bytes + 15) / kPiece + 1);  // wherever the row begins
+  grouped_each(rows * pieces * 32, [&](i64 i) {
+    const i64 row = i / 32 / pieces;
+    const auto piece = static_cast<u64>(i / 32 - row * pieces);
+    const u64 begin = args.d + static_cast<u64>(row * args.d_pitch) * element;
+    const u64 at = begin / 16 * 16 + piece * kPiece + static_cast<u64>(i % 32) * 16;
+    if (at < begin + bytes) grouped_zero_piece(at, begin, begin + bytes);
+  });
+}
+
+__device__ __forceinline__ void grouped_clear(const GroupedArgs& args) {
+  ptx::grid_dependency_wait_and_launch();
+  const auto fill = [](u64 to, i32 value) {
+    return
+        [=](i64 i) { ptx::store_unit<4>(to + static_cast<u64>(i) * 4, static_cast<u32>(value)); };
+  };
+  if (args.heads != 0) grouped_each(args.d_count, fill(args.heads, -1));
+  if (args.links != 0) grouped_each(args.m, fill(args.links, kGroupedUnlinked));
+  if (args.d != 0) grouped_zero(args);
+}
+
+__device__ __forceinline__ void grouped_link(const GroupedArgs& args) {
+  __shared__ GroupedTable table;
+  ptx::grid_dependency_wait_and_launch();
+  grouped_each_row(args, table, [&](i32 r) {
+    const i32 row = grouped_d_row(args, r);
+    if (row < 0) return;
+    const i32 before = atomicExch(reinterpret_cast<i32*>(args.heads) + row, r);
+    reinterpret_cast<i32*>(args.links)[r] = before;
+  });
+}
+
+inline constexpr u32 kCombineThreads = grouped_step_threads(kGroupedCombine);
+// Rows of a list that are put in order at once. A longer list is found row by row among all rows.
+inline constexpr i32 kCombineFew = 64;
+
+struct CombineShared {
+  GroupRows groups[kGroupedMaxGroups];  // those that are multiplied, for `inverse`
+  i32 found[kCombineThreads];           // -1: none
+  i32 rows[kCombineThreads];            // those to add next, in order
+  u32 of_warp[kCombineThreads / 32];
+  i32 count;  // of a list; above kCombineFew: longer than that
+};
+
+/// Each thread has a row, or -1: those that there are, in the order of the threads. How many.
+__device__ __forceinline__ i32 combine_pack(CombineShared& shared, i32 row) {
+  const u32 warp = threadIdx.x / 32;
+  const u32 lanes = __ballot_sync(0xffffffffu, row >= 0);
+  if (ptx::lane_id() == 0) shared.of_warp[warp] = static_cast<u32>(__popc(lanes));
+  ptx::sync_block();
+  u32 before = static_cast<u32>(__popc(lanes & ptx::lanes_below())), count = 0;
+  for (u32 i = 0; i < kCombineThreads / 32; ++i) {
+    if (i < warp) before += shared.of_warp[i];
+    count += shared.of_warp[i];
+  }
+  if (row >= 0) shared.rows[before] = row;
+  ptx::sync_block();
+  return static_cast<i32>(count);
+}
+
+/// Whether row `r` belongs to a group that is multiplied. The lanes of a warp ask for the same row.
+__device__ __forceinline__ bool combine_is_live(const GroupedArgs& args,
+                                                const CombineShared& shared, i32 r) {
+  for (i32 first = 0; first < args.group_count; first += 32) {
+    const i32 g = first + static_cast<i32>(ptx::lane_id());
+    const bool mine =
+        g < args.group_count && r >= shared.groups[g].begin && r < shared.groups[g].end;
+    if (__any_sync(0xffffffffu, mine)) return true;
+  }
+  return false;
+}
+
+/// The rows that `inverse` has for row `to` of D, from place `first` of its line on. The places are
+/// spread over the warps, each of which looks for the groups of its rows.
+__device__ __forceinline__ i32 combine_inverse(const GroupedArgs& args, CombineShared& shared,
+                                               i32 to, i32 first) {
+  const auto* const line =
+      reinterpret_cast<const i32*>(args.inverse) + static_cast<i64>(to) * args.d_divisor + first;
+  const i32 places = min(args.d_divisor - first, static_cast<i32>(kCombineThreads));
+  for (auto i = static_cast<i32>(threadIdx.x / 32); i < places;
+       i += static_cast<i32>(kCombineThreads / 32)) {
+    const i32 r = line[i];
+    const bool live = r >= 0 && r < args.m && combine_is_live(args, shared, r);
+    if (ptx::lane_id() == 0) shared.found[i] = live ? r : -1;
+  }
+  ptx::sync_block();
+  const auto place = static_cast<i32>(threadIdx.x);
+  return combine_pack(shared, place < places ? shared.found[place] : -1);
+}
+
+/// The rows of a list in order, by as many threads as there are rows. A list that has a row twice,
+/// because groups overlap, may lead back to where it began: it counts as a longer one.
+__device__ __forceinline__ i32 combine_list(const GroupedArgs& args, CombineShared& shared,
+                                            i32 to) {
+  if (threadIdx.x == 0) {
+    i32 count = 0;
+    for (i32 r = reinterpret_cast<const i32*>(args.heads)[to]; r >= 0 && count <= kCombineFew;
+         r = reinterpret_cast<const i32*>(args.links)[r])
+      shared.found[count++] = r;
+    shared.count = count;
+  }
+  ptx::sync_block();
+  const i32 count = shared.count;
+  const auto own = static_cast<i32>(threadIdx.x);
+  if (count <= kCombineFew && own < count) {
+    i32 place = 0;
+    for (i32 i = 0; i < count; ++i) place += shared.found[i] < shared.found[own] ? 1 : 0;
+    shared.rows[place] = shared.found[own];
+  }
+  ptx::sync_block();
+  return count;
+}
+
+/// Of the rows from `first` on those that row `to` of D lists.
+__device__ __forceinline__ i32 combine_scan(const GroupedArgs& args, CombineShared& shared, i32 to,
+                                            i64 first) {
+  const i64 r = first + threadIdx.x;
+  bool mine = false;
+  if (r < args.m) {
+    const auto row = static_cast<i32>(r);
+    mine = reinterpret_cast<const i32*>(args.links)[row] != kGroupedUnlinked &&
+           grouped_d_row(args, row) == to;
+  }
+  return combine_pack(shared, mine ? static_cast<i32>(r) : -1);
+}
+
+/// Calls add(count) for the rows of `to`, as often as they come. All threads of the block.
+template <class Add>
+__device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineShared& shared, i32 to,
+                                             Add add) {
+  if (args.inverse != 0) {
+    for (i32 first = 0; first < args.d_divisor; first += static_cast<i32>(kCombineThreads)) {
+      add(combine_inverse(args, shared, to, first));
+      ptx::sync_block();
+    }
+    return;
+  }
+  const i32 count = combine_list(args, shared, to);
+  if (count <= kCombineFew) {
+    add(count);
+  } else {
+    for (i64 first = 0; first < args.m; first += kCombineThreads) {
+      add(combine_scan(args, shared, to, first));
+      ptx::sync_block();
+    }
+  }
+  ptx::sync_block();
+}
+
+/// Adds eight columns of `count` rows, one row after the other.
+__device__ __forceinline__ void combine_add(const GroupedArgs& args, const CombineShared& shared,
+                                            i32 at, i32 columns, i32 count, float (&sum)[8]) {
+#pragma unroll 4
+  for (i32 i = 0; i < count; ++i) {
+    float v[8] = {};
+    const i64 element = shared.rows[i] * args.a_pitch + at;
+    full_load<F32>(args.a + static_cast<u64>(element * 4), 1, columns, v);
+#pragma unroll
+    for (i32 j = 0; j < 8; ++j) sum[j] += v[j];
+  }
+}
+
+/// A block takes a row of D and as many of its columns as its threads have at eight each.
+template <class Out>
+__device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
+  __shared__ CombineShared shared;
+  ptx::grid_dependency_wait_and_launch();
+  if (args.inverse != 0) {
+    for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
+         g += static_cast<i32>(kCombineThreads))
+      shared.groups[g] = grouped_live_rows(args, g);
+    ptx::sync_block();
+  }
+  constexpr i32 kColumns = static_cast<i32>(kCombineThreads) * 8;
+  const i32 columns = grouped_columns(args);
+  const i32 parts = (columns + kColumns - 1) / kColumns;
+  const i64 items = static_cast<i64>(args.d_count) * parts;
+  for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
+    const auto to = static_cast<i32>(item / parts);
+    const i32 at = static_cast<i32>(item % parts) * kColumns + static_cast<i32>(threadIdx.x) * 8;
+    const i32 own = columns - at;
+    const u64 address = args.d + static_cast<u64>((to * args.d_pitch + at) * i64{Out::kBytes});
+    const bool keeps = args.beta != 0.0f;
+    float sum[8] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
+    if (keeps && own > 0) full_load<Out>(address, 1, own, sum);
+    bool any = false;
+    combine_rows(args, shared, to, [&](i32 count) {
+      any = any || count > 0;
+      if (own > 0) combine_add(args, shared, at, own, count, sum);
+    });
+    if (own <= 0 || (keeps && !any)) continue;
+#pragma unroll
+    for (float& value : sum) value = any ? value : 0.0f;
+    full_store<Out>(address, own, sum);
+  }
+}
+
+}  // namespace tw

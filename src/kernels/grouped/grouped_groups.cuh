@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The steps that look at groups alone: the rows of each group from the group of each row, and what
+// of the caller's numbers cannot be.
+
+#include "kernels/grouped/grouped_table.cuh"
+#include "kernels/ptx/global.cuh"
+#include "kernels/ptx/reduce.cuh"
+
+namespace tw {
+
+/// Adds what the warp's lanes have counted to the caller's word.
+__device__ __forceinline__ void grouped_count_faults(const GroupedArgs& args, u32 faults) {
+  if (args.faults == 0) return;
+  faults = __reduce_add_sync(0xffffffffu, faults);
+  if (ptx::lane_id() == 0 && faults != 0)
+    ptx::reduce_add_u64(args.faults, static_cast<u64>(faults));
+}
+
+/// Where the runs of equal numbers begin and end that a block has seen. A group with one run has
+/// the sums of one begin and of one end, whoever added them; all others have no rows side by side.
+struct GroupedRuns {
+  u32 count[kGroupedMaxGroups];
+  u32 begin[kGroupedMaxGroups];
+  u32 end[kGroupedMaxGroups];
+};
+
+__device__ __forceinline__ bool grouped_is_group(const GroupedArgs& args, i64 number) {
+  return number >= 0 && number < args.group_count;
+}
+
+/// Looks at what lies on both sides of `edges` borders between rows, from `from` on, `step` apart.
+__device__ __forceinline__ u32 grouped_look_for_runs(const GroupedArgs& args, i64 from, i64 step,
+                                                     GroupedRuns& runs) {
+  constexpr i32 kEdges = 4;  // loads in flight
+  i64 left[kEdges], right[kEdges];
+#pragma unroll
+  for (i32 i = 0; i < kEdges; ++i) {
+    const i64 edge = from + i * step;
+    left[i] = edge > 0 && edge <= args.m ? grouped_number(args.groups, args.wide, edge - 1) : -1;
+    right[i] = edge < args.m ? grouped_number(args.groups, args.wide, edge) : -1;
+  }
+  u32 faults = 0;
+#pragma unroll
+  for (i32 i = 0; i < kEdges; ++i) {
+    const auto edge = static_cast<u32>(from + i * step);
+    faults += right[i] != -1 && !grouped_is_group(args, right[i]) ? 1 : 0;
+    if (left[i] == right[i]) continue;
+    if (grouped_is_group(args, left[i])) atomicAdd(runs.end + left[i], edge);
+    if (!grouped_is_group(args, right[i])) continue;
+    atomicAdd(runs.begin + right[i], edge);
+    atomicAdd(runs.count + right[i], 1u);
+  }
+  return faults;
+}
+
+/// A number of group `g`, added up over the blocks of the cluster.
+__device__ __forceinline__ u32 grouped_cluster_sum(const u32* own, i32 g) {
+  const u32 address = ptx::shared_address(own + g);
+  u32 sum = 0;
+  for (u32 rank = 0; rank < ptx::cluster_size(); ++rank)
+    sum += ptx::load_cluster_u32(ptx::cluster_address(address, rank));
+  return sum;
+}
+
+/// One cluster: its blocks look for runs, and each then writes its share of the groups.
+__device__ __forceinline__ void grouped_find_rows(const GroupedArgs& args) {
+  __shared__ GroupedRuns runs;
+  ptx::grid_dependency_wait_and_launch();
+  for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
+       g += static_cast<i32>(blockDim.x))
+    runs.count[g] = runs.begin[g] = runs.end[g] = 0;
+  ptx::sync_block();
+  const i64 threads = static_cast<i64>(blockDim.x) * gridDim.x;
+  const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  u32 faults = 0;
+  for (i64 edge = thread; edge <= args.m; edge += threads * 4)
+    faults += grouped_look_for_runs(args, edge, threads, runs);
+  grouped_count_faults(args, faults);
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+  for (i64 g = thread; g < args.group_count; g += threads) {
+    const auto group = static_cast<i32>(g);
+    const u32 count = grouped_cluster_sum(runs.count, group);
+    const u32 begin = count == 1 ? grouped_cluster_sum(runs.begin, group) : count == 0 ? 0 : 1;
+    const u32 end = count == 1 ? grouped_cluster_sum(runs.end, group) : 0;
+    ptx::store_unit<8>(args.heads + static_cast<u64>(g) * 8, begin | static_cast<u64>(end) << 32);
+  }
+  // No block may end while others read its shared memory.
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+}
+
+/// Of an index: neither -1 nor a row.
+__device__ __forceinline__ bool grouped_index_fault(i64 index, i32 divisor, i32 count) {
+  return index != -1 && grouped_row(index, divisor, count) < 0;
+}
+
+/// For each row of a group that is multiplied: visit(r).
+template <class Visit>
+__device__ __forceinline__ void grouped_each_row(const GroupedArgs& args, GroupedTable& table,
+                                                 Visit visit) {
+  grouped_make_table(table, args.group_count, [&](i32 g) {
+    const GroupRows rows = grouped_live_rows(args, g);
+    return static_cast<i64>(rows.end) - rows.begin;
+  });
+  const i64 items = table.first[args.group_count];
+  const i64 threads = static_cast<i64>(blockDim.x) * gridDim.x;
+  for (i64 item = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; item < items;
+       item += threads) {
+    const i32 g = grouped_find(table, args.group_count, item);
+    visit(grouped_live_rows(args, g).begin + static_cast<i32>(item - table.first[g]));
+  }
+}
+
+__device__ __forceinline__ void grouped_check(const GroupedArgs& args) {
+  __shared__ GroupedTable table;
+  ptx::grid_dependency_wait_and_launch();
+  const i64 most = args.kind == kGroupsRanges ? args.k : args.m;
+  u32 faults = 0;
+  if (blockIdx.x == 0) {
+    for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
+         g += static_cast<i32>(blockDim.x)) {
+      faults += grouped_rows(args, g, most).fault ? 1 : 0;
+      faults += grouped_weight(args, g) == -2 ? 1 : 0;
+    }
+  }
+  const bool scattered = args.out != kRowsInPlace;
+  if (args.kind != kGroupsRanges && (args.a_rows != 0 || scattered)) {
+    grouped_each_row(args, table, [&](i32 r) {
+      if (args.a_rows != 0)
+        faults += grouped_index_fault(grouped_number(args.a_rows, args.wide_rows, r),
+                                      args.a_divisor, args.a_count)
+                      ? 1
+                      : 0;
+      if (scattered)
+        faults += grouped_index_fault(grouped_number(args.d_rows, args.wide_rows, r),
+                                      args.d_divisor, args.d_count)
+                      ? 1
+                      : 0;
+    });
+  }
+  grouped_count_faults(args, faults);
+}
+
+}  // namespace tw

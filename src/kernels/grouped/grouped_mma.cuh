@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Grouped products for any pitches and addresses: tiles of 64 x 64 by mma.sync, in persistent
+// blocks. What the TMA cannot address, and what a chip without wgmma runs.
+
+#include "kernels/gemm/mma/gemm_full_plain.cuh"
+#include "kernels/grouped/grouped_table.cuh"
+#include "kernels/grouped/grouped_write.cuh"
+
+namespace tw {
+
+// Lies outside every operand, so that full_fetch takes zeros in its place.
+inline constexpr i32 kGroupedNoRow = 0x7fffffff;
+
+template <class Storage>
+struct GroupedShared {
+  __align__(16) Storage a[kPlainTile * kPlainPitch];
+  __align__(16) Storage b[kPlainTile * kPlainPitch];
+  __align__(16) float sums[kPlainTile * kFullPlainPitch];
+  GroupedTable table;
+  GroupedLine lines[kPlainTile];
+  i32 rows[kPlainTile];  // of A
+};
+
+/// A tile: its group's weight matrix, its rows of the run, its place among the columns of B.
+struct GroupedAt {
+  i32 weight;
+  i32 row0, rows;
+  i32 n0;
+};
+
+/// As gemm_unit() wants it.
+struct GroupedWalk {
+  i32 units_m, units_n, band;
+};
+__device__ __forceinline__ i32 grouped_tiles(i32 extent) {
+  return extent / kPlainTile + (extent % kPlainTile != 0 ? 1 : 0);
+}
+
+__device__ __forceinline__ GroupedAt grouped_at(const GroupedArgs& args, const GroupedTable& table,
+                                                i64 item) {
+  const i32 g = grouped_find(table, args.group_count, item);
+  const GroupRows rows = grouped_live_rows(args, g);
+  GroupedWalk walk = {grouped_tiles(rows.end - rows.begin), grouped_tiles(args.n), args.band};
+  if (walk.band <= 0 || walk.band > walk.units_m) walk.band = walk.units_m;
+  i32 row = 0, column = 0;
+  gemm_unit(walk, static_cast<i32>(item - table.first[g]), &row, &column);
+  const i32 row0 = rows.begin + row * kPlainTile;
+  return {grouped_weight(args, g), row0, min(rows.end - row0, kPlainTile), column * kPlainTile};
+}
+
+/// What a tile's rows have in common for all of its columns.
+template <class Out, class Shared>
+__device__ __forceinline__ void grouped_rows_of_tile(const GroupedArgs& args, const GroupedAt& at,
+                                                     Shared& shared) {
+  const auto row = static_cast<i32>(threadIdx.x);
+  if (row >= kPlainTile) return;
+  i32 from = -1;
+  GroupedLine line = {0, 0.0f};
+  if (row < at.rows) {
+    from = grouped_a_row(args, at.row0 + row);
+    line = grouped_line<Out>(args, at.row0 + row);
+  }
+  shared.rows[row] = from < 0 ? kGroupedNoRow : from;
+  shared.lines[row] = line;
+}
+
+template <class Storage>
+__device__ __forceinline__ const Storage* grouped_weights(const GroupedArgs& args, i32 weight) {
+  return reinterpret_cast<const Storage*>(args.b) + weight * args.b_stride;
+}
+
+/// The tile's products with k from `begin` to `end` - 1; fetch(k) brings a block of both operands.
+template <class In, class Shared, class Fetch>
+__device__ __forceinline__ void grouped_multiply(float (&d)[2][4][4], Shared& shared, i32 begin,
+                                                 i32 end, Fetch fetch) {
+  float chain[2][4][4] = {};
+  for (i32 k = begin; k < end; k += kPlainK) {
+    fetch(k);
+    ptx::sync_block();
+    plain_multiply<In>(chain, shared.a, shared.b);
+    ptx::sync_block();
+    if ((k - begin + kPlainK) % kPlainChain == 0 || end - k <= kPlainK) plain_add(d, chain);
+  }
+}
+
+/// The tile's sums to D.
+template <class In, class Out, class Shared>
+__device__ __forceinline__ void grouped_put(const GroupedArgs& args, const GroupedAt& at,
+                                            const Shared& shared) {
+  const bool gated = args.gate != kGateNone;
+  const i32 groups = kPlainTile / (gated ? 16 : 8);
+  const i32 column0 = gated ? at.n0 / 2 : at.n0, columns = grouped_columns(args);
+  const GroupedTile tile = grouped_tile(args, at.weight);
+  // In the tile, what is apart is half of it apart.
+  const FullGate inside = {args.gate, 0, kPlainTile / 2};
+#pragma unroll 1
+  for (auto item = static_cast<i32>(threadIdx.x); item < at.rows * groups;
+       item += static_cast<i32>(kPlainThreads)) {
+    const i32 row = item / groups, column = item % groups * 8;
+    const i32 count = columns - (column0 + column);
+    if (count <= 0) continue;
+    grouped_write<In, Out>(args, tile, shared.lines[row], column0 + column, count,
+                           [&](bool second, float(&v)[8]) {
+                             const FullPlace place = full_place(inside, row, column, second);
+                             const float* from = shared.sums + row * kFullPlainPitch + place.at;
+#pragma unroll
+                             for (i32 i = 0; i < 8; ++i) v[i] = from[i * place.step];
+                           });
+  }
+}
+
+template <class In, class Out>
+__device__ __forceinline__ void grouped_mma(const GroupedArgs& args) {
+  using Storage = typename In::Storage;
+  __shared__ GroupedShared<Storage> shared;
+  ptx::grid_dependency_wait_and_launch();
+  grouped_make_table(shared.table, args.group_count, [&](i32 g) {
+    const GroupRows rows = grouped_live_rows(args, g);
+    return static_cast<i64>(grouped_tiles(rows.end - rows.begin)) * grouped_tiles(args.n);
+  });
+  const i64 items = shared.table.first[args.group_count];
+  const i32 k_end = args.alpha == 0.0f ? 0 : args.k;  // neither operand is read where alpha is 0
+  for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
+    const GroupedAt at = grouped_at(args, shared.table, item);
+    grouped_rows_of_tile<Out>(args, at, shared);
+    ptx::sync_block();
+    const auto row = [&](i32 i) { return shared.rows[i]; };
+    const auto column = [&](i32 i) {
+      if (args.gate != kGateHalves) return at.n0 + i;
+      return at.n0 / 2 + (i < kPlainTile / 2 ? i : args.n / 2 + i - kPlainTile / 2);
+    };
+    float d[2][4][4] = {};
+    grouped_multiply<In>(d, shared, 0, k_end, [&](i32 k) {
+      full_fetch(shared.a, reinterpret_cast<const Storage*>(args.a), args.a_pitch, 1, row,
+                 kGroupedNoRow, k, k_end);
+      full_fetch(shared.b, grouped_weights<Storage>(args, at.weight), args.b_stride_n,
+                 args.b_stride_k, column, args.n, k, k_end);
+    });
+    full_plain_put(d, shared.sums);
+    ptx::sync_block();
+    grouped_put<In, Out>(args, at, shared);
+    ptx::sync_block();
+  }
+}
+
+}  // namespace tw

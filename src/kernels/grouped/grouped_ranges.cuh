@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Products of ranges of k: D[g] = alpha * A_g^T B_g + beta * D[g], where A_g and B_g are the rows
+// of A (rows x m) and B (rows x n) that belong to group g. Tiles of 64 x 64 by mma.sync.
+
+#include "kernels/grouped/grouped_mma.cuh"
+
+namespace tw {
+
+template <class Storage>
+struct RangesShared {
+  __align__(16) Storage a[kPlainTile * kPlainPitch];
+  __align__(16) Storage b[kPlainTile * kPlainPitch];
+  __align__(16) float sums[kPlainTile * kFullPlainPitch];
+};
+
+/// Eight neighbours of a row of D.
+__device__ __forceinline__ void ranges_write(const GroupedArgs& args, u64 address, i32 count,
+                                             const float* sums) {
+  float v[8], before[8] = {};
+  if (args.beta != 0.0f) full_load<F32>(address, 1, count, before);
+#pragma unroll
+  for (i32 i = 0; i < 8; ++i) {
+    // Nothing is added to a product where beta is 0: that would make +0 of its -0.
+    const float addend = args.beta != 0.0f ? args.beta * before[i] : -0.0f;
+    v[i] = act::fused(args.alpha, sums[i], addend);
+  }
+  full_store<F32>(address, count, v);
+}
+
+__device__ __forceinline__ void ranges_put(const GroupedArgs& args, u64 d, const float* sums,
+                                           i32 m0, i32 n0) {
+#pragma unroll 1
+  for (auto item = static_cast<i32>(threadIdx.x); item < kPlainTile * kPlainTile / 8;
+       item += static_cast<i32>(kPlainThreads)) {
+    const i32 row = item / 8, column = item % 8 * 8;
+    const i32 count = args.n - (n0 + column);
+    if (m0 + row >= args.m || count <= 0) continue;
+    const i64 element = (m0 + row) * args.d_pitch + n0 + column;
+    ranges_write(args, d + static_cast<u64>(element * 4), count,
+                 sums + row * kFullPlainPitch + column);
+  }
+}
+
+template <class In>
+__device__ __forceinline__ void grouped_ranges(const GroupedArgs& args) {
+  using Storage = typename In::Storage;
+  __shared__ RangesShared<Storage> shared;
+  ptx::grid_dependency_wait_and_launch();
+  const GroupedWalk all = {grouped_tiles(args.m), grouped_tiles(args.n),
+                           args.band > 0 ? args.band : grouped_tiles(args.m)};
+  const i64 tiles = static_cast<i64>(all.units_m) * all.units_n;
+  for (i64 item = blockIdx.x; item < tiles * args.group_count; item += gridDim.x) {
+    const auto g = static_cast<i32>(item / tiles);
+    GroupRows rows = grouped_rows(args, g, args.k);
+    // Neither operand is read where alpha is 0.
+    if (args.alpha == 0.0f) rows.end = rows.begin;
+    if (rows.begin == rows.end && args.beta == 1.0f) continue;
+    i32 m0 = 0, n0 = 0;
+    gemm_unit(all, static_cast<i32>(item - g * tiles), &m0, &n0);
+    m0 *= kPlainTile, n0 *= kPlainTile;
+    float d[2][4][4] = {};
+    grouped_multiply<In>(d, shared, rows.begin, rows.end, [&](i32 k) {
+      full_fetch(
+          shared.a, reinterpret_cast<const Storage*>(args.a), 1, args.a_pitch,
+          [&](i32 i) { return m0 + i; }, args.m, k, rows.end);
+      full_fetch(
+          shared.b, reinterpret_cast<const Storage*>(args.b), args.b_stride_n, args.b_stride_k,
+          [&](i32 i) { return n0 + i; }, args.n, k, rows.end);
+    });
+    full_plain_put(d, shared.sums);
+    ptx::sync_block();
+    ranges_put(args, args.d + static_cast<u64>(g * args.d_stride * 4), shared.sums, m0, n0);
+    ptx::sync_block();
+  }
+}
+
+}  // namespace tw
