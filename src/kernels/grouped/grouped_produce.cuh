@@ -12,7 +12,7 @@
 namespace tw {
 
 /// Rows of A that a tile loads: those it has, in eights as the swizzle has them.
-__device__ __forceinline__ i32 grouped_lines(const GroupedAt& tile) {
+__device__ __forceinline__ i32 grouped_lines(const GroupedSpot& tile) {
   return (tile.end - tile.row0 + 7) / 8 * 8;
 }
 
@@ -21,7 +21,7 @@ __device__ __forceinline__ i32 grouped_lines(const GroupedAt& tile) {
 template <class Config>
 __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
                                                      const GemmRing<Config>& ring,
-                                                     const GroupedAt& tile, i32 k) {
+                                                     const GroupedSpot& tile, i32 k) {
   const u32 barrier = ring.full_barrier(ring.stage);
   if constexpr (Config::kColumnA) {
 #pragma unroll
@@ -41,7 +41,7 @@ __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
 template <class Config>
 __device__ __forceinline__ void grouped_load_rows(const GroupedArgs& args,
                                                   const GemmRing<Config>& ring,
-                                                  const GroupedAt& tile, i32 lines, i32 k) {
+                                                  const GroupedSpot& tile, i32 lines, i32 k) {
   const u32 barrier = ring.full_barrier(ring.stage);
   i32 at = 0;
   for (; lines - at >= grouped_box(0); at += grouped_box(0))
@@ -57,13 +57,13 @@ __device__ __forceinline__ void grouped_load_rows(const GroupedArgs& args,
 }
 
 template <class Config>
-__device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const GroupTable& table,
+__device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const GroupedTiles& table,
                                                 const GroupedShares& shares,
                                                 GemmRing<Config> ring) {
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {
-    const GroupedAt tile = grouped_at<Config>(args, table, shares, item.unit);
+    const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
     const i32 lines = grouped_lines(tile);
     const u32 bytes = Config::kShared.a_bytes + static_cast<u32>(lines) * 128;
 #pragma unroll 1
@@ -130,7 +130,7 @@ __device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
 }
 
 template <class Config>
-__device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const GroupTable& table,
+__device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const GroupedTiles& table,
                                                const GroupedShares& shares, GemmRing<Config> ring,
                                                u32 rows) {
   constexpr u32 kBarrier = 2;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const Gr
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {
-    const GroupedAt tile = grouped_at<Config>(args, table, shares, item.unit);
+    const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
     const i32 lines = grouped_lines(tile);
     ptx::named_barrier(kBarrier, kGatherThreads);  // the tile before is copied
     for (auto i = static_cast<i32>(threadIdx.x); i < lines; i += kGatherThreads) {

@@ -12,9 +12,9 @@ namespace tw {
 
 // Where a kernel's own shared memory lies behind the ring.
 template <class Config>
-struct GroupedShared {
+struct GroupedPlaces {
   static constexpr u32 kTable = Config::kShared.board;
-  static constexpr u32 kARows = kTable + GroupTable::kBytes;           // of the tile that is loaded
+  static constexpr u32 kARows = kTable + sizeof(GroupedTiles);           // of the tile that is loaded
   static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;         // of each warpgroup's tile
   static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
   static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
@@ -31,7 +31,7 @@ struct GroupedLines {
 
   __device__ __forceinline__ GroupedLines(const GroupedArgs& args, u32 at)
       : base(at), listed(args.out != kRowsInPlace || args.row_weights != 0) {}
-  __device__ __forceinline__ void read(const GroupedArgs& args, const GroupedAt& tile) {
+  __device__ __forceinline__ void read(const GroupedArgs& args, const GroupedSpot& tile) {
     if (!listed) return;
 #pragma unroll
     for (i32 i = 0; i < 2; ++i) {
@@ -50,7 +50,7 @@ struct GroupedLines {
                                static_cast<u32>(rows[i]));
   }
   template <class Out>
-  __device__ __forceinline__ GroupedLine line(const GroupedArgs& args, const GroupedAt& tile,
+  __device__ __forceinline__ GroupedLine line(const GroupedArgs& args, const GroupedSpot& tile,
                                               i32 r) const {
     i32 row = r;
     float weight = 1.0f;
@@ -68,7 +68,7 @@ struct GroupedLines {
 // all its rows, so that it reads their bias once.
 template <class Config>
 __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSums],
-                                                   const GroupedArgs& args, const GroupedAt& tile,
+                                                   const GroupedArgs& args, const GroupedSpot& tile,
                                                    const GroupedLines<Config>& lines, u32 staging,
                                                    u32 group) {
   using In = typename Config::In;
@@ -108,19 +108,19 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
 }
 
 template <class Config>
-__device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupTable& table,
+__device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupedTiles& table,
                                                 GroupedShares shares, GemmRing<Config> ring,
                                                 u32 group) {
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const auto block = static_cast<i32>(ptx::block_id_again());
-  GroupedLines<Config> lines(args, ring.base + GroupedShared<Config>::kDRows +
-                                       group * GroupedShared<Config>::kDRowBytes);
+  GroupedLines<Config> lines(args, ring.base + GroupedPlaces<Config>::kDRows +
+                                       group * GroupedPlaces<Config>::kDRowBytes);
   GroupedWork work(shares);
   StreamItem item;
   float d[Config::kPieces][Config::kSums];
   while (work.next(shares, &item)) {
-    const GroupedAt tile = grouped_at<Config>(args, table, shares, item.unit);
+    const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
     shares.width = tile.width;
     shares.width_number = tile.width_number;
     lines.read(args, tile);
@@ -154,16 +154,16 @@ __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
 template <class Config>
 __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  using Shared = GroupedShared<Config>;
+  using Shared = GroupedPlaces<Config>;
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
   GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   if (warp == 0 && ptx::elect_one()) grouped_begin<Config>(args, ring);
   ptx::grid_dependency_wait();
-  const GroupTable table{ring.base + Shared::kTable, args.group_count};
-  table.fill<kThreads>(args, args.m, kGroupedTileRows);
+  auto& table = *reinterpret_cast<GroupedTiles*>(gemm_shared_memory + Shared::kTable);
+  grouped_fill<kThreads>(table, args);
   // As many stages as there is room for beside the widest tile of the run.
-  const i32 widest = grouped_width(min(table.most_rows<kThreads>(), kGroupedTileRows)).width;
+  const i32 widest = grouped_width(min(table.most_rows(), kGroupedTileRows)).width;
   ring.own_step = Config::kShared.a_bytes + static_cast<u32>(widest) * 128;
   ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
   const GroupedShares shares = grouped_shares<Config>(args, table, widest);

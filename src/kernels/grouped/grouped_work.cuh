@@ -3,31 +3,14 @@
 // The tile scheduler of the grouped wgmma kernels, and how they cut groups into tiles.
 //
 // Operands are swapped: rows of a tile are columns of the weights, and its columns are rows of a
-// group. A group has as few row tiles as can be, of at most kGroupedTileRows rows, all equally wide.
-// Units, a tile each, are counted group by group. Those behind the last whole wave are shared along
+// group. Units, a tile each, are counted group by group. Those behind the last whole wave are shared along
 // k as in the stream-K kernels (gemm_stream.h), where that saves enough.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
-#include "kernels/grouped/grouped_table.cuh"
+#include "kernels/grouped/grouped_tiles.cuh"
 
 namespace tw {
-
-inline constexpr i32 kGroupedTileRows = 256;
-
-/// The width in kGemmWidths that has room for `rows` of at most 256 rows, and its number there.
-struct GroupedWidth {
-  i32 width;
-  u32 number;
-};
-__device__ __forceinline__ GroupedWidth grouped_width(i32 rows) {
-  if (rows <= 128) {
-    const i32 number = rows <= 32 ? 0 : (rows - 1) / 32;
-    return {(number + 1) * 32, static_cast<u32>(number)};
-  }
-  const i32 steps = (rows - 113) / 16;
-  return {128 + steps * 16, static_cast<u32>(3 + steps)};
-}
 
 /// What a block found when it began, and how the units are shared. Names are those of
 /// GemmStreamArgs, which stream_meet.cuh reads.
@@ -48,18 +31,18 @@ __device__ __forceinline__ i32 stream_widest(const GroupedShares& shares) {
 
 /// A tile: its group's weight matrix, its first column of the weights, its rows of A and the end of
 /// those that it has.
-struct GroupedAt {
+struct GroupedSpot {
   i32 weight, m0, row0, end, width;
   u32 width_number;
 };
 
 template <class Config>
 __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
-                                                        const GroupTable& table, i32 widest) {
+                                                        const GroupedTiles& table, i32 widest) {
   GroupedShares s;
   s.workspace = args.workspace, s.counter_tag = args.counter_tag, s.partials = args.partials;
   s.units_m = (args.n + Config::kTileM - 1) / Config::kTileM;
-  s.units = s.whole = table.tiles() * s.units_m;
+  s.units = s.whole = table.before[args.group_count] * s.units_m;
   s.k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
   s.depth = max(s.k_blocks, 1);
   s.share = s.depth;
@@ -79,21 +62,20 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
 
 /// Where a unit's tile lies.
 template <class Config>
-__device__ __forceinline__ GroupedAt grouped_at(const GroupedArgs& args, const GroupTable& table,
+__device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args, const GroupedTiles& table,
                                                 const GroupedShares& s, i32 unit) {
   i32 inside;
   const i32 row_tile = full_divide(unit, s.units_m, &inside);
-  const i32 g = table.find(row_tile);
-  const i32 first = table.tiles_before(g);
-  const i32 begin = table.begin(g), end = table.end(g);
-  const GroupCut cut = group_cut(end - begin, kGroupedTileRows);
+  const i32 g = table.find(args.group_count, row_tile);
+  const i32 begin = table.begin[g], end = table.end[g];
+  const GroupedCut cut = grouped_cut(end - begin);
   const struct {
     i32 units_m, units_n, band;
   } walk = {s.units_m, cut.tiles, args.band};
   i32 unit_m, unit_n;
-  full_unit(walk, unit - first * s.units_m, &unit_m, &unit_n);
+  full_unit(walk, unit - table.before[g] * s.units_m, &unit_m, &unit_n);
   const GroupedWidth width = grouped_width(cut.width);
-  GroupedAt tile;
+  GroupedSpot tile;
   tile.weight = grouped_weight(args, g);
   tile.m0 = unit_m * Config::kTileM;
   tile.row0 = begin + unit_n * width.width;
