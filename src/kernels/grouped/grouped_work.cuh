@@ -50,7 +50,9 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   s.widest = widest;
   const auto blocks = static_cast<i32>(ptx::grid_size_again());
   const i32 rest = s.units % blocks;
-  if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0) return s;
+  constexpr i32 kDeepest = 1 << 20;  // whose shares can be counted
+  if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0 || s.depth > kDeepest)
+    return s;
   // The parts of a wide tile are worth adding up only where each is some work.
   const i32 least = widest <= 64 ? 4 : 16;
   const i32 share = max((rest * s.depth + blocks - 1) / blocks, least);

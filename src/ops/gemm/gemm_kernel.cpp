@@ -2,13 +2,12 @@
 #include "ops/gemm/gemm_kernel.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cinttypes>
 #include <cmath>
 
 #include "base/checked.hpp"
 #include "kernels/gemm/gemm_row.hpp"
+#include "ops/common/counter_tag.hpp"
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_epilogue.hpp"
 #include "ops/gemm/gemm_maps.hpp"
@@ -27,18 +26,6 @@ GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
 // Whether only the device knows what a run reads.
 bool depends_on_device(const GemmRun& run) {
   return run.device_m != 0 || run.device_alpha != 0;
-}
-
-// Another one for each kernel that is made, in this process and in others: what a workspace holds
-// before its first launch is unlikely to carry it.
-u64 next_counter_tag() {
-  static std::atomic<u64> made{0};
-  static const auto start =
-      static_cast<u64>(std::chrono::steady_clock::now().time_since_epoch().count());
-  u64 z = start + ++made * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return ((z ^ (z >> 31)) | 0x100) & ~u64{0xff};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/gemm/arguments/gemm_stream.h"
+#include "ops/common/counter_tag.hpp"
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_maps.hpp"
 #include "ops/gemm/select/gemm_shares.hpp"
@@ -42,6 +43,14 @@ u32 counter_bytes(uint32_t blocks) {
   return gemm_stream_counter_bytes(blocks, 1);
 }
 
+// Groups may overlap: each has at most all rows.
+bool has_countable_tiles(const GroupedDesc& d) {
+  int64_t tiles = 0;
+  return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{kTileRows}),
+                                 ceil_div(d.n, int64_t{kTileColumns}), &tiles) &&
+         tiles <= INT32_MAX;
+}
+
 bool suits_maps(int64_t elements, const GroupedProblem& problem) {
   return pitch_suits_maps(elements * problem.in_bytes);
 }
@@ -58,6 +67,7 @@ const char* grouped_wgmma_refusal(const GroupedProblem& problem) {
     return "b_stride is no multiple of 16 bytes below 2^40";
   if (d.gate == Gate::halves && d.b_order == Order::row)
     return "the gated columns of a row-major B lie apart";
+  if (!has_countable_tiles(d)) return "groups of all rows would have 2^31 tiles or more";
   return nullptr;
 }
 
@@ -95,6 +105,7 @@ Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint
       static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{kTileK}));
   args->share_from = kShareFrom;
   args->partials = counter_bytes(blocks);
+  args->counter_tag = next_counter_tag();
   return {};
 }
 
