@@ -4,8 +4,8 @@
 // tests alike.
 //
 // A grouped product multiplies groups of neighbouring rows of A (m x k) by a weight matrix each:
-// group g's rows by matrix map[g] of B (weights x k x n). Row r of A is row a_rows[r] / a_divisor of
-// the caller's A where rows are gathered. Row r of the result becomes
+// group g's rows by matrix map[g] of B (weights x k x n). Row r of A is row a_rows[r] / a_divisor
+// of the caller's A where rows are gathered. Row r of the result becomes
 //
 //   D[r] = act(alpha * A[r] B + bias) * row_weight        or, gated, act(gate) * (linear + offset)
 //
@@ -13,6 +13,13 @@
 //
 // How rows belong to groups is read on the device when the kernels execute. Every kernel derives a
 // group's rows with grouped_rows(), so that all of them treat wrong numbers alike.
+//
+// The kernels of a run execute in this order, each where it is needed: kGroupedClear for D,
+// kGroupedFind, kGroupedCheck, the product, kGroupedClear for the list heads, kGroupedLink,
+// kGroupedCombine. Each gives the same results with a grid of any size.
+//
+// Rows that are added in a fixed order are stored in the workspace first: the product's D is that
+// place, and `out` is kRowsInPlace. kGroupedCombine then reads them as its A.
 
 #include "kernels/arguments.h"
 #include "kernels/common/activation.h"
@@ -23,12 +30,30 @@ namespace tw {
 enum : u32 {
   kGroupedColumnB = 1,  // the kernel wants weights that are contiguous along k
   kGroupedMma = 2,      // any pitches and addresses, by mma.sync
-  kGroupedFind = 4,     // no product: turns the group of each row into the rows of each group
-  kGroupedCheck = 8,    // no product: counts wrong offsets, indices and map entries
-  kGroupedLink = 16,    // no product: lists the rows that are added to each row of D
-  kGroupedCombine = 32, // no product: adds rows to each row of D in a fixed order
+  // No product: turns the group of each row, at `groups`, into a begin and an end for each group,
+  // at `found`. A group whose rows do not lie side by side gets the begin 1 and the end 0, which
+  // grouped_rows() takes for a fault; a group without rows gets 0 and 0. Row numbers that are
+  // neither -1 nor a group are added to `faults`. It is launched with one block.
+  kGroupedFind = 4,
+  // No product: adds to `faults` each group whose rows cannot be, each map entry that cannot be,
+  // and of the rows of groups that are multiplied each entry of a_rows and d_rows that is neither
+  // -1 nor a row of the operand. `out` is kRowsByIndex where there are d_rows.
+  kGroupedCheck = 8,
+  // No product: lists the rows that are added to each row of D. For each row r that is in a group
+  // which is multiplied (grouped_has_row()) and has a row of D, heads[row] becomes r and links[r]
+  // what heads[row] was. A row is linked once, however many groups it is in; the links of all other
+  // rows become kGroupedUnlinked. `out` is kRowsByIndex.
+  kGroupedLink = 16,
+  // No product: adds stored rows, which are `a` (m x n, of D's type, a_pitch apart), to each of the
+  // d_count rows of D (n columns), in f32 and in ascending order of the row, and overwrites D. The
+  // rows of a sum are those that kGroupedLink listed, or, where `inverse` is not 0, those that its
+  // d_divisor entries for the row of D name, in their order; an entry that is -1, no row, or a row
+  // for which grouped_has_row() is false adds nothing. A sum of no rows is 0.
+  kGroupedCombine = 32,
   kGroupedRanges = 64,  // groups are ranges of k, by mma.sync
-  kGroupedClear = 128   // no product: zeroes D, or fills the list heads
+  // No product. Where heads is not 0: its d_count numbers become -1. Else m lines of d_stride bytes
+  // at d, d_pitch bytes apart, become zero; addresses and bytes are multiples of 2.
+  kGroupedClear = 128
 };
 
 /// How rows belong to groups: the values of tw_grouping.
@@ -59,31 +84,12 @@ enum : u32 {
 
 inline constexpr u32 kGroupedMaxGroups = 1024;
 
-// How each step reads GroupedArgs. All of them want the group's numbers as the product does, unless
-// said otherwise, and take grids of any size; kGroupedFind is one cluster of up to 8 blocks.
-//
-//   kGroupedFind     `groups` is each row's group. Writes begin and end of each group, a pair of i32,
-//                    to `heads`; 1 and 0, which is a fault, where a group's rows do not lie side by
-//                    side. Adds the numbers outside [-1, group_count) to `faults`.
-//   kGroupedCheck    adds to `faults` the groups whose rows cannot be, the entries of `map` that
-//                    cannot be, and the entries of a_rows and d_rows that are neither -1 nor an
-//                    index, for the rows of all groups that are multiplied.
-//   kGroupedClear    writes what has an address: -1 to `heads` (d_count), -2 to `links` (m), zeros
-//                    to the rows of `d`, which are m in place and d_count otherwise. d's elements
-//                    have `host_out`'s size.
-//   kGroupedLink     puts each row that is multiplied and has a row of D in that row's list, in any
-//                    order: `heads` and `links`, cleared before.
-//   kGroupedCombine  `a` is f32 rows of the result (m, pitch a_pitch) in the place of the operand.
-//                    D = beta * D + the rows of each list, and is rounded once. They are added one
-//                    after the other: in ascending order, or with `inverse` in the order of its
-//                    line, of which only rows that are multiplied count. A row of D without any
-//                    stays as it is where beta is 1, and is zero where it is 0.
+/// Threads of a block. kGroupedFind may also be launched with one cluster of up to 8 blocks in the
+/// place of one block, which then share the rows.
 TW_KERNEL_HD constexpr u32 grouped_step_threads(u32 variant) {
   return variant == kGroupedFind ? 1024 : 256;
 }
-inline constexpr u32 kGroupedFindCluster = 8;
-inline constexpr i32 kGroupedUnlinked = -2;             // of `links`: no row of D lists this one
-inline constexpr unsigned char kGroupedTypeF32 = 22;  // DType::F32, of host_out
+inline constexpr i32 kGroupedUnlinked = -2;  // of `links`: the row is in no list
 
 /// Boxes of A: rows of the maps in GroupedArgs::map_a. A tile's rows are loaded in as few as there
 /// are ones in their number.
@@ -109,7 +115,6 @@ struct GroupedArgs {
   u64 workspace;    // of tiles that are shared along k; 0: none are
   u64 heads;        // i32 for each row of D: kGroupedLink's last row that is added to it, or -1
   u64 links;        // i32 for each row: the one that kGroupedLink found before it
-  u64 inverse;      // i32 [d_count][d_divisor]: the row of each index, or -1; 0: heads and links
   u64 counter_tag;  // as in GemmStreamArgs
   i64 a_pitch;      // elements from one row of A to the next
   i64 b_stride_k;
@@ -145,12 +150,17 @@ struct GroupedArgs {
   unsigned char out;        // kRows
   unsigned char bias_f32;
   unsigned char activation;
-  unsigned char gate;        // kGate, as in GemmFullArgs
-  unsigned char host_in;     // DType
-  unsigned char host_out;    // DType
+  unsigned char gate;      // kGate, as in GemmFullArgs
+  unsigned char host_in;   // DType
+  unsigned char host_out;  // DType
   unsigned char reserved[3];
+  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row that each pair became, or
+                // -1
+  u64 found;    // of kGroupedFind: i32 [group_count, 2], which later kernels have as `groups`
 };
-static_assert(__builtin_offsetof(GroupedArgs, a) == 768, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GroupedArgs, a) == 768,
+              "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GroupedArgs, inverse) == 1040, "as above");
 
 TW_KERNEL_HD inline i64 grouped_number(u64 address, bool wide, i64 at) {
   return wide ? reinterpret_cast<const i64*>(address)[at]
@@ -171,9 +181,9 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 m
     end = reinterpret_cast<const i32*>(args.groups)[2 * g + 1];
   } else if (args.kind == kGroupsMasked) {
     const i64 rows = grouped_number(args.groups, args.wide, g);
+    if (rows < 0 || rows > args.group_rows) return {0, 0, true};  // their sum may be no i64
     begin = static_cast<i64>(g) * args.group_rows;
     end = begin + rows;
-    if (rows > args.group_rows) return {0, 0, true};
   } else if (args.kind == kGroupsOffsets) {
     begin = grouped_number(args.groups, args.wide, g);
     end = grouped_number(args.groups, args.wide, g + 1);
@@ -181,7 +191,8 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 m
     begin = g == 0 ? 0 : grouped_number(args.groups, args.wide, g - 1);
     end = grouped_number(args.groups, args.wide, g);
     if (args.kind == kGroupsPsum && begin >= 0 && begin <= most) {
-      const i64 aligned = (begin + args.row_alignment - 1) / args.row_alignment * args.row_alignment;
+      const i64 aligned =
+          (begin + args.row_alignment - 1) / args.row_alignment * args.row_alignment;
       // An empty group may say that it ends where the one before does.
       begin = end == begin ? begin : aligned;
     }
@@ -212,12 +223,24 @@ TW_KERNEL_HD inline i32 grouped_d_row(const GroupedArgs& args, i32 r) {
   return grouped_row(grouped_number(args.d_rows, args.wide_rows, r), args.d_divisor, args.d_count);
 }
 
-/// Row r's factor. d_rows[r] may lie anywhere: `inside` says that it names a row of D.
+/// Whether row r is in a group that is multiplied.
+TW_KERNEL_HD inline bool grouped_has_row(const GroupedArgs& args, i32 r) {
+  for (i32 g = 0; g < args.group_count; ++g) {
+    const GroupRows rows = grouped_rows(args, g, args.m);
+    if (r >= rows.begin && r < rows.end && grouped_weight(args, g) >= 0) return true;
+  }
+  return false;
+}
+
+/// Row r's factor. d_rows[r] may lie anywhere: `inside` says that it names a row of D, or that rows
+/// stay in place, where a factor that d_rows finds is 1 unless it does.
 TW_KERNEL_HD inline float grouped_row_weight(const GroupedArgs& args, i32 r, bool inside) {
   if (args.row_weights == 0 || !inside) return 1.0f;
-  const i64 at = args.flags & kGroupedWeightByIndex
-                     ? grouped_number(args.d_rows, args.wide_rows, r)
-                     : static_cast<i64>(r);
+  i64 at = r;
+  if (args.flags & kGroupedWeightByIndex) {
+    at = grouped_number(args.d_rows, args.wide_rows, r);
+    if (grouped_row(at, args.d_divisor, args.d_count) < 0) return 1.0f;
+  }
   return reinterpret_cast<const float*>(args.row_weights)[at];
 }
 

@@ -7,7 +7,7 @@
 
 namespace tw {
 
-struct NONE {};  // as kernel entries write it: D's type makes no difference
+struct none {};  // as kernel entries write it: D's type makes no difference
 
 /// For each number below `count`, among all threads of the grid.
 template <class Visit>
@@ -27,41 +27,34 @@ __device__ __forceinline__ void grouped_zero_piece(u64 at, u64 begin, u64 end) {
     if (byte >= begin && byte < end) ptx::store_unit<2>(byte, static_cast<unsigned short>(0));
 }
 
-/// Zeros to D's rows, not to what lies between them. A warp clears 512 bytes of a row at a time.
+/// Zeros to lines of d_stride bytes, not to what lies between them. A warp clears 512 bytes of a
+/// line at a time.
 __device__ __forceinline__ void grouped_zero(const GroupedArgs& args) {
-  constexpr u64 kPiece = 512;
-  const u64 element = args.host_out == kGroupedTypeF32 ? 4 : 2;
-  const u64 bytes = static_cast<u64>(grouped_columns(args)) * element;
-  const i64 rows = args.out == kRowsInPlace ? args.m : args.d_count;
-  const auto pieces = static_cast<i64>((bytes + 15) / kPiece + 1);  // wherever the row begins
-  grouped_each(rows * pieces * 32, [&](i64 i) {
-    const i64 row = i / 32 / pieces;
-    const auto piece = static_cast<u64>(i / 32 - row * pieces);
-    const u64 begin = args.d + static_cast<u64>(row * args.d_pitch) * element;
-    const u64 at = begin / 16 * 16 + piece * kPiece + static_cast<u64>(i % 32) * 16;
-    if (at < begin + bytes) grouped_zero_piece(at, begin, begin + bytes);
+  constexpr i64 kPiece = 512;
+  const i64 pieces = (args.d_stride + 15) / kPiece + 1;  // wherever the line begins
+  grouped_each(args.m * pieces * 32, [&](i64 i) {
+    const i64 line = i / 32 / pieces;
+    const i64 piece = i / 32 - line * pieces;
+    const u64 begin = args.d + static_cast<u64>(line * args.d_pitch);
+    const u64 end = begin + static_cast<u64>(args.d_stride);
+    const u64 at = begin / 16 * 16 + static_cast<u64>(piece * kPiece + i % 32 * 16);
+    if (at < end) grouped_zero_piece(at, begin, end);
   });
 }
 
 __device__ __forceinline__ void grouped_clear(const GroupedArgs& args) {
   ptx::grid_dependency_wait_and_launch();
-  const auto fill = [](u64 to, i32 value) {
-    return
-        [=](i64 i) { ptx::store_unit<4>(to + static_cast<u64>(i) * 4, static_cast<u32>(value)); };
-  };
-  if (args.heads != 0) grouped_each(args.d_count, fill(args.heads, -1));
-  if (args.links != 0) grouped_each(args.m, fill(args.links, kGroupedUnlinked));
-  if (args.d != 0) grouped_zero(args);
+  if (args.heads == 0) return grouped_zero(args);
+  grouped_each(args.d_count, [&](i64 i) { reinterpret_cast<i32*>(args.heads)[i] = -1; });
 }
 
 __device__ __forceinline__ void grouped_link(const GroupedArgs& args) {
-  __shared__ GroupedTable table;
+  __shared__ GroupedCover cover;
   ptx::grid_dependency_wait_and_launch();
-  grouped_each_row(args, table, [&](i32 r) {
-    const i32 row = grouped_d_row(args, r);
-    if (row < 0) return;
-    const i32 before = atomicExch(reinterpret_cast<i32*>(args.heads) + row, r);
-    reinterpret_cast<i32*>(args.links)[r] = before;
+  grouped_each_row(args, cover, [&](i32 r, bool covered) {
+    const i32 row = covered ? grouped_d_row(args, r) : -1;
+    reinterpret_cast<i32*>(args.links)[r] =
+        row < 0 ? kGroupedUnlinked : atomicExch(reinterpret_cast<i32*>(args.heads) + row, r);
   });
 }
 
@@ -123,8 +116,8 @@ __device__ __forceinline__ i32 combine_inverse(const GroupedArgs& args, CombineS
   return combine_pack(shared, place < places ? shared.found[place] : -1);
 }
 
-/// The rows of a list in order, by as many threads as there are rows. A list that has a row twice,
-/// because groups overlap, may lead back to where it began: it counts as a longer one.
+/// The rows of a list in order, by as many threads as there are rows; how many. A longer list is
+/// not put in order, and its end is not looked for.
 __device__ __forceinline__ i32 combine_list(const GroupedArgs& args, CombineShared& shared,
                                             i32 to) {
   if (threadIdx.x == 0) {
@@ -183,13 +176,14 @@ __device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineSha
 }
 
 /// Adds eight columns of `count` rows, one row after the other.
+template <class Out>
 __device__ __forceinline__ void combine_add(const GroupedArgs& args, const CombineShared& shared,
-                                            i32 at, i32 columns, i32 count, float (&sum)[8]) {
+                                            i32 at, i32 count, float (&sum)[8]) {
 #pragma unroll 4
   for (i32 i = 0; i < count; ++i) {
     float v[8] = {};
     const i64 element = shared.rows[i] * args.a_pitch + at;
-    full_load<F32>(args.a + static_cast<u64>(element * 4), 1, columns, v);
+    full_load<Out>(args.a + static_cast<u64>(element * i64{Out::kBytes}), 1, args.n - at, v);
 #pragma unroll
     for (i32 j = 0; j < 8; ++j) sum[j] += v[j];
   }
@@ -200,33 +194,24 @@ template <class Out>
 __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   __shared__ CombineShared shared;
   ptx::grid_dependency_wait_and_launch();
-  if (args.inverse != 0) {
-    for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
-         g += static_cast<i32>(kCombineThreads))
-      shared.groups[g] = grouped_live_rows(args, g);
-    ptx::sync_block();
-  }
+  if (args.inverse != 0) grouped_load_groups(args, shared.groups);
   constexpr i32 kColumns = static_cast<i32>(kCombineThreads) * 8;
-  const i32 columns = grouped_columns(args);
-  const i32 parts = (columns + kColumns - 1) / kColumns;
+  const i32 parts = (args.n + kColumns - 1) / kColumns;
   const i64 items = static_cast<i64>(args.d_count) * parts;
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
     const auto to = static_cast<i32>(item / parts);
     const i32 at = static_cast<i32>(item % parts) * kColumns + static_cast<i32>(threadIdx.x) * 8;
-    const i32 own = columns - at;
-    const u64 address = args.d + static_cast<u64>((to * args.d_pitch + at) * i64{Out::kBytes});
-    const bool keeps = args.beta != 0.0f;
     float sum[8] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
-    if (keeps && own > 0) full_load<Out>(address, 1, own, sum);
     bool any = false;
     combine_rows(args, shared, to, [&](i32 count) {
       any = any || count > 0;
-      if (own > 0) combine_add(args, shared, at, own, count, sum);
+      if (at < args.n) combine_add<Out>(args, shared, at, count, sum);
     });
-    if (own <= 0 || (keeps && !any)) continue;
+    if (at >= args.n) continue;
 #pragma unroll
     for (float& value : sum) value = any ? value : 0.0f;
-    full_store<Out>(address, own, sum);
+    const i64 element = to * args.d_pitch + at;
+    full_store<Out>(args.d + static_cast<u64>(element * i64{Out::kBytes}), args.n - at, sum);
   }
 }
 

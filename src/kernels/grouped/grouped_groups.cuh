@@ -84,62 +84,91 @@ __device__ __forceinline__ void grouped_find_rows(const GroupedArgs& args) {
     const u32 count = grouped_cluster_sum(runs.count, group);
     const u32 begin = count == 1 ? grouped_cluster_sum(runs.begin, group) : count == 0 ? 0 : 1;
     const u32 end = count == 1 ? grouped_cluster_sum(runs.end, group) : 0;
-    ptx::store_unit<8>(args.heads + static_cast<u64>(g) * 8, begin | static_cast<u64>(end) << 32);
+    ptx::store_unit<8>(args.found + static_cast<u64>(g) * 8, begin | static_cast<u64>(end) << 32);
   }
   // No block may end while others read its shared memory.
   ptx::cluster_arrive();
   ptx::cluster_wait();
 }
 
-/// Of an index: neither -1 nor a row.
-__device__ __forceinline__ bool grouped_index_fault(i64 index, i32 divisor, i32 count) {
-  return index != -1 && grouped_row(index, divisor, count) < 0;
+/// Rows that belong to groups, a thread's row at a time: all rows in order, a block's worth of them
+/// at once. How many groups begin and end at each of these rows says in how many groups it is.
+struct GroupedCover {
+  GroupRows groups[kGroupedMaxGroups];  // those that are multiplied
+  i32 change[grouped_step_threads(kGroupedLink)];
+  i64 of_warp[32];
+};
+
+__device__ __forceinline__ void grouped_load_groups(const GroupedArgs& args, GroupRows* groups) {
+  for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
+       g += static_cast<i32>(blockDim.x))
+    groups[g] = grouped_live_rows(args, g);
+  ptx::sync_block();
 }
 
-/// For each row of a group that is multiplied: visit(r).
-template <class Visit>
-__device__ __forceinline__ void grouped_each_row(const GroupedArgs& args, GroupedTable& table,
-                                                 Visit visit) {
-  grouped_make_table(table, args.group_count, [&](i32 g) {
-    const GroupRows rows = grouped_live_rows(args, g);
-    return static_cast<i64>(rows.end) - rows.begin;
-  });
-  const i64 items = table.first[args.group_count];
-  const i64 threads = static_cast<i64>(blockDim.x) * gridDim.x;
-  for (i64 item = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; item < items;
-       item += threads) {
-    const i32 g = grouped_find(table, args.group_count, item);
-    visit(grouped_live_rows(args, g).begin + static_cast<i32>(item - table.first[g]));
+/// Whether row first + threadIdx.x is in a group that is multiplied.
+__device__ __forceinline__ bool grouped_covers(const GroupedArgs& args, GroupedCover& cover,
+                                               i64 first) {
+  const auto thread = static_cast<i32>(threadIdx.x), threads = static_cast<i32>(blockDim.x);
+  cover.change[thread] = 0;
+  ptx::sync_block();
+  for (i32 g = thread; g < args.group_count; g += threads) {
+    const i64 begin = max(cover.groups[g].begin - first, i64{0});
+    const i64 end = cover.groups[g].end - first;
+    if (begin >= end || begin >= threads) continue;
+    atomicAdd(cover.change + begin, 1);
+    if (end < threads) atomicAdd(cover.change + end, -1);
   }
+  ptx::sync_block();
+  const i64 own = cover.change[thread];
+  const bool covered = sum_of_lower(own, cover.of_warp) + own > 0;
+  ptx::sync_block();
+  return covered;
+}
+
+/// visit(r, whether it is in a group that is multiplied) for each row of the run.
+template <class Visit>
+__device__ __forceinline__ void grouped_each_row(const GroupedArgs& args, GroupedCover& cover,
+                                                 Visit visit) {
+  grouped_load_groups(args, cover.groups);
+  for (i64 first = static_cast<i64>(blockIdx.x) * blockDim.x; first < args.m;
+       first += static_cast<i64>(gridDim.x) * blockDim.x) {
+    const bool covered = grouped_covers(args, cover, first);
+    const i64 r = first + threadIdx.x;
+    if (r < args.m) visit(static_cast<i32>(r), covered);
+  }
+}
+
+__device__ __forceinline__ u32 grouped_check_groups(const GroupedArgs& args) {
+  const i64 most = args.kind == kGroupsRanges ? args.k : args.m;
+  u32 faults = 0;
+  for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
+       g += static_cast<i32>(blockDim.x)) {
+    faults += grouped_rows(args, g, most).fault ? 1 : 0;
+    faults += grouped_weight(args, g) == -2 ? 1 : 0;
+  }
+  return faults;
+}
+
+__device__ __forceinline__ u32 grouped_check_row(const GroupedArgs& args, i32 r) {
+  const auto fault = [&](u64 indices, i32 divisor, i32 count) -> u32 {
+    const i64 index = grouped_number(indices, args.wide_rows, r);
+    return index != -1 && grouped_row(index, divisor, count) < 0 ? 1 : 0;
+  };
+  u32 faults = 0;
+  if (args.a_rows != 0) faults += fault(args.a_rows, args.a_divisor, args.a_count);
+  if (args.out != kRowsInPlace) faults += fault(args.d_rows, args.d_divisor, args.d_count);
+  return faults;
 }
 
 __device__ __forceinline__ void grouped_check(const GroupedArgs& args) {
-  __shared__ GroupedTable table;
+  __shared__ GroupedCover cover;
   ptx::grid_dependency_wait_and_launch();
-  const i64 most = args.kind == kGroupsRanges ? args.k : args.m;
-  u32 faults = 0;
-  if (blockIdx.x == 0) {
-    for (auto g = static_cast<i32>(threadIdx.x); g < args.group_count;
-         g += static_cast<i32>(blockDim.x)) {
-      faults += grouped_rows(args, g, most).fault ? 1 : 0;
-      faults += grouped_weight(args, g) == -2 ? 1 : 0;
-    }
-  }
-  const bool scattered = args.out != kRowsInPlace;
-  if (args.kind != kGroupsRanges && (args.a_rows != 0 || scattered)) {
-    grouped_each_row(args, table, [&](i32 r) {
-      if (args.a_rows != 0)
-        faults += grouped_index_fault(grouped_number(args.a_rows, args.wide_rows, r),
-                                      args.a_divisor, args.a_count)
-                      ? 1
-                      : 0;
-      if (scattered)
-        faults += grouped_index_fault(grouped_number(args.d_rows, args.wide_rows, r),
-                                      args.d_divisor, args.d_count)
-                      ? 1
-                      : 0;
+  u32 faults = blockIdx.x == 0 ? grouped_check_groups(args) : 0;
+  if (args.kind != kGroupsRanges && (args.a_rows != 0 || args.out != kRowsInPlace))
+    grouped_each_row(args, cover, [&](i32 r, bool covered) {
+      if (covered) faults += grouped_check_row(args, r);
     });
-  }
   grouped_count_faults(args, faults);
 }
 

@@ -17,6 +17,8 @@ struct GroupedRun {
   float alpha = 1.0f;
   float beta = 0.0f;  // of k_ranges: 0 or 1
   int64_t m = -1;     // rows; -1: the plan's
+  int64_t a_count = -1;  // rows of A where they are gathered; -1: the plan's
+  int64_t d_count = -1;  // rows of D where they are scattered; -1: the plan's
   uint64_t a = 0;
   uint64_t b = 0;
   uint64_t d = 0;
