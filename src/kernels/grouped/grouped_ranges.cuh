@@ -14,20 +14,6 @@ struct RangesShared {
   __align__(16) float sums[kPlainTile * kFullPlainPitch];
 };
 
-/// Eight neighbours of a row of D.
-__device__ __forceinline__ void ranges_write(const GroupedArgs& args, u64 address, i32 count,
-                                             const float* sums) {
-  float v[8], before[8] = {};
-  if (args.beta != 0.0f) full_load<F32>(address, 1, count, before);
-#pragma unroll
-  for (i32 i = 0; i < 8; ++i) {
-    // Nothing is added to a product where beta is 0: that would make +0 of its -0.
-    const float addend = args.beta != 0.0f ? args.beta * before[i] : -0.0f;
-    v[i] = act::fused(args.alpha, sums[i], addend);
-  }
-  full_store<F32>(address, count, v);
-}
-
 __device__ __forceinline__ void ranges_put(const GroupedArgs& args, u64 d, const float* sums,
                                            i32 m0, i32 n0) {
 #pragma unroll 1

@@ -64,8 +64,33 @@ struct GroupedLines {
   }
 };
 
-// A warpgroup's accumulators to D, through shared memory. A thread writes the same eight columns of
-// all its rows, so that it reads their bias once.
+// A warpgroup's accumulators through shared memory: use(slab, inside, r) is called for each of a
+// thread's rows r, from `begin` to `end` - 1, which is row `inside` of the slab. A row is written by
+// `across` threads.
+template <class Config, class Use>
+__device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kSums], i32 begin,
+                                                  i32 end, u32 across, u32 staging, u32 group,
+                                                  Use use) {
+  using Slab = StreamSlab<Config>;
+  const u32 first = threadIdx.x % 128 / across, step = 128 / across;
+#pragma unroll 1
+  for (i32 slab = 0; begin + slab * Slab::kLines < end; ++slab) {
+    const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
+    staged.put(d, slab);
+    // What the slab before last held is read by all who pass here.
+    stream_staged(group);
+#pragma unroll 1
+    for (u32 inside = first; inside < Slab::kLines; inside += step) {
+      const i32 r = begin + slab * Slab::kLines + static_cast<i32>(inside);
+      if (r >= end) break;
+      use(staged, inside, r);
+    }
+  }
+  stream_staged(group);  // the next tile begins with the first slab again
+}
+
+// A warpgroup's accumulators to D. A thread writes the same eight columns of all its rows, so that
+// it reads their bias once.
 template <class Config>
 __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSums],
                                                    const GroupedArgs& args, const GroupedSpot& tile,
@@ -75,36 +100,26 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
   using Out = typename Config::Out;
   using Slab = StreamSlab<Config>;
   const bool gated = args.gate != kGateNone;
-  const u32 across = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // threads of a row
-  const u32 thread = threadIdx.x % 128;
-  const u32 row = thread % across * 8;
+  const u32 across = gated ? Slab::kRows / 16 : Slab::kRows / 8;
+  const u32 row = threadIdx.x % 128 % across * 8;
   const i32 m0 = tile.m0 + static_cast<i32>(group) * 64;
   const i32 at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
   const i32 count = grouped_columns(args) - at;
   const GroupedTile values = grouped_tile(args, tile.weight);
   float bias[8];
   grouped_bias<In>(args, values, at, count, false, bias);
-#pragma unroll 1
-  for (i32 slab = 0; tile.row0 + slab * Slab::kLines < tile.end; ++slab) {
-    const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
-    staged.put(d, slab);
-    // What the slab before last held is read by all who pass here.
-    stream_staged(group);
-#pragma unroll 1
-    for (u32 inside = thread / across; inside < Slab::kLines; inside += 128 / across) {
-      const i32 r = tile.row0 + slab * Slab::kLines + static_cast<i32>(inside);
-      if (r >= tile.end || count <= 0) break;
-      grouped_write<In, Out>(
-          args, values, lines.template line<Out>(args, tile, r), at, count,
-          [&](bool second, float(&v)[8]) { staged.take(args.gate, inside, row, second, v); },
-          [&](bool second, float(&own)[8]) {
-            if (second) return grouped_bias<In>(args, values, at, count, true, own);
+  grouped_each_line<Config>(
+      d, tile.row0, tile.end, across, staging, group, [&](const Slab& staged, u32 inside, i32 r) {
+        if (count <= 0) return;
+        grouped_write<In, Out>(
+            args, values, lines.template line<Out>(args, tile, r), at, count,
+            [&](bool second, float(&v)[8]) { staged.take(args.gate, inside, row, second, v); },
+            [&](bool second, float(&own)[8]) {
+              if (second) return grouped_bias<In>(args, values, at, count, true, own);
 #pragma unroll
-            for (i32 i = 0; i < 8; ++i) own[i] = bias[i];
-          });
-    }
-  }
-  stream_staged(group);  // the next tile begins with the first slab again
+              for (i32 i = 0; i < 8; ++i) own[i] = bias[i];
+            });
+      });
 }
 
 template <class Config>
