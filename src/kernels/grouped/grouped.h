@@ -4,8 +4,8 @@
 // tests alike.
 //
 // A grouped product multiplies groups of neighbouring rows of A (m x k) by a weight matrix each:
-// group g's rows by matrix map[g] of B (weights x k x n). Row r of A is row a_rows[r] / a_divisor of
-// the caller's A where rows are gathered. Row r of the result becomes
+// group g's rows by matrix map[g] of B (weights x k x n). Row r of A is row a_rows[r] / a_divisor
+// of the caller's A where rows are gathered. Row r of the result becomes
 //
 //   D[r] = act(alpha * A[r] B + bias) * row_weight        or, gated, act(gate) * (linear + offset)
 //
@@ -30,14 +30,14 @@ namespace tw {
 enum : u32 {
   kGroupedColumnB = 1,  // the kernel wants weights that are contiguous along k
   kGroupedMma = 2,      // any pitches and addresses, by mma.sync
-  // No product: turns the group of each row, at `groups`, into a begin and an end for each group, at
-  // `found`. A group whose rows do not lie side by side gets the begin 1 and the end 0, which
-  // grouped_rows() takes for a fault; a group without rows gets 0 and 0. Row numbers that are neither
-  // -1 nor a group are added to `faults`. It is launched with one block.
+  // No product: turns the group of each row, at `groups`, into a begin and an end for each group,
+  // at `found`. A group whose rows do not lie side by side gets the begin 1 and the end 0, which
+  // grouped_rows() takes for a fault; a group without rows gets 0 and 0. Row numbers that are
+  // neither -1 nor a group are added to `faults`. It is launched with one block.
   kGroupedFind = 4,
-  // No product: adds to `faults` each group whose rows cannot be, each map entry that cannot be, and
-  // of the rows of groups that are multiplied each entry of a_rows and d_rows that is neither -1 nor
-  // a row of the operand. `out` is kRowsByIndex where there are d_rows.
+  // No product: adds to `faults` each group whose rows cannot be, each map entry that cannot be,
+  // and of the rows of groups that are multiplied each entry of a_rows and d_rows that is neither
+  // -1 nor a row of the operand. `out` is kRowsByIndex where there are d_rows.
   kGroupedCheck = 8,
   // No product: lists the rows that are added to each row of D. For each row r that is in a group
   // which is multiplied (grouped_has_row()) and has a row of D, heads[row] becomes r and links[r]
@@ -140,14 +140,15 @@ struct GroupedArgs {
   unsigned char out;        // kRows
   unsigned char bias_f32;
   unsigned char activation;
-  unsigned char gate;        // kGate, as in GemmFullArgs
-  unsigned char host_in;     // DType
-  unsigned char host_out;    // DType
+  unsigned char gate;      // kGate, as in GemmFullArgs
+  unsigned char host_in;   // DType
+  unsigned char host_out;  // DType
   unsigned char reserved[3];
-  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row that each pair became, or -1
+  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row of each pair or -1; 0: none
   u64 found;    // of kGroupedFind: i32 [group_count, 2], which later kernels have as `groups`
 };
-static_assert(__builtin_offsetof(GroupedArgs, a) == 768, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GroupedArgs, a) == 768,
+              "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(GroupedArgs, inverse) == 1040, "as above");
 
 TW_KERNEL_HD inline i64 grouped_number(u64 address, bool wide, i64 at) {
@@ -179,7 +180,8 @@ TW_KERNEL_HD inline GroupRows grouped_rows(const GroupedArgs& args, i32 g, i64 m
     begin = g == 0 ? 0 : grouped_number(args.groups, args.wide, g - 1);
     end = grouped_number(args.groups, args.wide, g);
     if (args.kind == kGroupsPsum && begin >= 0 && begin <= most) {
-      const i64 aligned = (begin + args.row_alignment - 1) / args.row_alignment * args.row_alignment;
+      const i64 aligned =
+          (begin + args.row_alignment - 1) / args.row_alignment * args.row_alignment;
       // An empty group may say that it ends where the one before does.
       begin = end == begin ? begin : aligned;
     }
@@ -241,8 +243,9 @@ TW_KERNEL_HD inline float grouped_gate(const GroupedArgs& args, float gate, floa
   if (linear < -limit) linear = -limit;
   float activated = activate(args.activation, gate);
   if (args.activation == kActSilu && args.gate_slope != 1.0f)
-    activated = args.gate_slope == 0.0f ? gate * 0.5f
-                                        : activate(kActSilu, gate * args.gate_slope) / args.gate_slope;
+    activated = args.gate_slope == 0.0f
+                    ? gate * 0.5f
+                    : activate(kActSilu, gate * args.gate_slope) / args.gate_slope;
   return activated * (linear + args.gate_offset);
 }
 
