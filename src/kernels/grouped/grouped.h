@@ -53,7 +53,8 @@ enum : u32 {
   kGroupedRanges = 64,  // groups are ranges of k, by mma.sync
   // No product. Where heads is not 0: its d_count numbers become -1. Else m lines of d_stride bytes
   // at d, d_pitch bytes apart, become zero; addresses and bytes are multiples of 2.
-  kGroupedClear = 128
+  kGroupedClear = 128,
+  kGroupedWgmma = 256  // products on Hopper, of operands that tensor maps can read
 };
 
 /// How rows belong to groups: the values of tw_grouping.
@@ -154,8 +155,7 @@ struct GroupedArgs {
   unsigned char host_in;   // DType
   unsigned char host_out;  // DType
   unsigned char reserved[3];
-  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row that each pair became, or
-                // -1
+  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row of each pair or -1; 0: none
   u64 found;    // of kGroupedFind: i32 [group_count, 2], which later kernels have as `groups`
 };
 static_assert(__builtin_offsetof(GroupedArgs, a) == 768,

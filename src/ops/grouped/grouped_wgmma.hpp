@@ -29,7 +29,8 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
 Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
                              GroupedArgs* args);
 
-/// Puts the addresses and rows of a run into its maps.
-void bind_grouped_maps(GroupedArgs* args);
+/// Adds what was prepared to a run's arguments, with the run's addresses and rows in the maps.
+void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepared,
+                        GroupedArgs* args);
 
 }  // namespace tw
