@@ -203,6 +203,47 @@ Status check_vector(const tw_tensor& tensor, const char* name) {
                "has stride " + std::to_string(tensor.stride[0]) + ": it must be contiguous");
 }
 
+// 0 stands for packed matrices.
+Status check_stride(const char* name, const Matrix& of) {
+  if (of.batch <= 1 || of.apart > 0) return {};
+  return wrong(name, "tensor_strides", of.apart, 1,
+               "has stride " + std::to_string(of.apart) +
+                   " between its matrices: give one matrix alone where they are the same");
+}
+
+// Rows by k times weight matrices, whose rows may be elsewhere than the description's.
+Status fill_grouped(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped_desc* desc) {
+  const bool gathers = (desc->flags & TW_GROUPED_GATHER) != 0;
+  const bool scatters = (desc->flags & TW_GROUPED_SCATTER) != 0;
+  TW_TRY(check_extent("b", "rows", b.rows, "a's columns are", a.columns));
+  const bool gated = desc->gate != TW_GATE_NONE;
+  TW_TRY(check_extent("d", "columns", d.columns, gated ? "half of b's are" : "b's are",
+                      gated ? b.columns / 2 : b.columns));
+  if (!gathers && !scatters) TW_TRY(check_extent("d", "rows", d.rows, "a's are", a.rows));
+  if (gathers) desc->a_count = a.rows;
+  if (scatters) desc->d_count = d.rows;
+  if (!gathers || !scatters) desc->m = gathers ? d.rows : a.rows;
+  desc->k = a.columns;
+  desc->weights = b.batch;
+  desc->b_stride = b.batch > 1 ? b.apart : 0;
+  if (desc->groups == TW_UNSET && desc->grouping != TW_GROUPING_ALL) desc->groups = b.batch;
+  return {};
+}
+
+// Ranges of the rows of a and b.
+Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped_desc* desc) {
+  TW_TRY(check_extent("b", "matrices", b.batch, "ranges of k take", 1));
+  TW_TRY(check_extent("b", "rows", b.rows, "a's are", a.rows));
+  TW_TRY(check_extent("d", "rows", d.rows, "a's columns are", a.columns));
+  TW_TRY(check_extent("d", "columns", d.columns, "b's are", b.columns));
+  desc->m = a.columns;
+  desc->k = a.rows;
+  desc->weights = desc->b_stride = 0;
+  desc->groups = d.batch;
+  desc->d_stride = d.batch > 1 ? d.apart : 0;
+  return {};
+}
+
 }  // namespace
 
 tw_status tw_copy_desc_from_tensors(const tw_tensor* src, const tw_tensor* dst,
@@ -398,6 +439,41 @@ tw_status tw_gemm_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, cons
     TW_TRY(read(d, "d", 2, 3, &of_d));
     TW_TRY(check_written(of_d, "d"));
     TW_TRY(fill_gemm(of_a, of_b, c ? &of_c : nullptr, of_d, &ours));
+    write_struct(desc, ours);
+    return {};
+  });
+}
+
+tw_status tw_grouped_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, const tw_tensor* d,
+                                       tw_grouped_desc* desc) {
+  return guard([&]() -> Status {
+    tw_grouped_desc ours{};
+    TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(a, "a"));
+    TW_TRY(require(b, "b"));
+    TW_TRY(require(d, "d"));
+    const bool ranges = ours.grouping == TW_GROUPING_K_RANGES;
+    tw_tensor from{}, by{}, to{};
+    TW_TRY(read(a, "a", 2, 2, &from));
+    TW_TRY(read(b, "b", 2, 3, &by));
+    TW_TRY(read(d, "d", 2, ranges ? 3 : 2, &to));
+    TW_TRY(check_written(to, "d"));
+    Matrix of_a, of_b, of_d;
+    TW_TRY(row_matrix(from, "a", &of_a));
+    TW_TRY(matrix(by, "b", TW_ROW_MAJOR, &of_b));
+    TW_TRY(matrix(to, "d", TW_ROW_MAJOR, &of_d));
+    if (of_d.order != TW_ROW_MAJOR)
+      return wrong("d", "tensor_strides", to.stride[to.rank - 1], 1,
+                   "is column-major: its rows must be contiguous");
+    TW_TRY(ranges ? fill_ranges(of_a, of_b, of_d, &ours) : fill_grouped(of_a, of_b, of_d, &ours));
+    TW_TRY(check_stride("b", of_b));
+    TW_TRY(check_stride("d", of_d));
+    if (from.dtype != by.dtype)
+      return wrong("b", "tensor_dtype", by.dtype, from.dtype, "and a differ in type");
+    ours.a_dtype = from.dtype, ours.d_dtype = to.dtype;
+    ours.b_order = of_b.order;
+    ours.n = of_b.columns;
+    ours.lda = of_a.leading, ours.ldb = of_b.leading, ours.ldd = of_d.leading;
     write_struct(desc, ours);
     return {};
   });

@@ -25,6 +25,8 @@ static const char* family_name(tw_op op) {
       return "copies";
     case TW_OP_ROUTE:
       return "route";
+    case TW_OP_GROUPED:
+      return "grouped";
     default:
       return "?";
   }

@@ -152,8 +152,7 @@ struct GroupedArgs {
   unsigned char host_in;   // DType
   unsigned char host_out;  // DType
   unsigned char reserved[3];
-  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row that each pair became, or
-                // -1
+  u64 inverse;  // of kGroupedCombine: i32 [d_count, d_divisor], the row of each pair or -1; 0: none
   u64 found;    // of kGroupedFind: i32 [group_count, 2], which later kernels have as `groups`
 };
 static_assert(__builtin_offsetof(GroupedArgs, a) == 768,

@@ -54,8 +54,11 @@ class GemmSpans {
   static Status check_memory(const Device& device, const Span& span);
   static Status apart(const Span& a, const Span& b);
 
-  Span written_[4];  // workspace, d, amax, skipped
-  Span read_[9];     // a, b, c, d where they are arrays, device_m, alpha, beta, bias, scale
+  // Of a product: workspace, d, amax, skipped.
+  Span written_[4];
+  // Of a product: a, b, c, d where they are arrays, device_m, alpha, beta, bias, scale. Of a
+  // grouped one: a, b, bias, groups, map, alpha, rows of a and d, row weights, inverse.
+  Span read_[10];
   int writes_ = 0, reads_ = 0;
 };
 

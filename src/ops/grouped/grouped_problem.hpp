@@ -30,9 +30,9 @@ enum class Grouping : int32_t {
 enum class Combine : int32_t { store = 0, add = 1, add_atomic = 2 };
 
 /// Bits of the description's flags.
-inline constexpr uint32_t kGroupedDescGather = 1;          // args.a_rows says which rows A has
-inline constexpr uint32_t kGroupedDescScatter = 2;         // args.d_rows says where rows go
-inline constexpr uint32_t kGroupedDescInvariant = 4;       // a row's bits do not depend on others
+inline constexpr uint32_t kGroupedDescGather = 1;     // args.a_rows says which rows A has
+inline constexpr uint32_t kGroupedDescScatter = 2;    // args.d_rows says where rows go
+inline constexpr uint32_t kGroupedDescInvariant = 4;  // a row's bits do not depend on others
 inline constexpr uint32_t kGroupedDescProgrammatic = 8;
 inline constexpr uint32_t kGroupedDescWeightByIndex = 16;  // row_weights is indexed by d_rows
 inline constexpr uint32_t kGroupedDescZeroOthers = 32;     // rows of D in no group become zero
@@ -41,8 +41,8 @@ inline constexpr uint32_t kGroupedDescInverse = 64;        // runs give the inve
 /// As tw_grouped_desc: extents and pitches in elements; 0 stands for packed.
 struct GroupedDesc {
   DType a_dtype = DType::BF16;
-  DType d_dtype{};       // none: a_dtype
-  DType bias_dtype{};    // none: there is no bias
+  DType d_dtype{};                     // none: a_dtype
+  DType bias_dtype{};                  // none: there is no bias
   DType index_dtype = DType::I32;      // of args.groups
   DType row_index_dtype = DType::I32;  // of args.a_rows and args.d_rows
   Order b_order = Order::row;
@@ -50,7 +50,7 @@ struct GroupedDesc {
   Combine combine = Combine::store;
   Activation activation = Activation::identity;
   Gate gate = Gate::none;
-  float gate_limit = 0;   // 0: none
+  float gate_limit = 0;  // 0: none
   float gate_offset = 0;
   float gate_slope = 1;
   uint32_t flags = 0;
@@ -62,14 +62,14 @@ struct GroupedDesc {
   int64_t groups = -1;
   int64_t weights = 0;  // 0: groups
   int64_t lda = 0, ldb = 0, ldd = 0;
-  int64_t b_stride = 0;     // between weight matrices
-  int64_t d_stride = 0;     // of k_ranges: between matrices of D
-  int64_t bias_stride = 0;  // between the biases of weight matrices
-  int64_t group_rows = 0;      // of masked: rows from one group to the next
-  int64_t row_alignment = 0;   // of psum; 0: 1
-  int64_t a_count = 0;    // rows of A where they are gathered
-  int64_t d_count = 0;    // rows of D where they are scattered
-  int64_t a_divisor = 0;  // 0: 1
+  int64_t b_stride = 0;       // between weight matrices
+  int64_t d_stride = 0;       // of k_ranges: between matrices of D
+  int64_t bias_stride = 0;    // between the biases of weight matrices
+  int64_t group_rows = 0;     // of masked: rows from one group to the next
+  int64_t row_alignment = 0;  // of psum; 0: 1
+  int64_t a_count = 0;        // rows of A where they are gathered
+  int64_t d_count = 0;        // rows of D where they are scattered
+  int64_t a_divisor = 0;      // 0: 1
   int64_t d_divisor = 0;
   int64_t expected_rows = 0;  // a hint: rows of a usual group; 0: unknown
   /// For tests and benchmarks: kernel variants that may be chosen.
@@ -82,14 +82,29 @@ struct GroupedDesc {
 struct GroupedProblem {
   GroupedDesc desc;
   int64_t in_bytes = 2, out_bytes = 2;
-  int64_t d_columns = 0;  // of D: n, or half of it where columns are gated
+  int64_t number_bytes = 4, index_bytes = 4;  // of args.groups, and of args.a_rows and args.d_rows
+  int64_t d_columns = 0;                      // of D: n, or half of it where columns are gated
   bool ranges() const { return desc.grouping == Grouping::k_ranges; }
   bool adds() const { return desc.combine != Combine::store; }
-  /// Numbers in args.groups.
-  int64_t numbers() const;
+  /// Whether rows are stored in the workspace and added from there.
+  bool ordered() const { return desc.combine == Combine::add; }
+  bool gathers() const { return desc.has(kGroupedDescGather); }
+  bool scatters() const { return desc.has(kGroupedDescScatter); }
+  bool inverse() const { return desc.has(kGroupedDescInverse); }
+  bool biased() const { return desc.bias_dtype != DType{}; }
+  bool zeroes() const { return desc.has(kGroupedDescZeroOthers); }
+  /// Numbers in args.groups of a run with so many rows.
+  int64_t numbers(int64_t m) const;
+  int64_t numbers() const { return numbers(desc.m); }
   /// Rows of the operands as the caller has them.
   int64_t a_rows() const;
   int64_t d_rows() const;
+  /// Lines of B's matrices, and the elements of each.
+  int64_t b_lines() const { return desc.b_order == Order::row ? desc.k : desc.n; }
+  int64_t b_contiguous() const { return desc.b_order == Order::row ? desc.n : desc.k; }
+  /// Elements between neighbours along each dimension of B.
+  int64_t b_stride_k() const { return desc.b_order == Order::row ? desc.ldb : 1; }
+  int64_t b_stride_n() const { return desc.b_order == Order::row ? 1 : desc.ldb; }
 };
 Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out);
 

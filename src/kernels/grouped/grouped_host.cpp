@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped products on the CPU, row by row, with the functions that the kernels use.
+// At the end the family's rows of the kernel table, whose host rows name these bodies.
+#include <cstring>
+
+#include "base/dtype.hpp"
+#include "base/float_formats.hpp"
+#include "kernels/common/host_engine.hpp"
+#include "kernels/gemm/arguments/gemm_full.h"
+#include "kernels/grouped/grouped.h"
+#include "kernels/table/kernel_table.hpp"
+
+namespace tw {
+namespace {
+
+constexpr u32 kMmaThreads = 128;
+
+float read_at(u64 address, i64 element, DType type) {
+  const auto* from = reinterpret_cast<const uint8_t*>(address) + element * dtype_bytes(type);
+  if (type == DType::F32) {
+    float value;
+    std::memcpy(&value, from, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, from, 2);
+  return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
+}
+
+void write_at(u64 address, i64 element, DType type, float value) {
+  auto* to = reinterpret_cast<uint8_t*>(address) + element * dtype_bytes(type);
+  if (type == DType::F32) {
+    std::memcpy(to, &value, 4);
+    return;
+  }
+  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
+  std::memcpy(to, &bits, 2);
+}
+
+float rounded(DType type, float value) {
+  if (type == DType::F32) return value;
+  return type == DType::BF16 ? bf16_to_float(float_to_bf16(value))
+                             : f16_to_float(float_to_f16(value));
+}
+
+i32& word_at(u64 address, i64 index) {
+  return reinterpret_cast<i32*>(address)[index];
+}
+
+void count_faults(const GroupedArgs& args, u64 faults) {
+  if (args.faults != 0) *reinterpret_cast<u64*>(args.faults) += faults;
+}
+
+// A row of A and the weight matrix of its group.
+struct RowJob {
+  const GroupedArgs& args;
+  DType in, out;
+  i32 weight;
+  i64 b;      // the weight matrix's first element
+  i32 a_row;  // -1: a row of zeros
+  float scale;
+
+  RowJob(const GroupedArgs& a, i32 weight_, i32 r)
+      : args(a),
+        in(static_cast<DType>(a.host_in)),
+        out(static_cast<DType>(a.host_out)),
+        weight(weight_),
+        b(weight_ * a.b_stride),
+        a_row(grouped_a_row(a, r)),
+        scale(a.group_alpha == 0 ? a.alpha
+                                 : a.alpha * read_at(a.group_alpha, weight_, DType::F32)) {}
+
+  // A column of alpha * A B + bias.
+  float before(i32 column) const {
+    float sum = 0.0f;
+    const i64 from = column * args.b_stride_n + b;
+    for (i32 k = 0; k < args.k; ++k) {
+      const float value = a_row < 0 ? 0.0f : read_at(args.a, a_row * args.a_pitch + k, in);
+      sum += value * read_at(args.b, from + k * args.b_stride_k, in);
+    }
+    const DType type = args.bias_f32 ? DType::F32 : in;
+    const float bias =
+        args.bias == 0 ? -0.0f : read_at(args.bias, weight * args.bias_stride + column, type);
+    return act::fused(scale, sum, bias);
+  }
+  // A column of D before its row's weight.
+  float value(i32 column) const {
+    if (args.gate == kGateNone) return activate(args.activation, before(column));
+    const FullGate gate = {args.gate, 0, args.n / 2};
+    return grouped_gate(args, before(full_place(gate, 0, column, false).at),
+                        before(full_place(gate, 0, column, true).at));
+  }
+};
+
+void multiply_row(const GroupedArgs& args, i32 weight, i32 r) {
+  const i32 d_row = grouped_d_row(args, r);
+  if (d_row < 0) return;
+  const RowJob job(args, weight, r);
+  const float factor = grouped_row_weight(args, r, true);
+  const i32 columns = args.gate == kGateNone ? args.n : args.n / 2;
+  for (i32 column = 0; column < columns; ++column) {
+    const i64 at = d_row * args.d_pitch + column;
+    float value = job.value(column);
+    if (args.row_weights != 0) value *= factor;
+    if (args.out == kRowsAdded) value = rounded(job.out, value) + read_at(args.d, at, job.out);
+    write_at(args.d, at, job.out, value);
+  }
+}
+
+void grouped_mma_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  for (i32 g = 0; g < args.group_count; ++g) {
+    const i32 weight = grouped_weight(args, g);
+    if (weight < 0) continue;
+    const GroupRows rows = grouped_rows(args, g, args.m);
+    for (i32 r = rows.begin; r < rows.end; ++r) multiply_row(args, weight, r);
+  }
+}
+
+void grouped_ranges_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  const auto in = static_cast<DType>(args.host_in);
+  for (i32 g = 0; g < args.group_count; ++g) {
+    const GroupRows range = grouped_rows(args, g, args.k);
+    if (range.begin == range.end && args.beta != 0.0f) continue;
+    for (i32 row = 0; row < args.m; ++row)
+      for (i32 column = 0; column < args.n; ++column) {
+        float sum = 0.0f;
+        for (i32 k = range.begin; k < range.end; ++k)
+          sum += read_at(args.a, k * args.a_pitch + row, in) *
+                 read_at(args.b, k * args.b_stride_k + column, in);
+        const i64 at = g * args.d_stride + row * args.d_pitch + column;
+        const float added = args.beta == 0.0f ? -0.0f : read_at(args.d, at, DType::F32);
+        write_at(args.d, at, DType::F32, act::fused(args.alpha, sum, added));
+      }
+  }
+}
+
+// Counts the runs of equal numbers: a group of several does not lie side by side.
+void grouped_find_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  bool apart[kGroupedMaxGroups] = {};
+  u64 faults = 0;
+  for (i32 g = 0; g < args.group_count; ++g)
+    word_at(args.found, 2 * g) = word_at(args.found, 2 * g + 1) = 0;
+  for (i32 r = 0, end = 0; r < args.m; r = end) {
+    const i64 group = grouped_number(args.groups, args.wide, r);
+    for (end = r + 1; end < args.m && grouped_number(args.groups, args.wide, end) == group;) ++end;
+    if (group < 0 || group >= args.group_count) {
+      faults += group == -1 ? 0 : static_cast<u64>(end - r);
+      continue;
+    }
+    i32& group_end = word_at(args.found, 2 * group + 1);
+    if (group_end != 0) apart[group] = true;
+    word_at(args.found, 2 * group) = r;
+    group_end = end;
+  }
+  for (i32 g = 0; g < args.group_count; ++g)
+    if (apart[g]) word_at(args.found, 2 * g) = 1, word_at(args.found, 2 * g + 1) = 0;
+  count_faults(args, faults);
+}
+
+// Whether an index names no row and is not the -1 that says so.
+bool wrong_index(const GroupedArgs& args, u64 indices, i32 r, i32 row) {
+  return row < 0 && grouped_number(indices, args.wide_rows, r) != -1;
+}
+
+void grouped_check_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  u64 faults = 0;
+  for (i32 g = 0; g < args.group_count; ++g) {
+    const GroupRows rows = grouped_rows(args, g, args.kind == kGroupsRanges ? args.k : args.m);
+    const i32 weight = grouped_weight(args, g);
+    faults += (rows.fault ? 1 : 0) + (weight == -2 ? 1 : 0);
+    if (weight < 0) continue;
+    for (i32 r = rows.begin; r < rows.end; ++r) {
+      if (args.a_rows != 0) faults += wrong_index(args, args.a_rows, r, grouped_a_row(args, r));
+      if (args.d_rows != 0) faults += wrong_index(args, args.d_rows, r, grouped_d_row(args, r));
+    }
+  }
+  count_faults(args, faults);
+}
+
+void grouped_clear_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  if (args.heads != 0) {
+    for (i32 t = 0; t < args.d_count; ++t) word_at(args.heads, t) = -1;
+    return;
+  }
+  for (i64 line = 0; line < args.m; ++line)
+    std::memset(reinterpret_cast<uint8_t*>(args.d) + line * args.d_pitch, 0,
+                static_cast<size_t>(args.d_stride));
+}
+
+// The last rows first, so that each list is in ascending order.
+void grouped_link_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  for (i32 r = args.m; r-- > 0;) {
+    const i32 row = grouped_d_row(args, r);
+    if (row < 0 || !grouped_has_row(args, r)) continue;
+    word_at(args.links, r) = word_at(args.heads, row);
+    word_at(args.heads, row) = r;
+  }
+}
+
+// Calls take(row) for the rows of D's row t, in the order of their sum.
+template <class Take>
+void each_added_row(const GroupedArgs& args, i32 t, Take take) {
+  if (args.inverse == 0) {
+    for (i32 r = word_at(args.heads, t); r >= 0; r = word_at(args.links, r)) take(r);
+    return;
+  }
+  for (i32 slot = 0; slot < args.d_divisor; ++slot) {
+    const i32 r = word_at(args.inverse, i64{t} * args.d_divisor + slot);
+    if (r >= 0 && r < args.m && grouped_has_row(args, r)) take(r);
+  }
+}
+
+void grouped_combine_host(HostEngine&, const void* arguments) {
+  const auto& args = *static_cast<const GroupedArgs*>(arguments);
+  const auto out = static_cast<DType>(args.host_out);
+  constexpr i32 kColumns = 256;
+  float sums[kColumns];
+  for (i32 t = 0; t < args.d_count; ++t)
+    for (i32 first = 0; first < args.n; first += kColumns) {
+      const i32 count = args.n - first < kColumns ? args.n - first : kColumns;
+      for (float& sum : sums) sum = 0.0f;
+      each_added_row(args, t, [&](i32 r) {
+        for (i32 i = 0; i < count; ++i)
+          sums[i] += read_at(args.a, r * args.a_pitch + first + i, out);
+      });
+      for (i32 i = 0; i < count; ++i) write_at(args.d, t * args.d_pitch + first + i, out, sums[i]);
+    }
+}
+
+// The types that a kernel is bound to; none: it takes every type.
+struct Types {
+  static constexpr DType none{};
+  static constexpr DType BF16 = DType::BF16;
+  static constexpr DType F16 = DType::F16;
+  static constexpr DType F32 = DType::F32;
+};
+
+constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const char* part,
+                                   HostBody host, u32 threads, DType in, DType out, u32 variant) {
+  return {.family = Family::grouped,
+          .feature = needs,
+          .symbol = symbol,
+          .image = host ? nullptr : part,
+          .host = host,
+          .threads = static_cast<int32_t>(threads),
+          .tile = {0, 0, 0},
+          .stages = 0,
+          .cluster = {1, 1},
+          .dtypes = {in, out},
+          .variant = variant};
+}
+
+#define TW_GROUPED_BODY_host(symbol) symbol
+#define TW_GROUPED_BODY_tma(symbol) nullptr
+#define TW_GROUPED_BODY_mma(symbol) nullptr
+#define TW_GROUPED_MMA(feature_, part, symbol, in, out, variant)                        \
+  grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
+                 kMmaThreads, Types::in, Types::out, variant),
+#define TW_GROUPED_STEP(feature_, part, symbol, out, variant)                           \
+  grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
+                 grouped_step_threads(variant), Types::none, Types::out, variant),
+
+constexpr KernelRow kRows[] = {
+#include "kernels/grouped/kernels.inc"
+};
+
+}  // namespace
+
+RowRange grouped_rows() {
+  return {kRows, kRows + sizeof kRows / sizeof kRows[0]};
+}
+
+}  // namespace tw

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of grouped products: what is prepared when one is made, and how a run goes.
+#include "ops/grouped/grouped.hpp"
+
+#include <cinttypes>
+
+#include "base/decimal.hpp"
+#include "ops/common/explain_line.hpp"
+#include "ops/grouped/grouped_kernel.hpp"
+
+namespace tw {
+
+static_assert(static_cast<u32>(Grouping::all) == kGroupsAll &&
+              static_cast<u32>(Grouping::ends) == kGroupsEnds &&
+              static_cast<u32>(Grouping::offsets) == kGroupsOffsets &&
+              static_cast<u32>(Grouping::psum) == kGroupsPsum &&
+              static_cast<u32>(Grouping::by_row) == kGroupsByRow &&
+              static_cast<u32>(Grouping::masked) == kGroupsMasked &&
+              static_cast<u32>(Grouping::k_ranges) == kGroupsRanges);
+
+/// The launches of a run, each behind the one before.
+class GroupedPlan::Launches {
+ public:
+  Launches(const GroupedPlan& plan, Stream& stream)
+      : plan_(plan),
+        stream_(stream),
+        programmatic_(plan.problem_.desc.has(kGroupedDescProgrammatic)) {}
+  Status launch(const PreparedKernel& kernel, LaunchConfig config, const GroupedArgs& args) {
+    config.programmatic = programmatic_;
+    programmatic_ = true;  // kernels of a run wait for one another by themselves
+    return stream_.launch(*kernel.kernel, config, &args, sizeof args);
+  }
+  Status step(const PreparedKernel& kernel, int64_t things, const GroupedArgs& args) {
+    return launch(kernel, grouped_step_config(*plan_.device(), plan_.problem_, *kernel.row, things),
+                  args);
+  }
+
+ private:
+  const GroupedPlan& plan_;
+  Stream& stream_;
+  bool programmatic_;
+};
+
+Status GroupedPlan::create(const std::shared_ptr<Device>& device, const GroupedDesc& desc,
+                           std::unique_ptr<Plan>* out) {
+  GroupedProblem problem;
+  TW_TRY(grouped_problem(desc, &problem));
+  std::unique_ptr<GroupedPlan> plan(new GroupedPlan(device, problem));
+  TW_TRY(plan->prepare());
+  *out = std::move(plan);
+  return {};
+}
+
+Status GroupedPlan::check(const Device&, const GroupedDesc& desc) {
+  GroupedProblem problem;
+  return grouped_problem(desc, &problem);
+}
+
+Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
+  const DType type = problem_.desc.d_dtype;
+  const KernelRow* row = find_row(*device(), Family::grouped, [&](const KernelRow& r) {
+    return r.variant == variant && (r.dtypes[1] == DType{} || r.dtypes[1] == type);
+  });
+  return prepare_row(*device(), Family::grouped, row, 0, out);
+}
+
+Status GroupedPlan::prepare() {
+  const KernelRow* row = grouped_product_row(*device(), problem_);
+  TW_TRY(prepare_row(*device(), Family::grouped, row, 0, &product_));
+  TW_TRY(prepare_step(kGroupedCheck, &check_));
+  if (problem_.desc.grouping == Grouping::by_row) TW_TRY(prepare_step(kGroupedFind, &find_));
+  if (problem_.ordered() || problem_.zeroes()) TW_TRY(prepare_step(kGroupedClear, &clear_));
+  if (!problem_.ordered()) return {};
+  if (!problem_.inverse()) TW_TRY(prepare_step(kGroupedLink, &link_));
+  return prepare_step(kGroupedCombine, &combine_);
+}
+
+Status GroupedPlan::clear_d(Launches* launches, const GroupedArgs& args,
+                            const GroupedSizes& sizes) const {
+  GroupedArgs clear = args;
+  clear.m = static_cast<i32>(sizes.d_rows);
+  clear.d_pitch = problem_.desc.ldd * problem_.out_bytes;
+  clear.d_stride = problem_.d_columns * problem_.out_bytes;
+  return launches->step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
+}
+
+Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_t workspace) const {
+  GroupedArgs step = args;
+  if (!problem_.inverse()) {
+    step.heads = workspace + parts_.heads;
+    step.links = workspace + parts_.links;
+    TW_TRY(launches->step(clear_, step.d_count, step));
+    TW_TRY(launches->step(link_, step.m, step));
+  }
+  step.a = workspace + parts_.rows;
+  step.a_pitch = parts_.row_pitch;
+  step.n = static_cast<i32>(problem_.d_columns);
+  return launches->step(combine_, int64_t{step.d_count} * combine_.row->threads, step);
+}
+
+Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
+  GroupedSizes sizes;
+  TW_TRY(check_grouped_run(*device(), problem_, parts_, run, &sizes));
+  GroupedArgs args = grouped_args(problem_, parts_, run, sizes);
+  Launches launches(*this, stream);
+  if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
+  if (sizes.finds) {
+    TW_TRY(launches.step(find_, 1, args));
+    args.groups = args.found;
+    args.flags |= kGroupedFound;
+  }
+  if (sizes.checks) TW_TRY(launches.step(check_, sizes.m, args));
+  if (!sizes.multiplies) return {};
+  GroupedArgs product = args;
+  if (problem_.ordered()) {
+    product.out = kRowsInPlace;
+    product.d = run.workspace + parts_.rows;
+    product.d_pitch = parts_.row_pitch;
+  }
+  TW_TRY(launches.launch(product_, grouped_product_config(*device(), problem_, *product_.row),
+                         product));
+  return problem_.ordered() ? combine(&launches, args, run.workspace) : Status();
+}
+
+PlanInfo GroupedPlan::info() const {
+  const GroupedDesc& d = problem_.desc;
+  PlanInfo info;
+  info.op = Op::grouped;
+  const LaunchConfig launch = grouped_product_config(*device(), problem_, *product_.row);
+  info.kernel = product_.row->symbol;
+  for (int i = 0; i < 3; ++i) {
+    info.grid[i] = launch.grid[i];
+    info.block[i] = launch.block[i];
+    info.cluster[i] = launch.cluster[i];
+    info.tile[i] = static_cast<uint32_t>(product_.row->tile[i]);
+  }
+  info.workspace_bytes = parts_.bytes;
+  // Where all rows are in groups, and every weight matrix is needed.
+  const auto bytes = [](int64_t count, int64_t each, int64_t size) {
+    return static_cast<uint64_t>(count) * static_cast<uint64_t>(each) * static_cast<uint64_t>(size);
+  };
+  const int64_t matrices = problem_.ranges() ? 1 : d.weights;
+  info.bytes_read = bytes(d.m, d.k, problem_.in_bytes) +
+                    static_cast<uint64_t>(matrices) * bytes(d.n, d.k, problem_.in_bytes);
+  const int64_t results = problem_.ranges() ? d.m * d.groups : problem_.d_rows();
+  info.bytes_written = bytes(results, problem_.d_columns, problem_.out_bytes);
+  info.flops = 2 * bytes(d.m, d.n, d.k);
+  return info;
+}
+
+namespace {
+
+const char* grouping_text(Grouping grouping) {
+  constexpr const char* kTexts[] = {"all rows are one group",
+                                    "groups are given by their ends",
+                                    "groups are given by their begins and the last end",
+                                    "groups are given by their ends and begin at multiples",
+                                    "each row says its group",
+                                    "groups have a place each, of which some rows are used",
+                                    "groups are ranges of k"};
+  return kTexts[static_cast<int>(grouping)];
+}
+
+const char* combine_text(const GroupedProblem& p) {
+  if (p.desc.combine == Combine::add_atomic) return "added to rows of D by index, in any order";
+  if (p.inverse()) return "added to rows of D in the order of the pairs of each, by their inverse";
+  if (p.ordered()) return "added to rows of D by index, in their own order";
+  return p.scatters() ? "stored at rows of D by index" : "stored in place";
+}
+
+}  // namespace
+
+std::string GroupedPlan::explain() const {
+  const GroupedDesc& d = problem_.desc;
+  std::string out =
+      line("grouped product of up to %" PRId64 " rows, n %" PRId64 ", k %" PRId64 ", in %" PRId64
+           " groups with %" PRId64 " weight matrices, %s to %s",
+           d.m, d.n, d.k, d.groups, d.weights, dtype_name(d.a_dtype), dtype_name(d.d_dtype));
+  out += line("%s", grouping_text(d.grouping));
+  if (!problem_.ranges())
+    out +=
+        line("rows of A are %s, and rows of the result are %s",
+             problem_.gathers() ? "gathered by index" : "taken in place", combine_text(problem_));
+  const PlanInfo i = info();
+  out += line("kernel %s: at most %u blocks of %u threads, which take tiles in turn", i.kernel,
+              i.grid[0], i.block[0]);
+  if (i.workspace_bytes == 0) return out + "no workspace is needed\n";
+  return out + line("a workspace of %" PRIu64 " bytes", i.workspace_bytes);
+}
+
+}  // namespace tw

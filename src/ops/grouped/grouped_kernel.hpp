@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which kernel multiplies the groups of a description, and how it is launched.
+
+#include "ops/grouped/grouped_problem.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+
+/// The kernel of a product, of those that the device has; nullptr if none takes the description.
+const KernelRow* grouped_product_row(const Device& device, const GroupedProblem& problem);
+
+/// The launch of a product: blocks take tiles in turn until there are no more.
+LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
+                                    const KernelRow& row);
+
+/// The launch of a step that has so many things to do, a thread each.
+LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
+                                 const KernelRow& row, int64_t things);
+
+}  // namespace tw

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks a description of a grouped product, a line a rule.
+#include "ops/grouped/grouped_problem.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "base/decimal.hpp"
+#include "base/excluded.hpp"
+#include "ops/common/fields.hpp"
+#include "ops/common/strided_span.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+namespace {
+
+constexpr Code kInvalid = Code::ERROR_INVALID_ARGUMENT;
+constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
+
+Status wrong(Code code, const char* argument, const char* rule, int64_t got, int64_t limit,
+             const char* text) {
+  return fail(code, {.argument = argument, .rule = rule, .got = got, .limit = limit},
+              "%s is %" PRId64 ": %s %" PRId64, argument, got, text, limit);
+}
+
+// A field that what is described excludes.
+Status excluded(const char* argument, int64_t value, const char* because) {
+  return check_excluded(value == 0, argument, value, because);
+}
+
+Status excluded_number(const char* argument, float value, float unset, const char* because) {
+  if (!(value < unset || value > unset)) return {};
+  return fail(kInvalid, {.argument = argument, .rule = "excluded"},
+              "%s is %s, but %s: leave it as the init function sets it", argument,
+              Decimal::shortest(static_cast<double>(value), 6).text(), because);
+}
+
+Status check_types(const GroupedDesc& d) {
+  if (d.a_dtype != DType::BF16 && d.a_dtype != DType::F16)
+    return fail(gemm_unsupported_type(d.a_dtype),
+                {.argument = "a_dtype",
+                 .rule = "grouped_input_type",
+                 .got = static_cast<int64_t>(d.a_dtype)},
+                "a_dtype is %s (%d): bf16 and f16 can be multiplied", gemm_type_name(d.a_dtype),
+                static_cast<int>(d.a_dtype));
+  if (d.d_dtype != d.a_dtype && d.d_dtype != DType::F32)
+    return fail(gemm_unsupported_type(d.d_dtype),
+                {.argument = "d_dtype",
+                 .rule = "grouped_output_type",
+                 .got = static_cast<int64_t>(d.d_dtype)},
+                "d_dtype is %s (%d): with %s inputs it is %s or f32", gemm_type_name(d.d_dtype),
+                static_cast<int>(d.d_dtype), dtype_name(d.a_dtype), dtype_name(d.a_dtype));
+  if (d.bias_dtype != DType{} && d.bias_dtype != d.a_dtype && d.bias_dtype != DType::F32)
+    return fail(gemm_unsupported_type(d.bias_dtype),
+                {.argument = "bias_dtype",
+                 .rule = "grouped_bias_type",
+                 .got = static_cast<int64_t>(d.bias_dtype)},
+                "bias_dtype is %s (%d): a bias is of the type of A and B, %s, or f32; 0 is no bias",
+                gemm_type_name(d.bias_dtype), static_cast<int>(d.bias_dtype),
+                dtype_name(d.a_dtype));
+  TW_TRY(
+      check_index_dtype("index_dtype", "grouped_index_dtype", "numbers of groups", d.index_dtype));
+  return check_index_dtype("row_index_dtype", "grouped_row_index_dtype", "row indices",
+                           d.row_index_dtype);
+}
+
+Status check_grouping(Grouping grouping) {
+  const auto number = static_cast<int64_t>(grouping);
+  if (number >= 0 && number <= static_cast<int64_t>(Grouping::k_ranges)) return {};
+  if (grouping == Grouping::blocks)
+    return fail(kUnsupported, {.argument = "grouping", .rule = "grouped_grouping", .got = number},
+                "grouping is TW_GROUPING_BLOCKS: this version takes no lists of blocks; give the "
+                "rows of each group, as TW_GROUPING_ENDS, TW_GROUPING_OFFSETS or TW_GROUPING_PSUM");
+  return wrong(kInvalid, "grouping", "grouped_grouping", number,
+               static_cast<int64_t>(Grouping::k_ranges), "TW_GROUPING_ values are 0 to");
+}
+
+Status check_choices(const GroupedDesc& d) {
+  TW_TRY(check_grouping(d.grouping));
+  const std::pair<const char*, int64_t> twos[] = {{"combine", static_cast<int64_t>(d.combine)},
+                                                  {"gate", static_cast<int64_t>(d.gate)}};
+  for (const auto& [argument, value] : twos)
+    if (value < 0 || value > 2)
+      return wrong(kInvalid, argument, "grouped_choice", value, 2, "its values are 0 to");
+  const auto order = static_cast<int64_t>(d.b_order);
+  if (order < 0 || order > 1)
+    return wrong(kInvalid, "b_order", "order_value", order, 1,
+                 "TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is");
+  TW_TRY(check_activation(d.activation));
+  constexpr uint32_t kFlags = 2 * kGroupedDescInverse - 1;
+  if ((d.flags & ~kFlags) == 0) return {};
+  return fail(kInvalid,
+              {.argument = "flags", .rule = "grouped_flags", .got = d.flags, .limit = kFlags},
+              "flags is 0x%x: it has bits that are no TW_GROUPED_ flag", d.flags);
+}
+
+Status check_number(const char* argument, float value) {
+  if (std::isfinite(value)) return {};
+  return fail(kInvalid, {.argument = argument, .rule = "grouped_number"},
+              "%s is %s: it must be a finite number", argument,
+              std::isnan(value) ? "NaN" : "infinite");
+}
+
+Status check_gate(const GroupedDesc& d) {
+  TW_TRY(check_number("gate_limit", d.gate_limit));
+  TW_TRY(check_number("gate_offset", d.gate_offset));
+  TW_TRY(check_number("gate_slope", d.gate_slope));
+  if (d.gate == Gate::none) {
+    constexpr const char* kNoGate = "gate is TW_GATE_NONE";
+    TW_TRY(excluded_number("gate_limit", d.gate_limit, 0.0f, kNoGate));
+    TW_TRY(excluded_number("gate_offset", d.gate_offset, 0.0f, kNoGate));
+    return excluded_number("gate_slope", d.gate_slope, 1.0f, kNoGate);
+  }
+  if (d.activation != Activation::silu)
+    TW_TRY(
+        excluded_number("gate_slope", d.gate_slope, 1.0f, "activation is not TW_ACTIVATION_SILU"));
+  if (d.gate_limit < 0)
+    return fail(kInvalid, {.argument = "gate_limit", .rule = "grouped_gate_limit"},
+                "gate_limit is %s: it must be above 0, or 0 for none",
+                Decimal::shortest(static_cast<double>(d.gate_limit), 6).text());
+  if (d.n % 2 == 0) return {};
+  return wrong(kInvalid, "n", "grouped_gate_columns", d.n, 2,
+               "with a gate two columns make one of D, and it must be a multiple of");
+}
+
+Status check_extents(const GroupedDesc& d) {
+  const std::pair<const char*, int64_t> extents[] = {{"m", d.m},
+                                                     {"n", d.n},
+                                                     {"k", d.k},
+                                                     {"weights", d.weights},
+                                                     {"a_count", d.a_count},
+                                                     {"d_count", d.d_count},
+                                                     {"group_rows", d.group_rows},
+                                                     {"row_alignment", d.row_alignment},
+                                                     {"a_divisor", d.a_divisor},
+                                                     {"d_divisor", d.d_divisor},
+                                                     {"expected_rows", d.expected_rows}};
+  for (const auto& [argument, extent] : extents) {
+    if (extent < 0)
+      return wrong(kInvalid, argument, "grouped_extent", extent, 0, "it must be at least");
+    if (extent > kGemmMaxExtent)
+      return wrong(kUnsupported, argument, "grouped_extent", extent, kGemmMaxExtent,
+                   "it must be at most");
+  }
+  if (d.groups < 0)
+    return wrong(kInvalid, "groups", "grouped_groups", d.groups, 0, "it must be at least");
+  if (d.groups > kGroupedMaxGroups)
+    return wrong(kUnsupported, "groups", "grouped_groups", d.groups, kGroupedMaxGroups,
+                 "it must be at most");
+  if (d.grouping == Grouping::all && d.groups != 1)
+    return wrong(kInvalid, "groups", "grouped_groups", d.groups, 1,
+                 "with TW_GROUPING_ALL all rows are one group, and it must be");
+  return {};
+}
+
+// What only some forms of grouping have.
+Status check_form(const GroupedDesc& d) {
+  if (d.grouping != Grouping::psum)
+    TW_TRY(excluded("row_alignment", d.row_alignment, "grouping is not TW_GROUPING_PSUM"));
+  if (d.grouping != Grouping::masked)
+    TW_TRY(excluded("group_rows", d.group_rows, "grouping is not TW_GROUPING_MASKED"));
+  if (d.grouping != Grouping::k_ranges)
+    return excluded("d_stride", d.d_stride, "grouping is not TW_GROUPING_K_RANGES");
+  return {};
+}
+
+Status check_masked(GroupedDesc* d) {
+  if (d->grouping != Grouping::masked || d->groups == 0) return {};
+  const int64_t most = d->m / d->groups;
+  if (d->group_rows == 0) d->group_rows = most;
+  if (d->group_rows <= most) return {};
+  return wrong(kInvalid, "group_rows", "grouped_group_rows", d->group_rows, most,
+               "so that all groups lie in the m rows it must be at most");
+}
+
+// Rows by index.
+Status check_indices(const GroupedDesc& d) {
+  if (!d.has(kGroupedDescGather)) {
+    constexpr const char* kReason = "flags lack TW_GROUPED_GATHER";
+    TW_TRY(excluded("a_count", d.a_count, kReason));
+    TW_TRY(excluded("a_divisor", d.a_divisor, kReason));
+  } else if (d.a_count == 0 && d.m != 0) {
+    return wrong(kInvalid, "a_count", "grouped_count", 0, 1,
+                 "TW_GROUPED_GATHER takes rows of an A with so many, and it must be at least");
+  }
+  if (!d.has(kGroupedDescScatter)) {
+    constexpr const char* kReason = "flags lack TW_GROUPED_SCATTER";
+    TW_TRY(excluded("d_count", d.d_count, kReason));
+    TW_TRY(excluded("d_divisor", d.d_divisor, kReason));
+    TW_TRY(excluded("combine", static_cast<int64_t>(d.combine), kReason));
+    return check_excluded(!d.has(kGroupedDescWeightByIndex), "flags", d.flags,
+                          "TW_GROUPED_WEIGHT_BY_INDEX needs TW_GROUPED_SCATTER");
+  }
+  if (d.d_count == 0 && d.m != 0)
+    return wrong(kInvalid, "d_count", "grouped_count", 0, 1,
+                 "TW_GROUPED_SCATTER puts rows into a D with so many, and it must be at least");
+  const int64_t most = INT32_MAX / std::max<int64_t>(d.d_divisor, 1);
+  if (d.d_count <= most) return {};
+  return wrong(Code::ERROR_OVERFLOW, "d_count", "grouped_pairs", d.d_count, most,
+               "so that d_count times d_divisor is below 2^31 it must be at most");
+}
+
+Status check_inverse(const GroupedDesc& d) {
+  return check_excluded(!d.has(kGroupedDescInverse) || d.combine == Combine::add, "flags", d.flags,
+                        "TW_GROUPED_INVERSE needs the combine TW_GROUPED_ADD");
+}
+
+// What ranges of k do not have.
+Status check_ranges(const GroupedDesc& d) {
+  if (d.grouping != Grouping::k_ranges) return {};
+  constexpr const char* kReason = "grouping is TW_GROUPING_K_RANGES";
+  constexpr uint32_t kNone = kGroupedDescGather | kGroupedDescScatter | kGroupedDescWeightByIndex |
+                             kGroupedDescZeroOthers | kGroupedDescInverse;
+  TW_TRY(check_excluded((d.flags & kNone) == 0, "flags", d.flags, kReason));
+  const std::pair<const char*, int64_t> zeroes[] = {
+      {"combine", static_cast<int64_t>(d.combine)},
+      {"bias_dtype", static_cast<int64_t>(d.bias_dtype)},
+      {"activation", static_cast<int64_t>(d.activation)},
+      {"gate", static_cast<int64_t>(d.gate)},
+      {"b_order", static_cast<int64_t>(d.b_order)},
+      {"b_stride", d.b_stride},
+      {"weights", d.weights}};
+  for (const auto& [argument, value] : zeroes) TW_TRY(excluded(argument, value, kReason));
+  if (d.d_dtype == DType::F32) return {};
+  return fail(kUnsupported,
+              {.argument = "d_dtype",
+               .rule = "grouped_output_type",
+               .got = static_cast<int64_t>(d.d_dtype)},
+              "d_dtype is %s (%d): with TW_GROUPING_K_RANGES it is f32", dtype_name(d.d_dtype),
+              static_cast<int>(d.d_dtype));
+}
+
+// Matrices of an operand, and what the caller calls their pitch and their distance.
+struct Matrices {
+  const char* leading_name;
+  const char* stride_name;
+  int64_t lines, contiguous, bytes, count;
+};
+
+// Fills in what 0 stands for, and checks that all of it can be addressed.
+Status check_matrices(const Matrices& of, int64_t* leading, int64_t* stride) {
+  if (*leading == 0) *leading = std::max<int64_t>(of.contiguous, 1);
+  if (*leading < of.contiguous)
+    return wrong(kInvalid, of.leading_name, "grouped_pitch", *leading, of.contiguous,
+                 "0 is packed, and others are at least the contiguous elements,");
+  const int64_t most = kMaxSpan / of.bytes;
+  const int64_t lines = std::max<int64_t>(of.lines, 1);
+  if (*leading > most / lines)
+    return wrong(Code::ERROR_OVERFLOW, of.leading_name, "grouped_span", *leading, most / lines,
+                 "so that an operand spans 2^60 bytes at most it must be at most");
+  const int64_t one = *leading * lines;
+  if (*stride == 0) *stride = one;
+  if (*stride < 0)
+    return wrong(kInvalid, of.stride_name, "grouped_stride", *stride, 0,
+                 "0 is packed, and others are at least");
+  if (of.count <= 1) return {};
+  const int64_t apart = (most - one) / (of.count - 1);
+  if (*stride <= apart) return {};
+  // The caller may have left the distance to the pitch.
+  return wrong(Code::ERROR_OVERFLOW, of.stride_name, "grouped_span", *stride, apart,
+               "so that an operand spans 2^60 bytes at most it must be at most");
+}
+
+Status check_d_apart(const GroupedDesc& d) {
+  const int64_t other = gemm_first_overlap(d.m, d.n, d.ldd, d.groups, d.d_stride);
+  if (other == 0) return {};
+  return fail(Code::ERROR_OVERLAP,
+              {.argument = "d_stride",
+               .index = static_cast<int32_t>(other),
+               .rule = "grouped_disjoint",
+               .got = d.d_stride},
+              "d_stride is %" PRId64 ": matrices 0 and %" PRId64 " of D, %" PRId64
+              " rows of %" PRId64 " elements %" PRId64 " apart, share elements: give %" PRId64
+              " or more, or 0 for packed",
+              d.d_stride, other, d.m, d.n, d.ldd, (d.m - 1) * d.ldd + d.n);
+}
+
+Status check_operand_pitches(GroupedProblem* p) {
+  GroupedDesc& d = p->desc;
+  int64_t apart = 0;  // of operands that are one matrix
+  const int64_t a_columns = p->ranges() ? d.m : d.k;
+  TW_TRY(check_matrices({"lda", "", p->a_rows(), a_columns, p->in_bytes, 1}, &d.lda, &apart));
+  const int64_t matrices = p->ranges() ? 1 : d.weights;
+  TW_TRY(check_matrices({"ldb", "b_stride", p->b_lines(), p->b_contiguous(), p->in_bytes, matrices},
+                        &d.ldb, &d.b_stride));
+  const int64_t results = p->ranges() ? d.groups : 1;
+  TW_TRY(check_matrices({"ldd", "d_stride", p->d_rows(), p->d_columns, p->out_bytes, results},
+                        &d.ldd, &d.d_stride));
+  if (p->ranges()) return check_d_apart(d);
+  if (!p->biased())
+    return excluded("bias_stride", d.bias_stride, "there is no bias (bias_dtype is 0)");
+  int64_t length = 0;
+  return check_matrices({"n", "bias_stride", 1, d.n, dtype_bytes(d.bias_dtype), d.weights}, &length,
+                        &d.bias_stride);
+}
+
+// Rows that are added in a fixed order lie in the workspace first.
+Status check_workspace_span(const GroupedProblem& p) {
+  const int64_t most = kMaxSpan / (p.d_columns * p.out_bytes + kMapAlignment);
+  if (!p.ordered() || p.desc.m <= most) return {};
+  return wrong(Code::ERROR_OVERFLOW, "m", "grouped_span", p.desc.m, most,
+               "so that the rows that are added span 2^60 bytes at most it must be at most");
+}
+
+Status check_alignments(const GroupedProblem& p) {
+  const auto in = static_cast<uint32_t>(p.in_bytes);
+  TW_TRY(check_alignment("a_alignment", p.desc.a_alignment, in));
+  TW_TRY(check_alignment("b_alignment", p.desc.b_alignment, in));
+  return check_alignment("d_alignment", p.desc.d_alignment, static_cast<uint32_t>(p.out_bytes));
+}
+
+// The numbers that 0 stands for, but for pitches.
+void fill_in(GroupedDesc* d) {
+  if (d->d_dtype == DType{})
+    d->d_dtype = d->grouping == Grouping::k_ranges ? DType::F32 : d->a_dtype;
+  if (d->grouping == Grouping::all && d->groups == -1) d->groups = 1;
+}
+
+void fill_counts(GroupedDesc* d) {
+  if (d->weights == 0) d->weights = d->groups;
+  d->a_divisor = std::max<int64_t>(d->a_divisor, 1);
+  d->d_divisor = std::max<int64_t>(d->d_divisor, 1);
+  d->row_alignment = std::max<int64_t>(d->row_alignment, 1);
+}
+
+}  // namespace
+
+int64_t GroupedProblem::numbers(int64_t m) const {
+  switch (desc.grouping) {
+    case Grouping::all:
+      return 0;
+    case Grouping::offsets:
+      return desc.groups + 1;
+    case Grouping::by_row:
+      return m;
+    default:
+      return desc.groups;
+  }
+}
+
+int64_t GroupedProblem::a_rows() const {
+  return ranges() ? desc.k : gathers() ? desc.a_count : desc.m;
+}
+
+int64_t GroupedProblem::d_rows() const {
+  return scatters() ? desc.d_count : desc.m;
+}
+
+Status grouped_problem(const GroupedDesc& desc, GroupedProblem* out) {
+  *out = GroupedProblem{};
+  out->desc = desc;
+  GroupedDesc& d = out->desc;
+  fill_in(&d);
+  TW_TRY(check_choices(d));
+  TW_TRY(check_types(d));
+  TW_TRY(check_extents(d));
+  TW_TRY(check_form(d));
+  TW_TRY(check_ranges(d));
+  TW_TRY(check_gate(d));
+  TW_TRY(check_masked(&d));
+  TW_TRY(check_indices(d));
+  TW_TRY(check_inverse(d));
+  fill_counts(&d);
+  out->in_bytes = dtype_bytes(d.a_dtype);
+  out->out_bytes = dtype_bytes(d.d_dtype);
+  out->number_bytes = dtype_bytes(d.index_dtype);
+  out->index_bytes = dtype_bytes(d.row_index_dtype);
+  out->d_columns = d.gate == Gate::none ? d.n : d.n / 2;
+  TW_TRY(check_operand_pitches(out));
+  TW_TRY(check_workspace_span(*out));
+  return check_alignments(*out);
+}
+
+}  // namespace tw
