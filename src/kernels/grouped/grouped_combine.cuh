@@ -201,15 +201,11 @@ __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
     const auto to = static_cast<i32>(item / parts);
     const i32 at = static_cast<i32>(item % parts) * kColumns + static_cast<i32>(threadIdx.x) * 8;
-    float sum[8] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
-    bool any = false;
+    float sum[8] = {};
     combine_rows(args, shared, to, [&](i32 count) {
-      any = any || count > 0;
       if (at < args.n) combine_add<Out>(args, shared, at, count, sum);
     });
     if (at >= args.n) continue;
-#pragma unroll
-    for (float& value : sum) value = any ? value : 0.0f;
     const i64 element = to * args.d_pitch + at;
     full_store<Out>(args.d + static_cast<u64>(element * i64{Out::kBytes}), args.n - at, sum);
   }

@@ -15,7 +15,6 @@ namespace tw {
 namespace {
 
 constexpr u32 kMmaThreads = 128;
-constexpr u32 kStepThreads = 256;
 
 float read_at(u64 address, i64 element, DType type) {
   const auto* from = reinterpret_cast<const uint8_t*>(address) + element * dtype_bytes(type);
@@ -284,7 +283,7 @@ constexpr KernelRow grouped_wgmma_row(const char* symbol, const char* part, DTyp
                  kMmaThreads, Types::in, Types::out, variant),
 #define TW_GROUPED_STEP(feature_, part, symbol, out, variant)                           \
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
-                 kStepThreads, Types::none, Types::out, variant),
+                 grouped_step_threads(variant), Types::none, Types::out, variant),
 
 constexpr KernelRow kRows[] = {
 #include "kernels/grouped/kernels.inc"

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Runs cases of grouped products on the device under test, and draws them at random. What a run may
+// not read is NaN, and what it may not write is compared byte for byte.
+
+#include "tests/device/grouped/grouped_case.hpp"
+
+namespace tw::test {
+
+/// Memory that is poisoned whole: bytes of 0xff, which are NaN in every type, and -1 as a number.
+struct GroupedOperand {
+  static constexpr uint64_t kGuard = 256;
+  std::unique_ptr<Arena> arena;
+  uint64_t before = kGuard;
+  GroupedOperand(const std::shared_ptr<Device>& device, Stream& stream, int64_t bytes,
+                 uint64_t shift = 0)
+      : arena(new Arena(device, stream, static_cast<uint64_t>(bytes) + shift + 2 * kGuard)),
+        before(kGuard + shift) {
+    std::memset(arena->image().data(), 0xff, arena->image().size());
+  }
+  uint64_t address() const { return arena->address() + before; }
+  uint8_t* data() { return arena->image().data() + before; }
+};
+
+inline void put_number(uint8_t* to, DType type, float value) {
+  if (type == DType::F32) {
+    std::memcpy(to, &value, 4);
+    return;
+  }
+  const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);
+  std::memcpy(to, &bits, 2);
+}
+
+inline double take_number(const uint8_t* from, DType type) {
+  float value = 0;
+  if (type == DType::F32) {
+    std::memcpy(&value, from, 4);
+    return double{value};
+  }
+  uint16_t bits = 0;
+  std::memcpy(&bits, from, 2);
+  return double{type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits)};
+}
+
+/// Matrices in memory: strides in elements.
+struct GroupedLayout {
+  DType type;
+  int64_t matrices, lines, columns, matrix_stride, line_stride, column_stride;
+  int64_t at(int64_t z, int64_t i, int64_t j) const {
+    return (z * matrix_stride + i * line_stride + j * column_stride) * dtype_bytes(type);
+  }
+  int64_t bytes() const {
+    if (matrices == 0 || lines == 0 || columns == 0) return 0;
+    return at(matrices - 1, lines - 1, columns - 1) + dtype_bytes(type);
+  }
+  /// visit(number of the element, its place in bytes)
+  template <class Visit>
+  void each(Visit visit) const {
+    size_t i = 0;
+    for (int64_t z = 0; z < matrices; ++z)
+      for (int64_t line = 0; line < lines; ++line)
+        for (int64_t column = 0; column < columns; ++column) visit(i++, at(z, line, column));
+  }
+};
+
+inline GroupedLayout layout_of_a(const GroupedCase& c) {
+  const int64_t pitch = c.desc.lda ? c.desc.lda : c.a_columns();
+  return {c.desc.a_dtype, 1, c.a_lines(), c.a_columns(), 0, pitch, 1};
+}
+inline GroupedLayout layout_of_b(const GroupedCase& c) {
+  const GroupedDesc& d = c.desc;
+  const bool row = d.b_order == Order::row;
+  const int64_t pitch = d.ldb ? d.ldb : row ? d.n : d.k;
+  const int64_t stride = d.b_stride ? d.b_stride : pitch * (row ? d.k : d.n);
+  return {d.a_dtype, c.b_matrices(), d.k, d.n, stride, row ? pitch : 1, row ? 1 : pitch};
+}
+inline GroupedLayout layout_of_d(const GroupedCase& c) {
+  const int64_t pitch = c.desc.ldd ? c.desc.ldd : c.columns();
+  const int64_t stride = c.desc.d_stride ? c.desc.d_stride : pitch * c.d_lines();
+  return {c.d_type(), c.d_matrices(), c.d_lines(), c.columns(), stride, pitch, 1};
+}
+inline GroupedLayout layout_of_bias(const GroupedCase& c) {
+  const int64_t stride = c.desc.bias_stride ? c.desc.bias_stride : c.desc.n;
+  return {c.desc.bias_dtype, c.weights(), 1, c.desc.n, stride, 0, 1};
+}
+
+class GroupedLab {
+ public:
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+  std::mt19937_64 random;
+  uint32_t methods = ~0u;  // of descriptions that are drawn
+
+  explicit GroupedLab(uint64_t seed) : random(seed) {
+    device = open_test_device();
+    if (device) stream = new_stream(device);
+  }
+
+  /// Runs a case and compares.
+  void check(const GroupedCase& c) {
+    INFO(describe(c));
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GroupedPlan::create(device, c.desc, &plan));
+    INFO(plan->explain());
+    std::vector<std::unique_ptr<GroupedOperand>> kept;
+    GroupedRun run = inputs(c, &kept);
+    const GroupedLayout layout = layout_of_d(c);
+    const auto size = static_cast<uint64_t>(dtype_bytes(c.d_type()));
+    GroupedOperand d(device, *stream, layout.bytes(), c.d_shift * size);
+    layout.each([&](size_t i, int64_t at) { put_number(d.data() + at, c.d_type(), c.d[i]); });
+    const uint64_t faults_before = 5;
+    GroupedOperand faults(device, *stream, 8);
+    std::memcpy(faults.data(), &faults_before, 8);
+    const auto bytes = static_cast<int64_t>(plan->info().workspace_bytes);
+    GroupedOperand workspace(device, *stream, bytes);
+    for (GroupedOperand* operand : {&d, &faults, &workspace}) operand->arena->upload();
+    run.d = d.address();
+    run.faults = c.counts ? faults.address() : 0;
+    run.workspace = workspace.address();
+    run.workspace_bytes = static_cast<uint64_t>(bytes);
+    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*stream, run));
+    const GroupedResult wanted = c.ranges() ? ranges_reference(c) : grouped_reference(c);
+    compare(c, wanted, d);
+    if (c.counts) CHECK(word(faults) == faults_before + wanted.faults);
+    for (auto& operand : kept)
+      CHECK(first_difference(operand->arena->read(), operand->arena->image()) == -1);
+    check_guards(workspace);
+  }
+
+ private:
+  static uint64_t word(const GroupedOperand& operand) {
+    const auto image = operand.arena->read();
+    uint64_t value = 0;
+    std::memcpy(&value, image.data() + operand.before, 8);
+    return value;
+  }
+  static void check_guards(const GroupedOperand& operand) {
+    const auto image = operand.arena->read();
+    for (uint64_t i = 0; i < GroupedOperand::kGuard; ++i)
+      REQUIRE((image[i] == 0xff && image[image.size() - 1 - i] == 0xff));
+  }
+
+  void compare(const GroupedCase& c, const GroupedResult& wanted, GroupedOperand& d) {
+    const auto image = d.arena->read();
+    std::vector<uint8_t>& expected = d.arena->image();
+    const auto size = static_cast<size_t>(dtype_bytes(c.d_type()));
+    layout_of_d(c).each([&](size_t i, int64_t at) {
+      const auto place = static_cast<size_t>(at) + d.before;
+      if (!wanted.written[i]) return;
+      const double got = take_number(image.data() + place, c.d_type());
+      const double want = wanted.d[i].value;
+      const double most = wanted.d[i].error + 2 * rounding_of(c.d_type()) * std::abs(want);
+      if (!(std::abs(got - want) <= most)) {
+        CAPTURE(i);
+        CAPTURE(got);
+        CAPTURE(want);
+        CAPTURE(most);
+        REQUIRE(std::abs(got - want) <= most);
+      }
+      std::memcpy(expected.data() + place, image.data() + place, size);
+    });
+    REQUIRE(first_difference(image, expected) == -1);
+  }
+
+  uint64_t numbers(const std::vector<int64_t>& values, DType type,
+                   std::vector<std::unique_ptr<GroupedOperand>>* kept) {
+    const auto size = static_cast<size_t>(dtype_bytes(type));
+    auto& operand = *kept->emplace_back(std::make_unique<GroupedOperand>(
+        device, *stream, static_cast<int64_t>(values.size() * size)));
+    for (size_t i = 0; i < values.size(); ++i)
+      std::memcpy(operand.data() + i * size, &values[i], size);
+    operand.arena->upload();
+    return operand.address();
+  }
+  template <class T>
+  uint64_t words(const std::vector<T>& values, std::vector<std::unique_ptr<GroupedOperand>>* kept) {
+    auto& operand = *kept->emplace_back(
+        std::make_unique<GroupedOperand>(device, *stream, static_cast<int64_t>(values.size() * 4)));
+    if (!values.empty()) std::memcpy(operand.data(), values.data(), values.size() * 4);
+    operand.arena->upload();
+    return operand.address();
+  }
+  uint64_t matrices(const std::vector<float>& values, const GroupedLayout& layout, uint64_t shift,
+                    std::vector<std::unique_ptr<GroupedOperand>>* kept) {
+    const auto size = static_cast<uint64_t>(dtype_bytes(layout.type));
+    auto& operand = *kept->emplace_back(
+        std::make_unique<GroupedOperand>(device, *stream, layout.bytes(), shift * size));
+    layout.each(
+        [&](size_t i, int64_t at) { put_number(operand.data() + at, layout.type, values[i]); });
+    operand.arena->upload();
+    return operand.address();
+  }
+
+  GroupedRun inputs(const GroupedCase& c, std::vector<std::unique_ptr<GroupedOperand>>* kept) {
+    GroupedRun run;
+    run.alpha = c.alpha, run.beta = c.beta, run.m = c.m;
+    run.a = matrices(c.a, layout_of_a(c), c.a_shift, kept);
+    run.b = matrices(c.b, layout_of_b(c), c.b_shift, kept);
+    if (c.desc.bias_dtype != DType{}) run.bias = matrices(c.bias, layout_of_bias(c), 0, kept);
+    if (c.desc.grouping != Grouping::all) run.groups = numbers(c.groups, c.desc.index_dtype, kept);
+    if (c.gathers()) run.a_rows = numbers(c.a_rows, c.desc.row_index_dtype, kept);
+    if (c.scatters()) run.d_rows = numbers(c.d_rows, c.desc.row_index_dtype, kept);
+    if (c.mapped) run.group_map = words(c.map, kept);
+    if (c.group_scaled) run.group_alpha = words(c.group_alpha, kept);
+    if (c.weighted) run.row_weights = words(c.row_weights, kept);
+    if (c.desc.has(kGroupedDescInverse)) run.inverse = words(c.inverse, kept);
+    return run;
+  }
+};
+
+// ---- Drawing ----
+
+constexpr float kUnread = std::numeric_limits<float>::quiet_NaN();
+
+/// Multiples of an eighth up to one: their products add up exactly.
+inline std::vector<float> draw_values(std::mt19937_64& random, int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = static_cast<float>(pick(random, -8, 8)) / 8;
+  return values;
+}
+
+/// A number that is no row and no group of at most `count`.
+inline int64_t draw_wrong(std::mt19937_64& random, int64_t count, DType type) {
+  const int64_t narrow[] = {count + 1, INT32_MAX, INT32_MIN, -2};
+  const int64_t wide[] = {count + 1, INT64_MAX, INT64_MIN, int64_t{1} << 32};
+  return (type == DType::I64 ? wide : narrow)[pick(random, 0, 3)];
+}
+
+inline void draw_by_row(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  const int64_t rows = c->rows(), groups = c->desc.groups;
+  std::vector<int64_t> order(static_cast<size_t>(groups));
+  for (size_t g = 0; g < order.size(); ++g) order[g] = static_cast<int64_t>(g);
+  std::shuffle(order.begin(), order.end(), random);
+  c->groups.assign(static_cast<size_t>(rows), -1);
+  int64_t r = 0;
+  for (const int64_t g : order) {
+    r += pick(random, 0, 2);
+    const int64_t end = r + pick(random, 0, 2 * rows / groups + 1);
+    for (; r < std::min(end, rows); ++r) c->groups[size_t(r)] = g;
+  }
+  if (!wrong || rows == 0) return;
+  for (int i = 0; i < 3; ++i) {
+    int64_t& number = c->groups[size_t(pick(random, 0, rows - 1))];
+    number = pick(random, 0, 1) ? draw_wrong(random, groups, c->desc.index_dtype)
+                                : pick(random, -1, groups - 1);
+  }
+}
+
+/// Ends of neighbours, the last of which may lie before the last row.
+inline void draw_ends(std::mt19937_64& random, GroupedCase* c, int64_t count, int64_t most) {
+  for (int64_t i = 0; i < count; ++i)
+    c->groups.push_back(pick(random, 0, 4) ? pick(random, 0, most) : 0);
+  std::sort(c->groups.begin(), c->groups.end());
+}
+
+inline void draw_psum(std::mt19937_64& random, GroupedCase* c) {
+  const int64_t by = std::max<int64_t>(c->desc.row_alignment, 1);
+  int64_t end = 0;
+  for (int64_t g = 0; g < c->desc.groups; ++g) {
+    const int64_t begin = (end + by - 1) / by * by;
+    const int64_t rows = pick(random, 0, 2 * c->rows() / c->desc.groups + 1);
+    if (rows != 0 && begin + rows <= c->rows()) end = begin + rows;
+    c->groups.push_back(end);
+  }
+}
+
+inline void draw_groups(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  const GroupedDesc& d = c->desc;
+  c->groups.clear();
+  if (d.grouping == Grouping::all) return;
+  if (d.grouping == Grouping::by_row) return draw_by_row(random, c, wrong);
+  if (d.grouping == Grouping::psum) {
+    draw_psum(random, c);
+  } else if (d.grouping == Grouping::masked) {
+    const int64_t room = d.group_rows ? d.group_rows : d.m / d.groups;
+    for (int64_t g = 0; g < d.groups; ++g) c->groups.push_back(pick(random, 0, room));
+  } else {
+    draw_ends(random, c, d.groups + (d.grouping == Grouping::offsets ? 1 : 0),
+              c->ranges() ? d.k : c->rows());
+  }
+  // Smaller numbers could make groups overlap, of which nobody says what becomes.
+  if (wrong)
+    c->groups[size_t(pick(random, 0, int64_t(c->groups.size()) - 1))] =
+        draw_wrong(random, c->ranges() ? d.k : d.m, d.index_dtype);
+}
+
+inline void draw_map(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  c->map.clear();
+  for (int64_t g = 0; g < c->desc.groups; ++g)
+    c->map.push_back(static_cast<int32_t>(pick(random, -1, c->weights() - 1)));
+  if (wrong)
+    c->map[size_t(pick(random, 0, c->desc.groups - 1))] =
+        static_cast<int32_t>(pick(random, 0, 1) ? c->weights() : pick(random, -9, -2));
+}
+
+inline void draw_gather(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  const int64_t most = c->desc.a_count * c->a_divisor();
+  for (int64_t r = 0; r < c->rows(); ++r) {
+    const int64_t kind = pick(random, 0, 9);
+    c->a_rows.push_back(kind == 0            ? -1
+                        : kind == 1 && wrong ? draw_wrong(random, most, c->desc.row_index_dtype)
+                                             : pick(random, 0, most - 1));
+  }
+}
+
+/// Each row has a pair of its own. Rows that are stored have a row of D to themselves.
+inline void draw_scatter(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  const int64_t stride = c->desc.combine == Combine::store ? c->d_divisor() : 1;
+  std::vector<int64_t> pairs;
+  for (int64_t p = 0; p < c->pairs(); p += stride) pairs.push_back(p + pick(random, 0, stride - 1));
+  std::shuffle(pairs.begin(), pairs.end(), random);
+  if (c->desc.has(kGroupedDescInverse)) c->inverse.assign(static_cast<size_t>(c->pairs()), -1);
+  for (int64_t r = 0; r < c->rows(); ++r) {
+    const int64_t kind = pick(random, 0, 9);
+    int64_t index = -1;
+    if (kind == 1 && wrong) index = draw_wrong(random, c->pairs(), c->desc.row_index_dtype);
+    if (kind > 1 && !pairs.empty()) index = pairs.back(), pairs.pop_back();
+    c->d_rows.push_back(index);
+    if (c->desc.has(kGroupedDescInverse) && index >= 0 && index < c->pairs())
+      c->inverse[size_t(index)] = static_cast<int32_t>(r);
+  }
+  for (int32_t& r : c->inverse)
+    if (wrong && r == -1 && pick(random, 0, 3) == 0)
+      r = static_cast<int32_t>(draw_wrong(random, c->desc.m, DType::I32));
+}
+
+/// Makes NaN of all that no row of a group needs.
+inline void poison(GroupedCase* c) {
+  std::vector<char> lines(static_cast<size_t>(c->a_lines()));
+  std::vector<char> weights(static_cast<size_t>(c->weights()));
+  std::vector<char> live(static_cast<size_t>(c->rows()));
+  for (int64_t g = 0; g < c->desc.groups; ++g) {
+    const GroupedSpan span = span_of(*c, g);
+    const int64_t weight = weight_of(*c, g);
+    if (weight < 0 || span.begin == span.end) continue;
+    weights[size_t(weight)] = 1;
+    for (int64_t r = span.begin; r < span.end; ++r) {
+      live[size_t(r)] = 1;
+      int64_t line = r;
+      if (c->gathers()) line = named_row(c->a_rows[size_t(r)], c->a_divisor(), c->desc.a_count);
+      if (line >= 0) lines[size_t(line)] = 1;
+    }
+  }
+  for (size_t i = 0; i < c->a.size(); ++i)
+    if (!lines[i / static_cast<size_t>(c->desc.k)]) c->a[i] = kUnread;
+  for (size_t i = 0; i < c->b.size(); ++i)
+    if (!weights[i / static_cast<size_t>(c->desc.k * c->desc.n)]) c->b[i] = kUnread;
+  for (size_t i = 0; i < c->bias.size(); ++i)
+    if (!weights[i / static_cast<size_t>(c->desc.n)]) c->bias[i] = kUnread;
+  for (size_t i = 0; i < c->group_alpha.size(); ++i)
+    if (!weights[i]) c->group_alpha[i] = kUnread;
+  if (c->desc.has(kGroupedDescWeightByIndex)) return;
+  for (size_t i = 0; i < c->row_weights.size(); ++i)
+    if (i >= live.size() || !live[i]) c->row_weights[i] = kUnread;
+}
+
+/// All that a description says has values: numbers, operands.
+inline void draw_operands(std::mt19937_64& random, GroupedCase* c, bool wrong) {
+  const GroupedDesc& d = c->desc;
+  draw_groups(random, c, wrong && pick(random, 0, 1) != 0);
+  if (c->mapped) draw_map(random, c, wrong && pick(random, 0, 1) != 0);
+  if (c->gathers()) draw_gather(random, c, wrong);
+  if (c->scatters()) draw_scatter(random, c, wrong);
+  c->a = draw_values(random, c->a_lines() * c->a_columns());
+  c->b = draw_values(random, c->b_matrices() * d.k * d.n);
+  c->d = draw_values(random, c->d_matrices() * c->d_lines() * c->columns());
+  if (d.bias_dtype != DType{}) c->bias = draw_values(random, c->weights() * d.n);
+  if (c->group_scaled) c->group_alpha = draw_values(random, c->weights());
+  if (c->weighted)
+    c->row_weights = draw_values(random, d.has(kGroupedDescWeightByIndex) ? c->pairs() : d.m);
+  if (!c->ranges()) poison(c);
+}
+
+/// Extents of cases that are drawn.
+struct GroupedMost {
+  int64_t m = 200, n = 150, k = 100, groups = 12;
+};
+
+inline void draw_pitches(std::mt19937_64& random, GroupedCase* c) {
+  GroupedDesc& d = c->desc;
+  const auto more = [&] { return pick(random, 0, 1) ? pick(random, 0, 9) : 8; };
+  d.lda = c->a_columns() + more();
+  d.ldb = (d.b_order == Order::row ? d.n : d.k) + more();
+  d.ldd = c->columns() + more();
+  if (!c->ranges()) d.b_stride = d.ldb * (d.b_order == Order::row ? d.k : d.n) + more();
+  if (c->ranges()) d.d_stride = d.ldd * d.m + more();
+  if (d.bias_dtype != DType{}) d.bias_stride = d.n + more();
+  if (pick(random, 0, 1)) return;
+  c->a_shift = static_cast<uint64_t>(pick(random, 0, 8));
+  c->b_shift = static_cast<uint64_t>(pick(random, 0, 8));
+  c->d_shift = static_cast<uint64_t>(pick(random, 0, 8));
+}
+
+inline void draw_epilogue(std::mt19937_64& random, GroupedCase* c) {
+  GroupedDesc& d = c->desc;
+  d.activation = static_cast<Activation>(pick(random, 0, 4));
+  if (pick(random, 0, 1)) d.bias_dtype = pick(random, 0, 1) ? d.a_dtype : DType::F32;
+  d.gate = static_cast<Gate>(pick(random, 0, 2));
+  if (d.gate == Gate::none) return;
+  d.n += d.n % 2;
+  if (pick(random, 0, 1)) d.gate_limit = 2.5f;
+  if (pick(random, 0, 1)) d.gate_offset = 1;
+  constexpr float kSlopes[] = {1, 1.702f, 0, -0.5f};
+  if (d.activation == Activation::silu) d.gate_slope = kSlopes[pick(random, 0, 3)];
+}
+
+inline void draw_rows(std::mt19937_64& random, GroupedCase* c) {
+  GroupedDesc& d = c->desc;
+  if (pick(random, 0, 1)) {
+    d.flags |= kGroupedDescGather;
+    d.a_count = pick(random, 1, d.m + 5), d.a_divisor = pick(random, 0, 3);
+  }
+  if (pick(random, 0, 2) == 0) return;
+  d.flags |= kGroupedDescScatter;
+  d.d_divisor = pick(random, 0, 4);
+  d.combine = static_cast<Combine>(pick(random, 0, 2));
+  const int64_t most = pick(random, 0, 1) ? d.m + 5 : 4;
+  d.d_count = pick(random, 1, most);
+  if (d.combine != Combine::store) d.d_divisor = std::max<int64_t>(d.d_divisor, d.m / d.d_count);
+  if (d.combine == Combine::add && pick(random, 0, 1)) d.flags |= kGroupedDescInverse;
+  if (pick(random, 0, 1)) d.flags |= kGroupedDescWeightByIndex;
+}
+
+/// A product of any kind but ranges of k.
+inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most) {
+  GroupedCase c;
+  GroupedDesc& d = c.desc;
+  d.m = pick(random, 1, most.m), d.n = pick(random, 1, most.n), d.k = pick(random, 0, most.k);
+  d.a_dtype = pick(random, 0, 1) ? DType::BF16 : DType::F16;
+  d.d_dtype = pick(random, 0, 1) ? DType::F32 : d.a_dtype;
+  d.index_dtype = pick(random, 0, 1) ? DType::I32 : DType::I64;
+  d.row_index_dtype = pick(random, 0, 1) ? DType::I32 : DType::I64;
+  d.b_order = pick(random, 0, 1) ? Order::row : Order::column;
+  d.grouping = static_cast<Grouping>(pick(random, 0, 5));
+  d.groups = d.grouping == Grouping::all ? 1 : pick(random, 1, std::min(most.groups, d.m));
+  d.weights = d.groups + pick(random, 0, 2);
+  c.mapped = pick(random, 0, 1) != 0;
+  if (c.mapped) d.weights = pick(random, 1, d.weights);
+  if (d.grouping == Grouping::psum) d.row_alignment = pick(random, 0, 1) ? 8 : pick(random, 0, 5);
+  if (pick(random, 0, 3) == 0) c.m = pick(random, 0, d.m);
+  if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescZeroOthers;
+  if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescProgrammatic;
+  draw_rows(random, &c);
+  draw_epilogue(random, &c);
+  constexpr float kAlphas[] = {1, 0.5f, -2};
+  c.alpha = kAlphas[pick(random, 0, 2)];
+  c.group_scaled = pick(random, 0, 2) == 0;
+  c.weighted = d.has(kGroupedDescWeightByIndex) || pick(random, 0, 2) == 0;
+  c.counts = pick(random, 0, 3) != 0;
+  if (pick(random, 0, 1)) draw_pitches(random, &c);
+  draw_operands(random, &c, pick(random, 0, 2) == 0);
+  return c;
+}
+
+/// A product of ranges of k. What lies outside of all ranges is infinite in A and 0 in B.
+inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most) {
+  GroupedCase c;
+  GroupedDesc& d = c.desc;
+  d.grouping = Grouping::k_ranges;
+  d.m = pick(random, 1, most.m), d.n = pick(random, 1, most.n), d.k = pick(random, 1, most.k);
+  d.a_dtype = pick(random, 0, 1) ? DType::BF16 : DType::F16;
+  d.d_dtype = DType::F32;
+  d.index_dtype = pick(random, 0, 1) ? DType::I32 : DType::I64;
+  d.groups = pick(random, 1, most.groups);
+  c.alpha = pick(random, 0, 2) ? 1.0f : -0.5f;
+  c.beta = pick(random, 0, 1) ? 1.0f : 0.0f;
+  c.counts = pick(random, 0, 3) != 0;
+  if (pick(random, 0, 1)) draw_pitches(random, &c);
+  draw_operands(random, &c, pick(random, 0, 2) == 0);
+  std::vector<char> used(static_cast<size_t>(d.k));
+  for (int64_t g = 0; g < d.groups; ++g)
+    for (int64_t k = span_of(c, g).begin; k < span_of(c, g).end; ++k) used[size_t(k)] = 1;
+  for (int64_t k = 0; k < d.k; ++k) {
+    if (used[size_t(k)]) continue;
+    std::fill_n(c.a.begin() + k * d.m, d.m, std::numeric_limits<float>::infinity());
+    std::fill_n(c.b.begin() + k * d.n, d.n, 0.0f);
+  }
+  return c;
+}
+
+}  // namespace tw::test
