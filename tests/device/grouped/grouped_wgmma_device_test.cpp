@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped products by the wgmma kernels, against float64 loops.
+#include "tests/device/grouped/grouped_lab.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+int64_t in_eights(std::mt19937_64& random, int64_t extent) {
+  return (extent + 7) / 8 * 8 + 8 * pick(random, 0, 3);
+}
+
+// Pitches and addresses of A and B that tensor maps can have, and where the device has one a kernel
+// that goes through them.
+void suit_maps(GroupedLab& lab, GroupedCase* c) {
+  std::mt19937_64& random = lab.random;
+  GroupedDesc& d = c->desc;
+  if (lab.device->info().kernel_features & feature::wgmma)
+    d.methods = ~uint32_t{kGroupedMma | kGroupedRanges};
+  if (d.gate == Gate::halves) d.b_order = Order::column;
+  d.lda = in_eights(random, c->a_columns());
+  d.ldb = in_eights(random, d.b_order == Order::row ? d.n : d.k);
+  if (!c->ranges())
+    d.b_stride = in_eights(random, d.ldb * (d.b_order == Order::row ? d.k : d.n));
+  d.a_alignment = d.b_alignment = 16;
+  c->a_shift = c->b_shift = 0;
+}
+
+void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges) {
+  GroupedLab lab(seed);
+  if (!lab.device) return;
+  for (int i = 0; i < cases; ++i) {
+    CAPTURE(i);
+    GroupedCase c = ranges ? draw_ranges(lab.random, most) : draw_case(lab.random, most);
+    suit_maps(lab, &c);
+    lab.check(c);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("grouped wgmma: a few small products") {
+  check_random(11, 16, {.m = 90, .n = 140, .k = 150, .groups = 5}, false);
+}
+
+TEST_CASE("grouped wgmma: a few small ranges of k") {
+  check_random(12, 6, {.m = 80, .n = 140, .k = 200, .groups = 4}, true);
+}
+
+TEST_CASE("grouped wgmma: hundreds of random products") {
+  check_random(13, 300, {}, false);
+  check_random(14, 60, {.m = 900, .n = 300, .k = 200, .groups = 6}, false);
+  check_random(15, 60, {.m = 60, .n = 400, .k = 200, .groups = 40}, false);
+}
+
+TEST_CASE("grouped wgmma: random ranges of k") {
+  check_random(16, 60, {.m = 300, .n = 200, .k = 500, .groups = 8}, true);
+}
+
+// A few tiles with long sums: blocks share them along k.
+TEST_CASE("grouped wgmma: tiles that blocks share along k") {
+  check_random(17, 20, {.m = 40, .n = 300, .k = 3000, .groups = 6}, false);
+  check_random(18, 8, {.m = 500, .n = 300, .k = 3000, .groups = 2}, false);
+}
+
+TEST_CASE("grouped wgmma: as many groups as there may be") {
+  GroupedLab lab(19);
+  if (!lab.device) return;
+  for (const Grouping grouping : {Grouping::ends, Grouping::by_row, Grouping::masked}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.grouping = grouping;
+    d.m = 3000, d.n = 24, d.k = 16;
+    d.groups = kGroupedMaxGroups, d.weights = 7;
+    c.mapped = true;
+    suit_maps(lab, &c);
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+  }
+}
+
+TEST_CASE("grouped wgmma: k of several chains") {
+  GroupedLab lab(20);
+  if (!lab.device) return;
+  for (const bool gather : {false, true}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.d_dtype = DType::F32;
+    d.m = 70, d.n = 66, d.k = 9000, d.groups = 2;
+    if (gather) d.flags = kGroupedDescGather, d.a_count = 70;
+    suit_maps(lab, &c);
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+  }
+  GroupedCase ranges = draw_ranges(lab.random, {.m = 40, .n = 40, .k = 9000, .groups = 1});
+  suit_maps(lab, &ranges);
+  lab.check(ranges);
+}
