@@ -18,11 +18,13 @@ __device__ __forceinline__ void grouped_step(const GroupedArgs& args) {
 
 }  // namespace tw
 
-#define TW_GROUPED_STEP(feature, part, symbol, out, variant)                              \
-  TW_EMIT(                                                                                \
-      feature, part,                                                                      \
-      extern "C" __global__ void __launch_bounds__(tw::grouped_step_threads(tw::variant)) \
-          symbol(const __grid_constant__ tw::GroupedArgs args) {                          \
-            tw::grouped_step<tw::out, tw::variant>(args);                                 \
+// Up to 64 registers for each thread: without the second bound some kernels spill.
+#define TW_GROUPED_STEP(feature, part, symbol, out, variant)                                     \
+  TW_EMIT(                                                                                       \
+      feature, part,                                                                             \
+      extern "C" __global__ void __launch_bounds__(tw::grouped_step_threads(tw::variant),        \
+                                                   1024 / tw::grouped_step_threads(tw::variant)) \
+          symbol(const __grid_constant__ tw::GroupedArgs args) {                                 \
+            tw::grouped_step<tw::out, tw::variant>(args);                                        \
           })
 #include "kernels/grouped/grouped_steps.inc"
