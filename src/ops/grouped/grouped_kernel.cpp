@@ -46,10 +46,13 @@ const KernelRow* grouped_product_row(const Device& device, const GroupedProblem&
 }
 
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
-                                    const KernelRow& row) {
+                                    const PreparedKernel& kernel) {
+  const bool one_each = (kernel.row->variant & kGroupedWgmma) != 0;
   LaunchConfig config;
-  config.grid[0] = static_cast<uint32_t>(most_blocks(device, problem.desc.max_sms, kProductBlocks));
-  config.block[0] = static_cast<uint32_t>(row.threads);
+  config.grid[0] = static_cast<uint32_t>(
+      most_blocks(device, problem.desc.max_sms, one_each ? 1 : kProductBlocks));
+  config.block[0] = static_cast<uint32_t>(kernel.row->threads);
+  config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   return config;
 }
 

@@ -8,7 +8,7 @@ using namespace tw::test;
 namespace {
 
 int64_t in_eights(std::mt19937_64& random, int64_t extent) {
-  return (extent + 7) / 8 * 8 + 8 * pick(random, 0, 3);
+  return (std::max<int64_t>(extent, 1) + 7) / 8 * 8 + 8 * pick(random, 0, 3);
 }
 
 // Pitches and addresses of A and B that tensor maps can have, and where the device has one a kernel
