@@ -1,334 +1,299 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Grouped products for tests: a description with all that its run reads, and what D and the count
-// of wrong numbers become, by float64 loops that share no code with the library.
+// A grouped product with its operands, and its result in float64 by plain loops, which share no
+// code with the library: what each group's rows are is derived here a second time.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <vector>
 
 #include "base/float_formats.hpp"
 #include "ops/grouped/grouped.hpp"
-#include "tests/device/common/arena.hpp"
 
 namespace tw::test {
 
-inline float rounded_to(DType type, double value) {
-  const auto single = static_cast<float>(value);
-  if (type == DType::BF16) return bf16_to_float(float_to_bf16(single));
-  if (type == DType::F16) return f16_to_float(float_to_f16(single));
-  return single;
-}
-
-/// Half the distance between neighbours of a type, relative to a number.
-inline double rounding_of(DType type) {
-  return type == DType::BF16 ? 0x1p-9 : type == DType::F16 ? 0x1p-12 : 0x1p-25;
-}
-
 struct GroupedCase {
   GroupedDesc desc;
-  int64_t m = -1;  // of the run
-  float alpha = 1, beta = 0;
-  bool mapped = false, group_scaled = false, weighted = false, counts = true;
-  uint64_t a_shift = 0, b_shift = 0, d_shift = 0;  // elements past an aligned address
-  std::vector<int64_t> groups, a_rows, d_rows;
+  GroupedRun run;  // its sizes and scalars
+  bool mapped = false, scaled = false, weighted = false, counts_faults = true;
+  std::vector<float> a, b, bias, group_alpha, row_weights, d;  // without padding; d: before the run
+  std::vector<int64_t> numbers, a_rows, d_rows;
   std::vector<int32_t> map, inverse;
-  std::vector<float> a, b, bias, group_alpha, row_weights;  // matrices without gaps
-  std::vector<float> d;                                     // before the run, likewise
 
-  bool ranges() const { return desc.grouping == Grouping::k_ranges; }
-  bool gathers() const { return desc.has(kGroupedDescGather); }
-  bool scatters() const { return desc.has(kGroupedDescScatter); }
-  int64_t rows() const { return m < 0 ? desc.m : m; }
+  GroupedProblem problem() const {
+    GroupedProblem p;
+    const Status status = grouped_problem(desc, &p);
+    INFO(last_error().message);
+    REQUIRE(status.ok());
+    return p;
+  }
+  int64_t m() const { return run.m < 0 ? desc.m : run.m; }
+  int64_t k() const { return run.k < 0 ? desc.k : run.k; }
+  int64_t a_count() const { return run.a_count < 0 ? desc.a_count : run.a_count; }
+  int64_t d_count() const { return run.d_count < 0 ? desc.d_count : run.d_count; }
   int64_t weights() const { return desc.weights ? desc.weights : desc.groups; }
-  int64_t d_divisor() const { return std::max<int64_t>(desc.d_divisor, 1); }
   int64_t a_divisor() const { return std::max<int64_t>(desc.a_divisor, 1); }
+  int64_t d_divisor() const { return std::max<int64_t>(desc.d_divisor, 1); }
   int64_t columns() const { return desc.gate == Gate::none ? desc.n : desc.n / 2; }
-  int64_t a_lines() const { return ranges() ? desc.k : gathers() ? desc.a_count : desc.m; }
-  int64_t a_columns() const { return ranges() ? desc.m : desc.k; }
-  int64_t b_matrices() const { return ranges() ? 1 : weights(); }
-  int64_t d_lines() const { return scatters() ? desc.d_count : desc.m; }
-  int64_t d_matrices() const { return ranges() ? desc.groups : 1; }
-  int64_t pairs() const { return desc.d_count * d_divisor(); }
-  DType d_type() const { return desc.d_dtype == DType{} ? desc.a_dtype : desc.d_dtype; }
-  float a_at(int64_t line, int64_t at) const {
-    return a[static_cast<size_t>(line * a_columns() + at)];
+  DType out() const {
+    if (desc.d_dtype != DType{}) return desc.d_dtype;
+    return desc.grouping == Grouping::k_ranges ? DType::F32 : desc.a_dtype;
   }
-  float b_at(int64_t w, int64_t k, int64_t n) const {
-    return b[static_cast<size_t>((w * desc.k + k) * desc.n + n)];
-  }
+  bool has(uint32_t flag) const { return desc.has(flag); }
 };
 
 inline std::string describe(const GroupedCase& c) {
+  char text[400];
   const GroupedDesc& d = c.desc;
-  char text[500];
   std::snprintf(
       text, sizeof text,
-      "%s to %s, m %d (%d), n %d, k %d, groups %d, weights %d, grouping %d, combine %d, "
-      "order %d, activation %d, gate %d (%g, %g, %g), flags %u, index types %s %s, counts "
-      "%d/%d %d/%d, pitches %d %d %d, alpha %g, map %d, group alpha %d, row weights %d, "
-      "bias %s, shifts %d %d %d",
-      dtype_name(d.a_dtype), dtype_name(c.d_type()), int(d.m), int(c.m), int(d.n), int(d.k),
-      int(d.groups), int(d.weights), int(d.grouping), int(d.combine), int(d.b_order),
-      int(d.activation), int(d.gate), double(d.gate_limit), double(d.gate_offset),
-      double(d.gate_slope), d.flags, dtype_name(d.index_dtype), dtype_name(d.row_index_dtype),
-      int(d.a_count), int(d.a_divisor), int(d.d_count), int(d.d_divisor), int(d.lda), int(d.ldb),
-      int(d.ldd), double(c.alpha), int(c.mapped), int(c.group_scaled), int(c.weighted),
-      d.bias_dtype == DType{} ? "none" : dtype_name(d.bias_dtype), int(c.a_shift), int(c.b_shift),
-      int(c.d_shift));
+      "%s to %s, grouping %d, combine %d, m %d (%d), n %d, k %d, groups %d, weights %d, "
+      "flags %u, gate %d, activation %d, counts %d %d, divisors %d %d, b_order %d, map %d, "
+      "i64 %d %d",
+      dtype_name(d.a_dtype), dtype_name(c.out()), int(d.grouping), int(d.combine), int(d.m),
+      int(c.m()), int(d.n), int(d.k), int(d.groups), int(c.weights()), d.flags, int(d.gate),
+      int(d.activation), int(c.a_count()), int(c.d_count()), int(d.a_divisor), int(d.d_divisor),
+      int(d.b_order), int(c.mapped), int(d.index_dtype == DType::I64),
+      int(d.row_index_dtype == DType::I64));
   return text;
 }
 
-// ---- The reference ----
+inline float rounded(DType dtype, float value) {
+  if (dtype == DType::BF16) return bf16_to_float(float_to_bf16(value));
+  if (dtype == DType::F16) return f16_to_float(float_to_f16(value));
+  return value;
+}
 
-struct GroupedSpan {
+struct GroupSpan {
   int64_t begin = 0, end = 0;
   bool fault = false;
 };
 
-/// The rows of a group that says which each row has: those of the only run of its number.
-inline GroupedSpan span_by_row(const GroupedCase& c, int64_t g) {
-  GroupedSpan span;
-  int runs = 0;
-  for (int64_t r = 0; r < c.rows(); ++r) {
-    if (c.groups[size_t(r)] != g) continue;
-    if (r == 0 || c.groups[size_t(r - 1)] != g) ++runs, span.begin = r;
-    span.end = r + 1;
-  }
-  if (runs > 1) return {0, 0, true};
-  return span;
-}
-
-inline GroupedSpan span_of(const GroupedCase& c, int64_t g) {
-  const auto number = [&](int64_t i) { return i < 0 ? 0 : c.groups[static_cast<size_t>(i)]; };
-  const int64_t most = c.ranges() ? c.desc.k : c.rows();
-  GroupedSpan span;
-  switch (c.desc.grouping) {
-    case Grouping::all:
-      return {0, most, false};
-    case Grouping::by_row:
-      return span_by_row(c, g);
-    case Grouping::masked: {
-      const int64_t room = c.desc.group_rows ? c.desc.group_rows : c.desc.m / c.desc.groups;
-      if (number(g) < 0 || number(g) > room) return {0, 0, true};
-      span = {g * room, g * room + number(g), false};
-      break;
+/// The span of each group of `most` rows, or elements of k.
+inline std::vector<GroupSpan> spans_of(const GroupedCase& c, int64_t most) {
+  const std::vector<int64_t>& n = c.numbers;
+  std::vector<GroupSpan> spans(static_cast<size_t>(c.desc.groups));
+  for (size_t g = 0; g < spans.size(); ++g) {
+    GroupSpan& s = spans[g];
+    const bool lists_ends = c.desc.grouping == Grouping::ends ||
+                            c.desc.grouping == Grouping::psum ||
+                            c.desc.grouping == Grouping::k_ranges;
+    const int64_t before = g == 0 || !lists_ends ? 0 : n[g - 1];
+    const int64_t step = std::max<int64_t>(c.desc.row_alignment, 1);
+    if (c.desc.grouping == Grouping::all) {
+      s.end = most;
+    } else if (c.desc.grouping == Grouping::offsets) {
+      s.begin = n[g], s.end = n[g + 1];
+    } else if (c.desc.grouping == Grouping::masked) {
+      s.begin = int64_t(g) * c.desc.group_rows;
+      s.fault = n[g] > c.desc.group_rows || n[g] < 0;
+      s.end = s.fault ? s.begin : s.begin + n[g];
+    } else if (c.desc.grouping == Grouping::by_row) {
+      const auto is = [&](int64_t number) { return number == int64_t(g); };
+      const auto first = std::find_if(n.begin(), n.end(), is);
+      const auto last = std::find_if_not(first, n.end(), is);
+      s.begin = first - n.begin(), s.end = last - n.begin();
+      s.fault = std::any_of(last, n.end(), is);
+    } else {
+      s.begin = before, s.end = n[g];
+      const bool aligns = c.desc.grouping == Grouping::psum && before >= 0 && before <= most;
+      if (aligns && s.end != before) s.begin = (before + step - 1) / step * step;
     }
-    case Grouping::offsets:
-      span = {number(g), number(g + 1), false};
-      break;
-    default: {
-      span = {number(g - 1), number(g), false};
-      const int64_t by = std::max<int64_t>(c.desc.row_alignment, 1);
-      if (span.begin >= 0 && span.begin <= most && span.begin != span.end)
-        span.begin = (span.begin + by - 1) / by * by;
-    }
+    s.fault = s.fault || s.begin < 0 || s.end < s.begin || s.end > most;
+    if (s.fault) s.begin = s.end = 0;
   }
-  if (span.begin < 0 || span.end < span.begin || span.end > most) return {0, 0, true};
-  return span;
+  return spans;
 }
 
-/// The weight matrix of each group; -1: skipped, -2: no such matrix.
-inline int64_t weight_of(const GroupedCase& c, int64_t g) {
-  if (!c.mapped) return g;
-  const int64_t weight = c.map[size_t(g)];
-  return weight < -1 || weight >= c.weights() ? -2 : weight;
+/// A group's weight matrix; -1 where it has none.
+inline int64_t weight_of(const GroupedCase& c, size_t g, bool* fault) {
+  const int64_t w = c.mapped ? c.map[g] : static_cast<int64_t>(g);
+  *fault = w < -1 || w >= c.weights();
+  return *fault ? -1 : w;
 }
 
-/// A number with the error that the library may make.
-struct Bounded {
-  double value = 0, error = 0;
+/// The row that an index leads to, or -1.
+inline int64_t led_to(int64_t index, int64_t divisor, int64_t count) {
+  return index >= 0 && index / divisor < count ? index / divisor : -1;
+}
+
+/// A row of the result: where it comes from and goes to.
+struct ResultRow {
+  int64_t row, weight, from, to;  // from: -1 is a row of zeros
 };
 
-inline Bounded activated(Activation which, Bounded x) {
-  const double v = x.value;
-  double out = v;
-  if (which == Activation::relu) out = std::isnan(v) ? v : std::max(v, 0.0);
-  if (which == Activation::gelu) out = v / 2 * std::erfc(-v / std::sqrt(2.0));
-  if (which == Activation::gelu_tanh)
-    out = v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
-  if (which == Activation::silu) out = v / (1 + std::exp(-v));
-  const bool exact = which == Activation::identity || which == Activation::relu;
-  return {out, 1.2 * x.error + (exact ? 0 : 0x1p-19 * (1 + std::abs(v)) * std::abs(out) + 1e-30)};
-}
-
-/// Where the matrix and the row of a result come from.
-struct GroupedSource {
-  int64_t weight, a_row;  // a_row -1: zeros
-  double scale;
-};
-
-/// A column of alpha * A B + bias.
-inline Bounded before_of(const GroupedCase& c, const GroupedSource& from, int64_t column) {
-  double sum = 0, size = 0;
-  for (int64_t k = 0; k < c.desc.k && from.a_row >= 0; ++k) {
-    const double product = double{c.a_at(from.a_row, k)} * double{c.b_at(from.weight, k, column)};
-    sum += product, size += std::abs(product);
-  }
-  double bias = 0;
-  if (c.desc.bias_dtype != DType{})
-    bias = double{c.bias[static_cast<size_t>(from.weight * c.desc.n + column)]};
-  const double value = from.scale * sum + bias;
-  return {value, 0x1p-22 * (std::abs(from.scale) * size + std::abs(value))};
-}
-
-inline Bounded gated(const GroupedCase& c, Bounded gate, Bounded linear) {
-  const double limit = c.desc.gate_limit > 0 ? double{c.desc.gate_limit} : INFINITY;
-  const double slope = double{c.desc.gate_slope};
-  gate.value = std::min(gate.value, limit);
-  linear.value = std::clamp(linear.value, -limit, limit) + double{c.desc.gate_offset};
-  Bounded act = activated(c.desc.activation, gate);
-  if (c.desc.activation == Activation::silu) {
-    act.value = gate.value / (1 + std::exp(-slope * gate.value));
-    act.error = (1.2 + std::abs(slope)) * gate.error +
-                0x1p-18 * (1 + std::abs(slope * gate.value)) * std::abs(act.value) + 1e-30;
-  }
-  return {act.value * linear.value,
-          act.error * (std::abs(linear.value) + linear.error) +
-              std::abs(act.value) * (linear.error + 0x1p-22 * std::abs(linear.value))};
-}
-
-/// The row of an operand that an index names, or -1.
-inline int64_t named_row(int64_t index, int64_t divisor, int64_t count) {
-  return index < 0 || index / divisor >= count ? -1 : index / divisor;
-}
-
-/// What a case gives: D without gaps, whether each element is written, and the count.
-struct GroupedResult {
-  std::vector<Bounded> d;
-  std::vector<char> written;
-  uint64_t faults = 0;
-};
-
-/// Of row `r` of the run: its columns of D, before they are stored or added.
-inline std::vector<Bounded> row_of(const GroupedCase& c, int64_t g, int64_t r) {
-  GroupedSource from{weight_of(c, g), r, double{c.alpha}};
-  if (c.group_scaled) from.scale *= double{c.group_alpha[size_t(from.weight)]};
-  if (c.gathers()) from.a_row = named_row(c.a_rows[size_t(r)], c.a_divisor(), c.desc.a_count);
-  double weight = 1;
-  if (c.weighted && !c.desc.has(kGroupedDescWeightByIndex))
-    weight = double{c.row_weights[size_t(r)]};
-  if (c.weighted && c.desc.has(kGroupedDescWeightByIndex) &&
-      named_row(c.d_rows[size_t(r)], c.d_divisor(), c.desc.d_count) >= 0)
-    weight = double{c.row_weights[size_t(c.d_rows[size_t(r)])]};
-  std::vector<Bounded> columns;
-  for (int64_t j = 0; j < c.columns(); ++j) {
-    const bool halves = c.desc.gate == Gate::halves;
-    const int64_t first = c.desc.gate == Gate::interleaved ? 2 * j : j;
-    Bounded value = before_of(c, from, first);
-    if (c.desc.gate == Gate::none)
-      value = activated(c.desc.activation, value);
-    else
-      value = gated(c, value, before_of(c, from, halves ? j + c.desc.n / 2 : first + 1));
-    value.value *= weight;
-    value.error = value.error * std::abs(weight) + 0x1p-23 * std::abs(value.value);
-    columns.push_back(value);
-  }
-  return columns;
-}
-
-inline void put_row(const GroupedCase& c, const std::vector<Bounded>& row, int64_t to,
-                    GroupedResult* out) {
-  const double rounding = rounding_of(c.d_type());
-  const double least = c.d_type() == DType::F16 ? 0x1p-25 : 0;  // of numbers without leading bits
-  for (int64_t j = 0; j < c.columns(); ++j) {
-    const auto at = static_cast<size_t>(to * c.columns() + j);
-    const double size = std::abs(row[size_t(j)].value) + row[size_t(j)].error;
-    Bounded& d = out->d[at];
-    out->written[at] = 1;
-    const double error = row[size_t(j)].error + rounding * size + least;
-    if (c.desc.combine == Combine::store) {
-      d = {row[size_t(j)].value, error};
-      continue;
+inline std::vector<ResultRow> rows_of(const GroupedCase& c, uint64_t* faults) {
+  std::vector<ResultRow> rows;
+  const std::vector<GroupSpan> spans = spans_of(c, c.m());
+  for (size_t g = 0; g < spans.size(); ++g) {
+    bool wrong_map = false;
+    const int64_t weight = weight_of(c, g, &wrong_map);
+    *faults += (spans[g].fault ? 1 : 0) + (wrong_map ? 1 : 0);
+    for (int64_t r = spans[g].begin; weight >= 0 && r < spans[g].end; ++r) {
+      ResultRow row{r, weight, r, r};
+      if (c.has(kGroupedDescGather)) {
+        row.from = led_to(c.a_rows[size_t(r)], c.a_divisor(), c.a_count());
+        *faults += row.from < 0 && c.a_rows[size_t(r)] != -1 ? 1 : 0;
+      }
+      if (c.has(kGroupedDescScatter)) {
+        row.to = led_to(c.d_rows[size_t(r)], c.d_divisor(), c.d_count());
+        *faults += row.to < 0 && c.d_rows[size_t(r)] != -1 ? 1 : 0;
+      }
+      rows.push_back(row);
     }
-    // Each addition may round, whatever the order: by the sizes that there have been.
-    d.value += row[size_t(j)].value;
-    d.error += error + 2 * rounding * (std::abs(d.value) + size) + 2 * least;
-  }
-}
-
-/// The rows that a line of the inverse has for a row of D.
-inline void put_inverse(const GroupedCase& c, const std::vector<int64_t>& group_of,
-                        GroupedResult* out) {
-  for (int64_t p = 0; p < c.pairs(); ++p) {
-    const int64_t r = c.inverse[size_t(p)];
-    if (r < 0 || r >= c.rows() || group_of[size_t(r)] < 0) continue;
-    put_row(c, row_of(c, group_of[size_t(r)], r), p / c.d_divisor(), out);
-  }
-}
-
-inline void start_d(const GroupedCase& c, GroupedResult* out) {
-  const bool ordered = c.desc.combine == Combine::add;
-  const bool zeroed = ordered || c.desc.has(kGroupedDescZeroOthers);
-  out->d.assign(c.d.size(), {});
-  out->written.assign(c.d.size(), 0);
-  const int64_t lines = c.scatters() ? c.desc.d_count : c.rows();
-  for (size_t i = 0; i < c.d.size(); ++i) {
-    const bool inside = static_cast<int64_t>(i) < lines * c.columns();
-    out->written[i] = zeroed && inside ? 1 : 0;
-    out->d[i].value = zeroed && inside ? 0 : double{c.d[i]};
-  }
-}
-
-inline uint64_t index_faults(const GroupedCase& c, int64_t r) {
-  const auto wrong = [](int64_t index, int64_t divisor, int64_t count) -> uint64_t {
-    return index != -1 && named_row(index, divisor, count) < 0 ? 1 : 0;
-  };
-  uint64_t faults = 0;
-  if (c.gathers()) faults += wrong(c.a_rows[size_t(r)], c.a_divisor(), c.desc.a_count);
-  if (c.scatters()) faults += wrong(c.d_rows[size_t(r)], c.d_divisor(), c.desc.d_count);
-  return faults;
-}
-
-/// Of all groupings but ranges of k.
-inline GroupedResult grouped_reference(const GroupedCase& c) {
-  GroupedResult out;
-  start_d(c, &out);
-  std::vector<int64_t> group_of(static_cast<size_t>(c.rows()), -1);
-  for (int64_t g = 0; g < c.desc.groups; ++g) {
-    const GroupedSpan span = span_of(c, g);
-    out.faults += (span.fault ? 1 : 0) + (weight_of(c, g) == -2 ? 1 : 0);
-    if (weight_of(c, g) < 0) continue;
-    for (int64_t r = span.begin; r < span.end; ++r) group_of[size_t(r)] = g;
   }
   if (c.desc.grouping == Grouping::by_row)
-    for (int64_t r = 0; r < c.rows(); ++r)
-      out.faults += c.groups[size_t(r)] < -1 || c.groups[size_t(r)] >= c.desc.groups ? 1 : 0;
-  for (int64_t r = 0; r < c.rows(); ++r) {
-    if (group_of[size_t(r)] < 0) continue;
-    out.faults += index_faults(c, r);
-    int64_t to = r;
-    if (c.scatters()) to = named_row(c.d_rows[size_t(r)], c.d_divisor(), c.desc.d_count);
-    if (to >= 0 && !c.desc.has(kGroupedDescInverse))
-      put_row(c, row_of(c, group_of[size_t(r)], r), to, &out);
+    for (const int64_t number : c.numbers) *faults += number < -1 || number >= c.desc.groups;
+  std::sort(rows.begin(), rows.end(),
+            [](const ResultRow& a, const ResultRow& b) { return a.row < b.row; });
+  return rows;
+}
+
+/// A number and how far from it a result may lie.
+struct Bounded {
+  double value = 0, slack = 0;
+};
+
+inline double unit_of(DType type) {
+  return type == DType::BF16 ? 0x1p-8 : type == DType::F16 ? 0x1p-10 : 0x1p-22;
+}
+
+inline Bounded stored(DType type, Bounded v) {
+  return {v.value, v.slack + unit_of(type) * (std::abs(v.value) + v.slack) + 0x1p-24};
+}
+
+inline double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+inline Bounded activated(Activation which, Bounded x, double slope = 1) {
+  const double v = x.value;
+  double y = v;
+  if (which == Activation::relu) y = std::max(v, 0.0);
+  if (which == Activation::gelu) y = v / 2 * (1 + std::erf(v / std::sqrt(2.0)));
+  if (which == Activation::gelu_tanh)
+    y = v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+  if (which == Activation::silu) y = v * sigmoid(slope * v);
+  return {y, 1.2 * x.slack + 1e-5 * std::abs(y) * (1 + std::abs(v)) + 1e-7};
+}
+
+/// A column of alpha * A B + bias.
+inline Bounded before_activation_of(const GroupedCase& c, const ResultRow& row, int64_t column) {
+  double sum = 0, size = 0;
+  const int64_t n = c.desc.n, k = c.desc.k;
+  for (int64_t i = 0; i < k && row.from >= 0; ++i) {
+    const double product = double(c.a[size_t(row.from * k + i)]) *
+                           double(c.b[size_t((row.weight * k + i) * n + column)]);
+    sum += product, size += std::abs(product);
   }
-  if (c.desc.has(kGroupedDescInverse)) put_inverse(c, group_of, &out);
+  double scale = double(c.run.alpha);
+  if (c.scaled) scale *= double(c.group_alpha[size_t(row.weight)]);
+  const double bias =
+      c.desc.bias_dtype == DType{} ? 0.0 : double(c.bias[size_t(row.weight * n + column)]);
+  return {scale * sum + bias, 1e-5 * (std::abs(scale) * size + std::abs(bias)) + 1e-7};
+}
+
+inline Bounded value_of(const GroupedCase& c, const ResultRow& row, int64_t column) {
+  const GroupedDesc& d = c.desc;
+  Bounded out;
+  if (d.gate == Gate::none) {
+    out = activated(d.activation, before_activation_of(c, row, column));
+  } else {
+    const bool halves = d.gate == Gate::halves;
+    Bounded p = before_activation_of(c, row, halves ? column : 2 * column);
+    Bounded q = before_activation_of(c, row, halves ? column + d.n / 2 : 2 * column + 1);
+    const double limit = d.gate_limit > 0 ? double(d.gate_limit) : 1e300;
+    p.value = std::min(p.value, limit);
+    q.value = std::clamp(q.value, -limit, limit) + double(d.gate_offset);
+    p = activated(d.activation, p, double(d.gate_slope));
+    out.value = p.value * q.value;
+    out.slack = p.slack * (std::abs(q.value) + q.slack) + std::abs(p.value) * q.slack +
+                1e-6 * std::abs(out.value);
+  }
+  if (!c.weighted) return out;
+  const double weight = double(c.row_weights[size_t(
+      c.has(kGroupedDescWeightByIndex) ? c.d_rows[size_t(row.row)] : row.row)]);
+  return {out.value * weight, (out.slack + 1e-6 * std::abs(out.value)) * std::abs(weight)};
+}
+
+/// What becomes of an element of D.
+struct Cell {
+  Bounded wanted;
+  bool written = false;
+};
+
+/// The order in which rows are added to rows of D, where it is the inverse's.
+inline std::vector<ResultRow> by_inverse(const GroupedCase& c, const std::vector<ResultRow>& rows) {
+  std::vector<ResultRow> out;
+  for (int64_t pair = 0; pair < c.d_count() * c.d_divisor(); ++pair)
+    for (const ResultRow& row : rows)
+      if (row.row == c.inverse[size_t(pair)]) {
+        out.push_back(row);
+        out.back().to = pair / c.d_divisor();
+      }
   return out;
 }
 
-/// Of ranges of k.
-inline GroupedResult ranges_reference(const GroupedCase& c) {
-  GroupedResult out;
-  out.d.resize(c.d.size());
-  out.written.assign(c.d.size(), 1);
-  const int64_t m = c.desc.m, n = c.desc.n;
-  for (int64_t g = 0; g < c.desc.groups; ++g) {
-    const GroupedSpan span = span_of(c, g);
-    out.faults += span.fault ? 1 : 0;
+inline void add_to(const GroupedCase& c, Bounded value, Cell* cell) {
+  const DType type = c.out();
+  value = stored(type, value);
+  Bounded& sum = cell->wanted;
+  if (c.desc.combine == Combine::store) {
+    sum = value;
+  } else {
+    sum.value += value.value;
+    // Of atomic additions each rounds.
+    const double each = c.desc.combine == Combine::add ? 0x1p-22 : 4 * unit_of(type);
+    sum.slack += value.slack + each * (std::abs(sum.value) + std::abs(value.value) + 1);
+  }
+  cell->written = true;
+}
+
+/// D's elements after the run, of rows of D that the run has.
+inline std::vector<Cell> wanted_of(const GroupedCase& c, uint64_t* faults) {
+  const int64_t columns = c.columns();
+  const int64_t d_rows = c.has(kGroupedDescScatter) ? c.d_count() : c.m();
+  std::vector<Cell> cells(static_cast<size_t>(d_rows * columns));
+  const bool zeroes = c.has(kGroupedDescZeroOthers) || c.desc.combine == Combine::add;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i].written = zeroes;
+    if (!zeroes && c.desc.combine == Combine::add_atomic) cells[i].wanted.value = double(c.d[i]);
+  }
+  std::vector<ResultRow> rows = rows_of(c, faults);
+  if (c.has(kGroupedDescInverse)) rows = by_inverse(c, rows);
+  for (const ResultRow& row : rows)
+    for (int64_t column = 0; row.to >= 0 && column < columns; ++column)
+      add_to(c, value_of(c, row, column), &cells[size_t(row.to * columns + column)]);
+  if (c.desc.combine == Combine::add)
+    for (Cell& cell : cells) cell.wanted = stored(c.out(), cell.wanted);
+  return cells;
+}
+
+/// Likewise of ranges of k: the matrices one behind the other.
+inline std::vector<Cell> wanted_of_ranges(const GroupedCase& c, uint64_t* faults) {
+  const int64_t m = c.m(), n = c.desc.n;
+  std::vector<Cell> cells(static_cast<size_t>(c.desc.groups * m * n));
+  const std::vector<GroupSpan> spans = spans_of(c, c.k());
+  for (size_t g = 0; g < spans.size(); ++g) {
+    *faults += spans[g].fault ? 1 : 0;
+    const bool empty = spans[g].begin == spans[g].end;
     for (int64_t i = 0; i < m * n; ++i) {
-      const auto at = static_cast<size_t>(g * m * n + i);
       double sum = 0, size = 0;
-      for (int64_t k = span.begin; k < span.end; ++k) {
-        const double product = double{c.a_at(k, i / n)} * double{c.b_at(0, k, i % n)};
+      for (int64_t k = spans[g].begin; k < spans[g].end; ++k) {
+        const double product =
+            double(c.a[size_t(k * c.desc.m + i / n)]) * double(c.b[size_t(k * n + i % n)]);
         sum += product, size += std::abs(product);
       }
-      const double before = c.beta == 0.0f ? 0 : double{c.d[at]};
-      out.d[at].value = double{c.alpha} * sum + before;
-      out.d[at].error = 0x1p-22 * (std::abs(double{c.alpha}) * size + std::abs(before)) + 1e-38;
+      const size_t at = g * size_t(m * n) + size_t(i);
+      const double before = c.run.beta != 0 ? double(c.d[at]) : 0.0;
+      const double value = double(c.run.alpha) * sum + before;
+      cells[at].wanted = {value, 1e-5 * (std::abs(double(c.run.alpha)) * size + std::abs(before))};
+      cells[at].written = !empty || c.run.beta == 0;
     }
   }
-  return out;
+  return cells;
 }
 
 }  // namespace tw::test

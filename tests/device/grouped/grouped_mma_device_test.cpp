@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped products by the kernels that take any pitches and addresses, against float64 loops.
+#include <cstdlib>
+
+#include "tests/device/grouped/grouped_lab.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr uint32_t kAnyPitch = kGroupedMma | kGroupedRanges;
+
+// TW_EVERY=n: each n-th, for tools that slow kernels down.
+int every() {
+  const char* text = std::getenv("TW_EVERY");
+  return text ? std::max(1, std::atoi(text)) : 1;
+}
+
+void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges) {
+  GroupedLab lab(seed);
+  if (!lab.device) return;
+  for (int i = 0; i < cases; i += every()) {
+    CAPTURE(i);
+    GroupedCase c = ranges ? draw_ranges(lab.random, most) : draw_case(lab.random, most);
+    c.desc.methods = kAnyPitch;
+    lab.check(c);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("grouped: a few small products") {
+  check_random(1, 24, {.m = 90, .n = 80, .k = 40, .groups = 5}, false);
+}
+
+TEST_CASE("grouped: a few small ranges of k") {
+  check_random(2, 8, {.m = 80, .n = 70, .k = 70, .groups = 4}, true);
+}
+
+TEST_CASE("grouped: hundreds of random products") {
+  check_random(3, 400, {}, false);
+}
+
+TEST_CASE("grouped: random ranges of k") {
+  check_random(4, 150, {}, true);
+}
+
+TEST_CASE("grouped: as many groups as there may be") {
+  GroupedLab lab(5);
+  if (!lab.device) return;
+  for (const Grouping grouping : {Grouping::ends, Grouping::by_row, Grouping::masked}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.methods = kAnyPitch;
+    d.grouping = grouping;
+    d.m = 3000, d.n = 24, d.k = 16;
+    d.groups = kGroupedMaxGroups, d.weights = 7;
+    c.mapped = true;
+    d.flags = kGroupedDescScatter;
+    d.combine = Combine::add;
+    d.d_count = 600, d.d_divisor = 5;
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+  }
+}
+
+TEST_CASE("grouped: long sums of few rows of D") {
+  GroupedLab lab(6);
+  if (!lab.device) return;
+  for (const int64_t d_count : {1, 2, 9}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.methods = kAnyPitch;
+    d.m = 640, d.n = 40, d.k = 16, d.groups = 5;
+    d.flags = kGroupedDescScatter;
+    d.combine = Combine::add;
+    d.d_count = d_count, d.d_divisor = 640 / d_count;
+    d.d_dtype = DType::F32;
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+    d.flags |= kGroupedDescInverse;
+    c.d_rows.clear();
+    draw_operands(lab.random, &c, true);
+    lab.check(c);
+  }
+}
+
+TEST_CASE("grouped: many rows that say their groups") {
+  GroupedLab lab(7);
+  if (!lab.device) return;
+  for (const int64_t m : {4096, 70000}) {
+    GroupedCase c;
+    c.desc.methods = kAnyPitch;
+    c.desc.grouping = Grouping::by_row;
+    c.desc.m = m, c.desc.n = 8, c.desc.k = 8, c.desc.groups = 33;
+    for (const bool wrong : {false, true}) {
+      draw_operands(lab.random, &c, wrong);
+      lab.check(c);
+    }
+  }
+}
+
+TEST_CASE("grouped: k of several chains") {
+  GroupedLab lab(8);
+  if (!lab.device) return;
+  GroupedCase c;
+  c.desc.methods = kAnyPitch;
+  c.desc.m = 70, c.desc.n = 66, c.desc.k = 2500, c.desc.groups = 2;
+  draw_operands(lab.random, &c, false);
+  lab.check(c);
+  GroupedCase ranges = draw_ranges(lab.random, {.m = 40, .n = 40, .k = 3000, .groups = 2});
+  ranges.desc.methods = kAnyPitch;
+  lab.check(ranges);
+}
