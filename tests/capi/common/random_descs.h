@@ -318,7 +318,8 @@ static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
     d->combine = random_seldom(r, 60, 2, TW_GROUPED_STORE);
   }
   if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
-  random_mistake(r, &d->m, 18); /* to expected_rows */
+  random_mistake(r, &d->m, 8);        /* to ldd */
+  random_mistake(r, &d->b_stride, 8); /* to a_divisor */
 }
 
 static inline void random_elementwise(random_source *r, tw_elementwise_desc *d) {
