@@ -439,6 +439,7 @@ inline GroupedCase draw_case(std::mt19937_64& random, const GroupedMost& most) {
   if (d.grouping == Grouping::psum) d.row_alignment = pick(random, 0, 1) ? 8 : pick(random, 0, 5);
   if (pick(random, 0, 3) == 0) c.m = pick(random, 0, d.m);
   if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescZeroOthers;
+  if (pick(random, 0, 2) == 0) d.max_sms = 1;  // its blocks then take several tiles
   if (pick(random, 0, 2) == 0) d.flags |= kGroupedDescProgrammatic;
   draw_rows(random, &c);
   draw_epilogue(random, &c);
@@ -465,6 +466,7 @@ inline GroupedCase draw_ranges(std::mt19937_64& random, const GroupedMost& most)
   c.alpha = pick(random, 0, 2) ? 1.0f : -0.5f;
   c.beta = pick(random, 0, 1) ? 1.0f : 0.0f;
   c.counts = pick(random, 0, 3) != 0;
+  if (pick(random, 0, 2) == 0) d.max_sms = 1;
   if (pick(random, 0, 1)) draw_pitches(random, &c);
   draw_operands(random, &c, pick(random, 0, 2) == 0);
   std::vector<char> used(static_cast<size_t>(d.k));

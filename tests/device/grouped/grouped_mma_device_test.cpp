@@ -38,6 +38,29 @@ TEST_CASE("grouped: a few small ranges of k") {
   check_random(2, 8, {.m = 80, .n = 70, .k = 70, .groups = 4}, true);
 }
 
+TEST_CASE("grouped: a few small sums of many rows") {
+  GroupedLab lab(9);
+  if (!lab.device) return;
+  for (const DType type : {DType::BF16, DType::F16, DType::F32}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.methods = kAnyPitch;
+    d.a_dtype = type == DType::F16 ? DType::F16 : DType::BF16, d.d_dtype = type;
+    d.grouping = Grouping::by_row;
+    d.m = 1300, d.n = 72, d.k = 40, d.groups = 9;
+    d.max_sms = 1;
+    d.flags = kGroupedDescScatter | (type == DType::F16 ? kGroupedDescInverse : 0);
+    d.combine = Combine::add;
+    d.d_count = 40, d.d_divisor = 35;
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+    c.d_rows.clear();
+    d.d_count = 10, d.d_divisor = 140;
+    draw_operands(lab.random, &c, true);
+    lab.check(c);
+  }
+}
+
 TEST_CASE("grouped: hundreds of random products") {
   check_random(3, 400, {}, false);
 }

@@ -15,20 +15,18 @@ __device__ __forceinline__ void stream_staged(u32 group) {
   ptx::named_barrier(5 + group, 128);
 }
 
-// The accumulators as they are. The warpgroup's rows begin at m0 of lines of D, from line n0 to
-// `lines`; lines have whole pieces of 16 bytes, `extent` elements.
-template <class Config>
-__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums],
-                                                  const GemmStreamArgs& args, u64 d_at, i32 lines,
+// The accumulators as they are, through shared memory: put(line, x, piece) is called for each piece
+// of 16 bytes, at element x of D's line. The warpgroup's rows begin at m0 of lines of D, which are
+// n0 to `end` - 1; lines have whole pieces, `extent` elements.
+template <class Config, class Put>
+__device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums], i32 end,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
-                                                  i32 n0) {
+                                                  i32 n0, Put put) {
   using Out = typename Config::Out;
-  const i64 stride = args.full.base.d_stride_m;
   constexpr auto kContiguous = static_cast<i32>(Config::kSlab.contiguous);
   constexpr auto kLines = static_cast<i32>(Config::kSlab.lines);
   constexpr i32 kAcross = 64 / kContiguous;
   constexpr i32 kPiece = 16 / static_cast<i32>(Out::kBytes);  // elements
-  const i32 end = min(n0 + args.width, lines);
   const auto thread = static_cast<i32>(threadIdx.x % 128);
   const i32 line0 = thread / 8, piece16 = thread % 8;
 #pragma unroll
@@ -45,12 +43,25 @@ __device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums
     for (i32 first = 0; first < kLines; first += 16) {
       const i32 line = first + line0;
       if (y + line >= end) break;
-      const u64 to = d_at + static_cast<u64>((y + line) * stride + x) * Out::kBytes;
-      ptx::store_unit<16>(to, ptx::shared_load<16>(epilogue_place<Config>(
-                                  buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
+      put(y + line, x,
+          ptx::shared_load<16>(epilogue_place<Config>(buffer, static_cast<u32>(line),
+                                                      static_cast<u32>(piece16))));
     }
   }
   stream_staged(group);  // the next tile begins with the first slab again
+}
+
+template <class Config>
+__device__ __forceinline__ void stream_write_sums(const float (&d)[Config::kSums],
+                                                  const GemmStreamArgs& args, u64 d_at, i32 lines,
+                                                  i32 extent, u32 staging, u32 group, i32 m0,
+                                                  i32 n0) {
+  const i64 stride = args.full.base.d_stride_m;
+  stream_each_piece<Config>(d, min(n0 + args.width, lines), extent, staging, group, m0, n0,
+                            [&](i32 line, i32 x, uint4 piece) {
+                              const auto element = static_cast<u64>(line * stride + x);
+                              ptx::store_unit<16>(d_at + element * Config::Out::kBytes, piece);
+                            });
 }
 
 // alpha * A B.
