@@ -16,8 +16,9 @@ __device__ __forceinline__ i32 grouped_lines(const GroupedSpot& tile) {
   return (tile.end - tile.row0 + 7) / 8 * 8;
 }
 
-// A k block of the tile's weights. Of gated columns that lie apart, each warpgroup's 64 rows are 32
-// of either half.
+// A k block of the tile's weights. Gated columns that are contiguous along k come in eights, of the
+// gates and of what they let through in turn, by a map of five dimensions: {k, 8 of a kind, the two
+// kinds, eights, weights}.
 template <class Config>
 __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
                                                      const GemmRing<Config>& ring,
@@ -28,13 +29,10 @@ __device__ __forceinline__ void grouped_load_weights(const GroupedArgs& args,
     for (i32 box = 0; box < Config::kTileM / 64; ++box)
       ptx::load_tile(ring.a() + static_cast<u32>(box) * (Config::kTileK * 128), &args.map_b,
                      barrier, tile.m0 + box * 64, k, tile.weight);
-  } else if (args.gate != kGateHalves) {
+  } else if (args.gate == kGateNone) {
     ptx::load_tile(ring.a(), &args.map_b, barrier, k, tile.m0, tile.weight);
   } else {
-#pragma unroll
-    for (i32 box = 0; box < Config::kTileM / 32; ++box)
-      ptx::load_tile(ring.a() + static_cast<u32>(box) * (32 * 128), &args.map_b, barrier, k,
-                     (tile.m0 + box / 2 * 64) / 2 + box % 2 * (args.n / 2), tile.weight);
+    ptx::load_tile(ring.a(), &args.map_b, barrier, k, 0, 0, tile.m0 / 16, tile.weight);
   }
 }
 

@@ -4,9 +4,8 @@
 // swapped, so that a tile is as wide as its group needs, see grouped_work.cuh.
 
 #include "kernels/gemm/wgmma/stream_meet.cuh"
-#include "kernels/gemm/wgmma/stream_write.cuh"
+#include "kernels/grouped/grouped_pieces.cuh"
 #include "kernels/grouped/grouped_produce.cuh"
-#include "kernels/grouped/grouped_write.cuh"
 
 namespace tw {
 
@@ -18,50 +17,6 @@ struct GroupedPlaces {
   static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;         // of each warpgroup's tile
   static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
   static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
-};
-
-// Where a tile's rows go and their weights. They are read from memory while the products are made,
-// and lie in shared memory for the epilogue.
-template <class Config>
-struct GroupedLines {
-  u32 base;
-  bool listed;  // else rows stay in place, with a weight of 1
-  i32 rows[2];
-  float weights[2];
-
-  __device__ __forceinline__ GroupedLines(const GroupedArgs& args, u32 at)
-      : base(at), listed(args.out != kRowsInPlace || args.row_weights != 0) {}
-  __device__ __forceinline__ void read(const GroupedArgs& args, const GroupedSpot& tile) {
-    if (!listed) return;
-#pragma unroll
-    for (i32 i = 0; i < 2; ++i) {
-      const i32 r = tile.row0 + static_cast<i32>(threadIdx.x % 128) + i * 128;
-      rows[i] = r < tile.end ? grouped_d_row(args, r) : -1;
-      weights[i] = grouped_row_weight(args, r, rows[i] >= 0);
-    }
-  }
-  // Every thread of the warpgroup meets the others before it looks a row up.
-  __device__ __forceinline__ void put() const {
-    if (!listed) return;
-#pragma unroll
-    for (u32 i = 0; i < 2; ++i)
-      ptx::shared_store<8>(base + (threadIdx.x % 128 + i * 128) * 8,
-                           static_cast<u64>(__float_as_uint(weights[i])) << 32 |
-                               static_cast<u32>(rows[i]));
-  }
-  template <class Out>
-  __device__ __forceinline__ GroupedLine line(const GroupedArgs& args, const GroupedSpot& tile,
-                                              i32 r) const {
-    i32 row = r;
-    float weight = 1.0f;
-    if (listed) {
-      const u64 both = ptx::shared_load<8>(base + static_cast<u32>(r - tile.row0) * 8);
-      row = static_cast<i32>(both);
-      weight = __uint_as_float(static_cast<u32>(both >> 32));
-    }
-    if (row < 0) return {0, 0.0f};
-    return {args.d + static_cast<u64>(row * args.d_pitch * static_cast<i64>(Out::kBytes)), weight};
-  }
 };
 
 // A warpgroup's accumulators through shared memory: use(slab, inside, r) is called for each of a
@@ -99,6 +54,7 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
   using In = typename Config::In;
   using Out = typename Config::Out;
   using Slab = StreamSlab<Config>;
+  constexpr bool kSideBySide = Config::kColumnA == 0;  // as grouped_load_weights lays gates
   const bool gated = args.gate != kGateNone;
   const u32 across = gated ? Slab::kRows / 16 : Slab::kRows / 8;
   const u32 row = threadIdx.x % 128 % across * 8;
@@ -112,8 +68,14 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
       d, tile.row0, tile.end, across, staging, group, [&](const Slab& staged, u32 inside, i32 r) {
         if (count <= 0) return;
         grouped_write<In, Out>(
-            args, values, lines.template line<Out>(args, tile, r), at, count,
-            [&](bool second, float(&v)[8]) { staged.take(args.gate, inside, row, second, v); },
+            args, values, GroupedLine{lines.template row<Out>(args, tile, r), lines.weight_of(tile, r)},
+            at, count,
+            [&](bool second, float(&v)[8]) {
+              if (gated && kSideBySide)
+                staged.get(inside, row * 2 + (second ? 8 : 0), v);
+              else
+                staged.take(args.gate, inside, row, second, v);
+            },
             [&](bool second, float(&own)[8]) {
               if (second) return grouped_bias<In>(args, values, at, count, true, own);
 #pragma unroll
@@ -131,6 +93,7 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
   const auto block = static_cast<i32>(ptx::block_id_again());
   GroupedLines<Config> lines(args, ring.base + GroupedPlaces<Config>::kDRows +
                                        group * GroupedPlaces<Config>::kDRowBytes);
+  const bool in_pieces = grouped_in_pieces<Config>(args);
   GroupedWork work(shares);
   StreamItem item;
   float d[Config::kPieces][Config::kSums];
@@ -147,8 +110,13 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
     if (item.end - item.begin < shares.k_blocks &&
         !stream_meet<Config>(d[0], shares, shared, block, place, 0, ring.tile(0)))
       continue;
-    lines.put();
-    grouped_write_tile<Config>(d[0], args, tile, lines, staging, group);
+    lines.put(group);
+    if (!in_pieces)
+      grouped_write_tile<Config>(d[0], args, tile, lines, staging, group);
+    else if (args.gate == kGateNone)
+      grouped_write_plain<Config>(d[0], args, tile, lines, staging, group);
+    else if constexpr (Config::Out::kBytes == 2 && Config::kColumnA == 0)
+      grouped_write_gated<Config>(d[0], args, tile, lines, staging, group);
   }
 }
 
@@ -183,10 +151,10 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
   const GroupedShares shares = grouped_shares<Config>(args, table, widest);
   if (warp >= 4) {
-    if (Config::kConsumers > 1) ptx::set_max_registers_up<224>();
+    if (Config::kConsumers > 1) ptx::set_max_registers_up<232>();
     grouped_consume<Config>(args, table, shares, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
-    if (Config::kConsumers > 1) ptx::set_max_registers_down<56>();
+    if (Config::kConsumers > 1) ptx::set_max_registers_down<48>();
     if (args.a_rows != 0) {
       grouped_gather<Config>(args, table, shares, ring, ring.base + Shared::kARows);
     } else if (warp == 0 && ptx::elect_one()) {

@@ -50,7 +50,7 @@ __device__ __forceinline__ GroupedLine grouped_line(const GroupedArgs& args, i32
           grouped_row_weight(args, r, true)};
 }
 
-/// Atomic additions to D, of one element, of two and of sixteen bytes.
+/// Atomic additions to D, of one element, of two, of eight, and of a piece of sixteen bytes.
 template <class Out>
 struct GroupedAdd;
 template <>
@@ -61,6 +61,11 @@ struct GroupedAdd<F32> {
     ptx::reduce_add_v4_f32(to, low);
     ptx::reduce_add_v4_f32(to + 16, high);
   }
+  static __device__ __forceinline__ void piece(u64 to, uint4 v) {
+    const float four[4] = {__uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z),
+                           __uint_as_float(v.w)};
+    ptx::reduce_add_v4_f32(to, four);
+  }
 };
 template <>
 struct GroupedAdd<Bf16> {
@@ -69,6 +74,9 @@ struct GroupedAdd<Bf16> {
   }
   static __device__ __forceinline__ void two(u64 to, float low, float high) {
     ptx::reduce_add_bf16x2(to, Bf16::pack(low, high));
+  }
+  static __device__ __forceinline__ void piece(u64 to, uint4 v) {
+    ptx::reduce_add_v4_bf16x2(to, v);
   }
   static __device__ __forceinline__ void eight(u64 to, const float (&v)[8]) {
     ptx::reduce_add_v4_bf16x2(to, make_uint4(Bf16::pack(v[0], v[1]), Bf16::pack(v[2], v[3]),
@@ -82,6 +90,9 @@ struct GroupedAdd<F16> {
   }
   static __device__ __forceinline__ void two(u64 to, float low, float high) {
     ptx::reduce_add_f16x2(to, F16::pack(low, high));
+  }
+  static __device__ __forceinline__ void piece(u64 to, uint4 v) {
+    ptx::reduce_add_v4_f16x2(to, v);
   }
   static __device__ __forceinline__ void eight(u64 to, const float (&v)[8]) {
     ptx::reduce_add_v4_f16x2(to, make_uint4(F16::pack(v[0], v[1]), F16::pack(v[2], v[3]),

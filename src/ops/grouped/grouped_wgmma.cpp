@@ -67,6 +67,8 @@ const char* grouped_wgmma_refusal(const GroupedProblem& problem) {
     return "b_stride is no multiple of 16 bytes below 2^40";
   if (d.gate == Gate::halves && d.b_order == Order::row)
     return "the gated columns of a row-major B lie apart";
+  if (d.gate != Gate::none && d.b_order == Order::column && d.n % 16 != 0)
+    return "gated columns are no multiple of 16";
   if (!has_countable_tiles(d)) return "groups of all rows would have 2^31 tiles or more";
   return nullptr;
 }
@@ -90,14 +92,45 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
 
 namespace {
 
-// B's boxes have the columns of a tile, in 64 where they are contiguous; where k is, as many as come
-// from one place.
-Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
+// Gated columns in eights, of either kind in turn.
+Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* out) {
+  constexpr uint64_t kEight = 8;
+  const GroupedDesc& d = problem.desc;
+  const auto column = static_cast<uint64_t>(d.ldb * problem.in_bytes);
+  const auto half = static_cast<uint64_t>(d.n / 2);
+  const bool halves = d.gate == Gate::halves;
+  const uint64_t strides[] = {halves ? column : 2 * column, halves ? half * column : column,
+                              (halves ? kEight : 2 * kEight) * column,
+                              d.weights > 1 ? static_cast<uint64_t>(d.b_stride * problem.in_bytes)
+                                            : column};
+  const uint64_t dims[] = {static_cast<uint64_t>(std::max<int64_t>(d.k, 1)), kEight, 2,
+                           half / kEight, static_cast<uint64_t>(std::max<int64_t>(d.weights, 1))};
+  const uint32_t box[] = {kTileK, kEight, 2, kTileColumns / (2 * kEight), 1};
+  TensorMapDesc desc;
+  desc.dtype = d.a_dtype;
+  desc.rank = 5;
+  desc.swizzle = Swizzle::b128;
+  desc.l2_promotion = L2Promotion::b128;
+  std::copy(std::begin(dims), std::end(dims), std::begin(desc.global_dim));
+  std::copy(std::begin(strides), std::end(strides), std::begin(desc.global_stride_bytes));
+  std::copy(std::begin(box), std::end(box), std::begin(desc.box_dim));
+  return encode_map(device, desc, out);
+}
+
+// Weights that are contiguous along n come in boxes of 64 columns, others in one of all columns of
+// a tile.
+Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* out) {
   const GroupedDesc& d = problem.desc;
   const bool column = d.b_order == Order::column;
-  const u32 lines = !column ? kTileK : d.gate == Gate::halves ? kTileColumns / 4 : kTileColumns;
-  TW_TRY(encode_gemm_map(device, d.a_dtype, column ? d.k : d.n, column ? d.n : d.k, d.ldb,
-                         {kTileK, lines, true}, 3, {d.weights, d.b_stride}, &args->map_b));
+  if (column && d.gate != Gate::none) return encode_gated(device, problem, out);
+  return encode_gemm_map(device, d.a_dtype, column ? d.k : d.n, column ? d.n : d.k, d.ldb,
+                         {kTileK, column ? kTileColumns : kTileK, true}, 3,
+                         {d.weights, d.b_stride}, out);
+}
+
+Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
+  const GroupedDesc& d = problem.desc;
+  TW_TRY(encode_weights(device, problem, &args->map_b));
   for (int map = 0; map < kGroupedBoxCount; ++map)
     TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, problem.a_rows(), d.lda,
                            {kTileK, static_cast<u32>(grouped_box(map)), true}, 2, {},
