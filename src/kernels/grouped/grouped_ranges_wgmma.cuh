@@ -166,7 +166,7 @@ __device__ __forceinline__ void grouped_ranges_wgmma(const GroupedArgs& args) {
   ring.own_step = Config::kShared.a_bytes +
                   static_cast<u32>((walk.width.width + 63) / 64) * (Config::kTileK * 128);
   ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
-  if (warp == 0 && ptx::elect_one()) grouped_begin<Config>(args, ring);
+  if (warp == 0) grouped_begin<Config>(args, ring);
   ptx::grid_dependency_wait();
   ptx::sync_block();
   if (warp >= 4) {

@@ -120,16 +120,20 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
   }
 }
 
-// Makes the barriers. A stage is full when its bytes have come and, where rows are gathered, all
-// who copy them have arrived.
+// Makes the barriers, by a warp. A stage is full when its bytes have come and, where rows are
+// gathered, all who copy them have arrived.
 template <class Config>
 __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
                                               const GemmRing<Config>& ring) {
-  ptx::prefetch_map(&args.map_b);
-  if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
-  for (i32 stage = 0; stage < static_cast<i32>(kGemmMaxStages); ++stage) {
-    ptx::mbarrier_init(ring.full_barrier(stage), args.a_rows == 0 ? 1 : 1 + kGatherThreads);
-    ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders);
+  static_assert(kGemmMaxStages <= 32, "a lane each");
+  const auto lane = static_cast<i32>(ptx::lane_id());
+  if (lane == 0) {
+    ptx::prefetch_map(&args.map_b);
+    if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
+  }
+  if (lane < static_cast<i32>(kGemmMaxStages)) {
+    ptx::mbarrier_init(ring.full_barrier(lane), args.a_rows == 0 ? 1 : 1 + kGatherThreads);
+    ptx::mbarrier_init(ring.empty_barrier(lane), Config::kReaders);
   }
   ptx::fence_mbarrier_init();
 }
@@ -141,7 +145,7 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   constexpr auto kThreads = static_cast<i32>(Config::kThreads);
   GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
-  if (warp == 0 && ptx::elect_one()) grouped_begin<Config>(args, ring);
+  if (warp == 0) grouped_begin<Config>(args, ring);
   ptx::grid_dependency_wait();
   auto& table = *reinterpret_cast<GroupedTiles*>(gemm_shared_memory + Shared::kTable);
   grouped_fill<kThreads>(table, args);
