@@ -303,6 +303,46 @@ TEST_CASE("grouped: chosen sizes") {
   check_case(lab, ends_of(lab, std::vector<int64_t>(1024, 1)));
 }
 
+// Large and small numbers, whose sums in f32 are others in another order.
+TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the order of pairs") {
+  Lab lab(13);
+  if (!lab.device) return;
+  for (int i = 0; i < 40; i += step()) {
+    GroupedCase c = ends_of(lab, {20, 0, 30, 7});
+    c.desc.d_dtype = DType::F32;
+    c.desc.k = 1;
+    c.desc.flags = kGroupedDescScatter;
+    c.desc.d_count = 8, c.desc.d_divisor = 8;
+    const bool inverse = i % 2 == 0;
+    std::vector<int64_t> pairs(64);
+    std::iota(pairs.begin(), pairs.end(), int64_t{0});
+    std::shuffle(pairs.begin(), pairs.end(), lab.random);
+    c.d_rows.assign(pairs.begin(), pairs.begin() + c.m());
+    c.desc.combine = Combine::add;
+    if (inverse) c.desc.flags |= kGroupedDescInverse, draw_inverse(lab.random, &c);
+    draw_operands(lab.random, &c);
+    for (float& value : c.a)
+      value = std::ldexp(value > 0 ? 1.0f : -1.0f, int(pick(lab.random, 0, 40)));
+    for (float& value : c.b) value = 1;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GroupedPlan::create(lab.device, c.desc, &plan));
+    Operands operands(lab, c);
+    operands.give_workspace(*plan);
+    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, operands.run));
+    operands.d->read();
+    uint64_t faults = 0;
+    std::vector<ResultRow> rows = rows_of(c, &faults);
+    if (inverse) rows = by_inverse(c, rows);
+    for (int64_t t = 0; t < 8; ++t) {
+      volatile float sum = 0;  // one addition at a time
+      for (const ResultRow& row : rows)
+        if (row.to == t) sum = sum + c.a[size_t(row.from)];
+      CAPTURE(t);
+      REQUIRE(get_value(operands.d_at(c.problem(), t, 3), DType::F32) == sum);
+    }
+  }
+}
+
 TEST_CASE("grouped: groups that share rows do not hang") {
   Lab lab(9);
   if (!lab.device) return;

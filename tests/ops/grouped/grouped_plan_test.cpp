@@ -431,7 +431,9 @@ TEST_CASE("grouped: misaligned and shared addresses of runs are refused by name"
                                                             {"d_rows", &R::d_rows},
                                                             {"row_weights", &R::row_weights},
                                                             {"inverse", &R::inverse}};
-  for (const auto& [name, field] : operands) {
+  for (const auto& operand : operands) {
+    const char* const name = operand.first;
+    uint64_t R::*const field = operand.second;
     CAPTURE(name);
     const uint64_t past = field == &R::a || field == &R::b ? 1 : field == &R::groups ? 4 : 2;
     refused_run(desc, Code::ERROR_MISALIGNED, name, "address_alignment",
