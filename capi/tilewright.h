@@ -2546,8 +2546,8 @@ enum {
   /** Row r of A is row a_rows[r] / a_divisor of the caller's A, which has a_count rows. An index
    *  that names no row stands for a row of zeros. */
   TW_GROUPED_GATHER = 1,
-  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. A row
-   * whose index names no row of D is dropped. */
+  /** Row r of the result goes to row d_rows[r] / d_divisor of D, which has d_count rows. If its
+   *  index names no row of D, row r is dropped. */
   TW_GROUPED_SCATTER = 2,
   /** The bits of a row of the result depend neither on other rows nor on the sizes of groups. */
   TW_GROUPED_BATCH_INVARIANT = 4,
@@ -2569,22 +2569,28 @@ enum {
  *      V[r] = alpha * group_alpha[w] * A[r] B[w] + bias[w]
  *      D[r] = act(V[r]) * row_weight[r]
  *
- *  or, with a gate, D[r] = act_s(min(p, limit)) * (clamp(q, -limit, limit) + offset) *
- * row_weight[r], where p and q are the columns of V[r] that `gate` pairs, and act_s(p) is p *
- * sigmoid(slope * p) for SiLU and act(p) for others. With the limit 7, the offset 1 and the
- * slope 1.702 this is the gate of gpt-oss; with the defaults it is SwiGLU. A is m x k and
- * row-major, each weight matrix k x n, D m x n (n / 2 with a gate) and row-major. Sums and
- * functions are f32. D is rounded once, but for what tw_grouped_combine says of sums. What rows a
- * group has, and all other arrays of a run, is read when the run executes, so that one captured
- * graph serves any routing. Rows in no group are neither read nor written. Groups must not share
- * rows: of a row in several groups the result is that of one of them, or the sum of several.
+ *  or, with a gate, where p and q are the columns of V[r] that `gate` pairs,
+ *
+ *      D[r] = act(min(p, limit)) * (clamp(q, -limit, limit) + offset) * row_weight[r]
+ *
+ *  in which SiLU has a slope: act(x) is x * sigmoid(slope * x). With the defaults this is SwiGLU,
+ *  with limit 7, offset 1 and slope 1.702 the gate of gpt-oss. A is m x k, each weight matrix is
+ *  k x n, and D is m x n (n / 2 with a gate); A and D are row-major. Sums and functions are f32. D
+ *  is rounded once, except for what tw_grouped_combine says of sums.
+ *
+ *  Which rows a group has is read when the run executes, as are all other arrays, so that one
+ *  captured graph serves any routing. Rows in no group are neither read nor written. Groups must
+ *  not share rows: for a row in several groups the result is that of one of them, or the sum of
+ *  several.
  *
  *  With TW_GROUPING_K_RANGES, for gradients of weights, A is k x m and B is k x n, both row-major,
  *  and each range g of rows of both gives D[g] = alpha * A[g]^T B[g] + beta * D[g], which is m x n
- *  and f32. An empty range gives zero or leaves D[g] as it is. It takes no map, bias, activation,
- *  gate, weights of rows or rows by index.
+ *  and f32. An empty range gives zero or leaves D[g] as it is. There is no map, bias, activation or
+ *  gate, and there are no weights of rows and no rows by index.
  *
- *  The forms of grouping are those of DeepGEMM, torch's grouped_mm and vLLM's fused_moe. */
+ *  The forms of grouping are those that DeepGEMM (masked, psum and k-grouped layouts), torch's
+ *  grouped_mm (ends), vLLM and llama.cpp (rows by pairs) use, so that their arrays can be taken as
+ *  they are. */
 typedef struct tw_grouped_desc {
   uint32_t struct_size;     /**< set by tw_grouped_desc_init() */
   uint32_t struct_mark;     /**< likewise */
@@ -2686,11 +2692,12 @@ TW_API tw_status tw_grouped_args_init(tw_grouped_args *args, size_t size);
  *  strides of a description; the other fields stay. `flags`, `grouping` and `gate` must be set
  *  before. m is the rows of a, with TW_GROUPED_GATHER those of d, and stays with both
  *  TW_GROUPED_GATHER and TW_GROUPED_SCATTER, where a_count and d_count are filled in. `groups`, if
- *  it is unset, becomes the number of weight matrices.
+ *  it is unset, becomes the number of weight matrices; with TW_GROUPING_K_RANGES it is the number
+ *  of d's matrices.
  *  @param a rows by k, with contiguous rows; with TW_GROUPING_K_RANGES k by m.
  *  @param b weight matrices by k by n, each in either order; with TW_GROUPING_K_RANGES k by n.
- *  @param d rows by n (n / 2 with a gate), with contiguous rows; with TW_GROUPING_K_RANGES groups
- * by m by n.
+ *  @param d rows by n (n / 2 with a gate), with contiguous rows; with TW_GROUPING_K_RANGES
+ *  groups by m by n.
  *  @param[in,out] desc initialised. It is unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or d may not be written.
  *  @threadsafety{any thread} @since 0.2 */
@@ -2702,10 +2709,11 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
- * work or is excluded by the others. @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this
- *  device, there are more than 1024 groups, an extent is above 2147482624, or grouping is
- *  TW_GROUPING_BLOCKS. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or there
- * are 2^31 pairs or more. @retval TW_ERROR_OVERLAP matrices of D share elements.
+ *  work or is excluded by the others.
+ *  @retval TW_ERROR_UNSUPPORTED no kernel takes the types on this device, there are more than 1024
+ *  groups, an extent is above 2147482624, or grouping is TW_GROUPING_BLOCKS.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes, or there are 2^31 pairs or
+ *  more. @retval TW_ERROR_OVERLAP matrices of D share elements.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc, tw_plan **plan);
 
@@ -2716,9 +2724,9 @@ TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc,
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
 
 /** Enqueues a grouped product. Nothing in the run's arrays can make it read or write outside of the
- *  operands, nor between the rows of D. The workspace is the caller's until the run is done; what
- * it holds before does not matter, and runs that may be in flight together need one each. A run of
- * no rows writes the rows of D that become zero, and nothing else.
+ *  operands, nor between the rows of D. The workspace is the run's until the run is done; what it
+ *  holds before does not matter, and runs that may be in flight together need one each. A run of
+ *  no rows writes the rows of D that become zero, and nothing else.
  *  @param plan from tw_grouped_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, one is given that the description has
  *  no use for, a size lies outside the plan's, beta cannot be, or there are fewer weight matrices
@@ -2726,8 +2734,8 @@ TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *
  *  size or breaks a promise, or is a workspace's and no multiple of 256.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP D, invalid_count or the workspace shares bytes with any other operand.
- *  @repeats{yes, unless rows are added by TW_GROUPED_ADD_ATOMIC, several rows are stored at one row
- *  of D, or groups share rows}
+ *  @repeats{yes: but not where rows are added by TW_GROUPED_ADD_ATOMIC or several rows are stored
+ *  at one row of D or groups share rows}
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_grouped_args *args);
 

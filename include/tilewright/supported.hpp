@@ -47,6 +47,10 @@ inline bool ragged_supported(const Device& device, const tw_ragged_desc& desc) {
 inline bool route_supported(const Device& device, const tw_route_desc& desc) {
   return detail::served(tw_route_supported(device.get(), &desc));
 }
+/// Of Plan::grouped().
+inline bool grouped_supported(const Device& device, const tw_grouped_desc& desc) {
+  return detail::served(tw_grouped_supported(device.get(), &desc));
+}
 /// Of Plan::elementwise().
 inline bool elementwise_supported(const Device& device, const tw_elementwise_desc& desc) {
   return detail::served(tw_elementwise_supported(device.get(), &desc));

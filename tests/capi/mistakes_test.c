@@ -23,6 +23,7 @@ static struct {
   tw_ragged_desc ragged;
   tw_ragged_args ragged_args;
   tw_route_desc route;
+  tw_grouped_desc grouped;
   tw_elementwise_desc elementwise;
   tw_elementwise_args elementwise_args;
   tw_gemm_desc gemm;
@@ -73,6 +74,8 @@ static void fresh_rows(void) {
   OK(tw_route_desc_init(&m.route, sizeof m.route));
   m.route.dtype = TW_DTYPE_F32;
   m.route.tokens = m.route.experts = 8, m.route.top_k = 2;
+  OK(tw_grouped_desc_init(&m.grouped, sizeof m.grouped));
+  m.grouped.m = m.grouped.n = m.grouped.k = 8, m.grouped.groups = 2;
 }
 
 static void fresh_arithmetic(void) {
@@ -150,6 +153,9 @@ static tw_status ragged(void) {
 static tw_status route(void) {
   return tw_route_plan(m.s.device, &m.route, &m.plan);
 }
+static tw_status grouped(void) {
+  return tw_grouped_plan(m.s.device, &m.grouped, &m.plan);
+}
 static tw_status elementwise(void) {
   return tw_elementwise_plan(m.s.device, &m.elementwise, &m.plan);
 }
@@ -219,6 +225,10 @@ static void forgotten_sizes(void) {
   MISTAKE("routing without experts", WRONG, "experts is not set",
           (m.route.experts = TW_UNSET, route()));
   MISTAKE("routing without dtype", WRONG, "dtype", (m.route.dtype = 0, route()));
+  MISTAKE("grouped product without groups", WRONG, "groups is not set",
+          (m.grouped.groups = TW_UNSET, grouped()));
+  MISTAKE("grouped product that gathers from nowhere", WRONG, "TW_GROUPED_GATHER takes rows",
+          (m.grouped.flags = TW_GROUPED_GATHER, grouped()));
   MISTAKE("elementwise without a destination stride", WRONG, "dst_stride[0] is not set",
           (m.elementwise.dst_stride[0] = TW_UNSET, elementwise()));
   MISTAKE("a tile without its extents", WRONG, "tile[0] is not set",

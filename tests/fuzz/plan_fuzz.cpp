@@ -316,12 +316,64 @@ void route(Bytes* in) {
   tw_plan_destroy(plan);
 }
 
+// Whatever numbers the memory holds.
+void run_grouped(Bytes* in, const tw_grouped_desc& desc, tw_plan* plan) {
+  tw_grouped_args args;
+  require(tw_grouped_args_init(&args, sizeof args) == TW_OK);
+  args.a = world().place(0, in);
+  args.b = world().place(1, in);
+  args.d = world().place(2, in);
+  const uint64_t numbers = world().place(3, in) & ~uint64_t{7};
+  for (uint64_t i = 0; i < 512; ++i) reinterpret_cast<int32_t*>(numbers)[i] = in->byte() % 48 - 2;
+  args.groups = desc.grouping == TW_GROUPING_ALL ? 0 : numbers;
+  const bool ranges = desc.grouping == TW_GROUPING_K_RANGES;
+  if (desc.flags & TW_GROUPED_GATHER) args.a_rows = numbers + 64;
+  if (desc.flags & TW_GROUPED_SCATTER) args.d_rows = numbers + 128;
+  if (desc.flags & TW_GROUPED_INVERSE) args.inverse = numbers + 32;
+  if (desc.bias_dtype != 0) args.bias = world().place(4, in) & ~uint64_t{3};
+  if (!ranges && in->byte() % 2) args.group_map = numbers + 16;
+  if (!ranges && in->byte() % 2) args.row_weights = args.b & ~uint64_t{3};
+  if (in->byte() % 2) args.invalid_count = (world().place(4, in) & ~uint64_t{7}) + 65536;
+  args.workspace = world().place(5, in) / 256 * 256;
+  args.workspace_bytes = World::kEach / 4;
+  run(tw_grouped_run(plan, world().stream, &args));
+}
+
+void grouped(Bytes* in) {
+  tw_grouped_desc desc;
+  require(tw_grouped_desc_init(&desc, sizeof desc) == TW_OK);
+  desc.m = in->byte() % 40;
+  desc.n = 2 * (in->byte() % 12);
+  desc.k = in->byte() % 24;
+  desc.grouping = in->byte() % 7;
+  desc.groups = desc.grouping == TW_GROUPING_ALL ? 1 : in->byte() % 8;
+  const uint8_t options = in->byte();
+  if (options & 1) desc.flags |= TW_GROUPED_GATHER, desc.a_count = 1 + in->byte() % 32;
+  if (options & 2) desc.flags |= TW_GROUPED_SCATTER, desc.d_count = 1 + in->byte() % 32;
+  if (options & 2) desc.combine = in->byte() % 3, desc.d_divisor = in->byte() % 4;
+  if (options & 4) desc.gate = 1 + in->byte() % 2;
+  if (options & 8) desc.bias_dtype = TW_DTYPE_F32;
+  edit(in, &desc, 6);
+  tw_plan* plan = nullptr;
+  look_at(tw_grouped_plan(world().device, &desc, &plan), &plan);
+  const int64_t numbers[] = {desc.m,         desc.n,       desc.k,         desc.groups,
+                             desc.weights,   desc.lda,     desc.ldb,       desc.ldd,
+                             desc.a_count,   desc.d_count, desc.a_divisor, desc.d_divisor,
+                             desc.group_rows};
+  const int64_t strides[] = {desc.b_stride, desc.d_stride, desc.bias_stride};
+  if (plan && small(numbers, 13, 48) && small(strides, 3, 2048)) run_grouped(in, desc, plan);
+  tw_plan_destroy(plan);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
   const uint8_t which = in.byte();
-  switch (which / 16 == 0xd ? 7 + which / 8 % 2 : which < 0xe0 ? which % 5 : 5 + which % 2) {
+  switch (which / 16 == 0xc   ? 9
+          : which / 16 == 0xd ? 7 + which / 8 % 2
+          : which < 0xe0      ? which % 5
+                              : 5 + which % 2) {
     case 0:
       copy(&in);
       break;
@@ -346,8 +398,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 7:
       elementwise(&in);
       break;
-    default:
+    case 8:
       route(&in);
+      break;
+    default:
+      grouped(&in);
   }
   return 0;
 }

@@ -65,6 +65,11 @@ TEST_CASE("operations of one range of elements") {
   CHECK(answer(route_supported, device, route) == 1);
   route.dtype = TW_DTYPE_U8;
   CHECK(answer(route_supported, device, route) == 0);
+  tw_grouped_desc grouped = grouped_desc();
+  grouped.m = grouped.n = grouped.k = 8, grouped.groups = 2;
+  CHECK(answer(grouped_supported, device, grouped) == 1);
+  grouped.grouping = TW_GROUPING_BLOCKS;
+  CHECK(answer(grouped_supported, device, grouped) == 0);
   copy.src_shape[0] = 4;
   copy.fill = TW_OOB_FILL_NAN;
   ragged.fill = TW_OOB_FILL_NAN;  // of bytes, which have none

@@ -19,6 +19,7 @@
 #include "ops/copy/copy.hpp"
 #include "ops/elementwise/elementwise.hpp"
 #include "ops/gemm/gemm.hpp"
+#include "ops/grouped/grouped.hpp"
 #include "ops/prefetch/prefetch.hpp"
 #include "ops/ragged/ragged.hpp"
 #include "ops/route/route.hpp"
@@ -231,6 +232,7 @@ int same_answers(const std::shared_ptr<Device>& device) {
     PrefetchDesc prefetch;
     RaggedDesc ragged;
     RouteDesc route;
+    GroupedDesc grouped;
     copy.shape[0] = copies.shape[0] = elementwise.shape[0] = extent;
     copy.src_stride[0] = copies.src_stride[0] = elementwise.stride[kOperandA][0] = 1;
     copy.dst_stride[0] = copies.dst_stride[0] = elementwise.stride[kOperandDst][0] = 1;
@@ -245,6 +247,9 @@ int same_answers(const std::shared_ptr<Device>& device) {
     route.tokens = extent;
     route.experts = 64, route.top_k = 4;
     good += same_answer<RoutePlan>(device, Family::route, route);
+    grouped.m = grouped.n = grouped.k = extent;
+    grouped.groups = 8;
+    good += same_answer<GroupedPlan>(device, Family::grouped, grouped);
     elementwise.activation = Activation::silu;
     elementwise.dtype[kOperandDst] = DType::I32;
     good += same_answer<ElementwisePlan>(device, Family::elementwise, elementwise);

@@ -89,6 +89,7 @@ const (
 	OpRagged      Op = C.TW_OP_RAGGED
 	OpCopies      Op = C.TW_OP_COPIES
 	OpRoute       Op = C.TW_OP_ROUTE
+	OpGrouped     Op = C.TW_OP_GROUPED
 )
 
 // Per is a tw_per: where a vector has an element.
@@ -135,6 +136,8 @@ func (o Op) String() string {
 		return "copies"
 	case OpRoute:
 		return "route"
+	case OpGrouped:
+		return "grouped"
 	}
 	return "Op(" + strconv.Itoa(int(o)) + ")"
 }
@@ -196,6 +199,10 @@ func initialise(pointer any) C.tw_status {
 		return C.tw_gemm_candidate_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_gemm_tune_desc:
 		return C.tw_gemm_tune_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_grouped_desc:
+		return C.tw_grouped_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_grouped_args:
+		return C.tw_grouped_args_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_kernel_entry:
 		return C.tw_kernel_entry_init(to, C.size_t(unsafe.Sizeof(*to)))
 	}

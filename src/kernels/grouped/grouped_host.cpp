@@ -235,10 +235,10 @@ void grouped_combine_host(HostEngine&, const void* arguments) {
 
 // The types that a kernel is bound to; none: it takes every type.
 struct Types {
-  static constexpr DType none{};
-  static constexpr DType BF16 = DType::BF16;
-  static constexpr DType F16 = DType::F16;
-  static constexpr DType F32 = DType::F32;
+  [[maybe_unused]] static constexpr DType none{};
+  [[maybe_unused]] static constexpr DType BF16 = DType::BF16;
+  [[maybe_unused]] static constexpr DType F16 = DType::F16;
+  [[maybe_unused]] static constexpr DType F32 = DType::F32;
 };
 
 constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const char* part,

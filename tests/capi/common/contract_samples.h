@@ -19,7 +19,8 @@ typedef struct {
   tw_tiler *tiler;
   const tw_tiler *tilers[16];
   tw_tensor_map *tensor_map;
-  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies, *route;
+  tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies, *route,
+      *grouped;
   uint64_t memory;
   const char *text;
   const char *kernel_name, *kernel_target; /* any text in a build that has no kernel */
@@ -70,6 +71,8 @@ typedef struct {
   tw_ragged_args ragged_args;
   tw_route_desc route_desc;
   tw_route_args route_args;
+  tw_grouped_desc grouped_desc;
+  tw_grouped_args grouped_args;
   tw_gemm_desc gemm_desc;
   tw_gemm_args gemm_args;
   tw_gemm_candidate gemm_candidate[8];
@@ -150,6 +153,13 @@ static inline void refresh_descriptions(samples *s) {
   OK(tw_route_args_init(&s->route_args, sizeof s->route_args));
   s->route_args.logits = s->memory;
   s->route_args.ids = s->memory + 1024;
+  OK(tw_grouped_desc_init(&s->grouped_desc, sizeof s->grouped_desc));
+  s->grouped_desc.m = s->grouped_desc.n = s->grouped_desc.k = s->grouped_desc.groups = 4;
+  OK(tw_grouped_args_init(&s->grouped_args, sizeof s->grouped_args));
+  s->grouped_args.a = s->memory;
+  s->grouped_args.b = s->memory + 512;
+  s->grouped_args.d = s->memory + 1024;
+  s->grouped_args.groups = s->memory + 2048;
   OK(tw_gemm_desc_init(&s->gemm_desc, sizeof s->gemm_desc));
   s->gemm_desc.m = s->gemm_desc.n = s->gemm_desc.k = 8;
   OK(tw_gemm_args_init(&s->gemm_args, sizeof s->gemm_args));
@@ -260,6 +270,7 @@ static inline void open_samples(samples *s) {
   OK(tw_copies_plan(s->device, &s->copies_desc, &s->copies));
   OK(tw_ragged_plan(s->device, &s->ragged_desc, &s->ragged));
   OK(tw_route_plan(s->device, &s->route_desc, &s->route));
+  OK(tw_grouped_plan(s->device, &s->grouped_desc, &s->grouped));
   if (harness.failures != failures) exit(1);
 }
 
@@ -339,6 +350,7 @@ static inline void destroy_samples(samples *s) {
   tw_plan_destroy(s->gemm);
   tw_plan_destroy(s->ragged);
   tw_plan_destroy(s->route);
+  tw_plan_destroy(s->grouped);
   tw_plan_destroy(s->copies);
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);

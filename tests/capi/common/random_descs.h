@@ -289,6 +289,39 @@ static inline void random_route(random_source *r, tw_route_desc *d) {
   random_mistake(r, &d->tokens, 7); /* to logits_pitch */
 }
 
+static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
+  static const int64_t groups[] = {0, 1, 2, 8, 64, 128, 512, 1024};
+  static const tw_dtype results[] = {0, TW_DTYPE_BF16, TW_DTYPE_F32};
+  (void)tw_grouped_desc_init(d, sizeof *d);
+  if (random_chance(r, 10)) d->a_dtype = random_chance(r, 50) ? TW_DTYPE_F16 : random_dtype(r);
+  d->d_dtype = RANDOM_OF(r, results);
+  if (random_chance(r, 20)) d->bias_dtype = random_dtype(r);
+  d->index_dtype = random_index_dtype(r);
+  d->row_index_dtype = random_index_dtype(r);
+  d->b_order = random_seldom(r, 40, 1, 0);
+  d->grouping = random_seldom(r, 60, 6, TW_GROUPING_ENDS);
+  d->activation = random_seldom(r, 20, 4, 0);
+  d->gate = random_seldom(r, 20, 2, 0);
+  d->max_sms = random_sms(r);
+  d->a_alignment = random_alignment(r);
+  d->m = random_extent(r), d->n = random_extent(r), d->k = random_extent(r);
+  d->groups = d->grouping == TW_GROUPING_ALL ? 1 : RANDOM_OF(r, groups);
+  if (random_chance(r, 40)) {
+    d->flags |= TW_GROUPED_GATHER;
+    d->a_count = random_extent(r);
+    d->a_divisor = random_below(r, 9);
+  }
+  if (random_chance(r, 40)) {
+    d->flags |= TW_GROUPED_SCATTER;
+    d->d_count = random_extent(r);
+    d->d_divisor = random_below(r, 9);
+    d->combine = random_seldom(r, 60, 2, TW_GROUPED_STORE);
+  }
+  if (random_chance(r, 30)) d->flags |= (uint32_t)random_below(r, 128);
+  random_mistake(r, &d->m, 8);        /* to ldd */
+  random_mistake(r, &d->b_stride, 8); /* to a_divisor */
+}
+
 static inline void random_elementwise(random_source *r, tw_elementwise_desc *d) {
   static const tw_dtype floats[] = {TW_DTYPE_F32, TW_DTYPE_F16, TW_DTYPE_BF16, TW_DTYPE_F8E4M3,
                                     TW_DTYPE_F8E5M2};

@@ -35,6 +35,7 @@ RUNNER(scatter, tw_rows_args)
 RUNNER(copies, tw_copies_args)
 RUNNER(ragged, tw_ragged_args)
 RUNNER(route, tw_route_args)
+RUNNER(grouped, tw_grouped_args)
 RUNNER(gemm, tw_gemm_args)
 
 static void says(const char *words) {
@@ -310,6 +311,39 @@ static void route(void) {
   close_setup(&s);
 }
 
+static void grouped(void) {
+  setup s = open_setup();
+  tw_grouped_desc desc;
+  tw_grouped_args args;
+  tw_plan *plan = NULL;
+  OK(tw_grouped_desc_init(&desc, sizeof desc));
+  desc.m = 5, desc.n = 6, desc.k = 4, desc.groups = 3, desc.weights = 2;
+  desc.bias_dtype = TW_DTYPE_F32;
+  desc.lda = 8, desc.ldb = 7, desc.ldd = 9, desc.b_stride = 40, desc.bias_stride = 10;
+  desc.flags = TW_GROUPED_GATHER | TW_GROUPED_SCATTER | TW_GROUPED_INVERSE;
+  desc.combine = TW_GROUPED_ADD;
+  desc.a_count = 7, desc.d_count = 2, desc.d_divisor = 3;
+  desc.row_index_dtype = TW_DTYPE_I64;
+  OK(tw_grouped_args_init(&args, sizeof args));
+  NEED(tw_grouped_plan(s.device, &desc, &plan));
+  args.workspace_bytes = 256;
+  EACH_OPERAND(grouped, args, {"a", &args.a, 0, 104}, {"b", &args.b, 0, 134},
+               {"bias", &args.bias, 0, 64}, {"groups", &args.groups, 0, 12},
+               {"group_map", &args.group_map, 0, 12}, {"group_alpha", &args.group_alpha, 0, 8},
+               {"a_rows", &args.a_rows, 0, 40}, {"d_rows", &args.d_rows, 0, 40},
+               {"row_weights", &args.row_weights, 0, 20}, {"inverse", &args.inverse, 0, 24},
+               {"d", &args.d, 0, 30}, {"invalid_count", &args.invalid_count, 0, 8},
+               {"workspace", &args.workspace, 0, 256});
+  OK(tw_grouped_desc_init(&desc, sizeof desc));
+  desc.grouping = TW_GROUPING_K_RANGES;
+  desc.m = 5, desc.n = 6, desc.k = 4, desc.groups = 3, desc.d_stride = 40;
+  OK(tw_grouped_args_init(&args, sizeof args));
+  NEED(tw_grouped_plan(s.device, &desc, &plan));
+  EACH_OPERAND(grouped, args, {"a", &args.a, 0, 40}, {"b", &args.b, 0, 48},
+               {"groups", &args.groups, 0, 12}, {"d", &args.d, 0, 440});
+  close_setup(&s);
+}
+
 static void gemm(void) {
   setup s = open_setup();
   tw_gemm_desc desc;
@@ -453,6 +487,7 @@ int main(int argc, char **argv) {
   RUN(many_copies);
   RUN(ragged);
   RUN(route);
+  RUN(grouped);
   RUN(gemm);
   RUN(gemm_by_addresses);
   RUN(tuning);

@@ -257,6 +257,28 @@ static void routing(const setup *s) {
   tw_plan_destroy(plan);
 }
 
+static void groups(const setup *s) {
+  const uint16_t twos[4] = {0x4000, 0x4000, 0x4000, 0x4000};
+  const float zeroes[4] = {0, 0, 0, 0};
+  const int32_t end = 2;
+  tw_plan *plan = NULL;
+  tw_grouped_desc *desc = G(tw_grouped_desc);
+  tw_grouped_args *args = G(tw_grouped_args);
+  float d[4];
+  desc->d_dtype = TW_DTYPE_F32;
+  desc->m = desc->n = desc->k = 2;
+  desc->groups = 1;
+  CALL(tw_grouped_plan(s->device, desc, &plan));
+  args->a = uploaded(s, twos, sizeof twos);
+  args->b = uploaded(s, twos, sizeof twos);
+  args->d = uploaded(s, zeroes, sizeof zeroes);
+  args->groups = uploaded(s, &end, sizeof end);
+  CALL(tw_grouped_run(plan, s->stream, args));
+  download(s, d, args->d, sizeof d);
+  CHECK(d[0] == 8 && d[3] == 8);
+  tw_plan_destroy(plan);
+}
+
 static void arithmetic(const setup *s) {
   tw_plan *plan = NULL;
   tw_gemm_tuning *tuning = NULL;
@@ -301,6 +323,7 @@ static void operations(void) {
   copies(&s);
   rows(&s);
   routing(&s);
+  groups(&s);
   arithmetic(&s);
   close_setup(&s);
 }

@@ -16,6 +16,7 @@ static tw_rows_desc rows;
 static tw_rows_args rows_args;
 static tw_ragged_desc ragged;
 static tw_route_desc route;
+static tw_grouped_desc grouped;
 static tw_elementwise_desc elementwise;
 static tw_elementwise_args elementwise_args;
 static tw_gemm_desc gemm;
@@ -46,6 +47,8 @@ static void fresh(void) {
   OK(tw_route_desc_init(&route, sizeof route));
   route.dtype = TW_DTYPE_F32;
   route.tokens = 4, route.experts = 16, route.top_k = 2;
+  OK(tw_grouped_desc_init(&grouped, sizeof grouped));
+  grouped.m = grouped.n = grouped.k = 16, grouped.groups = 2;
   OK(tw_elementwise_desc_init(&elementwise, sizeof elementwise));
   elementwise.rank = 1;
   elementwise.shape[0] = 16, elementwise.a_stride[0] = elementwise.dst_stride[0] = 1;
@@ -77,6 +80,7 @@ static void fresh(void) {
 #define SCATTER tw_scatter_plan(s.device, &rows, &made)
 #define RAGGED tw_ragged_plan(s.device, &ragged, &made)
 #define ROUTE tw_route_plan(s.device, &route, &made)
+#define GROUPED tw_grouped_plan(s.device, &grouped, &made)
 #define ELEMENTWISE tw_elementwise_plan(s.device, &elementwise, &made)
 #define GEMM tw_gemm_plan(s.device, &gemm, &made)
 
@@ -124,6 +128,22 @@ static void by_what_is_described(void) {
   EXCLUDED("top_groups", route.top_groups = 1, ROUTE);
   EXCLUDED("group_score", route.group_score = TW_ROUTE_GROUP_TOP2, ROUTE);
 #undef GIVEN
+  EXCLUDED("row_alignment", grouped.row_alignment = 64, GROUPED);
+  EXCLUDED("group_rows", grouped.group_rows = 8, GROUPED);
+  EXCLUDED("d_stride", grouped.d_stride = 256, GROUPED);
+  EXCLUDED("bias_stride", grouped.bias_stride = 16, GROUPED);
+  EXCLUDED("gate_limit", grouped.gate_limit = 7, GROUPED);
+  EXCLUDED("gate_slope", (grouped.gate = TW_GATE_HALVES, grouped.gate_slope = 2), GROUPED);
+  EXCLUDED("a_count", grouped.a_count = 8, GROUPED);
+  EXCLUDED("d_divisor", grouped.d_divisor = 2, GROUPED);
+  EXCLUDED("combine", grouped.combine = TW_GROUPED_ADD_ATOMIC, GROUPED);
+  EXCLUDED("flags", grouped.flags = TW_GROUPED_WEIGHT_BY_INDEX, GROUPED);
+  EXCLUDED("flags", grouped.flags = TW_GROUPED_INVERSE, GROUPED);
+#define RANGES grouped.grouping = TW_GROUPING_K_RANGES
+  EXCLUDED("flags", (RANGES, grouped.flags = TW_GROUPED_ZERO_OTHER_ROWS), GROUPED);
+  EXCLUDED("weights", (RANGES, grouped.weights = 2), GROUPED);
+  EXCLUDED("b_order", (RANGES, grouped.b_order = TW_COLUMN_MAJOR), GROUPED);
+#undef RANGES
   EXCLUDED("reduction", rows.reduction = TW_REDUCE_ADD, GATHER);
   EXCLUDED("flags", rows.flags = TW_SCATTER_LAST_WINS, GATHER);
   EXCLUDED("flags", rows.flags = TW_SCATTER_DETERMINISTIC, GATHER);

@@ -17,6 +17,7 @@ typedef union {
   tw_rows_desc rows;
   tw_ragged_desc ragged;
   tw_route_desc route;
+  tw_grouped_desc grouped;
   tw_elementwise_desc elementwise;
   tw_gemm_desc gemm;
   uint32_t head[2];
@@ -53,6 +54,7 @@ OPERATION(gather, rows)
 OPERATION(scatter, rows)
 OPERATION(ragged, ragged)
 OPERATION(route, route)
+OPERATION(grouped, grouped)
 OPERATION(elementwise, elementwise)
 OPERATION(gemm, gemm)
 #undef OPERATION
@@ -67,7 +69,8 @@ static const operation operations[] = {ROW(copy, tw_copy_desc, 1),
                                        ROW(ragged, tw_ragged_desc, 1),
                                        ROW(elementwise, tw_elementwise_desc, 1),
                                        ROW(gemm, tw_gemm_desc, 1),
-                                       ROW(route, tw_route_desc, 1)};
+                                       ROW(route, tw_route_desc, 1),
+                                       ROW(grouped, tw_grouped_desc, 1)};
 #undef ROW
 
 static any_desc descs[DESCRIPTIONS];

@@ -25,6 +25,8 @@ pub type tw_order = i32;
 pub type tw_per = i32;
 pub type tw_gate = i32;
 pub type tw_scale_kind = i32;
+pub type tw_grouping = i32;
+pub type tw_grouped_combine = i32;
 pub type tw_paint = i32;
 
 pub const TW_VERSION_MAJOR: u32 = 0;
@@ -133,6 +135,7 @@ pub const TW_OP_ELEMENTWISE: tw_op = 6;
 pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_OP_COPIES: tw_op = 21;
 pub const TW_OP_ROUTE: tw_op = 22;
+pub const TW_OP_GROUPED: tw_op = 23;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -195,6 +198,24 @@ pub const TW_SCALE_1X128: tw_scale_kind = 3;
 pub const TW_SCALE_128X128: tw_scale_kind = 4;
 pub const TW_SCALE_K32_UE8M0: tw_scale_kind = 20;
 pub const TW_SCALE_K16_UE4M3: tw_scale_kind = 21;
+pub const TW_GROUPING_ALL: tw_grouping = 0;
+pub const TW_GROUPING_ENDS: tw_grouping = 1;
+pub const TW_GROUPING_OFFSETS: tw_grouping = 2;
+pub const TW_GROUPING_PSUM: tw_grouping = 3;
+pub const TW_GROUPING_ROW_GROUPS: tw_grouping = 4;
+pub const TW_GROUPING_MASKED: tw_grouping = 5;
+pub const TW_GROUPING_K_RANGES: tw_grouping = 6;
+pub const TW_GROUPING_BLOCKS: tw_grouping = 20;
+pub const TW_GROUPED_STORE: tw_grouped_combine = 0;
+pub const TW_GROUPED_ADD: tw_grouped_combine = 1;
+pub const TW_GROUPED_ADD_ATOMIC: tw_grouped_combine = 2;
+pub const TW_GROUPED_GATHER: tw_grouped_combine = 1;
+pub const TW_GROUPED_SCATTER: tw_grouped_combine = 2;
+pub const TW_GROUPED_BATCH_INVARIANT: tw_grouped_combine = 4;
+pub const TW_GROUPED_PROGRAMMATIC: tw_grouped_combine = 8;
+pub const TW_GROUPED_WEIGHT_BY_INDEX: tw_grouped_combine = 16;
+pub const TW_GROUPED_ZERO_OTHER_ROWS: tw_grouped_combine = 32;
+pub const TW_GROUPED_INVERSE: tw_grouped_combine = 64;
 pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
 pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
 pub const TW_PAINT_NONE: tw_paint = 0;
@@ -739,6 +760,76 @@ pub struct tw_gemm_tune_desc {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct tw_grouped_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub a_dtype: tw_dtype,
+    pub d_dtype: tw_dtype,
+    pub bias_dtype: tw_dtype,
+    pub index_dtype: tw_dtype,
+    pub row_index_dtype: tw_dtype,
+    pub b_order: tw_order,
+    pub grouping: tw_grouping,
+    pub combine: tw_grouped_combine,
+    pub activation: tw_activation,
+    pub gate: tw_gate,
+    pub gate_limit: f32,
+    pub gate_offset: f32,
+    pub gate_slope: f32,
+    pub flags: u32,
+    pub a_alignment: u32,
+    pub b_alignment: u32,
+    pub d_alignment: u32,
+    pub max_sms: u32,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    pub groups: i64,
+    pub weights: i64,
+    pub lda: i64,
+    pub ldb: i64,
+    pub ldd: i64,
+    pub b_stride: i64,
+    pub d_stride: i64,
+    pub bias_stride: i64,
+    pub group_rows: i64,
+    pub row_alignment: i64,
+    pub a_count: i64,
+    pub d_count: i64,
+    pub a_divisor: i64,
+    pub d_divisor: i64,
+    pub expected_rows: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_grouped_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub alpha: f32,
+    pub beta: f32,
+    pub m: i64,
+    pub k: i64,
+    pub a_count: i64,
+    pub d_count: i64,
+    pub a: u64,
+    pub b: u64,
+    pub d: u64,
+    pub bias: u64,
+    pub groups: u64,
+    pub group_map: u64,
+    pub group_alpha: u64,
+    pub a_rows: u64,
+    pub d_rows: u64,
+    pub row_weights: u64,
+    pub inverse: u64,
+    pub invalid_count: u64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct tw_kernel_entry {
     pub struct_size: u32,
     pub struct_mark: u32,
@@ -1187,6 +1278,25 @@ extern "C" {
         desc: *const tw_gemm_desc,
         tuning: *const tw_gemm_tuning,
         plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_grouped_desc_init(desc: *mut tw_grouped_desc, size: usize) -> tw_status;
+    pub fn tw_grouped_args_init(args: *mut tw_grouped_args, size: usize) -> tw_status;
+    pub fn tw_grouped_desc_from_tensors(
+        a: *const tw_tensor,
+        b: *const tw_tensor,
+        d: *const tw_tensor,
+        desc: *mut tw_grouped_desc,
+    ) -> tw_status;
+    pub fn tw_grouped_plan(
+        device: *mut tw_device,
+        desc: *const tw_grouped_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_grouped_supported(device: *mut tw_device, desc: *const tw_grouped_desc) -> tw_status;
+    pub fn tw_grouped_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_grouped_args,
     ) -> tw_status;
     pub fn tw_kernel_entry_init(entry: *mut tw_kernel_entry, size: usize) -> tw_status;
     pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
@@ -1710,6 +1820,8 @@ structs! {
     tw_gemm_args: tw_gemm_args_init,
     tw_gemm_candidate: tw_gemm_candidate_init,
     tw_gemm_tune_desc: tw_gemm_tune_desc_init,
+    tw_grouped_desc: tw_grouped_desc_init,
+    tw_grouped_args: tw_grouped_args_init,
     tw_kernel_entry: tw_kernel_entry_init,
 }
 
@@ -1898,6 +2010,23 @@ mod layouts {
     layout!(
         tw_gemm_tune_desc, 40, 8, struct_size: 0, struct_mark: 4, candidates: 8, rounds: 12,
         scratch_d: 16, flush: 24, flush_bytes: 32
+    );
+
+    layout!(
+        tw_grouped_desc, 224, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, d_dtype: 12,
+        bias_dtype: 16, index_dtype: 20, row_index_dtype: 24, b_order: 28, grouping: 32,
+        combine: 36, activation: 40, gate: 44, gate_limit: 48, gate_offset: 52, gate_slope: 56,
+        flags: 60, a_alignment: 64, b_alignment: 68, d_alignment: 72, max_sms: 76, m: 80, n: 88,
+        k: 96, groups: 104, weights: 112, lda: 120, ldb: 128, ldd: 136, b_stride: 144, d_stride:
+        152, bias_stride: 160, group_rows: 168, row_alignment: 176, a_count: 184, d_count: 192,
+        a_divisor: 200, d_divisor: 208, expected_rows: 216
+    );
+
+    layout!(
+        tw_grouped_args, 160, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, m: 16, k:
+        24, a_count: 32, d_count: 40, a: 48, b: 56, d: 64, bias: 72, groups: 80, group_map: 88,
+        group_alpha: 96, a_rows: 104, d_rows: 112, row_weights: 120, inverse: 128,
+        invalid_count: 136, workspace: 144, workspace_bytes: 152
     );
 
     layout!(

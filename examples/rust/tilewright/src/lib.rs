@@ -98,6 +98,8 @@ defaults! {
     ragged_args: tw_ragged_args;
     route_desc: tw_route_desc;
     route_args: tw_route_args;
+    grouped_desc: tw_grouped_desc;
+    grouped_args: tw_grouped_args;
     gemm_desc: tw_gemm_desc;
     gemm_args: tw_gemm_args;
     tensor_map_desc: tw_tensor_map_desc;

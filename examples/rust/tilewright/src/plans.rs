@@ -76,6 +76,9 @@ operations! {
     Ragged: tw_ragged_desc, tw_ragged_args, tw_ragged_plan, tw_ragged_supported, tw_ragged_run;
     /// The experts of each token, and the order of the pairs by expert.
     Route: tw_route_desc, tw_route_args, tw_route_plan, tw_route_supported, tw_route_run;
+    /// Groups of rows, each times a weight matrix of its own.
+    Grouped: tw_grouped_desc, tw_grouped_args, tw_grouped_plan, tw_grouped_supported,
+        tw_grouped_run;
     /// D = alpha A B + beta C.
     Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_supported, tw_gemm_run;
 }
