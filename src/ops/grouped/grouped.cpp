@@ -105,7 +105,8 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   Launches launches(*this, stream);
   if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
   if (sizes.finds) {
-    TW_TRY(launches.step(find_, 1, args));
+    TW_TRY(launches.launch(find_, grouped_find_config(*device(), problem_, *find_.row, sizes.m),
+                           args));
     args.groups = args.found;
     args.flags |= kGroupedFound;
   }

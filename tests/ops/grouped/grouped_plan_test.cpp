@@ -195,8 +195,13 @@ TEST_CASE("grouped: max_sms bounds the blocks of every launch") {
   REQUIRE(launches.size() == 6);
   for (const PaperLaunch& launch : launches) CHECK(launch.config.grid[0] <= 5);
   CHECK(launches[0].config.grid[0] == 1);  // finds
+  CHECK(launches[0].config.block[0] == 1024);
   CHECK(launches[2].config.block[0] == 128);
+  desc.m = 100000;
+  CHECK(launches_of(desc, run)[0].config.cluster[0] == 4);
   desc.max_sms = 0;
+  CHECK(launches_of(desc, run)[0].config.cluster[0] == 8);
+  CHECK(launches_of(desc, run)[0].config.grid[0] == 8);
   CHECK(launches_of(desc, run)[2].config.grid[0] == 132 * 4);
 }
 
