@@ -231,6 +231,11 @@ TEST_CASE("grouped: a plan says what it is") {
   desc.grouping = Grouping::by_row;
   CHECK(plan_of(desc)->info().workspace_bytes == 256);
   desc = desc_of();
+  desc.activation = Activation::relu, desc.bias_dtype = DType::F32;
+  says(*plan_of(desc), "each row is a product, plus a bias in f32, then relu\n");
+  desc.gate = Gate::halves, desc.activation = Activation::silu, desc.gate_limit = 7;
+  says(*plan_of(desc), "then silu of the first half of the columns times the second, limited by 7");
+  desc = desc_of();
   desc.groups = -1, desc.grouping = Grouping::all;
   says(*plan_of(desc), "in 1 groups");
 }
