@@ -152,27 +152,21 @@ __device__ __forceinline__ i32 combine_scan(const GroupedArgs& args, CombineShar
   return combine_pack(shared, mine ? static_cast<i32>(r) : -1);
 }
 
-/// Calls add(count) for the rows of `to`, as often as they come. All threads of the block.
+/// Calls add(count) for the rows of `to`, as often as they come. All threads of the block. Rows
+/// that are being added are overwritten behind a barrier that comes first in what finds the next
+/// ones.
 template <class Add>
 __device__ __forceinline__ void combine_rows(const GroupedArgs& args, CombineShared& shared, i32 to,
                                              Add add) {
   if (args.inverse != 0) {
-    for (i32 first = 0; first < args.d_divisor; first += static_cast<i32>(kCombineThreads)) {
+    for (i32 first = 0; first < args.d_divisor; first += static_cast<i32>(kCombineThreads))
       add(combine_inverse(args, shared, to, first));
-      ptx::sync_block();
-    }
     return;
   }
   const i32 count = combine_list(args, shared, to);
-  if (count <= kCombineFew) {
-    add(count);
-  } else {
-    for (i64 first = 0; first < args.m; first += kCombineThreads) {
-      add(combine_scan(args, shared, to, first));
-      ptx::sync_block();
-    }
-  }
-  ptx::sync_block();
+  if (count <= kCombineFew) return add(count);
+  for (i64 first = 0; first < args.m; first += kCombineThreads)
+    add(combine_scan(args, shared, to, first));
 }
 
 /// Adds eight columns of `count` rows, one row after the other.

@@ -121,9 +121,7 @@ __device__ __forceinline__ bool grouped_covers(const GroupedArgs& args, GroupedC
   }
   ptx::sync_block();
   const i64 own = cover.change[thread];
-  const bool covered = sum_of_lower(own, cover.of_warp) + own > 0;
-  ptx::sync_block();
-  return covered;
+  return sum_of_lower(own, cover.of_warp) + own > 0;
 }
 
 /// visit(r, whether it is in a group that is multiplied) for each row of the run.

@@ -198,9 +198,9 @@ void grouped_link_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   for (i32 r = args.m; r-- > 0;) {
     const i32 row = grouped_d_row(args, r);
-    if (row < 0 || !grouped_has_row(args, r)) continue;
-    word_at(args.links, r) = word_at(args.heads, row);
-    word_at(args.heads, row) = r;
+    const bool linked = row >= 0 && grouped_has_row(args, r);
+    word_at(args.links, r) = linked ? word_at(args.heads, row) : kGroupedUnlinked;
+    if (linked) word_at(args.heads, row) = r;
   }
 }
 
@@ -236,10 +236,10 @@ void grouped_combine_host(HostEngine&, const void* arguments) {
 
 // The types that a kernel is bound to; none: it takes every type.
 struct Types {
-  static constexpr DType none{};
-  static constexpr DType BF16 = DType::BF16;
-  static constexpr DType F16 = DType::F16;
-  static constexpr DType F32 = DType::F32;
+  [[maybe_unused]] static constexpr DType none{};
+  [[maybe_unused]] static constexpr DType BF16 = DType::BF16;
+  [[maybe_unused]] static constexpr DType F16 = DType::F16;
+  [[maybe_unused]] static constexpr DType F32 = DType::F32;
 };
 
 constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const char* part,

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kProductBlocks = 4;  // of an SM
 constexpr uint32_t kStepBlocks = 4;
+constexpr int64_t kFindRows = 4;  // of a thread, before another block shares them
 
 bool takes(DType of_row, DType type) {
   return of_row == DType{} || of_row == type;
@@ -62,6 +63,17 @@ LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& pro
   LaunchConfig config;
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<int64_t>(ceil_div(things, row.threads), 1, room));
+  config.block[0] = static_cast<uint32_t>(row.threads);
+  return config;
+}
+
+LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
+                                 const KernelRow& row, int64_t rows) {
+  const uint32_t room = std::min(usable_sms(device, problem.desc.max_sms), kMaxCluster);
+  LaunchConfig config;
+  uint32_t& blocks = config.grid[0];
+  while (blocks * 2 <= room && blocks * kFindRows * row.threads < rows) blocks *= 2;
+  config.cluster[0] = blocks;
   config.block[0] = static_cast<uint32_t>(row.threads);
   return config;
 }

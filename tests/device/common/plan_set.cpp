@@ -243,8 +243,43 @@ void PlanSet::add_route(int k) {
   jobs_.push_back(std::move(job));
 }
 
+// Powers of two by weight matrices with one number that is not 0, exact in bf16.
+void PlanSet::add_grouped(int k) {
+  const int64_t m = 40 + k, width = 16, groups = 3;
+  const int32_t ends[3] = {static_cast<int32_t>(m / 3), static_cast<int32_t>(m / 2),
+                           static_cast<int32_t>(m)};
+  std::vector<uint16_t> a(size_t(m * width)), b(size_t(groups * width * width), 0), d(a.size());
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<uint16_t>(0x3f80 + i * 7 % 5 * 0x80);
+  for (int64_t g = 0; g < groups; ++g)  // column c is column c + g of A
+    for (int64_t c = 0; c < width; ++c)
+      b[size_t((g * width + (c + g) % width) * width + c)] = 0x3f80;
+  for (int64_t r = 0; r < m; ++r) {
+    const int64_t g = r < ends[0] ? 0 : r < ends[1] ? 1 : 2;
+    for (int64_t c = 0; c < width; ++c)
+      d[size_t(r * width + c)] = a[size_t(r * width + (c + g) % width)];
+  }
+  Job job;
+  job.expected.resize(d.size() * 2);
+  std::memcpy(job.expected.data(), d.data(), job.expected.size());
+  tw_grouped_desc desc;
+  TW_REQUIRE_CALL(tw_grouped_desc_init(&desc, sizeof desc));
+  desc.m = m, desc.n = desc.k = width, desc.groups = groups;
+  tw_grouped_args args;
+  TW_REQUIRE_CALL(tw_grouped_args_init(&args, sizeof args));
+  args.a = input(a.data(), a.size() * 2);
+  args.b = input(b.data(), b.size() * 2);
+  args.groups = input(ends, sizeof ends);
+  args.d = job.out = output(job.expected.size());
+  tw_plan* plan = nullptr;
+  TW_REQUIRE_CALL(tw_grouped_plan(device_, &desc, &plan));
+  job.name = "grouped";
+  job.plan.reset(plan);
+  job.run = [args](tw_plan* p, tw_stream* s) { return tw_grouped_run(p, s, &args); };
+  jobs_.push_back(std::move(job));
+}
+
 void PlanSet::add(int k) {
-  switch (k % 8) {
+  switch (k % 9) {
     case 0:
       return add_copy(k, false);
     case 1:
@@ -259,6 +294,8 @@ void PlanSet::add(int k) {
       return add_ragged(k);
     case 6:
       return add_route(k);
+    case 7:
+      return add_grouped(k);
     default:
       return add_copies(k);
   }

@@ -104,6 +104,7 @@ class PlanSet {
   void add_ragged(int k);
   void add_copies(int k);
   void add_route(int k);
+  void add_grouped(int k);
 
   tw_device* device_;
   StreamHandle setup_;

@@ -264,28 +264,28 @@ GroupedCase ends_of(Lab& lab, const std::vector<int64_t>& sizes) {
 }  // namespace
 
 TEST_CASE("grouped: all rows in one group") {
-  check_form(Grouping::all, 1, 60);
+  check_form(Grouping::all, 1, 200);
 }
 TEST_CASE("grouped: random ends") {
-  check_form(Grouping::ends, 2, 240);
+  check_form(Grouping::ends, 2, 1000);
 }
 TEST_CASE("grouped: random offsets") {
-  check_form(Grouping::offsets, 3, 160);
+  check_form(Grouping::offsets, 3, 1000);
 }
 TEST_CASE("grouped: random ends of groups that begin at multiples") {
-  check_form(Grouping::psum, 4, 160);
+  check_form(Grouping::psum, 4, 1000);
 }
 TEST_CASE("grouped: random groups of rows") {
-  check_form(Grouping::by_row, 5, 160);
+  check_form(Grouping::by_row, 5, 1000);
 }
 TEST_CASE("grouped: random numbers of rows") {
-  check_form(Grouping::masked, 6, 160);
+  check_form(Grouping::masked, 6, 1000);
 }
 
 TEST_CASE("grouped: random ranges of k") {
   Lab lab(7);
   if (!lab.device) return;
-  for (int i = 0; i < 120; i += step()) {
+  for (int i = 0; i < 1000; i += step()) {
     CAPTURE(i);
     check_case(lab, draw_ranges(lab.random));
   }
@@ -301,6 +301,46 @@ TEST_CASE("grouped: chosen sizes") {
   for (int64_t& size : many) size = chance(lab.random, 70) ? 0 : pick(lab.random, 1, 5);
   check_case(lab, ends_of(lab, many));
   check_case(lab, ends_of(lab, std::vector<int64_t>(1024, 1)));
+}
+
+// Large and small numbers, whose sums in f32 are others in another order.
+TEST_CASE("grouped: sums are those in ascending order, and of an inverse in the order of pairs") {
+  Lab lab(13);
+  if (!lab.device) return;
+  for (int i = 0; i < 40; i += step()) {
+    GroupedCase c = ends_of(lab, {20, 0, 30, 7});
+    c.desc.d_dtype = DType::F32;
+    c.desc.k = 1;
+    c.desc.flags = kGroupedDescScatter;
+    c.desc.d_count = 8, c.desc.d_divisor = 8;
+    const bool inverse = i % 2 == 0;
+    std::vector<int64_t> pairs(64);
+    std::iota(pairs.begin(), pairs.end(), int64_t{0});
+    std::shuffle(pairs.begin(), pairs.end(), lab.random);
+    c.d_rows.assign(pairs.begin(), pairs.begin() + c.m());
+    c.desc.combine = Combine::add;
+    if (inverse) c.desc.flags |= kGroupedDescInverse, draw_inverse(lab.random, &c);
+    draw_operands(lab.random, &c);
+    for (float& value : c.a)
+      value = std::ldexp(value > 0 ? 1.0f : -1.0f, int(pick(lab.random, 0, 40)));
+    for (float& value : c.b) value = 1;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GroupedPlan::create(lab.device, c.desc, &plan));
+    Operands operands(lab, c);
+    operands.give_workspace(*plan);
+    TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, operands.run));
+    operands.d->read();
+    uint64_t faults = 0;
+    std::vector<ResultRow> rows = rows_of(c, &faults);
+    if (inverse) rows = by_inverse(c, rows);
+    for (int64_t t = 0; t < 8; ++t) {
+      volatile float sum = 0;  // one addition at a time
+      for (const ResultRow& row : rows)
+        if (row.to == t) sum = sum + c.a[size_t(row.from)];
+      CAPTURE(t);
+      REQUIRE(get_value(operands.d_at(c.problem(), t, 3), DType::F32) == sum);
+    }
+  }
 }
 
 TEST_CASE("grouped: groups that share rows do not hang") {

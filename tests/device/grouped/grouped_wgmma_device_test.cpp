@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped products by the wgmma kernels, against float64 loops.
-#include "tests/device/grouped/grouped_lab.hpp"
+#include "tests/device/grouped/tiles_lab.hpp"
 
 using namespace tw;
 using namespace tw::test;

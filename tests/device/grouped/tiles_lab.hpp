@@ -3,7 +3,7 @@
 // Runs cases of grouped products on the device under test, and draws them at random. What a run may
 // not read is NaN, and what it may not write is compared byte for byte.
 
-#include "tests/device/grouped/grouped_lab_case.hpp"
+#include "tests/device/grouped/tiles_case.hpp"
 
 namespace tw::test {
 

@@ -2,7 +2,7 @@
 // Grouped products by the kernels that take any pitches and addresses, against float64 loops.
 #include <cstdlib>
 
-#include "tests/device/grouped/grouped_lab.hpp"
+#include "tests/device/grouped/tiles_lab.hpp"
 
 using namespace tw;
 using namespace tw::test;
@@ -30,15 +30,15 @@ void check_random(uint64_t seed, int cases, const GroupedMost& most, bool ranges
 
 }  // namespace
 
-TEST_CASE("grouped: a few small products") {
+TEST_CASE("grouped tiles: a few small products") {
   check_random(1, 24, {.m = 90, .n = 80, .k = 40, .groups = 5}, false);
 }
 
-TEST_CASE("grouped: a few small ranges of k") {
+TEST_CASE("grouped tiles: a few small ranges of k") {
   check_random(2, 8, {.m = 80, .n = 70, .k = 70, .groups = 4}, true);
 }
 
-TEST_CASE("grouped: a few small sums of many rows") {
+TEST_CASE("grouped tiles: sums of many rows") {
   GroupedLab lab(9);
   if (!lab.device) return;
   for (const DType type : {DType::BF16, DType::F16, DType::F32}) {
@@ -61,15 +61,15 @@ TEST_CASE("grouped: a few small sums of many rows") {
   }
 }
 
-TEST_CASE("grouped: hundreds of random products") {
+TEST_CASE("grouped tiles: hundreds of random products") {
   check_random(3, 400, {}, false);
 }
 
-TEST_CASE("grouped: random ranges of k") {
+TEST_CASE("grouped tiles: random ranges of k") {
   check_random(4, 150, {}, true);
 }
 
-TEST_CASE("grouped: as many groups as there may be") {
+TEST_CASE("grouped tiles: as many groups as there may be") {
   GroupedLab lab(5);
   if (!lab.device) return;
   for (const Grouping grouping : {Grouping::ends, Grouping::by_row, Grouping::masked}) {
@@ -88,7 +88,7 @@ TEST_CASE("grouped: as many groups as there may be") {
   }
 }
 
-TEST_CASE("grouped: long sums of few rows of D") {
+TEST_CASE("grouped tiles: long sums of few rows of D") {
   GroupedLab lab(6);
   if (!lab.device) return;
   for (const int64_t d_count : {1, 2, 9}) {
@@ -109,7 +109,7 @@ TEST_CASE("grouped: long sums of few rows of D") {
   }
 }
 
-TEST_CASE("grouped: many rows that say their groups") {
+TEST_CASE("grouped tiles: many rows that say their groups") {
   GroupedLab lab(7);
   if (!lab.device) return;
   for (const int64_t m : {4096, 70000}) {
@@ -124,7 +124,7 @@ TEST_CASE("grouped: many rows that say their groups") {
   }
 }
 
-TEST_CASE("grouped: k of several chains") {
+TEST_CASE("grouped tiles: k of several chains") {
   GroupedLab lab(8);
   if (!lab.device) return;
   GroupedCase c;
