@@ -11,6 +11,17 @@ int64_t in_eights(std::mt19937_64& random, int64_t extent) {
   return (std::max<int64_t>(extent, 1) + 7) / 8 * 8 + 8 * pick(random, 0, 3);
 }
 
+// Gated columns come in eights of either kind.
+void widen_gate(std::mt19937_64& random, GroupedCase* c) {
+  GroupedDesc& d = c->desc;
+  d.n = (d.n + 15) / 16 * 16;
+  d.ldd = c->columns() + pick(random, 0, 1) * pick(random, 0, 9);
+  d.bias_stride = d.bias_dtype == DType{} ? 0 : d.n;
+  c->a_rows.clear();
+  c->d_rows.clear();
+  draw_operands(random, c, false);
+}
+
 // Pitches and addresses of A and B that tensor maps can have, and where the device has one a kernel
 // that goes through them.
 void suit_maps(GroupedLab& lab, GroupedCase* c) {
@@ -18,6 +29,7 @@ void suit_maps(GroupedLab& lab, GroupedCase* c) {
   GroupedDesc& d = c->desc;
   if (lab.device->info().kernel_features & feature::wgmma)
     d.methods = ~uint32_t{kGroupedMma | kGroupedRanges};
+  if (d.gate != Gate::none && d.n % 16 != 0) widen_gate(random, c);
   if (d.gate == Gate::halves) d.b_order = Order::column;
   d.lda = in_eights(random, c->a_columns());
   d.ldb = in_eights(random, d.b_order == Order::row ? d.n : d.k);
