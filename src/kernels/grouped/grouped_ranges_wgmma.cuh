@@ -170,10 +170,10 @@ __device__ __forceinline__ void grouped_ranges_wgmma(const GroupedArgs& args) {
   ptx::grid_dependency_wait();
   ptx::sync_block();
   if (warp >= 4) {
-    if (Config::kConsumers > 1) ptx::set_max_registers_up<224>();
+    ptx::set_max_registers_up<GroupedRegisters<Config>::kMany>();
     ranges_consume<Config>(args, walk, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
-    if (Config::kConsumers > 1) ptx::set_max_registers_down<56>();
+    ptx::set_max_registers_down<GroupedRegisters<Config>::kFew>();
     if (warp == 0 && ptx::elect_one()) ranges_produce<Config>(args, walk, ring);
   }
 }

@@ -138,6 +138,15 @@ __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
   ptx::fence_mbarrier_init();
 }
 
+// Registers of a thread, in the producer's warpgroup and in those that multiply. A block shares out
+// what it was launched with: were it less than they ask for, they would wait for ever.
+template <class Config>
+struct GroupedRegisters {
+  static constexpr u32 kFew = 40, kMany = 232;
+  static constexpr u32 kLaunched = 65536 / Config::kThreads / 8 * 8 * Config::kThreads;
+  static_assert(128 * kFew + 128 * Config::kConsumers * kMany <= kLaunched, "more than there are");
+};
+
 template <class Config>
 __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
@@ -155,10 +164,10 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
   const GroupedShares shares = grouped_shares<Config>(args, table, widest);
   if (warp >= 4) {
-    if (Config::kConsumers > 1) ptx::set_max_registers_up<232>();
+    ptx::set_max_registers_up<GroupedRegisters<Config>::kMany>();
     grouped_consume<Config>(args, table, shares, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
   } else {
-    if (Config::kConsumers > 1) ptx::set_max_registers_down<48>();
+    ptx::set_max_registers_down<GroupedRegisters<Config>::kFew>();
     if (args.a_rows != 0) {
       grouped_gather<Config>(args, table, shares, ring, ring.base + Shared::kARows);
     } else if (warp == 0 && ptx::elect_one()) {
