@@ -432,7 +432,7 @@ TEST_CASE("grouped: a captured run serves other routings") {
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, fixed.run));
     TW_REQUIRE_OK(lab.stream->end_capture(&graph));
     TW_REQUIRE_OK(graph->instantiate());
-    for (int i = 0; i < 50; i += step()) {
+    for (int i = 0; i < 500; i += step()) {
       CAPTURE(i);
       const GroupedCase c = draw();
       Operands fresh(lab, c);
