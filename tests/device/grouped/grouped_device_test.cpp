@@ -213,7 +213,7 @@ void check_d(const GroupedCase& c, Operands* operands, const std::vector<Cell>& 
     REQUIRE(std::abs(got - want.value) <= want.slack);
     std::memcpy(wanted.data() + (at - operands->d->data()), at, bytes);
   }
-  REQUIRE(std::memcmp(wanted.data(), operands->d->data(), wanted.size()) == 0);
+  REQUIRE(std::equal(wanted.begin(), wanted.end(), operands->d->data()));
   REQUIRE(operands->d->guards_intact());
 }
 
