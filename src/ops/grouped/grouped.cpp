@@ -95,7 +95,8 @@ Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_
   step.a = workspace + parts_.rows;
   step.a_pitch = parts_.row_pitch;
   step.n = static_cast<i32>(problem_.d_columns);
-  return launches->step(combine_, int64_t{step.d_count} * combine_.row->threads, step);
+  const int64_t blocks = int64_t{step.d_count} * grouped_combine_parts(step.n);
+  return launches->step(combine_, blocks * combine_.row->threads, step);
 }
 
 Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
@@ -105,7 +106,7 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   Launches launches(*this, stream);
   if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
   if (sizes.finds) {
-    TW_TRY(launches.step(find_, 1, args));
+    TW_TRY(launches.step(find_, sizes.m, args));
     args.groups = args.found;
     args.flags |= kGroupedFound;
   }
