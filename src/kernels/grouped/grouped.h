@@ -33,8 +33,7 @@ enum : u32 {
   // No product: turns the group of each row, at `groups`, into a begin and an end for each group,
   // at `found`. A group whose rows do not lie side by side gets the begin 1 and the end 0, which
   // grouped_rows() takes for a fault; a group without rows gets 0 and 0. Row numbers that are
-  // neither -1 nor a group are added to `faults`. It is launched with one block, or one
-  // cluster, whose blocks share the rows.
+  // neither -1 nor a group are added to `faults`. It is launched with one block.
   kGroupedFind = 4,
   // No product: adds to `faults` each group whose rows cannot be, each map entry that cannot be,
   // and of the rows of groups that are multiplied each entry of a_rows and d_rows that is neither
@@ -85,11 +84,11 @@ enum : u32 {
 
 inline constexpr u32 kGroupedMaxGroups = 1024;
 
-/// Threads of a block.
+/// Threads of a block. kGroupedFind may also be launched with one cluster of up to 8 blocks in the
+/// place of one block, which then share the rows.
 TW_KERNEL_HD constexpr u32 grouped_step_threads(u32 variant) {
   return variant == kGroupedFind ? 1024 : 256;
 }
-inline constexpr u32 kGroupedFindCluster = 8;  // blocks at most
 /// Blocks that share the columns of a row of D, of kGroupedCombine: a thread has eight columns.
 TW_KERNEL_HD constexpr i32 grouped_combine_parts(i32 columns) {
   constexpr i32 kEach = static_cast<i32>(grouped_step_threads(kGroupedCombine)) * 8;

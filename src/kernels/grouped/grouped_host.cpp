@@ -197,9 +197,9 @@ void grouped_link_host(HostEngine&, const void* arguments) {
   const auto& args = *static_cast<const GroupedArgs*>(arguments);
   for (i32 r = args.m; r-- > 0;) {
     const i32 row = grouped_d_row(args, r);
-    if (row < 0 || !grouped_has_row(args, r)) continue;
-    word_at(args.links, r) = word_at(args.heads, row);
-    word_at(args.heads, row) = r;
+    const bool linked = row >= 0 && grouped_has_row(args, r);
+    word_at(args.links, r) = linked ? word_at(args.heads, row) : kGroupedUnlinked;
+    if (linked) word_at(args.heads, row) = r;
   }
 }
 

@@ -106,7 +106,8 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   Launches launches(*this, stream);
   if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
   if (sizes.finds) {
-    TW_TRY(launches.step(find_, sizes.m, args));
+    TW_TRY(launches.launch(find_, grouped_find_config(*device(), problem_, *find_.row, sizes.m),
+                           args));
     args.groups = args.found;
     args.flags |= kGroupedFound;
   }
@@ -169,6 +170,22 @@ const char* combine_text(const GroupedProblem& p) {
   return p.scatters() ? "stored at rows of D by index" : "stored in place";
 }
 
+// What happens to a row of alpha * A B before it is rounded; empty where nothing does.
+std::string epilogue_text(const GroupedProblem& p) {
+  const GroupedDesc& d = p.desc;
+  std::string text = p.biased() ? std::string(", plus a bias in ") + dtype_name(d.bias_dtype) : "";
+  const std::string function = activation_name(d.activation);
+  if (d.gate == Gate::none) return function.empty() ? text : text + ", then " + function;
+  text += ", then ";
+  text += function.empty() ? "the first" : function + " of the first";
+  text += d.gate == Gate::halves ? " half of the columns times the second"
+                                 : " of two columns times the second";
+  if (d.gate_limit > 0.0f)
+    text += std::string(", limited by ") +
+            Decimal::shortest(static_cast<double>(d.gate_limit), 6).text();
+  return text;
+}
+
 }  // namespace
 
 std::string GroupedPlan::explain() const {
@@ -178,6 +195,8 @@ std::string GroupedPlan::explain() const {
            " groups with %" PRId64 " weight matrices, %s to %s",
            d.m, d.n, d.k, d.groups, d.weights, dtype_name(d.a_dtype), dtype_name(d.d_dtype));
   out += line("%s", grouping_text(d.grouping));
+  if (const std::string text = epilogue_text(problem_); !text.empty())
+    out += line("each row is a product%s", text.c_str());
   if (!problem_.ranges())
     out +=
         line("rows of A are %s, and rows of the result are %s",

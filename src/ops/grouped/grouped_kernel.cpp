@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kProductBlocks = 4;  // of an SM
 constexpr uint32_t kStepBlocks = 4;
-constexpr int64_t kFindRows = 16384;  // from so many rows on a cluster finds the rows of groups
+constexpr int64_t kFindRows = 4;  // of a thread, before another block shares them
 
 bool takes(DType of_row, DType type) {
   return of_row == DType{} || of_row == type;
@@ -39,15 +39,20 @@ LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& pro
                                  const KernelRow& row, int64_t things) {
   const auto room = static_cast<int64_t>(most_blocks(device, problem.desc.max_sms, kStepBlocks));
   LaunchConfig config;
-  config.block[0] = static_cast<uint32_t>(row.threads);
-  if (row.variant == kGroupedFind) {
-    const uint32_t most = problem.desc.max_sms == 0 ? kGroupedFindCluster : problem.desc.max_sms;
-    config.grid[0] = config.cluster[0] =
-        things < kFindRows ? 1 : std::min(most, kGroupedFindCluster);
-    return config;
-  }
   config.grid[0] =
       static_cast<uint32_t>(std::clamp<int64_t>(ceil_div(things, row.threads), 1, room));
+  config.block[0] = static_cast<uint32_t>(row.threads);
+  return config;
+}
+
+LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
+                                 const KernelRow& row, int64_t rows) {
+  const uint32_t room = std::min(usable_sms(device, problem.desc.max_sms), kMaxCluster);
+  LaunchConfig config;
+  uint32_t& blocks = config.grid[0];
+  while (blocks * 2 <= room && blocks * kFindRows * row.threads < rows) blocks *= 2;
+  config.cluster[0] = blocks;
+  config.block[0] = static_cast<uint32_t>(row.threads);
   return config;
 }
 

@@ -18,4 +18,8 @@ LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& 
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
                                  const KernelRow& row, int64_t things);
 
+/// The launch of kGroupedFind: one cluster, of several blocks where there are many rows.
+LaunchConfig grouped_find_config(const Device& device, const GroupedProblem& problem,
+                                 const KernelRow& row, int64_t rows);
+
 }  // namespace tw

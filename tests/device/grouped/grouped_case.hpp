@@ -287,7 +287,8 @@ inline std::vector<Cell> wanted_of_ranges(const GroupedCase& c, uint64_t* faults
         sum += product, size += std::abs(product);
       }
       const size_t at = g * size_t(m * n) + size_t(i);
-      const double before = c.run.beta != 0 ? double(c.d[at]) : 0.0;
+      const size_t in_d = g * size_t(c.desc.m * n) + size_t(i);
+      const double before = c.run.beta != 0 ? double(c.d[in_d]) : 0.0;
       const double value = double(c.run.alpha) * sum + before;
       cells[at].wanted = {value, 1e-5 * (std::abs(double(c.run.alpha)) * size + std::abs(before))};
       cells[at].written = !empty || c.run.beta == 0;

@@ -264,28 +264,28 @@ GroupedCase ends_of(Lab& lab, const std::vector<int64_t>& sizes) {
 }  // namespace
 
 TEST_CASE("grouped: all rows in one group") {
-  check_form(Grouping::all, 1, 60);
+  check_form(Grouping::all, 1, 200);
 }
 TEST_CASE("grouped: random ends") {
-  check_form(Grouping::ends, 2, 240);
+  check_form(Grouping::ends, 2, 1000);
 }
 TEST_CASE("grouped: random offsets") {
-  check_form(Grouping::offsets, 3, 160);
+  check_form(Grouping::offsets, 3, 1000);
 }
 TEST_CASE("grouped: random ends of groups that begin at multiples") {
-  check_form(Grouping::psum, 4, 160);
+  check_form(Grouping::psum, 4, 1000);
 }
 TEST_CASE("grouped: random groups of rows") {
-  check_form(Grouping::by_row, 5, 160);
+  check_form(Grouping::by_row, 5, 1000);
 }
 TEST_CASE("grouped: random numbers of rows") {
-  check_form(Grouping::masked, 6, 160);
+  check_form(Grouping::masked, 6, 1000);
 }
 
 TEST_CASE("grouped: random ranges of k") {
   Lab lab(7);
   if (!lab.device) return;
-  for (int i = 0; i < 120; i += step()) {
+  for (int i = 0; i < 1000; i += step()) {
     CAPTURE(i);
     check_case(lab, draw_ranges(lab.random));
   }
@@ -432,7 +432,7 @@ TEST_CASE("grouped: a captured run serves other routings") {
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, fixed.run));
     TW_REQUIRE_OK(lab.stream->end_capture(&graph));
     TW_REQUIRE_OK(graph->instantiate());
-    for (int i = 0; i < 50; i += step()) {
+    for (int i = 0; i < 500; i += step()) {
       CAPTURE(i);
       const GroupedCase c = draw();
       Operands fresh(lab, c);

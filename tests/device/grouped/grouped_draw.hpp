@@ -262,6 +262,7 @@ inline GroupedCase draw_ranges(Random& random) {
   d.m = pick(random, 1, 20), d.n = pick(random, 1, 20);
   d.k = draw_numbers(random, draw_sizes(random, d.groups), chance(random, 30), &c);
   if (chance(random, 30)) c.run.k = d.k, d.k += pick(random, 0, 20);
+  if (chance(random, 30)) c.run.m = pick(random, 1, d.m);
   if (chance(random, 50)) c.run.beta = 1;
   if (chance(random, 30)) c.run.alpha = 0.5f;
   draw_pitches(random, &c);

@@ -195,8 +195,13 @@ TEST_CASE("grouped: max_sms bounds the blocks of every launch") {
   REQUIRE(launches.size() == 6);
   for (const PaperLaunch& launch : launches) CHECK(launch.config.grid[0] <= 5);
   CHECK(launches[0].config.grid[0] == 1);  // finds
+  CHECK(launches[0].config.block[0] == 1024);
   CHECK(launches[2].config.block[0] == 128);
+  desc.m = 100000;
+  CHECK(launches_of(desc, run)[0].config.cluster[0] == 4);
   desc.max_sms = 0;
+  CHECK(launches_of(desc, run)[0].config.cluster[0] == 8);
+  CHECK(launches_of(desc, run)[0].config.grid[0] == 8);
   CHECK(launches_of(desc, run)[2].config.grid[0] == 132 * 4);
 }
 
@@ -225,6 +230,11 @@ TEST_CASE("grouped: a plan says what it is") {
   desc = desc_of();
   desc.grouping = Grouping::by_row;
   CHECK(plan_of(desc)->info().workspace_bytes == 256);
+  desc = desc_of();
+  desc.activation = Activation::relu, desc.bias_dtype = DType::F32;
+  says(*plan_of(desc), "each row is a product, plus a bias in f32, then relu\n");
+  desc.gate = Gate::halves, desc.activation = Activation::silu, desc.gate_limit = 7;
+  says(*plan_of(desc), "then silu of the first half of the columns times the second, limited by 7");
   desc = desc_of();
   desc.groups = -1, desc.grouping = Grouping::all;
   says(*plan_of(desc), "in 1 groups");

@@ -7,6 +7,7 @@
 #include "ops/copies/copies.hpp"
 #include "ops/copy/copy.hpp"
 #include "ops/elementwise/elementwise.hpp"
+#include "ops/grouped/grouped.hpp"
 #include "ops/prefetch/prefetch.hpp"
 #include "ops/ragged/ragged.hpp"
 #include "ops/route/route.hpp"
@@ -200,6 +201,27 @@ TEST_CASE("max_sms: routings") {
                        .workspace_bytes = uint64_t{1} << 40};
     return static_cast<const RoutePlan&>(plan).run(stream, run);
   });
+}
+
+TEST_CASE("max_sms: grouped products and their steps") {
+  GroupedDesc desc;
+  desc.grouping = Grouping::by_row;
+  desc.m = 100000, desc.n = desc.k = 512, desc.groups = 64;
+  desc.flags = kGroupedDescScatter | kGroupedDescZeroOthers;
+  desc.combine = Combine::add;
+  desc.d_count = 50000;
+  check_bound<GroupedDesc>(desc, kHopper, GroupedPlan::create,
+                           [](Stream& stream, const Plan& plan) {
+                             const GroupedRun run{.a = at(1),
+                                                  .b = at(2),
+                                                  .d = at(3),
+                                                  .groups = at(4),
+                                                  .d_rows = at(5),
+                                                  .faults = at(6),
+                                                  .workspace = at(7),
+                                                  .workspace_bytes = uint64_t{1} << 40};
+                             return static_cast<const GroupedPlan&>(plan).run(stream, run);
+                           });
 }
 
 TEST_CASE("max_sms: gathers and scatters of rows by every method, and their steps") {
