@@ -95,7 +95,8 @@ Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_
   step.a = workspace + parts_.rows;
   step.a_pitch = parts_.row_pitch;
   step.n = static_cast<i32>(problem_.d_columns);
-  return launches->step(combine_, int64_t{step.d_count} * combine_.row->threads, step);
+  const int64_t blocks = int64_t{step.d_count} * grouped_combine_parts(step.n);
+  return launches->step(combine_, blocks * combine_.row->threads, step);
 }
 
 Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
