@@ -119,8 +119,8 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
     product.d = run.workspace + parts_.rows;
     product.d_pitch = parts_.row_pitch;
   }
-  TW_TRY(launches.launch(product_, grouped_product_config(*device(), problem_, *product_.row),
-                         product));
+  TW_TRY(launches.launch(
+      product_, grouped_product_config(*device(), problem_, *product_.row, sizes.m), product));
   return problem_.ordered() ? combine(&launches, args, run.workspace) : Status();
 }
 
@@ -128,7 +128,7 @@ PlanInfo GroupedPlan::info() const {
   const GroupedDesc& d = problem_.desc;
   PlanInfo info;
   info.op = Op::grouped;
-  const LaunchConfig launch = grouped_product_config(*device(), problem_, *product_.row);
+  const LaunchConfig launch = grouped_product_config(*device(), problem_, *product_.row, d.m);
   info.kernel = product_.row->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];

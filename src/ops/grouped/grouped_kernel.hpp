@@ -10,9 +10,9 @@ namespace tw {
 /// The kernel of a product, of those that the device has; nullptr if none takes the description.
 const KernelRow* grouped_product_row(const Device& device, const GroupedProblem& problem);
 
-/// The launch of a product: blocks take tiles in turn until there are no more.
+/// The launch of a product of so many rows: blocks take tiles in turn until there are no more.
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
-                                    const KernelRow& row);
+                                    const KernelRow& row, int64_t m);
 
 /// The launch of a step that has so many things to do, a thread each.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,
