@@ -116,6 +116,7 @@ struct Bench {
   void add_rows();
   void add_routing();
   void add_products();
+  void add_groups();
   void first_use();
   void maps() const;
   void plans() const;
@@ -254,6 +255,21 @@ void Bench::add_routing() {
       });
 }
 
+void Bench::add_groups() {
+  tw_grouped_desc grouped;
+  REQUIRE(tw_grouped_desc_init(&grouped, sizeof grouped));
+  grouped.m = 64, grouped.n = grouped.k = 256, grouped.groups = 8;
+  tw_grouped_args grouped_args;
+  REQUIRE(tw_grouped_args_init(&grouped_args, sizeof grouped_args));
+  add(
+      "grouped", [=, this](tw_plan** plan) { return tw_grouped_plan(device, &grouped, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        grouped_args.a = in(i), grouped_args.d = out(i);
+        grouped_args.b = in(i) + (1u << 20), grouped_args.groups = in(i) + (512u << 10);
+        return tw_grouped_run(plan, stream, &grouped_args);
+      });
+}
+
 void Bench::add_products() {
   tw_gemm_args gemm_args;
   REQUIRE(tw_gemm_args_init(&gemm_args, sizeof gemm_args));
@@ -385,6 +401,7 @@ int main() {
   bench.add_rows();
   bench.add_routing();
   bench.add_products();
+  bench.add_groups();
   bench.first_use();
   bench.maps();
   bench.plans();

@@ -90,6 +90,11 @@ inline constexpr u32 kGroupedMaxGroups = 1024;
 TW_KERNEL_HD constexpr u32 grouped_step_threads(u32 variant) {
   return variant == kGroupedFind ? 1024 : 256;
 }
+/// Blocks that share the columns of a row of D, of kGroupedCombine: a thread has eight columns.
+TW_KERNEL_HD constexpr i32 grouped_combine_parts(i32 columns) {
+  constexpr i32 kEach = static_cast<i32>(grouped_step_threads(kGroupedCombine)) * 8;
+  return columns / kEach + (columns % kEach != 0 ? 1 : 0);
+}
 inline constexpr i32 kGroupedUnlinked = -2;  // of `links`: the row is in no list
 
 /// Boxes of A: rows of the maps in GroupedArgs::map_a. A tile's rows are loaded in as few as there

@@ -190,7 +190,7 @@ __device__ __forceinline__ void grouped_combine(const GroupedArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   if (args.inverse != 0) grouped_load_groups(args, shared.groups);
   constexpr i32 kColumns = static_cast<i32>(kCombineThreads) * 8;
-  const i32 parts = (args.n + kColumns - 1) / kColumns;
+  const i32 parts = grouped_combine_parts(args.n);
   const i64 items = static_cast<i64>(args.d_count) * parts;
   for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
     const auto to = static_cast<i32>(item / parts);

@@ -242,15 +242,22 @@ struct Types {
   [[maybe_unused]] static constexpr DType F32 = DType::F32;
 };
 
+struct GroupedTile {
+  i32 m, n, k;
+};
+constexpr GroupedTile kMmaTile = {64, 64, 32};
+constexpr GroupedTile kNoTile = {0, 0, 0};
+
 constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const char* part,
-                                   HostBody host, u32 threads, DType in, DType out, u32 variant) {
+                                   HostBody host, u32 threads, GroupedTile tile, DType in,
+                                   DType out, u32 variant) {
   return {.family = Family::grouped,
           .feature = needs,
           .symbol = symbol,
           .image = host ? nullptr : part,
           .host = host,
           .threads = static_cast<int32_t>(threads),
-          .tile = {0, 0, 0},
+          .tile = {tile.m, tile.n, tile.k},
           .stages = 0,
           .cluster = {1, 1},
           .dtypes = {in, out},
@@ -265,8 +272,8 @@ constexpr KernelRow grouped_wgmma_row(const char* symbol, const char* part, DTyp
   KernelRow row = grouped_row_of(feature::wgmma, symbol, part, nullptr,
                                  128 * (1 + gemm_consumers(static_cast<u32>(tm))), in, out,
                                  kGroupedWgmma | variant);
-  row.tile[0] = tm;
-  row.tile[1] = 256;
+  row.tile[0] = 256;
+  row.tile[1] = tm;
   row.tile[2] = 64;
   return row;
 }
@@ -280,10 +287,10 @@ constexpr KernelRow grouped_wgmma_row(const char* symbol, const char* part, DTyp
 #define TW_GROUPED_BODY_mma(symbol) nullptr
 #define TW_GROUPED_MMA(feature_, part, symbol, in, out, variant)                        \
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
-                 kMmaThreads, Types::in, Types::out, variant),
+                 kMmaThreads, kMmaTile, Types::in, Types::out, variant),
 #define TW_GROUPED_STEP(feature_, part, symbol, out, variant)                           \
   grouped_row_of(feature::feature_, #symbol, #part, TW_GROUPED_BODY_##feature_(symbol), \
-                 grouped_step_threads(variant), Types::none, Types::out, variant),
+                 grouped_step_threads(variant), kNoTile, Types::none, Types::out, variant),
 
 constexpr KernelRow kRows[] = {
 #include "kernels/grouped/kernels.inc"

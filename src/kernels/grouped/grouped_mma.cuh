@@ -4,12 +4,13 @@
 // blocks. What the TMA cannot address, and what a chip without wgmma runs.
 
 #include "kernels/gemm/mma/gemm_full_plain.cuh"
+#include "kernels/grouped/grouped_fetch.cuh"
 #include "kernels/grouped/grouped_table.cuh"
 #include "kernels/grouped/grouped_write.cuh"
 
 namespace tw {
 
-// Lies outside every operand, so that full_fetch takes zeros in its place.
+// Lies outside every operand, so that zeros are taken in its place.
 inline constexpr i32 kGroupedNoRow = 0x7fffffff;
 
 template <class Storage>
@@ -70,20 +71,6 @@ __device__ __forceinline__ const Storage* grouped_weights(const GroupedArgs& arg
   return reinterpret_cast<const Storage*>(args.b) + weight * args.b_stride;
 }
 
-/// The tile's products with k from `begin` to `end` - 1; fetch(k) brings a block of both operands.
-template <class In, class Shared, class Fetch>
-__device__ __forceinline__ void grouped_multiply(float (&d)[2][4][4], Shared& shared, i32 begin,
-                                                 i32 end, Fetch fetch) {
-  float chain[2][4][4] = {};
-  for (i32 k = begin; k < end; k += kPlainK) {
-    fetch(k);
-    ptx::sync_block();
-    plain_multiply<In>(chain, shared.a, shared.b);
-    ptx::sync_block();
-    if ((k - begin + kPlainK) % kPlainChain == 0 || end - k <= kPlainK) plain_add(d, chain);
-  }
-}
-
 /// The tile's sums to D.
 template <class In, class Out, class Shared>
 __device__ __forceinline__ void grouped_put(const GroupedArgs& args, const GroupedAt& at,
@@ -131,12 +118,13 @@ __device__ __forceinline__ void grouped_mma(const GroupedArgs& args) {
       return at.n0 / 2 + (i < kPlainTile / 2 ? i : args.n / 2 + i - kPlainTile / 2);
     };
     float d[2][4][4] = {};
-    grouped_multiply<In>(d, shared, 0, k_end, [&](i32 k) {
-      full_fetch(shared.a, reinterpret_cast<const Storage*>(args.a), args.a_pitch, 1, row,
-                 kGroupedNoRow, k, k_end);
-      full_fetch(shared.b, grouped_weights<Storage>(args, at.weight), args.b_stride_n,
-                 args.b_stride_k, column, args.n, k, k_end);
-    });
+    grouped_multiply<In>(
+        d, shared, 0, k_end,
+        GroupedOperand<Storage, decltype(row)>{reinterpret_cast<const Storage*>(args.a),
+                                               args.a_pitch, 1, kGroupedNoRow, row},
+        GroupedOperand<Storage, decltype(column)>{grouped_weights<Storage>(args, at.weight),
+                                                  args.b_stride_n, args.b_stride_k, args.n,
+                                                  column});
     full_plain_put(d, shared.sums);
     ptx::sync_block();
     grouped_put<In, Out>(args, at, shared);

@@ -46,14 +46,15 @@ __device__ __forceinline__ void grouped_ranges(const GroupedArgs& args) {
     gemm_unit(all, static_cast<i32>(item - g * tiles), &m0, &n0);
     m0 *= kPlainTile, n0 *= kPlainTile;
     float d[2][4][4] = {};
-    grouped_multiply<In>(d, shared, rows.begin, rows.end, [&](i32 k) {
-      full_fetch(
-          shared.a, reinterpret_cast<const Storage*>(args.a), 1, args.a_pitch,
-          [&](i32 i) { return m0 + i; }, args.m, k, rows.end);
-      full_fetch(
-          shared.b, reinterpret_cast<const Storage*>(args.b), args.b_stride_n, args.b_stride_k,
-          [&](i32 i) { return n0 + i; }, args.n, k, rows.end);
-    });
+    const auto row = [&](i32 i) { return m0 + i; };
+    const auto column = [&](i32 i) { return n0 + i; };
+    grouped_multiply<In>(
+        d, shared, rows.begin, rows.end,
+        GroupedOperand<Storage, decltype(row)>{reinterpret_cast<const Storage*>(args.a), 1,
+                                               args.a_pitch, args.m, row},
+        GroupedOperand<Storage, decltype(column)>{reinterpret_cast<const Storage*>(args.b),
+                                                  args.b_stride_n, args.b_stride_k, args.n,
+                                                  column});
     full_plain_put(d, shared.sums);
     ptx::sync_block();
     ranges_put(args, args.d + static_cast<u64>(g * args.d_stride * 4), shared.sums, m0, n0);

@@ -113,7 +113,8 @@ Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_
   step.a = workspace + parts_.rows;
   step.a_pitch = parts_.row_pitch;
   step.n = static_cast<i32>(problem_.d_columns);
-  return launches->step(combine_, int64_t{step.d_count} * combine_.row->threads, step);
+  const int64_t blocks = int64_t{step.d_count} * grouped_combine_parts(step.n);
+  return launches->step(combine_, blocks * combine_.row->threads, step);
 }
 
 // The product's own arguments, and its kernel.
@@ -148,7 +149,8 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   if (!sizes.multiplies) return {};
   GroupedArgs product = args;
   const PreparedKernel& kernel = bind_product(run, &product);
-  TW_TRY(launches.launch(kernel, grouped_product_config(*device(), problem_, kernel), product));
+  TW_TRY(launches.launch(kernel, grouped_product_config(*device(), problem_, kernel, sizes.m),
+                         product));
   return problem_.ordered() ? combine(&launches, args, run.workspace) : Status();
 }
 
@@ -156,7 +158,7 @@ PlanInfo GroupedPlan::info() const {
   const GroupedDesc& d = problem_.desc;
   PlanInfo info;
   info.op = Op::grouped;
-  const LaunchConfig launch = grouped_product_config(*device(), problem_, product_);
+  const LaunchConfig launch = grouped_product_config(*device(), problem_, product_, d.m);
   info.kernel = product_.row->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];

@@ -17,6 +17,15 @@ bool takes(DType of_row, DType type) {
   return of_row == DType{} || of_row == type;
 }
 
+// Tiles of a product, whatever the sizes of its groups: each may end within a tile.
+int64_t most_tiles(const GroupedProblem& problem, const KernelRow& row, int64_t m) {
+  const GroupedDesc& d = problem.desc;
+  const int64_t columns = ceil_div(d.n, row.tile[1]);
+  if (problem.ranges()) return d.groups * ceil_div(m, row.tile[0]) * columns;
+  const int64_t groups = std::min(d.groups, m);
+  return (groups + (m - groups) / row.tile[0]) * columns;
+}
+
 }  // namespace
 
 const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& problem) {
@@ -47,11 +56,14 @@ const KernelRow* grouped_product_row(const Device& device, const GroupedProblem&
 }
 
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
-                                    const PreparedKernel& kernel) {
-  const bool one_each = (kernel.row->variant & kGroupedWgmma) != 0;
+                                    const PreparedKernel& kernel, int64_t m) {
+  const bool wgmma = (kernel.row->variant & kGroupedWgmma) != 0;
+  const uint64_t room =
+      most_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
+  const auto tiles = static_cast<uint64_t>(std::max<int64_t>(most_tiles(problem, *kernel.row, m), 1));
+  const bool shares = wgmma && grouped_wgmma_workspace(problem, 1) != 0;
   LaunchConfig config;
-  config.grid[0] = static_cast<uint32_t>(
-      most_blocks(device, problem.desc.max_sms, one_each ? 1 : kProductBlocks));
+  config.grid[0] = static_cast<uint32_t>(shares ? room : std::min(tiles, room));
   config.block[0] = static_cast<uint32_t>(kernel.row->threads);
   config.dynamic_smem_bytes = kernel.dynamic_smem_bytes;
   return config;

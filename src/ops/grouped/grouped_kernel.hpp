@@ -17,9 +17,9 @@ bool grouped_promises_maps(const GroupedProblem& problem);
 /// the description.
 const KernelRow* grouped_product_row(const Device& device, const GroupedProblem& problem);
 
-/// The launch of a product: blocks take tiles in turn until there are no more.
+/// The launch of a product of so many rows: blocks take tiles in turn until there are no more.
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
-                                    const PreparedKernel& kernel);
+                                    const PreparedKernel& kernel, int64_t m);
 
 /// The launch of a step that has so many things to do, a thread each.
 LaunchConfig grouped_step_config(const Device& device, const GroupedProblem& problem,

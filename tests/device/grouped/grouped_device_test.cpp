@@ -213,7 +213,7 @@ void check_d(const GroupedCase& c, Operands* operands, const std::vector<Cell>& 
     REQUIRE(std::abs(got - want.value) <= want.slack);
     std::memcpy(wanted.data() + (at - operands->d->data()), at, bytes);
   }
-  REQUIRE(std::memcmp(wanted.data(), operands->d->data(), wanted.size()) == 0);
+  REQUIRE(std::equal(wanted.begin(), wanted.end(), operands->d->data()));
   REQUIRE(operands->d->guards_intact());
 }
 
@@ -432,7 +432,7 @@ TEST_CASE("grouped: a captured run serves other routings") {
     TW_REQUIRE_OK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, fixed.run));
     TW_REQUIRE_OK(lab.stream->end_capture(&graph));
     TW_REQUIRE_OK(graph->instantiate());
-    for (int i = 0; i < 50; i += step()) {
+    for (int i = 0; i < 500; i += step()) {
       CAPTURE(i);
       const GroupedCase c = draw();
       Operands fresh(lab, c);

@@ -205,6 +205,21 @@ TEST_CASE("grouped: max_sms bounds the blocks of every launch") {
   CHECK(launches_of(desc, run)[2].config.grid[0] == 132 * 4);
 }
 
+TEST_CASE("grouped: few tiles take few blocks") {
+  D desc = desc_of();
+  desc.n = 130;  // three tiles of columns
+  for (const auto& [m, blocks] :
+       {std::pair<int64_t, uint32_t>{1, 3u}, {8, 24u}, {9, 24u}, {72, 27u}}) {
+    R run = run_of();
+    run.m = m;
+    CAPTURE(m);
+    CHECK(launches_of(desc, run)[0].config.grid[0] == blocks);
+  }
+  D of_k = ranges();
+  of_k.m = 65;
+  CHECK(launches_of(of_k, run_of())[0].config.grid[0] == 16);
+}
+
 TEST_CASE("grouped: a plan says what it is") {
   D desc = by_pairs();
   desc.d_dtype = DType::F32;
