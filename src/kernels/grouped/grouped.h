@@ -142,7 +142,7 @@ struct GroupedArgs {
   i32 row_alignment;  // of kGroupsPsum
   i32 band;           // as in GemmArgs
   i32 chain_blocks;   // as in GemmStreamArgs
-  i32 share_from;     // k blocks that sharing a tile must save each block to be worth it
+  i32 memory_rate;    // bytes that memory has for all SMs in a clock
   u32 partials;       // offset of the accumulators in the workspace
   float alpha;
   float beta;         // of kGroupsRanges: 0 or 1 times D is added

@@ -267,21 +267,13 @@ constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const 
 constexpr u32 kOrderROW = 0;
 constexpr u32 kOrderCOLUMN = kGroupedColumnB;
 
-constexpr KernelRow grouped_wgmma_row(const char* symbol, const char* part, DType in, DType out,
-                                      int tm, u32 variant) {
-  KernelRow row = grouped_row_of(feature::wgmma, symbol, part, nullptr,
-                                 128 * (1 + gemm_consumers(static_cast<u32>(tm))), in, out,
-                                 kGroupedWgmma | variant);
-  row.tile[0] = 256;
-  row.tile[1] = tm;
-  row.tile[2] = 64;
-  return row;
-}
-
+#define TW_GROUPED_HOPPER(symbol, part, in, out, tm, variant)                                 \
+  grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)),     \
+                 {256, tm, 64}, Types::in, Types::out, kGroupedWgmma | (variant)),
 #define TW_GROUPED(feature_, part, symbol, in, out, b_order, tm) \
-  grouped_wgmma_row(#symbol, #part, Types::in, Types::out, tm, kOrder##b_order),
+  TW_GROUPED_HOPPER(symbol, part, in, out, tm, kOrder##b_order)
 #define TW_GROUPED_RANGES(feature_, part, symbol, in, out, tm) \
-  grouped_wgmma_row(#symbol, #part, Types::in, Types::out, tm, kGroupedRanges),
+  TW_GROUPED_HOPPER(symbol, part, in, out, tm, kGroupedRanges)
 #define TW_GROUPED_BODY_host(symbol) symbol
 #define TW_GROUPED_BODY_tma(symbol) nullptr
 #define TW_GROUPED_BODY_mma(symbol) nullptr

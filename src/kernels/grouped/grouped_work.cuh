@@ -36,6 +36,23 @@ struct GroupedSpot {
   u32 width_number;
 };
 
+// Clocks that a k block of a tile takes where `blocks` SMs multiply at once: its products, what an
+// SM can read (52 bytes a clock, measured on an H200), and its part of what memory has for the
+// weights.
+__device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i32 width,
+                                                      i32 blocks) {
+  constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes
+  const float read = (kWeights + static_cast<float>(width) * 128) * kOfSm;
+  const float memory =
+      kWeights * static_cast<float>(blocks) / static_cast<float>(max(args.memory_rate, 1));
+  return fmaxf(static_cast<float>(width) * 4, fmaxf(read, memory));
+}
+
+// Clocks that adding up a tile's parts takes: two ways to the L2, and what is written and read.
+__device__ __forceinline__ float grouped_meet_clocks(i32 width) {
+  return 5000 + 32 * static_cast<float>(width);
+}
+
 template <class Config>
 __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
                                                         const GroupedTiles& table, i32 widest) {
@@ -56,14 +73,15 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   // The parts of a wide tile are worth adding up only where each is some work.
   const i32 least = widest <= 64 ? 4 : 16;
   i32 share = max((rest * s.depth + blocks - 1) / blocks, least);
-  if (s.depth - share < args.share_from) return s;
   // Parts that begin with their unit read the same k at the same time, which the L2 serves better,
   // and each block has one part alone: worth a quarter more of them.
-  const i32 parts = s.depth / share, aligned = (s.depth + parts - 1) / parts;
-  if (aligned <= share + share / 4) {
-    share = aligned;
-    s.depth = parts * aligned;
-  }
+  const i32 parts = s.depth / share, aligned = parts > 0 ? (s.depth + parts - 1) / parts : s.depth;
+  const bool aligns = aligned <= share + share / 4;
+  if (aligns) share = aligned;
+  const float alone = grouped_block_clocks(args, widest, rest) * static_cast<float>(s.depth);
+  const float shared = grouped_block_clocks(args, widest, blocks) * static_cast<float>(share);
+  if (shared + grouped_meet_clocks(widest) >= alone) return s;
+  if (aligns) s.depth = parts * aligned;
   s.whole = s.units - rest;
   s.share = share;
   return s;

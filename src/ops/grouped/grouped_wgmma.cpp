@@ -10,6 +10,7 @@
 #include "ops/common/counter_tag.hpp"
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_maps.hpp"
+#include "ops/gemm/select/gemm_chip.hpp"
 #include "ops/gemm/select/gemm_shares.hpp"
 
 namespace tw {
@@ -18,10 +19,6 @@ namespace {
 constexpr u32 kTileColumns = 128;  // of B, of one block
 constexpr i32 kTileRows = 256;     // of a group, at most
 constexpr u32 kTileK = 64;
-
-// k blocks that a block must save by sharing a tile: adding up the parts takes about as long as
-// loading so many.
-constexpr i32 kShareFrom = 6;
 
 GemmTile tile_of(const GroupedProblem& problem) {
   return {kTileColumns,
@@ -155,7 +152,8 @@ Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint
       std::lround(std::sqrt(static_cast<double>(blocks) * kTileRows / kTileColumns)));
   args->chain_blocks =
       static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{kTileK}));
-  args->share_from = kShareFrom;
+  const GemmRates rates = gemm_rates(device.info());
+  args->memory_rate = static_cast<i32>(std::lround(rates.dram_bytes / rates.clock));
   args->partials = counter_bytes(blocks);
   args->counter_tag = next_counter_tag();
   return {};
@@ -167,7 +165,7 @@ void bind_grouped_wgmma(const GroupedProblem& problem, const GroupedArgs& prepar
   std::copy(std::begin(prepared.map_a), std::end(prepared.map_a), std::begin(args->map_a));
   args->band = prepared.band;
   args->chain_blocks = prepared.chain_blocks;
-  args->share_from = prepared.share_from;
+  args->memory_rate = prepared.memory_rate;
   args->partials = prepared.partials;
   args->counter_tag = prepared.counter_tag;
   if (problem.ranges()) {
