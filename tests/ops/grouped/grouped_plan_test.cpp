@@ -208,12 +208,12 @@ TEST_CASE("grouped: max_sms bounds the blocks of every launch") {
 TEST_CASE("grouped: few tiles take few blocks") {
   D desc = desc_of();
   desc.n = 130;  // three tiles of columns
-  for (const auto& [m, blocks] :
-       {std::pair<int64_t, uint32_t>{1, 3u}, {8, 24u}, {9, 24u}, {72, 27u}}) {
+  const std::pair<int64_t, uint32_t> counts[] = {{1, 3u}, {8, 24u}, {9, 24u}, {72, 27u}};
+  for (const auto& count : counts) {
     R run = run_of();
-    run.m = m;
-    CAPTURE(m);
-    CHECK(launches_of(desc, run)[0].config.grid[0] == blocks);
+    run.m = count.first;
+    CAPTURE(count.first);
+    CHECK(launches_of(desc, run)[0].config.grid[0] == count.second);
   }
   D of_k = ranges();
   of_k.m = 65;
