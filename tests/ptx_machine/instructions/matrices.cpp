@@ -50,7 +50,7 @@ Eight turned(const Eight& matrix) {
 uint8_t* matrix_row(Warp& w, const Instruction& in, const Operand& address, uint32_t number,
                     uint32_t row, Access access) {
   const uint32_t lane = 8 * number + row;
-  return locate(w, in.word(Class::space), address_of(w, address, lane), 16, access, lane);
+  return locate_for_each(w, in.word(Class::space), address_of(w, address, lane), 16, access, lane);
 }
 
 void ldmatrix(Warp& w, const Instruction& in) {

@@ -87,6 +87,8 @@ struct Warp {
   /// nullptr where nobody judges.
   Judge* judge() const;
   [[noreturn]] void fail(const std::string& reason) const;
+  /// A report that is no fault.
+  void letter(const std::string& reason) const;
   /// The instruction runs again when the warp has its next turn.
   void block();
   /// False, and the instruction runs again, while lanes of `wanted` that have not exited are
