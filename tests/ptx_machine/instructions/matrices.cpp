@@ -10,7 +10,7 @@
 #include "tests/ptx_machine/instructions/memory.hpp"
 #include "tests/ptx_machine/instructions/window.hpp"
 #include "tests/ptx_machine/instructions/window_rows.hpp"
-#include "tests/ptx_machine/machine/launch.hpp"
+#include "tests/ptx_machine/machine/accumulators.hpp"
 
 namespace tw::ptx_machine {
 namespace {
@@ -336,6 +336,7 @@ void wgmma(Warp& w, const Instruction& in) {
   const uint64_t number = ++group.issued[part];
   Product& product = group.products[number];
   product.judged[part] = judge_product(w, in, desc_a, desc_b);
+  if (w.judge()) accumulators_begin(w, in, number);
   product.run[part] = [&w, &in, desc_a, desc_b, accumulate, pc = w.pc] {
     const uint32_t now = std::exchange(w.pc, pc);
     multiply(w, in, desc_a, desc_b, accumulate);
@@ -367,13 +368,16 @@ void wgmma_wait(Warp& w, const Instruction& in) {
     // Until all four warps have come to them, products have not begun.
     for (const Work& work : groups.front())
       if (warpgroup(w).products[work.number].issued < 4) return w.block();
-    for (const Work& work : groups.front()) end_product(w, work.number);
+    for (const Work& work : groups.front()) {
+      end_product(w, work.number);
+      accumulators_end(w, work.number);
+    }
     groups.erase(groups.begin());
   }
 }
 
 void wgmma_fence(Warp& w, const Instruction&) {
-  w.converged(kAllLanes);
+  if (w.converged(kAllLanes)) accumulators_fence(w);
 }
 
 Run wgmma_handler(const Instruction& in) {

@@ -69,7 +69,15 @@ void Judge::global(Warp& warp, const GlobalAccess& access, uint64_t address, uin
     if (run.write != 0 && reads) check_global_read(warp, access, run);
     if (writes) check_global_write(warp, access, run);
   });
-  const uint32_t id = history_.add(access);
+  GlobalAccess kept = access;
+  // Whoever is in no order with a strong write is in none with a weak one just before.
+  history_.each_run(address, 1, [&](const History::Run& run) {
+    const GlobalAccess& last = history_.at(run.write);
+    if (run.write != 0 && last.launch == access.launch && last.cluster == access.cluster &&
+        last.agent == access.agent && last.time == access.time && last.reach == Reach::weak)
+      kept.reach = Reach::weak;
+  });
+  const uint32_t id = history_.add(kept);
   if (writes)
     history_.record_write(address, bytes, id);
   else
@@ -177,8 +185,8 @@ void Judge::map_used(Warp& warp, uint64_t address) {
                     remedy(other.op, distance_of(other, access, count_)));
     const auto acquired = maps_[agent(warp)].find(address);
     if (acquired == maps_[agent(warp)].end() || acquired->second != run.write)
-      report_global(warp, "uses a tensor map that has been written, without an acquire", run,
-                    other, "fence.proxy.tensormap::generic.acquire");
+      report_global(warp, "uses a tensor map that has been written, without an acquire", run, other,
+                    "fence.proxy.tensormap::generic.acquire");
   });
   history_.record_read(address, kMapBytes, history_.add(access));
 }

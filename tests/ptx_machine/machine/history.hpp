@@ -23,7 +23,7 @@ struct GlobalAccess {
   uint8_t rank = 0;  // of the CTA in its cluster
   Reach reach = Reach::weak;
   Proxy proxy = Proxy::generic;
-  bool constant = false;  // by the path for constant data
+  bool constant = false;    // by the path for constant data
   bool map_copied = false;  // a tensor map, by tensormap.cp_fenceproxy
   bool operator==(const GlobalAccess&) const = default;
 };

@@ -21,6 +21,13 @@ uint32_t bytes_of_word(uint64_t word, uint64_t begin, uint64_t end) {
   return mask & kAllBytes;
 }
 
+/// Where a run of bytes of one write ends.
+uint64_t same_write(const std::vector<uint32_t>& writes, uint64_t begin, uint64_t end) {
+  uint64_t until = begin + 1;
+  while (until < end && writes[until] == writes[begin]) ++until;
+  return until;
+}
+
 const Instruction& instruction_of(const Warp& warp) {
   return warp.image->code[warp.pc == 0 ? 0 : warp.pc - 1];
 }
@@ -110,13 +117,14 @@ void Judge::report(Warp& warp, const std::string& what, const Cta& cta, uint64_t
 
 // Shared memory.
 
-/// Whether the write is before the access.
-bool Judge::before(const Write& write, uint8_t lane, const Access& access,
+/// Whether the write is before the access, which stands at a line. Of lanes that write the same
+/// bytes in one instruction one prevails.
+bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
                    const Clocks& known) const {
   if (write.agent != access.own)
     return write.time <= known[write.agent] ||
            (write.agent == access.agent && write.time == access.time);
-  const bool same = lane == access.use.lane && lane != kEachLane;
+  const bool same = (lane == access.use.lane && lane != kEachLane) || write.line == line;
   return same || lane == kNoLane || access.use.lane == kNoLane || write.time <= met_[access.own];
 }
 
@@ -137,19 +145,20 @@ bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64
     if (id == 0) continue;
     const Write& write = writes_[id];
     const Other other{write.agent, write.line, write.op};
+    const uint64_t until = same_write(of_cta.writes, begin, end);
     if (write.op == Op::mbarrier_init && op != Op::mbarrier_init && op != Op::mbarrier_inval)
-      report(warp, "writes over a barrier", cta, begin, byte, other, "mbarrier.inval");
+      report(warp, "writes over a barrier", cta, begin, until, other, "mbarrier.inval");
     const bool strong = write.reach != Reach::weak && access.use.reach != Reach::weak;
-    if (!strong && !before(write, lane, access, knowledge.known)) {
+    if (!strong && !before(write, lane, access, line_of(warp), knowledge.known)) {
       if (access.proxy == Proxy::generic || write.proxy == Proxy::generic)
-        report(warp, "race: writes what was written without an order", cta, begin, byte, other,
+        report(warp, "race: writes what was written without an order", cta, begin, until, other,
                order_for(warp, other));
       torn = true;
     }
     if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
         write.time > knowledge.fenced[write.agent])
       report(warp, "no fence.proxy.async between a write by threads and one by the async proxy",
-             cta, begin, byte, other, "fence.proxy.async");
+             cta, begin, until, other, "fence.proxy.async");
   }
   for (uint64_t word = offset / kWord; word * kWord < end; ++word) {
     const uint32_t mask = bytes_of_word(word, offset, end);
@@ -179,14 +188,15 @@ void Judge::check_read(Warp& warp, const Cta& cta, const Access& access, uint64_
     if (id == 0) continue;
     const Write& write = writes_[id];
     const Other other{write.agent, write.line, write.op};
+    const uint64_t until = same_write(of_cta.writes, begin, end);
     const bool strong = write.reach != Reach::weak && access.use.reach != Reach::weak;
-    if (write.torn || (!strong && !before(write, lane, access, knowledge.known)))
-      report(warp, "race: reads what is written without an order", cta, begin, byte, other,
+    if (write.torn || (!strong && !before(write, lane, access, line_of(warp), knowledge.known)))
+      report(warp, "race: reads what is written without an order", cta, begin, until, other,
              order_for(warp, other));
     if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
         write.time > knowledge.fenced[write.agent])
       report(warp, "no fence.proxy.async between a write by threads and a read by the async proxy",
-             cta, begin, byte, other, "fence.proxy.async");
+             cta, begin, until, other, "fence.proxy.async");
   }
 }
 
@@ -217,13 +227,17 @@ void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t of
 void Judge::access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, bool reads,
                    bool writes, const Use& use) {
   const uint32_t self = agent(warp);
-  const Access access{self, self, of(warp).known[self], Proxy::generic, use};
+  Access access{self, self, of(warp).known[self], Proxy::generic, use};
   if (reads) {
     check_read(warp, cta, access, offset, bytes);
     record(warp, cta, access, offset, bytes, false);
   }
   if (writes) {
     check_write(warp, cta, access, offset, bytes);
+    // Whoever is in no order with a strong write is in none with a weak one just before.
+    const Write& last = writes_[shadow(cta).writes[offset]];
+    if (last.agent == self && last.time == access.time && last.reach == Reach::weak)
+      access.use.reach = Reach::weak;
     record(warp, cta, access, offset, bytes, true);
   }
 }

@@ -133,7 +133,8 @@ class Judge {
   Knowledge& of(const Warp& warp) { return warps_[agent(warp)]; }
   Shadow& shadow(const Cta& cta);
   uint32_t write_id(const Write& write);
-  bool before(const Write& write, uint8_t lane, const Access& access, const Clocks& known) const;
+  bool before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
+              const Clocks& known) const;
   /// True where work of the async proxy may be overwritten while it goes on, by such work.
   bool check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
                    uint64_t bytes);

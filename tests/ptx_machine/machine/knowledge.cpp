@@ -51,8 +51,7 @@ uint64_t Releases::domain(Place place, Reach reach) {
 
 void Releases::write(uint64_t address, Place place, Reach reach, const Knowledge* what,
                      bool joins) {
-  if (!joins)
-    left_.erase(left_.lower_bound({address, 0}), left_.lower_bound({address + 1, 0}));
+  if (!joins) left_.erase(left_.lower_bound({address, 0}), left_.lower_bound({address + 1, 0}));
   if (!what) return;
   // Whoever is near acquires what reaches further, too.
   for (const Reach to : {Reach::cta, Reach::cluster, Reach::gpu}) {

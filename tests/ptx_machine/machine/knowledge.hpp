@@ -67,8 +67,8 @@ class Releases {
   struct Place {
     uint32_t cluster = 0, rank = 0;
   };
-  /// A write of `reach`. Without `what` it releases nothing; `joins`: it is an atomic operation, which
-  /// keeps what those before it have released.
+  /// A write of `reach`. Without `what` it releases nothing; `joins`: it is an atomic operation,
+  /// which keeps what those before it have released.
   void write(uint64_t address, Place place, Reach reach, const Knowledge* what, bool joins);
   /// Adds to `into` what a read of that reach acquires.
   void read(uint64_t address, Place place, Reach reach, Knowledge* into) const;

@@ -78,6 +78,7 @@ void begin_warp(Warp* warp, uint32_t threads) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(warp->memory.get());
   warp->registers = warp->memory.get() + (64 - address % 64) % 64;
   warp->constants = image.module->constants.data();
+  warp->accumulators.assign(image.accumulator_count, {});
   warp->predicates.assign(image.predicates + 1, 0);
   warp->alive = threads >= kLanes ? kAllLanes : (1u << threads) - 1;
   warp->call_space.assign(size_t{image.call_bytes} * kLanes, 0);

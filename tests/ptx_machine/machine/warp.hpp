@@ -51,6 +51,13 @@ struct BulkGroups {
   std::vector<std::vector<Work>> committed;  // oldest first
 };
 
+/// A register that wgmma adds into.
+struct Accumulator {
+  uint64_t product = 0;  // the last one
+  uint32_t line = 0;     // where that has begun
+  bool touched = true;   // since the last wgmma.fence
+};
+
 struct Warp {
   Launch* launch = nullptr;
   Cta* cta = nullptr;
@@ -80,6 +87,8 @@ struct Warp {
   std::array<BulkGroups, kLanes> bulk;     // of bulk copies
   std::array<BulkGroups, kLanes> copies;   // of cp.async
   BulkGroups products;                     // of wgmma
+  std::vector<Accumulator> accumulators;
+  uint64_t products_ended = 0;
 
   std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
 
