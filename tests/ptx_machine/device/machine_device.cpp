@@ -67,15 +67,17 @@ class MachineDevice final : public Device {
   Statistics statistics;
   std::vector<std::string> launched;
   std::set<std::string> letters;
+  std::string fault;  // with which it was lost, until it is written
 
  private:
   const Module* module(const std::string& image);
   static void plant(Image* image);
   void write_waits() const;
-  void write_letters() const;
+  void write_reports();
 
   GlobalMemory memory_;
   History history_;
+  std::set<std::string> written_letters_;
   std::map<uint64_t, uint64_t> blocks_;  // address and bytes
   std::map<std::string, std::unique_ptr<Module>> modules_;
   std::map<std::string, std::unique_ptr<Image>> images_;
@@ -194,7 +196,6 @@ MachineDevice::MachineDevice() {
 void MachineDevice::close() {
   if (closed_.exchange(true)) return;
   write_waits();
-  write_letters();
   for (const auto& [address, bytes] : blocks_) std::free(reinterpret_cast<void*>(address));
   blocks_.clear();
 }
@@ -264,12 +265,16 @@ void MachineDevice::write_waits() const {
              << "\n";
 }
 
-/// TW_PTX_LETTERS=FILE: reports of severity `letter`, when the device is closed.
-void MachineDevice::write_letters() const {
-  const char* path = std::getenv("TW_PTX_LETTERS");
-  if (!path) return;
-  std::ofstream file(path, std::ios::app);
-  for (const std::string& letter : letters) file << letter << "\n";
+/// TW_PTX_REPORTS=FILE: what is reported is added there. A test that fails may end without having
+/// closed the device.
+void MachineDevice::write_reports() {
+  if (const char* path = std::getenv("TW_PTX_REPORTS")) {
+    std::ofstream file(path, std::ios::app);
+    if (!fault.empty()) file << "error: " << fault << "\n";
+    for (const std::string& letter : letters)
+      if (written_letters_.insert(letter).second) file << "letter: " << letter << "\n";
+  }
+  fault.clear();
 }
 
 void MachineDevice::written(uint64_t address, uint64_t bytes) {
@@ -326,9 +331,12 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
     statistics.thread_instructions +=
         run_launch(image, memory_, shape, arguments, bytes, own).thread_instructions;
   } catch (const Error& error) {
+    fault = error.what();
+    write_reports();
     mark_lost(kFault, "%s", error.what());
     return alive();
   }
+  write_reports();
   return {};
 }
 

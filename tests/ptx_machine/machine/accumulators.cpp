@@ -13,8 +13,7 @@ constexpr uint32_t kRegister = 4 * kLanes;
 /// Calls visit(place of the register in Image::accumulators) for the registers of an operand.
 template <class Visit>
 void each_register(const Image& image, const Operand& operand, Visit visit) {
-  if (operand.kind == Operand::Kind::reg && operand.bytes >= 4)
-    visit(operand.slot / kRegister);
+  if (operand.kind == Operand::Kind::reg && operand.bytes >= 4) visit(operand.slot / kRegister);
   if (operand.kind != Operand::Kind::list) return;
   for (uint32_t i = 0; i < operand.count; ++i) {
     const Operand& item = image.lists[operand.slot + i];
@@ -25,8 +24,7 @@ void each_register(const Image& image, const Operand& operand, Visit visit) {
 bool touches(const Image& image, const Instruction& in) {
   bool found = false;
   for (const Operand& operand : in.operand)
-    each_register(image, operand,
-                  [&](uint32_t place) { found |= image.accumulators[place] != 0; });
+    each_register(image, operand, [&](uint32_t place) { found |= image.accumulators[place] != 0; });
   return found;
 }
 
@@ -40,7 +38,8 @@ void touched(Warp& w, const Instruction& in) {
         if (accumulator.product > w.products_ended)
           w.fail("touches a register that " + place_of(*w.image, accumulator.line) +
                  " may still write; wgmma.wait_group would order them");
-        accumulator.touched = true;
+        accumulator.touch =
+            std::max(accumulator.touch, in.op == Op::mov ? Touch::move : Touch::other);
       });
   w.image->watched[w.pc - 1](w, in);
 }
@@ -68,15 +67,17 @@ void watch_accumulators(Image* image) {
 void accumulators_begin(Warp& w, const Instruction& wgmma, uint64_t number) {
   each_register(*w.image, wgmma.operand[0], [&](uint32_t place) {
     Accumulator& accumulator = w.accumulators[w.image->accumulators[place] - 1];
-    if (accumulator.touched)
+    if (accumulator.touch == Touch::other)
       w.fail("wgmma adds into a register that has been touched since the last wgmma.fence");
+    if (accumulator.touch == Touch::move)
+      w.letter("wgmma adds into a register that has been set since the last wgmma.fence");
     accumulator.product = number;
     accumulator.line = wgmma.line;
   });
 }
 
 void accumulators_fence(Warp& w) {
-  for (Accumulator& accumulator : w.accumulators) accumulator.touched = false;
+  for (Accumulator& accumulator : w.accumulators) accumulator.touch = Touch::none;
 }
 
 void accumulators_end(Warp& w, uint64_t number) {

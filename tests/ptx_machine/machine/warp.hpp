@@ -51,11 +51,15 @@ struct BulkGroups {
   std::vector<std::vector<Work>> committed;  // oldest first
 };
 
+/// What threads have done to a register since the last wgmma.fence. A move may be the compiler's,
+/// which sinks zeros below the fence.
+enum class Touch : uint8_t { none, move, other };
+
 /// A register that wgmma adds into.
 struct Accumulator {
   uint64_t product = 0;  // the last one
   uint32_t line = 0;     // where that has begun
-  bool touched = true;   // since the last wgmma.fence
+  Touch touch = Touch::other;
 };
 
 struct Warp {

@@ -11,7 +11,8 @@ namespace {
 const Extent kTwo{.warps = 1, .ctas = 2}, kPair{.warps = 1, .ctas = 2, .cluster = 2};
 /// CTA 0 goes on, CTA 1 jumps to OTHER. %d10 is where the flag lies, behind the data of both.
 const std::string kSplit =
-    kPlaces + "setp.ne.u32 %p3, %r30, 0;\nadd.s64 %d10, %d0, 256;\nmov.u32 %r7, 1;\n@%p3 bra OTHER;\n";
+    kPlaces +
+    "setp.ne.u32 %p3, %r30, 0;\nadd.s64 %d10, %d0, 256;\nmov.u32 %r7, 1;\n@%p3 bra OTHER;\n";
 /// The first CTA's threads leave their data, and thread 0 says so.
 std::string leave(const std::string& before, const std::string& store) {
   return "st.global.u32 [%d2], %r7;\nbar.warp.sync -1;\n" + before + "@%p1 " + store +
@@ -34,14 +35,15 @@ TEST_CASE("programs: CTAs that access the same global memory") {
   good(kPair, kPlaces + "atom.relaxed.cluster.global.add.u64 %d5, [%d0], %d4;\n");
   bad(kTwo, kPlaces + "atom.relaxed.cluster.global.add.u64 %d5, [%d0], %d4;\n", "race: ");
   good(kTwo, kPlaces + "red.relaxed.gpu.global.add.u64 [%d0], %d4;\n");
-  bad(kTwo, kPlaces + "ld.global.u64 %d5, [%d0];\nst.global.u64 [%d2], %d5;\n",
-      "race: ");
+  bad(kTwo, kPlaces + "ld.global.u64 %d5, [%d0];\nst.global.u64 [%d2], %d5;\n", "race: ");
   // Neighbouring bytes are no race.
-  good(kTwo, kPlaces + "cvt.u64.u32 %d6, %r30;\nadd.s64 %d6, %d6, %d0;\nst.global.u8 [%d6], %r7;\n");
+  good(kTwo,
+       kPlaces + "cvt.u64.u32 %d6, %r30;\nadd.s64 %d6, %d6, %d0;\nst.global.u8 [%d6], %r7;\n");
 }
 
 TEST_CASE("programs: messages through global memory") {
-  good(kTwo, kSplit + leave("", "st.release.gpu.global.u32") + take("ld.acquire.gpu.global.u32", ""));
+  good(kTwo,
+       kSplit + leave("", "st.release.gpu.global.u32") + take("ld.acquire.gpu.global.u32", ""));
   bad(kTwo, kSplit + leave("", "st.relaxed.gpu.global.u32") + take("ld.acquire.gpu.global.u32", ""),
       "a release and an acquire at .gpu scope");
   bad(kTwo, kSplit + leave("", "st.release.gpu.global.u32") + take("ld.relaxed.gpu.global.u32", ""),
@@ -56,7 +58,8 @@ TEST_CASE("programs: messages through global memory") {
   good(kPair, kSplit + leave("", "st.release.cluster.global.u32") +
                   take("ld.acquire.cluster.global.u32", ""));
   bad(kTwo,
-      kSplit + leave("", "st.release.cluster.global.u32") + take("ld.acquire.cluster.global.u32", ""),
+      kSplit + leave("", "st.release.cluster.global.u32") +
+          take("ld.acquire.cluster.global.u32", ""),
       "race: ");
 }
 
@@ -74,11 +77,15 @@ TEST_CASE("programs: messages by fences") {
 }
 
 TEST_CASE("programs: the last CTA reads what all have left") {
-  const auto last = [](const std::string& meet, const std::string& before, const std::string& after) {
+  const auto last = [](const std::string& meet, const std::string& before,
+                       const std::string& after) {
     return kPlaces + "mov.u32 %r7, 1;\nst.global.u32 [%d2+4], %r7;\n" + meet + before +
-           "@!%p1 bra NOT;\natom.global.add.u32 %r8, [%d0], %r7;\nst.shared.u32 [%r10], %r8;\nNOT:\n" +
-           after + "bar.sync 0;\nld.shared.u32 %r8, [%r10];\nsetp.eq.u32 %p4, %r8, 0;\n@%p4 bra OUT;\n" +
-           "xor.b32 %r9, %r31, 64;\nmad.wide.u32 %d11, %r9, 8, %d0;\nld.global.u32 %r9, [%d11+4];\nOUT:\n";
+           "@!%p1 bra NOT;\natom.global.add.u32 %r8, [%d0], %r7;\nst.shared.u32 [%r10], "
+           "%r8;\nNOT:\n" +
+           after +
+           "bar.sync 0;\nld.shared.u32 %r8, [%r10];\nsetp.eq.u32 %p4, %r8, 0;\n@%p4 bra OUT;\n" +
+           "xor.b32 %r9, %r31, 64;\nmad.wide.u32 %d11, %r9, 8, %d0;\nld.global.u32 %r9, "
+           "[%d11+4];\nOUT:\n";
   };
   const Extent extent{.warps = 2, .ctas = 2};
   good(extent, last(kSync, kFenceGpu, kFenceGpu));
@@ -126,8 +133,9 @@ TEST_CASE("programs: launches that overlap") {
   bad_launches({}, {{write}, {first + read, true}}, "griddepcontrol.wait would order them");
   // Of the launch before the last: only where that has waited for it.
   good_launches(one, {{write}, {wait + go, true}, {wait + read, true}});
-  bad_launches(one, {{write}, {go + "griddepcontrol.launch_dependents;\n", true}, {read + wait, true}},
-      "griddepcontrol.wait would order them");
+  bad_launches(one,
+               {{write}, {go + "griddepcontrol.launch_dependents;\n", true}, {read + wait, true}},
+               "griddepcontrol.wait would order them");
   good_launches(one, {{write}, {wait + go, true}, {read, true}});
   // The async proxy.
   const std::string load = kPlaces + init(1) + kSync;
@@ -141,14 +149,16 @@ TEST_CASE("programs: constant loads of what a predecessor writes") {
   const Extent one{.warps = 1};
   good_launches(one, {{write}, {wait + "ld.global.u64 %d5, [%d2];\n", true}});
   bad_launches(one, {{write}, {wait + "ld.global.nc.u64 %d5, [%d2];\n", true}},
-      "what a predecessor grid writes that may still run");
+               "what a predecessor grid writes that may still run");
   good_launches(one, {{write}, {"ld.global.nc.u64 %d5, [%d2];\n", false}});
 }
 
 TEST_CASE("programs: shared memory of a cluster") {
-  const std::string far = kPlaces + "mov.u32 %r6, %cluster_ctarank;\nxor.b32 %r6, %r6, 1;\n"
-      "mapa.shared::cluster.u32 %r7, %r11, %r6;\n";
-  const std::string store = "st.shared::cluster.u64 [%r7], %d4;\n", read = "ld.shared.u64 %d5, [%r11];\n";
+  const std::string far = kPlaces +
+                          "mov.u32 %r6, %cluster_ctarank;\nxor.b32 %r6, %r6, 1;\n"
+                          "mapa.shared::cluster.u32 %r7, %r11, %r6;\n";
+  const std::string store = "st.shared::cluster.u64 [%r7], %d4;\n",
+                    read = "ld.shared.u64 %d5, [%r11];\n";
   const std::string arrive = "barrier.cluster.arrive.release.aligned;\n",
                     relaxed = "barrier.cluster.arrive.relaxed.aligned;\n",
                     wait = "barrier.cluster.wait.acquire.aligned;\n";
@@ -168,16 +178,18 @@ TEST_CASE("programs: barriers of another CTA") {
   const std::string wait = "barrier.cluster.wait.acquire.aligned;\n",
                     relaxed = "barrier.cluster.arrive.relaxed.aligned;\n";
   const auto rest = [&](const std::string& arrive, const std::string& scope) {
-    return "@!%p5 bra MINE;\nmov.u32 %r8, 0;\nmapa.shared::cluster.u32 %r7, %r20, %r8;\n@%p1 " + arrive +
-           " _, [%r7];\nbra OUT;\nMINE:\nTURN:\nmbarrier.try_wait.parity" + scope +
+    return "@!%p5 bra MINE;\nmov.u32 %r8, 0;\nmapa.shared::cluster.u32 %r7, %r20, %r8;\n@%p1 " +
+           arrive + " _, [%r7];\nbra OUT;\nMINE:\nTURN:\nmbarrier.try_wait.parity" + scope +
            ".shared::cta.b64 %p7, [%r20], 0;\n@!%p7 bra TURN;\nOUT:\n";
   };
   const std::string wide = "mbarrier.arrive.release.cluster.shared::cluster.b64",
                     narrow = "mbarrier.arrive.shared::cluster.b64";
-  const std::string made = begin + init(1) + "fence.mbarrier_init.release.cluster;\n" + relaxed + wait;
+  const std::string made =
+      begin + init(1) + "fence.mbarrier_init.release.cluster;\n" + relaxed + wait;
   good(kPair, made + rest(wide, ".acquire.cluster"));
   CHECK(letters().empty());
-  bad(kPair, begin + init(1) + relaxed + wait + rest(wide, ".acquire.cluster"), "fence.mbarrier_init");
+  bad(kPair, begin + init(1) + relaxed + wait + rest(wide, ".acquire.cluster"),
+      "fence.mbarrier_init");
   // By the letter of the memory model alone.
   for (const std::string& scope : {std::string(""), std::string(".acquire.cluster")}) {
     good(kPair, made + rest(narrow, scope));
@@ -186,17 +198,22 @@ TEST_CASE("programs: barriers of another CTA") {
   good(kPair, made + rest(wide, ""));
   CHECK(letters().size() == 1);
   // The CTA exits without having waited for the arrival.
-  bad(kPair, made + "@!%p5 bra OUT;\nmov.u32 %r8, 0;\nmapa.shared::cluster.u32 %r7, %r20, %r8;\n@%p1 " + wide +
-                 " _, [%r7];\nOUT:\n",
+  bad(kPair,
+      made + "@!%p5 bra OUT;\nmov.u32 %r8, 0;\nmapa.shared::cluster.u32 %r7, %r20, %r8;\n@%p1 " +
+          wide + " _, [%r7];\nOUT:\n",
       "exit");
 }
 
 TEST_CASE("programs: stores into another CTA that count on a barrier") {
-  const std::string begin = kPlaces + init(1) + "fence.mbarrier_init.release.cluster;\n" +
-      "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" + expect(256) +
-      "mov.u32 %r6, %cluster_ctarank;\nxor.b32 %r6, %r6, 1;\nmapa.shared::cluster.u32 %r7, %r11, %r6;\n"
+  const std::string begin =
+      kPlaces + init(1) + "fence.mbarrier_init.release.cluster;\n" +
+      "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" +
+      expect(256) +
+      "mov.u32 %r6, %cluster_ctarank;\nxor.b32 %r6, %r6, 1;\nmapa.shared::cluster.u32 %r7, %r11, "
+      "%r6;\n"
       "mapa.shared::cluster.u32 %r8, %r20, %r6;\n"
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r7], {%r1, %r2}, [%r8];\n";
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r7], {%r1, %r2}, "
+      "[%r8];\n";
   const std::string read = "ld.shared.u64 %d5, [%r11];\n";
   good(kPair, begin + await() + read);
   bad(kPair, begin + read + await(), "race: ");
@@ -206,15 +223,21 @@ TEST_CASE("programs: stores into another CTA that count on a barrier") {
 TEST_CASE("programs: tensor maps that a kernel writes") {
   // The input's first 128 bytes are a map of 16 words, for the memory behind it.
   const std::string copy =
-      "mov.u32 %r24, fixed+1024;\nshl.b32 %r6, %r0, 3;\nadd.s32 %r6, %r6, %r24;\nsetp.lt.u32 %p5, %r0, 16;\n"
-      "@%p5 st.shared.u64 [%r6], %d4;\nbar.warp.sync -1;\nadd.s64 %d12, %d0, 127;\nand.b64 %d12, %d12, -128;\n";
+      "mov.u32 %r24, fixed+1024;\nshl.b32 %r6, %r0, 3;\nadd.s32 %r6, %r6, %r24;\nsetp.lt.u32 %p5, "
+      "%r0, 16;\n"
+      "@%p5 st.shared.u64 [%r6], %d4;\nbar.warp.sync -1;\nadd.s64 %d12, %d0, 127;\nand.b64 %d12, "
+      "%d12, -128;\n";
   const std::string release =
-      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d12], "
+      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+      "[%d12], "
       "[%r24], 128;\n";
   const std::string acquire = "@%p1 fence.proxy.tensormap::generic.acquire.gpu [%d12], 128;\n";
-  const std::string load = expect(64) +
-      "mov.u32 %r25, 0;\n@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-      "[%r10], [%d12, {%r25}], [%r20];\n" + await();
+  const std::string load =
+      expect(64) +
+      "mov.u32 %r25, 0;\n@%p1 "
+      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%r10], [%d12, {%r25}], [%r20];\n" +
+      await();
   const auto run = [&](const std::string& body) {
     Lab lab;
     lab.shape.block[0] = 32;
@@ -233,7 +256,8 @@ TEST_CASE("programs: tensor maps that a kernel writes") {
   };
   CHECK(run(copy + release + acquire + load) == "");
   CHECK(says(run(copy + release + load), "without an acquire"));
-  const std::string plain = "add.s64 %d13, %d12, 0;\nshl.b32 %r6, %r0, 3;\ncvt.u64.u32 %d14, %r6;\n"
+  const std::string plain =
+      "add.s64 %d13, %d12, 0;\nshl.b32 %r6, %r0, 3;\ncvt.u64.u32 %d14, %r6;\n"
       "add.s64 %d13, %d13, %d14;\n@%p5 st.global.u64 [%d13], %d4;\nbar.warp.sync -1;\n";
   CHECK(says(run(copy + plain + acquire + load), "that threads have written"));
   // Written again while it is in use: an acquire for each.

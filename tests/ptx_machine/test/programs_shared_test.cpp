@@ -15,10 +15,12 @@ TEST_CASE("programs: threads that write and read shared memory") {
 }
 
 TEST_CASE("programs: lanes of a warp") {
-  const std::string read = "xor.b32 %r6, %r4, 8;\nadd.s32 %r6, %r6, %r10;\nld.shared.u64 %d5, [%r6];\n";
+  const std::string read =
+      "xor.b32 %r6, %r4, 8;\nadd.s32 %r6, %r6, %r10;\nld.shared.u64 %d5, [%r6];\n";
   good({}, kPlaces + kStore + "bar.warp.sync -1;\n" + read);
   bad({}, kPlaces + kStore + read, "bar.warp.sync would order them");
-  const std::string begin = "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10], %r23;\n";
+  const std::string begin =
+      "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10], %r23;\n";
   const std::string bytes = "mov.u32 %r23, 256;\n";
   good({1}, kPlaces + bytes + kStore + kFence + "bar.warp.sync -1;\n" + begin);
   bad({1}, kPlaces + bytes + kStore + kFence + begin, "bar.warp.sync would order them");
@@ -27,11 +29,15 @@ TEST_CASE("programs: lanes of a warp") {
 TEST_CASE("programs: named barriers") {
   const std::string consumer = "@!%p2 bra OUT;\nbar.sync 1, 64;\n" + kLoadOther + "OUT:\n";
   good({}, kPlaces + "@%p2 bra NEXT;\n" + kStore + "bar.arrive 1, 64;\nNEXT:\n" + consumer);
-  bad({}, kPlaces + "@%p2 bra NEXT;\nbar.arrive 1, 64;\n" + kStore + "NEXT:\n" + consumer, "race: ");
-  good({}, kPlaces + "@%p2 bra A;\nbar.sync 1, 64;\nbar.sync 2, 64;\nbra OUT;\nA:\nbar.sync 1, 64;\n"
-                     "bar.sync 2, 64;\nOUT:\n");
-  bad({}, kPlaces + "@%p2 bra A;\nbar.sync 1, 64;\nbar.sync 2, 64;\nbra OUT;\nA:\nbar.sync 2, 64;\n"
-                    "bar.sync 1, 64;\nOUT:\n",
+  bad({}, kPlaces + "@%p2 bra NEXT;\nbar.arrive 1, 64;\n" + kStore + "NEXT:\n" + consumer,
+      "race: ");
+  good({}, kPlaces +
+               "@%p2 bra A;\nbar.sync 1, 64;\nbar.sync 2, 64;\nbra OUT;\nA:\nbar.sync 1, 64;\n"
+               "bar.sync 2, 64;\nOUT:\n");
+  bad({},
+      kPlaces +
+          "@%p2 bra A;\nbar.sync 1, 64;\nbar.sync 2, 64;\nbra OUT;\nA:\nbar.sync 2, 64;\n"
+          "bar.sync 1, 64;\nOUT:\n",
       "deadlock");
 }
 
@@ -44,7 +50,8 @@ TEST_CASE("programs: memory that there is, and that has been written") {
   bad({}, kPlaces + "ld.shared.u64 %d5, [%r10+4];\n", "not aligned");
   Lab lab;
   CHECK(lab.fault(kPlaces + kStore + "ld.shared.u64 %d5, [%r11];\n").empty());
-  CHECK(says(lab.fault(kPlaces + kStore + "ld.shared.u64 %d5, [%r11+8];\n"), "nothing has written"));
+  CHECK(
+      says(lab.fault(kPlaces + kStore + "ld.shared.u64 %d5, [%r11+8];\n"), "nothing has written"));
 }
 
 TEST_CASE("programs: barriers in shared memory") {
@@ -53,7 +60,9 @@ TEST_CASE("programs: barriers in shared memory") {
   bad({}, kPlaces + init(64) + kSync + arrive + kStore + await() + kLoadOther, "race: ");
   bad({}, kPlaces + init(64) + arrive + await(), "initialisation is without an order");
   bad({}, kPlaces + init(65) + kSync + arrive + await(), "deadlock");
-  bad({}, kPlaces + init(63) + kSync + arrive + "bar.sync 0;\n@%p1 mbarrier.arrive.shared::cta.b64 _, [%r20], 63;\n",
+  bad({},
+      kPlaces + init(63) + kSync + arrive +
+          "bar.sync 0;\n@%p1 mbarrier.arrive.shared::cta.b64 _, [%r20], 63;\n",
       "more arrivals");
   bad({}, kPlaces + "mov.u32 %r20, fixed+2048;\n" + arrive, "no barrier has been initialised");
   bad({}, kPlaces + init(64) + kSync + await(), "deadlock");
@@ -70,18 +79,23 @@ TEST_CASE("programs: transaction counts") {
   bad({}, begin + expect(528) + bulk_load(512) + await() + kLoadOther, "deadlock");
   bad({}, begin + expect(512) + await(), "deadlock");
   bad({}, begin + bulk_load(512) + await(), "deadlock");
-  bad({}, begin + "mov.u32 %r22, 1048575;\n@%p1 mbarrier.expect_tx.shared::cta.b64 [%r20], %r22;\n" + expect(1),
+  bad({},
+      begin + "mov.u32 %r22, 1048575;\n@%p1 mbarrier.expect_tx.shared::cta.b64 [%r20], %r22;\n" +
+          expect(1),
       "transaction count is out of range");
   // One arrival too early: the phase ends without the bytes.
-  bad({}, begin + "@%p1 mbarrier.arrive.shared::cta.b64 _, [%r20];\n" + bulk_load(512) + await() +
-              kLoadOther,
+  bad({},
+      begin + "@%p1 mbarrier.arrive.shared::cta.b64 _, [%r20];\n" + bulk_load(512) + await() +
+          kLoadOther,
       "race: ");
   // Two loads that share a phase.
   const std::string second =
       "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10+512], [%d1], "
       "%r23, [%r20];\n";
   good({}, begin + expect(1024) + bulk_load(512) + second + await() + kLoadOther);
-  bad({}, begin + expect(512) + bulk_load(512) + second + await("A") + "ld.shared.u64 %d5, [%r11+512];\n",
+  bad({},
+      begin + expect(512) + bulk_load(512) + second + await("A") +
+          "ld.shared.u64 %d5, [%r11+512];\n",
       "race: ");
 }
 
@@ -133,14 +147,16 @@ TEST_CASE("programs: groups of bulk stores") {
 
 TEST_CASE("programs: copies by threads") {
   const std::string copy = "cp.async.ca.shared.global [%r11], [%d3], 8;\n";
-  good({}, kPlaces + copy + "cp.async.commit_group;\ncp.async.wait_group 0;\n" + kSync + kLoadOther);
+  good({},
+       kPlaces + copy + "cp.async.commit_group;\ncp.async.wait_group 0;\n" + kSync + kLoadOther);
   bad({}, kPlaces + copy + "cp.async.commit_group;\n" + kSync + kLoadOther, "cp.async.wait_group");
   bad({}, kPlaces + copy + "cp.async.wait_group 0;\n" + kSync + kLoadOther, "cp.async.wait_group");
   bad({}, kPlaces + copy + "cp.async.commit_group;\ncp.async.wait_group 1;\n" + kSync + kLoadOther,
       "cp.async.wait_group");
   bad({}, kPlaces + copy + "cp.async.wait_all;\n" + kLoadOther, "race: ");
   const std::string begin = kPlaces + init(64) + kSync + copy;
-  good({}, begin + "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r20];\n" + await() + kLoadOther);
+  good({},
+       begin + "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r20];\n" + await() + kLoadOther);
   bad({}, begin + "mbarrier.arrive.shared::cta.b64 _, [%r20];\n" + await() + kLoadOther,
       "cp.async.mbarrier.arrive");
   // A bulk store reads what they have brought.
@@ -154,7 +170,8 @@ TEST_CASE("programs: instructions that all lanes of a warp execute") {
   good({}, kPlaces + odd + "bar.sync 0;\n");
   bad({}, kPlaces + odd + "@%p3 bar.sync 0;\n", "pass over it");
   good({}, kPlaces + odd + "@%p3 bra A;\nadd.s32 %r7, %r6, 1;\nA:\nbar.sync 0;\n");
-  bad({}, kPlaces + odd + "@%p3 bra A;\nbar.sync 0;\nbra OUT;\nA:\nbar.sync 0;\nOUT:\n", "deadlock");
+  bad({}, kPlaces + odd + "@%p3 bra A;\nbar.sync 0;\nbra OUT;\nA:\nbar.sync 0;\nOUT:\n",
+      "deadlock");
   good({}, kPlaces + odd + "shfl.sync.idx.b32 %r7, %r6, 0, 31, -1;\n");
   bad({}, kPlaces + odd + "@%p3 shfl.sync.idx.b32 %r7, %r6, 0, 31, -1;\n", "pass over it");
   bad({}, kPlaces + odd + "@%p3 shfl.sync.idx.b32 %r7, %r6, 1, 31, 0x55555555;\n",
@@ -168,10 +185,12 @@ TEST_CASE("programs: shared memory through atomic operations") {
   good({}, kPlaces + "@%p1 st.shared.u32 [%r10], %r0;\n" + kSync + add);
   bad({}, kPlaces + "@%p1 st.shared.u32 [%r10], %r0;\n" + add, "race: ");
   const std::string turn =
-      "TURN:\nld.acquire.cta.shared.u32 %r6, [%r10+1024];\nsetp.eq.u32 %p3, %r6, 0;\n@%p3 bra TURN;\n";
+      "TURN:\nld.acquire.cta.shared.u32 %r6, [%r10+1024];\nsetp.eq.u32 %p3, %r6, 0;\n@%p3 bra "
+      "TURN;\n";
   const std::string zero = "@%p1 st.shared.u32 [%r10+1024], %r0;\n" + kSync;
   const auto pass = [&](const char* order) {
-    return kPlaces + zero + "@%p2 bra NEXT;\n" + kStore + "bar.warp.sync -1;\nmov.u32 %r7, 1;\nst." + order +
+    return kPlaces + zero + "@%p2 bra NEXT;\n" + kStore +
+           "bar.warp.sync -1;\nmov.u32 %r7, 1;\nst." + order +
            ".cta.shared.u32 [%r10+1024], %r7;\nbra OUT;\nNEXT:\n" + turn + kLoadOther + "OUT:\n";
   };
   good({}, pass("release"));
@@ -185,7 +204,8 @@ TEST_CASE("programs: a report says both places, the bytes and what would order t
   CHECK(says(said, "shared memory 1024 to 1279 of CTA rank 0; the other access is test.ptx:"));
   CHECK(says(said, "(st) by warp 0 of CTA rank 0; fence.proxy.async would order them"));
   // The source's line, where the PTX has it.
-  const std::string from = ".loc 1 17 3\n" + kStore + ".loc 1 18 3, function_name $L, inlined_at 1 2 3\n";
+  const std::string from =
+      ".loc 1 17 3\n" + kStore + ".loc 1 18 3, function_name $L, inlined_at 1 2 3\n";
   std::string text = kernel_text(kPlaces + from + kLoadOther);
   text += ".file 1 \"kernel.cuh\"\n.section .debug_str {\n.b8 1\n}\n";
   Lab lab;

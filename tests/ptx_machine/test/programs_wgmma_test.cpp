@@ -51,9 +51,12 @@ TEST_CASE("programs: wgmma reads what cp.async has brought") {
   bad(kGroup, kBegin + kCopy + kFence + wait + kSync + end, "no fence.proxy.async");
   // Through a barrier that the threads arrive at.
   const std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [%r20];\n";
-  const std::string begin = kBegin + "mov.u32 %r20, fixed+3584;\nmov.u32 %r21, 128;\n"
-      "@%p1 mbarrier.init.shared::cta.b64 [%r20], %r21;\n" + kSync;
-  const std::string copy = "shl.b32 %r6, %r0, 4;\nadd.s32 %r6, %r6, %r10;\n"
+  const std::string begin = kBegin +
+                            "mov.u32 %r20, fixed+3584;\nmov.u32 %r21, 128;\n"
+                            "@%p1 mbarrier.init.shared::cta.b64 [%r20], %r21;\n" +
+                            kSync;
+  const std::string copy =
+      "shl.b32 %r6, %r0, 4;\nadd.s32 %r6, %r6, %r10;\n"
       "cp.async.cg.shared.global [%r6], [%d1], 16;\n@%p2 cp.async.cg.shared.global [%r6+2048], "
       "[%d1], 16;\n";
   good(kGroup, begin + copy + wait + kFence + arrive + await() + end);
@@ -69,14 +72,20 @@ TEST_CASE("programs: registers of wgmma") {
   // A newer group may stay under way, but not the registers' own.
   const std::string other =
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f7, %f8, %f9, %f10}, %d5, %d6, 0, 1, 1, "
-      "0, 0;\n" + kCommitProduct;
+      "0, 0;\n" +
+      kCommitProduct;
   good(kGroup, kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\n" + kUse);
-  bad(kGroup, kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\nst.global.f32 [%d2], %f8;\n",
+  bad(kGroup,
+      kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\nst.global.f32 [%d2], %f8;\n",
       "wgmma.wait_group would order them");
   // Between a thread's access and the next product.
   const std::string touch = kProduct + kWaitProduct + "add.f32 %f3, %f3, %f3;\n";
   good(kGroup, kReady + touch + kProduct + kWaitProduct);
   bad(kGroup, kReady + touch + kMultiply + kCommitProduct + kWaitProduct, "wgmma.fence");
+  // A compiler moves zeros below the fence, and ptxas knows of them.
+  good(kGroup, kReady + kRegisters + kZero + kMultiply + kCommitProduct + kWaitProduct + kUse);
+  CHECK(letters().size() == 1);
+  bad(kGroup, kReady + kZero + kMultiply + kCommitProduct + kWaitProduct + kUse, "wgmma.fence");
   // Products that add into the same registers need none between them.
   good(kGroup, kReady + kRegisters + kMultiply + kMultiply + kCommitProduct + kWaitProduct + kUse);
 }
