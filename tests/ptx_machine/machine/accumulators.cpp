@@ -28,19 +28,25 @@ bool touches(const Image& image, const Instruction& in) {
   return found;
 }
 
+void touch(Warp& w, const Instruction& in, uint32_t place, bool writes) {
+  const uint32_t number = w.image->accumulators[place];
+  if (number == 0) return;
+  Accumulator& accumulator = w.accumulators[number - 1];
+  if (accumulator.product > w.products_ended)
+    w.fail("touches a register that " + place_of(*w.image, accumulator.line) +
+           " may still write; wgmma.wait_group would order them");
+  const Touch how = writes && in.op != Op::mov ? Touch::write : Touch::move;
+  if (how < accumulator.touch) return;
+  accumulator.touch = how;
+  accumulator.touch_line = in.line;
+}
+
+/// What an instruction writes is its first operand.
 void touched(Warp& w, const Instruction& in) {
   if (w.judge())
     for (const Operand& operand : in.operand)
-      each_register(*w.image, operand, [&](uint32_t place) {
-        const uint32_t number = w.image->accumulators[place];
-        if (number == 0) return;
-        Accumulator& accumulator = w.accumulators[number - 1];
-        if (accumulator.product > w.products_ended)
-          w.fail("touches a register that " + place_of(*w.image, accumulator.line) +
-                 " may still write; wgmma.wait_group would order them");
-        accumulator.touch =
-            std::max(accumulator.touch, in.op == Op::mov ? Touch::move : Touch::other);
-      });
+      each_register(*w.image, operand,
+                    [&](uint32_t place) { touch(w, in, place, &operand == in.operand); });
   w.image->watched[w.pc - 1](w, in);
 }
 
@@ -67,10 +73,13 @@ void watch_accumulators(Image* image) {
 void accumulators_begin(Warp& w, const Instruction& wgmma, uint64_t number) {
   each_register(*w.image, wgmma.operand[0], [&](uint32_t place) {
     Accumulator& accumulator = w.accumulators[w.image->accumulators[place] - 1];
-    if (accumulator.touch == Touch::other)
-      w.fail("wgmma adds into a register that has been touched since the last wgmma.fence");
+    if (accumulator.touch == Touch::write)
+      w.fail("wgmma adds into a register without a wgmma.fence since it was touched: by " +
+             (accumulator.touch_line == 0 ? "nothing yet"
+                                          : place_of(*w.image, accumulator.touch_line)) +
+             "; wgmma.fence would order them");
     if (accumulator.touch == Touch::move)
-      w.letter("wgmma adds into a register that has been set since the last wgmma.fence");
+      w.letter("wgmma adds into a register that has been moved or read since the last wgmma.fence");
     accumulator.product = number;
     accumulator.line = wgmma.line;
   });

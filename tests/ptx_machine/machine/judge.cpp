@@ -21,13 +21,6 @@ uint32_t bytes_of_word(uint64_t word, uint64_t begin, uint64_t end) {
   return mask & kAllBytes;
 }
 
-/// Where a run of bytes of one write ends.
-uint64_t same_write(const std::vector<uint32_t>& writes, uint64_t begin, uint64_t end) {
-  uint64_t until = begin + 1;
-  while (until < end && writes[until] == writes[begin]) ++until;
-  return until;
-}
-
 const Instruction& instruction_of(const Warp& warp) {
   return warp.image->code[warp.pc == 0 ? 0 : warp.pc - 1];
 }
@@ -107,20 +100,34 @@ std::string Judge::order_for(const Warp& warp, const Other& other) const {
   return remedy(other.op, distance);
 }
 
-void Judge::report(Warp& warp, const std::string& what, const Cta& cta, uint64_t begin,
-                   uint64_t end, const Other& other, const std::string& remedy) const {
-  warp.fail(what + ": shared memory " + std::to_string(begin) + " to " + std::to_string(end - 1) +
-            " of CTA rank " + std::to_string(cta.rank) + "; the other access is " +
-            place_of(*warp.image, other.line) + " " + who(other.agent) + "; " + remedy +
-            " would order them");
+void Judge::report(Warp& warp, const std::string& what, const Cta& cta, const Run& run,
+                   const Other& other, const std::string& remedy) const {
+  warp.fail(what + ": shared memory " + std::to_string(run.begin) + " to " +
+            std::to_string(run.until - 1) + " of CTA rank " + std::to_string(cta.rank) +
+            "; the other access is " + place_of(*warp.image, other.line) + " " + who(other.agent) +
+            "; " + remedy + " would order them");
 }
 
 // Shared memory.
+
+template <class Visit>
+void Judge::each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visit) {
+  const Shadow& of_cta = shadow(cta);
+  const uint64_t end = offset + bytes;
+  for (uint64_t byte = offset; byte < end;) {
+    Run run{byte, byte, of_cta.writes[byte], of_cta.lanes[byte]};
+    while (byte < end && of_cta.writes[byte] == run.id && of_cta.lanes[byte] == run.lane) ++byte;
+    // Lanes of one instruction are one run for a report.
+    for (run.until = byte; run.until < end && of_cta.writes[run.until] == run.id;) ++run.until;
+    if (run.id != 0) visit(run);
+  }
+}
 
 /// Whether the write is before the access, which stands at a line. Of lanes that write the same
 /// bytes in one instruction one prevails.
 bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
                    const Clocks& known) const {
+  if (write.reach != Reach::weak && access.use.reach != Reach::weak) return true;
   if (write.agent != access.own)
     return write.time <= known[write.agent] ||
            (write.agent == access.agent && write.time == access.time);
@@ -128,76 +135,73 @@ bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint3
   return same || lane == kNoLane || access.use.lane == kNoLane || write.time <= met_[access.own];
 }
 
-/// Nothing that read or wrote the bytes may still be going on, or be without an order. Loads that
-/// nobody reads may lie over each other: prefetches are such.
-bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
-                        uint64_t bytes) {
-  const Shadow& of_cta = shadow(cta);
+/// An access over a write. True where that is work of the async proxy, as the access is, and may
+/// still go on: loads that nobody reads may lie over each other, as prefetches do.
+bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run) {
+  const Write& write = writes_[run.id];
   const Knowledge& knowledge = of(warp);
+  const Other other{write.agent, write.line, write.op};
   const Op op = op_of(warp);
-  const uint64_t end = offset + bytes;
-  bool torn = false;
-  for (uint64_t byte = offset; byte < end;) {
-    const uint32_t id = of_cta.writes[byte];
-    const uint8_t lane = of_cta.lanes[byte];
-    const uint64_t begin = byte;
-    while (byte < end && of_cta.writes[byte] == id && of_cta.lanes[byte] == lane) ++byte;
-    if (id == 0) continue;
-    const Write& write = writes_[id];
-    const Other other{write.agent, write.line, write.op};
-    const uint64_t until = same_write(of_cta.writes, begin, end);
-    if (write.op == Op::mbarrier_init && op != Op::mbarrier_init && op != Op::mbarrier_inval)
-      report(warp, "writes over a barrier", cta, begin, until, other, "mbarrier.inval");
-    const bool strong = write.reach != Reach::weak && access.use.reach != Reach::weak;
-    if (!strong && !before(write, lane, access, line_of(warp), knowledge.known)) {
-      if (access.proxy == Proxy::generic || write.proxy == Proxy::generic)
-        report(warp, "race: writes what was written without an order", cta, begin, until, other,
-               order_for(warp, other));
-      torn = true;
-    }
-    if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
-        write.time > knowledge.fenced[write.agent])
-      report(warp, "no fence.proxy.async between a write by threads and one by the async proxy",
-             cta, begin, until, other, "fence.proxy.async");
-  }
-  for (uint64_t word = offset / kWord; word * kWord < end; ++word) {
-    const uint32_t mask = bytes_of_word(word, offset, end);
+  if (write.op == Op::mbarrier_init && op != Op::mbarrier_init && op != Op::mbarrier_inval)
+    report(warp, "writes over a barrier", cta, run, other, "mbarrier.inval");
+  if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
+      write.time > knowledge.fenced[write.agent])
+    report(warp, "no fence.proxy.async between a write by threads and one by the async proxy", cta,
+           run, other, "fence.proxy.async");
+  if (before(write, run.lane, access, line_of(warp), knowledge.known)) return false;
+  if (access.proxy == Proxy::async && write.proxy == Proxy::async) return true;
+  // A relaxed arrival at the cluster's barrier says that the write has been done.
+  if (before(write, run.lane, access, line_of(warp), knowledge.passed))
+    warp.letter("writes what " + place_of(*warp.image, write.line) +
+                " has written, in an order by a relaxed arrival at the cluster's barrier alone; "
+                ".release would order them");
+  else
+    report(warp, "race: writes what was written without an order", cta, run, other,
+           order_for(warp, other));
+  return false;
+}
+
+void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin,
+                       uint64_t end) {
+  const Shadow& of_cta = shadow(cta);
+  const Clocks& passed = of(warp).passed;
+  for (uint64_t word = begin / kWord; word * kWord < end; ++word) {
+    const uint32_t mask = bytes_of_word(word, begin, end);
     const uint32_t* reads = &of_cta.reads[word * 2 * count_];
     for (uint32_t i = 0; i < 2 * count_; ++i)
-      if (i != access.agent && (reads[i] >> kWord) > knowledge.passed[i] &&
-          (reads[i] & mask) != 0) {
+      if (i != access.agent && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0) {
         const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
-        report(warp, "race: writes what may still be read", cta, word * kWord, word * kWord + kWord,
-               other, order_for(warp, other));
+        const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
+        report(warp, "race: writes what may still be read", cta, run, other,
+               order_for(warp, other));
       }
   }
+}
+
+/// Nothing that read or wrote the bytes may still be going on, or be without an order.
+bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
+                        uint64_t bytes) {
+  bool torn = false;
+  each_run(cta, offset, bytes, [&](const Run& run) { torn |= over_write(warp, cta, access, run); });
+  over_reads(warp, cta, access, offset, offset + bytes);
   return torn;
 }
 
 /// What wrote the bytes must be before, and known to the async proxy where that reads.
 void Judge::check_read(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
                        uint64_t bytes) {
-  const Shadow& of_cta = shadow(cta);
   const Knowledge& knowledge = of(warp);
-  const uint64_t end = offset + bytes;
-  for (uint64_t byte = offset; byte < end;) {
-    const uint32_t id = of_cta.writes[byte];
-    const uint8_t lane = of_cta.lanes[byte];
-    const uint64_t begin = byte;
-    while (byte < end && of_cta.writes[byte] == id && of_cta.lanes[byte] == lane) ++byte;
-    if (id == 0) continue;
-    const Write& write = writes_[id];
+  each_run(cta, offset, bytes, [&](const Run& run) {
+    const Write& write = writes_[run.id];
     const Other other{write.agent, write.line, write.op};
-    const uint64_t until = same_write(of_cta.writes, begin, end);
-    const bool strong = write.reach != Reach::weak && access.use.reach != Reach::weak;
-    if (write.torn || (!strong && !before(write, lane, access, line_of(warp), knowledge.known)))
-      report(warp, "race: reads what is written without an order", cta, begin, until, other,
+    if (write.torn || !before(write, run.lane, access, line_of(warp), knowledge.known))
+      report(warp, "race: reads what is written without an order", cta, run, other,
              order_for(warp, other));
     if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
         write.time > knowledge.fenced[write.agent])
       report(warp, "no fence.proxy.async between a write by threads and a read by the async proxy",
-             cta, begin, until, other, "fence.proxy.async");
-  }
+             cta, run, other, "fence.proxy.async");
+  });
 }
 
 void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
@@ -382,8 +386,9 @@ void Judge::barrier_used(Warp& warp, const Cta& cta, uint64_t offset) {
     return;
   const Other other{write.agent, write.line, write.op};
   const bool near = write.agent / per_cta_ == warp.cta->rank;
-  report(warp, "uses a barrier whose initialisation is without an order", cta, offset, offset + 8,
-         other, near ? "bar.sync" : "fence.mbarrier_init and the cluster's barrier");
+  const Run run{offset, offset + 8, 0, kNoLane};
+  report(warp, "uses a barrier whose initialisation is without an order", cta, run, other,
+         near ? "bar.sync" : "fence.mbarrier_init and the cluster's barrier");
 }
 
 void Judge::arrives_at(Warp& warp, const Cta& cta) {

@@ -135,6 +135,16 @@ class Judge {
   uint32_t write_id(const Write& write);
   bool before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
               const Clocks& known) const;
+  /// Bytes from `begin` on that one write has left, and how far it goes; its lane is of the first.
+  struct Run {
+    uint64_t begin = 0, until = 0;
+    uint32_t id = 0;
+    uint8_t lane = kNoLane;
+  };
+  template <class Visit>
+  void each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visit);
+  bool over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run);
+  void over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin, uint64_t end);
   /// True where work of the async proxy may be overwritten while it goes on, by such work.
   bool check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
                    uint64_t bytes);
@@ -142,8 +152,8 @@ class Judge {
                   uint64_t bytes);
   void record(Warp& warp, const Cta& cta, const Access& access, uint64_t offset, uint64_t bytes,
               bool writes, bool torn = false);
-  [[noreturn]] void report(Warp& warp, const std::string& what, const Cta& cta, uint64_t begin,
-                           uint64_t end, const Other& other, const std::string& remedy) const;
+  [[noreturn]] void report(Warp& warp, const std::string& what, const Cta& cta, const Run& run,
+                           const Other& other, const std::string& remedy) const;
   std::string order_for(const Warp& warp, const Other& other) const;
   std::string who(uint32_t agent) const;
 

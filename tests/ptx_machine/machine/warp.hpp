@@ -51,15 +51,16 @@ struct BulkGroups {
   std::vector<std::vector<Work>> committed;  // oldest first
 };
 
-/// What threads have done to a register since the last wgmma.fence. A move may be the compiler's,
-/// which sinks zeros below the fence.
-enum class Touch : uint8_t { none, move, other };
+/// What threads have done to a register since the last wgmma.fence. Moves and reads may be the
+/// compiler's, which sinks zeros below the fence.
+enum class Touch : uint8_t { none, move, write };
 
 /// A register that wgmma adds into.
 struct Accumulator {
-  uint64_t product = 0;  // the last one
-  uint32_t line = 0;     // where that has begun
-  Touch touch = Touch::other;
+  uint64_t product = 0;     // the last one
+  uint32_t line = 0;        // where that has begun
+  uint32_t touch_line = 0;  // of that
+  Touch touch = Touch::write;
 };
 
 struct Warp {
