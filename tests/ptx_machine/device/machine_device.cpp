@@ -321,8 +321,12 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
     shape.cluster[i] = config.cluster[i];
   }
   shape.dynamic_shared = config.dynamic_smem_bytes;
-  if (std::find(launched.begin(), launched.end(), image.entry->name) == launched.end())
+  if (std::find(launched.begin(), launched.end(), image.entry->name) == launched.end()) {
     launched.push_back(image.entry->name);
+    // TW_PTX_KERNELS=FILE: which kernels run.
+    if (const char* path = std::getenv("TW_PTX_KERNELS"))
+      std::ofstream(path, std::ios::app) << image.entry->name << "\n";
+  }
   history_.begin_launch(config.programmatic, stream);
   Options own = options;
   own.history = &history_;

@@ -337,6 +337,7 @@ void wgmma(Warp& w, const Instruction& in) {
   Product& product = group.products[number];
   product.judged[part] = judge_product(w, in, desc_a, desc_b);
   if (w.judge()) accumulators_begin(w, in, number);
+  if (w.judge()) product.times[part] = w.judge()->end_time(w);
   product.run[part] = [&w, &in, desc_a, desc_b, accumulate, pc = w.pc] {
     const uint32_t now = std::exchange(w.pc, pc);
     multiply(w, in, desc_a, desc_b, accumulate);
@@ -356,8 +357,11 @@ void end_product(Warp& w, uint64_t number) {
   Warpgroup& group = warpgroup(w);
   Product& product = group.products[number];
   w.launch->finish(product.number);
-  for (uint32_t part = 0; w.judge() && part < 4; ++part)
-    w.judge()->work_ended(w, w.cta->warps[w.number / 4 * 4 + part], product.judged[part]);
+  for (uint32_t part = 0; w.judge() && part < 4; ++part) {
+    const Warp& other = w.cta->warps[w.number / 4 * 4 + part];
+    w.judge()->work_ended(w, other, product.judged[part]);
+    w.judge()->product_ended(w, other, product.times[part]);
+  }
   if (++product.waited == 4) group.products.erase(number);
 }
 

@@ -197,21 +197,44 @@ void load(Warp& w, const Instruction& in) {
   });
 }
 
+/// Whether a store changes nothing, where the judge asks.
+bool stores_same(const Warp& w, uint64_t address, const uint8_t* values, uint32_t bytes) {
+  return w.judge() && w.launch->memory.contains(address, bytes) &&
+         std::memcmp(reinterpret_cast<const void*>(address), values, bytes) == 0;
+}
+
 void store(Warp& w, const Instruction& in) {
   const Operand& a = in.operand[1];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[0]));
   const uint32_t count = a.kind == Operand::Kind::list ? a.count : 1;
   const Word space = in.word(Class::space);
-  const Use use{.reach = reach_of(in, false)};
+  Use use{.reach = reach_of(in, false)};
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t address = address_of(w, in.operand[0], i);
-    uint8_t* to = locate(w, space, address, bytes * count, Access::write, i, use);
-    strong(w, in, use.reach, address, false, true);
+    uint8_t values[64];
     for (uint32_t k = 0; k < count; ++k) {
       const uint64_t value = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, i);
-      std::memcpy(to + k * bytes, &value, bytes);
+      std::memcpy(values + k * bytes, &value, bytes);
     }
+    use.same = stores_same(w, address, values, bytes * count);
+    uint8_t* to = locate(w, space, address, bytes * count, Access::write, i, use);
+    strong(w, in, use.reach, address, false, true);
+    std::memcpy(to, values, bytes * count);
   });
+}
+
+/// A subnormal f32 as a zero of its sign.
+uint64_t flushed(uint64_t bits) {
+  return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+}
+
+/// What an atomic operation leaves. Global memory's own adder takes subnormal f32 for zeros.
+uint64_t combined(const Instruction& in, uint64_t before, uint64_t operand) {
+  const Type type = in.types[0];
+  const Word operation = in.word(Class::operation);
+  if (type != Type::f32 || operation != Word::op_add || in.word(Class::space) != Word::global)
+    return reduced(type, operation, before, operand);
+  return flushed(reduced(type, operation, flushed(before), flushed(operand)));
 }
 
 void atom(Warp& w, const Instruction& in) {
@@ -223,8 +246,7 @@ void atom(Warp& w, const Instruction& in) {
     uint8_t* at = locate(w, in.word(Class::space), address, bytes, Access::both, i, use);
     strong(w, in, use.reach, address, true, true);
     const uint64_t before = load_bits(at, static_cast<int>(bytes), false);
-    const uint64_t after =
-        reduced(type, in.word(Class::operation), before, read_lane(w, in.operand[2], i));
+    const uint64_t after = combined(in, before, read_lane(w, in.operand[2], i));
     std::memcpy(at, &after, bytes);
     write_lane(w, in.operand[0], i, before);
   });
@@ -257,7 +279,7 @@ void red(Warp& w, const Instruction& in) {
     for (uint32_t k = 0; k < count; ++k) {
       const uint64_t before = load_bits(at + k * bytes, static_cast<int>(bytes), false);
       const uint64_t operand = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, i);
-      const uint64_t after = reduced(type, in.word(Class::operation), before, operand);
+      const uint64_t after = combined(in, before, operand);
       std::memcpy(at + k * bytes, &after, bytes);
     }
   });

@@ -49,6 +49,7 @@ void Judge::global_access(Warp& warp, uint64_t address, uint64_t bytes, bool rea
   access.reach = use.reach;
   access.constant = use.constant;
   access.map_copied = use.map_copied;
+  access.same = use.same;
   global(warp, access, address, bytes, reads, writes);
 }
 
@@ -147,7 +148,10 @@ void Judge::check_global_read(Warp& warp, const GlobalAccess& access, const Hist
 void Judge::check_global_write(Warp& warp, const GlobalAccess& access, const History::Run& run) {
   if (run.write != 0) {
     const GlobalAccess& other = history_.at(run.write);
-    if (!ordered(warp, other, access, false))
+    const bool in_order = ordered(warp, other, access, false);
+    if (!in_order && access.same && other.launch == access.launch)
+      warp.letter("writes the same as " + place_of(*warp.image, other.line) + ", without an order");
+    else if (!in_order)
       report_global(warp, "race: writes what was written without an order", run, other,
                     remedy(other.op, distance_of(other, access, count_)));
     if (access.proxy == Proxy::async && other.proxy == Proxy::generic && !fenced(warp, other))

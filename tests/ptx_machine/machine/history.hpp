@@ -25,6 +25,7 @@ struct GlobalAccess {
   Proxy proxy = Proxy::generic;
   bool constant = false;    // by the path for constant data
   bool map_copied = false;  // a tensor map, by tensormap.cp_fenceproxy
+  bool same = false;        // writes what is there
   bool operator==(const GlobalAccess&) const = default;
 };
 

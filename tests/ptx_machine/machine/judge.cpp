@@ -56,6 +56,7 @@ Judge::Judge(const Cluster& cluster, uint32_t number, History* history)
     warps_[i].inits.assign(agents, 0);
     warps_[i].known[i] = 1;
     warps_[i].passed = warps_[i].known;
+    warps_[i].likely.assign(agents, 0);
   }
   for (size_t rank = 0; rank < shadows_.size(); ++rank) {
     const uint32_t bytes = (cluster.ctas[rank]->shared_bytes + kWord - 1) / kWord * kWord;
@@ -164,7 +165,7 @@ bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const R
 void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin,
                        uint64_t end) {
   const Shadow& of_cta = shadow(cta);
-  const Clocks& passed = of(warp).passed;
+  const Clocks &passed = of(warp).passed, &likely = of(warp).likely;
   for (uint64_t word = begin / kWord; word * kWord < end; ++word) {
     const uint32_t mask = bytes_of_word(word, begin, end);
     const uint32_t* reads = &of_cta.reads[word * 2 * count_];
@@ -172,8 +173,13 @@ void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_
       if (i != access.agent && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0) {
         const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
         const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
-        report(warp, "race: writes what may still be read", cta, run, other,
-               order_for(warp, other));
+        if ((reads[i] >> kWord) <= likely[i])
+          warp.letter("writes what " + place_of(*warp.image, other.line) +
+                      " reads, in an order by the end of a wgmma alone; an arrival by each warp "
+                      "would order them");
+        else
+          report(warp, "race: writes what may still be read", cta, run, other,
+                 order_for(warp, other));
       }
   }
 }
@@ -269,6 +275,17 @@ void Judge::work_ended(Warp& warp, const Warp& owner, uint32_t work, bool read) 
       uint32_t& time = (*clocks)[kind * count_ + agent(owner)];
       time = std::max(time, work);
     }
+}
+
+uint32_t Judge::end_time(Warp& warp) {
+  const uint32_t time = of(warp).known[agent(warp)];
+  step(warp);
+  return time;
+}
+
+void Judge::product_ended(Warp& warp, const Warp& other, uint32_t time) {
+  uint32_t& likely = of(warp).likely[agent(other)];
+  likely = std::max(likely, time);
 }
 
 void Judge::work_arrives(const Warp& warp, uint32_t work, BarrierKnowledge* barrier) {

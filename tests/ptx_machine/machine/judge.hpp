@@ -31,6 +31,7 @@ struct Use {
   Reach reach = Reach::weak;
   bool constant = false;    // by the path for constant data
   bool map_copied = false;  // tensormap.cp_fenceproxy
+  bool same = false;        // writes what is there
 };
 
 /// How a strong access orders others.
@@ -54,6 +55,10 @@ class Judge {
   /// work has read what it stores.
   void work_ended(Warp& warp, uint32_t work, bool read) { work_ended(warp, warp, work, read); }
   void work_ended(Warp& warp, const Warp& owner, uint32_t work, bool read = false);
+  /// A product that another warp has begun with it at its time `time` has ended.
+  void product_ended(Warp& warp, const Warp& other, uint32_t time);
+  /// The warp's time, which ends here.
+  uint32_t end_time(Warp& warp);
   /// The work's end counts on a barrier; whoever waits for that knows of it.
   void work_arrives(const Warp& warp, uint32_t work, BarrierKnowledge* barrier);
 

@@ -30,10 +30,12 @@ void Knowledge::join(const Knowledge& other) {
 void Knowledge::join_relaxed(const Knowledge& other) {
   join_clocks(inits, other.inits);
   join_clocks(passed, other.passed);
+  join_clocks(likely, other.likely);
 }
 
 void Knowledge::clear() {
-  for (Clocks* clocks : {&known, &fenced, &fenced_global, &inits, &passed}) clocks->clear();
+  for (Clocks* clocks : {&known, &fenced, &fenced_global, &inits, &passed, &likely})
+    clocks->clear();
   far.clear();
   predecessors = false;
 }

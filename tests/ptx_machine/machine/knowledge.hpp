@@ -36,6 +36,9 @@ struct Knowledge {
   /// What has been done, whether or not what it wrote is visible: enough to overwrite what was
   /// read. A relaxed arrival at a cluster's barrier brings this alone.
   Clocks passed;
+  /// What has been done by what is known of the hardware and not by the memory model: a warp's
+  /// instructions before a product of wgmma that has ended.
+  Clocks likely;
   FarClocks far;
   bool predecessors = false;  // griddepcontrol.wait has been passed
 

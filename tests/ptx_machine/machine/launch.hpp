@@ -65,7 +65,7 @@ struct NamedBarrier {
 /// A product of a warpgroup: it begins when all four warps have come to it.
 struct Product {
   std::function<void()> run[4];  // the warps' parts
-  uint32_t judged[4] = {};
+  uint32_t judged[4] = {}, times[4] = {};
   uint32_t issued = 0, waited = 0;  // warps
   uint64_t number = 0;              // of the launch's work, once it has begun
 };

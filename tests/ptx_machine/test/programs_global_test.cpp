@@ -36,6 +36,9 @@ TEST_CASE("programs: CTAs that access the same global memory") {
   bad(kTwo, kPlaces + "atom.relaxed.cluster.global.add.u64 %d5, [%d0], %d4;\n", "race: ");
   good(kTwo, kPlaces + "red.relaxed.gpu.global.add.u64 [%d0], %d4;\n");
   bad(kTwo, kPlaces + "ld.global.u64 %d5, [%d0];\nst.global.u64 [%d2], %d5;\n", "race: ");
+  // Equal values: no harm, but by the letter.
+  good(kTwo, kPlaces + "mov.u32 %r7, 5;\nst.global.u32 [%d0], %r7;\n");
+  CHECK(letters().size() == 1);
   // Neighbouring bytes are no race.
   good(kTwo,
        kPlaces + "cvt.u64.u32 %d6, %r30;\nadd.s64 %d6, %d6, %d0;\nst.global.u8 [%d6], %r7;\n");

@@ -95,6 +95,17 @@ TEST_CASE("programs: shared memory that wgmma still reads") {
   bad(kGroup, kReady + kProduct + kSync + kFill + kWaitProduct, "race: ");
 }
 
+TEST_CASE("programs: what another warp of the product has read before") {
+  // The product's end says so on all hardware that is known, and not in the memory model.
+  const std::string read = "ld.shared.u64 %d7, [%r10+3072];\n",
+                    write = "@%p1 st.shared.u64 [%r10+3072], %d4;\n";
+  good(kGroup, kReady + read + kProduct + kWaitProduct + kSync + write);
+  CHECK(letters().empty());
+  good(kGroup, kReady + read + kProduct + kWaitProduct + write);
+  CHECK(letters().size() == 1);
+  bad(kGroup, kReady + kProduct + read + kWaitProduct + write, "race: ");
+}
+
 TEST_CASE("programs: wgmma by part of a warp") {
   const std::string half = "setp.lt.u32 %p3, %r0, 16;\n";
   good(kGroup, kReady + half + kProduct + kWaitProduct);
