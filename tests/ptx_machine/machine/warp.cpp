@@ -103,7 +103,9 @@ bool run_warp(Warp& w, uint32_t budget) {
         w.mask &= in.guard_negated ? ~guard : guard;
       }
       if (w.mask != 0) step.run(w, in);
-      if (!w.blocked) {
+      if (w.blocked) {
+        ++budget;  // lanes that wait take no turn from those that do not
+      } else {
         progress = true;
         w.executed += static_cast<uint32_t>(std::popcount(w.mask));
       }
