@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "tensor_map/rules/check.hpp"
@@ -57,19 +58,26 @@ class MachineDevice final : public Device {
     return tw::encode(desc, kArch, bytes);
   }
 
-  Status launch(const Image& image, const LaunchConfig& config, const void* arguments,
-                size_t bytes);
+  Status launch(const Image& image, const LaunchConfig& config, const void* arguments, size_t bytes,
+                const void* stream);
+  /// Something other than a launch: all launches have ended, and none has written these bytes.
+  void written(uint64_t address, uint64_t bytes);
 
   Options options;
   Statistics statistics;
   std::vector<std::string> launched;
+  std::set<std::string> letters;
+  std::string fault;  // with which it was lost, until it is written
 
  private:
   const Module* module(const std::string& image);
   static void plant(Image* image);
   void write_waits() const;
+  void write_reports();
 
   GlobalMemory memory_;
+  History history_;
+  std::set<std::string> written_letters_;
   std::map<uint64_t, uint64_t> blocks_;  // address and bytes
   std::map<std::string, std::unique_ptr<Module>> modules_;
   std::map<std::string, std::unique_ptr<Image>> images_;
@@ -114,7 +122,10 @@ class MachineEvent final : public Event {
 class MachineStream final : public Stream {
  public:
   using Stream::Stream;
-  Status synchronize() override { return device()->alive(); }
+  Status synchronize() override {
+    machine().written(0, 0);
+    return device()->alive();
+  }
   Status query() override { return device()->alive(); }
   Status wait(Event&) override { return device()->alive(); }
   Status record(Event& event) override {
@@ -132,13 +143,15 @@ class MachineStream final : public Stream {
   }
   Status fill(uint64_t dst, uint8_t value, uint64_t bytes) override {
     TW_TRY(device()->alive());
+    machine().written(dst, bytes);
     std::memset(reinterpret_cast<void*>(dst), value, bytes);
     return {};
   }
   Status launch(Kernel& kernel, const LaunchConfig& config, const void* arguments,
                 size_t bytes) override {
     TW_TRY(device()->alive());
-    return machine().launch(static_cast<MachineKernel&>(kernel).image, config, arguments, bytes);
+    return machine().launch(static_cast<MachineKernel&>(kernel).image, config, arguments, bytes,
+                            this);
   }
   Status launch_params(Kernel&, const LaunchConfig&, void**) override {
     return not_here("launches by parameters");
@@ -157,6 +170,7 @@ class MachineStream final : public Stream {
   MachineDevice& machine() const { return static_cast<MachineDevice&>(*device()); }
   Status copy(void* dst, const void* src, uint64_t bytes) {
     TW_TRY(device()->alive());
+    machine().written(reinterpret_cast<uintptr_t>(dst), bytes);
     std::memmove(dst, src, bytes);
     return {};
   }
@@ -197,6 +211,7 @@ Status MachineDevice::allocate(uint64_t bytes, uint64_t* address) {
   std::memset(memory, kFill, whole);
   *address = reinterpret_cast<uintptr_t>(memory);
   blocks_[*address] = bytes;
+  written(*address, bytes);
   memory_.add(*address, bytes);
   return {};
 }
@@ -250,6 +265,23 @@ void MachineDevice::write_waits() const {
              << "\n";
 }
 
+/// TW_PTX_REPORTS=FILE: what is reported is added there. A test that fails may end without having
+/// closed the device.
+void MachineDevice::write_reports() {
+  if (const char* path = std::getenv("TW_PTX_REPORTS")) {
+    std::ofstream file(path, std::ios::app);
+    if (!fault.empty()) file << "error: " << fault << "\n";
+    for (const std::string& letter : letters)
+      if (written_letters_.insert(letter).second) file << "letter: " << letter << "\n";
+  }
+  fault.clear();
+}
+
+void MachineDevice::written(uint64_t address, uint64_t bytes) {
+  history_.settle();
+  history_.forget(address, bytes);
+}
+
 const Module* MachineDevice::module(const std::string& image) {
   std::unique_ptr<Module>& found = modules_[image];
   const std::string path = find_ptx(image);
@@ -281,7 +313,7 @@ Status MachineDevice::prepare(const KernelRow& row, uint32_t, std::unique_ptr<Ke
 }
 
 Status MachineDevice::launch(const Image& image, const LaunchConfig& config, const void* arguments,
-                             size_t bytes) {
+                             size_t bytes, const void* stream) {
   Shape shape;
   for (int i = 0; i < 3; ++i) {
     shape.grid[i] = config.grid[i];
@@ -289,15 +321,26 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
     shape.cluster[i] = config.cluster[i];
   }
   shape.dynamic_shared = config.dynamic_smem_bytes;
-  if (std::find(launched.begin(), launched.end(), image.entry->name) == launched.end())
+  if (std::find(launched.begin(), launched.end(), image.entry->name) == launched.end()) {
     launched.push_back(image.entry->name);
+    // TW_PTX_KERNELS=FILE: which kernels run.
+    if (const char* path = std::getenv("TW_PTX_KERNELS"))
+      std::ofstream(path, std::ios::app) << image.entry->name << "\n";
+  }
+  history_.begin_launch(config.programmatic, stream);
+  Options own = options;
+  own.history = &history_;
+  own.letters = &letters;
   try {
     statistics.thread_instructions +=
-        run_launch(image, memory_, shape, arguments, bytes, options).thread_instructions;
+        run_launch(image, memory_, shape, arguments, bytes, own).thread_instructions;
   } catch (const Error& error) {
+    fault = error.what();
+    write_reports();
     mark_lost(kFault, "%s", error.what());
     return alive();
   }
+  write_reports();
   return {};
 }
 
@@ -358,6 +401,9 @@ void set_options(Device& device, const Options& options) {
 }
 Statistics statistics(const Device& device) {
   return static_cast<const MachineDevice&>(device).statistics;
+}
+std::set<std::string> letters(const Device& device) {
+  return static_cast<const MachineDevice&>(device).letters;
 }
 std::vector<std::string> launched_kernels(const Device& device) {
   return static_cast<const MachineDevice&>(device).launched;

@@ -4,6 +4,7 @@
 // kernels for it as for a GPU. It does everything at once: a launch has ended when it returns.
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "runtime/device.hpp"
@@ -19,6 +20,8 @@ Status open_machine_device(std::shared_ptr<Device>* out);
 void set_options(Device& device, const Options& options);
 /// What its launches have run so far.
 Statistics statistics(const Device& device);
+/// Reports of severity `letter` of its launches.
+std::set<std::string> letters(const Device& device);
 /// Which kernels have run, in the order of their first launch.
 std::vector<std::string> launched_kernels(const Device& device);
 

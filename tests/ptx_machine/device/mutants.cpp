@@ -9,6 +9,11 @@ namespace {
 
 void nothing(Warp&, const Instruction&) {}
 
+/// Goes on without waiting; the next arrival is one of the next phase.
+void passes(Warp& w, const Instruction&) {
+  w.cluster_arrived = false;
+}
+
 /// The wait's predicate says that the phase has ended.
 void ended(Warp& w, const Instruction& in) {
   set_predicate(w, in.operand[0], kAllLanes);
@@ -23,9 +28,18 @@ bool waits(Op op) {
   switch (op) {
     case Op::fence_proxy:
     case Op::fence_proxy_shared:
+    case Op::fence_proxy_global:
+    case Op::fence_proxy_map:
+    case Op::fence:
+    case Op::fence_mbarrier_init:
+    case Op::bar_warp:
+    case Op::cluster_wait:
+    case Op::griddepcontrol_wait:
+    case Op::wgmma_fence:
     case Op::bar_sync:
     case Op::barrier_sync:
     case Op::mbarrier_try_wait:
+    case Op::mbarrier_test_wait:
     case Op::cp_async_wait:
     case Op::cp_async_wait_all:
     case Op::bulk_wait:
@@ -46,8 +60,9 @@ std::vector<uint32_t> waits_and_fences(const Image& image) {
 }
 
 void leave_out(Image* image, uint32_t instruction) {
-  const bool tells = image->code[instruction].op == Op::mbarrier_try_wait;
-  image->steps[instruction].run = tells ? ended : nothing;
+  const Op op = image->code[instruction].op;
+  const bool tells = op == Op::mbarrier_try_wait || op == Op::mbarrier_test_wait;
+  image->steps[instruction].run = tells ? ended : op == Op::cluster_wait ? passes : nothing;
 }
 
 void record_waits(Image* image) {

@@ -33,7 +33,7 @@ NamedBarrier& named(Warp& w, const Instruction& in, bool has_count) {
 
 void arrive(Warp& w, NamedBarrier& barrier) {
   BarrierKnowledge* knowledge = w.judge() ? &w.judge()->named(*w.cta, w.wait.barrier) : nullptr;
-  if (knowledge) w.judge()->arrive(w, knowledge);
+  if (knowledge) w.judge()->arrive(w, knowledge, Reach::gpu);
   barrier.arrived += kLanes;
   if (barrier.arrived > barrier.expected) w.fail("more threads at the barrier than its count");
   if (barrier.arrived < barrier.expected) return;
@@ -59,7 +59,7 @@ void bar_sync(Warp& w, const Instruction& in) {
     if (w.judge()) Judge::end_phase(&w.judge()->named(*w.cta, w.wait.barrier));
   }
   if (barrier.generation == w.wait.generation) return w.block();
-  if (w.judge()) w.judge()->wait(w, w.judge()->named(*w.cta, w.wait.barrier));
+  if (w.judge()) w.judge()->wait(w, w.judge()->named(*w.cta, w.wait.barrier), Reach::gpu);
   w.wait = {};
 }
 
@@ -75,7 +75,7 @@ void cluster_barrier_arrive(Warp& w, const Instruction& in) {
   w.cluster_arrived = true;
   w.cluster_generation = w.cta->cluster->generation;
   if (w.judge())
-    w.judge()->arrive(w, &w.judge()->cluster(), in.word(Class::order) == Word::relaxed);
+    w.judge()->arrive(w, &w.judge()->cluster(), Reach::gpu, in.word(Class::order) == Word::relaxed);
   cluster_arrive(*w.cta->cluster, static_cast<uint32_t>(std::popcount(w.mask)));
 }
 
@@ -84,7 +84,7 @@ void cluster_barrier_wait(Warp& w, const Instruction&) {
   if (!w.cluster_arrived) w.fail("waits for the cluster's barrier without having arrived");
   if (w.cta->cluster->generation == w.cluster_generation) return w.block();
   w.cluster_arrived = false;
-  if (w.judge()) w.judge()->wait(w, w.judge()->cluster());
+  if (w.judge()) w.judge()->wait(w, w.judge()->cluster(), Reach::gpu);
 }
 
 // Barriers in shared memory.
@@ -112,14 +112,27 @@ void init(Warp& w, const Instruction& in) {
 }
 
 void inval(Warp& w, const Instruction& in) {
-  each_lane(w.mask,
-            [&](uint32_t i) { *mbarrier_at(w, barrier_address(w, in, in.operand[0], i)) = 0; });
+  each_lane(w.mask, [&](uint32_t i) {
+    const uint64_t address = barrier_address(w, in, in.operand[0], i);
+    uint64_t* at = mbarrier_at(w, address);
+    if (w.judge()) w.judge()->access(w, cta_at(w, address), shared_offset(address), 8, false, true);
+    *at = 0;
+  });
+}
+
+/// The scope of an instruction; without a word it is the CTA.
+Reach reach_of(const Instruction& in) {
+  return in.word(Class::scope) == Word::cluster ? Reach::cluster : Reach::cta;
 }
 
 /// An arrival of a thread; returns the barrier's word before.
-uint64_t arrive_at(Warp& w, uint64_t address, int64_t bytes, uint32_t arrivals) {
+uint64_t arrive_at(Warp& w, const Instruction& in, uint64_t address, int64_t bytes,
+                   uint32_t arrivals) {
   const uint64_t before = *mbarrier_at(w, address);
-  if (w.judge()) w.judge()->arrive(w, mbarrier_knowledge(w, address));
+  if (w.judge()) {
+    w.judge()->arrives_at(w, cta_at(w, address));
+    w.judge()->arrive(w, mbarrier_knowledge(w, address), reach_of(in));
+  }
   mbarrier_update(w, address, bytes, arrivals);
   return before;
 }
@@ -127,7 +140,7 @@ uint64_t arrive_at(Warp& w, uint64_t address, int64_t bytes, uint32_t arrivals) 
 void mbarrier_arrive(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint32_t arrivals = in.operands > 2 ? source<uint32_t>(w, in.operand[2])[i] : 1;
-    const uint64_t before = arrive_at(w, barrier_address(w, in, in.operand[1], i), 0, arrivals);
+    const uint64_t before = arrive_at(w, in, barrier_address(w, in, in.operand[1], i), 0, arrivals);
     write_lane(w, in.operand[0], i, before);
   });
 }
@@ -135,7 +148,7 @@ void mbarrier_arrive(Warp& w, const Instruction& in) {
 void arrive_expect(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t address = barrier_address(w, in, in.operand[1], i);
-    const uint64_t before = arrive_at(w, address, source<uint32_t>(w, in.operand[2])[i], 1);
+    const uint64_t before = arrive_at(w, in, address, source<uint32_t>(w, in.operand[2])[i], 1);
     write_lane(w, in.operand[0], i, before);
   });
 }
@@ -154,7 +167,7 @@ uint32_t ended_phases(Warp& w, const Instruction& in) {
     const uint64_t address = barrier_address(w, in, in.operand[1], i);
     if (Mbarrier::unpacked(*mbarrier_at(w, address)).phase == (parity != 0)) return;
     ended |= 1u << i;
-    if (w.judge()) w.judge()->wait(w, *mbarrier_knowledge(w, address));
+    if (w.judge()) w.judge()->wait(w, *mbarrier_knowledge(w, address), reach_of(in));
   });
   return ended;
 }

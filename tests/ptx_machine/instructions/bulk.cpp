@@ -8,6 +8,7 @@
 #include "tensor_map/descriptor.hpp"
 #include "tensor_map/geometry.hpp"
 #include "tensor_map/model/copy_engine.hpp"
+#include "tensor_map/model/rows.hpp"
 #include "tensor_map/rebind.hpp"
 #include "tests/ptx_machine/instructions/mbarrier.hpp"
 #include "tests/ptx_machine/instructions/memory.hpp"
@@ -35,9 +36,17 @@ uint32_t judged_work(Warp& w) {
 /// Tells the judge of what work will read or write in shared memory. Ranges that are none fail by
 /// themselves when the work is done.
 void judged(Warp& w, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes, bool writes,
-            Proxy proxy = Proxy::async) {
+            uint32_t lane, Proxy proxy = Proxy::async) {
   const bool inside = offset <= cta.shared_bytes && bytes <= cta.shared_bytes - offset;
-  if (w.judge() && inside) w.judge()->work_access(w, work, cta, offset, bytes, writes, proxy);
+  if (w.judge() && inside)
+    w.judge()->work_access(w, work, cta, offset, bytes, writes, proxy, static_cast<uint8_t>(lane));
+}
+
+/// And of what it will read or write in global memory. A reduction is atomic for every element.
+void judged_global(Warp& w, uint32_t work, uint64_t address, uint64_t bytes, bool writes,
+                   Proxy proxy = Proxy::async, Reach reach = Reach::weak) {
+  if (w.judge() && w.launch->memory.contains(address, bytes))
+    w.judge()->work_global(w, work, address, bytes, writes, proxy, reach);
 }
 
 /// Work's end counts on a barrier: bytes, or an arrival.
@@ -51,14 +60,14 @@ void commit(BulkGroups& groups) {
   groups.open.clear();
 }
 
-/// Until at most `left` groups are under way.
-void wait(Warp& w, BulkGroups& groups, size_t left) {
+/// Until at most `left` groups are under way; `read`: until these have read what they store.
+void wait(Warp& w, BulkGroups& groups, size_t left, bool read = false) {
   while (groups.committed.size() > left) {
     const std::vector<Work> oldest = std::move(groups.committed.front());
     groups.committed.erase(groups.committed.begin());
     for (const Work& work : oldest) {
       w.launch->finish(work.number);
-      if (w.judge()) w.judge()->work_ended(w, work.judged);
+      if (w.judge()) w.judge()->work_ended(w, work.judged, read);
     }
   }
 }
@@ -101,7 +110,8 @@ void cp_async(Warp& w, const Instruction& in) {
     if (from % bytes != 0) w.fail("the source is not aligned");
     if (to % bytes != 0) w.fail("the destination is not aligned");
     const uint32_t work = judged_work(w);
-    judged(w, work, *w.cta, shared_offset(to), bytes, true, Proxy::generic);
+    judged(w, work, *w.cta, shared_offset(to), bytes, true, i, Proxy::generic);
+    judged_global(w, work, from, taken, false, Proxy::generic);
     const uint64_t number = begin(w, [&w, to, from, bytes, taken] {
       uint8_t* shared = shared_range(w, *w.cta, shared_offset(to), bytes, Access::write);
       check_global(w, from, taken);
@@ -170,7 +180,8 @@ void bulk_load(Warp& w, const Instruction& in) {
     const uint64_t barrier = as_shared(w, address_of(w, in.operand[3], i));
     const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[4], i);
     const uint32_t work = judged_work(w);
-    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), bytes, true);
+    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), bytes, true, i);
+    judged_global(w, work, from, bytes, false);
     begin(w, [&w, to, from, bytes, barrier, ctas, work] {
       check_global(w, from, bytes);
       for (Cta* cta : ctas) {
@@ -189,7 +200,8 @@ void bulk_store(Warp& w, const Instruction& in) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
     const uint32_t work = judged_work(w);
-    judged(w, work, *w.cta, shared_offset(from), bytes, false);
+    judged(w, work, *w.cta, shared_offset(from), bytes, false, i);
+    judged_global(w, work, to, bytes, true);
     const uint64_t number = begin(w, [&w, to, from, bytes] {
       check_global(w, to, bytes);
       shared_range(w, *w.cta, shared_offset(from), bytes, Access::read);
@@ -251,7 +263,8 @@ void bulk_reduce(Warp& w, const Instruction& in) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
     const uint32_t work = judged_work(w);
-    judged(w, work, *w.cta, shared_offset(from), bytes, false);
+    judged(w, work, *w.cta, shared_offset(from), bytes, false, i);
+    judged_global(w, work, to, bytes, true, Proxy::async, Reach::gpu);
     const uint64_t number = begin(w, [&w, to, from, bytes, dtype, op] {
       check_global(w, to, bytes);
       const uint64_t offset = shared_offset(from);
@@ -276,8 +289,9 @@ void bulk_commit(Warp& w, const Instruction&) {
   each_lane(w.mask, [&](uint32_t i) { commit(w.bulk[i]); });
 }
 void bulk_wait(Warp& w, const Instruction& in) {
-  each_lane(w.mask,
-            [&](uint32_t i) { wait(w, w.bulk[i], static_cast<size_t>(in.operand[0].value)); });
+  each_lane(w.mask, [&](uint32_t i) {
+    wait(w, w.bulk[i], static_cast<size_t>(in.operand[0].value), in.has(Class::read));
+  });
 }
 
 // Copies through tensor maps.
@@ -290,10 +304,14 @@ struct Box {
 TensorMapDesc read_map(Warp& w, uint64_t address, uint32_t lane) {
   if (address % 64 != 0) w.fail("the tensor map's address is no multiple of 64");
   TensorMapBytes bytes;
-  for (int i = 0; i < 16; ++i)
-    std::memcpy(
-        &bytes.words[i],
-        locate(w, Word::none, address + 8 * static_cast<uint64_t>(i), 8, Access::read, lane), 8);
+  const bool global = w.launch->memory.contains(address, sizeof bytes);
+  if (global && w.judge()) w.judge()->map_used(w, address);
+  for (uint64_t i = 0; i < 16; ++i) {
+    const uint64_t at = address + 8 * i;
+    const void* from = global ? reinterpret_cast<const void*>(at)
+                              : locate(w, Word::none, at, 8, Access::read, lane);
+    std::memcpy(&bytes.words[i], from, 8);
+  }
   TensorMapDesc desc;
   if (!decode(bytes, &desc).ok()) w.fail("no tensor map: " + std::string(last_error().message));
   return desc;
@@ -337,6 +355,32 @@ void check_rows(Warp& w, const Box& box) {
   }
 }
 
+/// Tells the judge of what a box has in global memory. A store writes up to the next 16 bytes.
+void judge_box(Warp& w, uint32_t work, const TensorMapDesc& map, const int32_t* coord, bool writes,
+               Reach reach) {
+  const model::RowShape shape(map, coord[0]);
+  const int64_t begin = std::max<int64_t>(shape.first, 0);
+  int64_t end = std::min<int64_t>(shape.first + shape.bytes, shape.extent);
+  if (writes && end > begin) end = begin + (end - begin + 15) / 16 * 16;
+  if (!w.judge() || end <= begin) return;
+  model::for_each_row(map, coord, [&](uint64_t address, bool inside) {
+    if (inside)
+      judged_global(w, work, address + static_cast<uint64_t>(begin),
+                    static_cast<uint64_t>(end - begin), writes, Proxy::async, reach);
+  });
+}
+
+void judge_boxes(Warp& w, uint32_t work, const Box& box, bool rows, bool writes,
+                 Reach reach = Reach::weak) {
+  if (!rows) return judge_box(w, work, box.map, box.coord, writes, reach);
+  TensorMapDesc row = box.map;
+  row.box_dim[1] = row.element_strides[1] = 1;
+  for (int i = 1; i < 5; ++i) {
+    const int32_t coord[2] = {box.coord[0], box.coord[i]};
+    judge_box(w, work, row, coord, writes, reach);
+  }
+}
+
 void tensor_load(Warp& w, const Instruction& in) {
   const bool rows = in.op == Op::tensor_gather4;
   each_lane(w.mask, [&](uint32_t i) {
@@ -346,7 +390,8 @@ void tensor_load(Warp& w, const Instruction& in) {
     const std::vector<Cta*> ctas = receivers(w, in, to, in.operand[3], i);
     const uint32_t work = judged_work(w);
     const uint64_t span = (rows ? 4 : 1) * model::shared_span(box.map);
-    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), span, true);
+    for (const Cta* cta : ctas) judged(w, work, *cta, shared_offset(to), span, true, i);
+    judge_boxes(w, work, box, rows, false);
     begin(w, [&w, to, box, barrier, ctas, rows, work] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
       const uint32_t offset = static_cast<uint32_t>(shared_offset(to));
@@ -382,7 +427,8 @@ void tensor_store(Warp& w, const Instruction& in) {
     const Box box = read_box(w, in, 0, i);
     const uint32_t offset = static_cast<uint32_t>(shared_offset(own_shared(w, in.operand[1], i)));
     const uint32_t work = judged_work(w);
-    judged(w, work, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), false);
+    judged(w, work, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), false, i);
+    judge_boxes(w, work, box, rows, true, in.op == Op::tensor_reduce ? Reach::gpu : Reach::weak);
     const uint64_t number = begin(w, [&w, &in, box, offset, rows] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
       // What a box has outside the tensor need not have been written.
@@ -408,6 +454,9 @@ void map_replace_address(Warp& w, const Instruction& in) {
     TensorMapBytes map;
     const uint64_t offset = shared_offset(own_shared(w, in.operand[0], i));
     uint8_t* at = shared_range(w, *w.cta, offset, sizeof map, Access::both);
+    if (w.judge())
+      w.judge()->access(w, *w.cta, offset, sizeof map, true, true,
+                        {.lane = static_cast<uint8_t>(i)});
     std::memcpy(&map, at, sizeof map);
     rebind_address(&map, read_lane(w, in.operand[1], i));
     std::memcpy(at, &map, sizeof map);
@@ -423,8 +472,13 @@ void map_copy_fence(Warp& w, const Instruction& in) {
   const uint64_t offset = shared_offset(own_shared(w, in.operand[1], lane));
   if (bytes != 128 || to % 128 != 0) w.fail("a tensor map is 128 aligned bytes");
   check_global(w, to, bytes);
-  std::memcpy(reinterpret_cast<void*>(to), shared_range(w, *w.cta, offset, bytes, Access::read),
-              bytes);
+  const uint8_t* from = shared_range(w, *w.cta, offset, bytes, Access::read);
+  if (w.judge()) {
+    w.judge()->access(w, *w.cta, offset, bytes, true, false, {.lane = kEachLane});
+    w.judge()->global_access(w, to, bytes, false, true, {.map_copied = true});
+    w.judge()->fence(w, Reach::gpu);
+  }
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
 }
 
 /// Stores into a CTA of the cluster; their bytes count on a barrier there.
@@ -443,7 +497,7 @@ void st_async(Warp& w, const Instruction& in) {
       w.fail("the barrier is in another CTA than the destination");
     if (to % data.size() != 0) w.fail("the destination is not aligned");
     const uint32_t work = judged_work(w);
-    judged(w, work, cta_at(w, to), shared_offset(to), data.size(), true);
+    judged(w, work, cta_at(w, to), shared_offset(to), data.size(), true, i, Proxy::generic);
     begin(w, [&w, to, barrier, data, work] {
       std::memcpy(shared_range(w, cta_at(w, to), shared_offset(to), data.size(), Access::write),
                   data.data(), data.size());

@@ -66,6 +66,10 @@ void trap(Warp& w, const Instruction&) {
   w.fail("trap");
 }
 
+void predecessors(Warp& w, const Instruction&) {
+  if (w.judge()) w.judge()->predecessors_ended(w);
+}
+
 void nothing(Warp&, const Instruction&) {}
 
 }  // namespace
@@ -84,9 +88,12 @@ Run control_handler(const Instruction& in) {
       return exit;
     case Op::trap:
       return trap;
-    // A launch begins when those before it have ended, and the machine has registers enough.
-    case Op::setmaxnreg:
+    // A launch begins when those before it have ended; the judge alone asks whether it may rely on
+    // it.
     case Op::griddepcontrol_wait:
+      return predecessors;
+    // The machine has registers enough.
+    case Op::setmaxnreg:
     case Op::griddepcontrol_launch:
       return nothing;
     default:

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "tests/ptx_machine/machine/warp.hpp"
+#include "tests/ptx_machine/machine/launch.hpp"
 
 namespace tw::ptx_machine {
 namespace {
@@ -145,7 +145,7 @@ void activemask(Warp& w, const Instruction& in) {
 
 void bar_warp(Warp& w, const Instruction& in) {
   uint32_t mask = 0;
-  members(w, in.operand[0], &mask);
+  if (members(w, in.operand[0], &mask) && w.judge()) w.judge()->lanes_met(w);
 }
 
 Run redux_handler(const Instruction& in) {

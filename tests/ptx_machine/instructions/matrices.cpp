@@ -10,7 +10,7 @@
 #include "tests/ptx_machine/instructions/memory.hpp"
 #include "tests/ptx_machine/instructions/window.hpp"
 #include "tests/ptx_machine/instructions/window_rows.hpp"
-#include "tests/ptx_machine/machine/launch.hpp"
+#include "tests/ptx_machine/machine/accumulators.hpp"
 
 namespace tw::ptx_machine {
 namespace {
@@ -50,7 +50,7 @@ Eight turned(const Eight& matrix) {
 uint8_t* matrix_row(Warp& w, const Instruction& in, const Operand& address, uint32_t number,
                     uint32_t row, Access access) {
   const uint32_t lane = 8 * number + row;
-  return locate(w, in.word(Class::space), address_of(w, address, lane), 16, access, lane);
+  return locate_for_each(w, in.word(Class::space), address_of(w, address, lane), 16, access, lane);
 }
 
 void ldmatrix(Warp& w, const Instruction& in) {
@@ -336,6 +336,8 @@ void wgmma(Warp& w, const Instruction& in) {
   const uint64_t number = ++group.issued[part];
   Product& product = group.products[number];
   product.judged[part] = judge_product(w, in, desc_a, desc_b);
+  if (w.judge()) accumulators_begin(w, in, number);
+  if (w.judge()) product.times[part] = w.judge()->end_time(w);
   product.run[part] = [&w, &in, desc_a, desc_b, accumulate, pc = w.pc] {
     const uint32_t now = std::exchange(w.pc, pc);
     multiply(w, in, desc_a, desc_b, accumulate);
@@ -355,8 +357,11 @@ void end_product(Warp& w, uint64_t number) {
   Warpgroup& group = warpgroup(w);
   Product& product = group.products[number];
   w.launch->finish(product.number);
-  for (uint32_t part = 0; w.judge() && part < 4; ++part)
-    w.judge()->work_ended(w, w.cta->warps[w.number / 4 * 4 + part], product.judged[part]);
+  for (uint32_t part = 0; w.judge() && part < 4; ++part) {
+    const Warp& other = w.cta->warps[w.number / 4 * 4 + part];
+    w.judge()->work_ended(w, other, product.judged[part]);
+    w.judge()->product_ended(w, other, product.times[part]);
+  }
   if (++product.waited == 4) group.products.erase(number);
 }
 
@@ -367,13 +372,16 @@ void wgmma_wait(Warp& w, const Instruction& in) {
     // Until all four warps have come to them, products have not begun.
     for (const Work& work : groups.front())
       if (warpgroup(w).products[work.number].issued < 4) return w.block();
-    for (const Work& work : groups.front()) end_product(w, work.number);
+    for (const Work& work : groups.front()) {
+      end_product(w, work.number);
+      accumulators_end(w, work.number);
+    }
     groups.erase(groups.begin());
   }
 }
 
 void wgmma_fence(Warp& w, const Instruction&) {
-  w.converged(kAllLanes);
+  if (w.converged(kAllLanes)) accumulators_fence(w);
 }
 
 Run wgmma_handler(const Instruction& in) {

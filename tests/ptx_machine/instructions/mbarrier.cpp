@@ -28,6 +28,7 @@ uint64_t* mbarrier_at(Warp& w, uint64_t address) {
   const uint64_t offset = shared_offset(address);
   uint64_t* at = reinterpret_cast<uint64_t*>(shared_range(w, cta, offset, 8, Access::any));
   if (!Mbarrier::unpacked(*at).valid) w.fail("no barrier has been initialised there");
+  if (w.judge()) w.judge()->barrier_used(w, cta, offset);
   return at;
 }
 

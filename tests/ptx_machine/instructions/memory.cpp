@@ -41,12 +41,22 @@ uint8_t* locate_param(Warp& w, uint64_t address, uint32_t bytes, Access access, 
 }
 
 /// A range of shared memory that the warp's threads themselves access.
-uint8_t* judged_range(Warp& w, Cta& cta, uint64_t offset, uint32_t bytes, Access access) {
+uint8_t* judged_range(Warp& w, Cta& cta, uint64_t offset, uint32_t bytes, Access access,
+                      const Use& use) {
   uint8_t* at = shared_range(w, cta, offset, bytes, access);
   if (w.judge())
     w.judge()->access(w, cta, offset, bytes, access != Access::write,
-                      access == Access::write || access == Access::both);
+                      access == Access::write || access == Access::both, use);
   return at;
+}
+
+uint8_t* judged_global(Warp& w, uint64_t address, uint32_t bytes, Access access, const Use& use) {
+  if (!w.launch->memory.contains(address, bytes))
+    w.fail("outside global memory: " + std::to_string(bytes) + " bytes at " + hex(address));
+  if (w.judge())
+    w.judge()->global_access(w, address, bytes, access != Access::write,
+                             access == Access::write || access == Access::both, use);
+  return reinterpret_cast<uint8_t*>(address);
 }
 
 }  // namespace
@@ -88,24 +98,24 @@ uint64_t as_shared(Warp& w, uint64_t address) {
   return address;
 }
 
-uint8_t* locate(Warp& w, Word space, uint64_t address, uint32_t bytes, Access access,
-                uint32_t lane) {
+uint8_t* locate(Warp& w, Word space, uint64_t address, uint32_t bytes, Access access, uint32_t lane,
+                const Use& use) {
+  Use own = use;
+  if (own.lane == kNoLane) own.lane = static_cast<uint8_t>(lane);
   if (address % bytes != 0)
     w.fail("not aligned: " + std::to_string(bytes) + " bytes at " + hex(address));
   if (space == Word::none) space = space_of(&address);
   switch (space) {
     case Word::global:
-      if (!w.launch->memory.contains(address, bytes))
-        w.fail("outside global memory: " + std::to_string(bytes) + " bytes at " + hex(address));
-      return reinterpret_cast<uint8_t*>(address);
+      return judged_global(w, address, bytes, access, own);
     case Word::shared:
     case Word::shared_cta:
       // An address without a register has no rank.
       if (address >> kRankShift != 0 && address >> kRankShift != w.cta->rank)
         w.fail("shared::cta, and the address is another CTA's: " + hex(address));
-      return judged_range(w, *w.cta, shared_offset(address), bytes, access);
+      return judged_range(w, *w.cta, shared_offset(address), bytes, access, own);
     case Word::shared_cluster:
-      return judged_range(w, cta_at(w, address), shared_offset(address), bytes, access);
+      return judged_range(w, cta_at(w, address), shared_offset(address), bytes, access, own);
     case Word::local: {
       const uint64_t size = w.image->local_bytes;
       if (address > size || bytes > size - address) w.fail("outside local memory");
@@ -118,7 +128,45 @@ uint8_t* locate(Warp& w, Word space, uint64_t address, uint32_t bytes, Access ac
   }
 }
 
+uint8_t* locate_for_each(Warp& w, Word space, uint64_t address, uint32_t bytes, Access access,
+                         uint32_t lane) {
+  return locate(w, space, address, bytes, access, lane, {.lane = kEachLane});
+}
+
 namespace {
+
+/// How far an access reaches; `always`: atomic operations are strong whatever they say.
+Reach reach_of(const Instruction& in, bool always) {
+  const Word order = in.word(Class::order);
+  const bool strong = order != Word::none && order != Word::weak;
+  if (!always && !strong) return Reach::weak;
+  switch (in.word(Class::scope)) {
+    case Word::cta:
+      return Reach::cta;
+    case Word::cluster:
+      return Reach::cluster;
+    default:
+      return Reach::gpu;
+  }
+}
+
+/// Tells the judge of a strong access, which may order others.
+void strong(Warp& w, const Instruction& in, Reach reach, uint64_t address, bool reads,
+            bool writes) {
+  if (!w.judge() || reach == Reach::weak) return;
+  Word space = in.word(Class::space);
+  if (space == Word::none) space = space_of(&address);
+  uint64_t key = address;
+  if (space != Word::global) {
+    const bool far = space == Word::shared_cluster;
+    key = Judge::shared_key(far ? cta_at(w, address) : *w.cta, shared_offset(address));
+  }
+  const Word word = in.word(Class::order);
+  const Order order{word == Word::acquire || word == Word::acq_rel,
+                    word == Word::release || word == Word::acq_rel};
+  if (reads) w.judge()->strong_read(w, key, reach, order);
+  if (writes) w.judge()->strong_write(w, key, reach, order, reads);
+}
 
 uint64_t load_bits(const uint8_t* from, int bytes, bool sign) {
   uint64_t value = 0;
@@ -137,13 +185,22 @@ void load(Warp& w, const Instruction& in) {
   const uint32_t count = d.kind == Operand::Kind::list ? d.count : 1;
   const bool sign = is_signed(in.types[0]);
   const Word space = in.word(Class::space);
+  const Use use{.reach = reach_of(in, false), .constant = in.has(Class::constant_path)};
   each_lane(w.mask, [&](uint32_t i) {
-    const uint8_t* from = locate(w, space, address_of(w, in.operand[1], i),
-                                 static_cast<uint32_t>(bytes) * count, Access::read, i);
+    const uint64_t address = address_of(w, in.operand[1], i);
+    strong(w, in, use.reach, address, true, false);
+    const uint8_t* from =
+        locate(w, space, address, static_cast<uint32_t>(bytes) * count, Access::read, i, use);
     for (uint32_t k = 0; k < count; ++k)
       write_lane(w, d.kind == Operand::Kind::list ? item(w, d, k) : d, i,
                  load_bits(from + k * static_cast<uint32_t>(bytes), bytes, sign));
   });
+}
+
+/// Whether a store changes nothing, where the judge asks.
+bool stores_same(const Warp& w, uint64_t address, const uint8_t* values, uint32_t bytes) {
+  return w.judge() && w.launch->memory.contains(address, bytes) &&
+         std::memcmp(reinterpret_cast<const void*>(address), values, bytes) == 0;
 }
 
 void store(Warp& w, const Instruction& in) {
@@ -151,25 +208,45 @@ void store(Warp& w, const Instruction& in) {
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[0]));
   const uint32_t count = a.kind == Operand::Kind::list ? a.count : 1;
   const Word space = in.word(Class::space);
+  Use use{.reach = reach_of(in, false)};
   each_lane(w.mask, [&](uint32_t i) {
-    uint8_t* to =
-        locate(w, space, address_of(w, in.operand[0], i), bytes * count, Access::write, i);
+    const uint64_t address = address_of(w, in.operand[0], i);
+    uint8_t values[64];
     for (uint32_t k = 0; k < count; ++k) {
       const uint64_t value = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, i);
-      std::memcpy(to + k * bytes, &value, bytes);
+      std::memcpy(values + k * bytes, &value, bytes);
     }
+    use.same = stores_same(w, address, values, bytes * count);
+    uint8_t* to = locate(w, space, address, bytes * count, Access::write, i, use);
+    strong(w, in, use.reach, address, false, true);
+    std::memcpy(to, values, bytes * count);
   });
+}
+
+/// A subnormal f32 as a zero of its sign.
+uint64_t flushed(uint64_t bits) {
+  return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+}
+
+/// What an atomic operation leaves. Global memory's own adder takes subnormal f32 for zeros.
+uint64_t combined(const Instruction& in, uint64_t before, uint64_t operand) {
+  const Type type = in.types[0];
+  const Word operation = in.word(Class::operation);
+  if (type != Type::f32 || operation != Word::op_add || in.word(Class::space) != Word::global)
+    return reduced(type, operation, before, operand);
+  return flushed(reduced(type, operation, flushed(before), flushed(operand)));
 }
 
 void atom(Warp& w, const Instruction& in) {
   const Type type = in.types[0];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(type));
+  const Use use{.reach = reach_of(in, true)};
   each_lane(w.mask, [&](uint32_t i) {
-    uint8_t* at =
-        locate(w, in.word(Class::space), address_of(w, in.operand[1], i), bytes, Access::both, i);
+    const uint64_t address = address_of(w, in.operand[1], i);
+    uint8_t* at = locate(w, in.word(Class::space), address, bytes, Access::both, i, use);
+    strong(w, in, use.reach, address, true, true);
     const uint64_t before = load_bits(at, static_cast<int>(bytes), false);
-    const uint64_t after =
-        reduced(type, in.word(Class::operation), before, read_lane(w, in.operand[2], i));
+    const uint64_t after = combined(in, before, read_lane(w, in.operand[2], i));
     std::memcpy(at, &after, bytes);
     write_lane(w, in.operand[0], i, before);
   });
@@ -177,9 +254,11 @@ void atom(Warp& w, const Instruction& in) {
 
 void cas(Warp& w, const Instruction& in) {
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[0]));
+  const Use use{.reach = reach_of(in, true)};
   each_lane(w.mask, [&](uint32_t i) {
-    uint8_t* at =
-        locate(w, in.word(Class::space), address_of(w, in.operand[1], i), bytes, Access::both, i);
+    const uint64_t address = address_of(w, in.operand[1], i);
+    uint8_t* at = locate(w, in.word(Class::space), address, bytes, Access::both, i, use);
+    strong(w, in, use.reach, address, true, true);
     const uint64_t before = load_bits(at, static_cast<int>(bytes), false);
     const uint64_t after = read_lane(w, in.operand[3], i);
     if (before == read_lane(w, in.operand[2], i)) std::memcpy(at, &after, bytes);
@@ -192,13 +271,15 @@ void red(Warp& w, const Instruction& in) {
   const Operand& a = in.operand[1];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(type));
   const uint32_t count = a.kind == Operand::Kind::list ? a.count : 1;
+  const Use use{.reach = reach_of(in, true)};
   each_lane(w.mask, [&](uint32_t i) {
-    uint8_t* at = locate(w, in.word(Class::space), address_of(w, in.operand[0], i), bytes * count,
-                         Access::both, i);
+    const uint64_t address = address_of(w, in.operand[0], i);
+    uint8_t* at = locate(w, in.word(Class::space), address, bytes * count, Access::both, i, use);
+    strong(w, in, use.reach, address, true, true);
     for (uint32_t k = 0; k < count; ++k) {
       const uint64_t before = load_bits(at + k * bytes, static_cast<int>(bytes), false);
       const uint64_t operand = read_lane(w, a.kind == Operand::Kind::list ? item(w, a, k) : a, i);
-      const uint64_t after = reduced(type, in.word(Class::operation), before, operand);
+      const uint64_t after = combined(in, before, operand);
       std::memcpy(at + k * bytes, &after, bytes);
     }
   });
@@ -242,12 +323,26 @@ void mapa(Warp& w, const Instruction& in) {
   });
 }
 
-void fence_proxy(Warp& w, const Instruction&) {
-  if (w.judge()) w.judge()->fence_proxy(w);
+void fence_proxy(Warp& w, const Instruction& in) {
+  if (w.judge())
+    w.judge()->fence_proxy(w, in.op != Op::fence_proxy_global, in.op != Op::fence_proxy_shared);
 }
 
-/// What changes nothing that can be seen: fences order what is in order here, prefetches move
-/// nothing.
+void fence(Warp& w, const Instruction& in) {
+  if (w.judge()) w.judge()->fence(w, reach_of(in, true));
+}
+
+void fence_inits(Warp& w, const Instruction&) {
+  if (w.judge()) w.judge()->fence_inits(w);
+}
+
+void fence_map(Warp& w, const Instruction& in) {
+  if (!w.judge() || in.word(Class::order) != Word::acquire) return;
+  each_lane(w.mask,
+            [&](uint32_t i) { w.judge()->map_acquired(w, address_of(w, in.operand[0], i)); });
+}
+
+/// What changes nothing that can be seen: prefetches move nothing.
 void nothing(Warp&, const Instruction&) {}
 
 }  // namespace
@@ -271,13 +366,16 @@ Run memory_handler(const Instruction& in) {
       return mapa;
     case Op::fence_proxy:
     case Op::fence_proxy_shared:
+    case Op::fence_proxy_global:
       return fence_proxy;
+    case Op::fence:
+      return fence;
+    case Op::fence_mbarrier_init:
+      return fence_inits;
+    case Op::fence_proxy_map:
+      return fence_map;
     case Op::prefetch:
     case Op::prefetch_map:
-    case Op::fence:
-    case Op::fence_mbarrier_init:
-    case Op::fence_proxy_global:
-    case Op::fence_proxy_map:
       return nothing;
     default:
       return nullptr;

@@ -19,7 +19,10 @@ enum class Access { read, write, both, any };
 /// Where the bytes lie. Fails where they are not aligned or not the kernel's. Space::none: a
 /// generic address.
 uint8_t* locate(Warp& warp, Word space, uint64_t address, uint32_t bytes, Access access,
-                uint32_t lane);
+                uint32_t lane, const Use& use = {});
+/// The same for an access by all lanes of the warp together; the address is that lane's.
+uint8_t* locate_for_each(Warp& warp, Word space, uint64_t address, uint32_t bytes, Access access,
+                         uint32_t lane);
 
 /// Shared memory of the CTA in the cluster that an address names.
 Cta& cta_at(Warp& warp, uint64_t address);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tests/ptx_machine/machine/accumulators.hpp"
 #include "tests/ptx_machine/program/opcodes.hpp"
 
 namespace tw::ptx_machine {
@@ -208,6 +209,7 @@ Image link(const Module& module, const std::string& kernel, FindHandler find) {
                   opcode_of(in.op).mnemonic + " of " + type_name(in.types[0]));
     image.steps.push_back({run, &in});
   }
+  watch_accumulators(&image);
   return image;
 }
 

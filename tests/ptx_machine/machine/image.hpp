@@ -49,6 +49,10 @@ struct Image {
   uint32_t dynamic_shared = kSharedBegin;  // where dynamic shared memory begins
   uint32_t local_bytes = 0;
   uint32_t call_bytes = 0;
+  /// Registers that wgmma adds into, by place: their number, from 1 on (accumulators.hpp).
+  std::vector<uint32_t> accumulators;
+  uint32_t accumulator_count = 0;
+  std::vector<Run> watched;               // what the steps that touch them run then
   mutable std::vector<uint8_t> executed;  // by instruction, where record_waits() asks for it
 };
 

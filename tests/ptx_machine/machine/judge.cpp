@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/ptx_machine/machine/advice.hpp"
 #include "tests/ptx_machine/machine/launch.hpp"
 
 namespace tw::ptx_machine {
@@ -10,11 +11,7 @@ namespace {
 
 constexpr uint32_t kWord = 4;
 constexpr uint32_t kAllBytes = 15;
-
-void join_clocks(Clocks& into, const Clocks& from) {
-  if (into.size() < from.size()) into.resize(from.size(), 0);
-  for (size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
-}
+constexpr uint32_t kRecent = 1024;  // writes that are found again
 
 /// The bytes of word `word` that a range has.
 uint32_t bytes_of_word(uint64_t word, uint64_t begin, uint64_t end) {
@@ -24,42 +21,51 @@ uint32_t bytes_of_word(uint64_t word, uint64_t begin, uint64_t end) {
   return mask & kAllBytes;
 }
 
-/// Where the warp's instruction stands.
-uint32_t line_of(const Warp& warp) {
-  return warp.pc == 0 ? 0 : warp.image->code[warp.pc - 1].line;
+const Instruction& instruction_of(const Warp& warp) {
+  return warp.image->code[warp.pc == 0 ? 0 : warp.pc - 1];
 }
 
 }  // namespace
 
-void Knowledge::join(const Knowledge& other) {
-  join_clocks(known, other.known);
-  join_clocks(fenced, other.fenced);
-  join_clocks(passed, other.passed);
+uint32_t line_of(const Warp& warp) {
+  return instruction_of(warp).line;
+}
+Op op_of(const Warp& warp) {
+  return instruction_of(warp).op;
 }
 
-void Knowledge::clear() {
-  known.clear();
-  fenced.clear();
-  passed.clear();
-}
-
-Judge::Judge(const Cluster& cluster)
-    : per_cta_(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
+Judge::Judge(const Cluster& cluster, uint32_t number, History* history)
+    : cluster_of_(cluster),
+      number_(number),
+      per_cta_(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
       count_(per_cta_ * static_cast<uint32_t>(cluster.ctas.size())),
+      history_(*history),
       warps_(count_),
+      seen_(count_),
+      fences_(count_),
+      met_(count_, 0),
       works_(count_, 0),
-      shadows_(cluster.ctas.size()) {
+      maps_(count_),
+      shadows_(cluster.ctas.size()),
+      recent_(kRecent, 0) {
+  const size_t agents = 3 * size_t{count_};
   for (uint32_t i = 0; i < count_; ++i) {
-    warps_[i].known.assign(2 * size_t{count_}, 0);
-    warps_[i].fenced.assign(2 * size_t{count_}, 0);
+    warps_[i].known.assign(agents, 0);
+    warps_[i].fenced.assign(agents, 0);
+    warps_[i].fenced_global.assign(agents, 0);
+    warps_[i].inits.assign(agents, 0);
     warps_[i].known[i] = 1;
     warps_[i].passed = warps_[i].known;
+    warps_[i].likely.assign(agents, 0);
   }
   for (size_t rank = 0; rank < shadows_.size(); ++rank) {
     const uint32_t bytes = (cluster.ctas[rank]->shared_bytes + kWord - 1) / kWord * kWord;
-    shadows_[rank].writes.resize(bytes);
+    shadows_[rank].writes.assign(bytes, 0);
+    shadows_[rank].lanes.assign(bytes, kNoLane);
     shadows_[rank].reads.assign(size_t{bytes / kWord} * 2 * count_, 0);
     shadows_[rank].read_lines.assign(2 * size_t{count_}, 0);
+    shadows_[rank].remote.assign(2 * size_t{count_}, 0);
+    shadows_[rank].remote_lines.assign(2 * size_t{count_}, 0);
   }
 }
 
@@ -72,82 +78,177 @@ Judge::Shadow& Judge::shadow(const Cta& cta) {
   return shadows_[cta.rank];
 }
 
-void Judge::report(Warp& warp, const std::string& what, uint64_t offset, uint32_t other_agent,
-                   uint32_t other_line) const {
-  const bool work = other_agent >= count_;
-  const uint32_t other = work ? other_agent - count_ : other_agent;
-  warp.fail(what + " at shared memory " + std::to_string(offset) + "; the other access is line " +
-            std::to_string(other_line) + (work ? ", work that warp " : ", warp ") +
-            std::to_string(other % per_cta_) + " of CTA rank " + std::to_string(other / per_cta_) +
-            (work ? " has begun" : ""));
+uint32_t Judge::write_id(const Write& write) {
+  uint32_t& recent = recent_[(write.line * 31 + write.agent) % kRecent];
+  if (recent != 0 && writes_[recent] == write) return recent;
+  writes_.push_back(write);
+  return recent = static_cast<uint32_t>(writes_.size() - 1);
 }
 
-/// Nothing that read or wrote the bytes may still be going on, or be without an order. Loads that
-/// nobody reads may lie over each other: prefetches are such.
-bool Judge::check_write(Warp& warp, const Shadow& shadow, uint32_t self, uint64_t offset,
-                        uint64_t bytes, Proxy proxy) {
-  const Clocks &known = of(warp).known, &passed = of(warp).passed;
-  bool torn = false;
-  for (uint64_t byte = offset; byte < offset + bytes; ++byte) {
-    const Write& write = shadow.writes[byte];
-    if (write.agent == self || write.time <= known[write.agent]) continue;
-    if (proxy == Proxy::generic || write.proxy == Proxy::generic)
-      report(warp, "race: writes what was written without an order", byte, write.agent, write.line);
-    torn = true;
+// Reports.
+
+std::string Judge::who(uint32_t agent) const {
+  const uint32_t warp = agent % count_;
+  return std::string(agent < count_ ? "by" : "work of") + " warp " +
+         std::to_string(warp % per_cta_) + " of CTA rank " + std::to_string(warp / per_cta_);
+}
+
+std::string Judge::order_for(const Warp& warp, const Other& other) const {
+  const uint32_t own = agent(warp), theirs = other.agent % count_;
+  const Distance distance = theirs == own                         ? Distance::warp
+                            : theirs / per_cta_ == warp.cta->rank ? Distance::cta
+                                                                  : Distance::cluster;
+  return remedy(other.op, distance);
+}
+
+void Judge::report(Warp& warp, const std::string& what, const Cta& cta, const Run& run,
+                   const Other& other, const std::string& remedy) const {
+  warp.fail(what + ": shared memory " + std::to_string(run.begin) + " to " +
+            std::to_string(run.until - 1) + " of CTA rank " + std::to_string(cta.rank) +
+            "; the other access is " + place_of(*warp.image, other.line) + " " + who(other.agent) +
+            "; " + remedy + " would order them");
+}
+
+// Shared memory.
+
+template <class Visit>
+void Judge::each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visit) {
+  const Shadow& of_cta = shadow(cta);
+  const uint64_t end = offset + bytes;
+  for (uint64_t byte = offset; byte < end;) {
+    Run run{byte, byte, of_cta.writes[byte], of_cta.lanes[byte]};
+    while (byte < end && of_cta.writes[byte] == run.id && of_cta.lanes[byte] == run.lane) ++byte;
+    // Lanes of one instruction are one run for a report.
+    for (run.until = byte; run.until < end && of_cta.writes[run.until] == run.id;) ++run.until;
+    if (run.id != 0) visit(run);
   }
-  for (uint64_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
-    const uint32_t mask = bytes_of_word(word, offset, offset + bytes);
-    const uint32_t* reads = &shadow.reads[word * 2 * count_];
+}
+
+/// Whether the write is before the access, which stands at a line. Of lanes that write the same
+/// bytes in one instruction one prevails.
+bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
+                   const Clocks& known) const {
+  if (write.reach != Reach::weak && access.use.reach != Reach::weak) return true;
+  if (write.agent != access.own)
+    return write.time <= known[write.agent] ||
+           (write.agent == access.agent && write.time == access.time);
+  const bool same = (lane == access.use.lane && lane != kEachLane) || write.line == line;
+  return same || lane == kNoLane || access.use.lane == kNoLane || write.time <= met_[access.own];
+}
+
+/// An access over a write. True where that is work of the async proxy, as the access is, and may
+/// still go on: loads that nobody reads may lie over each other, as prefetches do.
+bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run) {
+  const Write& write = writes_[run.id];
+  const Knowledge& knowledge = of(warp);
+  const Other other{write.agent, write.line, write.op};
+  const Op op = op_of(warp);
+  if (write.op == Op::mbarrier_init && op != Op::mbarrier_init && op != Op::mbarrier_inval)
+    report(warp, "writes over a barrier", cta, run, other, "mbarrier.inval");
+  if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
+      write.time > knowledge.fenced[write.agent])
+    report(warp, "no fence.proxy.async between a write by threads and one by the async proxy", cta,
+           run, other, "fence.proxy.async");
+  if (before(write, run.lane, access, line_of(warp), knowledge.known)) return false;
+  if (access.proxy == Proxy::async && write.proxy == Proxy::async) return true;
+  // A relaxed arrival at the cluster's barrier says that the write has been done.
+  if (before(write, run.lane, access, line_of(warp), knowledge.passed))
+    warp.letter("writes what " + place_of(*warp.image, write.line) +
+                " has written, in an order by a relaxed arrival at the cluster's barrier alone; "
+                ".release would order them");
+  else
+    report(warp, "race: writes what was written without an order", cta, run, other,
+           order_for(warp, other));
+  return false;
+}
+
+void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin,
+                       uint64_t end) {
+  const Shadow& of_cta = shadow(cta);
+  const Clocks &passed = of(warp).passed, &likely = of(warp).likely;
+  for (uint64_t word = begin / kWord; word * kWord < end; ++word) {
+    const uint32_t mask = bytes_of_word(word, begin, end);
+    const uint32_t* reads = &of_cta.reads[word * 2 * count_];
     for (uint32_t i = 0; i < 2 * count_; ++i)
-      if (i != self && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0)
-        report(warp, "race: writes what may still be read", word * kWord, i, shadow.read_lines[i]);
+      if (i != access.agent && (reads[i] >> kWord) > passed[i] && (reads[i] & mask) != 0) {
+        const Other other{i, of_cta.read_lines[i], op_at(*warp.image, of_cta.read_lines[i])};
+        const Run run{word * kWord, word * kWord + kWord, 0, kNoLane};
+        if ((reads[i] >> kWord) <= likely[i])
+          warp.letter("writes what " + place_of(*warp.image, other.line) +
+                      " reads, in an order by the end of a wgmma alone; an arrival by each warp "
+                      "would order them");
+        else
+          report(warp, "race: writes what may still be read", cta, run, other,
+                 order_for(warp, other));
+      }
   }
+}
+
+/// Nothing that read or wrote the bytes may still be going on, or be without an order.
+bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
+                        uint64_t bytes) {
+  bool torn = false;
+  each_run(cta, offset, bytes, [&](const Run& run) { torn |= over_write(warp, cta, access, run); });
+  over_reads(warp, cta, access, offset, offset + bytes);
   return torn;
 }
 
 /// What wrote the bytes must be before, and known to the async proxy where that reads.
-void Judge::check_read(Warp& warp, const Shadow& shadow, uint32_t self, uint64_t offset,
-                       uint64_t bytes, Proxy proxy) {
+void Judge::check_read(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
+                       uint64_t bytes) {
   const Knowledge& knowledge = of(warp);
-  const uint32_t own = agent(warp);
-  for (uint64_t byte = offset; byte < offset + bytes; ++byte) {
-    const Write& write = shadow.writes[byte];
-    const bool mine = write.agent == self || write.agent == own;
-    if (write.torn || (!mine && write.time > knowledge.known[write.agent]))
-      report(warp, "race: reads what is written without an order", byte, write.agent, write.line);
-    if (proxy == Proxy::async && write.proxy == Proxy::generic &&
+  each_run(cta, offset, bytes, [&](const Run& run) {
+    const Write& write = writes_[run.id];
+    const Other other{write.agent, write.line, write.op};
+    if (write.torn || !before(write, run.lane, access, line_of(warp), knowledge.known))
+      report(warp, "race: reads what is written without an order", cta, run, other,
+             order_for(warp, other));
+    if (access.proxy == Proxy::async && write.proxy == Proxy::generic &&
         write.time > knowledge.fenced[write.agent])
       report(warp, "no fence.proxy.async between a write by threads and a read by the async proxy",
-             byte, write.agent, write.line);
-  }
+             cta, run, other, "fence.proxy.async");
+  });
 }
 
-void Judge::record(Shadow& shadow, uint32_t agent, uint32_t time, uint64_t offset, uint64_t bytes,
-                   bool writes, Proxy proxy, uint32_t line, bool torn) {
+void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
+                   uint64_t bytes, bool writes, bool torn) {
+  Shadow& of_cta = shadow(cta);
+  const uint32_t line = line_of(warp);
+  if (&cta != warp.cta) {
+    of_cta.remote[access.agent] = access.time;
+    of_cta.remote_lines[access.agent] = line;
+  }
   if (writes) {
-    std::fill_n(shadow.writes.begin() + static_cast<long>(offset), bytes,
-                Write{agent, time, line, proxy, torn});
+    const uint32_t id = write_id(
+        {access.agent, access.time, line, op_of(warp), access.proxy, access.use.reach, torn});
+    std::fill_n(of_cta.writes.begin() + static_cast<long>(offset), bytes, id);
+    std::fill_n(of_cta.lanes.begin() + static_cast<long>(offset), bytes, access.use.lane);
     return;
   }
-  shadow.read_lines[agent] = line;
+  if (access.use.reach != Reach::weak) return;
+  of_cta.read_lines[access.agent] = line;
   for (uint64_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
-    uint32_t& read = shadow.reads[word * 2 * count_ + agent];
+    uint32_t& read = of_cta.reads[word * 2 * count_ + access.agent];
     const uint32_t mask = bytes_of_word(word, offset, offset + bytes);
-    read = (read >> kWord) == time ? read | mask : time << kWord | mask;
+    read = (read >> kWord) == access.time ? read | mask : access.time << kWord | mask;
   }
 }
 
 void Judge::access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, bool reads,
-                   bool writes) {
-  const uint32_t self = agent(warp), time = of(warp).known[self];
-  Shadow& of_cta = shadow(cta);
+                   bool writes, const Use& use) {
+  const uint32_t self = agent(warp);
+  Access access{self, self, of(warp).known[self], Proxy::generic, use};
   if (reads) {
-    check_read(warp, of_cta, self, offset, bytes, Proxy::generic);
-    record(of_cta, self, time, offset, bytes, false, Proxy::generic, line_of(warp));
+    check_read(warp, cta, access, offset, bytes);
+    record(warp, cta, access, offset, bytes, false);
   }
   if (writes) {
-    check_write(warp, of_cta, self, offset, bytes, Proxy::generic);
-    record(of_cta, self, time, offset, bytes, true, Proxy::generic, line_of(warp));
+    check_write(warp, cta, access, offset, bytes);
+    // Whoever is in no order with a strong write is in none with a weak one just before.
+    const Write& last = writes_[shadow(cta).writes[offset]];
+    if (last.agent == self && last.time == access.time && last.reach == Reach::weak)
+      access.use.reach = Reach::weak;
+    record(warp, cta, access, offset, bytes, true);
   }
 }
 
@@ -156,58 +257,177 @@ uint32_t Judge::begin_work(Warp& warp) {
 }
 
 void Judge::work_access(Warp& warp, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes,
-                        bool writes, Proxy proxy) {
-  Shadow& of_cta = shadow(cta);
-  const uint32_t self = agent(warp);
+                        bool writes, Proxy proxy, uint8_t lane) {
+  const uint32_t own = agent(warp);
+  const Access access{count_ + own, own, work, proxy, {.lane = lane}};
   bool torn = false;
   if (writes)
-    torn = check_write(warp, of_cta, self, offset, bytes,
-                       proxy);  // its own accesses are before its work
+    torn = check_write(warp, cta, access, offset, bytes);
   else
-    check_read(warp, of_cta, self, offset, bytes, proxy);
-  record(of_cta, count_ + self, work, offset, bytes, writes, proxy, line_of(warp), torn);
+    check_read(warp, cta, access, offset, bytes);
+  record(warp, cta, access, offset, bytes, writes, torn);
 }
 
-void Judge::work_ended(Warp& warp, const Warp& owner, uint32_t work) {
-  for (Clocks* clocks : {&of(warp).known, &of(warp).passed}) {
-    uint32_t& time = (*clocks)[count_ + agent(owner)];
-    time = std::max(time, work);
-  }
+void Judge::work_ended(Warp& warp, const Warp& owner, uint32_t work, bool read) {
+  for (Clocks* clocks : {&of(warp).known, &of(warp).passed})
+    for (const uint32_t kind : {1u, 2u}) {
+      if (kind == 2 && read) continue;
+      uint32_t& time = (*clocks)[kind * count_ + agent(owner)];
+      time = std::max(time, work);
+    }
+}
+
+uint32_t Judge::end_time(Warp& warp) {
+  const uint32_t time = of(warp).known[agent(warp)];
+  step(warp);
+  return time;
+}
+
+void Judge::product_ended(Warp& warp, const Warp& other, uint32_t time) {
+  uint32_t& likely = of(warp).likely[agent(other)];
+  likely = std::max(likely, time);
 }
 
 void Judge::work_arrives(const Warp& warp, uint32_t work, BarrierKnowledge* barrier) {
   for (Clocks* clocks : {&barrier->open.known, &barrier->open.passed}) {
-    if (clocks->size() < 2 * size_t{count_}) clocks->resize(2 * size_t{count_}, 0);
+    if (clocks->size() < 3 * size_t{count_}) clocks->resize(3 * size_t{count_}, 0);
     uint32_t& time = (*clocks)[count_ + agent(warp)];
     time = std::max(time, work);
   }
 }
+
+// Order.
 
 void Judge::step(Warp& warp) {
   ++of(warp).known[agent(warp)];
   of(warp).passed[agent(warp)] = of(warp).known[agent(warp)];
 }
 
-void Judge::fence_proxy(Warp& warp) {
-  of(warp).fenced = of(warp).known;
+/// What the warp is told, of its own lanes too.
+void Judge::learn(Warp& warp, const Knowledge& knowledge) {
+  const uint32_t self = agent(warp);
+  if (self < knowledge.known.size()) met_[self] = std::max(met_[self], knowledge.known[self]);
+  of(warp).join(knowledge);
+}
+
+void Judge::fence_proxy(Warp& warp, bool shared, bool global) {
+  if (shared) of(warp).fenced = of(warp).known;
+  if (global) of(warp).fenced_global = of(warp).known;
   step(warp);  // what is written from here on is not fenced
 }
 
-void Judge::arrive(Warp& warp, BarrierKnowledge* barrier, bool relaxed) {
+void Judge::fence_inits(Warp& warp) {
+  join_clocks(of(warp).inits, of(warp).known);
+  step(warp);
+}
+
+void Judge::predecessors_ended(Warp& warp) {
+  of(warp).predecessors = true;
+  history_.waited();
+}
+
+void Judge::lanes_met(Warp& warp) {
+  met_[agent(warp)] = of(warp).known[agent(warp)];
+  step(warp);
+}
+
+uint64_t Judge::shared_key(const Cta& cta, uint64_t offset) {
+  return kSharedWindow | uint64_t{cta.rank} << kRankShift | offset;
+}
+
+void Judge::strong_read(Warp& warp, uint64_t key, Reach reach, Order order) {
+  const Releases& releases = key >= kSharedWindow ? shared_releases_ : history_.releases();
+  if (releases.empty()) return;
+  Knowledge seen;
+  releases.read(key, {number_, warp.cta->rank}, reach, &seen);
+  if (order.acquires)
+    learn(warp, seen);
+  else
+    seen_[agent(warp)].join(seen);
+}
+
+void Judge::strong_write(Warp& warp, uint64_t key, Reach reach, Order order, bool joins) {
+  Releases& releases = key >= kSharedWindow ? shared_releases_ : history_.releases();
+  const Fence& fence = fences_[agent(warp)];
+  const Releases::Place place{number_, warp.cta->rank};
+  if (order.releases) {
+    releases.write(key, place, reach, &of(warp), joins);
+    return step(warp);
+  }
+  const Reach both = std::min(reach, fence.reach);
+  releases.write(key, place, both, both == Reach::weak ? nullptr : &fence.knowledge, joins);
+}
+
+void Judge::fence(Warp& warp, Reach reach) {
+  const uint32_t self = agent(warp);
+  learn(warp, seen_[self]);
+  seen_[self].clear();
+  fences_[self] = {reach, of(warp)};
+  step(warp);
+}
+
+// Barriers.
+
+void Judge::arrive(Warp& warp, BarrierKnowledge* barrier, Reach reach, bool relaxed) {
   if (relaxed)
-    join_clocks(barrier->open.passed, of(warp).passed);
+    barrier->open.join_relaxed(of(warp));
   else
     barrier->open.join(of(warp));
+  barrier->open_ranks |= 1u << warp.cta->rank;
+  if (reach == Reach::cta) barrier->open_narrow |= 1u << warp.cta->rank;
   step(warp);
 }
 
 void Judge::end_phase(BarrierKnowledge* barrier) {
   std::swap(barrier->ended, barrier->open);
   barrier->open.clear();
+  barrier->ended_ranks = barrier->open_ranks;
+  barrier->ended_narrow = barrier->open_narrow;
+  barrier->open_ranks = barrier->open_narrow = 0;
 }
 
-void Judge::wait(Warp& warp, const BarrierKnowledge& barrier) {
-  of(warp).join(barrier.ended);
+void Judge::wait(Warp& warp, const BarrierKnowledge& barrier, Reach reach) {
+  learn(warp, barrier.ended);
+  const uint32_t others = barrier.ended_ranks & ~(1u << warp.cta->rank);
+  if (others != 0 && (reach == Reach::cta || (barrier.ended_narrow & others) != 0))
+    warp.letter(
+        "waits for arrivals of another CTA, and one of the two sides has .cta scope; "
+        ".release.cluster and .acquire.cluster would order them");
+}
+
+void Judge::barrier_used(Warp& warp, const Cta& cta, uint64_t offset) {
+  const uint32_t own = agent(warp);
+  const Write& write = writes_[shadow(cta).writes[offset]];
+  if (write.op != Op::mbarrier_init || write.agent == own) return;
+  if (write.time <= of(warp).known[write.agent] || write.time <= of(warp).inits[write.agent])
+    return;
+  const Other other{write.agent, write.line, write.op};
+  const bool near = write.agent / per_cta_ == warp.cta->rank;
+  const Run run{offset, offset + 8, 0, kNoLane};
+  report(warp, "uses a barrier whose initialisation is without an order", cta, run, other,
+         near ? "bar.sync" : "fence.mbarrier_init and the cluster's barrier");
+}
+
+void Judge::arrives_at(Warp& warp, const Cta& cta) {
+  if (&cta == warp.cta) return;
+  const uint32_t own = agent(warp);
+  shadow(cta).remote[own] = of(warp).known[own];
+  shadow(cta).remote_lines[own] = line_of(warp);
+}
+
+void Judge::cta_exits(Warp& last) {
+  const Cta& cta = *last.cta;
+  const Shadow& of_cta = shadow(cta);
+  Clocks known(3 * size_t{count_}, 0);
+  for (uint32_t i = 0; i < per_cta_; ++i)
+    join_clocks(known, warps_[cta.rank * per_cta_ + i].passed);
+  for (uint32_t i = 0; i < 2 * count_; ++i) {
+    if (of_cta.remote[i] <= known[i]) continue;
+    const uint32_t line = of_cta.remote_lines[i];
+    last.fail("the CTA exits while its shared memory may still be accessed: by " +
+              place_of(*last.image, line) + " " + who(i) +
+              "; the cluster's barrier before the exit would order them");
+  }
 }
 
 BarrierKnowledge& Judge::mbarrier(const Cta& cta, uint64_t offset) {

@@ -58,7 +58,9 @@ std::unique_ptr<Cluster> new_cluster(Launch* launch, uint64_t index) {
   for (uint32_t rank = 0; rank < size; ++rank)
     cluster->ctas.push_back(new_cta(launch, cluster.get(), rank));
   cluster->alive = size * volume(launch->shape.block);
-  if (launch->options.judge) cluster->judge = std::make_unique<Judge>(*cluster);
+  if (launch->options.judge)
+    cluster->judge =
+        std::make_unique<Judge>(*cluster, static_cast<uint32_t>(index), launch->options.history);
   return cluster;
 }
 
@@ -187,11 +189,17 @@ Statistics run_launch(const Image& image, const GlobalMemory& memory, const Shap
                 memory,
                 shape,
                 options,
+                nullptr,
                 std::vector<uint8_t>(param_bytes + 128),
                 std::mt19937_64(options.seed),
                 {},
                 0,
                 {}};
+  if (!options.history && options.judge) {
+    launch.own_history = std::make_unique<History>();
+    launch.own_history->begin_launch(false, nullptr);
+    launch.options.history = launch.own_history.get();
+  }
   if (param_bytes > 0) std::memcpy(const_cast<uint8_t*>(launch.param(0)), params, param_bytes);
   return Scheduler(&launch).run();
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "tests/ptx_machine/machine/global_memory.hpp"
@@ -33,8 +34,11 @@ struct Options {
   /// A read of shared memory that nothing has written is a fault. Our kernels do so in vectors and
   /// rows whose other elements count alone.
   bool strict_reads = false;
-  /// Accesses to shared memory are held against each other (judge.hpp).
+  /// Accesses to memory are held against each other (judge.hpp).
   bool judge = false;
+  /// Where reports of severity `letter` go, and what launches before have done, where that counts.
+  std::set<std::string>* letters = nullptr;
+  History* history = nullptr;
 };
 
 struct Statistics {
@@ -61,7 +65,7 @@ struct NamedBarrier {
 /// A product of a warpgroup: it begins when all four warps have come to it.
 struct Product {
   std::function<void()> run[4];  // the warps' parts
-  uint32_t judged[4] = {};
+  uint32_t judged[4] = {}, times[4] = {};
   uint32_t issued = 0, waited = 0;  // warps
   uint64_t number = 0;              // of the launch's work, once it has begun
 };
@@ -102,7 +106,8 @@ struct Launch {
   const GlobalMemory& memory;
   Shape shape;
   Options options;
-  std::vector<uint8_t> params;  // from a multiple of 128 on: tensor maps lie in it
+  std::unique_ptr<History> own_history;  // where the options have none
+  std::vector<uint8_t> params;           // from a multiple of 128 on: tensor maps lie in it
   std::mt19937_64 random;
   std::map<uint64_t, std::function<void()>> pending;
   uint64_t last_work = 0;

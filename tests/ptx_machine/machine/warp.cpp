@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
+#include "tests/ptx_machine/machine/advice.hpp"
 #include "tests/ptx_machine/machine/launch.hpp"
-#include "tests/ptx_machine/program/opcodes.hpp"
 
 namespace tw::ptx_machine {
 namespace {
@@ -78,6 +78,7 @@ void begin_warp(Warp* warp, uint32_t threads) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(warp->memory.get());
   warp->registers = warp->memory.get() + (64 - address % 64) % 64;
   warp->constants = image.module->constants.data();
+  warp->accumulators.assign(image.accumulator_count, {});
   warp->predicates.assign(image.predicates + 1, 0);
   warp->alive = threads >= kLanes ? kAllLanes : (1u << threads) - 1;
   warp->call_space.assign(size_t{image.call_bytes} * kLanes, 0);
@@ -102,7 +103,9 @@ bool run_warp(Warp& w, uint32_t budget) {
         w.mask &= in.guard_negated ? ~guard : guard;
       }
       if (w.mask != 0) step.run(w, in);
-      if (!w.blocked) {
+      if (w.blocked) {
+        ++budget;  // lanes that wait take no turn from those that do not
+      } else {
         progress = true;
         w.executed += static_cast<uint32_t>(std::popcount(w.mask));
       }
@@ -112,14 +115,25 @@ bool run_warp(Warp& w, uint32_t budget) {
   return progress;
 }
 
+namespace {
+
+/// The instruction that the warp has begun last, and its kernel.
+std::string place(const Warp& w) {
+  const uint32_t at = w.pc == 0 ? 0 : w.pc - 1;
+  const Instruction& in = w.image->code[at < w.image->code.size() ? at : 0];
+  return place_of(*w.image, in.line) + ", kernel " + w.image->entry->name;
+}
+
+}  // namespace
+
 void Warp::fail(const std::string& reason) const {
-  const uint32_t at = pc == 0 ? 0 : pc - 1;
-  const Instruction& in = image->code[at < image->code.size() ? at : 0];
-  std::string place = image->module->name + ":" + std::to_string(in.line) + " (" +
-                      opcode_of(in.op).mnemonic + "), kernel " + image->entry->name + ", CTA (" +
-                      std::to_string(cta->id[0]) + ", " + std::to_string(cta->id[1]) + ", " +
-                      std::to_string(cta->id[2]) + "), warp " + std::to_string(number) + ": ";
-  throw Error(place + reason);
+  throw Error(place(*this) + ", CTA (" + std::to_string(cta->id[0]) + ", " +
+              std::to_string(cta->id[1]) + ", " + std::to_string(cta->id[2]) + "), warp " +
+              std::to_string(number) + ": " + reason);
+}
+
+void Warp::letter(const std::string& reason) const {
+  if (launch->options.letters) launch->options.letters->insert(place(*this) + ": " + reason);
 }
 
 Judge* Warp::judge() const {
@@ -157,7 +171,7 @@ void Warp::exit(uint32_t lanes) {
   alive &= ~lanes;
   group_mask &= ~lanes;
   cluster_exit(*cta->cluster, static_cast<uint32_t>(std::popcount(lanes)));
-  if (alive == 0) --cta->alive_warps;
+  if (alive == 0 && --cta->alive_warps == 0 && judge()) judge()->cta_exits(*this);
   if (group_mask == 0) limit = 0;
 }
 

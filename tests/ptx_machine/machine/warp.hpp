@@ -51,6 +51,18 @@ struct BulkGroups {
   std::vector<std::vector<Work>> committed;  // oldest first
 };
 
+/// What threads have done to a register since the last wgmma.fence. Moves and reads may be the
+/// compiler's, which sinks zeros below the fence.
+enum class Touch : uint8_t { none, move, write };
+
+/// A register that wgmma adds into.
+struct Accumulator {
+  uint64_t product = 0;     // the last one
+  uint32_t line = 0;        // where that has begun
+  uint32_t touch_line = 0;  // of that
+  Touch touch = Touch::write;
+};
+
 struct Warp {
   Launch* launch = nullptr;
   Cta* cta = nullptr;
@@ -80,6 +92,8 @@ struct Warp {
   std::array<BulkGroups, kLanes> bulk;     // of bulk copies
   std::array<BulkGroups, kLanes> copies;   // of cp.async
   BulkGroups products;                     // of wgmma
+  std::vector<Accumulator> accumulators;
+  uint64_t products_ended = 0;
 
   std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
 
@@ -87,6 +101,8 @@ struct Warp {
   /// nullptr where nobody judges.
   Judge* judge() const;
   [[noreturn]] void fail(const std::string& reason) const;
+  /// A report that is no fault.
+  void letter(const std::string& reason) const;
   /// The instruction runs again when the warp has its next turn.
   void block();
   /// False, and the instruction runs again, while lanes of `wanted` that have not exited are

@@ -73,11 +73,19 @@ void Body::read_statement() {
   }
   Instruction instruction;
   instruction.line = scanner_.line();
+  instruction.source_line = source_line_;
+  instruction.source_file = source_file_;
   if (scanner_.take('@')) read_guard(&instruction);
   const std::string_view spelling = scanner_.spelling();
   if (spelling.empty()) scanner_.fail("an instruction expected");
   if (!instruction.guarded && scanner_.take(':')) return read_label(spelling);
   read_instruction(spelling, &instruction);
+}
+
+void Body::read_source_line() {
+  source_file_ = static_cast<uint16_t>(scanner_.integer());
+  source_line_ = static_cast<uint32_t>(scanner_.integer());
+  scanner_.skip_line();
 }
 
 void Body::read_label(std::string_view label) {

@@ -31,6 +31,8 @@ class Body {
   /// What stands behind .reg.
   void read_registers();
   void add_symbol(Symbol symbol);
+  /// What stands behind .loc: where the instructions that follow come from.
+  void read_source_line();
 
  private:
   void read_label(std::string_view label);
@@ -60,6 +62,8 @@ class Body {
   SpellingCache& spellings_;
   std::deque<std::string> symbol_names_;  // the keys of scopes outlive the symbols' moves
   Scopes scopes_;
+  uint32_t source_line_ = 0;
+  uint16_t source_file_ = 0;
 };
 
 /// A special register by its name; false where there is none.

@@ -35,4 +35,10 @@ const Function* Module::find(const std::string& function) const {
   return nullptr;
 }
 
+std::string Module::source_of(const Instruction& instruction) const {
+  const size_t number = instruction.source_file;
+  return (number < files.size() ? files[number] : std::string("?")) + ":" +
+         std::to_string(instruction.source_line);
+}
+
 }  // namespace tw::ptx_machine

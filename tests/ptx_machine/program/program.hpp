@@ -87,6 +87,8 @@ struct Instruction {
   uint32_t guard = 0;   // the predicate
   uint32_t target = 0;  // of a branch: an instruction; brx: a table; call: a call
   uint32_t line = 0;
+  uint32_t source_line = 0;  // 0: the PTX does not say
+  uint16_t source_file = 0;
   Operand operand[8];
 
   Word word(Class c) const { return words[static_cast<int>(c)]; }
@@ -136,9 +138,11 @@ struct Module {
                                 // by kModuleSymbol + their number
   std::vector<Function> functions;
   std::vector<uint8_t> constants;
-  std::vector<std::string> lines;  // the text, for reports; empty unless asked for
+  std::vector<std::string> files;  // of sources, by their number
 
   const Function* find(const std::string& function) const;
+  /// Where an instruction comes from, as file:line.
+  std::string source_of(const Instruction& instruction) const;
 };
 inline constexpr uint32_t kModuleSymbol = 1u << 30;
 

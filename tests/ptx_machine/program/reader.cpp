@@ -35,9 +35,22 @@ class Reader {
       scanner_.expect(';');
     } else if (directive == ".entry" || directive == ".func") {
       read_function(directive == ".entry");
+    } else if (directive == ".file") {
+      read_file();
+    } else if (directive == ".section") {
+      scanner_.skip_past('}');  // what debuggers read
     } else {
       scanner_.fail("unknown directive " + std::string(directive));
     }
+  }
+
+  /// A source that .loc names by its number.
+  void read_file() {
+    const size_t number = static_cast<size_t>(scanner_.integer());
+    if (number > 0xffff) scanner_.fail("too many files");
+    if (module_.files.size() <= number) module_.files.resize(number + 1);
+    module_.files[number] = scanner_.text();
+    scanner_.skip_line();
   }
 
   /// What stands behind the state space: alignment, type, name, number of elements.
@@ -124,8 +137,12 @@ class Reader {
   bool read_declaration(Body* body, Function* function) {
     if (scanner_.peek() != '.') return false;
     const std::string_view directive = scanner_.spelling();
-    if (directive == ".pragma" || directive == ".loc") {
+    if (directive == ".pragma") {
       scanner_.skip_past(';');
+      return true;
+    }
+    if (directive == ".loc") {
+      body->read_source_line();
       return true;
     }
     if (directive == ".reg") {

@@ -116,6 +116,20 @@ void Scanner::skip_past(char sign) {
   ++at_;
 }
 
+void Scanner::skip_line() {
+  while (at(0) != '\0' && at(0) != '\n') ++at_;
+}
+
+std::string Scanner::text() {
+  expect('"');
+  const size_t begin = at_;
+  while (at(0) != '"') {
+    if (at(0) == '\0' || at(0) == '\n') fail("'\"' expected");
+    ++at_;
+  }
+  return std::string(text_.substr(begin, at_++ - begin));
+}
+
 void Scanner::begin_statement() {
   peek();
   statement_ = at_;

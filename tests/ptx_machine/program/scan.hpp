@@ -33,6 +33,10 @@ class Scanner {
   bool number_is_next();
   /// Everything up to `sign`, which is taken too.
   void skip_past(char sign);
+  /// Everything up to the end of the line.
+  void skip_line();
+  /// A text in double quotes.
+  std::string text();
 
   /// What fail() shows from here on.
   void begin_statement();

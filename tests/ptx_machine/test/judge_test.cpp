@@ -80,7 +80,7 @@ TEST_CASE("judge: what a load brings is read behind its barrier alone") {
   lab.options.strict_reads = false;
   CHECK(says(lab.fault(begin + kRead), "race: "));
   // A load over what threads still read.
-  const std::string again = "mov.u32 %r10, fixed;\n" + kBarrier + kStore;
+  const std::string again = "mov.u32 %r10, fixed;\n" + kBarrier + kStore + kFence;
   CHECK(lab.fault(again + kSync + kRead + kSync + kLoad + kWait).empty());
   CHECK(says(lab.fault(again + kSync + kRead + kLoad + kWait), "race: "));
 }

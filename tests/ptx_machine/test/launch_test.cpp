@@ -55,6 +55,19 @@ TEST_CASE("launch: a cluster's barrier, with threads that have exited") {
            "deadlock"));
 }
 
+TEST_CASE("launch: a short turn that begins with lanes that wait is no deadlock") {
+  Lab lab;
+  const std::string body =
+      "setp.lt.u32 %p1, %r0, 16;\nmov.u32 %r3, 0;\n@!%p1 bra LONG;\nMEET:\nbar.warp.sync -1;\n"
+      "st.global.u32 [%d2], %r3;\nret;\nLONG:\nadd.s32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, 30000;\n"
+      "@%p2 bra LONG;\nbra MEET;";
+  for (const uint64_t seed : {1, 2, 3}) {
+    lab.options.seed = seed;
+    lab.run(body);
+    CHECK(lab.out[31] == 30000);
+  }
+}
+
 TEST_CASE("launch: shapes that no hardware has") {
   Lab lab;
   lab.shape.cluster[0] = 2;

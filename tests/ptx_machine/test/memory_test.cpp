@@ -68,6 +68,18 @@ TEST_CASE("memory: what is outside, unaligned or not written yet is a fault") {
              "test.ptx:24 (st), kernel test, CTA (0, 0, 0), warp 0: "));
 }
 
+TEST_CASE("memory: sums of subnormal f32 are zeros in global memory, and kept in shared memory") {
+  Lab lab;
+  lab.fill([](size_t) { return 0x23; });
+  lab.run("st.global.u32 [%d2], %r1;\nred.global.add.f32 [%d2], 0f00000100;");
+  CHECK(lab.out[5] == 0);
+  lab.run(
+      "mov.u32 %r3, fixed;\nshl.b32 %r4, %r0, 2;\nadd.s32 %r3, %r3, %r4;\nst.shared.u32 [%r3], "
+      "%r1;\nred.shared.add.f32 [%r3], 0f00000100;\nld.shared.u32 %r5, [%r3];\nst.global.u32 "
+      "[%d2], %r5;");
+  CHECK(lab.out[5] == 0x123);
+}
+
 TEST_CASE("memory: the shared memory of a cluster's other CTAs") {
   Lab lab;
   lab.shape.grid[0] = lab.shape.cluster[0] = 2;

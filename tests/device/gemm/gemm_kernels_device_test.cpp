@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of GEMM, forced, on one small problem each with edges that are no whole tiles: for
+// devices where a product takes long. Every element is compared with float64.
+#include <cmath>
+
+#include "tests/device/gemm/gemm_choices.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+int64_t up(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+/// A few elements less than a tile, and more k than a stage has.
+GemmDesc beside_tile(const GemmChoice& choice, int number) {
+  const KernelRow& row = *choice.row;
+  GemmDesc desc = desc_for(choice, Order::row);
+  const bool turned = choice.has(kGemmTransposed);
+  desc.m = int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] - 3;
+  desc.n = int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 5;
+  desc.k = 64 + 9 + (choice.shares_k() ? (choice.split - 1) * row.tile[2] : 0);
+  set_pitches(choice, number, &desc);
+  if (!does_product_alone(choice)) return desc;
+  // These take whole lines of D alone.
+  desc.n = up(desc.n, 8);
+  for (int64_t* pitch : {&desc.lda, &desc.ldb, &desc.ldc, &desc.ldd})
+    *pitch = std::max(up(*pitch, 8), desc.n);
+  return desc;
+}
+
+std::vector<double> values(Matrix& matrix) {
+  std::vector<double> out;
+  for (int64_t r = 0; r < matrix.rows; ++r)
+    for (int64_t c = 0; c < matrix.columns; ++c) out.push_back(matrix.value(r, c));
+  return out;
+}
+
+/// How many elements of D differ from A B + beta C, which small integers make exact.
+int64_t wrong_elements(const GemmDesc& d, float beta, Matrix& a, Matrix& b, Matrix& c,
+                       Matrix& out) {
+  const std::vector<double> x = values(a), y = values(b);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < d.m; ++i) {
+    std::vector<double> sums(static_cast<size_t>(d.n), 0.0);
+    for (int64_t k = 0; k < d.k; ++k)
+      for (int64_t j = 0; j < d.n; ++j)
+        sums[static_cast<size_t>(j)] +=
+            x[static_cast<size_t>(i * d.k + k)] * y[static_cast<size_t>(k * d.n + j)];
+    for (int64_t j = 0; j < d.n; ++j) {
+      const double wanted = sums[static_cast<size_t>(j)] + double(beta) * c.value(i, j);
+      wrong +=
+          std::fabs(out.value(i, j) - wanted) > std::fabs(wanted) * half_unit(d.d_dtype) * 1.001;
+    }
+  }
+  return wrong;
+}
+
+void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const GemmChoice& choice,
+                  int number) {
+  const GemmDesc d = beside_tile(choice, number);
+  const float beta = does_product_alone(choice) || number % 2 ? 0.0f : 1.0f;
+  std::mt19937_64 random(static_cast<uint64_t>(number) + 1);
+  Matrix a(device, stream, d.m, d.k, d.a_order, d.a_dtype, d.lda, 0);
+  Matrix b(device, stream, d.k, d.n, d.b_order, d.a_dtype, d.ldb, 0);
+  Matrix c(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldc, 0);
+  Matrix out(device, stream, d.m, d.n, d.d_order, d.d_dtype, d.ldd, 0);
+  for (Matrix* each : {&a, &b, &c}) each->fill_integers(random);
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GemmPlan::create_forced(device, d, choice, &plan));
+  CHECK(std::string(plan->info().kernel) == choice.row->symbol);
+  const uint64_t bytes = plan->info().workspace_bytes;
+  Guarded workspace(device, stream, std::max<uint64_t>(bytes, 16), 0);
+  const GemmRun run{.beta = beta,
+                    .a = a.memory.address(),
+                    .b = b.memory.address(),
+                    .c = c.memory.address(),
+                    .d = out.memory.address(),
+                    .workspace = workspace.address(),
+                    .workspace_bytes = bytes};
+  TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, run));
+  TW_REQUIRE_OK(stream.synchronize());
+  workspace.read();
+  CHECK(workspace.guards_intact());
+  out.memory.read();
+  CHECK(out.memory.guards_intact());
+  CHECK(out.padding_intact());
+  CHECK(wrong_elements(d, beta, a, b, c, out) == 0);
+}
+
+void check_choices(const std::vector<GemmChoice>& choices, const std::shared_ptr<Device>& device) {
+  const auto stream = new_stream(device);
+  int number = 0;
+  for (const GemmChoice& choice : choices) {
+    INFO(gemm_choice_text(choice));
+    check_choice(device, *stream, choice, number++);
+  }
+  MESSAGE(number << " choices");
+}
+
+/// nullptr, and the case said why, where no kernel can be forced.
+std::shared_ptr<Device> open_gpu() {
+  std::shared_ptr<Device> device = open_test_device();
+  if (device && device->info().kind == DeviceKind::host) {
+    skip("the host device has other kernels");
+    return nullptr;
+  }
+  return device;
+}
+
+/// Choices whose split is the smallest one of their kernel, and for stream-K one that shares.
+std::vector<GemmChoice> each_kernel(const Device& device) {
+  std::vector<GemmChoice> out;
+  for (const GemmChoice& choice : all_choices(device)) {
+    const bool same = !out.empty() && out.back().row == choice.row;
+    if (!same)
+      out.push_back(choice);
+    else if (choice.has(kGemmStreamK) && choice.split == 2)
+      out.back() = choice;
+  }
+  return share_of(out);
+}
+
+}  // namespace
+
+TEST_CASE("gemm kernels: one of each kind beside its tile") {
+  const auto device = open_gpu();
+  if (!device) return;
+  std::vector<GemmChoice> kinds;
+  for (const GemmChoice& choice : one_of_each_kind(*device))
+    if (choice.split <= 2) kinds.push_back(choice);
+  check_choices(kinds, device);
+}
+
+TEST_CASE("gemm kernels: every one beside its tile") {
+  const auto device = open_gpu();
+  if (!device) return;
+  check_choices(each_kernel(*device), device);
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests of a build run kernels on the PTX machine."""
+import json
+import pathlib
+
+
+def machine_tests(build, thorough=True):
+    """(name, program, arguments) of the tests that run on the machine, by Meson's own list."""
+    tests = json.loads((pathlib.Path(build) / "meson-info" / "intro-tests.json").read_text())
+    found = []
+    for test in tests:
+        suites = [suite.split(":")[-1] for suite in test["suite"]]
+        if test["env"].get("TW_TEST_DEVICE") == "ptx" and (thorough or "thorough" not in suites):
+            found.append((test["name"], test["cmd"][0], test["cmd"][1:]))
+    return found

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ptx_machine/machine/history.hpp"
+
+#include <algorithm>
+
+namespace tw::ptx_machine {
+namespace {
+
+// Of more reads of a byte than these the oldest are forgotten: a race with one of them shows in
+// another order of warps.
+constexpr uint32_t kMostReads = 48;
+
+}  // namespace
+
+void History::begin_launch(bool programmatic, const void* stream) {
+  const bool overlaps = programmatic && !settled_ && stream == stream_;
+  // A predecessor that has not waited for its own one says nothing of when that ends.
+  if (!overlaps)
+    clear();
+  else if (waited_)
+    first_in_flight_ = launch_;
+  ++launch_;
+  if (!overlaps) first_in_flight_ = launch_;
+  settled_ = waited_ = false;
+  stream_ = stream;
+}
+
+void History::clear() {
+  accesses_.resize(1);
+  sets_.resize(1);
+  joined_.clear();
+  pages_.clear();
+  last_number_ = ~uint64_t{0};
+  releases_.clear();
+}
+
+void History::forget(uint64_t address, uint64_t bytes) {
+  if (pages_.empty()) return;
+  for (; bytes != 0; ++address, --bytes) {
+    const auto found = pages_.find(address / kPage);
+    const uint64_t begin = address % kPage, more = std::min(bytes, kPage - begin) - 1;
+    if (found != pages_.end()) {
+      std::fill_n(found->second->write + begin, more + 1, 0u);
+      std::fill_n(found->second->reads + begin, more + 1, 0u);
+    }
+    address += more;
+    bytes -= more;
+  }
+}
+
+History::Page& History::page(uint64_t address) {
+  const uint64_t number = address / kPage;
+  if (number != last_number_) {
+    std::unique_ptr<Page>& found = pages_[number];
+    if (!found) found = std::make_unique<Page>();
+    last_number_ = number;
+    last_ = found.get();
+  }
+  return *last_;
+}
+
+uint32_t History::add(const GlobalAccess& access) {
+  // Lanes of an instruction mostly differ in nothing but their number.
+  if (accesses_.size() > 1 && accesses_.back() == access)
+    return static_cast<uint32_t>(accesses_.size() - 1);
+  accesses_.push_back(access);
+  return static_cast<uint32_t>(accesses_.size() - 1);
+}
+
+void History::record_write(uint64_t address, uint64_t bytes, uint32_t id) {
+  while (bytes != 0) {
+    Page& of = page(address);
+    const uint64_t begin = address % kPage, count = std::min(bytes, kPage - begin);
+    std::fill_n(of.write + begin, count, id);
+    std::fill_n(of.reads + begin, count, 0u);
+    address += count;
+    bytes -= count;
+  }
+}
+
+uint32_t History::with_read(uint32_t reads, uint32_t id) {
+  const GlobalAccess &access = accesses_[id], &last = accesses_[sets_[reads].access];
+  // A later read by the same agent stands for the earlier one.
+  const bool again = reads != 0 && last.launch == access.launch && last.cluster == access.cluster &&
+                     last.agent == access.agent && last.constant == access.constant;
+  const uint32_t before = again ? sets_[reads].next : reads;
+  if (again && sets_[reads].access == id) return reads;
+  const auto [found, fresh] = joined_.try_emplace(uint64_t{before} << 32 | id, 0);
+  if (!fresh) return found->second;
+  const uint32_t length = sets_[before].length;
+  sets_.push_back({id, length < kMostReads ? before : 0, length < kMostReads ? length + 1 : 1});
+  return found->second = static_cast<uint32_t>(sets_.size() - 1);
+}
+
+void History::record_read(uint64_t address, uint64_t bytes, uint32_t id) {
+  while (bytes != 0) {
+    Page& of = page(address);
+    const uint64_t begin = address % kPage, count = std::min(bytes, kPage - begin);
+    for (uint64_t at = begin; at < begin + count;) {
+      const uint32_t before = of.reads[at], after = with_read(before, id);
+      for (; at < begin + count && of.reads[at] == before; ++at) of.reads[at] = after;
+    }
+    address += count;
+    bytes -= count;
+  }
+}
+
+}  // namespace tw::ptx_machine

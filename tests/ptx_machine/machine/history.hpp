@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What launches have done to global memory, byte by byte: the last write, and the reads since.
+//
+// The machine runs one launch after the other. A launch that may begin before its predecessor grid
+// has ended (programmatic dependent launch) is held against that grid's accesses until
+// griddepcontrol.wait.
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "tests/ptx_machine/machine/knowledge.hpp"
+#include "tests/ptx_machine/program/program.hpp"
+
+namespace tw::ptx_machine {
+
+/// An instruction's access.
+struct GlobalAccess {
+  uint32_t launch = 0, cluster = 0, agent = 0, time = 0, line = 0;
+  Op op{};
+  uint8_t rank = 0;  // of the CTA in its cluster
+  Reach reach = Reach::weak;
+  Proxy proxy = Proxy::generic;
+  bool constant = false;    // by the path for constant data
+  bool map_copied = false;  // a tensor map, by tensormap.cp_fenceproxy
+  bool same = false;        // writes what is there
+  bool operator==(const GlobalAccess&) const = default;
+};
+
+class History {
+ public:
+  /// Launches in different streams are in no other order than the caller's.
+  void begin_launch(bool programmatic, const void* stream);
+  /// All launches so far have ended before what follows.
+  void settle() { settled_ = true; }
+  /// The bytes are no longer what a launch has written.
+  void forget(uint64_t address, uint64_t bytes);
+  void waited() { waited_ = true; }
+  uint32_t launch() const { return launch_; }
+  /// Launches from this one on may still run.
+  uint32_t first_in_flight() const { return first_in_flight_; }
+
+  Releases& releases() { return releases_; }
+
+  uint32_t add(const GlobalAccess& access);
+  const GlobalAccess& at(uint32_t id) const { return accesses_[id]; }
+
+  /// Bytes of a range that have one history. `write` and `reads` are ids, 0 for none.
+  struct Run {
+    uint64_t address = 0, bytes = 0;
+    uint32_t write = 0, reads = 0;
+  };
+  /// Calls visit(run) for the runs of a range.
+  template <class Visit>
+  void each_run(uint64_t address, uint64_t bytes, Visit visit);
+  /// Calls visit(access) for the reads of a run until that returns false.
+  template <class Visit>
+  void each_read(uint32_t reads, Visit visit) const {
+    for (; reads != 0; reads = sets_[reads].next)
+      if (!visit(at(sets_[reads].access))) return;
+  }
+  void record_write(uint64_t address, uint64_t bytes, uint32_t id);
+  void record_read(uint64_t address, uint64_t bytes, uint32_t id);
+
+ private:
+  static constexpr uint64_t kPage = 4096;
+  struct Page {
+    uint32_t write[kPage] = {}, reads[kPage] = {};
+  };
+  /// Reads of a byte: lists that have their ends in common.
+  struct Set {
+    uint32_t access = 0, next = 0, length = 0;
+  };
+
+  Page& page(uint64_t address);
+  void clear();
+  uint32_t with_read(uint32_t reads, uint32_t id);
+
+  uint32_t launch_ = 0, first_in_flight_ = 0;
+  bool settled_ = true, waited_ = false;
+  const void* stream_ = nullptr;
+  std::vector<GlobalAccess> accesses_{1};
+  std::vector<Set> sets_{1};
+  std::unordered_map<uint64_t, uint32_t> joined_;  // list and read, to the list with it
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  uint64_t last_number_ = ~uint64_t{0};
+  Page* last_ = nullptr;
+  Releases releases_;
+};
+
+template <class Visit>
+void History::each_run(uint64_t address, uint64_t bytes, Visit visit) {
+  while (bytes != 0) {
+    const Page& of = page(address);
+    const uint64_t begin = address % kPage;
+    uint64_t end = begin + 1;
+    const uint64_t most = begin + bytes < kPage ? begin + bytes : kPage;
+    while (end < most && of.write[end] == of.write[begin] && of.reads[end] == of.reads[begin])
+      ++end;
+    visit(Run{address, end - begin, of.write[begin], of.reads[begin]});
+    address += end - begin;
+    bytes -= end - begin;
+  }
+}
+
+}  // namespace tw::ptx_machine
