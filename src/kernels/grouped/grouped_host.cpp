@@ -6,8 +6,8 @@
 #include "base/dtype.hpp"
 #include "base/float_formats.hpp"
 #include "kernels/common/host_engine.hpp"
-#include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/gemm/arguments/gemm.h"
+#include "kernels/gemm/arguments/gemm_full.h"
 #include "kernels/grouped/grouped.h"
 #include "kernels/table/kernel_table.hpp"
 
@@ -267,8 +267,8 @@ constexpr KernelRow grouped_row_of(FeatureMask needs, const char* symbol, const 
 constexpr u32 kOrderROW = 0;
 constexpr u32 kOrderCOLUMN = kGroupedColumnB;
 
-#define TW_GROUPED_HOPPER(symbol, part, in, out, tm, variant)                                 \
-  grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)),     \
+#define TW_GROUPED_HOPPER(symbol, part, in, out, tm, variant)                             \
+  grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)), \
                  {256, tm, 64}, Types::in, Types::out, kGroupedWgmma | (variant)),
 #define TW_GROUPED(feature_, part, symbol, in, out, b_order, tm) \
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kOrder##b_order)

@@ -7,8 +7,8 @@
 
 namespace tw {
 
-/// They are read from memory while the products are made, and lie in shared memory for the epilogue,
-/// for each warpgroup.
+/// They are read from memory while the products are made, and lie in shared memory for the
+/// epilogue, for each warpgroup.
 template <class Config>
 struct GroupedLines {
   u32 base;
@@ -31,9 +31,9 @@ struct GroupedLines {
     if (!listed) return;
 #pragma unroll
     for (u32 i = 0; i < 2; ++i)
-      ptx::shared_store<8>(base + (threadIdx.x % 128 + i * 128) * 8,
-                           static_cast<u64>(__float_as_uint(weights[i])) << 32 |
-                               static_cast<u32>(rows[i]));
+      ptx::shared_store<8>(
+          base + (threadIdx.x % 128 + i * 128) * 8,
+          static_cast<u64>(__float_as_uint(weights[i])) << 32 | static_cast<u32>(rows[i]));
     stream_staged(group);
   }
   /// The weight of row `at` of the tile, where there are weights.
@@ -47,9 +47,9 @@ struct GroupedLines {
   template <class Out>
   __device__ __forceinline__ u64 row(const GroupedArgs& args, const GroupedSpot& tile,
                                      i32 r) const {
-    const i32 to = listed ? static_cast<i32>(ptx::shared_load<4>(
-                                base + static_cast<u32>(r - tile.row0) * 8))
-                          : r;
+    const i32 to =
+        listed ? static_cast<i32>(ptx::shared_load<4>(base + static_cast<u32>(r - tile.row0) * 8))
+               : r;
     if (to < 0) return 0;
     return args.d + static_cast<u64>(to * args.d_pitch * static_cast<i64>(Out::kBytes));
   }

@@ -5,8 +5,8 @@
 // grouped_write_tile(), row by row.
 //
 // Of 64 rows of a tile, which are columns of B, a thread has two in each warp's 16, eight apart.
-// Gated, the upper eight are gates and the lower eight what they let through (grouped_load_weights),
-// so that a thread has both.
+// Gated, the upper eight are gates and the lower eight what they let through
+// (grouped_load_weights), so that a thread has both.
 
 #include "kernels/gemm/wgmma/stream_write.cuh"
 #include "kernels/grouped/grouped_lines.cuh"
@@ -31,8 +31,8 @@ __device__ __forceinline__ bool grouped_in_pieces(const GroupedArgs& args) {
   if (!is_short) return false;
   if (args.gate == kGateNone) return true;
   // A gate that is nothing but a product.
-  const bool simple = args.gate_limit > 3.0e38f && args.gate_offset == 0.0f &&
-                      args.gate_slope == 1.0f;
+  const bool simple =
+      args.gate_limit > 3.0e38f && args.gate_offset == 0.0f && args.gate_slope == 1.0f;
   return simple && kBytes == 2 && Config::kColumnA == 0;
 }
 
@@ -129,9 +129,8 @@ __device__ __forceinline__ void grouped_write_gated(float (&d)[Config::kSums],
   const u32 warp = threadIdx.x / 32 % 4, lane = ptx::lane_id();
   const i32 at0 = tile.m0 / 2 + static_cast<i32>(group) * 32;
   const i32 own = at0 + static_cast<i32>(warp * 8 + lane / 4);
-  const float bias[2] = {
-      grouped_bias_at<In>(args, values, grouped_place(args, own, false).at),
-      grouped_bias_at<In>(args, values, grouped_place(args, own, true).at)};
+  const float bias[2] = {grouped_bias_at<In>(args, values, grouped_place(args, own, false).at),
+                         grouped_bias_at<In>(args, values, grouped_place(args, own, true).at)};
   float v[Config::kSums / 2];
 #pragma unroll
   for (int i = 0; i < Config::kSums / 2; ++i) {

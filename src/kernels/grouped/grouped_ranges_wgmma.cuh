@@ -83,7 +83,8 @@ __device__ __forceinline__ void ranges_clear_tail(const GemmRing<Config>& ring, 
   const i32 pieces = (Config::kTileK - rows) * 8;  // of 16 bytes, in each box
   const i32 all = (Config::kTileM / 64 + boxes) * pieces;
 #pragma unroll 1
-  for (auto i = static_cast<i32>(Party::thread()); i < all; i += static_cast<i32>(Party::kThreads)) {
+  for (auto i = static_cast<i32>(Party::thread()); i < all;
+       i += static_cast<i32>(Party::kThreads)) {
     const i32 box = i / pieces;
     const u32 to = ring.a() + static_cast<u32>(box) * (Config::kTileK * 128) +
                    static_cast<u32>(rows * 8 + i - box * pieces) * 16;

@@ -13,15 +13,15 @@ namespace tw {
 template <class Config>
 struct GroupedPlaces {
   static constexpr u32 kTable = Config::kShared.board;
-  static constexpr u32 kARows = kTable + sizeof(GroupedTiles);           // of the tile that is loaded
-  static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;         // of each warpgroup's tile
+  static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // of the tile that is loaded
+  static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // of each warpgroup's tile
   static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
   static_assert(kDRows + 2 * kDRowBytes <= Config::kShared.total, "what gemm_shared has left");
 };
 
 // A warpgroup's accumulators through shared memory: use(slab, inside, r) is called for each of a
-// thread's rows r, from `begin` to `end` - 1, which is row `inside` of the slab. A row is written by
-// `across` threads.
+// thread's rows r, from `begin` to `end` - 1, which is row `inside` of the slab. A row is written
+// by `across` threads.
 template <class Config, class Use>
 __device__ __forceinline__ void grouped_each_line(const float (&d)[Config::kSums], i32 begin,
                                                   i32 end, u32 across, u32 staging, u32 group,
@@ -68,8 +68,9 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
       d, tile.row0, tile.end, across, staging, group, [&](const Slab& staged, u32 inside, i32 r) {
         if (count <= 0) return;
         grouped_write<In, Out>(
-            args, values, GroupedLine{lines.template row<Out>(args, tile, r), lines.weight_of(tile, r)},
-            at, count,
+            args, values,
+            GroupedLine{lines.template row<Out>(args, tile, r), lines.weight_of(tile, r)}, at,
+            count,
             [&](bool second, float(&v)[8]) {
               if (gated && kSideBySide)
                 staged.get(inside, row * 2 + (second ? 8 : 0), v);
@@ -91,8 +92,8 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const auto block = static_cast<i32>(ptx::block_id_again());
-  GroupedLines<Config> lines(args, ring.base + GroupedPlaces<Config>::kDRows +
-                                       group * GroupedPlaces<Config>::kDRowBytes);
+  GroupedLines<Config> lines(
+      args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
   const bool in_pieces = grouped_in_pieces<Config>(args);
   GroupedWork work(shares);
   StreamItem item;
@@ -103,8 +104,7 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
     shares.width_number = tile.width_number;
     lines.read(args, tile);
     const i32 shared = item.unit - shares.whole;
-    const i32 which =
-        shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
+    const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
     const StreamPlace<Config> place(shares, block, which, 0);
     stream_accumulate<Config>(d, shares, item, place, ring, group);
     if (item.end - item.begin < shares.k_blocks &&

@@ -3,8 +3,8 @@
 // The tile scheduler of the grouped wgmma kernels, and how they cut groups into tiles.
 //
 // Operands are swapped: rows of a tile are columns of the weights, and its columns are rows of a
-// group. Units, a tile each, are counted group by group. Those behind the last whole wave are shared along
-// k as in the stream-K kernels (gemm_stream.h), where that saves enough.
+// group. Units, a tile each, are counted group by group. Those behind the last whole wave are
+// shared along k as in the stream-K kernels (gemm_stream.h), where that saves enough.
 
 #include "kernels/gemm/wgmma/full_tiles.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -89,16 +89,15 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
 
 /// Where a unit's tile lies.
 template <class Config>
-__device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args, const GroupedTiles& table,
-                                                const GroupedShares& s, i32 unit) {
+__device__ __forceinline__ GroupedSpot grouped_spot(const GroupedArgs& args,
+                                                    const GroupedTiles& table,
+                                                    const GroupedShares& s, i32 unit) {
   i32 inside;
   const i32 row_tile = full_divide(unit, s.units_m, &inside);
   const i32 g = table.find(args.group_count, row_tile);
   const i32 begin = table.begin[g], end = table.end[g];
   const GroupedCut cut = grouped_cut(end - begin);
-  const struct {
-    i32 units_m, units_n, band;
-  } walk = {s.units_m, cut.tiles, args.band};
+  const struct { i32 units_m, units_n, band; } walk = {s.units_m, cut.tiles, args.band};
   i32 unit_m, unit_n;
   full_unit(walk, unit - table.before[g] * s.units_m, &unit_m, &unit_n);
   const GroupedWidth width = grouped_width(cut.width);

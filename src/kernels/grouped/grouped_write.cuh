@@ -91,9 +91,7 @@ struct GroupedAdd<F16> {
   static __device__ __forceinline__ void two(u64 to, float low, float high) {
     ptx::reduce_add_f16x2(to, F16::pack(low, high));
   }
-  static __device__ __forceinline__ void piece(u64 to, uint4 v) {
-    ptx::reduce_add_v4_f16x2(to, v);
-  }
+  static __device__ __forceinline__ void piece(u64 to, uint4 v) { ptx::reduce_add_v4_f16x2(to, v); }
   static __device__ __forceinline__ void eight(u64 to, const float (&v)[8]) {
     ptx::reduce_add_v4_f16x2(to, make_uint4(F16::pack(v[0], v[1]), F16::pack(v[2], v[3]),
                                             F16::pack(v[4], v[5]), F16::pack(v[6], v[7])));

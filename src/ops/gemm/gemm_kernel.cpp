@@ -114,19 +114,19 @@ Status GemmKernel::encode_maps(Device& device) {
   const auto line = kLineBytes / static_cast<u32>(problem_.in_bytes);
   const int32_t rank = full ? 3 : 2;
   TW_TRY(encode_gemm_map(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
-                        {line, share_a_.part, true}, rank,
-                        {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
+                         {line, share_a_.part, true}, rank,
+                         {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
   TW_TRY(encode_gemm_map(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
-                        {line, share_b_.part, true}, rank,
-                        {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
+                         {line, share_b_.part, true}, rank,
+                         {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
   const GemmSlab slab = gemm_slab(tile_);
   if (full && stores_)
     TW_TRY(encode_gemm_map(device, d.d_dtype, d_extent(d.n), d.m, d.ldd,
-                          {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
-                          {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
+                           {slab.contiguous, kGemmStoreLines, slab.swizzled}, rank,
+                           {problem_.map_batch(d.d_batch), d.d_batch}, &args_.map_d));
   if (!full && problem_.d_pitch_suits_maps())
     TW_TRY(encode_gemm_map(device, d.d_dtype, problem_.d_contiguous(), problem_.d_lines(), d.ldd,
-                          slab, rank, {}, &args_.map_d));
+                           slab, rank, {}, &args_.map_d));
   return {};
 }
 

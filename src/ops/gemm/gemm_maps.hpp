@@ -16,8 +16,8 @@ struct MapMatrices {
   int64_t count = 1, stride = 0;
 };
 
-/// A map with address 0: `others` lines of `contiguous` elements, `leading` elements apart, in boxes
-/// as a slab has them; of two dimensions, or of three, the last of which counts matrices.
+/// A map with address 0: `others` lines of `contiguous` elements, `leading` elements apart, in
+/// boxes as a slab has them; of two dimensions, or of three, the last of which counts matrices.
 Status encode_gemm_map(Device& device, DType type, int64_t contiguous, int64_t others,
                        int64_t leading, const GemmSlab& box, int32_t rank, MapMatrices matrices,
                        KernelMap* out);

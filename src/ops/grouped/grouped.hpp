@@ -37,8 +37,8 @@ class GroupedPlan final : public Plan {
   GroupedProblem problem_;
   GroupedParts parts_;
   PreparedKernel product_;
-  PreparedKernel fallback_;   // for addresses that tensor maps cannot have; none: there are none
-  GroupedArgs wgmma_{};       // with what the wgmma kernels need besides a run's
+  PreparedKernel fallback_;  // for addresses that tensor maps cannot have; none: there are none
+  GroupedArgs wgmma_{};      // with what the wgmma kernels need besides a run's
   PreparedKernel find_, check_, clear_, link_, combine_;
 };
 

@@ -31,7 +31,7 @@ int64_t most_tiles(const GroupedProblem& problem, const KernelRow& row, int64_t 
 const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (grouped_wgmma_refusal(problem) != nullptr) return nullptr;
-  const uint32_t form = problem.ranges()                    ? kGroupedRanges
+  const uint32_t form = problem.ranges()             ? kGroupedRanges
                         : d.b_order == Order::column ? kGroupedColumnB
                                                      : 0u;
   return find_row(device, Family::grouped, [&](const KernelRow& row) {
@@ -58,9 +58,9 @@ const KernelRow* grouped_product_row(const Device& device, const GroupedProblem&
 LaunchConfig grouped_product_config(const Device& device, const GroupedProblem& problem,
                                     const PreparedKernel& kernel, int64_t m) {
   const bool wgmma = (kernel.row->variant & kGroupedWgmma) != 0;
-  const uint64_t room =
-      most_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
-  const auto tiles = static_cast<uint64_t>(std::max<int64_t>(most_tiles(problem, *kernel.row, m), 1));
+  const uint64_t room = most_blocks(device, problem.desc.max_sms, wgmma ? 1 : kProductBlocks);
+  const auto tiles =
+      static_cast<uint64_t>(std::max<int64_t>(most_tiles(problem, *kernel.row, m), 1));
   const bool shares = wgmma && grouped_wgmma_workspace(problem, 1) != 0;
   LaunchConfig config;
   config.grid[0] = static_cast<uint32_t>(shares ? room : std::min(tiles, room));

@@ -96,10 +96,10 @@ Status encode_gated(Device& device, const GroupedProblem& problem, KernelMap* ou
   const auto column = static_cast<uint64_t>(d.ldb * problem.in_bytes);
   const auto half = static_cast<uint64_t>(d.n / 2);
   const bool halves = d.gate == Gate::halves;
-  const uint64_t strides[] = {halves ? column : 2 * column, halves ? half * column : column,
-                              (halves ? kEight : 2 * kEight) * column,
-                              d.weights > 1 ? static_cast<uint64_t>(d.b_stride * problem.in_bytes)
-                                            : column};
+  const uint64_t strides[] = {
+      halves ? column : 2 * column, halves ? half * column : column,
+      (halves ? kEight : 2 * kEight) * column,
+      d.weights > 1 ? static_cast<uint64_t>(d.b_stride * problem.in_bytes) : column};
   const uint64_t dims[] = {static_cast<uint64_t>(std::max<int64_t>(d.k, 1)), kEight, 2,
                            half / kEight, static_cast<uint64_t>(std::max<int64_t>(d.weights, 1))};
   const uint32_t box[] = {kTileK, kEight, 2, kTileColumns / (2 * kEight), 1};
@@ -121,8 +121,8 @@ Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* 
   const bool column = d.b_order == Order::column;
   if (column && d.gate != Gate::none) return encode_gated(device, problem, out);
   return encode_gemm_map(device, d.a_dtype, column ? d.k : d.n, column ? d.n : d.k, d.ldb,
-                         {kTileK, column ? kTileColumns : kTileK, true}, 3,
-                         {d.weights, d.b_stride}, out);
+                         {kTileK, column ? kTileColumns : kTileK, true}, 3, {d.weights, d.b_stride},
+                         out);
 }
 
 Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {

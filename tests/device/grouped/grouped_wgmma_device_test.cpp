@@ -33,8 +33,7 @@ void suit_maps(GroupedLab& lab, GroupedCase* c) {
   if (d.gate == Gate::halves) d.b_order = Order::column;
   d.lda = in_eights(random, c->a_columns());
   d.ldb = in_eights(random, d.b_order == Order::row ? d.n : d.k);
-  if (!c->ranges())
-    d.b_stride = in_eights(random, d.ldb * (d.b_order == Order::row ? d.k : d.n));
+  if (!c->ranges()) d.b_stride = in_eights(random, d.ldb * (d.b_order == Order::row ? d.k : d.n));
   d.a_alignment = d.b_alignment = 16;
   c->a_shift = c->b_shift = 0;
 }

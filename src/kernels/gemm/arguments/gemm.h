@@ -123,7 +123,8 @@ inline constexpr i32 kGemmWidths[] = {32, 64, 96, 128, 144, 160, 176, 192, 208, 
 inline constexpr u32 kGemmWidthStep = 16;
 /// Columns that a stream-K kernel with an epilogue puts down at a time, as accumulators.
 inline constexpr u32 kGemmFullLines = 16;
-/// Shared memory of a grouped kernel for its table of groups, see kernels/grouped/grouped_wgmma.cuh.
+/// Shared memory of a grouped kernel for its table of groups, see
+/// kernels/grouped/grouped_wgmma.cuh.
 inline constexpr u32 kGemmGroupTableBytes = 17920;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous

@@ -52,13 +52,13 @@ struct StreamPlace {
 
   // Place 0 or 1 of cluster `cluster`'s.
   template <class Args>
-  __device__ __forceinline__ StreamPlace(const Args& args, i32 cluster, i32 place,
-                                         u32 rank)
+  __device__ __forceinline__ StreamPlace(const Args& args, i32 cluster, i32 place, u32 rank)
       : width(args.width) {
     const u32 tile = static_cast<u32>(cluster * 2 + place) * Config::kCluster + rank;
-    first = args.workspace + args.partials +
-            u64{tile} * gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_widest(args))) +
-            StreamParty<Config>::thread() * 16;
+    first =
+        args.workspace + args.partials +
+        u64{tile} * gemm_stream_tile_bytes(Config::kTileM, static_cast<u32>(stream_widest(args))) +
+        StreamParty<Config>::thread() * 16;
   }
   __device__ __forceinline__ u64 at(int group) const {
     return first + static_cast<u32>(group) * (kThreads * 16);
@@ -89,8 +89,9 @@ struct StreamPlace {
 // the order of k. Returns whether this block is the last. Of two parts the order does not matter,
 // so that its own stays in registers; of more it is read back. All threads of a tile.
 template <class Config, class Args>
-__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Args& args, i32 unit, i32 own, const StreamPlace<Config>& place,
-                                            u32 rank, u32 flag) {
+__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Args& args, i32 unit,
+                                            i32 own, const StreamPlace<Config>& place, u32 rank,
+                                            u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d);
   ptx::fence_gpu();
@@ -123,8 +124,7 @@ __device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Arg
 // `place`.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(float (&d)[Config::kPieces][Config::kSums],
-                                                  const Args& args,
-                                                  const StreamItem& item,
+                                                  const Args& args, const StreamItem& item,
                                                   const StreamPlace<Config>& place,
                                                   GemmRing<Config>& ring, u32 group) {
   if (item.end <= item.begin) gemm_no_products<Config>(d);

@@ -44,8 +44,8 @@ __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums
       const i32 line = first + line0;
       if (y + line >= end) break;
       put(y + line, x,
-          ptx::shared_load<16>(epilogue_place<Config>(buffer, static_cast<u32>(line),
-                                                      static_cast<u32>(piece16))));
+          ptx::shared_load<16>(
+              epilogue_place<Config>(buffer, static_cast<u32>(line), static_cast<u32>(piece16))));
     }
   }
   stream_staged(group);  // the next tile begins with the first slab again
