@@ -129,32 +129,6 @@ Status check_scale(const char* name, tw_scale_kind kind, tw_order order, int64_t
               name, order, static_cast<long long>(leading));
 }
 
-Status check_capacity(const void* candidates, int32_t capacity) {
-  if (capacity < 0)
-    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
-                "capacity is %d: it counts the elements of candidates", capacity);
-  return capacity > 0 ? require(candidates, "candidates") : Status{};
-}
-
-// Writes as many ranges as there is room for, or nothing where it fails; elements lie as far apart
-// as the caller's struct is long.
-Status write_candidates(const std::vector<GemmRange>& ranges, tw_gemm_candidate* out,
-                        int32_t capacity) {
-  const size_t count = std::min(ranges.size(), static_cast<size_t>(capacity));
-  TW_TRY(check_output_array(out, count, "candidates"));
-  std::vector<tw_gemm_candidate> values;  // all of them first: texts take memory
-  values.reserve(count);
-  for (size_t i = 0; i < count; ++i) values.push_back(public_candidate(ranges[i]));
-  const size_t pitch = count > 0 ? out->struct_size : 0;
-  auto* at = reinterpret_cast<unsigned char*>(out);
-  for (size_t i = 0; i < count; ++i, at += pitch) {
-    auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
-    TW_TRY(output_struct(element, "candidates"));
-    write_struct(element, values[i]);
-  }
-  return {};
-}
-
 }  // namespace
 
 namespace tw::capi {
@@ -216,7 +190,40 @@ tw_gemm_candidate public_candidate(const GemmRange& range) {
   return to;
 }
 
+Status check_capacity(const void* candidates, int32_t capacity) {
+  if (capacity < 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = "capacity", .got = capacity},
+                "capacity is %d: it counts the elements of candidates", capacity);
+  return capacity > 0 ? require(candidates, "candidates") : Status{};
+}
+
+Status write_candidates(const std::vector<tw_gemm_candidate>& values, tw_gemm_candidate* out,
+                        int32_t capacity) {
+  const size_t count = std::min(values.size(), static_cast<size_t>(capacity));
+  TW_TRY(check_output_array(out, count, "candidates"));
+  const size_t pitch = count > 0 ? out->struct_size : 0;
+  auto* at = reinterpret_cast<unsigned char*>(out);
+  for (size_t i = 0; i < count; ++i, at += pitch) {
+    auto* element = reinterpret_cast<tw_gemm_candidate*>(at);
+    TW_TRY(output_struct(element, "candidates"));
+    write_struct(element, values[i]);
+  }
+  return {};
+}
+
 }  // namespace tw::capi
+
+namespace {
+
+Status write_ranges(const std::vector<GemmRange>& ranges, tw_gemm_candidate* out,
+                    int32_t capacity) {
+  std::vector<tw_gemm_candidate> values;  // all of them first: texts take memory
+  values.reserve(ranges.size());
+  for (const GemmRange& range : ranges) values.push_back(public_candidate(range));
+  return write_candidates(values, out, capacity);
+}
+
+}  // namespace
 
 tw_status tw_gemm_desc_init(tw_gemm_desc* desc, size_t size) {
   return guard([&] { return init_struct(desc, size, "desc", default_desc()); });
@@ -250,7 +257,7 @@ tw_status tw_gemm_candidates(tw_device* device, const tw_gemm_desc* desc,
     TW_TRY(check_capacity(candidates, capacity));
     std::vector<GemmRange> ranges;
     TW_TRY(gemm_candidates(*device->value, ours, &ranges));
-    TW_TRY(write_candidates(ranges, candidates, capacity));
+    TW_TRY(write_ranges(ranges, candidates, capacity));
     if (count) *count = static_cast<int32_t>(ranges.size());
     return {};
   });
@@ -280,7 +287,7 @@ tw_status tw_gemm_ranges(const tw_plan* plan, tw_gemm_candidate* candidates, int
     TW_TRY(check_op(plan, Op::gemm));
     TW_TRY(check_capacity(candidates, capacity));
     const auto& gemm = static_cast<const GemmPlan&>(*plan->value);
-    TW_TRY(write_candidates(gemm.ranges(), candidates, capacity));
+    TW_TRY(write_ranges(gemm.ranges(), candidates, capacity));
     if (count) *count = static_cast<int32_t>(gemm.ranges().size());
     return {};
   });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capi/plan/plan_handle.hpp"
+#include <cstdio>
+
+#include "capi/plan/plan_gemm.hpp"
 #include "ops/grouped/grouped.hpp"
 
 using namespace tw;
@@ -100,6 +102,16 @@ Status read_desc(const tw_grouped_desc* desc, GroupedDesc* out) {
   return {};
 }
 
+// A kernel for grouped products; how long it takes depends on the groups, which nobody knows here.
+tw_gemm_candidate public_row(const KernelRow& row, int64_t m) {
+  tw_gemm_candidate to{};
+  to.split = 1;
+  to.kernel = row.symbol;
+  to.m_last = m;
+  std::snprintf(to.text, sizeof to.text, "%s", row.symbol);
+  return to;
+}
+
 }  // namespace
 
 tw_status tw_grouped_desc_init(tw_grouped_desc* desc, size_t size) {
@@ -122,6 +134,40 @@ tw_status tw_grouped_plan(tw_device* device, const tw_grouped_desc* desc, tw_pla
 
 tw_status tw_grouped_supported(tw_device* device, const tw_grouped_desc* desc) {
   return supported<GroupedPlan, GroupedDesc>(device, Op::grouped, desc, read_desc);
+}
+
+tw_status tw_grouped_candidates(tw_device* device, const tw_grouped_desc* desc,
+                                tw_gemm_candidate* candidates, int32_t capacity, int32_t* count) {
+  return guard(device, [&]() -> Status {
+    if (count) *count = 0;
+    TW_TRY(usable(device, "device"));
+    GroupedDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(check_capacity(candidates, capacity));
+    std::vector<const KernelRow*> rows;
+    TW_TRY(grouped_candidates_of(*device->value, ours, &rows));
+    std::vector<tw_gemm_candidate> values;
+    for (const KernelRow* row : rows) values.push_back(public_row(*row, ours.m));
+    TW_TRY(write_candidates(values, candidates, capacity));
+    if (count) *count = static_cast<int32_t>(values.size());
+    return {};
+  });
+}
+
+tw_status tw_grouped_plan_candidate(tw_device* device, const tw_grouped_desc* desc,
+                                    const char* candidate, tw_plan** plan) {
+  return guard(device, [&]() -> Status {
+    TW_TRY(output(plan, "plan"));
+    TW_TRY(usable(device, "device"));
+    GroupedDesc ours;
+    TW_TRY(read_desc(desc, &ours));
+    TW_TRY(require(candidate, "candidate"));
+    if (*candidate == 0)
+      return fail(Code::ERROR_PARSE, {.argument = "candidate", .rule = "candidate_text"},
+                  "candidate is empty: take the text of one of tw_grouped_candidates()");
+    ours.candidate = candidate;
+    return make_plan<GroupedPlan>(device, ours, plan);
+  });
 }
 
 tw_status tw_grouped_run(tw_plan* plan, tw_stream* stream, const tw_grouped_args* args) {

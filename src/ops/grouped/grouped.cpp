@@ -81,8 +81,10 @@ Status GroupedPlan::prepare_wgmma() {
 
 Status GroupedPlan::prepare() {
   TW_TRY(prepare_wgmma());
-  if (!product_ || !grouped_promises_maps(problem_)) {
+  const bool forced = !problem_.desc.candidate.empty();
+  if (!product_ || (!forced && !grouped_promises_maps(problem_))) {
     const KernelRow* row = grouped_product_row(*device(), problem_);
+    if (!row && forced) return no_grouped_candidate(*device(), problem_);
     TW_TRY(prepare_row(*device(), Family::grouped, row, 0, product_ ? &fallback_ : &product_));
   }
   TW_TRY(prepare_step(kGroupedCheck, &check_));
@@ -117,6 +119,26 @@ Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_
   return launches->step(combine_, blocks * combine_.row->threads, step);
 }
 
+bool GroupedPlan::through_maps() const {
+  return (product_.row->variant & kGroupedWgmma) != 0;
+}
+
+// Where the plan has no other kernel, addresses must suit the one that it has.
+Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes) const {
+  if (!through_maps() || fallback_ || !sizes.multiplies || sizes.k == 0) return {};
+  const bool a = run.a % kMapAlignment != 0;
+  if (!a && run.b % kMapAlignment == 0) return {};
+  const uint64_t address = a ? run.a : run.b;
+  return fail(Code::ERROR_MISALIGNED,
+              {.argument = a ? "a" : "b",
+               .rule = "candidate_alignment",
+               .got = static_cast<int64_t>(address % kMapAlignment),
+               .limit = kMapAlignment},
+              "%s is 0x%" PRIx64 ", and the plan's candidate %s reads it through a tensor map, "
+              "which takes multiples of %d: plan without a candidate, or align it",
+              a ? "a" : "b", address, product_.row->symbol, static_cast<int>(kMapAlignment));
+}
+
 // The product's own arguments, and its kernel.
 const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedArgs* product) const {
   if (problem_.ordered()) {
@@ -124,7 +146,7 @@ const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedAr
     product->d = run.workspace + parts_.rows;
     product->d_pitch = parts_.row_pitch;
   }
-  if ((product_.row->variant & kGroupedWgmma) == 0) return product_;
+  if (!through_maps()) return product_;
   const bool suits = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
   if (fallback_ && !suits) return fallback_;
   bind_grouped_wgmma(problem_, wgmma_, product);
@@ -136,6 +158,7 @@ const PreparedKernel& GroupedPlan::bind_product(const GroupedRun& run, GroupedAr
 Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   GroupedSizes sizes;
   TW_TRY(check_grouped_run(*device(), problem_, parts_, run, &sizes));
+  TW_TRY(check_maps(run, sizes));
   GroupedArgs args = grouped_args(problem_, parts_, run, sizes);
   Launches launches(*this, stream);
   if (sizes.clears) TW_TRY(clear_d(&launches, args, sizes));
@@ -234,8 +257,40 @@ std::string GroupedPlan::explain() const {
   const PlanInfo i = info();
   out += line("kernel %s: at most %u blocks of %u threads, which take tiles in turn", i.kernel,
               i.grid[0], i.block[0]);
+  out += explain_choice();
   if (i.workspace_bytes == 0) return out + "no workspace is needed\n";
-  return out + line("a workspace of %" PRIu64 " bytes", i.workspace_bytes);
+  out += line("a workspace of %" PRIu64 " bytes", i.workspace_bytes);
+  if (parts_.required == parts_.bytes) return out;
+  return out + line("a run may do without %" PRIu64
+                    " of them: then no tile is shared along k, which may be slower",
+                    parts_.bytes - parts_.required);
+}
+
+std::string GroupedPlan::explain_choice() const {
+  const GroupedDesc& d = problem_.desc;
+  if (!d.candidate.empty()) return "the caller named the kernel\n";
+  if (!through_maps()) {
+    const bool has_wgmma = (device()->info().kernel_features & feature::wgmma) != 0;
+    const char* const why = grouped_wgmma_refusal(problem_);
+    return has_wgmma && why ? line("not by wgmma: %s", why) : std::string();
+  }
+  std::string out;
+  if (!problem_.ranges())
+    out += line("tiles of %d columns of B are as wide as a group needs, up to %d rows",
+                product_.row->tile[1], product_.row->tile[0]);
+  if (!fallback_) return out;
+  return out + line("runs whose addresses are no multiples of %d take %s: promise a_alignment and "
+                    "b_alignment %d to leave it out",
+                    static_cast<int>(kMapAlignment), fallback_.row->symbol,
+                    static_cast<int>(kMapAlignment));
+}
+
+Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
+                             std::vector<const KernelRow*>* out) {
+  GroupedProblem problem;
+  TW_TRY(grouped_problem(desc, &problem));
+  *out = grouped_candidates(device, problem);
+  return {};
 }
 
 }  // namespace tw

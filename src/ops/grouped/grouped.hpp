@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/grouped/grouped.h"
 #include "ops/grouped/grouped_problem.hpp"
@@ -12,6 +13,10 @@
 #include "ops/plan/plan.hpp"
 
 namespace tw {
+
+/// The kernels that a description may name as its candidate, the best first.
+Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
+                             std::vector<const KernelRow*>* out);
 
 class GroupedPlan final : public Plan {
  public:
@@ -29,6 +34,9 @@ class GroupedPlan final : public Plan {
       : Plan(std::move(device), Op::grouped), problem_(problem) {}
   Status prepare();
   Status prepare_wgmma();
+  bool through_maps() const;
+  Status check_maps(const GroupedRun& run, const GroupedSizes& sizes) const;
+  std::string explain_choice() const;
   Status prepare_step(uint32_t variant, PreparedKernel* out);
   const PreparedKernel& bind_product(const GroupedRun& run, GroupedArgs* product) const;
   Status clear_d(Launches* launches, const GroupedArgs& args, const GroupedSizes& sizes) const;

@@ -17,6 +17,10 @@ bool takes(DType of_row, DType type) {
   return of_row == DType{} || of_row == type;
 }
 
+bool is_wanted(const GroupedDesc& d, const KernelRow& row) {
+  return d.candidate.empty() || d.candidate == row.symbol;
+}
+
 // Tiles of a product, whatever the sizes of its groups: each may end within a tile.
 int64_t most_tiles(const GroupedProblem& problem, const KernelRow& row, int64_t m) {
   const GroupedDesc& d = problem.desc;
@@ -36,8 +40,38 @@ const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& p
                                                      : 0u;
   return find_row(device, Family::grouped, [&](const KernelRow& row) {
     return row.variant == (kGroupedWgmma | form) && (kGroupedWgmma & ~d.methods) == 0 &&
-           row.dtypes[0] == d.a_dtype && row.dtypes[1] == d.d_dtype;
+           row.dtypes[0] == d.a_dtype && row.dtypes[1] == d.d_dtype && is_wanted(d, row);
   });
+}
+
+std::vector<const KernelRow*> grouped_candidates(const Device& device,
+                                                 const GroupedProblem& problem) {
+  std::vector<const KernelRow*> rows;
+  if (const KernelRow* row = grouped_wgmma_row(device, problem)) rows.push_back(row);
+  if (const KernelRow* row = grouped_product_row(device, problem)) rows.push_back(row);
+  return rows;
+}
+
+Status no_grouped_candidate(const Device& device, const GroupedProblem& problem) {
+  constexpr uint32_t kProducts = kGroupedMma | kGroupedRanges | kGroupedWgmma;
+  const char* const who = problem.desc.candidate.c_str();
+  for (const KernelRow& row : kernel_rows(Family::grouped)) {
+    if ((row.variant & kProducts) == 0 || problem.desc.candidate != row.symbol) continue;
+    const Fault fault{.argument = "candidate", .rule = "candidate_unsupported"};
+    if ((row.feature & device.info().kernel_features) == 0)
+      return fail(Code::ERROR_UNSUPPORTED, fault, "candidate %s does not run on %s", who,
+                  device.info().name.c_str());
+    const bool wgmma = (row.variant & kGroupedWgmma) != 0;
+    const char* const why = wgmma ? grouped_wgmma_refusal(problem) : nullptr;
+    return fail(Code::ERROR_UNSUPPORTED, fault,
+                "candidate %s cannot serve the description: %s; take one of "
+                "tw_grouped_candidates()",
+                who, why ? why : "it is for other types, another order of B or another grouping");
+  }
+  return fail(Code::ERROR_NOT_FOUND, {.argument = "candidate", .rule = "candidate_unknown"},
+              "candidate is \"%s\": no kernel of this library for grouped products has that name; "
+              "take one of tw_grouped_candidates()",
+              who);
 }
 
 bool grouped_promises_maps(const GroupedProblem& problem) {
@@ -51,7 +85,7 @@ const KernelRow* grouped_product_row(const Device& device, const GroupedProblem&
   const uint32_t variant = problem.ranges() ? kGroupedRanges : kGroupedMma;
   return find_row(device, Family::grouped, [&](const KernelRow& row) {
     return row.variant == variant && (row.variant & ~d.methods) == 0 &&
-           takes(row.dtypes[0], d.a_dtype) && takes(row.dtypes[1], d.d_dtype);
+           takes(row.dtypes[0], d.a_dtype) && takes(row.dtypes[1], d.d_dtype) && is_wanted(d, row);
   });
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 // Which kernel multiplies the groups of a description, and how it is launched.
 
+#include <vector>
+
 #include "ops/grouped/grouped_problem.hpp"
 #include "ops/plan/plan.hpp"
 
@@ -9,6 +11,13 @@ namespace tw {
 
 /// The wgmma kernel of a product, of those that the device has; nullptr if none takes it.
 const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& problem);
+
+/// The kernels that the device has for a product, the best first.
+std::vector<const KernelRow*> grouped_candidates(const Device& device,
+                                                 const GroupedProblem& problem);
+
+/// Why the description's candidate does not multiply: it has none that the device has for it.
+Status no_grouped_candidate(const Device& device, const GroupedProblem& problem);
 
 /// Whether the addresses of A and B are promised to suit tensor maps.
 bool grouped_promises_maps(const GroupedProblem& problem);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "base/dtype.hpp"
 #include "base/status.hpp"
@@ -72,6 +73,7 @@ struct GroupedDesc {
   int64_t a_divisor = 0;      // 0: 1
   int64_t d_divisor = 0;
   int64_t expected_rows = 0;  // a hint: rows of a usual group; 0: unknown
+  std::string candidate;      // symbol of the kernel that multiplies; empty: any may
   /// For tests and benchmarks: kernel variants that may be chosen.
   uint32_t methods = ~0u;
 

@@ -108,3 +108,34 @@ TEST_CASE("grouped wgmma: k of several chains") {
   suit_maps(lab, &ranges);
   lab.check(ranges);
 }
+
+TEST_CASE("grouped wgmma: a kernel that the caller names") {
+  GroupedLab lab(21);
+  if (!lab.device) return;
+  if ((lab.device->info().kernel_features & feature::wgmma) == 0) return;
+  GroupedCase c;
+  GroupedDesc& d = c.desc;
+  d.m = 40, d.n = 64, d.k = 64, d.groups = 2;
+  std::vector<const KernelRow*> rows;
+  TW_REQUIRE_OK(grouped_candidates_of(*lab.device, d, &rows));
+  REQUIRE(rows.size() == 2);
+  for (const KernelRow* row : rows) {
+    CAPTURE(row->symbol);
+    d.candidate = row->symbol;
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+  }
+  d.candidate = rows[0]->symbol;
+  std::unique_ptr<Plan> plan;
+  TW_REQUIRE_OK(GroupedPlan::create(lab.device, d, &plan));
+  GroupedRun run;
+  run.a = 1024 + 2, run.b = 1 << 20, run.d = 1 << 21, run.groups = 1 << 22;
+  CHECK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, run).code() == Code::ERROR_MISALIGNED);
+  CHECK(std::string(last_error().argument) == "a");
+  d.lda = 65;
+  CHECK(GroupedPlan::create(lab.device, d, &plan).code() == Code::ERROR_UNSUPPORTED);
+  CHECK(std::string(last_error().message).find("lda") != std::string::npos);
+  d.candidate.clear();
+  TW_REQUIRE_OK(GroupedPlan::create(lab.device, d, &plan));
+  CHECK(plan->explain().find("not by wgmma: lda") != std::string::npos);
+}

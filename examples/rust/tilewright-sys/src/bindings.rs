@@ -1293,6 +1293,19 @@ extern "C" {
         plan: *mut *mut tw_plan,
     ) -> tw_status;
     pub fn tw_grouped_supported(device: *mut tw_device, desc: *const tw_grouped_desc) -> tw_status;
+    pub fn tw_grouped_candidates(
+        device: *mut tw_device,
+        desc: *const tw_grouped_desc,
+        candidates: *mut tw_gemm_candidate,
+        capacity: i32,
+        count: *mut i32,
+    ) -> tw_status;
+    pub fn tw_grouped_plan_candidate(
+        device: *mut tw_device,
+        desc: *const tw_grouped_desc,
+        candidate: *const c_char,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
     pub fn tw_grouped_run(
         plan: *mut tw_plan,
         stream: *mut tw_stream,
