@@ -3,63 +3,118 @@
 """Leaves one wait or fence after the other out of the kernels that a device test runs, and tells which
 of them the PTX machine and the test do not notice.
 
-    mutants.py PROGRAM [--only WORDS] [ARGUMENT...]    arguments are the program's own, such as -tc=PATTERN
+    mutants.py BUILD [--only WORDS] [--kinds WORDS]          every family, small cases; the table of README.md
+    mutants.py PROGRAM [--only WORDS] [ARGUMENT...]          arguments are the program's own, such as -tc=PATTERN
 
 Each wait and fence that the test's kernels execute is left out in a run of its own, judged, with
-asynchronous work done at once and then as late as may be. --only takes those whose line of
-TW_PTX_WAITS has the words. The exit status is 0 where all are noticed."""
+asynchronous work done at once, and as late as may be in another order of warps. --only takes those
+whose line of TW_PTX_WAITS has the words, --kinds the families whose name has them. The exit status is 0
+where all are noticed."""
 import argparse
+import collections
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
-NEVER_ENDS = 120
+NEVER_ENDS = 60
+ORDERS = ({"TW_PTX_LATE": "0"}, {"TW_PTX_LATE": "1", "TW_PTX_SEED": "1"})
+# Of each family a test and cases of it that take a second.
+FAMILIES = {
+    "copy": ("copy", "*permutations*"), "copy, turned": ("copy_turn", "*in registers*"), "copies": ("copies", "*long rows*"),
+    "copy window": ("copy_window", "*random tensors*"), "elementwise": ("elementwise", "*bytes and halves*"),
+    "prefetch": ("prefetch", "*ranges and matrices*"), "ragged": ("ragged", "*random lengths*,*long rows*"),
+    "rows": ("rows", "*gather4*"), "row sums": ("rows_sums", "*hang over*"), "row order": ("rows_values", "*"),
+    "route": ("route", "*several tokens a warp*"),
+}
+GEMM = ("gemm_kernels", "*taken again*")
+GEMM_NAMES = "*each kind*"  # a shorter case of the same kernels
 
 
-def run(program, arguments, **environment):
+def run(program, arguments, environment):
     """The exit status of the test; a run without an end is noticed too."""
-    told = {**os.environ, "TW_TEST_DEVICE": "ptx", "TW_PTX_JUDGE": "1", **environment}
+    told = {**os.environ, "TW_TEST_DEVICE": "ptx", "TW_PTX_JUDGE": "1", "TW_PTX_MOST": "300000000", **environment}
     try:
-        done = subprocess.run([program, "-aa=1", *arguments], env=told, capture_output=True, text=True, timeout=NEVER_ENDS)
+        done = subprocess.run([program, "-aa=1", *arguments], env=told, capture_output=True, text=True, errors="replace",
+                              timeout=NEVER_ENDS, check=False)
     except subprocess.TimeoutExpired:
         return 1, "no end"
     lines = [line.strip() for line in done.stdout.splitlines() if "device is lost" in line or "is NOT correct" in line]
     return done.returncode, lines[-1] if lines else done.stdout[-200:]
 
 
-def executed(program, arguments):
-    """Waits and fences: file and line, and what stands there."""
+def listed(program, arguments, variable, environment):
+    """Lines that the device writes to a file that the variable names."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "waits"
-        status, said = run(program, arguments, TW_PTX_WAITS=str(path))
+        path = pathlib.Path(folder) / "lines"
+        status, said = run(program, arguments, {**environment, variable: str(path)})
         if status != 0:
             sys.exit(f"the test fails as it stands ({status}): {said}")
-        found = dict(line.split(" ", 1) for line in path.read_text().splitlines())
-    return found
+        return path.read_text().splitlines() if path.exists() else []
 
 
-def noticed(program, arguments, place):
-    for late in ("0", "1"):
-        status, said = run(program, arguments, TW_PTX_LEAVE_OUT=place, TW_PTX_LATE=late)
+def noticed(program, arguments, place, environment):
+    for order in ORDERS:
+        status, said = run(program, arguments, {**environment, **order, "TW_PTX_LEAVE_OUT": place})
         if status != 0:
             return said
     return None
 
 
+def sweep(name, program, arguments, only, environment=None):
+    """Pairs of what stands there and whether it was noticed."""
+    environment = environment or {}
+    out = []
+    for line in listed(program, arguments, "TW_PTX_WAITS", environment):
+        place, what = line.split(" ", 1)
+        if not all(word in line for word in only.split()):
+            continue
+        said = noticed(program, arguments, place, environment)
+        out.append((what.split(" ", 1), said is not None))
+        print(f"{name}: {'NOT NOTICED' if said is None else 'noticed'}: {line}{'' if said is None else ': ' + said[-160:]}", flush=True)
+    return out
+
+
+def gemm_kernels(program):
+    """One kernel for each schedule: what stands behind the tile and the cluster in its name."""
+    kinds = {}
+    for kernel in listed(program, [f"-tc={GEMM_NAMES}"], "TW_PTX_KERNELS", {}):
+        kinds.setdefault(re.sub(r"^.*_\d+x\d+(_\dx\d)?_?", "", kernel), kernel)
+    return kinds.values()
+
+
+def every_family(build, options):
+    results = {}
+    for family, (test, cases) in FAMILIES.items():
+        if options.kinds in family:
+            program = build / "tests" / "device" / f"{test}_device_test"
+            results[family] = sweep(family, program, [f"-tc={cases}"], options.only)
+    program, arguments = build / "tests" / "device" / f"{GEMM[0]}_device_test", [f"-tc={GEMM[1]}"]
+    if options.kinds in "gemm":
+        for kernel in gemm_kernels(program):
+            results[kernel] = sweep(kernel, program, arguments, options.only, {"TW_ROWS": kernel})
+    kinds = collections.Counter(), collections.Counter()
+    for found in results.values():
+        for (_, what), good in found:
+            kinds[0][what] += 1
+            kinds[1][what] += good
+    for what, count in sorted(kinds[0].items()):
+        print(f"| `{what}` | {count} | {kinds[1][what]} |")
+    return sum(not good for found in results.values() for _, good in found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
+    parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--kinds", default="")
     options, arguments = parser.parse_known_args()
-    left = 0
-    for place, what in executed(options.program, arguments).items():
-        if not all(word in f"{place} {what}" for word in options.only.split()):
-            continue
-        said = noticed(options.program, arguments, place)
-        left += said is None
-        print(f"{'NOT NOTICED' if said is None else 'noticed'}: {place} {what}{'' if said is None else ': ' + said[-160:]}", flush=True)
+    if options.program.is_dir():
+        left = every_family(options.program, options)
+    else:
+        left = sum(not good for _, good in sweep(options.program.name, options.program, arguments, options.only))
     sys.exit(1 if left else 0)
 
 

@@ -329,38 +329,40 @@ static void from_tensors(void) {
 }
 
 static void candidates(void) {
+  setup s = open_setup();
   tw_grouped_desc desc = grouped_desc();
   tw_gemm_candidate found[4], none;
   tw_plan *plan = NULL;
   int32_t count = -1;
   for (int i = 0; i < 4; ++i) OK(tw_gemm_candidate_init(&found[i], sizeof found[i]));
-  OK(tw_grouped_candidates(g_device, &desc, NULL, 0, &count));
+  OK(tw_grouped_candidates(s.device, &desc, NULL, 0, &count));
   CHECK(count >= 1 && count <= 4);
-  OK(tw_grouped_candidates(g_device, &desc, found, 4, &count));
+  OK(tw_grouped_candidates(s.device, &desc, found, 4, &count));
   for (int32_t i = 0; i < count; ++i) {
     tw_plan_info info;
     CHECK(strcmp(found[i].text, found[i].kernel) == 0);
     EQUAL(found[i].m_last, kRows);
-    OK(tw_grouped_plan_candidate(g_device, &desc, found[i].text, &plan));
+    OK(tw_grouped_plan_candidate(s.device, &desc, found[i].text, &plan));
     OK(tw_plan_info_init(&info, sizeof info));
     OK(tw_plan_get_info(plan, &info));
     CHECK(strcmp(info.kernel, found[i].kernel) == 0);
     tw_plan_destroy(plan);
   }
   FAILS(TW_ERROR_INVALID_ARGUMENT, "capacity",
-        tw_grouped_candidates(g_device, &desc, found, -1, &count));
+        tw_grouped_candidates(s.device, &desc, found, -1, &count));
   memset(&none, 0, sizeof none);
-  FAILS(TW_ERROR_STRUCT, "candidates", tw_grouped_candidates(g_device, &desc, &none, 1, &count));
+  FAILS(TW_ERROR_STRUCT, "candidates", tw_grouped_candidates(s.device, &desc, &none, 1, &count));
   EQUAL(count, 0);
-  FAILS(TW_ERROR_PARSE, "candidate", tw_grouped_plan_candidate(g_device, &desc, "", &plan));
+  FAILS(TW_ERROR_PARSE, "candidate", tw_grouped_plan_candidate(s.device, &desc, "", &plan));
   FAILS(TW_ERROR_NOT_FOUND, "candidate",
-        tw_grouped_plan_candidate(g_device, &desc, "grouped_none", &plan));
+        tw_grouped_plan_candidate(s.device, &desc, "grouped_none", &plan));
   FAILS(TW_ERROR_NOT_FOUND, "candidate",
-        tw_grouped_plan_candidate(g_device, &desc, "grouped_clear_host", &plan));
+        tw_grouped_plan_candidate(s.device, &desc, "grouped_clear_host", &plan));
   FAILS(TW_ERROR_UNSUPPORTED, "candidate",
-        tw_grouped_plan_candidate(g_device, &desc, "grouped_ranges_host", &plan));
+        tw_grouped_plan_candidate(s.device, &desc, "grouped_ranges_host", &plan));
   CHECK(plan == NULL);
-  NULL_FAILS("candidate", tw_grouped_plan_candidate(g_device, &desc, NULL, &plan));
+  NULL_FAILS("candidate", tw_grouped_plan_candidate(s.device, &desc, NULL, &plan));
+  close_setup(&s);
 }
 
 static void after_the_device(void) {

@@ -14,14 +14,23 @@ int64_t up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// A few elements less than a tile, and more k than a stage has.
-GemmDesc beside_tile(const GemmChoice& choice, int number) {
+/// A few elements less than a tile, and more k than a stage has. `round`: a block has two tiles
+/// where it may, and more k than all stages, so that it takes each stage twice.
+GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
   const KernelRow& row = *choice.row;
   GemmDesc desc = desc_for(choice, Order::row);
   const bool turned = choice.has(kGemmTransposed);
   desc.m = int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0] - 3;
   desc.n = int64_t{row.tile[turned ? 0 : 1]} * row.cluster[turned ? 0 : 1] - 5;
   desc.k = 64 + 9 + (choice.shares_k() ? (choice.split - 1) * row.tile[2] : 0);
+  if (round) {
+    desc.k += (choice.split * (row.stages + 1)) * int64_t{64};
+    desc.flags |= kGemmProgrammatic;
+    if (!choice.has(kGemmSplit) && !choice.has(kGemmPlain)) {
+      desc.m += int64_t{row.tile[turned ? 1 : 0]} * row.cluster[turned ? 1 : 0];
+      desc.max_sms = choice.cluster();
+    }
+  }
   set_pitches(choice, number, &desc);
   if (!does_product_alone(choice)) return desc;
   // These take whole lines of D alone.
@@ -58,9 +67,23 @@ int64_t wrong_elements(const GemmDesc& d, float beta, Matrix& a, Matrix& b, Matr
   return wrong;
 }
 
+/// A run that writes what the next one reads, each of which may begin before those in front of it
+/// have ended. What they compute is nobody's matter.
+void run_before(GemmPlan& plan, Stream& stream, const GemmRun& run,
+                const std::vector<const Matrix*>& matrices) {
+  uint64_t bytes = 16;
+  for (const Matrix* matrix : matrices) bytes = std::max(bytes, matrix->bytes());
+  Guarded between(plan.device(), stream, bytes);
+  GemmRun first = run, second = run;
+  first.d = second.a = second.b = second.c = between.address();
+  TW_REQUIRE_OK(plan.run(stream, first));
+  TW_REQUIRE_OK(plan.run(stream, second));
+  TW_REQUIRE_OK(stream.synchronize());
+}
+
 void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const GemmChoice& choice,
-                  int number) {
-  const GemmDesc d = beside_tile(choice, number);
+                  int number, bool round) {
+  const GemmDesc d = beside_tile(choice, number, round);
   const float beta = does_product_alone(choice) || number % 2 ? 0.0f : 1.0f;
   std::mt19937_64 random(static_cast<uint64_t>(number) + 1);
   Matrix a(device, stream, d.m, d.k, d.a_order, d.a_dtype, d.lda, 0);
@@ -80,6 +103,7 @@ void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const G
                     .d = out.memory.address(),
                     .workspace = workspace.address(),
                     .workspace_bytes = bytes};
+  if (round) run_before(static_cast<GemmPlan&>(*plan), stream, run, {&a, &b, &c, &out});
   TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, run));
   TW_REQUIRE_OK(stream.synchronize());
   workspace.read();
@@ -90,14 +114,23 @@ void check_choice(const std::shared_ptr<Device>& device, Stream& stream, const G
   CHECK(wrong_elements(d, beta, a, b, c, out) == 0);
 }
 
-void check_choices(const std::vector<GemmChoice>& choices, const std::shared_ptr<Device>& device) {
+void check_choices(const std::vector<GemmChoice>& choices, const std::shared_ptr<Device>& device,
+                   bool round = false) {
   const auto stream = new_stream(device);
   int number = 0;
   for (const GemmChoice& choice : choices) {
     INFO(gemm_choice_text(choice));
-    check_choice(device, *stream, choice, number++);
+    check_choice(device, *stream, choice, number++, round);
   }
   MESSAGE(number << " choices");
+}
+
+/// One choice for each way that kernels work, with few blocks for a tile.
+std::vector<GemmChoice> small_kinds(const Device& device) {
+  std::vector<GemmChoice> kinds;
+  for (const GemmChoice& choice : one_of_each_kind(device))
+    if (choice.split <= 2) kinds.push_back(choice);
+  return kinds;
 }
 
 /// nullptr, and the case said why, where no kernel can be forced.
@@ -127,11 +160,12 @@ std::vector<GemmChoice> each_kernel(const Device& device) {
 
 TEST_CASE("gemm kernels: one of each kind beside its tile") {
   const auto device = open_gpu();
-  if (!device) return;
-  std::vector<GemmChoice> kinds;
-  for (const GemmChoice& choice : one_of_each_kind(*device))
-    if (choice.split <= 2) kinds.push_back(choice);
-  check_choices(kinds, device);
+  if (device) check_choices(small_kinds(*device), device);
+}
+
+TEST_CASE("gemm kernels: stages that are taken again, tile behind tile and run behind run") {
+  const auto device = open_gpu();
+  if (device) check_choices(small_kinds(*device), device, true);
 }
 
 TEST_CASE("gemm kernels: every one beside its tile") {

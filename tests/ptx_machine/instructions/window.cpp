@@ -118,6 +118,24 @@ float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, in
   return std::bit_cast<float>(std::bit_cast<uint32_t>(sum) & ~((1u << (23 - kWindowBits8)) - 1));
 }
 
+WgmmaForm wgmma_form(Type factors) {
+  switch (factors) {
+    case Type::tf32:
+      return {kWindowBits, 8};
+    case Type::e4m3:
+    case Type::e5m2:
+      return {kWindowBits8, 32};
+    default:
+      return {};
+  }
+}
+
+int32_t sum_s8(const int8_t* a, const int8_t* b, uint32_t count, int32_t c) {
+  uint32_t sum = static_cast<uint32_t>(c);
+  for (uint32_t k = 0; k < count; ++k) sum += static_cast<uint32_t>(int32_t{a[k]} * int32_t{b[k]});
+  return static_cast<int32_t>(sum);
+}
+
 uint16_t window_f16(const Factors& a, const Factors& b, uint32_t count, uint16_t c, int bits) {
   const float value = f16_to_float(c);
   return to_f16(

@@ -43,4 +43,14 @@ float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, in
 /// Rounded to nearest even.
 uint16_t window_f16(const Factors& a, const Factors& b, uint32_t count, uint16_t c, int bits);
 
+/// What wgmma has for factors of a type: the window's bits, and how many factors a row has.
+struct WgmmaForm {
+  int bits = kWindowBits;
+  uint32_t factors = 16;
+};
+/// Of f16, bf16, tf32, e4m3 and e5m2.
+WgmmaForm wgmma_form(Type factors);
+/// c + a . b of integers of 8 bits: exact, and cut to 32 bits.
+int32_t sum_s8(const int8_t* a, const int8_t* b, uint32_t count, int32_t c);
+
 }  // namespace tw::ptx_machine

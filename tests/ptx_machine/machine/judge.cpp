@@ -214,7 +214,7 @@ void Judge::record(Warp& warp, const Cta& cta, const Access& access, uint64_t of
                    uint64_t bytes, bool writes, bool torn) {
   Shadow& of_cta = shadow(cta);
   const uint32_t line = line_of(warp);
-  if (&cta != warp.cta) {
+  if (&cta != warp.cta || access.agent >= count_) {
     of_cta.remote[access.agent] = access.time;
     of_cta.remote_lines[access.agent] = line;
   }
@@ -424,9 +424,10 @@ void Judge::cta_exits(Warp& last) {
   for (uint32_t i = 0; i < 2 * count_; ++i) {
     if (of_cta.remote[i] <= known[i]) continue;
     const uint32_t line = of_cta.remote_lines[i];
+    const std::string wait = remedy(op_at(*last.image, line), Distance::warp);
     last.fail("the CTA exits while its shared memory may still be accessed: by " +
-              place_of(*last.image, line) + " " + who(i) +
-              "; the cluster's barrier before the exit would order them");
+              place_of(*last.image, line) + " " + who(i) + "; " +
+              (i < count_ ? "the cluster's barrier before the exit" : wait) + " would order them");
   }
 }
 

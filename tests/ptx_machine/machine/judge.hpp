@@ -115,7 +115,7 @@ class Judge {
     std::vector<uint8_t> lanes;
     std::vector<uint32_t> reads;
     std::vector<uint32_t> read_lines;  // per agent
-    /// Of each agent of another CTA the last access, and its line.
+    /// Of each agent of another CTA, and of asynchronous work, the last access and its line.
     Clocks remote;
     std::vector<uint32_t> remote_lines;
   };

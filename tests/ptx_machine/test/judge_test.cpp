@@ -57,8 +57,8 @@ TEST_CASE("judge: threads that write and read need a barrier between them") {
 TEST_CASE("judge: the async proxy reads what threads have fenced") {
   Lab lab = judged();
   // By who wrote, or behind the barrier by who begins the copy.
-  CHECK(lab.fault(kStore + kFence + kSync + kBulk).empty());
-  CHECK(lab.fault(kStore + kSync + kFence + kBulk).empty());
+  CHECK(lab.fault(kStore + kFence + kSync + kBulk + kBulkWait).empty());
+  CHECK(lab.fault(kStore + kSync + kFence + kBulk + kBulkWait).empty());
   CHECK(says(lab.fault(kStore + kSync + kBulk), "no fence.proxy.async"));
   CHECK(says(lab.fault(kFence + kStore + kSync + kBulk), "no fence.proxy.async"));
   lab.options.strict_reads = false;

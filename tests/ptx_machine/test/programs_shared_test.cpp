@@ -22,7 +22,8 @@ TEST_CASE("programs: lanes of a warp") {
   const std::string begin =
       "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10], %r23;\n";
   const std::string bytes = "mov.u32 %r23, 256;\n";
-  good({1}, kPlaces + bytes + kStore + kFence + "bar.warp.sync -1;\n" + begin);
+  good({1},
+       kPlaces + bytes + kStore + kFence + "bar.warp.sync -1;\n" + begin + kCommit + kBulkWaitRead);
   bad({1}, kPlaces + bytes + kStore + kFence + begin, "bar.warp.sync would order them");
 }
 
@@ -114,9 +115,10 @@ TEST_CASE("programs: loads in bulk") {
 }
 
 TEST_CASE("programs: what the async proxy reads") {
-  good({}, kPlaces + kStore + kFence + kSync + bulk_store());
-  good({}, kPlaces + kStore + kSync + kFence + bulk_store());
-  good({}, kPlaces + kStore + "fence.proxy.async;\n" + kSync + bulk_store());
+  good({}, kPlaces + kStore + kFence + kSync + bulk_store() + kCommit + kBulkWaitRead);
+  good({}, kPlaces + kStore + kSync + kFence + bulk_store() + kCommit + kBulkWaitRead);
+  good({},
+       kPlaces + kStore + "fence.proxy.async;\n" + kSync + bulk_store() + kCommit + kBulkWaitRead);
   bad({}, kPlaces + kStore + kSync + bulk_store(), "no fence.proxy.async");
   bad({}, kPlaces + kFence + kStore + kSync + bulk_store(), "no fence.proxy.async");
   bad({}, kPlaces + kStore + "fence.proxy.async.global;\n" + kSync + bulk_store(),
@@ -132,6 +134,9 @@ TEST_CASE("programs: groups of bulk stores") {
   bad({}, begin + kBulkWaitRead + kSync + kStore, "race: ");
   good({}, begin + kCommit + kBulkWait + kSync + read);
   bad({}, begin + kCommit + kBulkWaitRead + kSync + read, "without .read");
+  // Nor may the CTA exit while the store reads.
+  good({}, begin + kCommit + kBulkWaitRead);
+  bad({}, begin + kCommit, "the CTA exits");
   // A newer group may stay under way.
   const std::string other =
       "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10+512], %r23;\n" + kCommit;
@@ -141,7 +146,7 @@ TEST_CASE("programs: groups of bulk stores") {
       "race: writes what was written");
   const std::string reduce =
       "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d0], [%r10], %r23;\n";
-  good({}, begin + kCommit + kBulkWait + reduce + kCommit + reduce + kCommit);
+  good({}, begin + kCommit + kBulkWait + reduce + kCommit + reduce + kCommit + kBulkWaitRead);
   bad({}, begin + kCommit + reduce + kCommit, "race: writes what was written");
 }
 
@@ -161,7 +166,7 @@ TEST_CASE("programs: copies by threads") {
       "cp.async.mbarrier.arrive");
   // A bulk store reads what they have brought.
   const std::string all = copy + "cp.async.wait_all;\n";
-  good({}, kPlaces + all + kFence + kSync + bulk_store());
+  good({}, kPlaces + all + kFence + kSync + bulk_store() + kCommit + kBulkWaitRead);
   bad({}, kPlaces + all + kSync + bulk_store(), "no fence.proxy.async");
 }
 

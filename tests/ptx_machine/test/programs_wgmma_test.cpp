@@ -74,7 +74,8 @@ TEST_CASE("programs: registers of wgmma") {
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f7, %f8, %f9, %f10}, %d5, %d6, 0, 1, 1, "
       "0, 0;\n" +
       kCommitProduct;
-  good(kGroup, kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\n" + kUse);
+  good(kGroup,
+       kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\n" + kUse + kWaitProduct);
   bad(kGroup,
       kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\nst.global.f32 [%d2], %f8;\n",
       "wgmma.wait_group would order them");

@@ -2,6 +2,7 @@
 // The window of the tensor cores, by numbers that tell where it ends.
 #include "tests/ptx_machine/instructions/window.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <random>
@@ -128,4 +129,85 @@ TEST_CASE("window: random numbers, against sums of 128 bits") {
         (sum < 0 ? -1.0f : 1.0f);
     REQUIRE(window_f32(x, y, 16, c, kWindowBits) == wanted);
   }
+}
+
+namespace {
+
+/// A finite number of a type by its own bits, as mantissa * 2^exponent with the exponent that the
+/// window counts.
+struct Parts {
+  double mantissa = 0;
+  int exponent = -10000;
+};
+Parts parts_of(uint32_t bits, int fraction_bits, int exponent_bits, int bias) {
+  const uint32_t field = bits >> fraction_bits & ((1u << exponent_bits) - 1);
+  const uint32_t fraction = bits & ((1u << fraction_bits) - 1);
+  const double whole = std::ldexp(static_cast<double>(fraction), -fraction_bits) + (field ? 1 : 0);
+  if (whole == 0) return {};
+  const bool negative = bits >> (fraction_bits + exponent_bits) & 1;
+  return {negative ? -whole : whole, static_cast<int>(field ? field : 1) - bias};
+}
+
+/// The sum by the window's definition: every term cut to the quantum, in numbers that are exact.
+float wanted_sum(const Parts* a, const Parts* b, uint32_t count, float c, int bits) {
+  const Parts addend = parts_of(std::bit_cast<uint32_t>(c), 23, 8, 127);
+  int largest = addend.exponent;
+  for (uint32_t k = 0; k < count; ++k)
+    if (a[k].mantissa != 0 && b[k].mantissa != 0)
+      largest = std::max(largest, a[k].exponent + b[k].exponent);
+  double sum = std::trunc(std::ldexp(addend.mantissa, addend.exponent - largest + bits));
+  for (uint32_t k = 0; k < count; ++k)
+    sum += std::trunc(
+        std::ldexp(a[k].mantissa * b[k].mantissa, a[k].exponent + b[k].exponent - largest + bits));
+  // Cut to the result's bits, 23 or those of the window.
+  int exponent = 0;
+  const double half = std::frexp(sum, &exponent);
+  const int kept = bits == kWindowBits8 ? kWindowBits8 : 23;
+  return static_cast<float>(
+      std::ldexp(std::trunc(std::ldexp(half, kept + 1)), exponent - kept - 1 + largest - bits));
+}
+
+struct Layout {
+  Type type;
+  int bits, fraction, exponent, bias, shift;  // shift: unused bits below
+};
+
+}  // namespace
+
+TEST_CASE("window: tf32, e4m3 and e5m2 as wgmma adds them up") {
+  std::mt19937 random(5);
+  for (const Layout& layout : {Layout{Type::tf32, 19, 10, 8, 127, 13},
+                               {Type::e4m3, 8, 3, 4, 7, 0},
+                               {Type::e5m2, 8, 2, 5, 15, 0}}) {
+    const WgmmaForm form = wgmma_form(layout.type);
+    CHECK(form.factors == (layout.type == Type::tf32 ? 8 : 32));
+    for (int round = 0; round < 3000; ++round) {
+      Factors x, y;
+      Parts a[kMostFactors], b[kMostFactors];
+      const auto draw = [&](Parts* parts, Factors* factors, uint32_t k) {
+        uint32_t bits = random() & ((1u << layout.bits) - 1);
+        // Finite, and of tf32 not so large or small that f32 does not hold the sum.
+        if (layout.type == Type::tf32) bits = (bits & 0x403ff) | (110 + random() % 30) << 10;
+        if (layout.type == Type::e4m3 && (bits & 0x7f) == 0x7f) bits ^= 1;
+        if (layout.type == Type::e5m2 && (bits & 0x7c) == 0x7c) bits ^= 4;
+        *parts = parts_of(bits, layout.fraction, layout.exponent, layout.bias);
+        const uint32_t unused = layout.shift ? random() & ((1u << layout.shift) - 1) : 0;
+        factors->set(k, layout.type, bits << layout.shift | unused);
+      };
+      for (uint32_t k = 0; k < form.factors; ++k) draw(&a[k], &x, k), draw(&b[k], &y, k);
+      const float c = std::ldexp(static_cast<float>(static_cast<int32_t>(random()) >> 8),
+                                 static_cast<int>(random() % 30) - 30);
+      REQUIRE(window_f32(x, y, form.factors, c, form.bits) ==
+              wanted_sum(a, b, form.factors, c, form.bits));
+    }
+  }
+}
+
+TEST_CASE("window: integers of 8 bits are exact") {
+  int8_t a[32], b[32];
+  for (int k = 0; k < 32; ++k) a[k] = b[k] = -128;
+  CHECK(sum_s8(a, b, 32, 5) == 32 * 16384 + 5);
+  CHECK(sum_s8(a, b, 32, 0x7fffffff) == INT32_MIN + 32 * 16384 - 1);
+  b[3] = 127;
+  CHECK(sum_s8(a, b, 4, -1) == 3 * 16384 - 128 * 127 - 1);
 }
