@@ -170,7 +170,7 @@ static void share_workspace(tw_device* device, struct layer* layer) {
     check(tw_plan_get_info(plans[i], &info));
     if (info.workspace_bytes > bytes) bytes = info.workspace_bytes;
   }
-  if (bytes > 0) check(tw_malloc(device, bytes, &workspace));
+  check(tw_malloc(device, bytes, &workspace)); /* of 0 bytes: 0 */
   layer->routing.workspace = layer->gated.workspace = layer->added.workspace = workspace;
   layer->routing.workspace_bytes = bytes;
   layer->gated.workspace_bytes = layer->added.workspace_bytes = bytes;
