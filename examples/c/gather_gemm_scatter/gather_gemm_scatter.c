@@ -88,6 +88,7 @@ static uint64_t upload(tw_device* device, tw_stream* stream, const void* data, i
   return address;
 }
 
+/* [plan] */
 static tw_plan* make_plan(tw_device* device, const struct product* p) {
   tw_grouped_desc desc;
   tw_plan* plan;
@@ -101,6 +102,7 @@ static tw_plan* make_plan(tw_device* device, const struct product* p) {
   check(tw_grouped_plan(device, &desc, &plan));
   return plan;
 }
+/* [plan] */
 
 /* With a workspace blocks can share a tile along k, which helps where there are few tiles. A long k
  * needs one. */

@@ -159,7 +159,7 @@ static uint64_t upload(tw_device* device, tw_stream* stream, const void* data, i
   return address;
 }
 
-/* [memory] */
+/* [workspace] */
 /* The runs follow one another, so that one workspace serves all of them. */
 static void share_workspace(tw_device* device, struct layer* layer) {
   tw_plan* const plans[] = {layer->route, layer->up, layer->down};
@@ -175,6 +175,7 @@ static void share_workspace(tw_device* device, struct layer* layer) {
   layer->routing.workspace_bytes = bytes;
   layer->gated.workspace_bytes = layer->added.workspace_bytes = bytes;
 }
+/* [workspace] */
 
 static void give_memory(tw_device* device, tw_stream* stream, const struct sizes* n,
                         const struct host_data* h, struct layer* layer) {
@@ -206,7 +207,6 @@ static void give_memory(tw_device* device, tw_stream* stream, const struct sizes
   added->inverse = routing->inverse;
   share_workspace(device, layer);
 }
-/* [memory] */
 
 /* [capture] */
 static tw_graph* capture(tw_stream* stream, const struct layer* layer) {
@@ -272,7 +272,6 @@ static int64_t wrong_choice(const struct sizes* n, const struct host_data* h, in
   return above >= n->top_k;
 }
 
-/* [replay] */
 /* Other logits and the same graph: which rows each expert gets is read when it runs. */
 static int64_t replay(tw_stream* stream, const struct sizes* n, struct host_data* h,
                       const struct layer* layer, tw_graph* graph) {
@@ -290,7 +289,6 @@ static int64_t replay(tw_stream* stream, const struct sizes* n, struct host_data
     wrong += wrong_choice(n, h, t) + wrong_in_token(n, h, t);
   return wrong;
 }
-/* [replay] */
 
 static void measure(tw_device* device, tw_stream* stream, const struct sizes* n, tw_graph* graph) {
   tw_event *start, *stop;
