@@ -384,7 +384,7 @@ build_in_c() {
   rm -rf "$out" # perhaps built against an older header
   mkdir -p "$out"
   cc -std=c99 -O2 -o "$out/npy_check" "$examples/check/npy_check.c" -lm
-  for example in first decode npy_ops; do build_c "$example"; done
+  for example in first decode npy_ops gather_gemm_scatter moe_layer; do build_c "$example"; done
   build_c own_kernel "$out/own_kernel/own_kernel"
   # Its kernel is compiled where it can run, and where tests/run.sh wants to see that it compiles.
   if [ -n "$nvcc" ] && { has_gpu || [ -n "${TW_LIBRARY_BUILD:-}" ]; }; then build_c own_kernel NVCC="$nvcc"; fi
@@ -432,6 +432,11 @@ else
 fi
 check_readme
 check_info
+on_each_device examples/c/gather_gemm_scatter "$out/gather_gemm_scatter/gather_gemm_scatter"
+on_each_device examples/c/moe_layer "$out/moe_layer/moe_layer"
+for device in "${devices[@]}"; do
+  runs "examples/c/moe_layer with three of the experts on $device" "$out/moe_layer/moe_layer" "$device" 2 3
+done
 for device in "${devices[@]}"; do check_operations; done
 check_refusals
 if [ -e "$out/own_kernel/tma_load.fatbin" ]; then

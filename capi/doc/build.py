@@ -114,7 +114,7 @@ def unbuilt_examples(root, pages=HERE):
                     ("examples/c/guide/meson.build", "examples/run.sh", "tests/consumer/consume.py"))
     for page in ("mainpage.md", "languages.md"):
         text = (pages / page).read_text()
-        for shown in re.findall(r"^@include (\S+)", text, re.MULTILINE):
+        for shown in re.findall(r"^@(?:include|snippet) (\S+)", text, re.MULTILINE):
             name = pathlib.PurePath(shown)
             if not (root / "examples" / shown).exists():
                 yield f"{page}: there is no examples/{shown}"
@@ -236,12 +236,12 @@ def self_test(tool, root, version):
         header.write_text("/** Runs it. @capture{allowed} @threadsafety{any thread} @since 0.1 */\n"
                           "TW_API int tw_h_run(int a);\n")
         assert list(silent_functions(header)) == ["tw_h_run: its comment has no @repeats"]
-        (folder / "mainpage.md").write_text("@include c/none.c\n@include check/npy_check.c\n"
+        (folder / "mainpage.md").write_text("@include c/none.c\n@snippet c/missing.c part\n@include check/npy_check.c\n"
                                             "```c\nint main(void);\n```\n")
         (folder / "languages.md").write_text("@include python/tilewright.py\n```sh\nls\n```\n")
         found = [*unbuilt_examples(root, folder)]
-        assert [word in fault for word, fault in zip(("there is no examples/c/none.c", "code in c that"),
-                                                     found)] == [True, True] and len(found) == 2, found
+        wanted = ("there is no examples/c/none.c", "there is no examples/c/missing.c", "code in c that")
+        assert len(found) == len(wanted) and all(map(lambda word, fault: word in fault, wanted, found)), found
         header.write_text(" ".join(f"@defgroup {tier}\n" for tier in ["device", *TIERS[:1], *TIERS[2:]]))
         (folder / "mainpage.md").write_text("## Errors\n")
         assert len([*out_of_order(header, folder / "mainpage.md")]) == 2

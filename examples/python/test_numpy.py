@@ -53,6 +53,49 @@ class Numpy(unittest.TestCase):
                 self.wait(self.device.gemm(first, second, out, alpha=2.0, beta=1.0))
                 self.assertTrue((out == 3 * wanted).all())
 
+    def test_groups_of_rows_with_a_matrix_each(self):
+        rng = numpy.random.default_rng(3)
+        a = rng.integers(-4, 5, (20, 24)).astype(numpy.float16)
+        b = rng.integers(-4, 5, (4, 24, 16)).astype(numpy.float16)
+        bias = rng.integers(-9, 10, (4, 16)).astype(numpy.float32)
+        for kind in (numpy.int32, numpy.int64):
+            ends = numpy.zeros(4, kind)
+            for second in (b, numpy.ascontiguousarray(b.transpose(0, 2, 1)).transpose(0, 2, 1)):
+                out = numpy.zeros((20, 16), numpy.float32)
+                plan = self.device.grouped(a, second, ends, out, alpha=2.0, bias=bias, activation=tw.ACTIVATION_RELU)
+                for ends[:] in ((3, 3, 10, 18), (20, 20, 20, 20), (0, 1, 2, 3)):
+                    out[:] = -1
+                    self.wait(plan)
+                    wanted, begin = numpy.full((20, 16), -1, numpy.float32), 0
+                    for group, end in enumerate(ends):
+                        rows = 2 * (a[begin:end].astype(numpy.float32) @ b[group].astype(numpy.float32))
+                        wanted[begin:end], begin = numpy.maximum(rows + bias[group], 0), end
+                    self.assertTrue((out == wanted).all())
+
+    def test_a_grouped_product_whose_sums_need_a_workspace(self):
+        a, b = numpy.ones((2, 9000), numpy.float16), numpy.ones((1, 9000, 8), numpy.float16)
+        out = numpy.zeros((2, 8), numpy.float32)
+        plan = self.device.grouped(a, b, numpy.array([2], numpy.int32), out)
+        size = plan.info().workspace_bytes
+        space = numpy.zeros(size + 256, numpy.uint8)
+        known = self.device.register(space)
+        plan.run(self.stream, workspace=-(-space.ctypes.data // 256) * 256, workspace_bytes=size)
+        self.stream.synchronize()
+        known.close()
+        self.assertTrue((out == 9000).all())
+
+    def test_groups_that_do_not_fit_are_refused(self):
+        a, b, out = (numpy.ones((6, 8), numpy.float16), numpy.ones((2, 8, 4), numpy.float16),
+                     numpy.zeros((6, 4), numpy.float32))
+        ends = numpy.array([2, 6], numpy.int32)
+        for wrong in ({"ends": ends[:1]}, {"ends": numpy.array([2, 0, 6, 0], numpy.int32)[::2]}, {"b": b[0]},
+                      {"bias": numpy.ones(4, numpy.float32)}, {"bias": numpy.ones((4, 2), numpy.float32).T}):
+            with self.assertRaises(ValueError):
+                self.device.grouped(**{"a": a, "b": b, "ends": ends, "out": out, **wrong})
+        for wrong in ({"a": a[:, :4]}, {"out": out[:3]}, {"ends": ends.astype(numpy.uint32)}, {"a": a.astype("f4")}):
+            with self.assertRaises(tw.Error):
+                self.device.grouped(**{"a": a, "b": b, "ends": ends, "out": out, **wrong})
+
     def refused(self, name, plan):
         with self.assertRaisesRegex(ValueError, f"^{name} of shape .* has the strides "):
             plan()

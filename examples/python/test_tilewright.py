@@ -92,6 +92,17 @@ class Plain(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "vector of 2"):
             self.device.gemm(a, b, out, bias=array.array("f", [10]))
 
+    def test_a_grouped_product(self):
+        def f16(*values):
+            return array.array("H", struct.unpack(f"<{len(values)}H", struct.pack(f"<{len(values)}e", *values)))
+
+        a = tw.Typed(f16(1, 2, 3, 4, 5, 6), tw.DTYPE_F16, (3, 2))
+        b = tw.Typed(f16(1, 0, 0, 1, 0, 10, 10, 0), tw.DTYPE_F16, (2, 2, 2))
+        out, ends = tw.Typed(array.array("f", [0] * 6), tw.DTYPE_F32, (3, 2)), array.array("i", [1, 3])
+        self.device.grouped(a, b, ends, out).run(self.stream)
+        self.stream.synchronize()
+        self.assertEqual(out.source.tolist(), [1, 2, 40, 30, 60, 50])
+
     def test_what_is_embedded(self):
         seen = {}
         for name, target, entry in tw.kernels():
@@ -378,6 +389,15 @@ class Torch(unittest.TestCase):
             out = torch.zeros(256, 320, device=PLACE)
             self.wait(self.device.gemm(a, second, out))
             self.assertTrue(torch.equal(out, a.float() @ b.float()))
+
+    def test_groups_of_rows_with_a_matrix_each(self):
+        a = torch.randint(-4, 5, (96, 64), device=PLACE).to(torch.bfloat16)
+        b = torch.randint(-4, 5, (3, 40, 64), device=PLACE).to(torch.bfloat16).transpose(1, 2)
+        ends = torch.tensor([30, 30, 96], dtype=torch.int32, device=PLACE)
+        out = torch.zeros(96, 40, device=PLACE)
+        self.wait(self.device.grouped(a, b, ends, out))
+        self.assertTrue(torch.equal(out[:30], a[:30].float() @ b[0].float()))
+        self.assertTrue(torch.equal(out[30:], a[30:].float() @ b[2].float()))
 
     def test_copies_of_views(self):
         x = torch.arange(64 * 96 * 8, dtype=torch.int32, device=PLACE).view(64, 96, 8)

@@ -844,6 +844,28 @@ class Device(Handle):
                       ldc=orders[3][1], ldd=orders[2][1], activation=activation, **fields)
         return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4), alpha=alpha, beta=beta, **operands)
 
+    def grouped(self, a, b, ends, out, alpha=1.0, bias=None, activation=ACTIVATION_NONE):
+        """out[r] = activation(alpha a[r] b[g] + bias[g]) for each row r of group g, which ends in
+        front of row ends[g] and begins where the group before it ends. b has a matrix (k x n) for
+        each group and bias a row. Rows behind the last end are not written. The ends are read when
+        the plan runs. A run may bring `workspace`, an address that is a multiple of 256, and
+        `workspace_bytes`, as many as info() says. A product with a long k needs them on a GPU, and
+        others may be faster with them."""
+        (ta, k0), (tb, k1), (te, k2), (td, k3) = (self._here(a), self._here(b), self._here(ends),
+                                                  self._here(out, True))
+        if te.rank != 1 or te.shape[0] > 1 and te.stride[0] != 1 or tb.rank != 3 or te.shape[0] != tb.shape[0]:
+            raise ValueError("b (groups x k x n) and ends, a contiguous vector with an element for each group")
+        operands, k4 = {"a": ta.address, "b": tb.address, "groups": te.address, "d": td.address}, None
+        desc = struct("grouped_desc", grouping=GROUPING_ENDS, index_dtype=te.dtype, activation=activation)
+        check(lib.tw_grouped_desc_from_tensors(ta, tb, td, desc))
+        if bias is not None:
+            rows, k4 = self._here(bias)
+            if list(rows.shape[:rows.rank]) != [tb.shape[0], tb.shape[2]]:
+                raise ValueError(f"bias is a matrix of {tb.shape[0]} x {tb.shape[2]}")
+            _fill(desc, {"bias_dtype": rows.dtype, "bias_stride": _leading(rows, 1, 0, "bias")})
+            operands["bias"] = rows.address
+        return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4), alpha=alpha, **operands)
+
 
 def _leading(t, fast, slow, name):
     """Elements between the lines of a matrix whose dimension `fast` is contiguous; 0, which C takes
@@ -896,6 +918,11 @@ class Plan(Handle):
         args = _fill(type(self.args).from_buffer_copy(self.args), fields)
         check(getattr(lib, f"tw_{self.op}_run")(self.handle, stream.handle, args))
         return self
+
+    def info(self):
+        out = struct("plan_info")
+        check(lib.tw_plan_get_info(self.handle, out))
+        return out
 
     def explain(self):
         return self._text(lib.tw_plan_explain)
