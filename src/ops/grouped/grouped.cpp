@@ -134,7 +134,8 @@ Status GroupedPlan::check_maps(const GroupedRun& run, const GroupedSizes& sizes)
                .rule = "candidate_alignment",
                .got = static_cast<int64_t>(address % kMapAlignment),
                .limit = kMapAlignment},
-              "%s is 0x%" PRIx64 ", and the plan's candidate %s reads it through a tensor map, "
+              "%s is 0x%" PRIx64
+              ", and the plan's candidate %s reads it through a tensor map, "
               "which takes multiples of %d: plan without a candidate, or align it",
               a ? "a" : "b", address, product_.row->symbol, static_cast<int>(kMapAlignment));
 }
@@ -279,10 +280,11 @@ std::string GroupedPlan::explain_choice() const {
     out += line("tiles of %d columns of B are as wide as a group needs, up to %d rows",
                 product_.row->tile[1], product_.row->tile[0]);
   if (!fallback_) return out;
-  return out + line("runs whose addresses are no multiples of %d take %s: promise a_alignment and "
-                    "b_alignment %d to leave it out",
-                    static_cast<int>(kMapAlignment), fallback_.row->symbol,
-                    static_cast<int>(kMapAlignment));
+  return out + line(
+                   "runs whose addresses are no multiples of %d take %s: promise a_alignment and "
+                   "b_alignment %d to leave it out",
+                   static_cast<int>(kMapAlignment), fallback_.row->symbol,
+                   static_cast<int>(kMapAlignment));
 }
 
 Status grouped_candidates_of(const Device& device, const GroupedDesc& desc,
