@@ -131,7 +131,7 @@ TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedRun run;
   run.a = 1024 + 2, run.b = 1 << 20, run.d = 1 << 21, run.groups = 1 << 22;
   CHECK(static_cast<GroupedPlan&>(*plan).run(*lab.stream, run).code() == Code::ERROR_MISALIGNED);
-  CHECK(std::string(last_error().argument) == "a");
+  CHECK(std::string(last_error().fault.argument) == "a");
   d.lda = 65;
   CHECK(GroupedPlan::create(lab.device, d, &plan).code() == Code::ERROR_UNSUPPORTED);
   CHECK(std::string(last_error().message).find("lda") != std::string::npos);

@@ -43,6 +43,11 @@ void call(Warp& w, const Instruction& in) {
   w.jump(call.target, w.mask);
 }
 
+// The machine has registers enough; what the CTA asks for in all is added up when it ends.
+void set_registers(Warp& w, const Instruction& in) {
+  w.thread_registers = source<uint32_t>(w, in.operand[0])[first_lane(w.mask)];
+}
+
 void ret(Warp& w, const Instruction& in) {
   if (in.number == 0) return w.exit(w.mask);
   const uint32_t* back = reinterpret_cast<const uint32_t*>(w.registers + in.target);
@@ -92,8 +97,8 @@ Run control_handler(const Instruction& in) {
     // it.
     case Op::griddepcontrol_wait:
       return predecessors;
-    // The machine has registers enough.
     case Op::setmaxnreg:
+      return set_registers;
     case Op::griddepcontrol_launch:
       return nothing;
     default:

@@ -44,6 +44,7 @@ std::unique_ptr<Cta> new_cta(Launch* launch, Cluster* cluster, uint32_t rank) {
     warp.cta = cta.get();
     warp.image = &image;
     warp.number = i;
+    warp.thread_registers = launched_registers(static_cast<uint32_t>(cta->warps.size()) * kLanes);
     begin_warp(&warp, threads - i * kLanes);
   }
   return cta;

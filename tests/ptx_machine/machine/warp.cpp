@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/ptx_machine/machine/warp.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/ptx_machine/machine/advice.hpp"
@@ -167,11 +168,36 @@ void Warp::jump(uint32_t target, uint32_t lanes) {
   limit = 0;  // which group comes first is to be chosen anew
 }
 
+namespace {
+
+// A CTA shares out the registers that it was launched with. Were its warps to ask for more, the
+// last setmaxnreg.inc would wait for ever.
+void check_registers(const Warp& warp) {
+  const Cta& cta = *warp.cta;
+  uint32_t asked = 0;
+  for (const Warp& each : cta.warps) asked += each.thread_registers * kLanes;
+  const auto warps = static_cast<uint32_t>(cta.warps.size());
+  const uint32_t most = launched_registers(warps * kLanes) * warps * kLanes;
+  if (asked > most)
+    warp.fail("setmaxnreg: the CTA's warps ask for " + std::to_string(asked) +
+              " registers in all, and it is launched with " + std::to_string(most) + " at most");
+}
+
+}  // namespace
+
+uint32_t launched_registers(uint32_t threads) {
+  constexpr uint32_t kOfSm = 65536, kMost = 255, kStep = 8;
+  return std::min(kMost / kStep * kStep, kOfSm / threads / kStep * kStep);
+}
+
 void Warp::exit(uint32_t lanes) {
   alive &= ~lanes;
   group_mask &= ~lanes;
   cluster_exit(*cta->cluster, static_cast<uint32_t>(std::popcount(lanes)));
-  if (alive == 0 && --cta->alive_warps == 0 && judge()) judge()->cta_exits(*this);
+  if (alive == 0 && --cta->alive_warps == 0) {
+    check_registers(*this);
+    if (judge()) judge()->cta_exits(*this);
+  }
   if (group_mask == 0) limit = 0;
 }
 

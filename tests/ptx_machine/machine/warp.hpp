@@ -63,6 +63,9 @@ struct Accumulator {
   Touch touch = Touch::write;
 };
 
+/// Registers of a thread that a CTA of so many threads is launched with at most.
+uint32_t launched_registers(uint32_t threads);
+
 struct Warp {
   Launch* launch = nullptr;
   Cta* cta = nullptr;
@@ -81,7 +84,8 @@ struct Warp {
   Wait wait;
   bool blocked = false;
 
-  bool cluster_arrived = false;  // and has not waited yet
+  bool cluster_arrived = false;   // and has not waited yet
+  uint32_t thread_registers = 0;  // that each thread may have, see setmaxnreg
   uint64_t cluster_generation = 0;
 
   std::vector<Group> others;

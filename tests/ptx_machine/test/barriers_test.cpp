@@ -101,3 +101,17 @@ TEST_CASE("barriers: what must not be") {
   CHECK(
       says(lab.fault("barrier.cluster.arrive.aligned;\nbarrier.cluster.arrive.aligned;"), "twice"));
 }
+
+TEST_CASE("registers: a CTA shares out what it was launched with") {
+  Lab lab;
+  lab.shape.block[0] = 384;
+  const auto shared_out = [](int few, int many) {
+    return "setp.lt.u32 %p1, %r0, 128;\n@%p1 bra PRODUCER;\nsetmaxnreg.inc.sync.aligned.u32 " +
+           std::to_string(many) + ";\nbra OUT;\nPRODUCER:\nsetmaxnreg.dec.sync.aligned.u32 " +
+           std::to_string(few) + ";\nOUT:";
+  };
+  CHECK(lab.fault(shared_out(40, 232)) == "");
+  CHECK(lab.fault(shared_out(56, 224)) == "");
+  CHECK(says(lab.fault(shared_out(48, 232)),
+             "65536 registers in all, and it is launched with 64512"));
+}
