@@ -87,7 +87,7 @@ PLAIN = [
     ("rows of D that are added in order are cleared too late", "src/ops/grouped/grouped_run.cpp",
      "p.ordered() ? !sizes->multiplies : p.zeroes()", "p.zeroes()", "ops/ops_test"),
     ("the rows of a grouped sum lie too close together", "src/ops/grouped/grouped_run.cpp",
-     "parts.row_pitch = row_bytes / problem.out_bytes;", "parts.row_pitch = problem.d_columns - 1;",
+     "parts->row_pitch = row_bytes / problem.out_bytes;", "parts->row_pitch = problem.d_columns - 1;",
      "device/grouped_device_test"),
     ("a null address of a list is not refused", "src/ops/copies/copies.cpp",
      "if (src == 0 || (src & args.src_mask) != 0)", "if ((src & args.src_mask) != 0)",
