@@ -37,8 +37,8 @@ struct GroupedSpot {
 };
 
 // Clocks that a k block of a tile takes where `blocks` SMs multiply at once: its products, what an
-// SM can read (52 bytes a clock, measured on an H200), and its part of what memory has for the
-// weights.
+// SM can read (an estimate for an H200: some 70 SMs with narrow tiles keep its memory busy), and
+// its part of what memory has for the weights.
 __device__ __forceinline__ float grouped_block_clocks(const GroupedArgs& args, i32 width,
                                                       i32 blocks) {
   constexpr float kWeights = 128 * 128, kOfSm = 1.0f / 52;  // bytes
