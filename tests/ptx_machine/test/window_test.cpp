@@ -184,14 +184,15 @@ TEST_CASE("window: tf32, e4m3 and e5m2 as wgmma adds them up") {
     for (int round = 0; round < 3000; ++round) {
       Factors x, y;
       Parts a[kMostFactors], b[kMostFactors];
+      const auto next = [&] { return static_cast<uint32_t>(random()); };
       const auto draw = [&](Parts* parts, Factors* factors, uint32_t k) {
-        uint32_t bits = random() & ((1u << layout.bits) - 1);
+        uint32_t bits = next() & ((1u << layout.bits) - 1);
         // Finite, and of tf32 not so large or small that f32 does not hold the sum.
-        if (layout.type == Type::tf32) bits = (bits & 0x403ff) | (110 + random() % 30) << 10;
+        if (layout.type == Type::tf32) bits = (bits & 0x403ff) | (110 + next() % 30) << 10;
         if (layout.type == Type::e4m3 && (bits & 0x7f) == 0x7f) bits ^= 1;
         if (layout.type == Type::e5m2 && (bits & 0x7c) == 0x7c) bits ^= 4;
         *parts = parts_of(bits, layout.fraction, layout.exponent, layout.bias);
-        const uint32_t unused = layout.shift ? random() & ((1u << layout.shift) - 1) : 0;
+        const uint32_t unused = layout.shift ? next() & ((1u << layout.shift) - 1) : 0;
         factors->set(k, layout.type, bits << layout.shift | unused);
       };
       for (uint32_t k = 0; k < form.factors; ++k) draw(&a[k], &x, k), draw(&b[k], &y, k);
