@@ -2635,7 +2635,8 @@ typedef struct tw_grouped_desc {
   int64_t a_divisor; /**< with TW_GROUPED_GATHER: what indices are divided by, so that pairs of a
                           token and a slot name the token; 0: 1 */
   int64_t d_divisor; /**< likewise with TW_GROUPED_SCATTER. d_count * d_divisor is below 2^31 */
-  int64_t expected_rows; /**< a hint: rows of a usual group that has any; 0: unknown */
+  int64_t expected_rows; /**< a hint: rows of a usual group that has any; 0: unknown. The kernels of
+                              this version adapt to the groups that they find, and need no hint */
 } tw_grouped_desc;
 
 /** Addresses and scalars of a grouped product's run. Arrays are contiguous. */
@@ -2705,7 +2706,10 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
                                               const tw_tensor *d, tw_grouped_desc *desc);
 
 /** Plans a grouped product. tw_plan_info.workspace_bytes is what its runs need beside the operands:
- *  with TW_GROUPED_ADD room for m rows of the result, and little with TW_GROUPING_ROW_GROUPS.
+ *  with TW_GROUPED_ADD room for m rows of the result, and little with TW_GROUPING_ROW_GROUPS. On
+ *  compute capability 9.0 there is also room for tiles that several SMs share along k, up to 35 MB
+ *  on an H200. Where that is all there is, a run without a workspace (0) is slower at worst; but
+ *  runs need it where k is above 4096 and D is f32, or above 16384.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
@@ -2722,6 +2726,31 @@ TW_API tw_status tw_grouped_plan(tw_device *device, const tw_grouped_desc *desc,
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_grouped_plan(), and likewise all other failures.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_grouped_supported(tw_device *device, const tw_grouped_desc *desc);
+
+/** Lists the kernels that can multiply the groups of a description: first the one that
+ *  tw_grouped_plan() takes. It loads no kernel. Of a ::tw_gemm_candidate `microseconds` and `waves`
+ *  are 0 here: both depend on the groups, which only runs know.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] candidates an array of initialised elements; may be NULL where capacity is 0.
+ *  @param capacity its elements.
+ *  @param[out] count how many there are, which may be more than capacity; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_grouped_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_grouped_candidates(tw_device *device, const tw_grouped_desc *desc,
+                                       tw_gemm_candidate *candidates, int32_t capacity,
+                                       int32_t *count);
+
+/** Plans a grouped product by a given kernel. Runs whose addresses it cannot take are refused with
+ *  TW_ERROR_MISALIGNED: no other kernel steps in.
+ *  @param device not NULL. @param desc not NULL. @param candidate text of a ::tw_gemm_candidate
+ *  from tw_grouped_candidates(). @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @retval TW_ERROR_PARSE the text is empty. @retval TW_ERROR_NOT_FOUND the library has no such
+ *  kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or not on this
+ *  device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of tw_grouped_plan(), and
+ *  likewise all other failures.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_desc *desc,
+                                           const char *candidate, tw_plan **plan);
 
 /** Enqueues a grouped product. Nothing in the run's arrays can make it read or write outside of the
  *  operands, nor between the rows of D. The workspace is the run's until the run is done; what it
