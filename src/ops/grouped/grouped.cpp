@@ -272,7 +272,7 @@ std::string GroupedPlan::explain_choice() const {
   if (!d.candidate.empty()) return "the caller named the kernel\n";
   if (!through_maps()) {
     const bool has_wgmma = (device()->info().kernel_features & feature::wgmma) != 0;
-    const char* const why = grouped_wgmma_refusal(problem_);
+    const char* const why = grouped_wgmma_refusal(*device(), problem_);
     return has_wgmma && why ? line("not by wgmma: %s", why) : std::string();
   }
   std::string out;

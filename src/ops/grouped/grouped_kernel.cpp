@@ -34,7 +34,7 @@ int64_t most_tiles(const GroupedProblem& problem, const KernelRow& row, int64_t 
 
 const KernelRow* grouped_wgmma_row(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
-  if (grouped_wgmma_refusal(problem) != nullptr) return nullptr;
+  if (grouped_wgmma_refusal(device, problem) != nullptr) return nullptr;
   const uint32_t form = problem.ranges()             ? kGroupedRanges
                         : d.b_order == Order::column ? kGroupedColumnB
                                                      : 0u;
@@ -62,7 +62,7 @@ Status no_grouped_candidate(const Device& device, const GroupedProblem& problem)
       return fail(Code::ERROR_UNSUPPORTED, fault, "candidate %s does not run on %s", who,
                   device.info().name.c_str());
     const bool wgmma = (row.variant & kGroupedWgmma) != 0;
-    const char* const why = wgmma ? grouped_wgmma_refusal(problem) : nullptr;
+    const char* const why = wgmma ? grouped_wgmma_refusal(device, problem) : nullptr;
     return fail(Code::ERROR_UNSUPPORTED, fault,
                 "candidate %s cannot serve the description: %s; take one of "
                 "tw_grouped_candidates()",

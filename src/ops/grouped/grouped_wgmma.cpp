@@ -55,7 +55,7 @@ bool suits_maps(int64_t elements, const GroupedProblem& problem) {
 
 }  // namespace
 
-const char* grouped_wgmma_refusal(const GroupedProblem& problem) {
+const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem) {
   const GroupedDesc& d = problem.desc;
   if (d.n == 0 || d.m == 0) return "there is nothing to multiply";
   if (!suits_maps(d.lda, problem)) return "lda is no multiple of 16 bytes below 2^40";
@@ -66,6 +66,8 @@ const char* grouped_wgmma_refusal(const GroupedProblem& problem) {
     return "the gated columns of a row-major B lie apart";
   if (d.gate != Gate::none && d.b_order == Order::column && d.n % 16 != 0)
     return "gated columns are no multiple of 16";
+  if (static_cast<int64_t>(grouped_wgmma_smem(problem)) > device.info().max_dynamic_smem_bytes)
+    return "a block has too little shared memory on this device";
   if (!has_countable_tiles(d)) return "groups of all rows would have 2^31 tiles or more";
   return nullptr;
 }
