@@ -3,7 +3,7 @@
 // Grouped products for any pitches and addresses: tiles of 64 x 64 by mma.sync, in persistent
 // blocks. What the TMA cannot address, and what a chip without wgmma runs.
 
-#include "kernels/gemm/mma/gemm_full_plain.cuh"
+#include "kernels/gemm/mma/plain_loop.cuh"
 #include "kernels/grouped/grouped_fetch.cuh"
 #include "kernels/grouped/grouped_table.cuh"
 #include "kernels/grouped/grouped_write.cuh"

@@ -8,8 +8,6 @@
 
 namespace tw {
 
-inline constexpr i32 kFullPlainPitch = kPlainTile + 8;  // floats: rows start eight banks apart
-
 // As plain_fetch; line i of the tile is line first(i) of the operand.
 template <class Storage, class First>
 __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* global, i64 line_stride,
@@ -26,21 +24,6 @@ __device__ __forceinline__ void full_fetch(Storage* shared, const Storage* globa
     if (from < lines && k0 + k < k_end) value = global[from * line_stride + (k0 + k) * k_stride];
     shared[line * kPlainPitch + k] = value;
   }
-}
-
-__device__ __forceinline__ void full_plain_put(const float (&d)[2][4][4], float* sums) {
-  const u32 lane = ptx::lane_id();
-  const u32 warp = threadIdx.x / 32;
-  const u32 row = warp / 2 * 32 + lane / 4;
-  const u32 column = warp % 2 * 32 + lane % 4 * 2;
-#pragma unroll
-  for (u32 i = 0; i < 2; ++i)
-#pragma unroll
-    for (u32 j = 0; j < 4; ++j)
-#pragma unroll
-      for (u32 half = 0; half < 2; ++half)
-        *reinterpret_cast<float2*>(sums + (row + i * 16 + half * 8) * kFullPlainPitch + column +
-                                   j * 8) = make_float2(d[i][j][2 * half], d[i][j][2 * half + 1]);
 }
 
 // The tile's sums to D, whose first line and place are (line0, at0).

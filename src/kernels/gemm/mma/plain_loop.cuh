@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tile of the mma.sync kernels without and with an epilogue, and their products of one k block.
+// The tile of the mma.sync kernels without and with an epilogue, their products of one k block, and
+// the accumulators in shared memory for an epilogue.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/types.cuh"
@@ -57,6 +58,24 @@ __device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2]
         d[i][j][e] += chain[i][j][e];
         chain[i][j][e] = 0.0f;
       }
+}
+
+inline constexpr i32 kFullPlainPitch = kPlainTile + 8;  // floats: rows start eight banks apart
+
+// A tile's accumulators into shared memory.
+__device__ __forceinline__ void full_plain_put(const float (&d)[2][4][4], float* sums) {
+  const u32 lane = ptx::lane_id();
+  const u32 warp = threadIdx.x / 32;
+  const u32 row = warp / 2 * 32 + lane / 4;
+  const u32 column = warp % 2 * 32 + lane % 4 * 2;
+#pragma unroll
+  for (u32 i = 0; i < 2; ++i)
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j)
+#pragma unroll
+      for (u32 half = 0; half < 2; ++half)
+        *reinterpret_cast<float2*>(sums + (row + i * 16 + half * 8) * kFullPlainPitch + column +
+                                   j * 8) = make_float2(d[i][j][2 * half], d[i][j][2 * half + 1]);
 }
 
 }  // namespace tw
