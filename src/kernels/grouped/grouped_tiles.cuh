@@ -39,8 +39,9 @@ struct GroupedTiles {
   i32 before[kGroupedMaxGroups + 1];  // row tiles of all groups before; the last is that of all
   i32 begin[kGroupedMaxGroups];
   i32 end[kGroupedMaxGroups];
-  i32 most[32];  // rows of a group, of each warp's groups
-  i64 of_warp[32];
+  static constexpr i32 kWarps = 12;  // of a block
+  i32 most[kWarps];                  // rows of a group, of each warp's groups
+  i64 of_warp[kWarps];
 
   /// The group of row tile `tile`, of `groups`.
   __device__ __forceinline__ i32 find(i32 groups, i32 tile) const {
@@ -64,6 +65,7 @@ struct GroupedTiles {
 /// By all threads of the block, behind grid_dependency_wait().
 template <i32 kThreads>
 __device__ __forceinline__ void grouped_fill(GroupedTiles& table, const GroupedArgs& args) {
+  static_assert(kThreads <= 32 * GroupedTiles::kWarps, "a place for each warp");
   constexpr i32 kEach = (kGroupedMaxGroups + kThreads - 1) / kThreads;
   const i32 groups = args.group_count, each = (groups + kThreads - 1) / kThreads;
   const i32 first = static_cast<i32>(threadIdx.x) * each;

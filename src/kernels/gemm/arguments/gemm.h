@@ -125,7 +125,7 @@ inline constexpr u32 kGemmWidthStep = 16;
 inline constexpr u32 kGemmFullLines = 16;
 /// Shared memory of a grouped kernel for its table of groups, see
 /// kernels/grouped/grouped_wgmma.cuh.
-inline constexpr u32 kGemmGroupTableBytes = 17920;
+inline constexpr u32 kGemmGroupTableBytes = 17600;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
 /// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
