@@ -11,8 +11,8 @@
 
 namespace tw {
 
-/// Why the wgmma kernels do not take a product whose addresses are multiples of 16 bytes on a device
-/// that has them; nullptr if they do.
+/// Why the wgmma kernels do not take a product whose addresses are multiples of 16 bytes on a
+/// device that has them; nullptr if they do.
 const char* grouped_wgmma_refusal(const Device& device, const GroupedProblem& problem);
 
 /// Bytes of shared memory of a block.
