@@ -33,7 +33,8 @@ enum : u32 {
   // No product: turns the group of each row, at `groups`, into a begin and an end for each group,
   // at `found`. A group whose rows do not lie side by side gets the begin 1 and the end 0, which
   // grouped_rows() takes for a fault; a group without rows gets 0 and 0. Row numbers that are
-  // neither -1 nor a group are added to `faults`. It is launched with one block.
+  // neither -1 nor a group are added to `faults`. It is launched with one
+  // block, or one cluster of blocks.
   kGroupedFind = 4,
   // No product: adds to `faults` each group whose rows cannot be, each map entry that cannot be,
   // and of the rows of groups that are multiplied each entry of a_rows and d_rows that is neither
@@ -84,6 +85,11 @@ enum : u32 {
 };
 
 inline constexpr u32 kGroupedMaxGroups = 1024;
+
+/// The tile of the wgmma kernels: rows of a group at most, columns of B, and k of a block.
+inline constexpr i32 kGroupedTileRows = 256;
+inline constexpr i32 kGroupedTileColumns = 128;
+inline constexpr i32 kGroupedTileK = 64;
 
 /// Threads of a block. kGroupedFind may also be launched with one cluster of up to 8 blocks in the
 /// place of one block, which then share the rows.

@@ -269,7 +269,8 @@ constexpr u32 kOrderCOLUMN = kGroupedColumnB;
 
 #define TW_GROUPED_HOPPER(symbol, part, in, out, tm, variant)                             \
   grouped_row_of(feature::wgmma, #symbol, #part, nullptr, 128 * (1 + gemm_consumers(tm)), \
-                 {256, tm, 64}, Types::in, Types::out, kGroupedWgmma | (variant)),
+                 {kGroupedTileRows, tm, kGroupedTileK}, Types::in, Types::out,            \
+                 kGroupedWgmma | (variant)),
 #define TW_GROUPED(feature_, part, symbol, in, out, b_order, tm) \
   TW_GROUPED_HOPPER(symbol, part, in, out, tm, kOrder##b_order)
 #define TW_GROUPED_RANGES(feature_, part, symbol, in, out, tm) \

@@ -7,9 +7,6 @@
 
 namespace tw {
 
-/// Rows of a group in a tile at most.
-inline constexpr i32 kGroupedTileRows = 256;
-
 /// Row tiles of a group: as few as can have its rows, all equally wide.
 struct GroupedCut {
   i32 tiles, width;

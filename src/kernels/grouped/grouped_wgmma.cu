@@ -6,13 +6,13 @@
 #include "kernels/grouped/grouped_wgmma.cuh"
 #endif
 
-#define TW_GROUPED_KERNEL(body, feature, part, symbol, in, out, order_a, order_b, tm)     \
-  TW_EMIT(                                                                                \
-      feature, part,                                                                      \
-      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1) \
-          symbol(const __grid_constant__ tw::GroupedArgs args) {                          \
-            tw::body<tw::GemmConfig<tw::in, tw::out, order_a, order_b, tm, 256, 64, 1, 1, \
-                                    tw::kSchedule_grouped>>(args);                        \
+#define TW_GROUPED_KERNEL(body, feature, part, symbol, in, out, order_a, order_b, tm)            \
+  TW_EMIT(                                                                                       \
+      feature, part,                                                                             \
+      extern "C" __global__ void __launch_bounds__(128 * (1 + tw::gemm_consumers(tm)), 1)        \
+          symbol(const __grid_constant__ tw::GroupedArgs args) {                                 \
+            tw::body<tw::GemmConfig<tw::in, tw::out, order_a, order_b, tm, tw::kGroupedTileRows, \
+                                    tw::kGroupedTileK, 1, 1, tw::kSchedule_grouped>>(args);      \
           })
 #define TW_GROUPED(feature, part, symbol, in, out, b_order, tm) \
   TW_GROUPED_KERNEL(grouped_wgmma, feature, part, symbol, in, out, 1 - tw::kOrder##b_order, 1, tm)

@@ -12,6 +12,8 @@ namespace tw {
 // Where a kernel's own shared memory lies behind the ring.
 template <class Config>
 struct GroupedPlaces {
+  static_assert(Config::kTileM == kGroupedTileColumns,
+                "what the plan's maps and workspace are for");
   static constexpr u32 kTable = Config::kShared.board;
   static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // of the tile that is loaded
   static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // of each warpgroup's tile

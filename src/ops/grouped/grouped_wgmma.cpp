@@ -16,13 +16,12 @@
 namespace tw {
 namespace {
 
-constexpr u32 kTileColumns = 128;  // of B, of one block
-constexpr i32 kTileRows = 256;     // of a group, at most
-constexpr u32 kTileK = 64;
+constexpr u32 kTileColumns = kGroupedTileColumns;
+constexpr u32 kTileK = kGroupedTileK;
 
 GemmTile tile_of(const GroupedProblem& problem) {
   return {kTileColumns,
-          kTileRows,
+          kGroupedTileRows,
           kTileK,
           kSchedule_grouped | kGemmColumnB,
           static_cast<u32>(problem.in_bytes),
@@ -44,7 +43,7 @@ u32 counter_bytes(uint32_t blocks) {
 // Groups may overlap: each has at most all rows.
 bool has_countable_tiles(const GroupedDesc& d) {
   int64_t tiles = 0;
-  return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{kTileRows}),
+  return !__builtin_mul_overflow(d.groups * ceil_div(d.m, int64_t{kGroupedTileRows}),
                                  ceil_div(d.n, int64_t{kTileColumns}), &tiles) &&
          tiles <= INT32_MAX;
 }
@@ -84,7 +83,7 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
   const GroupedDesc& d = problem.desc;
   const bool shares = !d.has(kGroupedDescInvariant) && !problem.ranges();
   if (!shares && !grouped_needs_workspace(problem)) return 0;
-  const int64_t rows = std::clamp<int64_t>(round_up(d.m, 32), 32, kTileRows);
+  const int64_t rows = std::clamp<int64_t>(round_up(d.m, 32), 32, kGroupedTileRows);
   return counter_bytes(blocks) +
          uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
 }
@@ -151,7 +150,7 @@ Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint
   TW_TRY(problem.ranges() ? encode_ranges(device, problem, args)
                           : encode_rows(device, problem, args));
   args->band = static_cast<i32>(
-      std::lround(std::sqrt(static_cast<double>(blocks) * kTileRows / kTileColumns)));
+      std::lround(std::sqrt(static_cast<double>(blocks) * kGroupedTileRows / kTileColumns)));
   args->chain_blocks =
       static_cast<i32>(ceil_div(gemm_chain_length(sums_of(problem)), int64_t{kTileK}));
   const GemmRates rates = gemm_rates(device.info());
