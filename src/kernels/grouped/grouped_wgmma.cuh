@@ -91,12 +91,8 @@ template <class Config>
 __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupedTiles& table,
                                                 GroupedShares shares, GemmRing<Config> ring,
                                                 u32 group) {
-  const u32 staging = ring.base + Config::kShared.d_offset +
-                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-  const auto block = static_cast<i32>(ptx::block_id_again());
   GroupedLines<Config> lines(
       args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
-  const bool in_pieces = grouped_in_pieces<Config>(args);
   GroupedWork work(shares);
   StreamItem item;
   float d[Config::kPieces][Config::kSums];
@@ -106,14 +102,18 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
     shares.width_number = tile.width_number;
     lines.read(args, tile);
     const i32 shared = item.unit - shares.whole;
+    // Looked up where they are used: kept, they would be registers that the sums do not leave.
+    const auto block = static_cast<i32>(ptx::block_id_again());
     const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
     const StreamPlace<Config> place(shares, block, which, 0);
     stream_accumulate<Config>(d, shares, item, place, ring, group);
+    lines.put(group);  // before parts are added up, which takes all registers
     if (item.end - item.begin < shares.k_blocks &&
-        !stream_meet<Config>(d[0], shares, shared, block, place, 0, ring.tile(0)))
+        !stream_meet<Config>(d[0], shares, shared, place, 0, ring.tile(0)))
       continue;
-    lines.put(group);
-    if (!in_pieces)
+    const u32 staging = ring.base + Config::kShared.d_offset +
+                        group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+    if (!grouped_in_pieces<Config>(args))
       grouped_write_tile<Config>(d[0], args, tile, lines, staging, group);
     else if (args.gate == kGateNone)
       grouped_write_plain<Config>(d[0], args, tile, lines, staging, group);
@@ -134,7 +134,7 @@ __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
     if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
   }
   if (lane < static_cast<i32>(kGemmMaxStages)) {
-    ptx::mbarrier_init(ring.full_barrier(lane), args.a_rows == 0 ? 1 : 1 + kGatherThreads);
+    ptx::mbarrier_init(ring.full_barrier(lane), args.a_rows == 0 ? 1 : 1 + kGatherWarps);
     ptx::mbarrier_init(ring.empty_barrier(lane), Config::kReaders);
   }
   ptx::fence_mbarrier_init();

@@ -66,7 +66,6 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
   args_.host_column_b = d.b_order == Order::column;
-  counter_tag_ = next_counter_tag();
   fill_epilogue(problem_, &full_);
   fill_batch();
   stores_ = choice_.row && can_store();
@@ -304,7 +303,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
   bind_width(s, &args);
   args.workspace = run.workspace;
   if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
-  args.counter_tag = counter_tag_;
+  args.counter_tag = counter_tag();
   args.partials = static_cast<u32>(s.counter_bytes(choice_.cluster()));
   args.whole_units = static_cast<i32>(s.whole);
   args.share = static_cast<i32>(s.share);
