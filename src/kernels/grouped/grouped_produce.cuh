@@ -76,43 +76,11 @@ __device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const G
   ptx::grid_dependency_launch();
 }
 
-// Stages whose rows are on their way. A thread's copies are ordinary writes: it waits for them and
-// makes them visible to the tensor cores, which read by the asynchronous proxy, before its warp
-// arrives. It does so some stages later, so that as many are on their way at once: narrow tiles
-// have many stages, and memory wants as many loads under way. A ring has at least two stages more.
-template <class Config>
-struct GroupedSent {
-  static constexpr i32 kFew = 2, kMany = 6;
-  static_assert(Config::kShared.stages >= kFew + 2, "the stages behind those on their way");
-  const GemmRing<Config>& ring;
-  i32 stage = 0;  // the first of those on their way
-  i32 open = 0;
-
-  __device__ __forceinline__ bool sends_many() const { return ring.stages() >= kMany + 2; }
-  __device__ __forceinline__ void tell() {
-    ptx::fence_async_shared();
-    ptx::sync_warp();
-    if (ptx::lane_id() == 0) ptx::mbarrier_arrive(ring.full_barrier(stage));
-    stage = stage + 1 == ring.stages() ? 0 : stage + 1;
-    --open;
-  }
-  __device__ __forceinline__ void add() {
-    ptx::async_copy_commit();
-    if (++open <= (sends_many() ? kMany : kFew)) return;
-    if (sends_many())
-      ptx::async_copy_wait<kMany>();
-    else
-      ptx::async_copy_wait<kFew>();
-    tell();
-  }
-  __device__ __forceinline__ void finish() {
-    ptx::async_copy_wait<0>();
-    while (open > 0) tell();
-  }
-};
-
-// Threads of the producer's warpgroup, and its warps, which arrive at a full barrier.
-inline constexpr u32 kGatherThreads = 128, kGatherWarps = kGatherThreads / 32;
+// Threads of the producer's warpgroup, which arrive at a full barrier as their copies land. What
+// they copy are ordinary writes, and the tensor cores read by the asynchronous proxy: those who
+// multiply put the fence between them (GemmRing::landed). In a producer it would wait for all
+// copies that are under way.
+inline constexpr u32 kGatherThreads = 128;
 
 // A k block of a tile's rows, swizzled as the TMA would. `rows` has each one's row of A, -1 for
 // zeros. k is a multiple of 8. Rows are looked up a few at a time: one by one, each copy would wait
@@ -150,7 +118,6 @@ __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const Gr
                                                const GroupedShares& shares, GemmRing<Config> ring,
                                                u32 rows) {
   constexpr u32 kBarrier = 2;
-  GroupedSent<Config> sent{ring};
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {
@@ -171,11 +138,10 @@ __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const Gr
         grouped_load_weights<Config>(args, ring, tile, block * Config::kTileK);
       }
       grouped_copy_rows<Config>(args, ring, rows, lines, block * Config::kTileK);
-      sent.add();
+      ptx::mbarrier_arrive_copies(ring.full_barrier(ring.stage));
       ring.advance();
     }
   }
-  sent.finish();
   ptx::grid_dependency_launch();
 }
 

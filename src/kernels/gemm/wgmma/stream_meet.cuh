@@ -48,7 +48,8 @@ __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
 }
 
 // Columns of a tile that every place in the workspace has room for.
-__device__ __forceinline__ i32 stream_widest(const GemmStreamArgs& args) {
+template <class Args>
+__device__ __forceinline__ i32 stream_widest(const Args& args) {
   return args.width;
 }
 
