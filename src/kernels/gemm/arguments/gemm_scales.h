@@ -38,8 +38,10 @@ struct GemmScales {
   // Scales of D, one for each 128 elements of its lines, written by the kernel: D / scale is
   // stored. Address 0: there are none.
   GemmScale d;
-  unsigned char a_by, b_by;  // kScale
-  unsigned char reserved[6];
+  unsigned char a_by, b_by;      // kScale
+  unsigned char a_type, b_type;  // DType of the operands, for kernels that serve several
+  unsigned char d_type;          // of D and C
+  unsigned char reserved[3];
 };
 
 static_assert(sizeof(GemmScales) == 104, "the device sees the layout the host writes");
@@ -49,6 +51,9 @@ struct GemmScaledArgs {
   GemmFullArgs full;
   GemmScales scales;
 };
+
+static_assert(sizeof(GemmScaledArgs) == 768, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmScaledArgs, scales) == 640, "as above");
 
 /// Whether scales change along k, so that each block's sum is multiplied by its own.
 TW_KERNEL_HD constexpr bool gemm_scales_along_k(const GemmScales& scales) {
@@ -62,6 +67,12 @@ TW_KERNEL_HD inline float gemm_scale(const GemmScale& scale, unsigned char by, i
   const i64 at = (by == kScaleBlock ? line / kScaleDepth : line) * scale.line_step +
                  block * scale.block_step + z * scale.batch_step;
   return reinterpret_cast<const float*>(scale.address)[at];
+}
+
+/// The scale of elements of D whose largest magnitude is given: that becomes the type's largest
+/// number. Of zeros alone it is 1.
+TW_KERNEL_HD inline float gemm_block_scale(float largest, float most) {
+  return largest == 0.0f ? 1.0f : largest / most;
 }
 
 }  // namespace tw
