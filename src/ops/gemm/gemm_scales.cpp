@@ -45,6 +45,27 @@ unsigned char by(ScaleKind kind) {
   return static_cast<unsigned char>(kind);
 }
 
+unsigned char kernel_type(DType type) {
+  switch (type) {
+    case DType::F16:
+      return kFormatF16;
+    case DType::BF16:
+      return kFormatBF16;
+    case DType::F8E4M3:
+      return kFormatE4M3;
+    case DType::F8E5M2:
+      return kFormatE5M2;
+    case DType::I8:
+      return kGemmI8;
+    case DType::I32:
+      return kGemmI32;
+    case DType::TF32:
+      return kGemmTf32;
+    default:
+      return kFormatF32;
+  }
+}
+
 }  // namespace
 
 Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
@@ -95,9 +116,9 @@ void fill_scales(const GemmProblem& seen, const GemmRun& run, GemmScales* scales
   if (d.d_quantize.any()) scales->d = filled(d.d_quantize, true, run.d_block_scale);
   scales->a_by = by(d.a_scaling.kind);
   scales->b_by = by(d.b_scaling.kind);
-  scales->a_type = static_cast<unsigned char>(d.a_dtype);
-  scales->b_type = static_cast<unsigned char>(d.b_type());
-  scales->d_type = static_cast<unsigned char>(d.d_dtype);
+  scales->a_type = kernel_type(d.a_dtype);
+  scales->b_type = kernel_type(d.b_type());
+  scales->d_type = kernel_type(d.d_dtype);
 }
 
 }  // namespace tw

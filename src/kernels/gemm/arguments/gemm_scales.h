@@ -12,7 +12,9 @@
 // and are read when the kernel executes. Where a kernel sees the operands swapped, so are the
 // scales.
 
+#include "kernels/common/convert.h"
 #include "kernels/gemm/arguments/gemm_full.h"
+#include "kernels/narrow.h"
 
 namespace tw {
 
@@ -27,6 +29,9 @@ enum : unsigned char {
   kScaleBlock = 4,  // one for each 128 lines and block of k
 };
 
+/// Types of A, B and D: the formats of convert.h and these.
+enum : unsigned char { kGemmI8 = kFormats, kGemmI32, kGemmTf32 };
+
 struct GemmScale {
   u64 address;
   i64 line_step, block_step;  // elements; 0 where there is but one
@@ -39,7 +44,7 @@ struct GemmScales {
   // stored. Address 0: there are none.
   GemmScale d;
   unsigned char a_by, b_by;      // kScale
-  unsigned char a_type, b_type;  // DType of the operands, for kernels that serve several
+  unsigned char a_type, b_type;  // for kernels that serve several
   unsigned char d_type;          // of D and C
   unsigned char reserved[3];
 };
@@ -69,10 +74,21 @@ TW_KERNEL_HD inline float gemm_scale(const GemmScale& scale, unsigned char by, i
   return reinterpret_cast<const float*>(scale.address)[at];
 }
 
-/// The scale of elements of D whose largest magnitude is given: that becomes the type's largest
-/// number. Of zeros alone it is 1.
+/// The scale of elements of D whose largest finite magnitude is given: that becomes the type's
+/// largest number. Of zeros alone it is 1, and never less than the smallest normal number, so that
+/// its inverse, which elements are multiplied by, is finite. As the quantize family has it.
 TW_KERNEL_HD inline float gemm_block_scale(float largest, float most) {
-  return largest == 0.0f ? 1.0f : largest / most;
+  if (largest == 0.0f) return 1.0f;
+  const float scale = largest / most;
+  return scale < 0x1p-126f ? 0x1p-126f : scale;
+}
+TW_KERNEL_HD inline float gemm_block_inverse(float scale) {
+  return 1.0f / scale;
+}
+/// Whether a magnitude counts in that.
+TW_KERNEL_HD inline u32 gemm_finite(float value) {
+  const u32 magnitude = bits_of(value) & 0x7fffffffu;
+  return magnitude < kInfinityF32 ? magnitude : 0;
 }
 
 }  // namespace tw

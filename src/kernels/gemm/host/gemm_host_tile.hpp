@@ -6,15 +6,15 @@
 #include <cstring>
 
 #include "base/dtype.hpp"
-#include "base/narrow_formats.hpp"
-#include "kernels/gemm/arguments/gemm.h"
+#include "base/float_formats.hpp"
+#include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/host/gemm_host.hpp"
 
 namespace tw::gemm_host {
 
 inline float read_narrow(const uint8_t* from, DType type) {
-  if (type == DType::F8E4M3) return f8e4m3_to_float(*from);
-  if (type == DType::F8E5M2) return f8e5m2_to_float(*from);
+  if (type == DType::F8E4M3) return decode(kFormatE4M3, *from);
+  if (type == DType::F8E5M2) return decode(kFormatE5M2, *from);
   if (type == DType::I8) return static_cast<float>(static_cast<int8_t>(*from));
   float value;
   std::memcpy(&value, from, 4);
@@ -39,9 +39,10 @@ inline void write_element(uint8_t* to, DType type, float value) {
     return;
   }
   if (dtype_bytes(type) == 1) {
-    *to = type == DType::F8E4M3   ? float_to_f8e4m3(value)
-          : type == DType::F8E5M2 ? float_to_f8e5m2(value)
-                                  : static_cast<uint8_t>(float_to_i8(value));
+    const u32 format = type == DType::F8E4M3 ? kFormatE4M3 : kFormatE5M2;
+    *to = static_cast<uint8_t>(type == DType::I8
+                                   ? static_cast<u32>(rounded_to_i8(value))
+                                   : encode(format, saturate(value, format_max(format))));
     return;
   }
   const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);

@@ -19,7 +19,7 @@ struct ScaledTile {
   float b[kScaleDepth][kTile];
   float sums[kTile][kTile];  // of a block of k
   float total[kTile][kTile];
-  u32 integers[kTile][kTile];   // exact totals, modulo 2^32
+  u32 integers[kTile][kTile];  // exact totals, modulo 2^32
   float values[kTile][kTile];  // of D
 };
 
@@ -28,8 +28,10 @@ class ScaledJob {
   explicit ScaledJob(const GemmScaledArgs& args)
       : scales_(args.scales),
         job_(args.full),
-        a_type_(static_cast<DType>(scales_.a_type)),
-        b_type_(static_cast<DType>(scales_.b_type)),
+        a_type_(job_.in),
+        b_type_(scales_.b_type == kFormatE4M3   ? DType::F8E4M3
+                : scales_.b_type == kFormatE5M2 ? DType::F8E5M2
+                                                : job_.in),
         gated_(args.full.gate != kGateNone),
         across_(gated_ && args.full.gate_across),
         along_(gated_ && !across_),
@@ -65,12 +67,8 @@ class ScaledJob {
   }
 
  private:
-  i32 row(i32 m0, i32 i) const {
-    return across_ ? full_line(job_.args, m0, i, kTile) : m0 + i;
-  }
-  i32 column(i32 n0, i32 i) const {
-    return along_ ? full_line(job_.args, n0, i, kTile) : n0 + i;
-  }
+  i32 row(i32 m0, i32 i) const { return across_ ? full_line(job_.args, m0, i, kTile) : m0 + i; }
+  i32 column(i32 n0, i32 i) const { return along_ ? full_line(job_.args, n0, i, kTile) : n0 + i; }
 
   void load(i32 m0, i32 n0, i32 k0) {
     const GemmArgs& base = job_.base;
@@ -156,14 +154,15 @@ class ScaledJob {
 
   // Divides 128 columns of each row by their scale and writes that.
   void quantize(i32 line0, i32 at0) {
-    const float most = job_.out == DType::F8E4M3 ? kF8E4M3Max : kF8E5M2Max;
+    const float most = format_max(scales_.d_type);
     for (i32 i = 0; i < kTile && line0 + i < job_.lines; ++i) {
       u32 largest = 0;
       const i32 columns = std::min(kTile, job_.extent - at0);
       for (i32 j = 0; j < columns; ++j)
-        largest = std::max(largest, act::bits(tile_.values[i][j]) & 0x7fffffffu);
-      const float scale = gemm_block_scale(act::from_bits(largest), most);
-      for (i32 j = 0; j < columns; ++j) tile_.values[i][j] /= scale;
+        largest = std::max(largest, gemm_finite(tile_.values[i][j]));
+      const float scale = gemm_block_scale(float_of(largest), most);
+      const float inverse = gemm_block_inverse(scale);
+      for (i32 j = 0; j < columns; ++j) tile_.values[i][j] *= inverse;
       const i64 to = (line0 + i) * scales_.d.line_step + at0 / kScaleDepth * scales_.d.block_step +
                      z_ * scales_.d.batch_step;
       reinterpret_cast<float*>(scales_.d.address)[to] = scale;
