@@ -36,7 +36,7 @@ struct KernelRow {
   int32_t cluster[2];  ///< along m and n
   /// Of A (or all inputs), of outputs, of B, where the row is bound to types; B's 0: as A's.
   DType dtypes[3];
-  uint32_t variant;    ///< the family's own bits, see its header
+  uint32_t variant;  ///< the family's own bits, see its header
   /// Its SMs are set up for shared memory, whatever it needs: blocks of the kernel behind, which do
   /// need it, then begin beside it where there is room for them.
   bool shared_first = false;

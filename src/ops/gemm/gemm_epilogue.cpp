@@ -38,12 +38,11 @@ Status check_bias(const GemmDesc& d) {
     if (e.bias == Per::none || type == DType{} || type == DType::BF16 || type == DType::F16 ||
         type == DType::F32)
       return {};
-    return fail(gemm_unsupported_type(type),
-                {.argument = "bias_dtype",
-                 .rule = "gemm_bias_type",
-                 .got = static_cast<int64_t>(type)},
-                "bias_dtype is %s (%d): with %s inputs a bias is bf16, f16 or f32",
-                gemm_type_name(type), static_cast<int>(type), dtype_name(d.a_dtype));
+    return fail(
+        gemm_unsupported_type(type),
+        {.argument = "bias_dtype", .rule = "gemm_bias_type", .got = static_cast<int64_t>(type)},
+        "bias_dtype is %s (%d): with %s inputs a bias is bf16, f16 or f32", gemm_type_name(type),
+        static_cast<int>(type), dtype_name(d.a_dtype));
   }
   if (e.bias != Per::none && type != DType{} && type != d.a_dtype && type != DType::F32)
     return fail(gemm_unsupported_type(e.bias_dtype),

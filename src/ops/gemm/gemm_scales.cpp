@@ -79,14 +79,14 @@ Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
   if (own.d_dtype != DType::I32) return {};
   const struct {
     const char* name;
-    float value, wanted;
-  } scalars[] = {{"alpha", run.alpha, 1.0f}, {"beta", run.beta, 0.0f}};
+    float value;
+    int wanted;
+  } scalars[] = {{"alpha", run.alpha, 1}, {"beta", run.beta, 0}};
   for (const auto& [name, value, wanted] : scalars)
-    if (value != wanted)
+    if (value != static_cast<float>(wanted))
       return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
-                  "%s is %s, and d_dtype i32, which has the exact sums of A B: it must be %g", name,
-                  Decimal::shortest(static_cast<double>(value), 6).text(),
-                  static_cast<double>(wanted));
+                  "%s is %s, and d_dtype i32, which has the exact sums of A B: it must be %d", name,
+                  Decimal::shortest(static_cast<double>(value), 6).text(), wanted);
   return {};
 }
 

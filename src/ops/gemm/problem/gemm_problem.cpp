@@ -50,7 +50,9 @@ Status check_same_type(const char* name, DType type, const char* other_name, DTy
                .rule = "gemm_type_pair",
                .got = static_cast<int64_t>(type),
                .limit = static_cast<int64_t>(other)},
-              "%s is %s (%d) and %s is %s: leave %s 0, or give both the same type", name, gemm_type_name(type), static_cast<int>(type), other_name, gemm_type_name(other), name);
+              "%s is %s (%d) and %s is %s: leave %s 0, or give both the same type", name,
+              gemm_type_name(type), static_cast<int>(type), other_name, gemm_type_name(other),
+              name);
 }
 
 // 8-bit types and tf32: pairs of A and B, and the types of D.
@@ -65,11 +67,11 @@ Status check_narrow_types(const GemmDesc& desc) {
   const bool is_float = d == DType::BF16 || d == DType::F16 || d == DType::F32;
   const bool integers = a == DType::I8 && (d == DType::I8 || d == DType::I32);
   if (!is_float && !integers && !(a != DType::I8 && is_f8(d)))
-    return fail(
-        gemm_unsupported_type(d),
-        {.argument = "d_dtype", .rule = "gemm_output_type", .got = static_cast<int64_t>(d)},
-        "d_dtype is %s (%d): with %s inputs it is bf16, f16, f32, %s", gemm_type_name(d),
-        static_cast<int>(d), dtype_name(a), a == DType::I8 ? "i32 or i8" : "f8e4m3 or f8e5m2");
+    return fail(gemm_unsupported_type(d),
+                {.argument = "d_dtype", .rule = "gemm_output_type", .got = static_cast<int64_t>(d)},
+                "d_dtype is %s (%d): with %s inputs it is bf16, f16, f32, %s", gemm_type_name(d),
+                static_cast<int>(d), dtype_name(a),
+                a == DType::I8 ? "i32 or i8" : "f8e4m3 or f8e5m2");
   TW_TRY(check_same_type("c_dtype", desc.c_dtype, "d_dtype", d));
   if (desc.accumulator == DType::F32 || (a == DType::I8 && desc.accumulator == DType::I32))
     return {};

@@ -60,20 +60,21 @@ Status check_kind(const Names& names, ScaleKind kind) {
 Status check_excluded_fields(const Names& names, const GemmScaling& scaling) {
   if (scaling.order != Order::row)
     return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = names.order,
+                {.argument = scaling.any() ? names.order : names.kind,
                  .rule = "excluded",
                  .got = static_cast<int64_t>(scaling.order)},
                 "%s is %d, and %s is %s, of which there is no matrix: leave it 0", names.order,
                 static_cast<int>(scaling.order), names.kind, kind_name(scaling.kind));
   if (scaling.leading != 0)
-    return fail(
-        Code::ERROR_INVALID_ARGUMENT,
-        {.argument = names.leading, .rule = "excluded", .got = scaling.leading},
-        "%s is %" PRId64 ", and %s is %s, of which there is no matrix: leave it 0", names.leading,
-        scaling.leading, names.kind, kind_name(scaling.kind));
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = scaling.any() ? names.leading : names.kind,
+                 .rule = "excluded",
+                 .got = scaling.leading},
+                "%s is %" PRId64 ", and %s is %s, of which there is no matrix: leave it 0",
+                names.leading, scaling.leading, names.kind, kind_name(scaling.kind));
   if (scaling.any() || scaling.batch == kGemmPackedBatch) return {};
   return fail(Code::ERROR_INVALID_ARGUMENT,
-              {.argument = names.batch, .rule = "excluded", .got = scaling.batch},
+              {.argument = names.kind, .rule = "excluded", .got = scaling.batch},
               "%s is %" PRId64 ", and %s is TW_SCALE_NONE: leave it -1", names.batch, scaling.batch,
               names.kind);
 }
@@ -97,19 +98,16 @@ Status check_matrix(const Names& names, GemmScaleExtent extent, GemmScaling* sca
                  .rule = "leading_dimension",
                  .got = scaling->leading,
                  .limit = contiguous},
-                "%s is %" PRId64 ", less than the %" PRId64
-                " contiguous elements of the %" PRId64 " x %" PRId64
-                " scales: give at least that, or 0 for packed",
+                "%s is %" PRId64 ", less than the %" PRId64 " contiguous elements of the %" PRId64
+                " x %" PRId64 " scales: give at least that, or 0 for packed",
                 names.leading, scaling->leading, contiguous, extent.rows, extent.columns);
   const int64_t most = INT64_MAX / kScaleBytes / std::max<int64_t>(lines, 1);
   if (scaling->leading <= most) return {};
-  return fail(Code::ERROR_OVERFLOW,
-              {.argument = names.leading,
-               .rule = "matrix_bytes",
-               .got = scaling->leading,
-               .limit = most},
-              "%s is %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
-              names.leading, scaling->leading, most);
+  return fail(
+      Code::ERROR_OVERFLOW,
+      {.argument = names.leading, .rule = "matrix_bytes", .got = scaling->leading, .limit = most},
+      "%s is %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
+      names.leading, scaling->leading, most);
 }
 
 Status check_batch(const Names& names, GemmScaleExtent extent, int64_t count,
@@ -218,13 +216,12 @@ Status check_integers(const GemmDesc& d) {
               {"flags", d.epilogue.amax || d.has(kGemmDeviceScalars)}};
   for (const auto& [name, asked] : more)
     if (asked)
-      return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
-                  "d_dtype is i32, which has the exact sums of A B and nothing else, and %s asks "
-                  "for more%s: leave it 0, or take another type of D",
-                  name,
-                  std::string_view(name) == "flags"
-                      ? " (TW_GEMM_AMAX or TW_GEMM_DEVICE_SCALARS)"
-                      : "");
+      return fail(
+          Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
+          "d_dtype is i32, which has the exact sums of A B and nothing else, and %s asks "
+          "for more%s: leave it 0, or take another type of D",
+          name,
+          std::string_view(name) == "flags" ? " (TW_GEMM_AMAX or TW_GEMM_DEVICE_SCALARS)" : "");
   return {};
 }
 
@@ -244,10 +241,10 @@ GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows) {
 
 GemmScaleExtent gemm_b_scales(const GemmDesc& desc) {
   const ScaleKind kind = desc.b_scaling.kind;
-  return {kind >= ScaleKind::k128 ? blocks(desc.k) : 1,
-          kind == ScaleKind::tensor     ? 1
-          : kind == ScaleKind::block128 ? blocks(desc.n)
-                                        : desc.n};
+  return {kind >= ScaleKind::k128 ? blocks(desc.k) : 1, kind == ScaleKind::tensor ? 1
+                                                        : kind == ScaleKind::block128
+                                                            ? blocks(desc.n)
+                                                            : desc.n};
 }
 
 GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows) {
