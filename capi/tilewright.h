@@ -2135,8 +2135,8 @@ enum {
   TW_GEMM_AMAX = 512,
   /** With 8-bit floats, and scales that do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
    *  TW_SCALE_ROW): sums may stay in the tensor cores however long k is, instead of being added in
-   *  f32 for each 128 of k. Faster, and less accurate: on compute capability 9.0 such a sum keeps 14
-   *  bits. @experimental{like the types that it is for} */
+   *  f32 for each 128 of k. Faster, and less accurate: on compute capability 9.0 such a sum keeps
+   *  14 bits. @experimental{like the types that it is for} */
   TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
@@ -2167,11 +2167,11 @@ enum {
  *  refused with TW_ERROR_UNSUPPORTED, and so are TW_SCALE_K32_UE8M0 and TW_SCALE_K16_UE4M3, names
  *  for a later version.
  *
- *  Blocks that k, or m or n, ends in count as whole ones. Scales by blocks are a matrix with an order
- *  and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them, and a
- *  column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for each column
- *  of B or 128 of them. So scales of a B that is stored as n rows of k elements, with the scales of
- *  128 columns behind one another along k, are column-major here.
+ *  Blocks that k, or m or n, ends in count as whole ones. Scales by blocks are a matrix with an
+ *  order and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them,
+ *  and a column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for
+ *  each column of B or 128 of them. So scales of a B that is stored as n rows of k elements, with
+ *  the scales of 128 columns behind one another along k, are column-major here.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
  *  ::tw_gemm_args that describe scales of A and B} */
@@ -2265,8 +2265,8 @@ typedef struct tw_gemm_desc {
   int64_t b_scale_batch_stride; /**< likewise of B's scales */
   /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats runs compute a
    *  scale for each row of D and 128 of its columns: their largest finite magnitude divided by the
-   *  type's largest number (448 or 57344), 1 where all are zero, 2^-126 at least. D has the elements
-   *  multiplied by its inverse, so that D and its scales are an A of the next product.
+   *  type's largest number (448 or 57344), 1 where all are zero, 2^-126 at least. D has the
+   *  elements multiplied by its inverse, so that D and its scales are an A of the next product.
    *  @experimental{like the types that it is for} */
   tw_scale_kind d_quantize;
   tw_order d_scale_order;       /**< of the matrix of D's scales: rows as D's, a column for each 128
@@ -2478,7 +2478,8 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  measured with TW_GEMM_PROGRAMMATIC. Then, of 8-bit types and tf32 alone: "by" and the type of B
  *  where it is not A's; "scales" and a letter each for those of A and B (n, t, r, k and b as
  *  tw_scale_kind has them, the last two for TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with
- *  TW_GEMM_FAST_ACCUMULATE; "quantized" with d_quantize. Empty lines and those that begin with # are skipped.
+ *  TW_GEMM_FAST_ACCUMULATE; "quantized" with d_quantize. Empty lines and those that begin with #
+ *  are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.

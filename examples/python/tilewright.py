@@ -54,9 +54,9 @@ ROUTE_SOFTMAX_CHOSEN=2 ROUTE_GROUP_BEST=0 ROUTE_GROUP_TOP2=1 ROUTE_RENORMALIZE=1
 COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0
 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8
 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
-GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0
-GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3
-SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1
+GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 GEMM_FAST_ACCUMULATE=1024 PER_NONE=0 PER_TENSOR=1 PER_ROW=2
+PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2
+SCALE_1X128=3 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1
 GROUPING_OFFSETS=2 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6
 GROUPING_BLOCKS=20 GROUPED_STORE=0 GROUPED_ADD=1 GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1
 GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
@@ -141,10 +141,12 @@ tw_gemm_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype t
   tw_scale_kind:a_scale tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order
   u32:reserved i64:m i64:n i64:k i64:min_m i64:lda i64:ldb i64:ldc i64:ldd i64:batch_count
   i64:a_batch_stride i64:b_batch_stride i64:c_batch_stride i64:d_batch_stride i64:a_scale_ld
-  i64:b_scale_ld
+  i64:b_scale_ld i64:a_scale_batch_stride i64:b_scale_batch_stride tw_scale_kind:d_quantize
+  tw_order:d_scale_order i64:d_scale_ld i64:d_scale_batch_stride
 tw_gemm_args u32:struct_size u32:struct_mark f32:alpha f32:beta f32:d_scale_value u32:reserved
   u64:a u64:b u64:c u64:d i64:m u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha
   u64:device_beta u64:invalid_count u64:bias u64:d_scale u64:amax u64:a_scale u64:b_scale
+  u64:d_block_scale
 tw_gemm_candidate u32:struct_size u32:struct_mark u32:split u32:reserved char*:kernel i64:m_first
   i64:m_last f64:microseconds f64:waves char:text:104
 tw_gemm_tune_desc u32:struct_size u32:struct_mark i32:candidates i32:rounds u64:scratch_d u64:flush
