@@ -114,6 +114,12 @@ class ScaledBench {
     };
     draw(a.all);
     draw(b.all);
+    for (int64_t z = 0; z < c.desc.batch; ++z) {
+      for (int64_t i = 0; i < c.desc.m; ++i)
+        for (int64_t k = 0; k < c.desc.k; ++k) rows_of_a_.push_back(a.value(z, i, k));
+      for (int64_t j = 0; j < c.desc.n; ++j)
+        for (int64_t k = 0; k < c.desc.k; ++k) columns_of_b_.push_back(b.value(z, k, j));
+    }
     if (c.desc.d_dtype != DType::I32) cc.all.fill_normal(random);
     const double products = static_cast<double>(std::max<int64_t>(c.desc.k, 1));
     const double size = (in == DType::I8 ? 5400.0 : is_f8(in) ? 16.0 : 1.0) * std::sqrt(products);
@@ -243,6 +249,8 @@ class ScaledBench {
   Matrix bias, scale, words;
 
  private:
+  // A and B as numbers, rows of A and columns of B in a row each.
+  std::vector<double> rows_of_a_, columns_of_b_;
   double largest_got_ = 0, largest_wanted_ = 0, largest_error_ = 0;
 };
 
@@ -252,6 +260,8 @@ inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
   const double cut = is_f8(desc.a_dtype) ? 0x1p-13 : 0.0;
   const double rest = desc.a_dtype == DType::TF32 ? 0x1p-20 : 0.0;
   const bool along_k = desc.a_scaling.kind >= ScaleKind::k128;
+  const double* const of_a = rows_of_a_.data() + (z * desc.m + i) * desc.k;
+  const double* const of_b = columns_of_b_.data() + (z * desc.n + j) * desc.k;
   Near out{0, 0};
   double size = 0;
   const int64_t depth = desc.fast_accumulate ? std::max<int64_t>(desc.k, 1) : kScaleDepth;
@@ -259,13 +269,13 @@ inline Near ScaledBench::products(int64_t z, int64_t i, int64_t j) {
     double sum = 0, magnitude = 0, largest = 0, lost = 0;
     const int64_t end = std::min(k0 + depth, desc.k);
     for (int64_t k = k0; k < end; ++k) {
-      const double one = a.value(z, i, k) * b.value(z, k, j);
+      const double one = of_a[k] * of_b[k];
       sum += one;
       magnitude += std::fabs(one);
       largest = std::max({largest, std::fabs(one), std::fabs(sum)});
     }
     for (int64_t k = k0; k < end && cut != 0; ++k)
-      lost += std::min(std::fabs(a.value(z, i, k) * b.value(z, k, j)), cut * largest);
+      lost += std::min(std::fabs(of_a[k] * of_b[k]), cut * largest);
     if (cut != 0) lost += static_cast<double>((end - k0 + 31) / 32) * cut * largest;
     const double factor = along_k ? factor_at(z, i, j, k0 / kScaleDepth) : 1.0;
     out.value += factor * sum;
