@@ -100,25 +100,29 @@ __device__ __forceinline__ void full_store(u64 address, i32 count, const float (
     if (i < count) to[i] = Out::from_float(v[i]);
 }
 
-/// Calls use(type) with the type of a bias, as GemmFullArgs::bias_f32 has it.
-template <class In, class Use>
-__device__ __forceinline__ void full_bias_type(u32 which, Use use) {
-  if constexpr (In::kBytes == 2) {
-    which != 0 ? use(F32{}) : use(In{});
-  } else {
-    which == 1 ? use(F32{}) : which == kBiasF16 ? use(F16{}) : use(Bf16{});
-  }
+// A bias that is not f32 has the type of 16-bit operands.
+template <class In, u32 kBytes = In::kBytes>
+struct FullBiasType {
+  using Type = Bf16;
+};
+template <class In>
+struct FullBiasType<In, 2> {
+  using Type = In;
+};
+template <class In>
+using FullBias = typename FullBiasType<In>::Type;
+
+template <class Type>
+__device__ __forceinline__ float full_element_of(u64 address, i32 at) {
+  return Type::to_float(reinterpret_cast<const typename Type::Storage*>(address)[at]);
 }
 
-/// One element of a bias.
+/// One element of a bias, of the type that GemmFullArgs::bias_f32 says.
 template <class In>
 __device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
-  float value = 0.0f;
-  full_bias_type<In>(which, [&](auto type) {
-    using Type = decltype(type);
-    value = Type::to_float(reinterpret_cast<const typename Type::Storage*>(address)[at]);
-  });
-  return value;
+  if (In::kBytes != 2 && which == kBiasF16) return full_element_of<F16>(address, at);
+  if (which != 0) return full_element_of<F32>(address, at);
+  return full_element_of<FullBias<In>>(address, at);
 }
 
 /// Bias and scale of eight neighbours; of a gate's two, the first's bias.
@@ -131,10 +135,12 @@ struct FullVectors {
 template <class In>
 __device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
-  full_bias_type<In>(args.bias_f32, [&](auto type) {
-    using Type = decltype(type);
-    full_load<Type>(args.bias + static_cast<u64>(place.at) * Type::kBytes, place.step, count, bias);
-  });
+  if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
+    full_load<F16>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+  else if (args.bias_f32)
+    full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
+  else
+    full_load<FullBias<In>>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
 }
 
 /// What goes along D's lines; what goes across them has a value a line, see full_across.
@@ -225,19 +231,14 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-/// `largest` keeps the bits of the largest |value|; NaN is larger than all.
-__device__ __forceinline__ void full_largest(const float (&v)[8], i32 count, u32& largest) {
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
-    if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
-}
-
 /// Makes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums,
-/// take_c(place, c) what is added. The largest is that of D, or of what its scale multiplies.
-template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC>
-__device__ __forceinline__ void full_values(const GemmFullArgs& args, const FullRun& run,
-                                            const FullVectors& vectors, i32 line, i32 at, i32 count,
-                                            u32& largest, Take take, TakeC take_c, float (&v)[8]) {
+/// take_c(place, c) what is added, put(v) takes the result. `largest` keeps the bits of the largest
+/// |value| of D, or of what its scale multiplies; NaN is larger than all.
+template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
+__device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRun& run,
+                                          const FullVectors& vectors, i32 line, i32 at, i32 count,
+                                          u32& largest, Take take, TakeC take_c, Put put) {
+  float v[8];
   take(false, v);
   full_before<Out>(v, vectors.bias, run, full_place(args, line, at, false), take_c);
   if (args.activation == kActRelu) full_activate<kActRelu>(v);
@@ -253,23 +254,33 @@ __device__ __forceinline__ void full_values(const GemmFullArgs& args, const Full
 #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] *= through[i];
   }
-  if (kLargestUnscaled && args.amax) full_largest(v, count, largest);
+  if (kLargestUnscaled && args.amax) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+  }
   if (args.scale_by != kFullNone) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] *= vectors.scale[i];
   }
-  if (!kLargestUnscaled && args.amax) full_largest(v, count, largest);
+  if (!kLargestUnscaled && args.amax) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+  }
+  put(v);
 }
 
-/// Writes them.
+/// Writes it to D.
 template <class In, class Out, class Take, class TakeC>
 __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
                                            const FullVectors& vectors, i32 line, i32 at, i32 count,
                                            u32& largest, Take take, TakeC take_c) {
-  float v[8];
-  full_values<In, Out, false>(args, run, vectors, line, at, count, largest, take, take_c, v);
-  const i64 element = line * args.base.d_stride_m + at;
-  full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+  full_make<In, Out, false>(
+      args, run, vectors, line, at, count, largest, take, take_c, [&](float(&v)[8]) {
+        const i64 element = line * args.base.d_stride_m + at;
+        full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+      });
 }
 
 /// The same where nothing was read ahead.

@@ -368,33 +368,36 @@ struct ScaledTile {
         scaled_load(type, run.c, place.line * args.base.c_stride_m + place.at, place.step, count,
                     c);
       };
-      float v[8];
+      const auto put = [&](float(&v)[8]) {
+        if (args.amax && !is_scaled_f8(type)) {
+#pragma unroll
+          for (i32 e = 0; e < 8; ++e)
+            if (e < count) largest = max(largest, act::bits(v[e]) & 0x7fffffffu);
+        }
+        if (finds) {
+          u32 most = 0;
+#pragma unroll
+          for (i32 e = 0; e < 8; ++e)
+            if (e < count) most = max(most, gemm_finite(v[e]));
+          atomicMax(largest_of + i, most);
+          return;
+        }
+        if (quantizes) {
+          const float scale = gemm_block_scale(float_of(largest_of[i]), format_max(type));
+          const float inverse = gemm_block_inverse(scale);
+#pragma unroll
+          for (float& value : v) value *= inverse;
+          if (at % kScaleDepth == 0)
+            reinterpret_cast<float*>(scales.d.address)[line * scales.d.line_step +
+                                                       at / kScaleDepth * scales.d.block_step +
+                                                       z * scales.d.batch_step] = scale;
+        }
+        scaled_store(type, run.d, line * args.base.d_stride_m + at, count, v);
+      };
       u32 unscaled = 0;
-      full_values<typename Loads::In, F32, true>(args, run, vectors, line, at, count, unscaled,
-                                                 take, take_c, v);
-      if (is_scaled_f8(type))
-        largest = max(largest, unscaled);
-      else if (args.amax)
-        full_largest(v, count, largest);
-      if (finds) {
-        u32 most = 0;
-#pragma unroll
-        for (i32 e = 0; e < 8; ++e)
-          if (e < count) most = max(most, gemm_finite(v[e]));
-        atomicMax(largest_of + i, most);
-        return;
-      }
-      if (quantizes) {
-        const float scale = gemm_block_scale(float_of(largest_of[i]), format_max(type));
-        const float inverse = gemm_block_inverse(scale);
-#pragma unroll
-        for (float& value : v) value *= inverse;
-        if (at % kScaleDepth == 0)
-          reinterpret_cast<float*>(
-              scales.d.address)[line * scales.d.line_step + at / kScaleDepth * scales.d.block_step +
-                                z * scales.d.batch_step] = scale;
-      }
-      scaled_store(type, run.d, line * args.base.d_stride_m + at, count, v);
+      full_make<typename Loads::In, F32, true>(args, run, vectors, line, at, count, unscaled, take,
+                                               take_c, put);
+      if (is_scaled_f8(type)) largest = max(largest, unscaled);
     });
   }
 
