@@ -71,6 +71,9 @@ struct Stack {
     if (shared) z = 0;
     return all.order == Order::row ? all.at(z * rows + i, j) : all.at(i, z * columns + j);
   }
+  uint64_t address(int64_t z) {
+    return all.memory.address() + static_cast<uint64_t>(at(z, 0, 0) - all.memory.data());
+  }
   double value(int64_t z, int64_t i, int64_t j) {
     if (shared) z = 0;
     return all.order == Order::row ? all.value(z * rows + i, j) : all.value(i, z * columns + j);
@@ -100,7 +103,8 @@ class ScaledBench {
              bias_type(), 0, 0),
         scale(device, stream, 1, length(c.desc.epilogue.scale, c.desc.m, d_columns()), Order::row,
               DType::F32, 0, 0),
-        words(device, stream, 1, 6, Order::row, DType::F32, 0, 0) {}
+        words(device, stream, 1, 6, Order::row, DType::F32, 0, 0),
+        arrays(device, stream, static_cast<uint64_t>(32 * c.desc.batch)) {}
 
   void fill(std::mt19937_64& random) {
     const DType in = c.desc.a_dtype;
@@ -142,6 +146,10 @@ class ScaledBench {
     encode_element(words.at(0, 3), DType::F32, c.beta);
     encode_element(words.at(0, 4), DType::F32, 0.0f);
     words.memory.upload();
+    auto* addresses = reinterpret_cast<uint64_t*>(arrays.data());
+    for (Stack* of : {&a, &b, &cc, &d})
+      for (int64_t z = 0; z < c.desc.batch; ++z) *addresses++ = of->address(z);
+    arrays.upload();
   }
 
   GemmRun run() const {
@@ -164,6 +172,13 @@ class ScaledBench {
                 .a_scale = given(c.desc.a_scaling.any(), a_scale.all),
                 .b_scale = given(c.desc.b_scaling.any(), b_scale.all),
                 .d_block_scale = given(c.desc.d_quantize.any(), d_scales.all)};
+    if (c.desc.has(kGemmPointers)) {
+      const auto step = static_cast<uint64_t>(8 * c.desc.batch);
+      out.a = arrays.address();
+      out.b = out.a + step;
+      out.c = c.beta != 0.0f ? out.b + step : 0;
+      out.d = out.b + 2 * step;
+    }
     if (c.device_scalars) {
       out.device_alpha = words.memory.address() + 8;
       out.device_beta = c.beta != 0.0f ? words.memory.address() + 12 : 0;
@@ -247,6 +262,7 @@ class ScaledBench {
   int64_t m;
   Stack a, b, cc, d, a_scale, b_scale, d_scales;
   Matrix bias, scale, words;
+  Guarded arrays;  // of addresses of A, B, C and D
 
  private:
   // A and B as numbers, rows of A and columns of B in a row each.

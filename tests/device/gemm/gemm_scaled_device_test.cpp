@@ -265,6 +265,7 @@ TEST_CASE("gemm scaled: batches, and sizes and scalars that the device holds") {
         c.desc.flags |= kGemmDeviceScalars;
         c.device_scalars = true;
       }
+      if (number % 7 < 3) c.desc.flags |= kGemmPointers;
       lab.check(random, c);
     }
 }
