@@ -819,9 +819,13 @@ class Device(Handle):
         """out[index[i]] = packed[i]"""
         return self._rows("scatter", out, index, packed)
 
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE):
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE,
+             a_scale=None, b_scale=None):
         """out = activation(alpha a b + beta c + bias), of matrices with one contiguous dimension
-        each. c is out itself where it is left out; bias has an element for each column."""
+        each. c is out itself where it is left out; bias has an element for each column. f32
+        scales dequantise an 8-bit a and b: one element for the whole matrix, a vector for the rows
+        of a and the columns of b, or matrices by 128 of k: of a (m x k / 128), of b (k / 128 x n,
+        or by n / 128), in either order."""
         (ta, k0), (tb, k1), (td, k2) = self._here(a), self._here(b), self._here(out, True)
         tc, k3 = self._here(c) if c is not None else (td, None)
         shape = list(td.shape[:2])
@@ -840,11 +844,19 @@ class Device(Handle):
             if list(vector.shape[:vector.rank]) != shape[1:] or shape[1] > 1 and vector.stride[0] != 1:
                 raise ValueError(f"bias is a contiguous vector of {shape[1]} elements")
             fields, operands["bias"] = {"bias": PER_COLUMN, "bias_dtype": vector.dtype}, vector.address
+        k5 = []
+        for name, scales in (("a_scale", a_scale), ("b_scale", b_scale)):
+            if scales is not None:
+                t, keep = self._here(scales)
+                lines = ta.shape[0] if name == "a_scale" else tb.shape[1]
+                fields.update(_scales(t, name, lines))
+                operands[name] = t.address
+                k5.append(keep)
         desc = struct("gemm_desc", a_dtype=ta.dtype, b_dtype=tb.dtype, c_dtype=tc.dtype, d_dtype=td.dtype,
                       m=ta.shape[0], n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0],
                       b_order=orders[1][0], d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1],
                       ldc=orders[3][1], ldd=orders[2][1], activation=activation, **fields)
-        return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4), alpha=alpha, beta=beta, **operands)
+        return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4, k5), alpha=alpha, beta=beta, **operands)
 
     def grouped(self, a, b, ends, out, alpha=1.0, bias=None, activation=ACTIVATION_NONE):
         """out[r] = activation(alpha a[r] b[g] + bias[g]) for each row r of group g, which ends in
@@ -890,6 +902,25 @@ def _order(t, name):
     if by_columns and (t.shape[0] == 1 or t.stride[0] == 1):
         return COLUMN_MAJOR, _leading(t, 0, 1, name)
     return ROW_MAJOR, _leading(t, 1, 0, name)
+
+
+def _scales(t, name, lines):
+    """The fields of a gemm_desc that say what the scales of a matrix of so many rows (a) or columns
+    (b) are."""
+    shape = list(t.shape[:t.rank])
+    if t.dtype != DTYPE_F32 or t.rank > 2:
+        raise ValueError(f"{name} has f32 elements in two dimensions at most")
+    if t.rank < 2:
+        if math.prod(shape) == 1:
+            return {name: SCALE_TENSOR}
+        if shape != [lines] or t.stride[0] != 1:
+            raise ValueError(f"{name} is a contiguous vector of {lines} elements")
+        return {name: SCALE_ROW}
+    own = shape[0] if name == "a_scale" else shape[1]
+    if own not in (lines, -(-lines // 128)):
+        raise ValueError(f"{name} of shape {tuple(shape)} has scales for {lines} lines or for each 128 of them")
+    order, leading = _order(t, name)
+    return {name: SCALE_1X128 if own == lines else SCALE_128X128, name + "_order": order, name + "_ld": leading}
 
 
 class Stream(Handle):
