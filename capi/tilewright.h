@@ -2132,7 +2132,12 @@ enum {
    */
   TW_GEMM_D_PADDING_FREE = 256,
   /** Runs find the largest |D|: see tw_gemm_args's amax. */
-  TW_GEMM_AMAX = 512
+  TW_GEMM_AMAX = 512,
+  /** With 8-bit floats, and scales that do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
+   *  TW_SCALE_ROW): sums may stay in the tensor cores however long k is, instead of being added in
+   *  f32 for each 128 of k. Faster, and less accurate: on compute capability 9.0 such a sum keeps
+   *  14 bits. @experimental{like the types that it is for} */
+  TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
 /** Where a vector has an element. */
@@ -2152,9 +2157,22 @@ enum {
   TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
 };
 
-/** Where the scales of A or B lie. They are factors that dequantise an operand's elements. Only
- *  TW_SCALE_NONE is supported so far: the others are names for a later version, which are refused
- *  with TW_ERROR_UNSUPPORTED.
+/** Which elements of A or B, of an 8-bit type or tf32, have an f32 in common that dequantises them:
+ *
+ *      A B = sum over blocks of 128 of k (a_scale * b_scale * (sum of the block's products))
+ *
+ *  The product of two scales is rounded to f32 first. Scales that do not change along k multiply
+ *  the finished sum. Pairs of A's and B's are: none of both, TW_SCALE_TENSOR twice, TW_SCALE_ROW
+ *  twice, TW_SCALE_1X128 twice, and TW_SCALE_1X128 of A with TW_SCALE_128X128 of B. Others are
+ *  refused with TW_ERROR_UNSUPPORTED, and so are TW_SCALE_K32_UE8M0 and TW_SCALE_K16_UE4M3, names
+ *  for a later version.
+ *
+ *  Blocks that k, or m or n, ends in count as whole ones. Scales by blocks are a matrix with an
+ *  order and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them,
+ *  and a column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for
+ *  each column of B or 128 of them. So scales of a B that is stored as n rows of k elements, with
+ *  the scales of 128 columns behind one another along k, are column-major here.
+ *
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
  *  ::tw_gemm_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
@@ -2179,15 +2197,27 @@ enum {
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  tw_dtype a_dtype;     /**< TW_DTYPE_BF16, the default, or TW_DTYPE_F16. Others are
-                             unsupported so far */
-  tw_dtype b_dtype;     /**< 0, the default: a_dtype. Others are unsupported so far */
-  tw_dtype c_dtype;     /**< 0, the default: d_dtype. Others are unsupported so far */
-  tw_dtype d_dtype;     /**< 0, the default: a_dtype; or TW_DTYPE_F32 */
+  /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or one of these, with other rules for the types
+   *  that follow: TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, and TW_DTYPE_TF32, f32 in memory
+   *  whose elements are rounded to nearest even as they are read. Sums of i8 are exact modulo 2^32.
+   *  @experimental{the types behind TW_DTYPE_F16} */
+  tw_dtype a_dtype;
+  tw_dtype b_dtype; /**< 0, the default: a_dtype. Of 8-bit floats the two may differ; one of them
+                         at least is TW_DTYPE_F8E4M3 */
+  tw_dtype c_dtype; /**< 0, the default: d_dtype. Others are unsupported so far */
+  /** 0, the default: a_dtype, with TW_DTYPE_TF32 TW_DTYPE_F32. With 16-bit A a_dtype or
+   *  TW_DTYPE_F32. Otherwise TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, or one of 8 bits, which
+   *  saturates: with 8-bit floats and TW_DTYPE_TF32 one of the two 8-bit floats, of which NaN stays
+   *  NaN; with TW_DTYPE_I8 TW_DTYPE_I8, of which NaN becomes 0; or TW_DTYPE_I32, the sums of A B
+   *  alone: alpha is 1 and beta 0, and there are no scales and no epilogue. */
+  tw_dtype d_dtype;
   tw_dtype
       accumulator_dtype; /**< TW_DTYPE_F32, the default; or TW_DTYPE_F16 where a_dtype and d_dtype
-                            are F16: where there is such a kernel it accumulates in f16 */
-  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. Only with bias */
+                            are F16: where there is such a kernel it accumulates in f16; with
+                            TW_DTYPE_I8 also TW_DTYPE_I32, which means the same as the default */
+  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32
+                              TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has 16
+                              bits, else TW_DTYPE_F32. Only with bias */
   tw_order a_order;      /**< of A: TW_ROW_MAJOR by default */
   tw_order b_order;      /**< of B: likewise */
   tw_order d_order;      /**< of C and D: likewise */
@@ -2204,10 +2234,10 @@ typedef struct tw_gemm_desc {
   tw_activation activation; /**< none by default */
   tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
   tw_per d_scale;           /**< factors of D's elements, f32: rows as D's, columns as D's */
-  tw_scale_kind a_scale;    /**< scales of A; others than TW_SCALE_NONE are unsupported so far */
-  tw_scale_kind b_scale;    /**< scales of B; likewise */
-  tw_order a_scale_order;   /**< of the matrix of A's scales. Only with a_scale */
-  tw_order b_scale_order;   /**< of the matrix of B's scales. Only with b_scale */
+  tw_scale_kind a_scale;    /**< scales of A, with 8-bit types and tf32 */
+  tw_scale_kind b_scale;    /**< scales of B; tw_scale_kind has the pairs */
+  tw_order a_scale_order;   /**< of the matrix of A's scales, where they are by blocks */
+  tw_order b_scale_order;   /**< of the matrix of B's scales, likewise */
   uint32_t reserved;        /**< 0 */
   int64_t m;                /**< required: the most rows of A, C and D that a run may have; m, n and
                                  k are 0 to 2147482624 */
@@ -2228,9 +2258,21 @@ typedef struct tw_gemm_desc {
   int64_t c_batch_stride; /**< likewise of C */
   int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share
                                no element */
-  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed. Only with
-                               a_scale */
+  int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
   int64_t b_scale_ld;     /**< likewise of B's scales */
+  int64_t a_scale_batch_stride; /**< elements from one product's scales of A to the next one's; 0:
+                                     all share them; -1, the default: packed */
+  int64_t b_scale_batch_stride; /**< likewise of B's scales */
+  /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats runs compute a
+   *  scale for each row of D and 128 of its columns: their largest finite magnitude divided by the
+   *  type's largest number (448 or 57344), 1 where all are zero, 2^-126 at least. D has the
+   *  elements multiplied by its inverse, so that D and its scales are an A of the next product.
+   *  @experimental{like the types that it is for} */
+  tw_scale_kind d_quantize;
+  tw_order d_scale_order;       /**< of the matrix of D's scales: rows as D's, a column for each 128
+                                     of D's. Only with d_quantize */
+  int64_t d_scale_ld;           /**< leading dimension of D's scales, elements; 0: packed */
+  int64_t d_scale_batch_stride; /**< as a_scale_batch_stride, of D's scales */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -2273,11 +2315,15 @@ typedef struct tw_gemm_args {
   uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With
                          TW_PER_TENSOR it may be 0, and d_scale_value counts */
   /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word that is raised to the
-   *  largest |D| of the run, as D is rounded, if it is less. Nobody resets it: set it to 0 before
-   *  the first run that counts. NaN in D makes it NaN. */
+   *  largest |D| of the run, as D is rounded, if it is less; of 8-bit floats to the largest
+   *  magnitude before d_scale and D's rounding, from which the next run's d_scale follows. Nobody
+   *  resets it: set it to 0 before the first run that counts. NaN in D makes it NaN. */
   uint64_t amax;
-  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales */
+  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales, f32, which
+                         are read when the run executes */
   uint64_t b_scale; /**< likewise of B's scales */
+  uint64_t d_block_scale; /**< required with d_quantize, else 0: device address of D's scales, f32,
+                               which the run writes */
 } tw_gemm_args;
 
 /** Initialises a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
@@ -2429,7 +2475,11 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
  * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
  *  candidate, microseconds, of a batch "x" and its products, and "programmatic" where it was
- *  measured with TW_GEMM_PROGRAMMATIC. Empty lines and those that begin with # are skipped.
+ *  measured with TW_GEMM_PROGRAMMATIC. Then, of 8-bit types and tf32 alone: "by" and the type of B
+ *  where it is not A's; "scales" and a letter each for those of A and B (n, t, r, k and b as
+ *  tw_scale_kind has them, the last two for TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with
+ *  TW_GEMM_FAST_ACCUMULATE; "quantized" with d_quantize. Empty lines and those that begin with #
+ *  are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.

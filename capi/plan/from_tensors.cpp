@@ -165,7 +165,10 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
                       desc->gate == TW_GATE_NONE ? "b's are" : "half of b's are", d_columns));
   TW_TRY(check_batch("a", of_a, of_d.batch));
   TW_TRY(check_batch("b", of_b, of_d.batch));
-  desc->a_dtype = a.dtype, desc->b_dtype = b.dtype, desc->d_dtype = d.dtype;
+  // Tensors of f32 are multiplied as tf32 where the description says so.
+  const bool tf32 = desc->a_dtype == TW_DTYPE_TF32;
+  const auto type = [&](tw_dtype of) { return tf32 && of == TW_DTYPE_F32 ? TW_DTYPE_TF32 : of; };
+  desc->a_dtype = type(a.dtype), desc->b_dtype = type(b.dtype), desc->d_dtype = d.dtype;
   desc->a_order = of_a.order, desc->b_order = of_b.order, desc->d_order = of_d.order;
   desc->m = of_a.rows, desc->n = of_b.columns, desc->k = of_a.columns;
   desc->lda = of_a.leading, desc->ldb = of_b.leading, desc->ldd = of_d.leading;

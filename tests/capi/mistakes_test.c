@@ -269,8 +269,12 @@ static void wrong_sizes(void) {
 }
 
 static void types_and_options(void) {
-  MISTAKE("fp8 operands", TW_ERROR_UNSUPPORTED, "a_dtype is f8e4m3",
-          (m.gemm.a_dtype = TW_DTYPE_F8E4M3, gemm()));
+  MISTAKE("unsigned operands", TW_ERROR_UNSUPPORTED, "a_dtype is u8",
+          (m.gemm.a_dtype = TW_DTYPE_U8, gemm()));
+  MISTAKE("a pair of scales that nothing multiplies", TW_ERROR_UNSUPPORTED,
+          "b_scale TW_SCALE_ROW: pairs",
+          (m.gemm.a_dtype = TW_DTYPE_F8E4M3, m.gemm.d_dtype = TW_DTYPE_BF16,
+           m.gemm.a_scale = TW_SCALE_TENSOR, m.gemm.b_scale = TW_SCALE_ROW, gemm()));
   MISTAKE("operands of two types", TW_ERROR_UNSUPPORTED, "b_dtype is f16",
           (m.gemm.b_dtype = TW_DTYPE_F16, gemm()));
   MISTAKE("f32 operands", TW_ERROR_UNSUPPORTED, "a_dtype is f32",

@@ -144,6 +144,10 @@ PLAIN = [
      "capi/capi_known_memory_test host"),
     ("a matrix of an array may lie anywhere", "src/ops/gemm/gemm_run.cpp", "if (!good || o.array == 0) continue;",
      "continue;", "capi/capi_known_memory_test host"),
+    ("scales lie by rows whatever their order is", "src/ops/gemm/gemm_scales.cpp",
+     "(scaling.order == Order::row) == lines_are_rows", "lines_are_rows", "ops/ops_test -tc=gemm?scaled*"),
+    ("a swapped product keeps each operand's scales", "src/ops/gemm/problem/gemm_problem.cpp",
+     "std::swap(d.a_scaling, d.b_scaling);", "", "ops/ops_test -tc=gemm?scaled*"),
     ("a forked child goes on", DEVICE, "if (forked())", "if (false)", "capi/capi_memory_test host"),
 ]
 ON_A_GPU = [

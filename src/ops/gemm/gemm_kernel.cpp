@@ -11,6 +11,7 @@
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_epilogue.hpp"
 #include "ops/gemm/gemm_maps.hpp"
+#include "ops/gemm/gemm_scales.hpp"
 
 namespace tw {
 namespace {
@@ -411,9 +412,11 @@ void GemmKernel::bind_options(const GemmRun& run, GemmFullArgs* args) const {
 
 Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
                                bool behind_own) const {
-  GemmFullArgs args = full_;
+  GemmScaledArgs scaled{.full = full_, .scales = {}};
+  GemmFullArgs& args = scaled.full;
   bind(run, m, &args.base);
   bind_options(run, &args);
+  if (choice_.has(kGemmScaled)) fill_scales(problem_, run, &scaled.scales);
   if (stores(args.base.n, run.d)) {
     args.flags |= stored_as(run, args.base.n);
     rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
@@ -425,7 +428,8 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
     args.flags |= early();
   LaunchConfig launch = config(args.base);
   launch.programmatic |= behind_own;
-  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+  return stream.launch(*prepared_.kernel, launch, &scaled,
+                       choice_.has(kGemmScaled) ? sizeof scaled : sizeof args);
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {

@@ -184,6 +184,7 @@ pub const TW_GEMM_DEVICE_SCALARS: tw_order = 64;
 pub const TW_GEMM_STAGING_COPY: tw_order = 128;
 pub const TW_GEMM_D_PADDING_FREE: tw_order = 256;
 pub const TW_GEMM_AMAX: tw_order = 512;
+pub const TW_GEMM_FAST_ACCUMULATE: tw_order = 1024;
 pub const TW_PER_NONE: tw_per = 0;
 pub const TW_PER_TENSOR: tw_per = 1;
 pub const TW_PER_ROW: tw_per = 2;
@@ -702,6 +703,12 @@ pub struct tw_gemm_desc {
     pub d_batch_stride: i64,
     pub a_scale_ld: i64,
     pub b_scale_ld: i64,
+    pub a_scale_batch_stride: i64,
+    pub b_scale_batch_stride: i64,
+    pub d_quantize: tw_scale_kind,
+    pub d_scale_order: tw_order,
+    pub d_scale_ld: i64,
+    pub d_scale_batch_stride: i64,
 }
 
 #[repr(C)]
@@ -729,6 +736,7 @@ pub struct tw_gemm_args {
     pub amax: u64,
     pub a_scale: u64,
     pub b_scale: u64,
+    pub d_block_scale: u64,
 }
 
 #[repr(C)]
@@ -1998,21 +2006,22 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_desc, 224, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12, c_dtype:
+        tw_gemm_desc, 264, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12, c_dtype:
         16, d_dtype: 20, accumulator_dtype: 24, bias_dtype: 28, a_order: 32, b_order: 36,
         d_order: 40, flags: 44, a_alignment: 48, b_alignment: 52, c_alignment: 56, d_alignment:
         60, max_sms: 64, bias: 68, activation: 72, gate: 76, d_scale: 80, a_scale: 84, b_scale:
         88, a_scale_order: 92, b_scale_order: 96, reserved: 100, m: 104, n: 112, k: 120, min_m:
         128, lda: 136, ldb: 144, ldc: 152, ldd: 160, batch_count: 168, a_batch_stride: 176,
         b_batch_stride: 184, c_batch_stride: 192, d_batch_stride: 200, a_scale_ld: 208,
-        b_scale_ld: 216
+        b_scale_ld: 216, a_scale_batch_stride: 224, b_scale_batch_stride: 232, d_quantize: 240,
+        d_scale_order: 244, d_scale_ld: 248, d_scale_batch_stride: 256
     );
 
     layout!(
-        tw_gemm_args, 152, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, d_scale_value:
+        tw_gemm_args, 160, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, d_scale_value:
         16, reserved: 20, a: 24, b: 32, c: 40, d: 48, m: 56, workspace: 64, workspace_bytes: 72,
         device_m: 80, device_alpha: 88, device_beta: 96, invalid_count: 104, bias: 112, d_scale:
-        120, amax: 128, a_scale: 136, b_scale: 144
+        120, amax: 128, a_scale: 136, b_scale: 144, d_block_scale: 152
     );
 
     layout!(

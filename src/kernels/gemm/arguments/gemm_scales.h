@@ -12,7 +12,9 @@
 // and are read when the kernel executes. Where a kernel sees the operands swapped, so are the
 // scales.
 
+#include "kernels/common/convert.h"
 #include "kernels/gemm/arguments/gemm_full.h"
+#include "kernels/narrow.h"
 
 namespace tw {
 
@@ -27,6 +29,9 @@ enum : unsigned char {
   kScaleBlock = 4,  // one for each 128 lines and block of k
 };
 
+/// Types of A, B and D: the formats of convert.h and these.
+enum : unsigned char { kGemmI8 = kFormats, kGemmI32, kGemmTf32 };
+
 struct GemmScale {
   u64 address;
   i64 line_step, block_step;  // elements; 0 where there is but one
@@ -38,8 +43,10 @@ struct GemmScales {
   // Scales of D, one for each 128 elements of its lines, written by the kernel: D / scale is
   // stored. Address 0: there are none.
   GemmScale d;
-  unsigned char a_by, b_by;  // kScale
-  unsigned char reserved[6];
+  unsigned char a_by, b_by;      // kScale
+  unsigned char a_type, b_type;  // for kernels that serve several
+  unsigned char d_type;          // of D and C
+  unsigned char reserved[3];
 };
 
 static_assert(sizeof(GemmScales) == 104, "the device sees the layout the host writes");
@@ -49,6 +56,9 @@ struct GemmScaledArgs {
   GemmFullArgs full;
   GemmScales scales;
 };
+
+static_assert(sizeof(GemmScaledArgs) == 768, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmScaledArgs, scales) == 640, "as above");
 
 /// Whether scales change along k, so that each block's sum is multiplied by its own.
 TW_KERNEL_HD constexpr bool gemm_scales_along_k(const GemmScales& scales) {
@@ -62,6 +72,23 @@ TW_KERNEL_HD inline float gemm_scale(const GemmScale& scale, unsigned char by, i
   const i64 at = (by == kScaleBlock ? line / kScaleDepth : line) * scale.line_step +
                  block * scale.block_step + z * scale.batch_step;
   return reinterpret_cast<const float*>(scale.address)[at];
+}
+
+/// The scale of elements of D whose largest finite magnitude is given: that becomes the type's
+/// largest number. Of zeros alone it is 1, and never less than the smallest normal number, so that
+/// its inverse, which elements are multiplied by, is finite. As the quantize family has it.
+TW_KERNEL_HD inline float gemm_block_scale(float largest, float most) {
+  if (largest == 0.0f) return 1.0f;
+  const float scale = largest / most;
+  return scale < 0x1p-126f ? 0x1p-126f : scale;
+}
+TW_KERNEL_HD inline float gemm_block_inverse(float scale) {
+  return 1.0f / scale;
+}
+/// Whether a magnitude counts in that.
+TW_KERNEL_HD inline u32 gemm_finite(float value) {
+  const u32 magnitude = bits_of(value) & 0x7fffffffu;
+  return magnitude < kInfinityF32 ? magnitude : 0;
 }
 
 }  // namespace tw
