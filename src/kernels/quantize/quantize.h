@@ -32,7 +32,7 @@ inline constexpr u32 kFormatI8 = kFormats;
 enum : u32 {
   kQuantizePowersOfTwo = 1,  // scales are rounded up to powers of two
   kQuantizeGiven = 2,        // kQuantizeCast: the scale is read, and not made of `parts`
-  kQuantizeByColumns = 4,    // a warp takes a group of several rows, not several groups of a row
+  kQuantizeByColumns = 4,    // a warp's tile is groups of several rows, not several of one row
   kQuantizeBackwards = 8,    // the last tile first: the cache has what was read last
   kQuantizeWarps = 16,       // kQuantizeRegions: a region is a warp's, not a block's
 };
@@ -40,7 +40,7 @@ enum : u32 {
 inline constexpr u32 kQuantizeGroup = 128;    // elements along a row with a scale in common
 inline constexpr u32 kQuantizeThreads = 256;  // of a block
 inline constexpr u32 kQuantizeWarpsOfBlock = kQuantizeThreads / 32;
-inline constexpr u32 kQuantizeFlight = 8;    // vectors of a thread at once
+inline constexpr u32 kQuantizeFlight = 8;    // vectors of a thread at once, and of its tile
 inline constexpr u32 kQuantizeParts = 1024;  // blocks of kQuantizeAmax at most
 
 /// Threads of a block of kQuantizeBlocks, which holds 128 by 128 elements in registers.
@@ -48,8 +48,11 @@ TW_KERNEL_HD constexpr u32 quantize_block_threads(u32 vector) {
   return vector == 4 ? 512 : 256;
 }
 
-/// Addresses and pitches are bytes. The wide matrix is the source of quantisation, the destination
-/// of dequantisation.
+/// Addresses, pitches and steps are bytes. The wide matrix is the source of quantisation, the
+/// destination of dequantisation.
+///
+/// A warp's tile is kQuantizeFlight accesses of all lanes: along a row, or with kQuantizeByColumns
+/// down as many rows. The steps lead from one access to the next.
 struct QuantizeArgs {
   u64 src;
   u64 dst;
@@ -60,30 +63,32 @@ struct QuantizeArgs {
   u64 dst_policy;
   i64 src_pitch;
   i64 dst_pitch;
-  i64 scale_row;      // bytes between scales of neighbouring rows of the matrix of scales; 0: one
-  i64 scale_column;   // likewise of columns
-  Divider by_groups;  // groups of a row
-  Divider by_tiles;   // with kQuantizeByColumns: tiles beside each other
+  i64 scale_row;     // between scales of neighbouring rows of the matrix of scales; 0: one row
+  i64 scale_column;  // likewise of columns
+  i64 src_step;
+  i64 dst_step;
+  i64 scale_step;
+  Divider by_tiles;        // tiles beside each other
   Divider by_region_line;  // regions beside each other
   u32 rows;
   u32 columns;
-  u32 groups;  // of a row
-  u32 tiles;   // of a warp, of groups; of kQuantizeBlocks: blocks of 128 by 128
+  u32 tiles;  // of a warp; of kQuantizeBlocks 128 by 128, a block's
   u32 part_count;
   u32 scale_row_shift;  // row >> this is the row of the matrix of scales
   u32 team_warps;       // kQuantizeRows: warps that share a row, 1, 2, 4 or 8
-  u32 regions;          // kQuantizeRegions
+  u32 regions;          // kQuantizeRegions and all that goes element by element
   u32 region_rows;
   u32 region_columns;
   u32 src_format;
   u32 dst_format;
   u32 flags;
+  float limit;  // the largest number of the narrow type
   u32 reserved;
 };
-static_assert(sizeof(QuantizeArgs) == 184, "the device sees the layout the host writes");
+static_assert(sizeof(QuantizeArgs) == 192, "the device sees the layout the host writes");
 static_assert(__builtin_offsetof(QuantizeArgs, src_pitch) == 56, "as above");
-static_assert(__builtin_offsetof(QuantizeArgs, rows) == 124, "as above");
-static_assert(__builtin_offsetof(QuantizeArgs, flags) == 172, "as above");
+static_assert(__builtin_offsetof(QuantizeArgs, rows) == 136, "as above");
+static_assert(__builtin_offsetof(QuantizeArgs, limit) == 184, "as above");
 
 TW_KERNEL_HD constexpr bool quantize_has(const QuantizeArgs& args, u32 flag) {
   return (args.flags & flag) != 0;
@@ -179,25 +184,6 @@ TW_KERNEL_HD constexpr u64 quantize_scale_address(const QuantizeArgs& args, u32 
                                                   u32 scale_column) {
   return args.scale + static_cast<u64>(static_cast<i64>(scale_row) * args.scale_row +
                                        static_cast<i64>(scale_column) * args.scale_column);
-}
-
-/// Where the kernels of groups find the groups of a warp's tile: `flight` of kQuantizeFlight and
-/// `sub` of `beside`, the groups that a warp's access covers. What lies outside the matrix has
-/// row `rows` or more.
-struct QuantizePlace {
-  u32 row;
-  u32 group;
-};
-TW_KERNEL_HD constexpr QuantizePlace quantize_place(const QuantizeArgs& args, u32 beside, u32 tile,
-                                                    u32 flight, u32 sub) {
-  if (quantize_has(args, kQuantizeByColumns)) {
-    const u32 line = divide(tile, args.by_tiles);
-    const u32 group = (tile - line * args.by_tiles.divisor) * beside + sub;
-    return {group < args.groups ? line * kQuantizeFlight + flight : args.rows, group};
-  }
-  const u32 number = (tile * kQuantizeFlight + flight) * beside + sub;
-  const u32 row = divide(number, args.by_groups);
-  return {row, number - row * args.groups};
 }
 
 /// Rows and columns of a region of kQuantizeRegions.

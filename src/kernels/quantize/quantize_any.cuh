@@ -82,7 +82,7 @@ __device__ __forceinline__ void quantize_regions(const QuantizeArgs& args) {
     u32 top = region_largest(args, r, warps);
     top = warps ? warp_largest(top) : block_largest(top, of_warp[turn]);
     turn ^= 1;
-    const float scale = region_scale(args, top);
+    const float scale = region_scale(args, decode(args.src_format, top));
     if (warps ? ptx::lane_id() == 0 : threadIdx.x == 0)
       ptx::store_unit<4>(quantize_scale_address(args, r.line, r.place), __float_as_uint(scale));
     quantize_region_by(args, r, warps, quantize_inverse(scale));

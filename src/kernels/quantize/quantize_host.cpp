@@ -57,8 +57,7 @@ void quantize_region_by(const QuantizeArgs& args, const QuantizeRegion& r, float
 }
 
 float scale_of(const QuantizeArgs& args, float amax) {
-  return quantize_scale(amax, quantize_max(args.dst_format),
-                        quantize_has(args, kQuantizePowersOfTwo));
+  return quantize_scale(amax, args.limit, quantize_has(args, kQuantizePowersOfTwo));
 }
 
 void raise(u64 address, float amax) {

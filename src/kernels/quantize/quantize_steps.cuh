@@ -7,45 +7,83 @@
 
 namespace tw {
 
-/// A scale for each 128 elements of a row. Of a warp's tile each of the first eight lanes of a
-/// group divides for one vector, so that a scale costs one division and neighbouring scales go out
-/// at once.
+/// The largest magnitude of the group of each of a thread's vectors. Of 16-bit types each word has
+/// those of two vectors, and both go through the same exchanges.
+template <u32 kVector>
+struct GroupTops {
+  static constexpr u32 kWords = kVector == 4 ? kQuantizeFlight : kQuantizeFlight / 2;
+  u32 word[kWords];
+
+  __device__ __forceinline__ GroupTops(const u32 (&raw)[kQuantizeFlight][4], u32 infinity) {
+    u32 all = 0;
+#pragma unroll
+    for (u32 w = 0; w < kWords; ++w) {
+      if constexpr (kVector == 4) {
+        word[w] = largest_lanes<kVector>(raw[w]);
+      } else {
+        const u32 a = largest_lanes<kVector>(raw[2 * w]);
+        const u32 b = largest_lanes<kVector>(raw[2 * w + 1]);
+        word[w] = ptx::max_bf16(__byte_perm(a, b, 0x5410), __byte_perm(a, b, 0x7632));
+      }
+      all = larger_lanes<kVector>(all, word[w]);
+    }
+    if (!lanes_finite<kVector>(all, infinity)) look_again(raw, infinity);
+#pragma unroll
+    for (u32 w = 0; w < kWords; ++w) {
+      if constexpr (kVector == 4) {
+        word[w] = warp_largest(word[w]);
+      } else {
+#pragma unroll
+        for (u32 step = 1; step < kGroupLanes<kVector>; step *= 2)
+          word[w] = ptx::max_bf16(word[w], __shfl_xor_sync(kQuantizeLanes, word[w], step));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void look_again(const u32 (&raw)[kQuantizeFlight][4], u32 infinity) {
+#pragma unroll
+    for (u32 w = 0; w < kWords; ++w) {
+      if constexpr (kVector == 4)
+        word[w] = largest_finite<kVector>(raw[w], infinity);
+      else
+        word[w] = largest_finite<kVector>(raw[2 * w], infinity) |
+                  largest_finite<kVector>(raw[2 * w + 1], infinity) << 16;
+    }
+  }
+
+  /// That of vector `flight`, a number that the compiler does not know.
+  __device__ __forceinline__ u32 of(u32 flight) const {
+    const u32 own = kVector == 4 ? flight : flight / 2;
+    u32 top = word[0];
+#pragma unroll
+    for (u32 w = 1; w < kWords; ++w) top = own == w ? word[w] : top;
+    if constexpr (kVector == 4) return top;
+    return flight % 2 == 0 ? top & 0xffffu : top >> 16;
+  }
+};
+
+/// A scale for each 128 elements of a row. Each of the first eight lanes of a group divides for one
+/// of the tile's vectors: a scale costs one division, and neighbouring scales go out at once.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
   constexpr u32 kLanes = kGroupLanes<kVector>;
   ptx::grid_dependency_wait_and_launch();
-  each_tile(args, [&](u32 tile) {
-    const GroupVectors<kVector> at(args, tile);
+  each_tile(args, [&](u32 number) {
+    const QuantizeTile<kVector> tile(args, number);
     u32 raw[kQuantizeFlight][4];
-    at.template load<16>(raw);
-    u32 top[kQuantizeFlight];
-#pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f)
-      top[f] = largest_magnitude<kVector>(raw[f], quantize_infinity(args.src_format));
-#pragma unroll
-    for (u32 step = 1; step < kLanes; step *= 2)
-#pragma unroll
-      for (u32 f = 0; f < kQuantizeFlight; ++f)
-        top[f] = max(top[f], __shfl_xor_sync(kQuantizeLanes, top[f], step));
-    const u32 own = at.lane % kQuantizeFlight;
-    u32 own_top = 0;
-#pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f) own_top = own == f ? top[f] : own_top;
-    const float scale = region_scale(args, own_top);
+    tile.load(raw);
+    const GroupTops<kVector> tops(raw, quantize_infinity(args.src_format));
+    const u32 own = tile.lane % kQuantizeFlight;
+    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, tops.of(own)));
     const float inverse = quantize_inverse(scale);
-    const QuantizePlace place = at.place(own);
-    if (at.lane < kQuantizeFlight && place.row < args.rows)
-      ptx::store_unit<4>(quantize_scale_address(args, place.row, place.group),
-                         __float_as_uint(scale));
+    if (tile.lane < min(kQuantizeFlight, tile.group_count))
+      ptx::store_unit<4>(tile.scale_address(own), __float_as_uint(scale));
     with_wide<kVector>(args.src_format, [&](auto wide) {
       with_narrow(args.dst_format, [&](auto narrow) {
-#pragma unroll
-        for (u32 f = 0; f < kQuantizeFlight; ++f) {
-          u32 words[4];
+        tile.store([&](u32 f, u32(&words)[4]) {
           quantize_vector<wide.kNumber, narrow.kNumber, kVector>(
               raw[f], __shfl_sync(kQuantizeLanes, inverse, f, kLanes), words);
-          at.template store<kVector>(f, words);
-        }
+        });
       });
     });
   });
@@ -65,8 +103,7 @@ struct RowVectors {
     for (u32 f = 0; f < kQuantizeFlight; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       const u32 vector = base + first + f * step;
-      if (vector < end)
-        ptx::load_own<16>(src + static_cast<u64>(vector) * 16, args.src_policy, raw[f]);
+      if (vector < end) ptx::load_own<16>(src + u64{vector} * 16, args.src_policy, raw[f]);
     }
   }
   __device__ __forceinline__ void store(const QuantizeArgs& args, u32 base, float inverse,
@@ -112,9 +149,7 @@ __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args)
     for (u32 base = 0; base < row.end; base += part) {
       row.load(args, base, raw);
       last = base;
-#pragma unroll
-      for (u32 f = 0; f < kQuantizeFlight; ++f)
-        top = max(top, largest_magnitude<kVector>(raw[f], quantize_infinity(args.src_format)));
+      top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
     }
     top = warp_largest(top);
     if (warps > 1) {
@@ -124,7 +159,7 @@ __device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args)
       turn ^= 1;  // who is ahead writes the other places
     }
     if (row.end == 0) continue;
-    const float scale = region_scale(args, top);
+    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
     const float inverse = quantize_inverse(scale);
     if (row.first == 0)
       ptx::store_unit<4>(quantize_scale_address(args, number, 0), __float_as_uint(scale));
@@ -147,8 +182,8 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   u32 turn = 0;
   for (u32 tile = blockIdx.x; tile < args.tiles; tile += gridDim.x) {
-    const u32 line = divide(tile, args.by_groups);
-    const u32 group = tile - line * args.groups;
+    const u32 line = divide(tile, args.by_tiles);
+    const u32 group = tile - line * args.by_tiles.divisor;
     const u32 row = line * 128 + threadIdx.x / kLanes;
     const u32 column = group * kQuantizeGroup + threadIdx.x % kLanes * kVector;
     const bool inside = column < args.columns;
@@ -156,19 +191,16 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
         row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (16 / kVector);
     const u64 dst = row_address(args.dst, args.dst_pitch, row) + column;
     u32 raw[kQuantizeFlight][4];
-    u32 top = 0;
 #pragma unroll
     for (u32 f = 0; f < kQuantizeFlight; ++f) {
       raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
       if (inside && row + f * kRows < args.rows)
         ptx::load_own<16>(row_address(src, args.src_pitch, f * kRows), args.src_policy, raw[f]);
     }
-#pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f)
-      top = max(top, largest_magnitude<kVector>(raw[f], quantize_infinity(args.src_format)));
-    top = block_largest(top, of_warp[turn]);
+    const u32 top = block_largest(
+        largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)), of_warp[turn]);
     turn ^= 1;
-    const float scale = region_scale(args, top);
+    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
     const float inverse = quantize_inverse(scale);
     if (threadIdx.x == 0)
       ptx::store_unit<4>(quantize_scale_address(args, line, group), __float_as_uint(scale));
@@ -203,12 +235,9 @@ __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
   u32 top = 0;
   each_tile(args, [&](u32 tile) {
-    const GroupVectors<kVector> at(args, tile);
     u32 raw[kQuantizeFlight][4];
-    at.template load<16>(raw);
-#pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f)
-      top = max(top, largest_magnitude<kVector>(raw[f], quantize_infinity(args.src_format)));
+    QuantizeTile<kVector>(args, tile).load(raw);
+    top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
   });
   store_amax_part(args, top, of_warp);
 }
@@ -222,8 +251,7 @@ __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
   for (u32 part = threadIdx.x; part < args.part_count; part += kQuantizeThreads)
     top = max(top, ptx::load_after_wait<4>(args.parts + static_cast<u64>(part) * 4));
   top = block_largest(top, of_warp);
-  const float scale = quantize_scale(__uint_as_float(top), quantize_max(args.dst_format),
-                                     quantize_has(args, kQuantizePowersOfTwo));
+  const float scale = region_scale(args, __uint_as_float(top));
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     ptx::store_unit<4>(args.scale, __float_as_uint(scale));
     if (args.amax != 0) ptx::reduce_max_u32(args.amax, top);
@@ -249,23 +277,17 @@ __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
   const float inverse = cast_inverse(args, of_warp);
   const bool measures = cast_measures(args);
   u32 top = 0;
-  each_tile(args, [&](u32 tile) {
-    const GroupVectors<kVector> at(args, tile);
+  each_tile(args, [&](u32 number) {
+    const QuantizeTile<kVector> tile(args, number);
     u32 raw[kQuantizeFlight][4];
-    at.template load<16>(raw);
-    if (measures) {
-#pragma unroll
-      for (u32 f = 0; f < kQuantizeFlight; ++f)
-        top = max(top, largest_magnitude<kVector>(raw[f], quantize_infinity(args.src_format)));
-    }
+    tile.load(raw);
+    if (measures)
+      top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
     with_wide<kVector>(args.src_format, [&](auto wide) {
       with_narrow(args.dst_format, [&](auto narrow) {
-#pragma unroll
-        for (u32 f = 0; f < kQuantizeFlight; ++f) {
-          u32 words[4];
+        tile.store([&](u32 f, u32(&words)[4]) {
           quantize_vector<wide.kNumber, narrow.kNumber, kVector>(raw[f], inverse, words);
-          at.template store<kVector>(f, words);
-        }
+        });
       });
     });
   });
@@ -276,26 +298,20 @@ __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
 template <u32 kVector>
 __device__ __forceinline__ void quantize_dequantize(const QuantizeArgs& args) {
   ptx::grid_dependency_wait_and_launch();
-  each_tile(args, [&](u32 tile) {
-    const GroupVectors<kVector> at(args, tile);
+  each_tile(args, [&](u32 number) {
+    const DequantizeTile<kVector> tile(args, number);
     u32 raw[kQuantizeFlight][4];
-    at.template load<kVector>(raw);
+    tile.load(raw);
     float scale[kQuantizeFlight];
 #pragma unroll
-    for (u32 f = 0; f < kQuantizeFlight; ++f) {
-      const QuantizePlace place = at.place(f);
-      scale[f] = __uint_as_float(ptx::load_word_after_wait(
-          place.row < args.rows,
-          quantize_scale_address(args, place.row >> args.scale_row_shift, place.group), 0));
-    }
+    for (u32 f = 0; f < kQuantizeFlight; ++f)
+      scale[f] = __uint_as_float(
+          ptx::load_word_after_wait(f < tile.group_count, tile.scale_address(f), 0));
     with_narrow(args.src_format, [&](auto narrow) {
       with_wide<kVector>(args.dst_format, [&](auto wide) {
-#pragma unroll
-        for (u32 f = 0; f < kQuantizeFlight; ++f) {
-          u32 words[4];
+        tile.store([&](u32 f, u32(&words)[4]) {
           dequantize_vector<narrow.kNumber, wide.kNumber, kVector>(raw[f], scale[f], words);
-          at.template store<16>(f, words);
-        }
+        });
       });
     });
   });

@@ -17,6 +17,8 @@ constexpr uint64_t kWorkspaceBytes = uint64_t{kQuantizeParts} * 4;
 constexpr uint32_t kAllOfSm = 4;  // blocks that an SM holds at once
 // A warp looks after regions of up to so many elements, a block after larger ones.
 constexpr uint32_t kWarpRegion = 2048;
+// Of rows that are joined to one; a tile's columns end below 2^32.
+constexpr int64_t kMostColumns = (int64_t{1} << 31) - 1;
 
 uint32_t blocks_for(uint32_t items, uint32_t of_block) {
   return (items + of_block - 1) / of_block;
@@ -130,25 +132,42 @@ Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
                   {"workspace", run.workspace, p.two_steps() ? kWorkspaceBytes : 0, true}});
 }
 
+// Which way a warp's tile lies: down the rows where neighbouring rows' scales lie side by side, and
+// along a row otherwise. Short rows would leave much of a tile along them empty.
+bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
+  const ScaleKind kind = problem_.desc.scale;
+  if (kind == ScaleKind::group && problem_.desc.scale_order == ScaleOrder::column) return true;
+  const auto used = [](uint32_t items, uint32_t of_tile) {
+    return static_cast<double>(items) / (blocks_for(items, of_tile) * of_tile);
+  };
+  const uint32_t groups = blocks_for(args.columns, kQuantizeGroup);
+  const double down = used(groups, beside()) * used(args.rows, kQuantizeFlight);
+  return down > 1.25 * used(groups, beside() * kQuantizeFlight);
+}
+
 // Tiles of warps and blocks, and regions of what goes element by element.
 void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
-  const uint32_t beside = problem_.vector == 4 ? 1 : 2;  // groups that a warp's access covers
-  const ScaleKind kind = problem_.desc.scale;
-  const bool blocks = !problem_.back && kind == ScaleKind::block;
-  args->groups = blocks_for(args->columns, kQuantizeGroup);
-  args->by_groups = make_divider(args->groups);
-  args->by_tiles = make_divider(blocks_for(args->groups, beside));
-  if (blocks)
-    args->tiles = blocks_for(args->rows, kQuantizeGroup) * args->groups;
-  else if (quantize_has(*args, kQuantizeByColumns))
-    args->tiles = blocks_for(args->rows, kQuantizeFlight) * args->by_tiles.divisor;
-  else
-    args->tiles = blocks_for(args->rows * args->groups, kQuantizeFlight * beside);
+  const QuantizeProblem& p = problem_;
+  const bool blocks = !p.back && p.desc.scale == ScaleKind::block;
+  const bool rows = !p.back && p.desc.scale == ScaleKind::row;
+  const uint32_t groups = blocks_for(args->columns, kQuantizeGroup);
+  const bool down = tiles_down(*args);
+  const uint32_t across =
+      blocks ? groups : blocks_for(groups, down ? beside() : beside() * kQuantizeFlight);
+  const uint32_t high = blocks ? kQuantizeGroup : down ? kQuantizeFlight : 1;
+  args->by_tiles = make_divider(across);
+  args->tiles = blocks_for(args->rows, high) * across;
+  const int64_t step = int64_t{beside()} * kQuantizeGroup;
+  args->src_step = down ? args->src_pitch : step * p.src_bytes;
+  args->dst_step = down ? args->dst_pitch : step * p.dst_bytes;
+  // A tile's rows have one row of scales of 128 rows each.
+  const int64_t scale_down = args->scale_row_shift == 0 ? args->scale_row : 0;
+  args->scale_step = down ? scale_down : beside() * args->scale_column;
+  if (down) args->flags |= kQuantizeByColumns;
   args->team_warps = 1;
   while (args->team_warps < kQuantizeWarpsOfBlock &&
-         args->team_warps * 32 * kQuantizeFlight * problem_.vector < args->columns)
+         args->team_warps * 32 * kQuantizeFlight * p.vector < args->columns)
     args->team_warps *= 2;
-  const bool rows = !problem_.back && kind == ScaleKind::row;
   args->region_rows = blocks ? kQuantizeGroup : 1;
   args->region_columns = rows ? args->columns : kQuantizeGroup;
   const uint32_t line = blocks_for(args->columns, args->region_columns);
@@ -158,7 +177,17 @@ void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
     args->flags |= kQuantizeWarps;
 }
 
-QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows, bool vectors) const {
+// Whether rows, and the scales that a row has, follow each other without a gap.
+bool QuantizePlan::rows_join(int64_t rows) const {
+  const QuantizeDesc& d = problem_.desc;
+  if (d.src_pitch != d.columns || d.dst_pitch != d.columns || rows * d.columns > kMostColumns)
+    return false;
+  if (problem_.tensor()) return true;
+  return d.scale == ScaleKind::group && d.scale_order == ScaleOrder::row &&
+         d.columns % kQuantizeGroup == 0 && d.scale_ld * kQuantizeGroup == d.columns;
+}
+
+QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   const QuantizeProblem& p = problem_;
   const QuantizeDesc& d = p.desc;
   QuantizeArgs args{};
@@ -177,13 +206,9 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows, bool vecto
   args.dst_format = p.dst_format;
   args.flags = ((d.flags & kQuantizeDescPowersOfTwo) != 0 ? kQuantizePowersOfTwo : 0u) |
                (p.given() ? kQuantizeGiven : 0u);
-  // The rows of scales that lie side by side are those that a warp takes at once.
-  if (vectors && d.scale == ScaleKind::group && d.scale_order == ScaleOrder::column)
-    args.flags |= kQuantizeByColumns;
   if (p.two_steps()) args.flags |= kQuantizeBackwards;
-  // One scale does not care where rows end.
-  if (p.tensor() && d.src_pitch == d.columns && d.dst_pitch == d.columns &&
-      rows * d.columns <= INT32_MAX) {
+  args.limit = p.back ? 0 : quantize_max(p.dst_format);
+  if (rows_join(rows)) {
     args.columns = static_cast<u32>(rows * d.columns);
     args.rows = 1;
   }
@@ -230,7 +255,7 @@ Status QuantizePlan::run(Stream& stream, const QuantizeRun& run) const {
   if (!main_[vectors])
     return fail(Code::ERROR_MISALIGNED, {.argument = "src", .rule = "quantize_methods"},
                 "the only method allowed needs vectors of %" PRId64 " elements", problem_.vector);
-  QuantizeArgs args = fill(run, rows, vectors);
+  QuantizeArgs args = fill(run, rows);
   if (problem_.two_steps()) {
     const LaunchConfig first = config(amax_[vectors], args, true);
     args.part_count = first.grid[0];
@@ -262,7 +287,7 @@ PlanInfo QuantizePlan::info() const {
   if (p.empty()) return info;
   const bool vectors = static_cast<bool>(main_[1]);
   const PreparedKernel& kernel = main_[vectors];
-  const LaunchConfig launch = config(kernel, fill({}, d.rows, vectors), false);
+  const LaunchConfig launch = config(kernel, fill({}, d.rows), false);
   info.kernel = kernel.row->symbol;
   for (int i = 0; i < 3; ++i) {
     info.grid[i] = launch.grid[i];

@@ -44,7 +44,11 @@ class QuantizePlan final : public Plan {
   Status check_run(const QuantizeRun& run, int64_t rows) const;
   Status check_memory(const QuantizeRun& run, int64_t rows) const;
   uint64_t workspace_bytes() const;
-  QuantizeArgs fill(const QuantizeRun& run, int64_t rows, bool vectors) const;
+  /// Groups that an access of a warp covers.
+  uint32_t beside() const { return problem_.vector == 4 ? 1 : 2; }
+  bool rows_join(int64_t rows) const;
+  bool tiles_down(const QuantizeArgs& args) const;
+  QuantizeArgs fill(const QuantizeRun& run, int64_t rows) const;
   void fill_tiles(QuantizeArgs* args) const;
   LaunchConfig config(const PreparedKernel& kernel, const QuantizeArgs& args, bool amax) const;
   std::string scales() const;
