@@ -82,15 +82,16 @@ Status QuantizePlan::prepare() {
   return {};
 }
 
-// Whether each row of both matrices is whole vectors, which is so of one row where the next one
-// begins behind it. A run of fewer rows is no other matter, but for one row.
+// Whether each row of both matrices is whole vectors: rows that are joined are one row.
 bool QuantizePlan::vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const {
   const QuantizeProblem& p = problem_;
+  const bool one = rows == 1 || rows_join(rows);
   const auto fits = [&](uint64_t address, int64_t pitch, int64_t bytes) {
     const int64_t unit = p.vector * bytes;
-    return address % static_cast<uint64_t>(unit) == 0 && (rows == 1 || pitch * bytes % unit == 0);
+    return address % static_cast<uint64_t>(unit) == 0 && (one || pitch * bytes % unit == 0);
   };
-  return p.desc.columns % p.vector == 0 && fits(src, p.desc.src_pitch, p.src_bytes) &&
+  const int64_t columns = one ? rows * p.desc.columns : p.desc.columns;
+  return columns % p.vector == 0 && fits(src, p.desc.src_pitch, p.src_bytes) &&
          fits(dst, p.desc.dst_pitch, p.dst_bytes);
 }
 
