@@ -2794,11 +2794,11 @@ enum {
  *  how the matrix lies: DeepGEMM's scales of A, for example, are TW_SCALE_1X128, TW_COLUMN_MAJOR.
  *
  *  Quantisation: the scale of a region is amax / max, where amax is the largest finite magnitude in
- *  it and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8; it is at least 2^-126, and 1 where
- *  amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An element is
- *  q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities included, it
- *  becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not count in amax. A
- *  NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in floats.
+ *  it and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8; it is at least 2^-126, and 1
+ * where amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An
+ * element is q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities
+ * included, it becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not count
+ * in amax. A NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in floats.
  *
  *  Dequantisation: x = q * scale, rounded to nearest even; beyond the range infinity. A NaN is
  *  written as 0x7fff in bf16 and f16 and 0x7fffffff in f32.
@@ -2840,7 +2840,8 @@ typedef struct tw_quantize_args {
   uint64_t scale;       /**< required: device address of the f32 scales, which quantisation writes,
                              but for TW_QUANTIZE_GIVEN_SCALE, and dequantisation reads */
   /** With TW_SCALE_TENSOR, to quantise: device address of an f32 word that is raised to the run's
-   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0: none */
+   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0: none
+   */
   uint64_t amax;
   uint64_t workspace;       /**< a multiple of 256, where tw_plan_info.workspace_bytes is not 0;
                                  else ignored */
@@ -2874,8 +2875,8 @@ TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
 TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                                const tw_tensor *scale, tw_quantize_desc *desc);
 
-/** Plans a quantisation or dequantisation. tw_plan_info.workspace_bytes is what its runs need beside
- *  the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
+/** Plans a quantisation or dequantisation. tw_plan_info.workspace_bytes is what its runs need
+ * beside the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or
  *  option cannot work. @retval TW_ERROR_UNSUPPORTED other types, or scales that are not f32.
