@@ -539,6 +539,58 @@ TEST_CASE("quantize: there and back again") {
   }
 }
 
+// Each launch reads what the one before has written, and writes what an earlier one has read.
+TEST_CASE("quantize: kernels behind each other") {
+  Lab lab(7);
+  if (!lab.device) return;
+  for (const DType wide : {DType::BF16, DType::F32})
+    for (const ScaleKind kind : kKinds)
+      for (const uint32_t methods : {kQuantizeByVectors, kQuantizeByElements}) {
+        QuantizeDesc there;
+        there.src_dtype = wide;
+        there.scale = kind;
+        there.methods = methods;
+        there.rows = 130, there.columns = 264;
+        there.src_pitch = 272, there.dst_pitch = 280;
+        QuantizeDesc back = there;
+        std::swap(back.src_dtype, back.dst_dtype);
+        std::swap(back.src_pitch, back.dst_pitch);
+        std::unique_ptr<Plan> plan, plan_back;
+        TW_REQUIRE_OK(QuantizePlan::create(lab.device, there, &plan));
+        TW_REQUIRE_OK(QuantizePlan::create(lab.device, back, &plan_back));
+        INFO(plan->explain());
+        std::vector<Operand> one, other;  // wide, narrow, scales, workspace
+        for (std::vector<Operand>* operands : {&one, &other})
+          for (const int64_t bytes : {130 * 272 * 4, 130 * 280, 130 * 264 * 4, 4096})
+            operands->emplace_back(lab.device, *lab.stream, bytes, 0);
+        for (int64_t i = 0; i < there.rows * there.src_pitch; ++i) {
+          const float value = std::normal_distribution<float>(0, 3)(lab.random);
+          put(one[0].data(), i, dtype_bytes(wide), wide_bits(wide, value));
+        }
+        other[0].arena->image() = one[0].arena->image();
+        for (std::vector<Operand>* operands : {&one, &other}) {
+          for (Operand& operand : *operands) operand.arena->upload();
+          for (int turn = 0; turn < 3; ++turn) {
+            const auto& o = *operands;
+            TW_REQUIRE_OK(
+                static_cast<QuantizePlan&>(*plan).run(*lab.stream, {.src = o[0].address(),
+                                                                    .dst = o[1].address(),
+                                                                    .scale = o[2].address(),
+                                                                    .workspace = o[3].address(),
+                                                                    .workspace_bytes = 4096}));
+            if (operands == &other) TW_REQUIRE_OK(lab.stream->synchronize());
+            TW_REQUIRE_OK(
+                static_cast<QuantizePlan&>(*plan_back)
+                    .run(*lab.stream,
+                         {.src = o[1].address(), .dst = o[0].address(), .scale = o[2].address()}));
+            if (operands == &other) TW_REQUIRE_OK(lab.stream->synchronize());
+          }
+        }
+        for (size_t i = 0; i < 3; ++i)
+          CHECK(first_difference(one[i].arena->read(), other[i].arena->read()) == -1);
+      }
+}
+
 TEST_CASE("quantize: one graph serves other matrices") {
   Lab lab(6);
   if (!lab.device) return;
