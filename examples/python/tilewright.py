@@ -878,6 +878,23 @@ class Device(Handle):
             operands["bias"] = rows.address
         return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4), alpha=alpha, **operands)
 
+    def quantize(self, src, out, scale, kind=SCALE_1X128, flags=0, amax=None):
+        """An 8-bit out (f8e4m3, f8e5m2 or i8) of src (bf16, f16 or f32) and the f32 scales that undo it, in
+        either order: one for each 128 elements of a row, or as `kind` says. Of an 8-bit src out is src times
+        its scales. With SCALE_TENSOR a run needs `workspace`, an address that is a multiple of 256, and
+        `workspace_bytes`, as many as info() says, unless flags have QUANTIZE_GIVEN_SCALE; and amax, an f32,
+        is raised to the largest magnitude."""
+        (ts, k0), (td, k1) = self._here(src), self._here(out, True)
+        reads = lib.tw_dtype_size(ts.dtype) == 1 or flags & QUANTIZE_GIVEN_SCALE
+        (tf, k2), k3, operands = self._here(scale, not reads), None, {}
+        if amax is not None:
+            word, k3 = self._here(amax, True)
+            operands["amax"] = word.address
+        desc = struct("quantize_desc", scale=kind, flags=flags)
+        check(lib.tw_quantize_desc_from_tensors(ts, td, tf, desc))
+        return Plan(self, "quantize", desc, (k0, k1, k2, k3), src=ts.address, dst=td.address, scale=tf.address,
+                    **operands)
+
 
 def _leading(t, fast, slow, name):
     """Elements between the lines of a matrix whose dimension `fast` is contiguous; 0, which C takes
