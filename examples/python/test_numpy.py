@@ -125,6 +125,25 @@ class Numpy(unittest.TestCase):
             with self.assertRaises(tw.Error):
                 self.device.grouped(**{"a": a, "b": b, "ends": ends, "out": out, **wrong})
 
+    def test_quantisation_and_back(self):
+        rng = numpy.random.default_rng(4)
+        x = rng.integers(-127, 128, (10, 300)).astype(numpy.float32)
+        x[:, ::128] = 127  # so that all scales are powers of two
+        x *= 2.0 ** rng.integers(-3, 4, (10, 1))
+        narrow, again = numpy.zeros((10, 300), numpy.int8), numpy.zeros((10, 300), numpy.float16)
+        for scales in (numpy.zeros((10, 3), numpy.float32), numpy.zeros((3, 12), numpy.float32).T[:10]):
+            self.wait(self.device.quantize(x, narrow, scales))
+            self.assertTrue((narrow * numpy.repeat(scales, 128, axis=1)[:, :300] == x).all())
+            again[:] = 0
+            self.wait(self.device.quantize(narrow, again, scales))
+            self.assertTrue((again == x).all())
+        scale, amax = numpy.array([0.5], numpy.float32), numpy.zeros(1, numpy.float32)
+        self.wait(self.device.quantize(x, narrow, scale, tw.SCALE_TENSOR, tw.QUANTIZE_GIVEN_SCALE, amax=amax))
+        self.assertEqual(amax[0], numpy.abs(x).max())
+        self.assertTrue((narrow == numpy.clip(numpy.rint(x * 2), -128, 127)).all())
+        with self.assertRaises(tw.Error):
+            self.device.quantize(x, narrow[:9], scales)
+
     def refused(self, name, plan):
         with self.assertRaisesRegex(ValueError, f"^{name} of shape .* has the strides "):
             plan()

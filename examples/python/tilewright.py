@@ -45,23 +45,24 @@ SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6 L2_PROMOTION_NONE=0 L2_P
 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0
 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2
 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 OP_ROUTE=22
-OP_GROUPED=23 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0
-REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7
-REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3
-ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
-ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROUTE_SOFTMAX=0 ROUTE_SIGMOID=1
-ROUTE_SOFTMAX_CHOSEN=2 ROUTE_GROUP_BEST=0 ROUTE_GROUP_TOP2=1 ROUTE_RENORMALIZE=1 ROUTE_GIVEN_IDS=2
-COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0
-COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8
-GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
-GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 GEMM_FAST_ACCUMULATE=1024 PER_NONE=0 PER_TENSOR=1 PER_ROW=2
-PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2
-SCALE_1X128=3 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1
-GROUPING_OFFSETS=2 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6
-GROUPING_BLOCKS=20 GROUPED_STORE=0 GROUPED_ADD=1 GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1
-GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
-GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0
-PAINT_BANKS=1 PAINT_INDEX=2
+OP_GROUPED=23 OP_QUANTIZE=24 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2
+REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6
+REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2
+ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1
+SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1
+ROUTE_SOFTMAX=0 ROUTE_SIGMOID=1 ROUTE_SOFTMAX_CHOSEN=2 ROUTE_GROUP_BEST=0 ROUTE_GROUP_TOP2=1
+ROUTE_RENORMALIZE=1 ROUTE_GIVEN_IDS=2 COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1
+ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1
+GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32
+GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128 GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 GEMM_FAST_ACCUMULATE=1024 PER_NONE=0
+PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0
+SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3 SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21
+GROUPING_ALL=0 GROUPING_ENDS=1 GROUPING_OFFSETS=2 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4
+GROUPING_MASKED=5 GROUPING_K_RANGES=6 GROUPING_BLOCKS=20 GROUPED_STORE=0 GROUPED_ADD=1
+GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1 GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4
+GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16 GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64
+QUANTIZE_POWERS_OF_TWO=1 QUANTIZE_GIVEN_SCALE=2 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16
+PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
@@ -161,6 +162,11 @@ tw_grouped_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:d_dtyp
 tw_grouped_args u32:struct_size u32:struct_mark f32:alpha f32:beta i64:m i64:k i64:a_count
   i64:d_count u64:a u64:b u64:d u64:bias u64:groups u64:group_map u64:group_alpha u64:a_rows
   u64:d_rows u64:row_weights u64:inverse u64:invalid_count u64:workspace u64:workspace_bytes
+tw_quantize_desc u32:struct_size u32:struct_mark tw_dtype:src_dtype tw_dtype:dst_dtype
+  tw_scale_kind:scale tw_order:scale_order u32:flags u32:max_sms tw_cache_priority:src_cache
+  tw_cache_priority:dst_cache i64:rows i64:columns i64:src_pitch i64:dst_pitch i64:scale_ld
+tw_quantize_args u32:struct_size u32:struct_mark i64:rows u64:src u64:dst u64:scale u64:amax
+  u64:workspace u64:workspace_bytes
 tw_kernel_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
   u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 i32:driver_version
   u64:packed_bytes u64:image_bytes
@@ -293,6 +299,12 @@ tw_status:tw_grouped_supported(tw_device*,tw_grouped_desc*)
 tw_status:tw_grouped_candidates(tw_device*,tw_grouped_desc*,tw_gemm_candidate*,i32,i32*)
 tw_status:tw_grouped_plan_candidate(tw_device*,tw_grouped_desc*,char*,tw_plan**)
 tw_status:tw_grouped_run(tw_plan*,tw_stream*,tw_grouped_args*)
+tw_status:tw_quantize_desc_init(tw_quantize_desc*,size)
+tw_status:tw_quantize_args_init(tw_quantize_args*,size)
+tw_status:tw_quantize_desc_from_tensors(tw_tensor*,tw_tensor*,tw_tensor*,tw_quantize_desc*)
+tw_status:tw_quantize_plan(tw_device*,tw_quantize_desc*,tw_plan**)
+tw_status:tw_quantize_supported(tw_device*,tw_quantize_desc*)
+tw_status:tw_quantize_run(tw_plan*,tw_stream*,tw_quantize_args*)
 tw_status:tw_kernel_entry_init(tw_kernel_entry*,size)
 tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
 tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
@@ -879,6 +891,23 @@ class Device(Handle):
             _fill(desc, {"bias_dtype": rows.dtype, "bias_stride": _leading(rows, 1, 0, "bias")})
             operands["bias"] = rows.address
         return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4), alpha=alpha, **operands)
+
+    def quantize(self, src, out, scale, kind=SCALE_1X128, flags=0, amax=None):
+        """An 8-bit out (f8e4m3, f8e5m2 or i8) of src (bf16, f16 or f32) and the f32 scales that undo it, in
+        either order: one for each 128 elements of a row, or as `kind` says. Of an 8-bit src out is src times
+        its scales. With SCALE_TENSOR a run needs `workspace`, an address that is a multiple of 256, and
+        `workspace_bytes`, as many as info() says, unless flags have QUANTIZE_GIVEN_SCALE; and amax, an f32,
+        is raised to the largest magnitude."""
+        (ts, k0), (td, k1) = self._here(src), self._here(out, True)
+        reads = lib.tw_dtype_size(ts.dtype) == 1 or flags & QUANTIZE_GIVEN_SCALE
+        (tf, k2), k3, operands = self._here(scale, not reads), None, {}
+        if amax is not None:
+            word, k3 = self._here(amax, True)
+            operands["amax"] = word.address
+        desc = struct("quantize_desc", scale=kind, flags=flags)
+        check(lib.tw_quantize_desc_from_tensors(ts, td, tf, desc))
+        return Plan(self, "quantize", desc, (k0, k1, k2, k3), src=ts.address, dst=td.address, scale=tf.address,
+                    **operands)
 
 
 def _leading(t, fast, slow, name):

@@ -57,6 +57,13 @@ __device__ __forceinline__ u32 pack_f16_relu(float low, float high) {
   return pair;
 }
 
+/// The larger of each half; of a NaN and a number the number.
+__device__ __forceinline__ u32 max_bf16(u32 a, u32 b) {
+  u32 pair;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  return pair;
+}
+
 /// Stores four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix
 /// l / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 shared, u32 r0, u32 r1, u32 r2, u32 r3) {

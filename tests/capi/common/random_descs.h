@@ -289,6 +289,29 @@ static inline void random_route(random_source *r, tw_route_desc *d) {
   random_mistake(r, &d->tokens, 7); /* to logits_pitch */
 }
 
+static inline void random_quantize(random_source *r, tw_quantize_desc *d) {
+  static const tw_dtype wide[] = {TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32};
+  static const tw_dtype narrow[] = {TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8};
+  (void)tw_quantize_desc_init(d, sizeof *d);
+  d->src_dtype = random_chance(r, 90) ? RANDOM_OF(r, wide) : random_dtype(r);
+  d->dst_dtype = random_chance(r, 90) ? RANDOM_OF(r, narrow) : random_dtype(r);
+  if (random_chance(r, 30)) {
+    const tw_dtype dtype = d->src_dtype;
+    d->src_dtype = d->dst_dtype;
+    d->dst_dtype = dtype;
+  }
+  d->scale = random_chance(r, 90) ? 1 + random_below(r, 4) : 19 + random_below(r, 4);
+  if (random_chance(r, 30)) d->scale_order = random_below(r, 2);
+  if (random_chance(r, 20)) d->flags = random_below(r, 4);
+  d->max_sms = random_sms(r);
+  d->rows = random_extent(r);
+  d->columns = random_extent(r);
+  if (random_chance(r, 30)) d->src_pitch = d->columns + random_below(r, 64);
+  if (random_chance(r, 30)) d->dst_pitch = d->columns + random_below(r, 64);
+  if (random_chance(r, 20)) d->scale_ld = d->rows + random_below(r, 64);
+  random_mistake(r, &d->rows, 5); /* to scale_ld */
+}
+
 static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
   static const int64_t groups[] = {0, 1, 2, 8, 64, 128, 512, 1024};
   static const tw_dtype results[] = {0, TW_DTYPE_BF16, TW_DTYPE_F32};

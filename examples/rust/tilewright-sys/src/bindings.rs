@@ -136,6 +136,7 @@ pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_OP_COPIES: tw_op = 21;
 pub const TW_OP_ROUTE: tw_op = 22;
 pub const TW_OP_GROUPED: tw_op = 23;
+pub const TW_OP_QUANTIZE: tw_op = 24;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -217,6 +218,8 @@ pub const TW_GROUPED_PROGRAMMATIC: tw_grouped_combine = 8;
 pub const TW_GROUPED_WEIGHT_BY_INDEX: tw_grouped_combine = 16;
 pub const TW_GROUPED_ZERO_OTHER_ROWS: tw_grouped_combine = 32;
 pub const TW_GROUPED_INVERSE: tw_grouped_combine = 64;
+pub const TW_QUANTIZE_POWERS_OF_TWO: i32 = 1;
+pub const TW_QUANTIZE_GIVEN_SCALE: i32 = 2;
 pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
 pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
 pub const TW_PAINT_NONE: tw_paint = 0;
@@ -838,6 +841,40 @@ pub struct tw_grouped_args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct tw_quantize_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub src_dtype: tw_dtype,
+    pub dst_dtype: tw_dtype,
+    pub scale: tw_scale_kind,
+    pub scale_order: tw_order,
+    pub flags: u32,
+    pub max_sms: u32,
+    pub src_cache: tw_cache_priority,
+    pub dst_cache: tw_cache_priority,
+    pub rows: i64,
+    pub columns: i64,
+    pub src_pitch: i64,
+    pub dst_pitch: i64,
+    pub scale_ld: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_quantize_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub rows: i64,
+    pub src: u64,
+    pub dst: u64,
+    pub scale: u64,
+    pub amax: u64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct tw_kernel_entry {
     pub struct_size: u32,
     pub struct_mark: u32,
@@ -1318,6 +1355,28 @@ extern "C" {
         plan: *mut tw_plan,
         stream: *mut tw_stream,
         args: *const tw_grouped_args,
+    ) -> tw_status;
+    pub fn tw_quantize_desc_init(desc: *mut tw_quantize_desc, size: usize) -> tw_status;
+    pub fn tw_quantize_args_init(args: *mut tw_quantize_args, size: usize) -> tw_status;
+    pub fn tw_quantize_desc_from_tensors(
+        src: *const tw_tensor,
+        dst: *const tw_tensor,
+        scale: *const tw_tensor,
+        desc: *mut tw_quantize_desc,
+    ) -> tw_status;
+    pub fn tw_quantize_plan(
+        device: *mut tw_device,
+        desc: *const tw_quantize_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_quantize_supported(
+        device: *mut tw_device,
+        desc: *const tw_quantize_desc,
+    ) -> tw_status;
+    pub fn tw_quantize_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_quantize_args,
     ) -> tw_status;
     pub fn tw_kernel_entry_init(entry: *mut tw_kernel_entry, size: usize) -> tw_status;
     pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
@@ -1843,6 +1902,8 @@ structs! {
     tw_gemm_tune_desc: tw_gemm_tune_desc_init,
     tw_grouped_desc: tw_grouped_desc_init,
     tw_grouped_args: tw_grouped_args_init,
+    tw_quantize_desc: tw_quantize_desc_init,
+    tw_quantize_args: tw_quantize_args_init,
     tw_kernel_entry: tw_kernel_entry_init,
 }
 
@@ -2049,6 +2110,17 @@ mod layouts {
         24, a_count: 32, d_count: 40, a: 48, b: 56, d: 64, bias: 72, groups: 80, group_map: 88,
         group_alpha: 96, a_rows: 104, d_rows: 112, row_weights: 120, inverse: 128,
         invalid_count: 136, workspace: 144, workspace_bytes: 152
+    );
+
+    layout!(
+        tw_quantize_desc, 80, 8, struct_size: 0, struct_mark: 4, src_dtype: 8, dst_dtype: 12,
+        scale: 16, scale_order: 20, flags: 24, max_sms: 28, src_cache: 32, dst_cache: 36, rows:
+        40, columns: 48, src_pitch: 56, dst_pitch: 64, scale_ld: 72
+    );
+
+    layout!(
+        tw_quantize_args, 64, 8, struct_size: 0, struct_mark: 4, rows: 8, src: 16, dst: 24,
+        scale: 32, amax: 40, workspace: 48, workspace_bytes: 56
     );
 
     layout!(
