@@ -2342,7 +2342,8 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
 /** Fills types, m, n, k, orders, leading dimensions and batch strides of a product's description;
  *  the other fields stay, `gate` among them, which must be set before. A matrix that is contiguous
- *  along its columns is column-major, so that a transposed view needs no copy.
+ *  along its columns is column-major, so that a transposed view needs no copy. Where a_dtype is
+ *  TW_DTYPE_TF32 before, an A and a B of f32 keep that type.
  *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
  * or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
  * one product of a, b or c is shared by all.
