@@ -2761,10 +2761,10 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 /** Plans a grouped product. tw_plan_info.workspace_bytes is what its runs need beside the operands:
  *  with TW_GROUPED_ADD room for m rows of the result, and little with TW_GROUPING_ROW_GROUPS. On
  *  compute capability 9.0 there is also room for tiles that several SMs share along k, up to 35 MB
- *  on an H200, and, where rows are gathered and there are 48 of them or more for each weight matrix,
- *  for a copy of those (m * k elements, if that is 1 GiB at most), which the product then loads
- *  faster. Where that is all there is, a run without a workspace (0) is slower at worst; but
- *  runs need it where k is above 4096 and D is f32, or above 16384.
+ *  on an H200, and, where rows are gathered and each weight matrix has 48 of them or more, for a
+ *  copy of those (m * k elements, if that is 1 GiB at most), which the product then loads faster.
+ *  Where that is all there is, a run without a workspace (0) is slower at worst; but runs need it
+ *  where k is above 4096 and D is f32, or above 16384.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot
