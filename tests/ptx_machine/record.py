@@ -29,9 +29,10 @@ def run(program, arguments, log, told):
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
-    told = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=False)
-    (OUT / "gpu.txt").write_text(told.stdout)
-    print(told.stdout.strip())
+    if shutil.which("nvidia-smi"):
+        told = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=False)
+        (OUT / "gpu.txt").write_text(told.stdout)
+        print(told.stdout.strip())
     run("tensor_cores_device_test", [], OUT / "tensor_cores.log", {"TW_TEST_DEVICE": "cuda", "TW_RECORD_TENSOR_CORES": str(OUT)})
     tests = json.loads((HERE / "tests.json").read_text())
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "10"))) as pool:
@@ -40,7 +41,7 @@ def main():
             for name, program, arguments in tests:
                 pool.submit(run, program, arguments, OUT / turn / f"{name}.log",
                             {"TW_TEST_DEVICE": "ptx", "TW_RECORD_ON": "cuda", "TW_RECORD_OUTCOMES": str(OUT / turn / f"{name}.txt")})
-    with tarfile.open(HERE / "results.tar.xz", "w:xz") as file:
+    with tarfile.open(HERE / "results.tar.xz", "w:xz", preset=9) as file:
         file.add(OUT, "out")
     print(f"results.tar.xz: {(HERE / 'results.tar.xz').stat().st_size} bytes")
 

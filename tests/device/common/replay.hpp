@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A CUDA graph of what a test enqueues. On the host device and the PTX machine, which have none, it is
-// enqueued again.
+// A CUDA graph of what a test enqueues. On the host device and the PTX machine, which have none, it
+// is enqueued again.
 
 #include <dlfcn.h>
 

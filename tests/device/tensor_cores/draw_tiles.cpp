@@ -69,18 +69,18 @@ Float float_of(DotType type) {
 }
 
 enum class Kind : uint32_t {
-  near,       // exponents round 1
-  steps,      // over as many exponents as the window has bits
-  wide,       // finite numbers of any exponent
-  tiny,       // subnormal numbers and the smallest normal ones
-  huge,       // the largest ones
-  cancel,     // pairs of products that cancel, but for a bit here and there
-  sparse,     // zeros, mostly
-  specials,   // an infinity or a NaN here and there
-  bits,       // any bits
+  near,      // exponents round 1
+  steps,     // over as many exponents as the window has bits
+  wide,      // finite numbers of any exponent
+  tiny,      // subnormal numbers and the smallest normal ones
+  huge,      // the largest ones
+  cancel,    // pairs of products that cancel, but for a bit here and there
+  sparse,    // zeros, mostly
+  specials,  // an infinity or a NaN here and there
+  bits,      // any bits
   count,
 };
-constexpr const char* kKindNames[] = {"near", "steps",  "wide",     "tiny", "huge",
+constexpr const char* kKindNames[] = {"near",   "steps",  "wide",     "tiny", "huge",
                                       "cancel", "sparse", "specials", "bits"};
 Kind kind_of(uint32_t number) {
   return static_cast<Kind>(number % static_cast<uint32_t>(Kind::count));
@@ -120,8 +120,8 @@ uint32_t draw_addend(Random& random, DotType type, Kind kind) {
       return format.of(random, format.bias + random.between(-30, 6));
     case Kind::tiny:
       // Of f32 also what lies by the products of small factors.
-      return format.of(random, random.one_in(2) ? random.between(0, 3)
-                                                : format.bias + random.between(-40, -6));
+      return format.of(
+          random, random.one_in(2) ? random.between(0, 3) : format.bias + random.between(-40, -6));
     case Kind::specials:
       return random.one_in(16) ? format.special(random) : format.of(random, format.bias);
     case Kind::bits:
@@ -153,7 +153,8 @@ void draw_row(Random& random, DotType type, Kind kind, bool second, uint8_t* out
     const bool again = kind == Kind::cancel && k % 2 == 1 && !is_integer(type);
     if (again && !second) element ^= 1u << (format.exponent_bits + format.fraction_bits);
     if (again && random.one_in(48)) element ^= 1u << (type == DotType::tf32 ? 13 : 0);
-    if (!again) element = is_integer(type) ? draw_integer(random, kind) : draw(random, format, kind);
+    if (!again)
+      element = is_integer(type) ? draw_integer(random, kind) : draw(random, format, kind);
     std::memcpy(out + k * bytes, &element, bytes);
   }
 }

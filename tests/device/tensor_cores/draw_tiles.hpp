@@ -16,10 +16,8 @@ struct DotForm {
   uint32_t row_bytes;  // of A's rows and B's columns that count
 };
 inline constexpr DotForm kDotForms[] = {
-#define TW_FORM(name, unit, shape, d, a, b) \
-  {#name, DotType::d, DotType::a, DotType::b, 32},
-#define TW_HALF_FORM(name, unit, shape, d, a, b) \
-  {#name, DotType::d, DotType::a, DotType::b, 16},
+#define TW_FORM(name, unit, shape, d, a, b) {#name, DotType::d, DotType::a, DotType::b, 32},
+#define TW_HALF_FORM(name, unit, shape, d, a, b) {#name, DotType::d, DotType::a, DotType::b, 16},
 #include "tests/device/tensor_cores/forms.inc"
 };
 

@@ -15,8 +15,8 @@
 #include "runtime/cuda/open_cuda.hpp"
 #include "tests/ptx_machine/device/machine_device.hpp"
 
-// The linker sends the library's calls of next_counter_tag() here (--wrap, in meson.build): a tag by the
-// clock would make every launch's arguments another process's.
+// The linker sends the library's calls of next_counter_tag() here (--wrap, in meson.build): a tag
+// by the clock would make every launch's arguments another process's.
 extern "C" uint64_t __wrap__ZN2tw16next_counter_tagEv();
 extern "C" uint64_t __wrap__ZN2tw16next_counter_tagEv() {
   static std::atomic<uint64_t> made{0};
@@ -267,8 +267,8 @@ Status RecordedDevice::read(const Block& block, std::vector<uint8_t>* out) {
   return reader_->synchronize();
 }
 
-/// Reads what something other than a launch may have written. The host may write its own memory at any
-/// time.
+/// Reads what something other than a launch may have written. The host may write its own memory at
+/// any time.
 Status RecordedDevice::refresh() {
   for (Block& block : blocks_) {
     if (!block.stale && !block.host) continue;
@@ -330,8 +330,8 @@ Status RecordedDevice::launch(const char* name, Kernel& kernel, Stream& stream,
   return {};
 }
 
-/// kernel, grid, block, cluster, shared memory; flags; key, hash of the arguments, outcome; and behind them
-/// block:page:hash of the pages.
+/// kernel, grid, block, cluster, shared memory; flags; key, hash of the arguments, outcome; and
+/// behind them block:page:hash of the pages.
 void RecordedDevice::write(const char* name, const LaunchConfig& config, uint64_t key,
                            uint64_t arguments, uint64_t outcome,
                            const std::vector<Change>& changes) {

@@ -151,8 +151,8 @@ void mma(Warp& w, const Instruction& in) {
       }
 }
 
-/// Factors of 8 bits, which Hopper's mma.sync does not have: ptxas makes f16 of them, multiplies those
-/// whose k has bit 1 clear, adds the others' products to that, and C at the end.
+/// Factors of 8 bits, which Hopper's mma.sync does not have: ptxas makes f16 of them, multiplies
+/// those whose k has bit 1 clear, adds the others' products to that, and C at the end.
 void mma_eights(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
@@ -332,8 +332,8 @@ void multiply_row_f16(Warp& w, const Instruction& in, const Operands& operands, 
 /// A word of D, of `halves` two columns a word.
 uint32_t& word_of(Warp& w, const Instruction& in, uint32_t row, uint32_t column) {
   const bool halves = in.types[0] == Type::f16;
-  const uint32_t index = halves ? 2 * (column / 8) + row / 8
-                                : 4 * (column / 8) + 2 * (row / 8) + column % 2;
+  const uint32_t index =
+      halves ? 2 * (column / 8) + row / 8 : 4 * (column / 8) + 2 * (row / 8) + column % 2;
   return written_words(w, in.operand[0], index)[lane_of(row, column)];
 }
 
@@ -373,10 +373,9 @@ void multiply_others(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t d
 void multiply_integers(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b,
                        bool accumulate) {
   std::vector<std::array<int32_t, kProductBytes>> rows(16), columns(in.number);
-  each_of_tile(w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,
-               [&](uint32_t i, uint32_t k, uint32_t bits) {
-                 rows[i][k] = integer_of(in.types[1], bits);
-               });
+  each_of_tile(
+      w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,
+      [&](uint32_t i, uint32_t k, uint32_t bits) { rows[i][k] = integer_of(in.types[1], bits); });
   each_of_tile(w, tile_b(w, in, desc_b), 0, in.number, [&](uint32_t i, uint32_t k, uint32_t bits) {
     columns[i][k] = integer_of(in.types[2], bits);
   });
