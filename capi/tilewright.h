@@ -1178,7 +1178,8 @@ enum {
   TW_OP_RAGGED = 20,
   TW_OP_COPIES = 21,
   TW_OP_ROUTE = 22,
-  TW_OP_GROUPED = 23
+  TW_OP_GROUPED = 23,
+  TW_OP_QUANTIZE = 24
 };
 
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
@@ -2132,7 +2133,12 @@ enum {
    */
   TW_GEMM_D_PADDING_FREE = 256,
   /** Runs find the largest |D|: see tw_gemm_args's amax. */
-  TW_GEMM_AMAX = 512
+  TW_GEMM_AMAX = 512,
+  /** With 8-bit floats, and scales that do not change along k (TW_SCALE_NONE, TW_SCALE_TENSOR,
+   *  TW_SCALE_ROW): sums may stay in the tensor cores however long k is, instead of being added in
+   *  f32 for each 128 of k. Faster, and less accurate: on compute capability 9.0 such a sum keeps
+   *  14 bits. @experimental{like the types that it is for} */
+  TW_GEMM_FAST_ACCUMULATE = 1024
 };
 
 /** Where a vector has an element. */
@@ -2152,9 +2158,23 @@ enum {
   TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
 };
 
-/** Where the scales of A or B lie. They are factors that dequantise an operand's elements. Only
- *  TW_SCALE_NONE is supported so far: the others are names for a later version, which are refused
- *  with TW_ERROR_UNSUPPORTED.
+/** Which elements of A or B, of an 8-bit type or tf32, have an f32 in common that dequantises them:
+ *
+ *      A B = sum over blocks of 128 of k (a_scale * b_scale * (sum of the block's products))
+ *
+ *  The product of two scales is rounded to f32 first. Scales that do not change along k multiply
+ *  the finished sum. Pairs of A's and B's are: none of both, TW_SCALE_TENSOR twice, TW_SCALE_ROW
+ *  twice, TW_SCALE_1X128 twice, and TW_SCALE_1X128 of A with TW_SCALE_128X128 of B. Others are
+ *  refused with TW_ERROR_UNSUPPORTED, and so are TW_SCALE_K32_UE8M0 and TW_SCALE_K16_UE4M3, names
+ *  for a later version.
+ *
+ *  Blocks that k, or m or n, ends in count as whole ones. Scales by blocks are a matrix with an
+ *  order and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them,
+ *  and a column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for
+ *  each column of B or 128 of them. So scales of a B that is stored as n rows of k elements, with
+ *  the scales of 128 columns behind one another along k, are column-major here.
+ *  Quantisation makes such scales: see ::tw_quantize_desc.
+ *
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
  *  ::tw_gemm_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
@@ -2179,15 +2199,27 @@ enum {
 typedef struct tw_gemm_desc {
   uint32_t struct_size; /**< set by tw_gemm_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  tw_dtype a_dtype;     /**< TW_DTYPE_BF16, the default, or TW_DTYPE_F16. Others are
-                             unsupported so far */
-  tw_dtype b_dtype;     /**< 0, the default: a_dtype. Others are unsupported so far */
-  tw_dtype c_dtype;     /**< 0, the default: d_dtype. Others are unsupported so far */
-  tw_dtype d_dtype;     /**< 0, the default: a_dtype; or TW_DTYPE_F32 */
+  /** TW_DTYPE_BF16, the default, or TW_DTYPE_F16; or one of these, with other rules for the types
+   *  that follow: TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, and TW_DTYPE_TF32, f32 in memory
+   *  whose elements are rounded to nearest even as they are read. Sums of i8 are exact modulo 2^32.
+   *  @experimental{the types behind TW_DTYPE_F16} */
+  tw_dtype a_dtype;
+  tw_dtype b_dtype; /**< 0, the default: a_dtype. Of 8-bit floats the two may differ; one of them
+                         at least is TW_DTYPE_F8E4M3 */
+  tw_dtype c_dtype; /**< 0, the default: d_dtype. Others are unsupported so far */
+  /** 0, the default: a_dtype, with TW_DTYPE_TF32 TW_DTYPE_F32. With 16-bit A a_dtype or
+   *  TW_DTYPE_F32. Otherwise TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32, or one of 8 bits, which
+   *  saturates: with 8-bit floats and TW_DTYPE_TF32 one of the two 8-bit floats, of which NaN stays
+   *  NaN; with TW_DTYPE_I8 TW_DTYPE_I8, of which NaN becomes 0; or TW_DTYPE_I32, the sums of A B
+   *  alone: alpha is 1 and beta 0, and there are no scales and no epilogue. */
+  tw_dtype d_dtype;
   tw_dtype
       accumulator_dtype; /**< TW_DTYPE_F32, the default; or TW_DTYPE_F16 where a_dtype and d_dtype
-                            are F16: where there is such a kernel it accumulates in f16 */
-  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. Only with bias */
+                            are F16: where there is such a kernel it accumulates in f16; with
+                            TW_DTYPE_I8 also TW_DTYPE_I32, which means the same as the default */
+  tw_dtype bias_dtype;   /**< a_dtype or TW_DTYPE_F32; 0: d_dtype. With 8-bit types and tf32
+                              TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32; 0: d_dtype if it has 16
+                              bits, else TW_DTYPE_F32. Only with bias */
   tw_order a_order;      /**< of A: TW_ROW_MAJOR by default */
   tw_order b_order;      /**< of B: likewise */
   tw_order d_order;      /**< of C and D: likewise */
@@ -2204,10 +2236,10 @@ typedef struct tw_gemm_desc {
   tw_activation activation; /**< none by default */
   tw_gate gate;             /**< with any activation; n is even then, and D has n / 2 columns */
   tw_per d_scale;           /**< factors of D's elements, f32: rows as D's, columns as D's */
-  tw_scale_kind a_scale;    /**< scales of A; others than TW_SCALE_NONE are unsupported so far */
-  tw_scale_kind b_scale;    /**< scales of B; likewise */
-  tw_order a_scale_order;   /**< of the matrix of A's scales. Only with a_scale */
-  tw_order b_scale_order;   /**< of the matrix of B's scales. Only with b_scale */
+  tw_scale_kind a_scale;    /**< scales of A, with 8-bit types and tf32 */
+  tw_scale_kind b_scale;    /**< scales of B; tw_scale_kind has the pairs */
+  tw_order a_scale_order;   /**< of the matrix of A's scales, where they are by blocks */
+  tw_order b_scale_order;   /**< of the matrix of B's scales, likewise */
   uint32_t reserved;        /**< 0 */
   int64_t m;                /**< required: the most rows of A, C and D that a run may have; m, n and
                                  k are 0 to 2147482624 */
@@ -2228,9 +2260,21 @@ typedef struct tw_gemm_desc {
   int64_t c_batch_stride; /**< likewise of C */
   int64_t d_batch_stride; /**< of D, whose matrices may lie between each other's lines but share
                                no element */
-  int64_t a_scale_ld;     /**< leading dimension of A's scales, elements; 0: packed. Only with
-                               a_scale */
+  int64_t a_scale_ld;     /**< leading dimension of the matrix of A's scales, elements; 0: packed */
   int64_t b_scale_ld;     /**< likewise of B's scales */
+  int64_t a_scale_batch_stride; /**< elements from one product's scales of A to the next one's; 0:
+                                     all share them; -1, the default: packed */
+  int64_t b_scale_batch_stride; /**< likewise of B's scales */
+  /** TW_SCALE_NONE by default. With TW_SCALE_1X128 and a row-major D of 8-bit floats runs compute a
+   *  scale for each row of D and 128 of its columns: their largest finite magnitude divided by the
+   *  type's largest number (448 or 57344), 1 where all are zero, 2^-126 at least. D has the
+   *  elements multiplied by its inverse, so that D and its scales are an A of the next product.
+   *  @experimental{like the types that it is for} */
+  tw_scale_kind d_quantize;
+  tw_order d_scale_order;       /**< of the matrix of D's scales: rows as D's, a column for each 128
+                                     of D's. Only with d_quantize */
+  int64_t d_scale_ld;           /**< leading dimension of D's scales, elements; 0: packed */
+  int64_t d_scale_batch_stride; /**< as a_scale_batch_stride, of D's scales */
 } tw_gemm_desc;
 
 /** Addresses and scalars of a GEMM's run. */
@@ -2273,11 +2317,15 @@ typedef struct tw_gemm_args {
   uint64_t d_scale; /**< required with d_scale, else 0: device address of f32. With
                          TW_PER_TENSOR it may be 0, and d_scale_value counts */
   /** Required with TW_GEMM_AMAX, else 0: device address of an f32 word that is raised to the
-   *  largest |D| of the run, as D is rounded, if it is less. Nobody resets it: set it to 0 before
-   *  the first run that counts. NaN in D makes it NaN. */
+   *  largest |D| of the run, as D is rounded, if it is less; of 8-bit floats to the largest
+   *  magnitude before d_scale and D's rounding, from which the next run's d_scale follows. Nobody
+   *  resets it: set it to 0 before the first run that counts. NaN in D makes it NaN. */
   uint64_t amax;
-  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales */
+  uint64_t a_scale; /**< required with a_scale, else 0: device address of A's scales, f32, which
+                         are read when the run executes */
   uint64_t b_scale; /**< likewise of B's scales */
+  uint64_t d_block_scale; /**< required with d_quantize, else 0: device address of D's scales, f32,
+                               which the run writes */
 } tw_gemm_args;
 
 /** Initialises a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
@@ -2429,7 +2477,11 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
  *  "tilewright gemm tuning 1", then a line "device <name>" for each chip and under it a line for
  * each shape: types of A and B, of D and of sums, orders of A, B and D (r or c), SMs used, m, n, k,
  *  candidate, microseconds, of a batch "x" and its products, and "programmatic" where it was
- *  measured with TW_GEMM_PROGRAMMATIC. Empty lines and those that begin with # are skipped.
+ *  measured with TW_GEMM_PROGRAMMATIC. Then, of 8-bit types and tf32 alone: "by" and the type of B
+ *  where it is not A's; "scales" and a letter each for those of A and B (n, t, r, k and b as
+ *  tw_scale_kind has them, the last two for TW_SCALE_1X128 and TW_SCALE_128X128); "fast" with
+ *  TW_GEMM_FAST_ACCUMULATE; "quantized" with d_quantize. Empty lines and those that begin with #
+ *  are skipped.
  *  @param tuning not NULL. @param text zero-terminated.
  *  @retval TW_ERROR_PARSE a line cannot be read, or names no kernel of this library: the message
  *  and tw_last_error_info()'s index have its number, from 1, and nothing was added.
@@ -2767,6 +2819,142 @@ TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_d
  *  at one row of D or groups share rows}
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_grouped_args *args);
+
+/** @} */
+
+/** @name Quantisation to 8 bits with scales, and back
+ *  @{ */
+
+/** Options of a quantisation: bits of tw_quantize_desc.flags. */
+enum {
+  /** Each scale is rounded up to a power of two. */
+  TW_QUANTIZE_POWERS_OF_TWO = 1,
+  /** The scale is read and not made of the source: static quantisation. Needs TW_SCALE_TENSOR;
+   *  excludes TW_QUANTIZE_POWERS_OF_TWO. */
+  TW_QUANTIZE_GIVEN_SCALE = 2
+};
+
+/** Quantisation of a matrix to 8 bits with scales that are computed, and the way back. The types
+ *  say which: bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantisation), or the other way round
+ *  (dequantisation). A scale is an f32 factor that dequantises: x is about q * scale. All is read
+ *  and computed when the run executes, so that one captured graph serves any matrix.
+ *
+ *  The scales are a matrix themselves. With TW_SCALE_TENSOR it has one element, with TW_SCALE_ROW
+ *  rows x 1, with TW_SCALE_1X128 rows x columns / 128, with TW_SCALE_128X128 rows / 128 x columns /
+ *  128, rounded up; the last region of a row or column may be smaller. scale_order and scale_ld say
+ *  how the matrix lies: DeepGEMM's scales of A, for example, are TW_SCALE_1X128, TW_COLUMN_MAJOR.
+ *
+ *  Quantisation: the scale of a region is amax / max, where amax is the largest finite magnitude in
+ *  it and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8; it is at least 2^-126, and 1
+ * where amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An
+ * element is q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities
+ * included, it becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not count
+ * in amax. A NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in floats.
+ *
+ *  Dequantisation: x = q * scale, rounded to nearest even; beyond the range infinity. A NaN is
+ *  written as 0x7fff in bf16 and f16 and 0x7fffffff in f32.
+ *
+ *  Quotient, inverse and products are f32, each rounded to nearest even, subnormals kept: every
+ *  device computes the same bits. Scales that are read may be any numbers, and the same formulas
+ *  hold. Where rows or columns is 0 a run does nothing. */
+typedef struct tw_quantize_desc {
+  uint32_t struct_size; /**< set by tw_quantize_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantise,
+                             TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantise */
+  tw_dtype dst_dtype;   /**< required: one of the other three */
+  tw_scale_kind scale;  /**< required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or
+                             TW_SCALE_128X128 */
+  tw_order scale_order; /**< of the matrix of scales; only with several: not with TW_SCALE_TENSOR */
+  uint32_t flags;       /**< TW_QUANTIZE_ bits; 0 to dequantise */
+  uint32_t max_sms;     /**< at most so many blocks run, one an SM; 0: no bound */
+  tw_cache_priority src_cache; /**< how long the cache should keep what is read */
+  tw_cache_priority dst_cache; /**< and what is written */
+  int64_t rows;      /**< required: of a run, at most; all rows have at most 2^30 groups of 128
+                          elements, rounded up in each row */
+  int64_t columns;   /**< required: elements of a row, the k of a product; below 2^31 */
+  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast where rows begin at
+                          multiples of 16 bytes of the wide type and of as many elements of the
+                          narrow one, and columns is a multiple of that too */
+  int64_t dst_pitch; /**< likewise of the destination */
+  int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
+                          packed for the description's rows. Not with TW_SCALE_TENSOR */
+} tw_quantize_desc;
+
+/** Addresses of a quantisation's or dequantisation's run. */
+typedef struct tw_quantize_args {
+  uint32_t struct_size; /**< set by tw_quantize_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  int64_t rows;         /**< of this run; -1: the plan's */
+  uint64_t src;         /**< required: device address of the source */
+  uint64_t dst;         /**< required: device address of the destination */
+  uint64_t scale;       /**< required: device address of the f32 scales, which quantisation writes,
+                             but for TW_QUANTIZE_GIVEN_SCALE, and dequantisation reads */
+  /** With TW_SCALE_TENSOR, to quantise: device address of an f32 word that is raised to the run's
+   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0: none
+   */
+  uint64_t amax;
+  uint64_t workspace;       /**< a multiple of 256, where tw_plan_info.workspace_bytes is not 0;
+                                 else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+} tw_quantize_args;
+
+/** Initialises a ::tw_quantize_desc: packed, row-major scales; types, scale, rows and columns
+ *  unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_quantize_desc) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_desc_init(tw_quantize_desc *desc, size_t size);
+
+/** Initialises a ::tw_quantize_args: no addresses, the plan's rows.
+ *  @param[out] args not NULL. @param size sizeof(tw_quantize_args) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
+
+/** Fills types, sizes and pitches of a quantisation's description, and the order and the leading
+ *  dimension of its scales; the other fields stay. `scale` must be set before.
+ *  @param src rows by columns, with contiguous rows. @param dst likewise, of src's shape.
+ *  @param scale the matrix of scales, f32, in either order; with TW_SCALE_ROW a vector of rows will
+ *  do, with TW_SCALE_TENSOR any tensor of one element.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or what is written may not
+ *  be.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
+                                               const tw_tensor *scale, tw_quantize_desc *desc);
+
+/** Plans a quantisation or dequantisation. tw_plan_info.workspace_bytes is what its runs need
+ * beside the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or
+ *  option cannot work. @retval TW_ERROR_UNSUPPORTED other types, or scales that are not f32.
+ *  @retval TW_ERROR_OVERFLOW too many rows or columns, or an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_quantize_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
+
+/** Enqueues a quantisation or dequantisation: one kernel, or two where the scale of the whole
+ *  matrix is computed. What lies between rows, and between lines of scales, is neither read nor
+ *  written. The workspace is the run's until the run is done; what it holds before does not matter,
+ *  and runs that may be in flight together need one each.
+ *  @param plan from tw_quantize_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, amax is given where the plan has no
+ *  use for it, or rows lies outside the plan's.
+ *  @retval TW_ERROR_MISALIGNED an address is no multiple of its element's size, or is a workspace's
+ *  and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_OVERLAP the destination, the scales that are written, amax or the workspace
+ *  shares bytes with any other operand.
+ *  @repeats{yes: amax too}
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quantize_args *args);
 
 /** @} */
 /** @} */

@@ -165,7 +165,10 @@ Status fill_gemm(const tw_tensor& a, const tw_tensor& b, const tw_tensor* c, con
                       desc->gate == TW_GATE_NONE ? "b's are" : "half of b's are", d_columns));
   TW_TRY(check_batch("a", of_a, of_d.batch));
   TW_TRY(check_batch("b", of_b, of_d.batch));
-  desc->a_dtype = a.dtype, desc->b_dtype = b.dtype, desc->d_dtype = d.dtype;
+  // Tensors of f32 are multiplied as tf32 where the description says so.
+  const bool tf32 = desc->a_dtype == TW_DTYPE_TF32;
+  const auto type = [&](tw_dtype of) { return tf32 && of == TW_DTYPE_F32 ? TW_DTYPE_TF32 : of; };
+  desc->a_dtype = type(a.dtype), desc->b_dtype = type(b.dtype), desc->d_dtype = d.dtype;
   desc->a_order = of_a.order, desc->b_order = of_b.order, desc->d_order = of_d.order;
   desc->m = of_a.rows, desc->n = of_b.columns, desc->k = of_a.columns;
   desc->lda = of_a.leading, desc->ldb = of_b.leading, desc->ldd = of_d.leading;
@@ -242,6 +245,26 @@ Status fill_ranges(const Matrix& a, const Matrix& b, const Matrix& d, tw_grouped
   desc->groups = d.batch;
   desc->d_stride = d.batch > 1 ? d.apart : 0;
   return {};
+}
+
+// The matrix of scales of a quantisation: a vector of rows is a column.
+Status scale_matrix(const tw_tensor& tensor, const tw_quantize_desc& desc, Matrix* out) {
+  tw_tensor whole = tensor;
+  if (tensor.rank < 2) {
+    whole.rank = 2;
+    whole.shape[0] = tensor.rank == 0 ? 1 : tensor.shape[0];
+    whole.stride[0] = tensor.rank == 0 ? 1 : tensor.stride[0];
+    whole.shape[1] = whole.stride[1] = 1;
+  }
+  TW_TRY(matrix(whole, "scale", TW_ROW_MAJOR, out));
+  const bool block = desc.scale == TW_SCALE_128X128;
+  const bool groups = block || desc.scale == TW_SCALE_1X128;
+  const int64_t rows = desc.scale == TW_SCALE_TENSOR ? 1
+                       : block                       ? (desc.rows + 127) / 128
+                                                     : desc.rows;
+  const int64_t columns = groups ? (desc.columns + 127) / 128 : 1;
+  TW_TRY(check_extent("scale", "rows", out->rows, "src needs", rows));
+  return check_extent("scale", "columns", out->columns, "src needs", columns);
 }
 
 }  // namespace
@@ -474,6 +497,40 @@ tw_status tw_grouped_desc_from_tensors(const tw_tensor* a, const tw_tensor* b, c
     ours.b_order = of_b.order;
     ours.n = of_b.columns;
     ours.lda = of_a.leading, ours.ldb = of_b.leading, ours.ldd = of_d.leading;
+    write_struct(desc, ours);
+    return {};
+  });
+}
+
+tw_status tw_quantize_desc_from_tensors(const tw_tensor* src, const tw_tensor* dst,
+                                        const tw_tensor* scale, tw_quantize_desc* desc) {
+  return guard([&]() -> Status {
+    tw_quantize_desc ours{};
+    TW_TRY(read_struct(desc, "desc", &ours));
+    TW_TRY(require(src, "src"));
+    TW_TRY(require(dst, "dst"));
+    TW_TRY(require(scale, "scale"));
+    tw_tensor from{}, to{}, by{};
+    TW_TRY(read(src, "src", 2, 2, &from));
+    TW_TRY(read(dst, "dst", 2, 2, &to));
+    TW_TRY(read(scale, "scale", 0, 2, &by));
+    TW_TRY(check_written(to, "dst"));
+    Matrix of_src, of_dst, of_scale;
+    TW_TRY(row_matrix(from, "src", &of_src));
+    TW_TRY(row_matrix(to, "dst", &of_dst));
+    TW_TRY(same_shape(to, "dst", from, "src"));
+    if (by.dtype != TW_DTYPE_F32)
+      return wrong("scale", "tensor_dtype", by.dtype, TW_DTYPE_F32, "is not of the type f32");
+    ours.src_dtype = from.dtype, ours.dst_dtype = to.dtype;
+    ours.rows = of_src.rows, ours.columns = of_src.columns;
+    ours.src_pitch = of_src.leading, ours.dst_pitch = of_dst.leading;
+    TW_TRY(scale_matrix(by, ours, &of_scale));
+    const bool one = ours.scale == TW_SCALE_TENSOR;
+    ours.scale_order = one ? TW_ROW_MAJOR : of_scale.order;
+    ours.scale_ld = one ? 0 : of_scale.leading;
+    const bool reads =
+        tw_dtype_size(from.dtype) == 1 || (ours.flags & TW_QUANTIZE_GIVEN_SCALE) != 0;
+    if (!reads) TW_TRY(check_written(by, "scale"));
     write_struct(desc, ours);
     return {};
   });

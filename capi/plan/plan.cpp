@@ -33,7 +33,8 @@ static_assert(TW_OP_COPY == static_cast<int32_t>(Op::copy) &&
               TW_OP_RAGGED == static_cast<int32_t>(Op::ragged) &&
               TW_OP_COPIES == static_cast<int32_t>(Op::copies) &&
               TW_OP_ROUTE == static_cast<int32_t>(Op::route) &&
-              TW_OP_GROUPED == static_cast<int32_t>(Op::grouped));
+              TW_OP_GROUPED == static_cast<int32_t>(Op::grouped) &&
+              TW_OP_QUANTIZE == static_cast<int32_t>(Op::quantize));
 
 Status tw::capi::keep_plan(std::unique_ptr<Plan> plan, tw_plan** out) {
   if (Log& log = plan->device()->log(); log.enabled(LogLevel::debug)) {

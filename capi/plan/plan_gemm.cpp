@@ -20,6 +20,12 @@ static_assert(TW_PER_TENSOR == static_cast<int>(Per::tensor) &&
               TW_ACTIVATION_SILU == static_cast<int>(Activation::silu) &&
               TW_GATE_HALVES == static_cast<int>(Gate::halves) &&
               TW_GATE_INTERLEAVED == static_cast<int>(Gate::interleaved));
+static_assert(TW_SCALE_TENSOR == static_cast<int>(ScaleKind::tensor) &&
+              TW_SCALE_ROW == static_cast<int>(ScaleKind::row) &&
+              TW_SCALE_1X128 == static_cast<int>(ScaleKind::k128) &&
+              TW_SCALE_128X128 == static_cast<int>(ScaleKind::block128) &&
+              TW_SCALE_K32_UE8M0 == static_cast<int>(ScaleKind::k32_ue8m0) &&
+              TW_SCALE_K16_UE4M3 == static_cast<int>(ScaleKind::k16_ue4m3));
 
 namespace {
 
@@ -31,6 +37,8 @@ tw_gemm_desc default_desc() {
   desc.batch_count = 1;
   desc.a_batch_stride = desc.b_batch_stride = kGemmPackedBatch;
   desc.c_batch_stride = desc.d_batch_stride = kGemmPackedBatch;
+  desc.a_scale_batch_stride = desc.b_scale_batch_stride = kGemmPackedBatch;
+  desc.d_scale_batch_stride = kGemmPackedBatch;
   return desc;
 }
 
@@ -42,12 +50,20 @@ tw_gemm_args default_args() {
   return args;
 }
 
+GemmScaling scaling(tw_scale_kind kind, tw_order order, int64_t leading, int64_t batch_stride) {
+  return {.kind = static_cast<ScaleKind>(kind),
+          .order = static_cast<Order>(order),
+          .leading = leading,
+          .batch = batch_stride};
+}
+
 GemmDesc convert(const tw_gemm_desc& from) {
   GemmDesc to;
   to.a_dtype = static_cast<DType>(from.a_dtype);
   to.b_dtype = static_cast<DType>(from.b_dtype);
   to.c_dtype = static_cast<DType>(from.c_dtype);
-  to.d_dtype = static_cast<DType>(from.d_dtype == 0 ? from.a_dtype : from.d_dtype);
+  const tw_dtype as_a = from.a_dtype == TW_DTYPE_TF32 ? TW_DTYPE_F32 : from.a_dtype;
+  to.d_dtype = static_cast<DType>(from.d_dtype == 0 ? as_a : from.d_dtype);
   to.a_order = static_cast<Order>(from.a_order);
   to.b_order = static_cast<Order>(from.b_order);
   to.d_order = static_cast<Order>(from.d_order);
@@ -79,11 +95,18 @@ GemmDesc convert(const tw_gemm_desc& from) {
                  .gate = static_cast<Gate>(from.gate),
                  .scale = static_cast<Per>(from.d_scale),
                  .amax = (from.flags & TW_GEMM_AMAX) != 0};
+  to.a_scaling =
+      scaling(from.a_scale, from.a_scale_order, from.a_scale_ld, from.a_scale_batch_stride);
+  to.b_scaling =
+      scaling(from.b_scale, from.b_scale_order, from.b_scale_ld, from.b_scale_batch_stride);
+  to.d_quantize =
+      scaling(from.d_quantize, from.d_scale_order, from.d_scale_ld, from.d_scale_batch_stride);
+  to.fast_accumulate = (from.flags & TW_GEMM_FAST_ACCUMULATE) != 0;
   return to;
 }
 
-constexpr uint32_t kAllFlags =
-    kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY + TW_GEMM_D_PADDING_FREE + TW_GEMM_AMAX;
+constexpr uint32_t kAllFlags = kGemmFlagsEnd - 1 + TW_GEMM_STAGING_COPY + TW_GEMM_D_PADDING_FREE +
+                               TW_GEMM_AMAX + TW_GEMM_FAST_ACCUMULATE;
 
 // An operand is read before a predecessor grid has ended only by a dependent launch.
 Status check_constants(const tw_gemm_desc& desc) {
@@ -109,26 +132,6 @@ Status check_batch_strides(const tw_gemm_desc& desc) {
   return {};
 }
 
-// Scales of A or B: their names are known, and no kernel reads them yet.
-Status check_scale(const char* name, tw_scale_kind kind, tw_order order, int64_t leading) {
-  const bool known = (kind >= TW_SCALE_NONE && kind <= TW_SCALE_128X128) ||
-                     kind == TW_SCALE_K32_UE8M0 || kind == TW_SCALE_K16_UE4M3;
-  if (!known)
-    return fail(Code::ERROR_INVALID_ARGUMENT,
-                {.argument = name, .rule = "gemm_scale_kind", .got = kind},
-                "%s is %d, which names no tw_scale_kind: TW_SCALE_NONE is 0", name, kind);
-  if (kind != TW_SCALE_NONE)
-    return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_scale_kind", .got = kind},
-                "%s is %d: this version multiplies no scaled operands; give TW_SCALE_NONE (0) and "
-                "fold one scale of the whole operand into alpha",
-                name, kind);
-  if (order == TW_ROW_MAJOR && leading == 0) return {};
-  return fail(Code::ERROR_INVALID_ARGUMENT, {.argument = name, .rule = "excluded"},
-              "%s is TW_SCALE_NONE, and its order is %d and its leading dimension %lld: leave both "
-              "as the init function sets them, 0",
-              name, order, static_cast<long long>(leading));
-}
-
 }  // namespace
 
 namespace tw::capi {
@@ -138,14 +141,12 @@ Status read_gemm_desc(const tw_gemm_desc* desc, GemmDesc* out) {
   TW_TRY(read_struct(desc, "desc", &ours));
   TW_TRY(check_reserved("desc", "reserved", ours.reserved));
   TW_TRY(check_flags("flags", ours.flags, kAllFlags,
-                     "TW_GEMM_BATCH_POINTERS (1) to TW_GEMM_AMAX (512)"));
+                     "TW_GEMM_BATCH_POINTERS (1) to TW_GEMM_FAST_ACCUMULATE (1024)"));
   TW_TRY(check_set("m", ours.m));
   TW_TRY(check_set("n", ours.n));
   TW_TRY(check_set("k", ours.k));
   TW_TRY(check_constants(ours));
   TW_TRY(check_batch_strides(ours));
-  TW_TRY(check_scale("a_scale", ours.a_scale, ours.a_scale_order, ours.a_scale_ld));
-  TW_TRY(check_scale("b_scale", ours.b_scale, ours.b_scale_order, ours.b_scale_ld));
   *out = convert(ours);
   return {};
 }
@@ -154,9 +155,6 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
   tw_gemm_args ours = default_args();
   TW_TRY(read_struct(args, "args", &ours));
   TW_TRY(check_reserved("args", "reserved", ours.reserved));
-  constexpr const char* kNoScales = "the description has no scales of A or B";
-  TW_TRY(check_no_address("a_scale", ours.a_scale, kNoScales));
-  TW_TRY(check_no_address("b_scale", ours.b_scale, kNoScales));
   *out = {.alpha = ours.alpha,
           .beta = ours.beta,
           .a = ours.a,
@@ -173,7 +171,10 @@ Status read_gemm_args(const tw_gemm_args* args, GemmRun* out) {
           .bias = ours.bias,
           .scale = ours.d_scale,
           .amax = ours.amax,
-          .scale_value = ours.d_scale_value};
+          .scale_value = ours.d_scale_value,
+          .a_scale = ours.a_scale,
+          .b_scale = ours.b_scale,
+          .d_block_scale = ours.d_block_scale};
   return {};
 }
 

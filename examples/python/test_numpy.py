@@ -53,6 +53,35 @@ class Numpy(unittest.TestCase):
                 self.wait(self.device.gemm(first, second, out, alpha=2.0, beta=1.0))
                 self.assertTrue((out == 3 * wanted).all())
 
+    def test_scaled_products(self):
+        rng = numpy.random.default_rng(5)
+        a, b = rng.integers(-8, 9, (9, 300)).astype(numpy.int8), rng.integers(-8, 9, (300, 140)).astype(numpy.int8)
+        exact = numpy.zeros((9, 140), numpy.int32)
+        self.wait(self.device.gemm(a, b, exact))
+        self.assertTrue((exact == a.astype(numpy.int32) @ b.astype(numpy.int32)).all())
+
+        def scales(*shape):
+            return 2.0 ** rng.integers(-1, 2, shape).astype(numpy.float32)
+
+        def wide(of, axis, end):
+            return numpy.repeat(of, 128, axis=axis).take(range(end), axis=axis)
+        of_a, of_b, blocks = scales(9, 3), scales(3, 140), scales(3, 2)
+        k_of_a, k_of_b = wide(of_a, 1, 300), wide(of_b, 0, 300)
+        k_of_blocks = wide(wide(blocks, 0, 300), 1, 140)
+        one, rows, columns = scales(1), scales(9), scales(140)
+        out = numpy.zeros((9, 140), numpy.float32)
+        for first, second, times_a, times_b in (
+                (one, one, one, one), (rows, columns, rows[:, None], columns),
+                (of_a, of_b, k_of_a, k_of_b), (of_a, blocks, k_of_a, k_of_blocks),
+                (numpy.asfortranarray(of_a), numpy.asfortranarray(blocks), k_of_a, k_of_blocks)):
+            out[:] = 0
+            self.wait(self.device.gemm(a, b, out, a_scale=first, b_scale=second))
+            self.assertTrue((out == (a * times_a).astype(numpy.float32) @ (b * times_b).astype(numpy.float32)).all())
+        with self.assertRaises(ValueError):
+            self.device.gemm(a, b, out, a_scale=rows[:8], b_scale=columns)
+        with self.assertRaises(tw.Error):
+            self.device.gemm(a, b, out, a_scale=rows)
+
     def test_groups_of_rows_with_a_matrix_each(self):
         rng = numpy.random.default_rng(3)
         a = rng.integers(-4, 5, (20, 24)).astype(numpy.float16)
@@ -95,6 +124,25 @@ class Numpy(unittest.TestCase):
         for wrong in ({"a": a[:, :4]}, {"out": out[:3]}, {"ends": ends.astype(numpy.uint32)}, {"a": a.astype("f4")}):
             with self.assertRaises(tw.Error):
                 self.device.grouped(**{"a": a, "b": b, "ends": ends, "out": out, **wrong})
+
+    def test_quantisation_and_back(self):
+        rng = numpy.random.default_rng(4)
+        x = rng.integers(-127, 128, (10, 300)).astype(numpy.float32)
+        x[:, ::128] = 127  # so that all scales are powers of two
+        x *= 2.0 ** rng.integers(-3, 4, (10, 1))
+        narrow, again = numpy.zeros((10, 300), numpy.int8), numpy.zeros((10, 300), numpy.float16)
+        for scales in (numpy.zeros((10, 3), numpy.float32), numpy.zeros((3, 12), numpy.float32).T[:10]):
+            self.wait(self.device.quantize(x, narrow, scales))
+            self.assertTrue((narrow * numpy.repeat(scales, 128, axis=1)[:, :300] == x).all())
+            again[:] = 0
+            self.wait(self.device.quantize(narrow, again, scales))
+            self.assertTrue((again == x).all())
+        scale, amax = numpy.array([0.5], numpy.float32), numpy.zeros(1, numpy.float32)
+        self.wait(self.device.quantize(x, narrow, scale, tw.SCALE_TENSOR, tw.QUANTIZE_GIVEN_SCALE, amax=amax))
+        self.assertEqual(amax[0], numpy.abs(x).max())
+        self.assertTrue((narrow == numpy.clip(numpy.rint(x * 2), -128, 127)).all())
+        with self.assertRaises(tw.Error):
+            self.device.quantize(x, narrow[:9], scales)
 
     def refused(self, name, plan):
         with self.assertRaisesRegex(ValueError, f"^{name} of shape .* has the strides "):

@@ -45,23 +45,24 @@ SWIZZLE_128B_ATOM_32B_FLIP_8B=5 SWIZZLE_128B_ATOM_64B=6 L2_PROMOTION_NONE=0 L2_P
 L2_PROMOTION_128B=2 L2_PROMOTION_256B=3 OOB_FILL_ZERO=0 OOB_FILL_NAN=1 TENSOR_MAP_TILED=0
 TENSOR_MAP_IM2COL=1 TENSOR_MAP_IM2COL_WIDE=2 LAUNCH_PROGRAMMATIC=1 OP_COPY=1 OP_PREFETCH=2
 OP_GATHER=3 OP_SCATTER=4 OP_GEMM=5 OP_ELEMENTWISE=6 OP_RAGGED=20 OP_COPIES=21 OP_ROUTE=22
-OP_GROUPED=23 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2 REDUCE_NONE=0
-REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6 REDUCE_INC=7
-REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2 ACTIVATION_GELU_TANH=3
-ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1 SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4
-ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1 ROUTE_SOFTMAX=0 ROUTE_SIGMOID=1
-ROUTE_SOFTMAX_CHOSEN=2 ROUTE_GROUP_BEST=0 ROUTE_GROUP_TOP2=1 ROUTE_RENORMALIZE=1 ROUTE_GIVEN_IDS=2
-COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1 ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0
-COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1 GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8
-GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32 GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128
-GEMM_D_PADDING_FREE=256 GEMM_AMAX=512 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0
-GATE_HALVES=1 GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3
-SCALE_128X128=4 SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1
-GROUPING_OFFSETS=2 GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6
-GROUPING_BLOCKS=20 GROUPED_STORE=0 GROUPED_ADD=1 GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1
-GROUPED_SCATTER=2 GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
-GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0
-PAINT_BANKS=1 PAINT_INDEX=2
+OP_GROUPED=23 OP_QUANTIZE=24 MAX_RANK=8 CACHE_NORMAL=0 CACHE_EVICT_FIRST=1 CACHE_EVICT_LAST=2
+REDUCE_NONE=0 REDUCE_ADD=1 REDUCE_MIN=2 REDUCE_MAX=3 REDUCE_AND=4 REDUCE_OR=5 REDUCE_XOR=6
+REDUCE_INC=7 REDUCE_DEC=8 ACTIVATION_NONE=0 ACTIVATION_RELU=1 ACTIVATION_GELU=2
+ACTIVATION_GELU_TANH=3 ACTIVATION_SILU=4 COPY_PADDING_FREE=1 SCATTER_LAST_WINS=1
+SCATTER_DETERMINISTIC=2 ROWS_WEIGHTS=4 ROWS_ACCUMULATE_F32=8 RAGGED_PAD=0 RAGGED_UNPAD=1
+ROUTE_SOFTMAX=0 ROUTE_SIGMOID=1 ROUTE_SOFTMAX_CHOSEN=2 ROUTE_GROUP_BEST=0 ROUTE_GROUP_TOP2=1
+ROUTE_RENORMALIZE=1 ROUTE_GIVEN_IDS=2 COMBINE_ADD=0 COMBINE_MULTIPLY=1 ELEMENTWISE_SATURATE=1
+ELEMENTWISE_DEVICE_SCALARS=2 ROW_MAJOR=0 COLUMN_MAJOR=1 GEMM_BATCH_POINTERS=1
+GEMM_BATCH_INVARIANT=2 GEMM_PROGRAMMATIC=4 GEMM_A_CONSTANT=8 GEMM_B_CONSTANT=16 GEMM_DEVICE_M=32
+GEMM_DEVICE_SCALARS=64 GEMM_STAGING_COPY=128 GEMM_D_PADDING_FREE=256 GEMM_AMAX=512
+GEMM_FAST_ACCUMULATE=1024 PER_NONE=0 PER_TENSOR=1 PER_ROW=2 PER_COLUMN=3 GATE_NONE=0 GATE_HALVES=1
+GATE_INTERLEAVED=2 SCALE_NONE=0 SCALE_TENSOR=1 SCALE_ROW=2 SCALE_1X128=3 SCALE_128X128=4
+SCALE_K32_UE8M0=20 SCALE_K16_UE4M3=21 GROUPING_ALL=0 GROUPING_ENDS=1 GROUPING_OFFSETS=2
+GROUPING_PSUM=3 GROUPING_ROW_GROUPS=4 GROUPING_MASKED=5 GROUPING_K_RANGES=6 GROUPING_BLOCKS=20
+GROUPED_STORE=0 GROUPED_ADD=1 GROUPED_ADD_ATOMIC=2 GROUPED_GATHER=1 GROUPED_SCATTER=2
+GROUPED_BATCH_INVARIANT=4 GROUPED_PROGRAMMATIC=8 GROUPED_WEIGHT_BY_INDEX=16
+GROUPED_ZERO_OTHER_ROWS=32 GROUPED_INVERSE=64 QUANTIZE_POWERS_OF_TWO=1 QUANTIZE_GIVEN_SCALE=2
+LAYOUT_MAX_LEAVES=32 LAYOUT_MAX_DEPTH=16 PAINT_NONE=0 PAINT_BANKS=1 PAINT_INDEX=2
 """
 _ENUMERATIONS = """
 tw_status tw_log_level tw_dtype tw_device_kind tw_dlpack_form tw_arch tw_interleave tw_swizzle
@@ -141,10 +142,12 @@ tw_gemm_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:b_dtype t
   tw_scale_kind:a_scale tw_scale_kind:b_scale tw_order:a_scale_order tw_order:b_scale_order
   u32:reserved i64:m i64:n i64:k i64:min_m i64:lda i64:ldb i64:ldc i64:ldd i64:batch_count
   i64:a_batch_stride i64:b_batch_stride i64:c_batch_stride i64:d_batch_stride i64:a_scale_ld
-  i64:b_scale_ld
+  i64:b_scale_ld i64:a_scale_batch_stride i64:b_scale_batch_stride tw_scale_kind:d_quantize
+  tw_order:d_scale_order i64:d_scale_ld i64:d_scale_batch_stride
 tw_gemm_args u32:struct_size u32:struct_mark f32:alpha f32:beta f32:d_scale_value u32:reserved
   u64:a u64:b u64:c u64:d i64:m u64:workspace u64:workspace_bytes u64:device_m u64:device_alpha
   u64:device_beta u64:invalid_count u64:bias u64:d_scale u64:amax u64:a_scale u64:b_scale
+  u64:d_block_scale
 tw_gemm_candidate u32:struct_size u32:struct_mark u32:split u32:reserved char*:kernel i64:m_first
   i64:m_last f64:microseconds f64:waves char:text:104
 tw_gemm_tune_desc u32:struct_size u32:struct_mark i32:candidates i32:rounds u64:scratch_d u64:flush
@@ -159,6 +162,11 @@ tw_grouped_desc u32:struct_size u32:struct_mark tw_dtype:a_dtype tw_dtype:d_dtyp
 tw_grouped_args u32:struct_size u32:struct_mark f32:alpha f32:beta i64:m i64:k i64:a_count
   i64:d_count u64:a u64:b u64:d u64:bias u64:groups u64:group_map u64:group_alpha u64:a_rows
   u64:d_rows u64:row_weights u64:inverse u64:invalid_count u64:workspace u64:workspace_bytes
+tw_quantize_desc u32:struct_size u32:struct_mark tw_dtype:src_dtype tw_dtype:dst_dtype
+  tw_scale_kind:scale tw_order:scale_order u32:flags u32:max_sms tw_cache_priority:src_cache
+  tw_cache_priority:dst_cache i64:rows i64:columns i64:src_pitch i64:dst_pitch i64:scale_ld
+tw_quantize_args u32:struct_size u32:struct_mark i64:rows u64:src u64:dst u64:scale u64:amax
+  u64:workspace u64:workspace_bytes
 tw_kernel_entry u32:struct_size u32:struct_mark tw_op:op u32:feature char*:name char*:target
   u32:threads u32:tile:3 u32:stages u32:cluster:2 tw_dtype:dtypes:2 i32:driver_version
   u64:packed_bytes u64:image_bytes
@@ -291,6 +299,12 @@ tw_status:tw_grouped_supported(tw_device*,tw_grouped_desc*)
 tw_status:tw_grouped_candidates(tw_device*,tw_grouped_desc*,tw_gemm_candidate*,i32,i32*)
 tw_status:tw_grouped_plan_candidate(tw_device*,tw_grouped_desc*,char*,tw_plan**)
 tw_status:tw_grouped_run(tw_plan*,tw_stream*,tw_grouped_args*)
+tw_status:tw_quantize_desc_init(tw_quantize_desc*,size)
+tw_status:tw_quantize_args_init(tw_quantize_args*,size)
+tw_status:tw_quantize_desc_from_tensors(tw_tensor*,tw_tensor*,tw_tensor*,tw_quantize_desc*)
+tw_status:tw_quantize_plan(tw_device*,tw_quantize_desc*,tw_plan**)
+tw_status:tw_quantize_supported(tw_device*,tw_quantize_desc*)
+tw_status:tw_quantize_run(tw_plan*,tw_stream*,tw_quantize_args*)
 tw_status:tw_kernel_entry_init(tw_kernel_entry*,size)
 tw_status:tw_kernels_list(i32,tw_kernel_entry*,i32*)
 tw_status:tw_kernels_info(char*,char*,tw_kernel_info*)
@@ -817,9 +831,13 @@ class Device(Handle):
         """out[index[i]] = packed[i]"""
         return self._rows("scatter", out, index, packed)
 
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE):
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0, c=None, bias=None, activation=ACTIVATION_NONE,
+             a_scale=None, b_scale=None):
         """out = activation(alpha a b + beta c + bias), of matrices with one contiguous dimension
-        each. c is out itself where it is left out; bias has an element for each column."""
+        each. c is out itself where it is left out; bias has an element for each column. f32
+        scales dequantise an 8-bit a and b: one element for the whole matrix, a vector for the rows
+        of a and the columns of b, or matrices by 128 of k: of a (m x k / 128), of b (k / 128 x n,
+        or by n / 128), in either order."""
         (ta, k0), (tb, k1), (td, k2) = self._here(a), self._here(b), self._here(out, True)
         tc, k3 = self._here(c) if c is not None else (td, None)
         shape = list(td.shape[:2])
@@ -838,11 +856,19 @@ class Device(Handle):
             if list(vector.shape[:vector.rank]) != shape[1:] or shape[1] > 1 and vector.stride[0] != 1:
                 raise ValueError(f"bias is a contiguous vector of {shape[1]} elements")
             fields, operands["bias"] = {"bias": PER_COLUMN, "bias_dtype": vector.dtype}, vector.address
+        k5 = []
+        for name, scales in (("a_scale", a_scale), ("b_scale", b_scale)):
+            if scales is not None:
+                t, keep = self._here(scales)
+                lines = ta.shape[0] if name == "a_scale" else tb.shape[1]
+                fields.update(_scales(t, name, lines))
+                operands[name] = t.address
+                k5.append(keep)
         desc = struct("gemm_desc", a_dtype=ta.dtype, b_dtype=tb.dtype, c_dtype=tc.dtype, d_dtype=td.dtype,
                       m=ta.shape[0], n=tb.shape[1], k=ta.shape[1], a_order=orders[0][0],
                       b_order=orders[1][0], d_order=orders[2][0], lda=orders[0][1], ldb=orders[1][1],
                       ldc=orders[3][1], ldd=orders[2][1], activation=activation, **fields)
-        return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4), alpha=alpha, beta=beta, **operands)
+        return Plan(self, "gemm", desc, (k0, k1, k2, k3, k4, k5), alpha=alpha, beta=beta, **operands)
 
     def grouped(self, a, b, ends, out, alpha=1.0, bias=None, activation=ACTIVATION_NONE):
         """out[r] = activation(alpha a[r] b[g] + bias[g]) for each row r of group g, which ends in
@@ -866,6 +892,23 @@ class Device(Handle):
             operands["bias"] = rows.address
         return Plan(self, "grouped", desc, (k0, k1, k2, k3, k4), alpha=alpha, **operands)
 
+    def quantize(self, src, out, scale, kind=SCALE_1X128, flags=0, amax=None):
+        """An 8-bit out (f8e4m3, f8e5m2 or i8) of src (bf16, f16 or f32) and the f32 scales that undo it, in
+        either order: one for each 128 elements of a row, or as `kind` says. Of an 8-bit src out is src times
+        its scales. With SCALE_TENSOR a run needs `workspace`, an address that is a multiple of 256, and
+        `workspace_bytes`, as many as info() says, unless flags have QUANTIZE_GIVEN_SCALE; and amax, an f32,
+        is raised to the largest magnitude."""
+        (ts, k0), (td, k1) = self._here(src), self._here(out, True)
+        reads = lib.tw_dtype_size(ts.dtype) == 1 or flags & QUANTIZE_GIVEN_SCALE
+        (tf, k2), k3, operands = self._here(scale, not reads), None, {}
+        if amax is not None:
+            word, k3 = self._here(amax, True)
+            operands["amax"] = word.address
+        desc = struct("quantize_desc", scale=kind, flags=flags)
+        check(lib.tw_quantize_desc_from_tensors(ts, td, tf, desc))
+        return Plan(self, "quantize", desc, (k0, k1, k2, k3), src=ts.address, dst=td.address, scale=tf.address,
+                    **operands)
+
 
 def _leading(t, fast, slow, name):
     """Elements between the lines of a matrix whose dimension `fast` is contiguous; 0, which C takes
@@ -888,6 +931,25 @@ def _order(t, name):
     if by_columns and (t.shape[0] == 1 or t.stride[0] == 1):
         return COLUMN_MAJOR, _leading(t, 0, 1, name)
     return ROW_MAJOR, _leading(t, 1, 0, name)
+
+
+def _scales(t, name, lines):
+    """The fields of a gemm_desc that say what the scales of a matrix of so many rows (a) or columns
+    (b) are."""
+    shape = list(t.shape[:t.rank])
+    if t.dtype != DTYPE_F32 or t.rank > 2:
+        raise ValueError(f"{name} has f32 elements in two dimensions at most")
+    if t.rank < 2:
+        if math.prod(shape) == 1:
+            return {name: SCALE_TENSOR}
+        if shape != [lines] or t.stride[0] != 1:
+            raise ValueError(f"{name} is a contiguous vector of {lines} elements")
+        return {name: SCALE_ROW}
+    own = shape[0] if name == "a_scale" else shape[1]
+    if own not in (lines, -(-lines // 128)):
+        raise ValueError(f"{name} of shape {tuple(shape)} has scales for {lines} lines or for each 128 of them")
+    order, leading = _order(t, name)
+    return {name: SCALE_1X128 if own == lines else SCALE_128X128, name + "_order": order, name + "_ld": leading}
 
 
 class Stream(Handle):

@@ -51,6 +51,10 @@ inline bool route_supported(const Device& device, const tw_route_desc& desc) {
 inline bool grouped_supported(const Device& device, const tw_grouped_desc& desc) {
   return detail::served(tw_grouped_supported(device.get(), &desc));
 }
+/// Of Plan::quantize().
+inline bool quantize_supported(const Device& device, const tw_quantize_desc& desc) {
+  return detail::served(tw_quantize_supported(device.get(), &desc));
+}
 /// Of Plan::elementwise().
 inline bool elementwise_supported(const Device& device, const tw_elementwise_desc& desc) {
   return detail::served(tw_elementwise_supported(device.get(), &desc));

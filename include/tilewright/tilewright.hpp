@@ -54,6 +54,8 @@ TILEWRIGHT_DEFAULTS(route_desc)
 TILEWRIGHT_DEFAULTS(route_args)
 TILEWRIGHT_DEFAULTS(grouped_desc)
 TILEWRIGHT_DEFAULTS(grouped_args)
+TILEWRIGHT_DEFAULTS(quantize_desc)
+TILEWRIGHT_DEFAULTS(quantize_args)
 TILEWRIGHT_DEFAULTS(rows_desc)
 TILEWRIGHT_DEFAULTS(rows_args)
 TILEWRIGHT_DEFAULTS(gemm_desc)
@@ -467,6 +469,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   static Plan grouped(const Device& device, const tw_grouped_desc& desc) {
     return Plan(TW_OP_GROUPED, detail::result<tw_plan*>(tw_grouped_plan, device.get(), &desc));
   }
+  static Plan quantize(const Device& device, const tw_quantize_desc& desc) {
+    return Plan(TW_OP_QUANTIZE, detail::result<tw_plan*>(tw_quantize_plan, device.get(), &desc));
+  }
   static Plan gemm(const Device& device, const tw_gemm_desc& desc) {
     return Plan(TW_OP_GEMM, detail::result<tw_plan*>(tw_gemm_plan, device.get(), &desc));
   }
@@ -498,6 +503,9 @@ class Plan : public detail::Handle<tw_plan, tw_plan_destroy> {
   }
   void run(const Stream& stream, const tw_grouped_args& args) const {
     check(tw_grouped_run(get(), stream.get(), &args));
+  }
+  void run(const Stream& stream, const tw_quantize_args& args) const {
+    check(tw_quantize_run(get(), stream.get(), &args));
   }
   void run(const Stream& stream, const tw_gemm_args& args) const {
     check(tw_gemm_run(get(), stream.get(), &args));

@@ -117,6 +117,7 @@ struct Bench {
   void add_routing();
   void add_products();
   void add_groups();
+  void add_quantisations();
   void first_use();
   void maps() const;
   void plans() const;
@@ -270,6 +271,22 @@ void Bench::add_groups() {
       });
 }
 
+void Bench::add_quantisations() {
+  tw_quantize_desc desc;
+  REQUIRE(tw_quantize_desc_init(&desc, sizeof desc));
+  desc.src_dtype = TW_DTYPE_BF16, desc.dst_dtype = TW_DTYPE_F8E4M3;
+  desc.scale = TW_SCALE_1X128;
+  desc.rows = 64, desc.columns = 512;
+  tw_quantize_args args;
+  REQUIRE(tw_quantize_args_init(&args, sizeof args));
+  add(
+      "quantize", [=, this](tw_plan** plan) { return tw_quantize_plan(device, &desc, plan); },
+      [=, this](tw_plan* plan, int i) mutable {
+        args.src = in(i), args.dst = out(i), args.scale = out(i) + (128u << 10);
+        return tw_quantize_run(plan, stream, &args);
+      });
+}
+
 void Bench::add_products() {
   tw_gemm_args gemm_args;
   REQUIRE(tw_gemm_args_init(&gemm_args, sizeof gemm_args));
@@ -402,6 +419,7 @@ int main() {
   bench.add_routing();
   bench.add_products();
   bench.add_groups();
+  bench.add_quantisations();
   bench.first_use();
   bench.maps();
   bench.plans();

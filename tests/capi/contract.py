@@ -139,7 +139,7 @@ def right(function, parameter):
     if base == "tw_plan":
         family = function.name.split("_")[1]
         families = ('copy', 'prefetch', 'gather', 'scatter', 'gemm', 'elementwise', 'ragged', 'copies', 'route',
-                    'grouped')
+                    'grouped', 'quantize')
         return f"s->{family if family in families else 'copy'}"
     if base in ("tw_device", "tw_stream", "tw_event", "tw_graph", "tw_layout", "tw_linear", "tw_tuple", "tw_tiler",
                 "tw_tensor_map", "tw_gemm_tuning"):

@@ -23,6 +23,7 @@ static struct {
   tw_ragged_desc ragged;
   tw_ragged_args ragged_args;
   tw_route_desc route;
+  tw_quantize_desc quantize;
   tw_grouped_desc grouped;
   tw_elementwise_desc elementwise;
   tw_elementwise_args elementwise_args;
@@ -74,6 +75,10 @@ static void fresh_rows(void) {
   OK(tw_route_desc_init(&m.route, sizeof m.route));
   m.route.dtype = TW_DTYPE_F32;
   m.route.tokens = m.route.experts = 8, m.route.top_k = 2;
+  OK(tw_quantize_desc_init(&m.quantize, sizeof m.quantize));
+  m.quantize.src_dtype = TW_DTYPE_BF16, m.quantize.dst_dtype = TW_DTYPE_F8E4M3;
+  m.quantize.scale = TW_SCALE_1X128;
+  m.quantize.rows = 8, m.quantize.columns = 256;
   OK(tw_grouped_desc_init(&m.grouped, sizeof m.grouped));
   m.grouped.m = m.grouped.n = m.grouped.k = 8, m.grouped.groups = 2;
 }
@@ -153,6 +158,9 @@ static tw_status ragged(void) {
 static tw_status route(void) {
   return tw_route_plan(m.s.device, &m.route, &m.plan);
 }
+static tw_status quantize(void) {
+  return tw_quantize_plan(m.s.device, &m.quantize, &m.plan);
+}
 static tw_status grouped(void) {
   return tw_grouped_plan(m.s.device, &m.grouped, &m.plan);
 }
@@ -225,6 +233,12 @@ static void forgotten_sizes(void) {
   MISTAKE("routing without experts", WRONG, "experts is not set",
           (m.route.experts = TW_UNSET, route()));
   MISTAKE("routing without dtype", WRONG, "dtype", (m.route.dtype = 0, route()));
+  MISTAKE("quantisation without a kind of scale", WRONG, "scale is 0: give TW_SCALE_TENSOR",
+          (m.quantize.scale = TW_SCALE_NONE, quantize()));
+  MISTAKE("quantisation to 16 bits", TW_ERROR_UNSUPPORTED, "bf16 becomes f8e4m3, f8e5m2 or i8",
+          (m.quantize.dst_dtype = TW_DTYPE_F16, quantize()));
+  MISTAKE("scales of another order", WRONG, "column-major, it must be at least the rows",
+          (m.quantize.scale_order = TW_COLUMN_MAJOR, m.quantize.scale_ld = 2, quantize()));
   MISTAKE("grouped product without groups", WRONG, "groups is not set",
           (m.grouped.groups = TW_UNSET, grouped()));
   MISTAKE("grouped product that gathers from nowhere", WRONG, "TW_GROUPED_GATHER takes rows",
@@ -269,8 +283,12 @@ static void wrong_sizes(void) {
 }
 
 static void types_and_options(void) {
-  MISTAKE("fp8 operands", TW_ERROR_UNSUPPORTED, "a_dtype is f8e4m3",
-          (m.gemm.a_dtype = TW_DTYPE_F8E4M3, gemm()));
+  MISTAKE("unsigned operands", TW_ERROR_UNSUPPORTED, "a_dtype is u8",
+          (m.gemm.a_dtype = TW_DTYPE_U8, gemm()));
+  MISTAKE("a pair of scales that nothing multiplies", TW_ERROR_UNSUPPORTED,
+          "b_scale TW_SCALE_ROW: pairs",
+          (m.gemm.a_dtype = TW_DTYPE_F8E4M3, m.gemm.d_dtype = TW_DTYPE_BF16,
+           m.gemm.a_scale = TW_SCALE_TENSOR, m.gemm.b_scale = TW_SCALE_ROW, gemm()));
   MISTAKE("operands of two types", TW_ERROR_UNSUPPORTED, "b_dtype is f16",
           (m.gemm.b_dtype = TW_DTYPE_F16, gemm()));
   MISTAKE("f32 operands", TW_ERROR_UNSUPPORTED, "a_dtype is f32",

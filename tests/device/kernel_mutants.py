@@ -98,6 +98,8 @@ SUBJECTS = [
     Subject("ragged", "ragged_0", "ragged/ragged.cu", "repeat_moves", "ragged:*"),
     Subject("route", "route_0", "route/route.cu", "repeat_moves", "route:*", needed=[CLUSTER_BARRIER],
             also=["sync_block", "sync_warp", "grid_dependency_wait_and_launch"]),
+    Subject("quantize", "quantize_0", "quantize/quantize.cu", "repeat_moves", "quantize:*", needed=["sync_block"],
+            also=["grid_dependency_wait_and_launch"]),
     # What cp.async copies lies in shared memory when the barrier counts it, see NOT_MISSED: its fence is tried alone.
     Subject("grouped", "grouped_wgmma_0", "grouped/grouped_wgmma.cuh", "mutant_grouped_wgmma", "grouped wgmma: *",
             needed=["mbarrier_wait"], also=["fence_async_shared", *ALSO, STAGED, "grid_dependency_wait"]),

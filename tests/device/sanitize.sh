@@ -61,12 +61,12 @@ export -f check unknown
   echo "racecheck rows_sums -tce='*the last of equal indices*'"
   for name in repeat_moves repeat_rows; do echo "racecheck $name TW_RUNS=1"; done
   for tool in memcheck synccheck; do
-    for name in rows elementwise elementwise_activations gemm_epilogue copy ragged route grouped gemm gemm_batch gemm_chain gemm_realign copies rows_sums rows_order \
+    for name in rows elementwise elementwise_activations gemm_epilogue copy quantize ragged route grouped gemm gemm_batch gemm_chain gemm_realign gemm_scaled copies rows_sums rows_order \
       rows_values rows_capture copy_window prefetch gemm_rows; do
       echo "$tool $name TW_EVERY=${TW_EVERY:-40}"
     done
   done
   echo "racecheck copy -tc='*widths around*,*odd extents*'"
-  for name in elementwise ragged route rows_order copy_window copies prefetch; do echo "racecheck $name"; done
+  for name in elementwise quantize ragged route rows_order copy_window copies prefetch; do echo "racecheck $name"; done
 } | grep -E "^(${tools// /|}) " |
   xargs -d '\n' -P "${JOBS:-4}" -I{} bash -c 'check {} || exit 1' || exit 1

@@ -316,6 +316,41 @@ void route(Bytes* in) {
   tw_plan_destroy(plan);
 }
 
+void quantize(Bytes* in) {
+  constexpr tw_dtype kWide[] = {TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32};
+  constexpr tw_dtype kNarrow[] = {TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8};
+  tw_quantize_desc desc;
+  require(tw_quantize_desc_init(&desc, sizeof desc) == TW_OK);
+  const uint8_t options = in->byte();
+  const tw_dtype wide = kWide[in->byte() % 3], narrow = kNarrow[in->byte() % 3];
+  desc.src_dtype = options & 1 ? narrow : wide;
+  desc.dst_dtype = options & 1 ? wide : narrow;
+  desc.scale = 1 + in->byte() % 4;
+  if (options & 2) desc.scale_order = TW_COLUMN_MAJOR;
+  if (options & 4) desc.flags = in->byte() % 4;
+  desc.rows = in->byte() % 40;
+  desc.columns = in->byte() % 40;
+  if (options & 8) desc.src_pitch = desc.columns + in->byte() % 8;
+  if (options & 16) desc.dst_pitch = desc.columns + in->byte() % 8;
+  if (options & 32) desc.scale_ld = in->byte() % 48;
+  edit(in, &desc, 6);
+  tw_plan* plan = nullptr;
+  look_at(tw_quantize_plan(world().device, &desc, &plan), &plan);
+  const int64_t numbers[] = {desc.rows, desc.columns, desc.src_pitch, desc.dst_pitch,
+                             desc.scale_ld};
+  if (plan && small(numbers, 5, 48)) {
+    tw_quantize_args args;
+    require(tw_quantize_args_init(&args, sizeof args) == TW_OK);
+    args.src = world().place(0, in), args.dst = world().place(3, in);
+    args.scale = world().place(1, in) & ~uint64_t{3};
+    if (options & 64) args.amax = world().place(2, in) & ~uint64_t{3};
+    args.workspace = world().place(4, in) & ~uint64_t{255};
+    args.workspace_bytes = 4096;
+    run(tw_quantize_run(plan, world().stream, &args));
+  }
+  tw_plan_destroy(plan);
+}
+
 // Whatever numbers the memory holds.
 void run_grouped(Bytes* in, const tw_grouped_desc& desc, tw_plan* plan) {
   tw_grouped_args args;
@@ -370,7 +405,8 @@ void grouped(Bytes* in) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes in(data, size);
   const uint8_t which = in.byte();
-  switch (which / 16 == 0xc   ? 9
+  switch (which / 16 == 0xb   ? 10
+          : which / 16 == 0xc ? 9
           : which / 16 == 0xd ? 7 + which / 8 % 2
           : which < 0xe0      ? which % 5
                               : 5 + which % 2) {
@@ -401,8 +437,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 8:
       route(&in);
       break;
-    default:
+    case 9:
       grouped(&in);
+      break;
+    default:
+      quantize(&in);
   }
   return 0;
 }

@@ -70,6 +70,13 @@ TEST_CASE("operations of one range of elements") {
   CHECK(answer(grouped_supported, device, grouped) == 1);
   grouped.grouping = TW_GROUPING_BLOCKS;
   CHECK(answer(grouped_supported, device, grouped) == 0);
+  tw_quantize_desc quantize = quantize_desc();
+  quantize.src_dtype = TW_DTYPE_BF16, quantize.dst_dtype = TW_DTYPE_F8E4M3;
+  quantize.scale = TW_SCALE_1X128;
+  quantize.rows = quantize.columns = 8;
+  CHECK(answer(quantize_supported, device, quantize) == 1);
+  quantize.scale = TW_SCALE_K32_UE8M0;
+  CHECK(answer(quantize_supported, device, quantize) == 0);
   copy.src_shape[0] = 4;
   copy.fill = TW_OOB_FILL_NAN;
   ragged.fill = TW_OOB_FILL_NAN;  // of bytes, which have none

@@ -27,7 +27,7 @@ FAMILIES = {
     "copy window": ("copy_window", "*random tensors*"), "elementwise": ("elementwise", "*bytes and halves*"),
     "prefetch": ("prefetch", "*ranges and matrices*"), "ragged": ("ragged", "*random lengths*,*long rows*"),
     "rows": ("rows", "*gather4*"), "row sums": ("rows_sums", "*hang over*"), "row order": ("rows_values", "*"),
-    "route": ("route", "*several tokens a warp*"),
+    "quantize": ("quantize", "*behind each other*,*every length*"), "route": ("route", "*several tokens a warp*"),
 }
 GEMM = ("gemm_kernels", "*taken again*")
 GEMM_NAMES = "*each kind*"  # a shorter case of the same kernels

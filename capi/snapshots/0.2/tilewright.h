@@ -1178,7 +1178,8 @@ enum {
   TW_OP_RAGGED = 20,
   TW_OP_COPIES = 21,
   TW_OP_ROUTE = 22,
-  TW_OP_GROUPED = 23
+  TW_OP_GROUPED = 23,
+  TW_OP_QUANTIZE = 24
 };
 
 /** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
@@ -2153,8 +2154,8 @@ enum {
 };
 
 /** Where the scales of A or B lie. They are factors that dequantise an operand's elements. Only
- *  TW_SCALE_NONE is supported so far: the others are names for a later version, which are refused
- *  with TW_ERROR_UNSUPPORTED.
+ *  TW_SCALE_NONE is supported in products so far: the others are refused there with
+ *  TW_ERROR_UNSUPPORTED. Quantisation takes the next four: see ::tw_quantize_desc.
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
  *  ::tw_gemm_args that describe scales of A and B} */
 typedef int32_t tw_scale_kind;
@@ -2767,6 +2768,142 @@ TW_API tw_status tw_grouped_plan_candidate(tw_device *device, const tw_grouped_d
  *  at one row of D or groups share rows}
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_grouped_args *args);
+
+/** @} */
+
+/** @name Quantisation to 8 bits with scales, and back
+ *  @{ */
+
+/** Options of a quantisation: bits of tw_quantize_desc.flags. */
+enum {
+  /** Each scale is rounded up to a power of two. */
+  TW_QUANTIZE_POWERS_OF_TWO = 1,
+  /** The scale is read and not made of the source: static quantisation. Needs TW_SCALE_TENSOR;
+   *  excludes TW_QUANTIZE_POWERS_OF_TWO. */
+  TW_QUANTIZE_GIVEN_SCALE = 2
+};
+
+/** Quantisation of a matrix to 8 bits with scales that are computed, and the way back. The types
+ *  say which: bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantisation), or the other way round
+ *  (dequantisation). A scale is an f32 factor that dequantises: x is about q * scale. All is read
+ *  and computed when the run executes, so that one captured graph serves any matrix.
+ *
+ *  The scales are a matrix themselves. With TW_SCALE_TENSOR it has one element, with TW_SCALE_ROW
+ *  rows x 1, with TW_SCALE_1X128 rows x columns / 128, with TW_SCALE_128X128 rows / 128 x columns /
+ *  128, rounded up; the last region of a row or column may be smaller. scale_order and scale_ld say
+ *  how the matrix lies: DeepGEMM's scales of A, for example, are TW_SCALE_1X128, TW_COLUMN_MAJOR.
+ *
+ *  Quantisation: the scale of a region is amax / max, where amax is the largest finite magnitude in
+ *  it and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8; it is at least 2^-126, and 1
+ * where amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An
+ * element is q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities
+ * included, it becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not count
+ * in amax. A NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in floats.
+ *
+ *  Dequantisation: x = q * scale, rounded to nearest even; beyond the range infinity. A NaN is
+ *  written as 0x7fff in bf16 and f16 and 0x7fffffff in f32.
+ *
+ *  Quotient, inverse and products are f32, each rounded to nearest even, subnormals kept: every
+ *  device computes the same bits. Scales that are read may be any numbers, and the same formulas
+ *  hold. Where rows or columns is 0 a run does nothing. */
+typedef struct tw_quantize_desc {
+  uint32_t struct_size; /**< set by tw_quantize_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantise,
+                             TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantise */
+  tw_dtype dst_dtype;   /**< required: one of the other three */
+  tw_scale_kind scale;  /**< required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or
+                             TW_SCALE_128X128 */
+  tw_order scale_order; /**< of the matrix of scales; only with several: not with TW_SCALE_TENSOR */
+  uint32_t flags;       /**< TW_QUANTIZE_ bits; 0 to dequantise */
+  uint32_t max_sms;     /**< at most so many blocks run, one an SM; 0: no bound */
+  tw_cache_priority src_cache; /**< how long the cache should keep what is read */
+  tw_cache_priority dst_cache; /**< and what is written */
+  int64_t rows;      /**< required: of a run, at most; all rows have at most 2^30 groups of 128
+                          elements, rounded up in each row */
+  int64_t columns;   /**< required: elements of a row, the k of a product; below 2^31 */
+  int64_t src_pitch; /**< elements between rows of the source; 0: columns. Fast where rows begin at
+                          multiples of 16 bytes of the wide type and of as many elements of the
+                          narrow one, and columns is a multiple of that too */
+  int64_t dst_pitch; /**< likewise of the destination */
+  int64_t scale_ld;  /**< leading dimension of the matrix of scales, elements (see tw_order); 0:
+                          packed for the description's rows. Not with TW_SCALE_TENSOR */
+} tw_quantize_desc;
+
+/** Addresses of a quantisation's or dequantisation's run. */
+typedef struct tw_quantize_args {
+  uint32_t struct_size; /**< set by tw_quantize_args_init() */
+  uint32_t struct_mark; /**< likewise */
+  int64_t rows;         /**< of this run; -1: the plan's */
+  uint64_t src;         /**< required: device address of the source */
+  uint64_t dst;         /**< required: device address of the destination */
+  uint64_t scale;       /**< required: device address of the f32 scales, which quantisation writes,
+                             but for TW_QUANTIZE_GIVEN_SCALE, and dequantisation reads */
+  /** With TW_SCALE_TENSOR, to quantise: device address of an f32 word that is raised to the run's
+   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0: none
+   */
+  uint64_t amax;
+  uint64_t workspace;       /**< a multiple of 256, where tw_plan_info.workspace_bytes is not 0;
+                                 else ignored */
+  uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
+} tw_quantize_args;
+
+/** Initialises a ::tw_quantize_desc: packed, row-major scales; types, scale, rows and columns
+ *  unset.
+ *  @param[out] desc not NULL. @param size sizeof(tw_quantize_desc) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_desc_init(tw_quantize_desc *desc, size_t size);
+
+/** Initialises a ::tw_quantize_args: no addresses, the plan's rows.
+ *  @param[out] args not NULL. @param size sizeof(tw_quantize_args) as the caller's compiler sees
+ * it.
+ *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
+
+/** Fills types, sizes and pitches of a quantisation's description, and the order and the leading
+ *  dimension of its scales; the other fields stay. `scale` must be set before.
+ *  @param src rows by columns, with contiguous rows. @param dst likewise, of src's shape.
+ *  @param scale the matrix of scales, f32, in either order; with TW_SCALE_ROW a vector of rows will
+ *  do, with TW_SCALE_TENSOR any tensor of one element.
+ *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or what is written may not
+ *  be.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
+                                               const tw_tensor *scale, tw_quantize_desc *desc);
+
+/** Plans a quantisation or dequantisation. tw_plan_info.workspace_bytes is what its runs need
+ * beside the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
+ *  @param device not NULL. @param desc not NULL.
+ *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or
+ *  option cannot work. @retval TW_ERROR_UNSUPPORTED other types, or scales that are not f32.
+ *  @retval TW_ERROR_OVERFLOW too many rows or columns, or an operand spans more than 2^60 bytes.
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
+
+/** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
+ *  beginning of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_quantize_plan(), and likewise all other failures.
+ *  @threadsafety{any thread} @since 0.2 */
+TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
+
+/** Enqueues a quantisation or dequantisation: one kernel, or two where the scale of the whole
+ *  matrix is computed. What lies between rows, and between lines of scales, is neither read nor
+ *  written. The workspace is the run's until the run is done; what it holds before does not matter,
+ *  and runs that may be in flight together need one each.
+ *  @param plan from tw_quantize_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, amax is given where the plan has no
+ *  use for it, or rows lies outside the plan's.
+ *  @retval TW_ERROR_MISALIGNED an address is no multiple of its element's size, or is a workspace's
+ *  and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_OVERLAP the destination, the scales that are written, amax or the workspace
+ *  shares bytes with any other operand.
+ *  @repeats{yes: amax too}
+ *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
+TW_API tw_status tw_quantize_run(tw_plan *plan, tw_stream *stream, const tw_quantize_args *args);
 
 /** @} */
 /** @} */

@@ -27,6 +27,8 @@ static const char* family_name(tw_op op) {
       return "route";
     case TW_OP_GROUPED:
       return "grouped";
+    case TW_OP_QUANTIZE:
+      return "quantize";
     default:
       return "?";
   }

@@ -90,6 +90,7 @@ const (
 	OpCopies      Op = C.TW_OP_COPIES
 	OpRoute       Op = C.TW_OP_ROUTE
 	OpGrouped     Op = C.TW_OP_GROUPED
+	OpQuantize    Op = C.TW_OP_QUANTIZE
 )
 
 // Per is a tw_per: where a vector has an element.
@@ -138,6 +139,8 @@ func (o Op) String() string {
 		return "route"
 	case OpGrouped:
 		return "grouped"
+	case OpQuantize:
+		return "quantize"
 	}
 	return "Op(" + strconv.Itoa(int(o)) + ")"
 }
@@ -203,6 +206,10 @@ func initialise(pointer any) C.tw_status {
 		return C.tw_grouped_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_grouped_args:
 		return C.tw_grouped_args_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_quantize_desc:
+		return C.tw_quantize_desc_init(to, C.size_t(unsafe.Sizeof(*to)))
+	case *C.tw_quantize_args:
+		return C.tw_quantize_args_init(to, C.size_t(unsafe.Sizeof(*to)))
 	case *C.tw_kernel_entry:
 		return C.tw_kernel_entry_init(to, C.size_t(unsafe.Sizeof(*to)))
 	}

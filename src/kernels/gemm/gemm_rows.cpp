@@ -56,6 +56,9 @@ constexpr KernelRow kRows[] = {
 #define TW_GEMM_MMA(feature_, part_, symbol_, in, out, tm, tn, tk, threads_, variant_)        \
   plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, variant_, \
             threads_),
+#define TW_GEMM_SCALED_MMA(feature_, part_, symbol_, in, loads, tm, tn, tk, threads_) \
+  plain_row(feature::feature_, #symbol_, #part_, DType::in, kAny, tm, tn, tk,         \
+            kGemmPlain | kGemmFull | kGemmScaled, threads_),
 #define TW_GEMM_POINTERS(feature_, part_, symbol_, maps, variant_) \
   plain_row(feature::feature_, #symbol_, #part_, kAny, kAny, 0, 0, 0, kGemmPrologue | variant_),
 #define TW_GEMM_REALIGN(feature_, part_, symbol_)                     \

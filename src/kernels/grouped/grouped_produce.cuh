@@ -76,54 +76,40 @@ __device__ __forceinline__ void grouped_produce(const GroupedArgs& args, const G
   ptx::grid_dependency_launch();
 }
 
-// Stages whose rows are on their way. A thread's copies are ordinary writes: it waits for them,
-// makes them visible to the tensor cores, which read by the asynchronous proxy, and only then
-// arrives. It does so kLag stages later, so that as many are on their way at once. A ring has at
-// least two stages more.
-template <class Config>
-struct GroupedSent {
-  static constexpr i32 kLag = 2;
-  static_assert(Config::kShared.stages >= kLag + 2, "the stages behind those on their way");
-  GemmRing<Config> ring;
-  i32 open = 0;
-
-  __device__ __forceinline__ void tell() {
-    ptx::fence_async_shared();
-    ptx::mbarrier_arrive(ring.full_barrier(ring.stage));
-    ring.advance();
-    --open;
-  }
-  __device__ __forceinline__ void add() {
-    ptx::async_copy_commit();
-    if (++open <= kLag) return;
-    ptx::async_copy_wait<kLag>();
-    tell();
-  }
-  __device__ __forceinline__ void finish() {
-    ptx::async_copy_wait<0>();
-    while (open > 0) tell();
-  }
-};
-
-// Threads of the producer's warpgroup.
+// Threads of the producer's warpgroup, which arrive at a full barrier as their copies land. What
+// they copy are ordinary writes, and the tensor cores read by the asynchronous proxy: those who
+// multiply put the fence between them (GemmRing::landed). In a producer it would wait for all
+// copies that are under way.
 inline constexpr u32 kGatherThreads = 128;
 
 // A k block of a tile's rows, swizzled as the TMA would. `rows` has each one's row of A, -1 for
-// zeros. k is a multiple of 8.
+// zeros. k is a multiple of 8. Rows are looked up a few at a time: one by one, each copy would wait
+// for shared memory, and a wide tile's k block would take longer to send than to multiply.
 template <class Config>
 __device__ __forceinline__ void grouped_copy_rows(const GroupedArgs& args,
                                                   const GemmRing<Config>& ring, u32 rows, i32 lines,
                                                   i32 k) {
+  constexpr u32 kTogether = 4, kStep = kGatherThreads / 8;
   const u32 piece = threadIdx.x % 8;
   const i32 from = k + static_cast<i32>(piece) * 8;
   const u32 bytes = static_cast<u32>(min(max(args.k - from, 0), 8)) * 2;
-#pragma unroll 4
-  for (u32 line = threadIdx.x / 8; line < static_cast<u32>(lines); line += kGatherThreads / 8) {
-    const auto row = static_cast<i32>(ptx::shared_load<4>(rows + line * 4));
-    const u32 to = ring.b() + line * 128 + (piece ^ line % 8) * 16;
-    const bool inside = row >= 0 && bytes > 0;
-    const u64 source = args.a + static_cast<u64>(inside ? row * args.a_pitch + from : 0) * 2;
-    ptx::async_copy<16>(to, source, inside ? bytes : 0);
+#pragma unroll 1
+  for (u32 first = threadIdx.x / 8; first < static_cast<u32>(lines); first += kTogether * kStep) {
+    i32 row[kTogether];
+#pragma unroll
+    for (u32 i = 0; i < kTogether; ++i)
+      row[i] = first + i * kStep < static_cast<u32>(lines)
+                   ? static_cast<i32>(ptx::shared_load<4>(rows + (first + i * kStep) * 4))
+                   : -1;
+#pragma unroll
+    for (u32 i = 0; i < kTogether; ++i) {
+      const u32 line = first + i * kStep;
+      if (line >= static_cast<u32>(lines)) break;
+      const bool inside = row[i] >= 0 && bytes > 0;
+      ptx::async_copy<16>(ring.b() + line * 128 + (piece ^ line % 8) * 16,
+                          args.a + static_cast<u64>(inside ? row[i] * args.a_pitch + from : 0) * 2,
+                          inside ? bytes : 0);
+    }
   }
 }
 
@@ -132,7 +118,6 @@ __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const Gr
                                                const GroupedShares& shares, GemmRing<Config> ring,
                                                u32 rows) {
   constexpr u32 kBarrier = 2;
-  GroupedSent<Config> sent{ring};
   GroupedWork work(shares);
   StreamItem item;
   while (work.next(shares, &item)) {
@@ -153,11 +138,10 @@ __device__ __forceinline__ void grouped_gather(const GroupedArgs& args, const Gr
         grouped_load_weights<Config>(args, ring, tile, block * Config::kTileK);
       }
       grouped_copy_rows<Config>(args, ring, rows, lines, block * Config::kTileK);
-      sent.add();
+      ptx::mbarrier_arrive_copies(ring.full_barrier(ring.stage));
       ring.advance();
     }
   }
-  sent.finish();
   ptx::grid_dependency_launch();
 }
 

@@ -134,10 +134,12 @@ __device__ __forceinline__ void ranges_consume(const GroupedArgs& args, const Ra
   const u32 staging = ring.base + Config::kShared.d_offset +
                       group * (Config::kShared.slabs * Config::kShared.slab_bytes);
   const auto block = static_cast<i32>(ptx::block_id_again());
-  GroupedShares shares{};
-  shares.workspace = args.workspace, shares.partials = args.partials;
-  shares.width = shares.widest = walk.width.width;
-  const StreamPlace<Config> place(shares, block, 0, 0);
+  const struct {
+    u64 workspace;
+    u32 partials;
+    i32 width;
+  } places = {args.workspace, args.partials, walk.width.width};
+  const StreamPlace<Config> place(places, block, 0, 0);
   const u32 row = threadIdx.x % kAcross * 8;
   float d[Config::kPieces][Config::kSums];
   for (i32 unit = block; unit < walk.units(args);
@@ -164,9 +166,8 @@ __device__ __forceinline__ void grouped_ranges_wgmma(const GroupedArgs& args) {
   GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   const RangesWalk walk = RangesWalk::of<Config>(args);
-  ring.own_step = Config::kShared.a_bytes +
-                  static_cast<u32>((walk.width.width + 63) / 64) * (Config::kTileK * 128);
-  ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
+  const u32 boxes = static_cast<u32>((walk.width.width + 63) / 64);
+  ring.set(Config::kShared.a_bytes + boxes * (Config::kTileK * 128), false);
   if (warp == 0) grouped_begin<Config>(args, ring);
   ptx::grid_dependency_wait();
   ptx::sync_block();

@@ -15,6 +15,8 @@ struct GroupedPlaces {
   static_assert(Config::kTileM == kGroupedTileColumns,
                 "what the plan's maps and workspace are for");
   static constexpr u32 kTable = Config::kShared.board;
+  static constexpr u32 kShares = kTable + offsetof(GroupedTiles, of_warp);  // no longer needed
+  static_assert(sizeof(GroupedShares) <= sizeof(GroupedTiles::of_warp), "where the sums were");
   static constexpr u32 kARows = kTable + sizeof(GroupedTiles);  // of the tile that is loaded
   static constexpr u32 kDRows = kARows + kGroupedTileRows * 4;  // of each warpgroup's tile
   static constexpr u32 kDRowBytes = kGroupedTileRows * 8;
@@ -89,31 +91,30 @@ __device__ __forceinline__ void grouped_write_tile(const float (&d)[Config::kSum
 
 template <class Config>
 __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const GroupedTiles& table,
-                                                GroupedShares shares, GemmRing<Config> ring,
+                                                const GroupedShares& shares, GemmRing<Config> ring,
                                                 u32 group) {
-  const u32 staging = ring.base + Config::kShared.d_offset +
-                      group * (Config::kShared.slabs * Config::kShared.slab_bytes);
-  const auto block = static_cast<i32>(ptx::block_id_again());
   GroupedLines<Config> lines(
       args, ring.base + GroupedPlaces<Config>::kDRows + group * GroupedPlaces<Config>::kDRowBytes);
-  const bool in_pieces = grouped_in_pieces<Config>(args);
   GroupedWork work(shares);
   StreamItem item;
   float d[Config::kPieces][Config::kSums];
   while (work.next(shares, &item)) {
     const GroupedSpot tile = grouped_spot<Config>(args, table, shares, item.unit);
-    shares.width = tile.width;
-    shares.width_number = tile.width_number;
+    const GroupedParts parts(args, shares, tile.width, tile.width_number);
     lines.read(args, tile);
     const i32 shared = item.unit - shares.whole;
+    // Looked up where they are used: kept, they would be registers that the sums do not leave.
+    const auto block = static_cast<i32>(ptx::block_id_again());
     const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, shares.depth, shares.share, block);
-    const StreamPlace<Config> place(shares, block, which, 0);
-    stream_accumulate<Config>(d, shares, item, place, ring, group);
+    const StreamPlace<Config> place(parts, block, which, 0);
+    stream_accumulate<Config>(d, parts, item, place, ring, group);
+    lines.put(group);  // before parts are added up, which takes all registers
     if (item.end - item.begin < shares.k_blocks &&
-        !stream_meet<Config>(d[0], shares, shared, block, place, 0, ring.tile(0)))
+        !stream_meet<Config>(d[0], parts, shared, place, 0, ring.tile(0)))
       continue;
-    lines.put(group);
-    if (!in_pieces)
+    const u32 staging = ring.base + Config::kShared.d_offset +
+                        group * (Config::kShared.slabs * Config::kShared.slab_bytes);
+    if (!grouped_in_pieces<Config>(args))
       grouped_write_tile<Config>(d[0], args, tile, lines, staging, group);
     else if (args.gate == kGateNone)
       grouped_write_plain<Config>(d[0], args, tile, lines, staging, group);
@@ -162,9 +163,10 @@ __device__ __forceinline__ void grouped_wgmma(const GroupedArgs& args) {
   grouped_fill<kThreads>(table, args);
   // As many stages as there is room for beside the widest tile of the run.
   const i32 widest = grouped_width(min(table.most_rows(), kGroupedTileRows)).width;
-  ring.own_step = Config::kShared.a_bytes + static_cast<u32>(widest) * 128;
-  ring.own_stages = static_cast<i32>(min(Config::kShared.d_offset / ring.own_step, kGemmMaxStages));
-  const GroupedShares shares = grouped_shares<Config>(args, table, widest);
+  ring.set(Config::kShared.a_bytes + static_cast<u32>(widest) * 128, args.a_rows != 0);
+  auto& shares = *reinterpret_cast<GroupedShares*>(gemm_shared_memory + Shared::kShares);
+  if (threadIdx.x == 0) shares = grouped_shares<Config>(args, table, widest);
+  ptx::sync_block();
   if (warp >= 4) {
     ptx::set_max_registers_up<GroupedRegisters<Config>::kMany>();
     grouped_consume<Config>(args, table, shares, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);

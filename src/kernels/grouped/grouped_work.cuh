@@ -12,21 +12,41 @@
 
 namespace tw {
 
-/// What a block found when it began, and how the units are shared. Names are those of
-/// GemmStreamArgs, which stream_meet.cuh reads.
+/// What a block found when it began, and how the units are shared: in shared memory, since all of
+/// it together would be registers that a tile's accumulators do not leave.
 struct GroupedShares {
-  u64 workspace, counter_tag;
-  u32 partials;
   i32 units_m;  // of one row tile: tiles of the weights' columns
   i32 units, whole;
   i32 k_blocks, depth, share;
-  i32 chain_blocks;
   i32 widest;  // of all tiles
-  i32 width;   // of the tile at hand, and its number
-  u32 width_number;
 };
-__device__ __forceinline__ i32 stream_widest(const GroupedShares& shares) {
-  return shares.widest;
+
+/// The same for the tile at hand. Names are those of GemmStreamArgs, which stream_meet.cuh reads.
+struct GroupedParts {
+  const u64& workspace;
+  const u64& counter_tag;
+  const u32& partials;
+  const i32& chain_blocks;
+  const i32& depth;
+  const i32& share;
+  const i32& widest;
+  i32 width;
+  u32 width_number;
+
+  __device__ __forceinline__ GroupedParts(const GroupedArgs& args, const GroupedShares& s,
+                                          i32 own_width, u32 number)
+      : workspace(args.workspace),
+        counter_tag(args.counter_tag),
+        partials(args.partials),
+        chain_blocks(args.chain_blocks),
+        depth(s.depth),
+        share(s.share),
+        widest(s.widest),
+        width(own_width),
+        width_number(number) {}
+};
+__device__ __forceinline__ i32 stream_widest(const GroupedParts& parts) {
+  return parts.widest;
 }
 
 /// A tile: its group's weight matrix, its first column of the weights, its rows of A and the end of
@@ -57,13 +77,11 @@ template <class Config>
 __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
                                                         const GroupedTiles& table, i32 widest) {
   GroupedShares s;
-  s.workspace = args.workspace, s.counter_tag = args.counter_tag, s.partials = args.partials;
   s.units_m = (args.n + Config::kTileM - 1) / Config::kTileM;
   s.units = s.whole = table.before[args.group_count] * s.units_m;
   s.k_blocks = (args.k + Config::kTileK - 1) / Config::kTileK;
   s.depth = max(s.k_blocks, 1);
   s.share = s.depth;
-  s.chain_blocks = args.chain_blocks;
   s.widest = widest;
   const auto blocks = static_cast<i32>(ptx::grid_size_again());
   const i32 rest = s.units % blocks;

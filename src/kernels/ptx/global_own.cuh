@@ -29,11 +29,13 @@ __device__ __forceinline__ Unit<1> load_byte_after_wait(u64 address) {
   return value;
 }
 
-/// Four floats that another block of this grid has written, from the L2.
+/// Four floats that another block of this grid has written, from the L2. The offset is part of the
+/// instruction, so that neighbours have one address register.
+template <u32 kOffset = 0>
 __device__ __forceinline__ void load_l2_v4(u64 address, float (&v)[4]) {
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4 + %5];"
                : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-               : "l"(address)
+               : "l"(address), "n"(kOffset)
                : "memory");
 }
 

@@ -57,6 +57,13 @@ __device__ __forceinline__ u32 pack_f16_relu(float low, float high) {
   return pair;
 }
 
+/// The larger of each half; of a NaN and a number the number.
+__device__ __forceinline__ u32 max_bf16(u32 a, u32 b) {
+  u32 pair;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  return pair;
+}
+
 /// Stores four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix
 /// l / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 shared, u32 r0, u32 r1, u32 r2, u32 r3) {
@@ -140,6 +147,24 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const u32 (&a)[4], const 
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7},"
       " {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// d (16 x 8, f32) += a (16 x 8, row) b (8 x 8, column).
+__device__ __forceinline__ void mma_tf32(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7},"
+      " {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// d (16 x 8, i32) += a (16 x 32, row) b (32 x 8, column), modulo 2^32.
+__device__ __forceinline__ void mma_s8(i32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7},"
+      " {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 

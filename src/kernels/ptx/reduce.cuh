@@ -74,4 +74,27 @@ __device__ __forceinline__ u64 compare_swap(u64 global, u64 expected, u64 desire
   return old;
 }
 
+/// What the thread, and those whom it has waited for, wrote before is seen by whoever sees the new
+/// value, and what those wrote is seen by this thread. Both return what was there.
+__device__ __forceinline__ u64 add_acq_rel(u64 global, u64 value) {
+  u64 old;
+  asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"
+               : "=l"(old)
+               : "l"(global), "l"(value)
+               : "memory");
+  return old;
+}
+__device__ __forceinline__ u64 compare_swap_acq_rel(u64 global, u64 expected, u64 desired) {
+  u64 old;
+  asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(old)
+               : "l"(global), "l"(expected), "l"(desired)
+               : "memory");
+  return old;
+}
+
+__device__ __forceinline__ void store_relaxed(u64 global, u64 value) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
+}
+
 }  // namespace tw::ptx

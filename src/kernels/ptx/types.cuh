@@ -2,6 +2,8 @@
 #pragma once
 // Element types of the kernels, as tags: how they are stored and converted.
 
+#include "kernels/narrow.h"
+#include "kernels/ptx/convert.cuh"
 #include "kernels/ptx/matrix.cuh"
 
 namespace tw {
@@ -51,6 +53,64 @@ struct F32 {
   static constexpr u32 kBytes = 4;
   static __device__ __forceinline__ Storage from_float(float value) { return value; }
   static __device__ __forceinline__ float to_float(Storage value) { return value; }
+};
+
+/// As inputs 32-bit floats that tensor maps round.
+struct Tf32 {
+  using Storage = float;
+  static constexpr u32 kBytes = 4;
+  static __device__ __forceinline__ void mma(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    ptx::mma_tf32(d, a, b);
+  }
+};
+using TF32 = Tf32;
+
+/// Saturates.
+struct F8E4M3 {
+  using Storage = unsigned char;
+  static constexpr u32 kBytes = 1;
+  static __device__ __forceinline__ u32 pack(float low, float high) {
+    return ptx::pack_e4m3(low, high);
+  }
+  static __device__ __forceinline__ Storage from_float(float value) {
+    return static_cast<Storage>(pack(value, 0.0f));
+  }
+  static __device__ __forceinline__ float to_float(Storage bits) {
+    return ptx::f16_to_float(static_cast<unsigned short>(ptx::e4m3_to_f16(bits)));
+  }
+};
+
+struct F8E5M2 {
+  using Storage = unsigned char;
+  static constexpr u32 kBytes = 1;
+  static __device__ __forceinline__ u32 pack(float low, float high) {
+    return ptx::pack_e5m2(low, high);
+  }
+  static __device__ __forceinline__ Storage from_float(float value) {
+    return static_cast<Storage>(pack(value, 0.0f));
+  }
+  static __device__ __forceinline__ float to_float(Storage bits) {
+    return ptx::f16_to_float(static_cast<unsigned short>(bits << 8));
+  }
+};
+
+/// Saturates; of NaN 0.
+struct I8 {
+  using Storage = signed char;
+  static constexpr u32 kBytes = 1;
+  static __device__ __forceinline__ u32 pack(float low, float high) {
+    return (static_cast<u32>(rounded_to_i8(low)) & 0xffu) |
+           (static_cast<u32>(rounded_to_i8(high)) & 0xffu) << 8;
+  }
+  static __device__ __forceinline__ Storage from_float(float value) {
+    return static_cast<Storage>(rounded_to_i8(value));
+  }
+  static __device__ __forceinline__ float to_float(Storage value) {
+    return static_cast<float>(value);
+  }
+  static __device__ __forceinline__ void mma(i32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    ptx::mma_s8(d, a, b);
+  }
 };
 
 }  // namespace tw

@@ -34,8 +34,9 @@ struct KernelRow {
   int32_t tile[3];      ///< rows, columns, k of a tile; 0 where it has none
   int32_t stages;
   int32_t cluster[2];  ///< along m and n
-  DType dtypes[2];     ///< inputs and outputs, where the row is bound to types
-  uint32_t variant;    ///< the family's own bits, see its header
+  /// Of A (or all inputs), of outputs, of B, where the row is bound to types; B's 0: as A's.
+  DType dtypes[3];
+  uint32_t variant;  ///< the family's own bits, see its header
   /// Its SMs are set up for shared memory, whatever it needs: blocks of the kernel behind, which do
   /// need it, then begin beside it where there is room for them.
   bool shared_first = false;

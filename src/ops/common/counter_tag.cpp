@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/common/counter_tag.hpp"
 
-#include <atomic>
 #include <chrono>
 
 namespace tw {
 
-u64 next_counter_tag() {
-  static std::atomic<u64> made{0};
+u64 counter_tag() {
   static const auto start =
       static_cast<u64>(std::chrono::steady_clock::now().time_since_epoch().count());
-  u64 z = start + ++made * 0x9e3779b97f4a7c15;
+  u64 z = start + 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return ((z ^ (z >> 31)) | 0x100) & ~u64{0xff};

@@ -6,8 +6,9 @@
 namespace tw {
 
 /// The tag of the counters by which the blocks of a stream-K kernel find the last one that shares a
-/// tile, see GemmStreamArgs. It is another one for each kernel that is made, in this process and in
-/// others: what a workspace holds before its first launch is unlikely to carry it.
-u64 next_counter_tag();
+/// tile, see GemmStreamArgs. One for the process, so that plans that take turns with a workspace
+/// find each other's counters as they left them; what a workspace held before is unlikely to carry
+/// it.
+u64 counter_tag();
 
 }  // namespace tw

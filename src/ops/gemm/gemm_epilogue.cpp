@@ -33,8 +33,18 @@ Status check_bias(const GemmDesc& d) {
                  .got = static_cast<int64_t>(e.bias_dtype)},
                 "bias_dtype is %s (%d) and there is no bias: leave it 0",
                 gemm_type_name(e.bias_dtype), static_cast<int>(e.bias_dtype));
-  if (e.bias != Per::none && e.bias_dtype != DType{} && e.bias_dtype != d.a_dtype &&
-      e.bias_dtype != DType::F32)
+  const DType type = e.bias_dtype;
+  if (d.is_narrow()) {
+    if (e.bias == Per::none || type == DType{} || type == DType::BF16 || type == DType::F16 ||
+        type == DType::F32)
+      return {};
+    return fail(
+        gemm_unsupported_type(type),
+        {.argument = "bias_dtype", .rule = "gemm_bias_type", .got = static_cast<int64_t>(type)},
+        "bias_dtype is %s (%d): with %s inputs a bias is bf16, f16 or f32", gemm_type_name(type),
+        static_cast<int>(type), dtype_name(d.a_dtype));
+  }
+  if (e.bias != Per::none && type != DType{} && type != d.a_dtype && type != DType::F32)
     return fail(gemm_unsupported_type(e.bias_dtype),
                 {.argument = "bias_dtype",
                  .rule = "gemm_bias_type",
@@ -74,7 +84,11 @@ Status gemm_epilogue(GemmDesc* desc) {
                 "n is %" PRId64
                 " and gated: each column of D comes from two of A B, so that n is even",
                 desc->n);
-  if (e.bias != Per::none && e.bias_dtype == DType{}) e.bias_dtype = desc->d_dtype;
+  if (e.bias != Per::none && e.bias_dtype == DType{}) {
+    const DType d = desc->d_dtype;
+    const bool as_d = d == DType::BF16 || d == DType::F16;
+    e.bias_dtype = as_d ? d : DType::F32;
+  }
   return {};
 }
 
@@ -117,6 +131,7 @@ void fill_epilogue(const GemmProblem& seen, GemmFullArgs* args) {
   const GemmEpilogue& e = seen.desc.epilogue;
   args->bias_by = by(e.bias, seen.desc.d_order);
   args->bias_f32 = e.bias_dtype == DType::F32;
+  if (seen.desc.is_narrow() && e.bias_dtype == DType::F16) args->bias_f32 = kBiasF16;
   args->scale_by = by(e.scale, seen.desc.d_order);
   args->activation = static_cast<unsigned char>(e.activation);
   args->gate = static_cast<unsigned char>(e.gate);

@@ -42,6 +42,40 @@ std::string epilogue_text(const GemmEpilogue& e) {
   return text;
 }
 
+// "f8e4m3 to bf16", of two types of A and B "f8e4m3 by f8e5m2 to bf16".
+std::string types_text(const GemmDesc& d) {
+  std::string text = dtype_name(d.a_dtype);
+  if (d.b_type() != d.a_dtype) text += std::string(" by ") + dtype_name(d.b_type());
+  return text + " to " + dtype_name(d.d_dtype);
+}
+
+const char* text_of(ScaleKind kind, bool of_a) {
+  switch (kind) {
+    case ScaleKind::tensor:
+      return "one";
+    case ScaleKind::row:
+      return of_a ? "one for each row" : "one for each column";
+    case ScaleKind::k128:
+      return of_a ? "one for each row and 128 of k" : "one for each column and 128 of k";
+    default:
+      return "one for each block of 128 by 128";
+  }
+}
+
+// Scales of the operands and of D, and how far sums go.
+std::string scales_text(const GemmDesc& d) {
+  std::string text;
+  if (d.a_scaling.any())
+    text += std::string("scales of A: ") + text_of(d.a_scaling.kind, true) +
+            "; of B: " + text_of(d.b_scaling.kind, false) + "\n";
+  if (is_f8(d.a_dtype))
+    text += d.fast_accumulate ? "sums of all of k may stay in the tensor cores\n"
+                              : "sums of each 128 of k are added in f32\n";
+  if (d.d_quantize.any())
+    text += "D is divided by scales of its own, one for each row and 128 columns\n";
+  return text;
+}
+
 // Where a candidate's time comes from.
 const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
@@ -162,10 +196,11 @@ std::string GemmPlan::explain() const {
   std::string out;
   add(&out,
       "gemm %" PRId64 " x %" PRId64 " x %" PRId64
-      ", %s to %s, A %s-major, B %s-major, D %s-"
+      ", %s, A %s-major, B %s-major, D %s-"
       "major\n",
-      d.m, d.n, d.k, dtype_name(d.a_dtype), dtype_name(d.d_dtype), name_of(d.a_order),
-      name_of(d.b_order), name_of(d.d_order));
+      d.m, d.n, d.k, types_text(d).c_str(), name_of(d.a_order), name_of(d.b_order),
+      name_of(d.d_order));
+  out += scales_text(d);
   if (d.epilogue.any()) out += "epilogue: " + epilogue_text(d.epilogue) + "\n";
   add(&out,
       "kernel %s: tile %ux%ux%u, %u stages, cluster of %u, %u blocks of %u threads, %u bytes "
@@ -198,6 +233,13 @@ std::string GemmPlan::explain() const {
     add(&out, "parts of k are added up in a workspace of %" PRIu64 " bytes\n", workspace_bytes());
   if (!chosen.through_maps() && !forced_ && d.realign && chosen.has(kGemmSplit | kGemmShort))
     out += "plain loads: copies that a tensor map can read would take longer\n";
+  else if (!chosen.through_maps() && !forced_ && d.is_narrow())
+    out +=
+        "plain loads: A is not row-major or B not column-major, a pitch is not a multiple of 16 "
+        "bytes "
+        "below 2^40, which a tensor map needs, or the device has no faster kernel for these types "
+        "and "
+        "scales\n";
   else if (!chosen.through_maps() && !forced_)
     out +=
         "plain loads: a pitch of A or B is not a multiple of 16 bytes below 2^40, which a tensor "

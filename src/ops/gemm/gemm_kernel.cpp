@@ -11,6 +11,7 @@
 #include "ops/common/maps.hpp"
 #include "ops/gemm/gemm_epilogue.hpp"
 #include "ops/gemm/gemm_maps.hpp"
+#include "ops/gemm/gemm_scales.hpp"
 
 namespace tw {
 namespace {
@@ -66,7 +67,6 @@ Status GemmKernel::prepare(Device& device) {
   args_.host_out = static_cast<unsigned char>(d.d_dtype);
   args_.host_column_a = d.a_order == Order::column;
   args_.host_column_b = d.b_order == Order::column;
-  counter_tag_ = next_counter_tag();
   fill_epilogue(problem_, &full_);
   fill_batch();
   stores_ = choice_.row && can_store();
@@ -304,7 +304,7 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
   bind_width(s, &args);
   args.workspace = run.workspace;
   if (pointers_) args.workspace += gemm_pointers_bytes(problem_.desc);
-  args.counter_tag = counter_tag_;
+  args.counter_tag = counter_tag();
   args.partials = static_cast<u32>(s.counter_bytes(choice_.cluster()));
   args.whole_units = static_cast<i32>(s.whole);
   args.share = static_cast<i32>(s.share);
@@ -412,9 +412,11 @@ void GemmKernel::bind_options(const GemmRun& run, GemmFullArgs* args) const {
 
 Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
                                bool behind_own) const {
-  GemmFullArgs args = full_;
+  GemmScaledArgs scaled{.full = full_, .scales = {}};
+  GemmFullArgs& args = scaled.full;
   bind(run, m, &args.base);
   bind_options(run, &args);
+  if (choice_.has(kGemmScaled)) fill_scales(problem_, run, &scaled.scales);
   if (stores(args.base.n, run.d)) {
     args.flags |= stored_as(run, args.base.n);
     rebind_map(&args.base.map_d, run.d, 0, d_extent(args.base.n));
@@ -426,7 +428,8 @@ Status GemmKernel::launch_full(Stream& stream, const GemmRun& run, int64_t m,
     args.flags |= early();
   LaunchConfig launch = config(args.base);
   launch.programmatic |= behind_own;
-  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+  return stream.launch(*prepared_.kernel, launch, &scaled,
+                       choice_.has(kGemmScaled) ? sizeof scaled : sizeof args);
 }
 
 LaunchConfig GemmKernel::config(int64_t m) const {

@@ -90,8 +90,7 @@ class GemmKernel {
   GemmProblem problem_;  // as the row sees it
   GemmChoice choice_;
   uint32_t room_ = 1;
-  i32 band_ = 1;         // units along m of a square of D
-  u64 counter_tag_ = 0;  // of a stream-K kernel, see GemmStreamArgs
+  i32 band_ = 1;  // units along m of a square of D
   PreparedKernel prepared_;
   std::unique_ptr<GemmPointers> pointers_;  // nullptr: addresses are the run's
   GemmTile tile_{};                         // of a row that goes through maps

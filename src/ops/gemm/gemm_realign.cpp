@@ -24,19 +24,23 @@ struct Operand {
   uint32_t alignment;
   bool by_rows;              // has as many rows as the run
   int64_t matrices, stride;  // of a batch, or 1 that all products share
+  bool turns;                // its copy lies along k, as maps of narrow types have it
 
   bool pitch_suits(int32_t bytes) const {
-    return pitch_suits_maps(leading * bytes) && (matrices <= 1 || pitch_suits_maps(stride * bytes));
+    return !turns && pitch_suits_maps(leading * bytes) &&
+           (matrices <= 1 || pitch_suits_maps(stride * bytes));
   }
   bool certain(int32_t bytes) const { return pitch_suits(bytes) && alignment >= kMapAlignment; }
   // Of the copy: as it is where a map can have it.
   int64_t pitch(int32_t bytes) const {
     if (pitch_suits(bytes)) return leading;
-    return round_up(std::max<int64_t>(contiguous, 1) * bytes, kLineAlignment) / bytes;
+    return round_up(std::max<int64_t>(copy_contiguous(), 1) * bytes, kLineAlignment) / bytes;
   }
   int64_t copied(int32_t bytes) const {  // elements of a matrix's copy
-    return pitch(bytes) * std::max<int64_t>(lines, 1);
+    return pitch(bytes) * std::max<int64_t>(copy_lines(), 1);
   }
+  int64_t copy_contiguous() const { return turns ? lines : contiguous; }
+  int64_t copy_lines() const { return turns ? contiguous : lines; }
   int64_t batch_stride(int32_t bytes) const { return pitch_suits(bytes) ? stride : copied(bytes); }
 };
 
@@ -47,16 +51,32 @@ int64_t matrices_of(const GemmDesc& own, int64_t stride) {
 // `own` has D in the caller's order.
 Operand operand_a(const GemmDesc& own) {
   const bool row = own.a_order == Order::row;
-  return {
-      "lda",   "a_batch_stride", "a_alignment", row ? own.k : own.m,           row ? own.m : own.k,
-      own.lda, own.a_alignment,  true,          matrices_of(own, own.a_batch), own.a_batch};
+  return {"lda",
+          "a_batch_stride",
+          "a_alignment",
+          row ? own.k : own.m,
+          row ? own.m : own.k,
+          own.lda,
+          own.a_alignment,
+          true,
+          matrices_of(own, own.a_batch),
+          own.a_batch,
+          own.is_narrow() && !row};
 }
 
 Operand operand_b(const GemmDesc& own) {
   const bool row = own.b_order == Order::row;
-  return {
-      "ldb",   "b_batch_stride", "b_alignment", row ? own.n : own.k,           row ? own.k : own.n,
-      own.ldb, own.b_alignment,  false,         matrices_of(own, own.b_batch), own.b_batch};
+  return {"ldb",
+          "b_batch_stride",
+          "b_alignment",
+          row ? own.n : own.k,
+          row ? own.k : own.n,
+          own.ldb,
+          own.b_alignment,
+          false,
+          matrices_of(own, own.b_batch),
+          own.b_batch,
+          own.is_narrow() && row};
 }
 
 GemmDesc own_desc(const GemmProblem& problem) {
@@ -129,7 +149,7 @@ Status check_operand(const GemmDesc& own, const Operand& from, int32_t bytes) {
 CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
   const int32_t bytes = dtype_bytes(own.a_dtype);
   CopyDesc copy;
-  copy.dtype = own.a_dtype;
+  copy.dtype = bytes == 1 ? DType::U8 : bytes == 4 ? DType::F32 : own.a_dtype;
   copy.src_alignment = from.alignment;
   copy.dst_alignment = kGemmWorkspaceAlignment;
   copy.max_sms = own.max_sms;
@@ -140,8 +160,8 @@ CopyDesc copy_desc(const GemmDesc& own, const Operand& from) {
     copy.dst_stride[copy.rank++] = dst_stride;
   };
   if (from.matrices != 1) dimension(from.matrices, from.stride, from.batch_stride(bytes));
-  dimension(from.lines, from.leading, from.pitch(bytes));
-  dimension(from.contiguous, 1, 1);
+  dimension(from.copy_lines(), from.turns ? 1 : from.leading, from.pitch(bytes));
+  dimension(from.copy_contiguous(), from.turns ? from.leading : 1, 1);
   // Matrices that lie between each other's lines are copied as they lie.
   copy.padding_free = from.matrices <= 1 || from.batch_stride(bytes) >= from.copied(bytes);
   return copy;
@@ -157,7 +177,7 @@ bool fill_lines(const Operand& from, int32_t bytes, GemmRealignOperand* out) {
   constexpr int64_t kPiece = 16, kMostPieces = (int64_t{1} << 31) - (int64_t{1} << 24);
   const int64_t pieces = ceil_div(from.contiguous * bytes, kPiece);
   const bool few = pieces > 0 && from.lines > 0 && pieces <= kMostPieces / from.lines;
-  if (from.matrices > 1 || !few) return false;
+  if (from.matrices > 1 || from.turns || !few) return false;
   out->src_pitch = from.leading * bytes;
   out->dst_pitch = from.pitch(bytes) * bytes;
   out->end = static_cast<uint64_t>((from.lines - 1) * from.leading + from.contiguous) *
@@ -183,6 +203,8 @@ GemmProblem gemm_served(const GemmProblem& problem) {
   const Operand a = operand_a(own.desc), b = operand_b(own.desc);
   own.desc.lda = a.pitch(own.in_bytes);
   own.desc.ldb = b.pitch(own.in_bytes);
+  if (a.turns) own.desc.a_order = Order::row;
+  if (b.turns) own.desc.b_order = Order::column;
   if (a.matrices > 1) own.desc.a_batch = a.batch_stride(own.in_bytes);
   if (b.matrices > 1) own.desc.b_batch = b.batch_stride(own.in_bytes);
   count_copy(a, &own);

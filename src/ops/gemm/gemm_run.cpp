@@ -6,6 +6,7 @@
 #include "kernels/gemm/arguments/gemm_pointers.h"
 #include "ops/gemm/gemm.hpp"
 #include "ops/gemm/gemm_epilogue.hpp"
+#include "ops/gemm/gemm_scales.hpp"
 #include "ops/gemm/gemm_spans.hpp"
 
 namespace tw {
@@ -191,12 +192,14 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   const GemmDesc own = problem_.swapped ? turned(problem_).desc : problem_.desc;
   TW_TRY(check_options(own, run));
   TW_TRY(check_epilogue_excluded(own, run));
+  TW_TRY(check_scales_excluded(own, run));
   TW_TRY(check_workspace(run));
   GemmSpans spans;
   if (uses_workspace(run)) spans.writes("workspace", run.workspace, workspace_bytes());
   TW_TRY(own.has(kGemmPointers) ? add_arrays(own, run, m, &spans)
                                 : add_operands(own, run, m, &spans));
   TW_TRY(add_epilogue(own, run, m, &spans));
+  TW_TRY(add_scales(own, run, m, &spans));
   add_words(run, &spans);
   return spans.check(*device());
 }

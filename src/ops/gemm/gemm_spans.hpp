@@ -54,11 +54,12 @@ class GemmSpans {
   static Status check_memory(const Device& device, const Span& span);
   static Status apart(const Span& a, const Span& b);
 
-  // Of a product: workspace, d, amax, skipped.
-  Span written_[4];
-  // Of a product: a, b, c, d where they are arrays, device_m, alpha, beta, bias, scale. Of a
-  // grouped one: a, b, bias, groups, map, alpha, rows of a and d, row weights, inverse.
-  Span read_[10];
+  // Of a product: workspace, d, its scales, amax, skipped.
+  Span written_[5];
+  // Of a product: a, b, c, d where they are arrays, device_m, alpha, beta, bias, scale, scales of a
+  // and b. Of a grouped one: a, b, bias, groups, map, alpha, rows of a and d, row weights, inverse,
+  // scales of a and b.
+  Span read_[12];
   int writes_ = 0, reads_ = 0;
 };
 

@@ -156,7 +156,7 @@ Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint
   const GemmRates rates = gemm_rates(device.info());
   args->memory_rate = static_cast<i32>(std::lround(rates.dram_bytes / rates.clock));
   args->partials = counter_bytes(blocks);
-  args->counter_tag = next_counter_tag();
+  args->counter_tag = counter_tag();
   return {};
 }
 

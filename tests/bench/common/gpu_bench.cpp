@@ -270,15 +270,16 @@ Alone GpuBench::run_alone(const Variant& variant, double seconds, double guess_u
   return {us / launches, joules > 0 ? (sensors_->joules() - joules) / launches : 0};
 }
 
-std::vector<Alone> GpuBench::race_alone(const std::vector<Variant>& two, double seconds,
+std::vector<Alone> GpuBench::race_alone(const std::vector<Variant>& variants, double seconds,
                                         double guess_us) {
-  std::vector<Alone> sums(2);
-  require(two.size() == 2, "race_alone");
-  for (const size_t v : {0, 1, 1, 0}) {
-    const Alone one = run_alone(two[v], seconds, guess_us);
+  std::vector<Alone> sums(variants.size());
+  const auto add = [&](size_t v) {
+    const Alone one = run_alone(variants[v], seconds, guess_us);
     sums[v].us += one.us / 2;
     sums[v].joules += one.joules / 2;
-  }
+  };
+  for (size_t v = 0; v < variants.size(); ++v) add(v);
+  for (size_t v = variants.size(); v-- > 0;) add(v);
   return sums;
 }
 

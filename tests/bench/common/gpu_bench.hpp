@@ -77,9 +77,10 @@ class GpuBench {
   std::vector<double> race(const std::vector<Variant>& variants, int repeats);
   /// The same for launches too short to be timed alone: graphs of `nodes` launches, L2 warm.
   std::vector<double> race_graphs(const std::vector<Variant>& variants, int nodes, int repeats);
-  /// Each of two variants by itself, launches back to back, for `seconds` twice, in the order ABBA:
-  /// at the power limit the clock depends on what ran before. `guess_us` is about a launch's time.
-  std::vector<Alone> race_alone(const std::vector<Variant>& two, double seconds, double guess_us);
+  /// Each variant by itself, launches back to back, for `seconds` twice, in the order ABBA: at the
+  /// power limit the clock depends on what ran before. `guess_us` is about a launch's time.
+  std::vector<Alone> race_alone(const std::vector<Variant>& variants, double seconds,
+                                double guess_us);
   /// Enqueues a kernel that reads the range once, 64 bytes a thread at once, and keeps
   /// nothing; of `bytes` what is no multiple of 32 KB is left out.
   void read(uint64_t address, uint64_t bytes);

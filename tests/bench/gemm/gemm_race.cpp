@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ops/gemm/gemm_realign.hpp"
 
@@ -76,6 +77,10 @@ GemmDesc GemmRacer::describe(const GemmShape& shape) const {
 // What takes less is timed in graphs: all that is not timed alone, where something is.
 double GemmRacer::graph_limit_us() const {
   return options_.alone_us > 0 ? options_.alone_us : kGraphUs;
+}
+
+bool GemmRacer::is_alone(const GemmShape& shape) const {
+  return options_.alone_us > 0 && guess_us(shape) >= options_.alone_us;
 }
 
 GemmRacer::Copies GemmRacer::arrange(const GemmShape& shape) const {
@@ -215,12 +220,17 @@ std::vector<std::unique_ptr<Plan>> GemmRacer::force_all(const GemmShape& shape,
   GemmProblem problem;
   require(gemm_problem(desc, &problem));
   const auto ranked = GemmRanking(*bench_.device(), gemm_served(problem)).at(problem.rows());
-  const double us = std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
+  const bool alone = is_alone(shape);
+  const double us = alone ? 2e6 * options_.alone_seconds
+                          : std::max(guess_us(shape), kGraphTotalUs) * (options_.rounds + 1);
   const auto most = static_cast<size_t>(std::max(6.0, options_.candidate_seconds * 1e6 / us));
   std::vector<std::unique_ptr<Plan>> plans;
+  std::set<const KernelRow*> seen;
   for (const GemmCandidate& candidate : ranked) {
     if (candidate.nanoseconds > options_.within * ranked[0].nanoseconds) break;
     if (plans.size() == most) break;
+    // Of large shapes, the ways to share the last wave are all the same.
+    if (alone && !seen.insert(candidate.choice.row).second) continue;
     plans.emplace_back();
     require(GemmPlan::create_forced(bench_.device(), desc, candidate.choice, &plans.back()));
     const PlanInfo info = plans.back()->info();
@@ -257,15 +267,21 @@ GemmResult GemmRacer::race(const GemmShape& shape) {
     variants.push_back(variant(gemm, shape, copies));
   else if (result.peer_algorithm >= 0)
     variants.push_back(peer_variant(result.peer_algorithm, copies));
-  if (options_.alone_us > 0 && guess_us(shape) >= options_.alone_us && variants.size() == 2) {
+  if (is_alone(shape) && variants.size() > 1) {
     bench_.flush_before_each(false);
     const std::vector<Alone> alone =
         bench_.race_alone(variants, options_.alone_seconds, guess_us(shape));
     bench_.flush_before_each(true);
     result.ours.us = alone[0].us;
     result.ours.joules = alone[0].joules;
-    result.peer_us = alone[1].us;
-    result.peer_joules = alone[1].joules;
+    for (size_t i = 0; i < forced.size(); ++i) {
+      result.candidates[i].us = alone[1 + i].us;
+      result.candidates[i].joules = alone[1 + i].joules;
+    }
+    if (alone.size() > 1 + forced.size()) {
+      result.peer_us = alone.back().us;
+      result.peer_joules = alone.back().joules;
+    }
     return result;
   }
   bench_.read_clocks(options_.clocks);

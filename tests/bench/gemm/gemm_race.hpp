@@ -79,6 +79,7 @@ class GemmRacer {
   };
   GemmDesc describe(const GemmShape& shape) const;
   double graph_limit_us() const;
+  bool is_alone(const GemmShape& shape) const;
   Copies arrange(const GemmShape& shape) const;
   Operands operands(const Copies& copies, int index) const;
   GemmRun run_of(const GemmShape& shape, const Operands& at) const;

@@ -26,7 +26,7 @@ step() {
   fi
 }
 
-for test in copy copy_turn copy_window copies ragged route elementwise elementwise_activations rows rows_order rows_sums prefetch; do
+for test in copy copy_turn copy_window copies quantize ragged route elementwise elementwise_activations rows rows_order rows_sums prefetch; do
   step "test_$test" "$build/tests/device/${test}_device_test"
   if command -v compute-sanitizer >/dev/null; then
     step "memcheck_$test" compute-sanitizer --error-exitcode 1 "$build/tests/device/${test}_device_test"
@@ -42,6 +42,7 @@ if python3 -c 'import torch' 2>/dev/null; then
 fi
 step moves "$build/tests/bench/bench_moves" --peers="$out/torch.txt"
 step elementwise "$build/tests/bench/bench_elementwise" --peers="$out/torch_elementwise.txt"
+step quantize "$build/tests/bench/bench_quantize"
 step rows_sweep "$build/tests/bench/bench_rows" --sweep --repeats=7
 
 # Methods are bits: copies 2 boxes, 4 rows, 8 strided, 16 permute, 32 shift, 64 pieces, 128 transpose,

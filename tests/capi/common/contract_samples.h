@@ -20,7 +20,7 @@ typedef struct {
   const tw_tiler *tilers[16];
   tw_tensor_map *tensor_map;
   tw_plan *copy, *prefetch, *gather, *scatter, *gemm, *elementwise, *ragged, *copies, *route,
-      *grouped;
+      *grouped, *quantize;
   uint64_t memory;
   const char *text;
   const char *kernel_name, *kernel_target; /* any text in a build that has no kernel */
@@ -73,6 +73,8 @@ typedef struct {
   tw_route_args route_args;
   tw_grouped_desc grouped_desc;
   tw_grouped_args grouped_args;
+  tw_quantize_desc quantize_desc;
+  tw_quantize_args quantize_args;
   tw_gemm_desc gemm_desc;
   tw_gemm_args gemm_args;
   tw_gemm_candidate gemm_candidate[8];
@@ -160,6 +162,15 @@ static inline void refresh_descriptions(samples *s) {
   s->grouped_args.b = s->memory + 512;
   s->grouped_args.d = s->memory + 1024;
   s->grouped_args.groups = s->memory + 2048;
+  OK(tw_quantize_desc_init(&s->quantize_desc, sizeof s->quantize_desc));
+  s->quantize_desc.src_dtype = TW_DTYPE_BF16;
+  s->quantize_desc.dst_dtype = TW_DTYPE_F8E4M3;
+  s->quantize_desc.scale = TW_SCALE_ROW;
+  s->quantize_desc.rows = s->quantize_desc.columns = 4;
+  OK(tw_quantize_args_init(&s->quantize_args, sizeof s->quantize_args));
+  s->quantize_args.src = s->memory;
+  s->quantize_args.dst = s->memory + 512;
+  s->quantize_args.scale = s->memory + 1024;
   OK(tw_gemm_desc_init(&s->gemm_desc, sizeof s->gemm_desc));
   s->gemm_desc.m = s->gemm_desc.n = s->gemm_desc.k = 8;
   OK(tw_gemm_args_init(&s->gemm_args, sizeof s->gemm_args));
@@ -271,6 +282,7 @@ static inline void open_samples(samples *s) {
   OK(tw_ragged_plan(s->device, &s->ragged_desc, &s->ragged));
   OK(tw_route_plan(s->device, &s->route_desc, &s->route));
   OK(tw_grouped_plan(s->device, &s->grouped_desc, &s->grouped));
+  OK(tw_quantize_plan(s->device, &s->quantize_desc, &s->quantize));
   if (harness.failures != failures) exit(1);
 }
 
@@ -351,6 +363,7 @@ static inline void destroy_samples(samples *s) {
   tw_plan_destroy(s->ragged);
   tw_plan_destroy(s->route);
   tw_plan_destroy(s->grouped);
+  tw_plan_destroy(s->quantize);
   tw_plan_destroy(s->copies);
   tw_tensor_map_destroy(s->tensor_map);
   tw_tiler_destroy(s->tiler);

@@ -5,6 +5,7 @@
  * argument names the device, "host" or "cuda"; exit 77 says that there is no such device. */
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,12 +108,22 @@ static inline int fails_(tw_status expected, const char *argument, tw_status sta
 /* NULL for the pointer argument `argument` is refused. */
 #define NULL_FAILS(argument, call) FAILS(TW_ERROR_INVALID_ARGUMENT, (argument), (call))
 
+/* Bytes of the first version of the struct with this mark. */
+static inline uint32_t first_version_(uint32_t mark) {
+#define TW_STRUCT(type, number, last) \
+  if (mark == 0x54570000u + (number)) \
+    return (uint32_t)(offsetof(type, last) + sizeof(((type *)0)->last) + 7) / 8 * 8;
+#include "capi/common/structs.inc"
+#undef TW_STRUCT
+  return 0;
+}
+
 /* Every struct_size that belongs to no version is refused. `call` reads `object`. */
 #define STRUCT_SIZES_FAIL(object, argument, call)                                     \
   do {                                                                                \
     const uint32_t keep_ = (object).struct_size;                                      \
-    const uint32_t bad_[] = {0,    1,    4,         (uint32_t)sizeof(object) - 8,     \
-                             4097, 8192, INT32_MAX, UINT32_MAX};                      \
+    const uint32_t first_ = first_version_((object).struct_mark);                     \
+    const uint32_t bad_[] = {0, 1, 4, first_ - 8, 4097, 8192, INT32_MAX, UINT32_MAX}; \
     for (size_t i_ = 0; i_ < sizeof bad_ / sizeof *bad_; ++i_) {                      \
       (object).struct_size = bad_[i_];                                                \
       if (!FAILS(TW_ERROR_STRUCT, argument, call)) printf("    size %u\n", bad_[i_]); \

@@ -289,6 +289,29 @@ static inline void random_route(random_source *r, tw_route_desc *d) {
   random_mistake(r, &d->tokens, 7); /* to logits_pitch */
 }
 
+static inline void random_quantize(random_source *r, tw_quantize_desc *d) {
+  static const tw_dtype wide[] = {TW_DTYPE_BF16, TW_DTYPE_F16, TW_DTYPE_F32};
+  static const tw_dtype narrow[] = {TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8};
+  (void)tw_quantize_desc_init(d, sizeof *d);
+  d->src_dtype = random_chance(r, 90) ? RANDOM_OF(r, wide) : random_dtype(r);
+  d->dst_dtype = random_chance(r, 90) ? RANDOM_OF(r, narrow) : random_dtype(r);
+  if (random_chance(r, 30)) {
+    const tw_dtype dtype = d->src_dtype;
+    d->src_dtype = d->dst_dtype;
+    d->dst_dtype = dtype;
+  }
+  d->scale = random_chance(r, 90) ? 1 + random_below(r, 4) : 19 + random_below(r, 4);
+  if (random_chance(r, 30)) d->scale_order = random_below(r, 2);
+  if (random_chance(r, 20)) d->flags = random_below(r, 4);
+  d->max_sms = random_sms(r);
+  d->rows = random_extent(r);
+  d->columns = random_extent(r);
+  if (random_chance(r, 30)) d->src_pitch = d->columns + random_below(r, 64);
+  if (random_chance(r, 30)) d->dst_pitch = d->columns + random_below(r, 64);
+  if (random_chance(r, 20)) d->scale_ld = d->rows + random_below(r, 64);
+  random_mistake(r, &d->rows, 5); /* to scale_ld */
+}
+
 static inline void random_grouped(random_source *r, tw_grouped_desc *d) {
   static const int64_t groups[] = {0, 1, 2, 8, 64, 128, 512, 1024};
   static const tw_dtype results[] = {0, TW_DTYPE_BF16, TW_DTYPE_F32};
@@ -386,6 +409,31 @@ static inline void random_gemm_batch(random_source *r, tw_gemm_desc *d) {
   random_mistake(r, &d->batch_count, 5); /* and the strides */
 }
 
+/* 8-bit types and tf32, most of them with scales that go together. */
+static inline void random_gemm_narrow(random_source *r, tw_gemm_desc *d) {
+  static const tw_dtype types[] = {TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2, TW_DTYPE_I8, TW_DTYPE_TF32};
+  static const tw_dtype of_d[] = {TW_DTYPE_BF16,   TW_DTYPE_F16, TW_DTYPE_F32, TW_DTYPE_F8E4M3,
+                                  TW_DTYPE_F8E5M2, TW_DTYPE_I8,  TW_DTYPE_I32};
+  static const tw_scale_kind of_b[] = {TW_SCALE_NONE, TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128,
+                                       TW_SCALE_128X128};
+  const int64_t pair = random_below(r, 5);
+  d->a_dtype = RANDOM_OF(r, types);
+  if (random_chance(r, 30)) d->b_dtype = TW_DTYPE_F8E4M3;
+  d->d_dtype = RANDOM_OF(r, of_d);
+  d->accumulator_dtype = TW_DTYPE_F32;
+  d->b_scale = of_b[pair];
+  d->a_scale = pair == 4 ? TW_SCALE_1X128 : d->b_scale;
+  if (pair >= 3) {
+    d->a_scale_order = random_seldom(r, 40, 1, 0);
+    d->b_scale_order = random_seldom(r, 40, 1, 0);
+    if (random_chance(r, 20)) d->a_scale_ld = random_extent(r);
+    if (random_chance(r, 20)) d->b_scale_ld = random_extent(r);
+  }
+  if (random_chance(r, 20)) d->flags |= TW_GEMM_FAST_ACCUMULATE;
+  if (random_chance(r, 10)) d->a_scale_batch_stride = random_extent(r);
+  if (random_chance(r, 10)) d->d_quantize = TW_SCALE_1X128;
+}
+
 static inline void random_gemm(random_source *r, tw_gemm_desc *d) {
   const int half = random_chance(r, 30);
   (void)tw_gemm_desc_init(d, sizeof *d);
@@ -409,6 +457,7 @@ static inline void random_gemm(random_source *r, tw_gemm_desc *d) {
   d->k = random_extent(r);
   if (random_chance(r, 5)) d->k = 40000;
   random_gemm_options(r, d);
+  if (random_chance(r, 25)) random_gemm_narrow(r, d);
   random_mistake(r, &d->m, 4); /* m, n, k, min_m */
   if (random_chance(r, 20) && d->m > 0) d->min_m = random_chance(r, 50) ? d->m : 1;
   d->lda = random_leading(r, d->a_order, d->m, d->k);

@@ -36,6 +36,7 @@ RUNNER(copies, tw_copies_args)
 RUNNER(ragged, tw_ragged_args)
 RUNNER(route, tw_route_args)
 RUNNER(grouped, tw_grouped_args)
+RUNNER(quantize, tw_quantize_args)
 RUNNER(gemm, tw_gemm_args)
 
 static void says(const char *words) {
@@ -311,6 +312,30 @@ static void route(void) {
   close_setup(&s);
 }
 
+static void quantize(void) {
+  setup s = open_setup();
+  tw_quantize_desc desc;
+  tw_quantize_args args;
+  tw_plan *plan = NULL;
+  OK(tw_quantize_desc_init(&desc, sizeof desc));
+  desc.src_dtype = TW_DTYPE_BF16, desc.dst_dtype = TW_DTYPE_F8E4M3;
+  desc.scale = TW_SCALE_1X128, desc.scale_order = TW_COLUMN_MAJOR;
+  desc.rows = 5, desc.columns = 200;
+  desc.src_pitch = 208, desc.dst_pitch = 201, desc.scale_ld = 8;
+  OK(tw_quantize_args_init(&args, sizeof args));
+  NEED(tw_quantize_plan(s.device, &desc, &plan));
+  EACH_OPERAND(quantize, args, {"src", &args.src, 0, 4 * 416 + 400},
+               {"dst", &args.dst, 0, 4 * 201 + 200}, {"scale", &args.scale, 0, 32 + 20});
+  desc.scale = TW_SCALE_TENSOR, desc.scale_order = TW_ROW_MAJOR, desc.scale_ld = 0;
+  OK(tw_quantize_args_init(&args, sizeof args));
+  NEED(tw_quantize_plan(s.device, &desc, &plan));
+  args.workspace_bytes = 4096;
+  EACH_OPERAND(quantize, args, {"src", &args.src, 0, 4 * 416 + 400},
+               {"dst", &args.dst, 0, 4 * 201 + 200}, {"scale", &args.scale, 0, 4},
+               {"amax", &args.amax, 0, 4}, {"workspace", &args.workspace, 0, 4096});
+  close_setup(&s);
+}
+
 static void grouped(void) {
   setup s = open_setup();
   tw_grouped_desc desc;
@@ -488,6 +513,7 @@ int main(int argc, char **argv) {
   RUN(ragged);
   RUN(route);
   RUN(grouped);
+  RUN(quantize);
   RUN(gemm);
   RUN(gemm_by_addresses);
   RUN(tuning);

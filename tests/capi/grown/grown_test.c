@@ -257,6 +257,31 @@ static void routing(const setup *s) {
   tw_plan_destroy(plan);
 }
 
+static void quantisation(const setup *s) {
+  const uint16_t values[4] = {0x43e0, 0xc360, 0x0000, 0x3f80}; /* 448, -224, 0 and 1 */
+  const uint8_t wanted[4] = {0x7e, 0xf6, 0x00, 0x38};
+  uint8_t bytes[4] = {0, 0, 0, 0};
+  float scale = 0;
+  tw_plan *plan = NULL;
+  tw_quantize_desc *desc = G(tw_quantize_desc);
+  tw_quantize_args *args = G(tw_quantize_args);
+  desc->src_dtype = TW_DTYPE_BF16;
+  desc->dst_dtype = TW_DTYPE_F8E4M3;
+  desc->scale = TW_SCALE_ROW;
+  desc->rows = 1;
+  desc->columns = 4;
+  CALL(tw_quantize_plan(s->device, desc, &plan));
+  args->src = uploaded(s, values, sizeof values);
+  args->dst = uploaded(s, bytes, sizeof bytes);
+  args->scale = uploaded(s, &scale, sizeof scale);
+  CALL(tw_quantize_run(plan, s->stream, args));
+  download(s, bytes, args->dst, sizeof bytes);
+  download(s, &scale, args->scale, sizeof scale);
+  EQUAL(memcmp(bytes, wanted, sizeof bytes), 0);
+  CHECK(scale == 1);
+  tw_plan_destroy(plan);
+}
+
 static void groups(const setup *s) {
   const uint16_t twos[4] = {0x4000, 0x4000, 0x4000, 0x4000};
   const float zeroes[4] = {0, 0, 0, 0};
@@ -324,6 +349,7 @@ static void operations(void) {
   rows(&s);
   routing(&s);
   groups(&s);
+  quantisation(&s);
   arithmetic(&s);
   close_setup(&s);
 }

@@ -17,6 +17,8 @@ static tw_rows_args rows_args;
 static tw_ragged_desc ragged;
 static tw_route_desc route;
 static tw_grouped_desc grouped;
+static tw_quantize_desc quantize;
+static tw_quantize_args quantize_args;
 static tw_elementwise_desc elementwise;
 static tw_elementwise_args elementwise_args;
 static tw_gemm_desc gemm;
@@ -49,6 +51,13 @@ static void fresh(void) {
   route.tokens = 4, route.experts = 16, route.top_k = 2;
   OK(tw_grouped_desc_init(&grouped, sizeof grouped));
   grouped.m = grouped.n = grouped.k = 16, grouped.groups = 2;
+  OK(tw_quantize_desc_init(&quantize, sizeof quantize));
+  quantize.src_dtype = TW_DTYPE_BF16, quantize.dst_dtype = TW_DTYPE_F8E4M3;
+  quantize.scale = TW_SCALE_TENSOR;
+  quantize.rows = quantize.columns = 16;
+  OK(tw_quantize_args_init(&quantize_args, sizeof quantize_args));
+  quantize_args.src = memory, quantize_args.dst = memory + 4096;
+  quantize_args.scale = memory + 8192;
   OK(tw_elementwise_desc_init(&elementwise, sizeof elementwise));
   elementwise.rank = 1;
   elementwise.shape[0] = 16, elementwise.a_stride[0] = elementwise.dst_stride[0] = 1;
@@ -81,6 +90,7 @@ static void fresh(void) {
 #define RAGGED tw_ragged_plan(s.device, &ragged, &made)
 #define ROUTE tw_route_plan(s.device, &route, &made)
 #define GROUPED tw_grouped_plan(s.device, &grouped, &made)
+#define QUANTIZE tw_quantize_plan(s.device, &quantize, &made)
 #define ELEMENTWISE tw_elementwise_plan(s.device, &elementwise, &made)
 #define GEMM tw_gemm_plan(s.device, &gemm, &made)
 
@@ -144,6 +154,14 @@ static void by_what_is_described(void) {
   EXCLUDED("weights", (RANGES, grouped.weights = 2), GROUPED);
   EXCLUDED("b_order", (RANGES, grouped.b_order = TW_COLUMN_MAJOR), GROUPED);
 #undef RANGES
+  EXCLUDED("scale_order", quantize.scale_order = TW_COLUMN_MAJOR, QUANTIZE);
+  EXCLUDED("scale_ld", quantize.scale_ld = 1, QUANTIZE);
+  EXCLUDED("flags", quantize.flags = TW_QUANTIZE_GIVEN_SCALE | TW_QUANTIZE_POWERS_OF_TWO, QUANTIZE);
+  EXCLUDED("flags", (quantize.scale = TW_SCALE_ROW, quantize.flags = TW_QUANTIZE_GIVEN_SCALE),
+           QUANTIZE);
+#define BACK quantize.src_dtype = TW_DTYPE_I8, quantize.dst_dtype = TW_DTYPE_F32
+  EXCLUDED("flags", (BACK, quantize.flags = TW_QUANTIZE_POWERS_OF_TWO), QUANTIZE);
+#undef BACK
   EXCLUDED("reduction", rows.reduction = TW_REDUCE_ADD, GATHER);
   EXCLUDED("flags", rows.flags = TW_SCATTER_LAST_WINS, GATHER);
   EXCLUDED("flags", rows.flags = TW_SCATTER_DETERMINISTIC, GATHER);

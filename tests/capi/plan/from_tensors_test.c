@@ -112,6 +112,52 @@ static void routing(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "logits", tw_route_desc_from_tensors(&logits, &wide, &desc));
 }
 
+static void quantisation(void) {
+  tw_quantize_desc desc;
+  const tw_tensor src = TENSOR(TW_DTYPE_BF16, 2, DIMS(300, 520), DIMS(600, 1));
+  const tw_tensor dst = TENSOR(TW_DTYPE_F8E4M3, 2, DIMS(300, 520), DIMS(528, 1));
+  const tw_tensor turned = TENSOR(TW_DTYPE_F8E4M3, 2, DIMS(300, 520), DIMS(1, 300));
+  const tw_tensor deep = TENSOR(TW_DTYPE_F32, 2, DIMS(300, 5), DIMS(1, 304));
+  const tw_tensor block = TENSOR(TW_DTYPE_F32, 2, DIMS(3, 5), DIMS(8, 1));
+  const tw_tensor line = TENSOR(TW_DTYPE_F32, 1, DIMS(300), DIMS(1));
+  const tw_tensor one = TENSOR(TW_DTYPE_F32, 0, DIMS(0), DIMS(0));
+  const tw_tensor wide = TENSOR(TW_DTYPE_F64, 2, DIMS(3, 5), DIMS(8, 1));
+  OK(tw_quantize_desc_init(&desc, sizeof desc));
+  desc.scale = TW_SCALE_1X128;
+  OK(tw_quantize_desc_from_tensors(&src, &dst, &deep, &desc));
+  EQUAL(desc.src_dtype, TW_DTYPE_BF16);
+  EQUAL(desc.dst_dtype, TW_DTYPE_F8E4M3);
+  EQUAL(desc.rows, 300);
+  EQUAL(desc.columns, 520);
+  EQUAL(desc.src_pitch, 600);
+  EQUAL(desc.dst_pitch, 528);
+  EQUAL(desc.scale_order, TW_COLUMN_MAJOR);
+  EQUAL(desc.scale_ld, 304);
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "scale",
+        tw_quantize_desc_from_tensors(&src, &dst, &block, &desc));
+  desc.scale = TW_SCALE_128X128;
+  OK(tw_quantize_desc_from_tensors(&src, &dst, &block, &desc));
+  EQUAL(desc.scale_order, TW_ROW_MAJOR);
+  EQUAL(desc.scale_ld, 8);
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "scale",
+        tw_quantize_desc_from_tensors(&src, &dst, &wide, &desc));
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "dst",
+        tw_quantize_desc_from_tensors(&src, &turned, &block, &desc));
+  NULL_FAILS("src", tw_quantize_desc_from_tensors(NULL, &dst, &block, &desc));
+  NULL_FAILS("dst", tw_quantize_desc_from_tensors(&src, NULL, &block, &desc));
+  NULL_FAILS("scale", tw_quantize_desc_from_tensors(&src, &dst, NULL, &desc));
+  desc.scale = TW_SCALE_ROW;
+  OK(tw_quantize_desc_from_tensors(&dst, &src, &line, &desc));
+  EQUAL(desc.src_dtype, TW_DTYPE_F8E4M3);
+  EQUAL(desc.scale_ld, 1);
+  desc.scale = TW_SCALE_TENSOR;
+  OK(tw_quantize_desc_from_tensors(&src, &dst, &one, &desc));
+  EQUAL(desc.scale_ld, 0);
+  EQUAL(desc.scale_order, TW_ROW_MAJOR);
+  FAILS(TW_ERROR_INVALID_ARGUMENT, "scale",
+        tw_quantize_desc_from_tensors(&src, &dst, &line, &desc));
+}
+
 static void rows_and_tiles(void) {
   tw_rows_desc desc;
   tw_ragged_desc ragged;
@@ -140,6 +186,7 @@ static void rows_and_tiles(void) {
   FAILS(TW_ERROR_INVALID_ARGUMENT, "offsets",
         tw_ragged_desc_from_tensors(&packed, &index, &padded, &ragged));
   routing();
+  quantisation();
   OK(tw_tile_desc_init(&tile, sizeof tile));
   OK(tw_tile_desc_from_tensor(&table, &tile));
   EQUAL(tile.global_address, 4096);

@@ -267,7 +267,7 @@ static void refusals(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad_args.m = kM + 1);
   BAD(TW_ERROR_INVALID_ARGUMENT, "m", bad_args.m = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "n", (bad_desc.n = 0, bad_desc.ldb = kN));
-  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", bad_desc.a_dtype = TW_DTYPE_I8);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", bad_desc.a_dtype = TW_DTYPE_U8);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a", bad_args.a = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d", bad_args.d = 0);
   BAD(TW_ERROR_MISALIGNED, "b", bad_args.b += 1);

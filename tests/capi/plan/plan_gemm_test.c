@@ -20,7 +20,11 @@ static void inits(void) {
   EQUAL(desc.d_order, TW_ROW_MAJOR);
   EQUAL(desc.lda | desc.ldb | desc.ldc | desc.ldd | desc.reserved, 0);
   EQUAL(desc.accumulator_dtype, TW_DTYPE_F32);
-  EQUAL(desc.min_m | desc.a_scale_ld | desc.b_scale_ld, 0);
+  EQUAL(desc.min_m | desc.a_scale_ld | desc.b_scale_ld | desc.d_scale_ld, 0);
+  EQUAL(desc.a_scale_batch_stride, -1);
+  EQUAL(desc.b_scale_batch_stride, -1);
+  EQUAL(desc.d_scale_batch_stride, -1);
+  EQUAL(desc.d_quantize | desc.d_scale_order, 0);
   EQUAL(desc.batch_count, 1);
   CHECK(desc.a_batch_stride == -1 && desc.b_batch_stride == -1);
   CHECK(desc.c_batch_stride == -1 && desc.d_batch_stride == -1);
@@ -33,7 +37,7 @@ static void inits(void) {
   EQUAL(args.m, -1);
   EQUAL(args.a | args.b | args.c | args.d | args.workspace | args.workspace_bytes, 0);
   EQUAL(args.device_m | args.device_alpha | args.device_beta | args.invalid_count, 0);
-  EQUAL(args.bias | args.d_scale | args.amax | args.a_scale | args.b_scale, 0);
+  EQUAL(args.bias | args.d_scale | args.amax | args.a_scale | args.b_scale | args.d_block_scale, 0);
   CHECK(args.d_scale_value == 1);
 }
 
@@ -52,8 +56,8 @@ static void descriptions(void) {
   } while (0)
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = 0);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_dtype", desc.a_dtype = -5);
-  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_I8);
-  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_F8E4M3);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_U8);
+  BAD(TW_ERROR_UNSUPPORTED, "a_dtype", desc.a_dtype = TW_DTYPE_F64);
   BAD(TW_ERROR_UNSUPPORTED, "b_dtype", desc.b_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_dtype", desc.b_dtype = 77);
   BAD(TW_ERROR_UNSUPPORTED, "c_dtype", desc.c_dtype = TW_DTYPE_BF16);
@@ -62,6 +66,10 @@ static void descriptions(void) {
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_scale", desc.b_scale = 11);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_scale", desc.a_scale_ld = 4);
   BAD(TW_ERROR_INVALID_ARGUMENT, "b_scale", desc.b_scale_order = TW_COLUMN_MAJOR);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "a_scale", desc.a_scale_batch_stride = 0);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "d_quantize", desc.d_scale_ld = 4);
+  BAD(TW_ERROR_UNSUPPORTED, "d_quantize", desc.d_quantize = TW_SCALE_1X128);
+  BAD(TW_ERROR_UNSUPPORTED, "flags", desc.flags = TW_GEMM_FAST_ACCUMULATE);
   BAD(TW_ERROR_UNSUPPORTED, "d_dtype", desc.d_dtype = TW_DTYPE_F16);
   BAD(TW_ERROR_INVALID_ARGUMENT, "d_dtype", desc.d_dtype = -7);
   BAD(TW_ERROR_INVALID_ARGUMENT, "a_order", desc.a_order = 2);
@@ -101,7 +109,7 @@ static void descriptions(void) {
   BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = 0));
   BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = kN - 1));
   BAD(TW_ERROR_OVERLAP, "d_batch_stride", (desc.batch_count = 2, desc.d_batch_stride = kLdd));
-  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 1024);
+  BAD(TW_ERROR_INVALID_ARGUMENT, "flags", desc.flags = 2048);
   BAD(TW_ERROR_INVALID_ARGUMENT, "flags",
       desc.flags = TW_GEMM_STAGING_COPY | TW_GEMM_BATCH_POINTERS);
   BAD(TW_ERROR_INVALID_ARGUMENT, "lda",

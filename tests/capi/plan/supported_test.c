@@ -18,6 +18,7 @@ typedef union {
   tw_ragged_desc ragged;
   tw_route_desc route;
   tw_grouped_desc grouped;
+  tw_quantize_desc quantize;
   tw_elementwise_desc elementwise;
   tw_gemm_desc gemm;
   uint32_t head[2];
@@ -55,6 +56,7 @@ OPERATION(scatter, rows)
 OPERATION(ragged, ragged)
 OPERATION(route, route)
 OPERATION(grouped, grouped)
+OPERATION(quantize, quantize)
 OPERATION(elementwise, elementwise)
 OPERATION(gemm, gemm)
 #undef OPERATION
@@ -70,7 +72,8 @@ static const operation operations[] = {ROW(copy, tw_copy_desc, 1),
                                        ROW(elementwise, tw_elementwise_desc, 1),
                                        ROW(gemm, tw_gemm_desc, 1),
                                        ROW(route, tw_route_desc, 1),
-                                       ROW(grouped, tw_grouped_desc, 1)};
+                                       ROW(grouped, tw_grouped_desc, 1),
+                                       ROW(quantize, tw_quantize_desc, 1)};
 #undef ROW
 
 static any_desc descs[DESCRIPTIONS];

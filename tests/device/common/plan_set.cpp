@@ -278,8 +278,41 @@ void PlanSet::add_grouped(int k) {
   jobs_.push_back(std::move(job));
 }
 
+// Each row has 448 times a power of two once, and else that power, so that its scale is the power.
+void PlanSet::add_quantize(int k) {
+  const int64_t rows = 20 + k, columns = 136;
+  std::vector<uint16_t> src(size_t(rows * columns));
+  Job job;
+  job.expected.resize(src.size());
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) {
+      const auto at = size_t(r * columns + c);
+      const bool top = c == r % 100;
+      const auto power = static_cast<uint16_t>(0x80 * (r % 5));
+      // 448 and 1 in bf16, and in e4m3.
+      src[at] = static_cast<uint16_t>((top ? 0x43e0 : 0x3f80) + power);
+      job.expected[at] = top ? 0x7e : 0x38;
+    }
+  tw_quantize_desc desc;
+  TW_REQUIRE_CALL(tw_quantize_desc_init(&desc, sizeof desc));
+  desc.src_dtype = TW_DTYPE_BF16, desc.dst_dtype = TW_DTYPE_F8E4M3;
+  desc.scale = TW_SCALE_ROW;
+  desc.rows = rows, desc.columns = columns;
+  tw_quantize_args args;
+  TW_REQUIRE_CALL(tw_quantize_args_init(&args, sizeof args));
+  args.src = input(src.data(), src.size() * 2);
+  args.dst = job.out = output(job.expected.size());
+  args.scale = output(size_t(rows) * 4);
+  tw_plan* plan = nullptr;
+  TW_REQUIRE_CALL(tw_quantize_plan(device_, &desc, &plan));
+  job.name = "quantize";
+  job.plan.reset(plan);
+  job.run = [args](tw_plan* p, tw_stream* s) { return tw_quantize_run(p, s, &args); };
+  jobs_.push_back(std::move(job));
+}
+
 void PlanSet::add(int k) {
-  switch (k % 9) {
+  switch (k % 10) {
     case 0:
       return add_copy(k, false);
     case 1:
@@ -296,6 +329,8 @@ void PlanSet::add(int k) {
       return add_route(k);
     case 7:
       return add_grouped(k);
+    case 8:
+      return add_quantize(k);
     default:
       return add_copies(k);
   }

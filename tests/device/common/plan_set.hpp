@@ -105,6 +105,7 @@ class PlanSet {
   void add_copies(int k);
   void add_route(int k);
   void add_grouped(int k);
+  void add_quantize(int k);
 
   tw_device* device_;
   StreamHandle setup_;

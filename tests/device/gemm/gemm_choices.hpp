@@ -30,7 +30,8 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
     if (number++ % step == 0) choices.push_back(choice);
   };
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if (!(row.feature & device.info().kernel_features) || (row.variant & kGemmPrologue)) continue;
+    if (!(row.feature & device.info().kernel_features)) continue;
+    if (row.variant & (kGemmPrologue | kGemmScaled)) continue;
     GemmChoice choice{&row, 1};
     if (choice.has(kGemmStreamK))
       for (choice.split = 1; choice.split <= kMaxCluster; choice.split *= 2) take(choice);

@@ -12,8 +12,8 @@
 #include <map>
 
 #include "kernels/gemm/gemm_row.hpp"
-#include "tests/device/common/activations.hpp"
 #include "tests/device/gemm/gemm_matrix.hpp"
+#include "tests/device/gemm/gemm_near.hpp"
 
 using namespace tw;
 using namespace tw::test;
@@ -41,25 +41,6 @@ std::string describe(const Case& c) {
                 int(e.scale), double(c.scale_value), int(e.amax), double(c.alpha), double(c.beta),
                 int(c.offset), int(c.vector_offset), int(c.run_m));
   return text;
-}
-
-// A number and how far the computed one may be from it.
-struct Near {
-  double value, error;
-};
-
-// No function's slope exceeds 1.13; their own errors are those of activation.h.
-Near activated(Activation which, const Near& x) {
-  const double own = which == Activation::identity || which == Activation::relu
-                         ? 0.0
-                         : 0x1p-20 * std::fabs(x.value) + 0x1p-23;
-  return {exact_activation(which, x.value), 1.13 * x.error + own};
-}
-
-Near product(const Near& a, const Near& b) {
-  const double value = a.value * b.value;
-  return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
-                     std::fabs(value) * 0x1p-24};
 }
 
 // Results as a whole: 1 - 2 <x, y> / (<x, x> + <y, y>) of those that belong together.
@@ -354,7 +335,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
   int number = 0, served = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
     if (!(row.variant & kGemmFull) || !(row.feature & device->info().kernel_features)) continue;
-    if (row.variant & kGemmAlone) continue;  // has no epilogue
+    if (row.variant & (kGemmAlone | kGemmScaled)) continue;  // no epilogue, or other types
     for (uint32_t split = 1; split <= ((row.variant & kGemmSplit) ? 8u : 1u);
          split += split == 1 ? 2 : 5) {
       const GemmChoice choice{&row, split};
@@ -450,7 +431,7 @@ TEST_CASE("gemm epilogue: infinities and NaN through each function, by each full
   const double said[] = {-INFINITY, INFINITY, NAN};
   int served = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if ((row.variant & (kGemmFull | kGemmAlone)) != kGemmFull) continue;
+    if ((row.variant & (kGemmFull | kGemmAlone | kGemmScaled)) != kGemmFull) continue;
     if (!(row.feature & device->info().kernel_features)) continue;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,
                                    Activation::gelu_tanh, Activation::silu}) {

@@ -138,7 +138,7 @@ TEST_CASE("gemm epilogue: each function of every 16-bit number, by each full row
   const auto stream = new_stream(device);
   int rows = 0;
   for (const KernelRow& row : kernel_rows(Family::gemm)) {
-    if ((row.variant & (kGemmFull | kGemmAlone)) != kGemmFull) continue;
+    if ((row.variant & (kGemmFull | kGemmAlone | kGemmScaled)) != kGemmFull) continue;
     if (!(row.feature & device->info().kernel_features)) continue;
     ++rows;
     for (const Activation which : {Activation::identity, Activation::relu, Activation::gelu,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/float_formats.hpp"
+#include "kernels/gemm/host/gemm_host_tile.hpp"
 #include "ops/gemm/gemm.hpp"
 #include "tests/device/common/fixture.hpp"
 
@@ -23,13 +23,15 @@ inline float decode_element(const uint8_t* at, DType type) {
     std::memcpy(&value, at, 4);
     return value;
   }
+  if (type != DType::BF16 && type != DType::F16) return gemm_host::read_narrow(at, type);
   uint16_t bits;
   std::memcpy(&bits, at, 2);
   return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
 }
 
 inline void encode_element(uint8_t* at, DType type, float value) {
-  if (type == DType::F32) {
+  if (dtype_bytes(type) == 1) return gemm_host::write_element(at, type, value);
+  if (type == DType::F32 || type == DType::TF32) {
     std::memcpy(at, &value, 4);
     return;
   }
@@ -39,9 +41,15 @@ inline void encode_element(uint8_t* at, DType type, float value) {
 
 /// How far a number may lie from the nearest one of this type: relative to it, and at least.
 inline double half_unit(DType type) {
+  if (type == DType::F8E4M3) return 0x1p-4;
+  if (type == DType::F8E5M2) return 0x1p-3;
+  if (type == DType::I8 || type == DType::I32) return 0.0;
   return type == DType::BF16 ? 0x1p-8 : type == DType::F16 ? 0x1p-11 : 0x1p-24;
 }
 inline double least_half_unit(DType type) {
+  if (type == DType::F8E4M3) return 0x1p-10;
+  if (type == DType::F8E5M2) return 0x1p-17;
+  if (type == DType::I8) return 0.5;
   return type == DType::F16 ? 0x1p-25 : 0.0;
 }
 
@@ -73,7 +81,12 @@ struct Matrix {
     return memory.data() +
            (order == Order::row ? r * leading + c : c * leading + r) * dtype_bytes(type);
   }
-  double value(int64_t r, int64_t c) { return decode_element(at(r, c), type); }
+  double value(int64_t r, int64_t c) {
+    if (type != DType::I32) return decode_element(at(r, c), type);
+    int32_t integer;
+    std::memcpy(&integer, at(r, c), 4);
+    return integer;
+  }
 
   /// What each element is to be.
   template <class Draw>

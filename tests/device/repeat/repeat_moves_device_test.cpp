@@ -7,6 +7,7 @@
 #include "ops/copy/copy.hpp"
 #include "ops/elementwise/elementwise.hpp"
 #include "ops/prefetch/prefetch.hpp"
+#include "ops/quantize/quantize.hpp"
 #include "ops/ragged/ragged.hpp"
 #include "ops/route/route.hpp"
 #include "tests/device/common/live_driver.hpp"
@@ -120,6 +121,37 @@ void repeat_route(RepeatLab& lab, TakenRows* taken, RouteDesc desc) {
     const auto& route = static_cast<const RoutePlan&>(which);
     TW_TRY(route.run(*lab.stream, route_run(lab, lab.other(), lab.index())));
     return route.run(*lab.stream, route_run(lab, lab.source(), to));
+  };
+  lab.repeat([&](uint64_t to) { return run(*alone, to); },
+             [&](uint64_t to) { return run(*plan, to); });
+}
+
+// One block that goes by the other method does what many do. Before each run another matrix is
+// quantised, so that nothing right is left in shared memory or the workspace.
+void repeat_quantize(RepeatLab& lab, TakenRows* taken, QuantizeDesc desc, uint32_t method) {
+  const auto planned = [&](uint32_t by, uint32_t max_sms) {
+    desc.methods = by;
+    desc.max_sms = max_sms;
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(QuantizePlan::create(lab.device, desc, &plan));
+    return plan;
+  };
+  const auto plan = planned(method, 0);
+  const auto alone = planned(method ^ (kQuantizeByVectors | kQuantizeByElements), 1);
+  INFO(plan->explain());
+  taken->take(*plan);
+  const bool back = dtype_bytes(desc.src_dtype) == 1;
+  const auto run = [&](const Plan& which, uint64_t to) -> Status {
+    const auto& quantize = static_cast<const QuantizePlan&>(which);
+    const auto at = [&](uint64_t from, uint64_t into) {
+      return QuantizeRun{.src = from,
+                         .dst = into,
+                         .scale = back ? lab.other() : into + (6 << 20),
+                         .workspace = lab.workspace(),
+                         .workspace_bytes = RepeatLab::kBytes};
+    };
+    if (!back) TW_TRY(quantize.run(*lab.stream, at(lab.other(), lab.index())));
+    return quantize.run(*lab.stream, at(lab.source(), to));
   };
   lab.repeat([&](uint64_t to) { return run(*alone, to); },
              [&](uint64_t to) { return run(*plan, to); });
@@ -246,6 +278,31 @@ TEST_CASE("ragged: a thousand runs beside blocks that keep shared memory busy") 
     }
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each, " << lab.alone()
                     << " of which had no room beside others");
+}
+
+TEST_CASE("quantize: a thousand runs with every kernel") {
+  RepeatLab lab;
+  if (!lab.open()) return;
+  TakenRows taken;
+  for (const DType wide : {DType::BF16, DType::F32})
+    for (const bool back : {false, true})
+      for (const ScaleKind kind :
+           {ScaleKind::tensor, ScaleKind::row, ScaleKind::group, ScaleKind::block})
+        for (const uint32_t method : {kQuantizeByVectors, kQuantizeByElements}) {
+          QuantizeDesc desc;
+          desc.src_dtype = back ? DType::F8E4M3 : wide;
+          desc.dst_dtype = back ? wide : DType::F8E4M3;
+          desc.scale = kind;
+          if (kind == ScaleKind::group) desc.scale_order = ScaleOrder::column;
+          desc.rows = 300;
+          desc.columns = 3000;
+          desc.src_pitch = 3008, desc.dst_pitch = 3016;
+          repeat_quantize(lab, &taken, desc, method);
+        }
+  // The kernel in front of the one that a plan names is in its runs.
+  taken.check_all(*lab.device, Family::quantize,
+                  [](const KernelRow& row) { return (row.variant & 0xff) != kQuantizeAmax; });
+  MESSAGE(lab.cases << " cases");
 }
 
 TEST_CASE("route: a thousand runs with every kernel") {

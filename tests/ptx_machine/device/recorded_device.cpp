@@ -15,12 +15,11 @@
 #include "runtime/cuda/open_cuda.hpp"
 #include "tests/ptx_machine/device/machine_device.hpp"
 
-// The linker sends the library's calls of next_counter_tag() here (--wrap, in meson.build): a tag
-// by the clock would make every launch's arguments another process's.
-extern "C" uint64_t __wrap__ZN2tw16next_counter_tagEv();
-extern "C" uint64_t __wrap__ZN2tw16next_counter_tagEv() {
-  static std::atomic<uint64_t> made{0};
-  return (++made * 0x9E3779B97F4A7C15u | 0x100) & ~uint64_t{0xff};
+// The linker sends the library's calls of counter_tag() here (--wrap, in meson.build): a tag by the
+// clock would make every launch's arguments another process's.
+extern "C" uint64_t __wrap__ZN2tw11counter_tagEv();
+extern "C" uint64_t __wrap__ZN2tw11counter_tagEv() {
+  return (0x9E3779B97F4A7C15u | 0x100) & ~uint64_t{0xff};
 }
 
 namespace tw::ptx_machine {

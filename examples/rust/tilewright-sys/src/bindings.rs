@@ -136,6 +136,7 @@ pub const TW_OP_RAGGED: tw_op = 20;
 pub const TW_OP_COPIES: tw_op = 21;
 pub const TW_OP_ROUTE: tw_op = 22;
 pub const TW_OP_GROUPED: tw_op = 23;
+pub const TW_OP_QUANTIZE: tw_op = 24;
 pub const TW_MAX_RANK: i32 = 8;
 pub const TW_CACHE_NORMAL: tw_cache_priority = 0;
 pub const TW_CACHE_EVICT_FIRST: tw_cache_priority = 1;
@@ -184,6 +185,7 @@ pub const TW_GEMM_DEVICE_SCALARS: tw_order = 64;
 pub const TW_GEMM_STAGING_COPY: tw_order = 128;
 pub const TW_GEMM_D_PADDING_FREE: tw_order = 256;
 pub const TW_GEMM_AMAX: tw_order = 512;
+pub const TW_GEMM_FAST_ACCUMULATE: tw_order = 1024;
 pub const TW_PER_NONE: tw_per = 0;
 pub const TW_PER_TENSOR: tw_per = 1;
 pub const TW_PER_ROW: tw_per = 2;
@@ -216,6 +218,8 @@ pub const TW_GROUPED_PROGRAMMATIC: tw_grouped_combine = 8;
 pub const TW_GROUPED_WEIGHT_BY_INDEX: tw_grouped_combine = 16;
 pub const TW_GROUPED_ZERO_OTHER_ROWS: tw_grouped_combine = 32;
 pub const TW_GROUPED_INVERSE: tw_grouped_combine = 64;
+pub const TW_QUANTIZE_POWERS_OF_TWO: i32 = 1;
+pub const TW_QUANTIZE_GIVEN_SCALE: i32 = 2;
 pub const TW_LAYOUT_MAX_LEAVES: i32 = 32;
 pub const TW_LAYOUT_MAX_DEPTH: i32 = 16;
 pub const TW_PAINT_NONE: tw_paint = 0;
@@ -702,6 +706,12 @@ pub struct tw_gemm_desc {
     pub d_batch_stride: i64,
     pub a_scale_ld: i64,
     pub b_scale_ld: i64,
+    pub a_scale_batch_stride: i64,
+    pub b_scale_batch_stride: i64,
+    pub d_quantize: tw_scale_kind,
+    pub d_scale_order: tw_order,
+    pub d_scale_ld: i64,
+    pub d_scale_batch_stride: i64,
 }
 
 #[repr(C)]
@@ -729,6 +739,7 @@ pub struct tw_gemm_args {
     pub amax: u64,
     pub a_scale: u64,
     pub b_scale: u64,
+    pub d_block_scale: u64,
 }
 
 #[repr(C)]
@@ -824,6 +835,40 @@ pub struct tw_grouped_args {
     pub row_weights: u64,
     pub inverse: u64,
     pub invalid_count: u64,
+    pub workspace: u64,
+    pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_quantize_desc {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub src_dtype: tw_dtype,
+    pub dst_dtype: tw_dtype,
+    pub scale: tw_scale_kind,
+    pub scale_order: tw_order,
+    pub flags: u32,
+    pub max_sms: u32,
+    pub src_cache: tw_cache_priority,
+    pub dst_cache: tw_cache_priority,
+    pub rows: i64,
+    pub columns: i64,
+    pub src_pitch: i64,
+    pub dst_pitch: i64,
+    pub scale_ld: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tw_quantize_args {
+    pub struct_size: u32,
+    pub struct_mark: u32,
+    pub rows: i64,
+    pub src: u64,
+    pub dst: u64,
+    pub scale: u64,
+    pub amax: u64,
     pub workspace: u64,
     pub workspace_bytes: u64,
 }
@@ -1310,6 +1355,28 @@ extern "C" {
         plan: *mut tw_plan,
         stream: *mut tw_stream,
         args: *const tw_grouped_args,
+    ) -> tw_status;
+    pub fn tw_quantize_desc_init(desc: *mut tw_quantize_desc, size: usize) -> tw_status;
+    pub fn tw_quantize_args_init(args: *mut tw_quantize_args, size: usize) -> tw_status;
+    pub fn tw_quantize_desc_from_tensors(
+        src: *const tw_tensor,
+        dst: *const tw_tensor,
+        scale: *const tw_tensor,
+        desc: *mut tw_quantize_desc,
+    ) -> tw_status;
+    pub fn tw_quantize_plan(
+        device: *mut tw_device,
+        desc: *const tw_quantize_desc,
+        plan: *mut *mut tw_plan,
+    ) -> tw_status;
+    pub fn tw_quantize_supported(
+        device: *mut tw_device,
+        desc: *const tw_quantize_desc,
+    ) -> tw_status;
+    pub fn tw_quantize_run(
+        plan: *mut tw_plan,
+        stream: *mut tw_stream,
+        args: *const tw_quantize_args,
     ) -> tw_status;
     pub fn tw_kernel_entry_init(entry: *mut tw_kernel_entry, size: usize) -> tw_status;
     pub fn tw_kernels_list(index: i32, entry: *mut tw_kernel_entry, count: *mut i32) -> tw_status;
@@ -1835,6 +1902,8 @@ structs! {
     tw_gemm_tune_desc: tw_gemm_tune_desc_init,
     tw_grouped_desc: tw_grouped_desc_init,
     tw_grouped_args: tw_grouped_args_init,
+    tw_quantize_desc: tw_quantize_desc_init,
+    tw_quantize_args: tw_quantize_args_init,
     tw_kernel_entry: tw_kernel_entry_init,
 }
 
@@ -1998,21 +2067,22 @@ mod layouts {
     );
 
     layout!(
-        tw_gemm_desc, 224, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12, c_dtype:
+        tw_gemm_desc, 264, 8, struct_size: 0, struct_mark: 4, a_dtype: 8, b_dtype: 12, c_dtype:
         16, d_dtype: 20, accumulator_dtype: 24, bias_dtype: 28, a_order: 32, b_order: 36,
         d_order: 40, flags: 44, a_alignment: 48, b_alignment: 52, c_alignment: 56, d_alignment:
         60, max_sms: 64, bias: 68, activation: 72, gate: 76, d_scale: 80, a_scale: 84, b_scale:
         88, a_scale_order: 92, b_scale_order: 96, reserved: 100, m: 104, n: 112, k: 120, min_m:
         128, lda: 136, ldb: 144, ldc: 152, ldd: 160, batch_count: 168, a_batch_stride: 176,
         b_batch_stride: 184, c_batch_stride: 192, d_batch_stride: 200, a_scale_ld: 208,
-        b_scale_ld: 216
+        b_scale_ld: 216, a_scale_batch_stride: 224, b_scale_batch_stride: 232, d_quantize: 240,
+        d_scale_order: 244, d_scale_ld: 248, d_scale_batch_stride: 256
     );
 
     layout!(
-        tw_gemm_args, 152, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, d_scale_value:
+        tw_gemm_args, 160, 8, struct_size: 0, struct_mark: 4, alpha: 8, beta: 12, d_scale_value:
         16, reserved: 20, a: 24, b: 32, c: 40, d: 48, m: 56, workspace: 64, workspace_bytes: 72,
         device_m: 80, device_alpha: 88, device_beta: 96, invalid_count: 104, bias: 112, d_scale:
-        120, amax: 128, a_scale: 136, b_scale: 144
+        120, amax: 128, a_scale: 136, b_scale: 144, d_block_scale: 152
     );
 
     layout!(
@@ -2040,6 +2110,17 @@ mod layouts {
         24, a_count: 32, d_count: 40, a: 48, b: 56, d: 64, bias: 72, groups: 80, group_map: 88,
         group_alpha: 96, a_rows: 104, d_rows: 112, row_weights: 120, inverse: 128,
         invalid_count: 136, workspace: 144, workspace_bytes: 152
+    );
+
+    layout!(
+        tw_quantize_desc, 80, 8, struct_size: 0, struct_mark: 4, src_dtype: 8, dst_dtype: 12,
+        scale: 16, scale_order: 20, flags: 24, max_sms: 28, src_cache: 32, dst_cache: 36, rows:
+        40, columns: 48, src_pitch: 56, dst_pitch: 64, scale_ld: 72
+    );
+
+    layout!(
+        tw_quantize_args, 64, 8, struct_size: 0, struct_mark: 4, rows: 8, src: 16, dst: 24,
+        scale: 32, amax: 40, workspace: 48, workspace_bytes: 56
     );
 
     layout!(

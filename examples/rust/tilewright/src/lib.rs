@@ -100,6 +100,8 @@ defaults! {
     route_args: tw_route_args;
     grouped_desc: tw_grouped_desc;
     grouped_args: tw_grouped_args;
+    quantize_desc: tw_quantize_desc;
+    quantize_args: tw_quantize_args;
     gemm_desc: tw_gemm_desc;
     gemm_args: tw_gemm_args;
     tensor_map_desc: tw_tensor_map_desc;

@@ -79,6 +79,9 @@ operations! {
     /// Groups of rows, each times a weight matrix of its own.
     Grouped: tw_grouped_desc, tw_grouped_args, tw_grouped_plan, tw_grouped_supported,
         tw_grouped_run;
+    /// A matrix to 8 bits with scales, or back.
+    Quantize: tw_quantize_desc, tw_quantize_args, tw_quantize_plan, tw_quantize_supported,
+        tw_quantize_run;
     /// D = alpha A B + beta C.
     Gemm: tw_gemm_desc, tw_gemm_args, tw_gemm_plan, tw_gemm_supported, tw_gemm_run;
 }

@@ -87,6 +87,8 @@ enum : u32 {
   kGemmShort = 2048,     // a short k, contiguous in both operands: without maps, for few rows
   kGemmStreamK = 4096,   // units behind the last whole wave are shared along k, in a workspace
   kGemmGrouped = 8192,   // of the grouped family: groups of rows with a weight matrix each
+  kGemmScaled = 16384,   // of narrow types: launched with gemm_scales.h's arguments, every epilogue
+  kGemmFast = 32768,     // whose sums stay in the tensor cores, however long k is
   kGemmFull = 128        // every epilogue, batches: launched with gemm_full.h's arguments
 };
 

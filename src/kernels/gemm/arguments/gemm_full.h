@@ -29,6 +29,9 @@ enum : unsigned char {
   kFullAlong = 3    // one an element of a line
 };
 
+/// A bias in f16 behind operands of narrow types.
+inline constexpr unsigned char kBiasF16 = 2;
+
 enum : unsigned char { kGateNone = 0, kGateHalves = 1, kGateNeighbours = 2 };
 
 struct GemmFullArgs {
@@ -54,7 +57,7 @@ struct GemmFullArgs {
   float scale_value;
   u32 flags;  // kFull bits below
   unsigned char bias_by;
-  unsigned char bias_f32;  // 0: the type of A and B
+  unsigned char bias_f32;  // 0: the type of A and B, of narrow types bf16; or kBiasF16
   unsigned char scale_by;
   unsigned char activation;
   unsigned char gate;

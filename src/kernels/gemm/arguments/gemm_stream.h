@@ -14,7 +14,7 @@ namespace tw {
 struct GemmStreamArgs {
   GemmFullArgs full;
   u64 workspace;     // counters, then at `partials` the accumulators of parts
-  u64 counter_tag;   // upper 56 bits of a counter that is in use; one without counts as zero
+  u64 counter_tag;   // upper 56 bits of a counter; one without it counts as zero
   u32 partials;      // offset of the accumulators in the workspace
   i32 whole_units;   // units that one cluster multiplies by itself
   i32 share;         // k blocks of shared units for each cluster
@@ -36,9 +36,11 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
-/// A counter for each block of a cluster and shared unit.
+/// A counter for each block of a cluster and shared unit. As many bytes on every chip so far, so that
+/// kernels which take turns with one workspace find each other's counters and not accumulators.
 TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 shared_units, u32 cluster) {
-  return (shared_units * cluster * 8 + 255) / 256 * 256;
+  const u32 bytes = (shared_units * cluster * 8 + 255) / 256 * 256;
+  return bytes > 4096 ? bytes : 4096;
 }
 
 /// Accumulators of one block's part of a tile. A cluster's range of k begins in one unit and may

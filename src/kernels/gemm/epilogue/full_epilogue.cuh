@@ -51,7 +51,7 @@ __device__ __forceinline__ void full_matrix(const GemmFullArgs& args, i32 z, i32
 template <class Type>
 __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, float (&v)[8]) {
   const auto* from = reinterpret_cast<const typename Type::Storage*>(address);
-  if (step == 1 && count >= 8 && address % 16 == 0) {
+  if (step == 1 && count >= 8 && address % (Type::kBytes == 1 ? 8 : 16) == 0) {
     if constexpr (Type::kBytes == 2) {
       const uint4 raw = *reinterpret_cast<const uint4*>(from);
       const u32 words[4] = {raw.x, raw.y, raw.z, raw.w};
@@ -59,6 +59,12 @@ __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, floa
       for (int i = 0; i < 8; ++i)
         v[i] =
             Type::to_float(static_cast<typename Type::Storage>(words[i / 2] >> (i % 2 ? 16 : 0)));
+    } else if constexpr (Type::kBytes == 1) {
+      const uint2 raw = *reinterpret_cast<const uint2*>(from);
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        v[i] = Type::to_float(
+            static_cast<typename Type::Storage>((i < 4 ? raw.x : raw.y) >> (i % 4 * 8)));
     } else {
       const float4 low = *reinterpret_cast<const float4*>(from);
       const float4 high = *reinterpret_cast<const float4*>(from + 4);
@@ -75,10 +81,14 @@ __device__ __forceinline__ void full_load(u64 address, i32 step, i32 count, floa
 template <class Out>
 __device__ __forceinline__ void full_store(u64 address, i32 count, const float (&v)[8]) {
   auto* to = reinterpret_cast<typename Out::Storage*>(address);
-  if (count >= 8 && address % 16 == 0) {
+  if (count >= 8 && address % (Out::kBytes == 1 ? 8 : 16) == 0) {
     if constexpr (Out::kBytes == 2) {
       *reinterpret_cast<uint4*>(to) = make_uint4(Out::pack(v[0], v[1]), Out::pack(v[2], v[3]),
                                                  Out::pack(v[4], v[5]), Out::pack(v[6], v[7]));
+    } else if constexpr (Out::kBytes == 1) {
+      *reinterpret_cast<uint2*>(to) =
+          make_uint2(Out::pack(v[0], v[1]) | Out::pack(v[2], v[3]) << 16,
+                     Out::pack(v[4], v[5]) | Out::pack(v[6], v[7]) << 16);
     } else {
       *reinterpret_cast<float4*>(to) = make_float4(v[0], v[1], v[2], v[3]);
       *reinterpret_cast<float4*>(to + 4) = make_float4(v[4], v[5], v[6], v[7]);
@@ -90,11 +100,29 @@ __device__ __forceinline__ void full_store(u64 address, i32 count, const float (
     if (i < count) to[i] = Out::from_float(v[i]);
 }
 
-/// One element of a vector of f32 or of the type of A and B.
+// A bias that is not f32 has the type of 16-bit operands.
+template <class In, u32 kBytes = In::kBytes>
+struct FullBiasType {
+  using Type = Bf16;
+};
 template <class In>
-__device__ __forceinline__ float full_element(u64 address, bool f32, i32 at) {
-  if (f32) return reinterpret_cast<const float*>(address)[at];
-  return In::to_float(reinterpret_cast<const typename In::Storage*>(address)[at]);
+struct FullBiasType<In, 2> {
+  using Type = In;
+};
+template <class In>
+using FullBias = typename FullBiasType<In>::Type;
+
+template <class Type>
+__device__ __forceinline__ float full_element_of(u64 address, i32 at) {
+  return Type::to_float(reinterpret_cast<const typename Type::Storage*>(address)[at]);
+}
+
+/// One element of a bias, of the type that GemmFullArgs::bias_f32 says.
+template <class In>
+__device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
+  if (In::kBytes != 2 && which == kBiasF16) return full_element_of<F16>(address, at);
+  if (which != 0) return full_element_of<F32>(address, at);
+  return full_element_of<FullBias<In>>(address, at);
 }
 
 /// Bias and scale of eight neighbours; of a gate's two, the first's bias.
@@ -107,10 +135,12 @@ struct FullVectors {
 template <class In>
 __device__ __forceinline__ void full_bias(const GemmFullArgs& args, FullPlace place, i32 count,
                                           float (&bias)[8]) {
-  if (args.bias_f32)
+  if (In::kBytes != 2 && args.bias_f32 == kBiasF16)
+    full_load<F16>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+  else if (args.bias_f32)
     full_load<F32>(args.bias + static_cast<u64>(place.at) * 4, place.step, count, bias);
   else
-    full_load<In>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
+    full_load<FullBias<In>>(args.bias + static_cast<u64>(place.at) * 2, place.step, count, bias);
 }
 
 /// What goes along D's lines; what goes across them has a value a line, see full_across.
@@ -138,8 +168,7 @@ template <class In>
 __device__ __forceinline__ FullAcross full_across(const GemmFullArgs& args, i32 line) {
   FullAcross across = {};
   if (args.bias_by == kFullAcross)
-    across.bias =
-        full_element<In>(args.bias, args.bias_f32 != 0, full_place(args, line, 0, false).line);
+    across.bias = full_element<In>(args.bias, args.bias_f32, full_place(args, line, 0, false).line);
   if (args.scale_by == kFullAcross) across.scale = reinterpret_cast<const float*>(args.scale)[line];
   return across;
 }
@@ -165,7 +194,7 @@ __device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullP
   for (int i = 0; i < 8; ++i) bias[i] = vectors.bias[i];
   if (args.bias_by == kFullAlong) full_bias<In>(args, place, count, bias);
   if (args.bias_by == kFullAcross && args.gate_across) {
-    const float other = full_element<In>(args.bias, args.bias_f32 != 0, place.line);
+    const float other = full_element<In>(args.bias, args.bias_f32, place.line);
 #pragma unroll
     for (float& value : bias) value = other;
   }
@@ -202,13 +231,13 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
   for (float& value : v) value = activate(kWhich, value);
 }
 
-/// Writes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums,
-/// take_c(place, c) what is added. `largest` keeps the bits of the largest |value|; NaN is larger
-/// than all.
-template <class In, class Out, class Take, class TakeC>
-__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
-                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
-                                           u32& largest, Take take, TakeC take_c) {
+/// Makes D's eight from (line, at) on, of which `count` are in D: take(second, v) gives the sums,
+/// take_c(place, c) what is added, put(v) takes the result. `largest` keeps the bits of the largest
+/// |value| of D, or of what its scale multiplies; NaN is larger than all.
+template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
+__device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRun& run,
+                                          const FullVectors& vectors, i32 line, i32 at, i32 count,
+                                          u32& largest, Take take, TakeC take_c, Put put) {
   float v[8];
   take(false, v);
   full_before<Out>(v, vectors.bias, run, full_place(args, line, at, false), take_c);
@@ -225,17 +254,33 @@ __device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullR
 #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] *= through[i];
   }
-  if (args.scale_by != kFullNone) {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] *= vectors.scale[i];
-  }
-  if (args.amax) {
+  if (kLargestUnscaled && args.amax) {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
   }
-  const i64 element = line * args.base.d_stride_m + at;
-  full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+  if (args.scale_by != kFullNone) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= vectors.scale[i];
+  }
+  if (!kLargestUnscaled && args.amax) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (i < count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+  }
+  put(v);
+}
+
+/// Writes it to D.
+template <class In, class Out, class Take, class TakeC>
+__device__ __forceinline__ void full_write(const GemmFullArgs& args, const FullRun& run,
+                                           const FullVectors& vectors, i32 line, i32 at, i32 count,
+                                           u32& largest, Take take, TakeC take_c) {
+  full_make<In, Out, false>(
+      args, run, vectors, line, at, count, largest, take, take_c, [&](float(&v)[8]) {
+        const i64 element = line * args.base.d_stride_m + at;
+        full_store<Out>(run.d + static_cast<u64>(element * Out::kBytes), count, v);
+      });
 }
 
 /// The same where nothing was read ahead.

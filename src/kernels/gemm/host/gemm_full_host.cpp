@@ -4,88 +4,12 @@
 #include <algorithm>
 
 #include "kernels/common/host_engine.hpp"
-#include "kernels/gemm/arguments/gemm_live.h"
-#include "kernels/gemm/host/gemm_host_tile.hpp"
+#include "kernels/gemm/host/gemm_host_job.hpp"
 
 namespace tw {
 namespace {
 
 using namespace gemm_host;
-
-float f32_at(u64 address, i64 element = 0) {
-  return read_element(global(address, element, 4), DType::F32);
-}
-
-// One matrix of a batch, its epilogue, and the largest |D| so far.
-struct FullJob {
-  const GemmFullArgs& args;
-  const GemmArgs& base;
-  DType in, out;
-  int32_t in_bytes, out_bytes;
-  GemmLive live;
-  i32 lines, extent;  // of D, and of the product at hand: none where it is left out
-  float alpha, beta, scale;
-  GemmMatrix at{};
-  u32 largest = 0;
-
-  explicit FullJob(const GemmFullArgs& a)
-      : args(a),
-        base(a.base),
-        in(static_cast<DType>(a.base.host_in)),
-        out(static_cast<DType>(a.base.host_out)),
-        in_bytes(dtype_bytes(in)),
-        out_bytes(dtype_bytes(out)),
-        live(gemm_live(a, kHostTile, kHostTile)),
-        lines(live.m),
-        extent(live.n),
-        alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
-        beta(gemm_scalar(a.device_beta, a.base.beta)),
-        scale(gemm_scalar(a.scale_by == kFullOne ? a.scale : 0, a.scale_value)) {}
-  void matrix(i32 z) {
-    at = gemm_matrix(args, z, in_bytes, out_bytes);
-    lines = live.m;
-    extent = live.n;
-    if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
-    if (at.d == 0) lines = 0;
-  }
-  // alpha * sum + beta * C + bias at a place of v.
-  float before(float sum, FullPlace place) const {
-    float bias = -0.0f;
-    if (args.bias_by != kFullNone) {
-      const i32 element = args.bias_by == kFullAlong ? place.at : place.line;
-      bias = read_element(global(args.bias, element, args.bias_f32 ? 4 : 2),
-                          args.bias_f32 ? DType::F32 : in);
-    }
-    float added = 0.0f;
-    if (beta != 0.0f)
-      added = read_element(global(at.c, place.line * base.c_stride_m + place.at, out_bytes), out);
-    return beta != 0.0f ? before_activation(alpha, sum, beta, added, bias)
-                        : act::fused(alpha, sum, bias);
-  }
-  // D's element (line, place) from v's sums: sum_at gives the one at a place, the
-  // second of a pair or not.
-  template <class SumAt>
-  void write(i32 line, i32 place, SumAt sum_at) {
-    const FullPlace first = full_place(args, line, place, false);
-    float value = activate(args.activation, before(sum_at(first, false), first));
-    if (args.gate != kGateNone) {
-      const FullPlace second = full_place(args, line, place, true);
-      value *= before(sum_at(second, true), second);
-    }
-    if (args.scale_by == kFullOne) value *= scale;
-    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, place);
-    if (args.scale_by == kFullAcross) value *= f32_at(args.scale, line);
-    auto* to = const_cast<uint8_t*>(global(at.d, line * base.d_stride_m + place, out_bytes));
-    write_element(to, out, value);
-    if (args.amax) largest = std::max(largest, act::bits(read_element(to, out)) & 0x7fffffffu);
-  }
-  void finish() const {
-    if (!args.amax) return;
-    auto* word = const_cast<uint8_t*>(global(args.amax, 0, 4));
-    const u32 now = std::max(largest, act::bits(f32_at(args.amax)));
-    std::memcpy(word, &now, 4);
-  }
-};
 
 void load_gated(HostEngine& engine, const FullJob& job, const KernelMap& map, bool along_k,
                 bool gated, i32 first, i32 k, i32 z, uint32_t offset) {

@@ -18,6 +18,8 @@ void gemm_host_plain(HostEngine& engine, const void* arguments);
 /// The same for full rows, with every epilogue.
 void gemm_host_full_boxes(HostEngine& engine, const void* arguments);
 void gemm_host_full_plain(HostEngine& engine, const void* arguments);
+/// Narrow types with scales, of any order and pitch.
+void gemm_host_scaled(HostEngine& engine, const void* arguments);
 /// Addresses of a batch, and its maps.
 void gemm_host_pointers(HostEngine& engine, const void* arguments);
 

@@ -7,10 +7,19 @@
 
 #include "base/dtype.hpp"
 #include "base/float_formats.hpp"
-#include "kernels/gemm/arguments/gemm.h"
+#include "kernels/gemm/arguments/gemm_scales.h"
 #include "kernels/gemm/host/gemm_host.hpp"
 
 namespace tw::gemm_host {
+
+inline float read_narrow(const uint8_t* from, DType type) {
+  if (type == DType::F8E4M3) return decode(kFormatE4M3, *from);
+  if (type == DType::F8E5M2) return decode(kFormatE5M2, *from);
+  if (type == DType::I8) return static_cast<float>(static_cast<int8_t>(*from));
+  float value;
+  std::memcpy(&value, from, 4);
+  return rounded_to_tf32(value);
+}
 
 inline float read_element(const uint8_t* from, DType type) {
   if (type == DType::F32) {
@@ -18,6 +27,7 @@ inline float read_element(const uint8_t* from, DType type) {
     std::memcpy(&value, from, 4);
     return value;
   }
+  if (type != DType::BF16 && type != DType::F16) return read_narrow(from, type);
   uint16_t bits;
   std::memcpy(&bits, from, 2);
   return type == DType::BF16 ? bf16_to_float(bits) : f16_to_float(bits);
@@ -26,6 +36,13 @@ inline float read_element(const uint8_t* from, DType type) {
 inline void write_element(uint8_t* to, DType type, float value) {
   if (type == DType::F32) {
     std::memcpy(to, &value, 4);
+    return;
+  }
+  if (dtype_bytes(type) == 1) {
+    const u32 format = type == DType::F8E4M3 ? kFormatE4M3 : kFormatE5M2;
+    *to = static_cast<uint8_t>(type == DType::I8
+                                   ? static_cast<u32>(rounded_to_i8(value))
+                                   : encode(format, saturate(value, format_max(format))));
     return;
   }
   const uint16_t bits = type == DType::BF16 ? float_to_bf16(value) : float_to_f16(value);

@@ -119,9 +119,14 @@ struct GemmRingSize<Config, GemmRingOf::run> {
 template <class Config>
 struct GemmRingSize<Config, GemmRingOf::device> {
   i32 own_stages = 1;
-  u32 own_step = 0;
+  u32 own_step = 0;  // and whether threads copy a part of a stage, in its lowest bit
+  __device__ __forceinline__ void set(u32 bytes, bool copied) {
+    own_step = bytes | (copied ? 1 : 0);
+    own_stages = static_cast<i32>(min(Config::kShared.d_offset / bytes, kGemmMaxStages));
+  }
+  __device__ bool copied() const { return (own_step & 1) != 0; }
   __device__ i32 stages() const { return own_stages; }
-  __device__ u32 step() const { return own_step; }
+  __device__ u32 step() const { return own_step & ~1u; }
 };
 
 /// A place in the ring: the stage that is next, and the parity of its full barrier.
@@ -145,6 +150,12 @@ struct GemmRing : GemmRingSize<Config> {
   __device__ u32 tile(i32 of) const { return empty_barrier(of + kBarriers); }
   /// Where a split's parts are counted.
   __device__ u32 parts_barrier() const { return tile(Config::kStages); }
+  /// By who multiplies, behind a stage's full barrier.
+  __device__ __forceinline__ void landed() const {
+    if constexpr (Config::kGrouped) {
+      if (this->copied()) ptx::fence_async_shared();
+    }
+  }
   __device__ void advance() {
     if (++stage == stages()) {
       stage = 0;

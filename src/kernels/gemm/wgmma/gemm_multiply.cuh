@@ -59,6 +59,7 @@ __device__ __forceinline__ void gemm_multiply(
   // The products of one block; of the first one by itself, which the others need not ask about.
   const auto send = [&](auto first_one) {
     if (!landed) ptx::mbarrier_wait(ring.full_barrier(ring.stage), ring.phase);
+    ring.landed();
     if (first_one && tile != nullptr && span.begin == 0) *tile = gemm_noted_tile<Config>(ring);
     const u64 a = upper | at, b = upper | (at + to_b);
     ring.advance();

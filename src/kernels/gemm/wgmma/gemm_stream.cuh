@@ -47,7 +47,7 @@ __device__ __forceinline__ void stream_consume(const GemmStreamArgs& args, GemmR
     const StreamPlace<Config> place(args, cluster, which, rank);
     stream_accumulate<Config>(d, args, item, place, ring, group);
     if (item.end - item.begin < work.blocks &&
-        !stream_meet<Config>(d[0], args, shared, cluster, place, rank, ring.tile(0)))
+        !stream_meet<Config>(d[0], args, shared, place, rank, ring.tile(0)))
       continue;
     if constexpr (Config::kFull)
       stream_write_full<Config>(d[0], args, run, staging, group, tile.m0 + own_rows, tile.n0,

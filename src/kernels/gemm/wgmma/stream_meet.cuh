@@ -4,9 +4,10 @@
 //
 // A block that multiplies a part of a tile's k leaves its accumulators in the workspace and counts
 // itself there. The last one to arrive adds up all parts in the order of k, so that equal inputs
-// give equal bits, and writes D. Nobody waits for another block, which may not be resident. A
-// counter is zero again when its unit is done; one that does not carry this plan's tag holds
-// something else's bytes and counts as zero, so that nobody has to clear a workspace.
+// give equal bits, and writes D. Nobody waits for another block, which may not be resident. When a
+// unit is done its counter has no count but keeps the tag, by which the next run knows it: one that
+// does not carry the tag holds something else's bytes and counts as zero, so that nobody has to
+// clear a workspace.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
 #include "kernels/gemm/wgmma/stream_work.cuh"
@@ -23,21 +24,46 @@ struct StreamParty {
   static __device__ __forceinline__ void meet() { ptx::named_barrier(1, kThreads); }
 };
 
-// Counts a block that has left its part. Returns whether it is the last of `parts`.
+// Counts a block that has left its part. Returns whether it is the last of `parts`. An addition is
+// one way to the L2 and back, however many come at once; only where the counter holds something
+// else's bytes do those that come compare and swap until the first of them has put the tag there.
 __device__ __forceinline__ bool stream_arrive(u64 address, u64 tag, u32 parts) {
-  u64 seen = 0;
+  const auto counted = [&](u64 seen) {
+    return (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
+  };
+  u64 seen = ptx::add_acq_rel(address, 1);
+  if ((seen & ~u64{255}) == tag) {
+    const bool last = counted(seen) + 1 == parts;
+    if (last) ptx::store_relaxed(address, tag);
+    return last;
+  }
+  ++seen;
   for (;;) {
-    const u32 arrived = (seen & ~u64{255}) == tag ? static_cast<u32>(seen & 255) : 0;
+    const u32 arrived = counted(seen);
     const bool last = arrived + 1 == parts;
-    const u64 found = ptx::compare_swap(address, seen, last ? 0 : tag | (arrived + 1));
+    const u64 found = ptx::compare_swap_acq_rel(address, seen, last ? tag : tag | (arrived + 1));
     if (found == seen) return last;
     seen = found;
   }
 }
 
 // Columns of a tile that every place in the workspace has room for.
-__device__ __forceinline__ i32 stream_widest(const GemmStreamArgs& args) {
+template <class Args>
+__device__ __forceinline__ i32 stream_widest(const Args& args) {
   return args.width;
+}
+
+// Calls use(StreamIndex<0>()) and so on: an index that is part of an instruction.
+template <int kIndex>
+struct StreamIndex {
+  static constexpr int kValue = kIndex;
+};
+template <int kCount, int kIndex = 0, class Use>
+__device__ __forceinline__ void stream_each(Use use) {
+  if constexpr (kIndex < kCount) {
+    use(StreamIndex<kIndex>{});
+    stream_each<kCount, kIndex + 1>(use);
+  }
 }
 
 // A thread's place for the accumulators of a block's part of a tile: groups of eight columns.
@@ -85,38 +111,68 @@ struct StreamPlace {
   }
 };
 
+// The sum of a unit's parts, in their order. What is read takes a microsecond to come: four groups
+// of columns of kParts parts are on their way together. d is written group by group, so that those
+// behind need no registers yet.
+template <class Config, class Args>
+__device__ __forceinline__ void stream_add_parts(float (&d)[Config::kSums], const Args& args,
+                                                 i32 unit, GemmParts parts, u32 rank) {
+  using Place = StreamPlace<Config>;
+  constexpr int kColumns = 4;
+  stream_each<Place::kGroups / kColumns>([&](auto chunk) {
+    constexpr int kFrom = decltype(chunk)::kValue * kColumns;
+    constexpr int kParts = kFrom < 2 * kColumns ? 4 : 2;
+    float sum[kColumns * 4] = {};
+    if (kFrom * 8 < args.width) {
+#pragma unroll 1
+      for (i32 first = parts.first; first <= parts.last; first += kParts) {
+        float v[kParts][kColumns][4];
+#pragma unroll
+        for (int i = 0; i < kParts; ++i) {
+          // Behind the last part it is read again, so that no load waits for a branch.
+          const i32 part = min(first + i, parts.last);
+          const i32 which = gemm_stream_place(unit, args.depth, args.share, part);
+          const Place place(args, part, which, rank);
+          stream_each<kColumns>([&](auto column) {
+            constexpr int kColumn = decltype(column)::kValue;
+            // Widths are multiples of two groups.
+            if (kColumn < 2 || (kFrom + 2) * 8 < args.width)
+              ptx::load_l2_v4<(kFrom + kColumn) * Place::kThreads * 16>(place.first, v[i][kColumn]);
+            else
+              v[i][kColumn][0] = v[i][kColumn][1] = v[i][kColumn][2] = v[i][kColumn][3] = 0;
+          });
+        }
+#pragma unroll
+        for (int i = 0; i < kParts; ++i)
+#pragma unroll
+          for (int j = 0; j < kColumns * 4; ++j)
+            sum[j] += first + i <= parts.last ? v[i][j / 4][j % 4] : -0.0f;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kColumns * 4; ++j) d[kFrom * 4 + j] = sum[j];
+  });
+}
+
 // Leaves a block's part of a tile for the last of those that share it, which adds up all parts in
-// the order of k. Returns whether this block is the last. Of two parts the order does not matter,
-// so that its own stays in registers; of more it is read back. All threads of a tile.
+// the order of k, its own among them. Returns whether this block is the last. All threads of a
+// tile.
 template <class Config, class Args>
 __device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Args& args, i32 unit,
-                                            i32 own, const StreamPlace<Config>& place, u32 rank,
-                                            u32 flag) {
+                                            const StreamPlace<Config>& place, u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d);
-  ptx::fence_gpu();
   StreamParty<Config>::meet();
   if (StreamParty<Config>::thread() == 0) {
-    ptx::fence_gpu();  // what all of them left, before it is counted
+    // Releases what all of them left, and acquires what others did.
     const u64 counter = args.workspace + (static_cast<u64>(unit) * Config::kCluster + rank) * 8;
     const bool last =
         stream_arrive(counter, args.counter_tag, static_cast<u32>(parts.last - parts.first + 1));
     ptx::shared_store<4>(flag, last ? 1u : 0u);
-    ptx::fence_gpu();
   }
   StreamParty<Config>::meet();
   if (ptx::shared_load<4>(flag) == 0) return false;
-  const bool two = parts.last == parts.first + 1;
-  if (!two) {
-#pragma unroll
-    for (float& value : d) value = 0;
-  }
-#pragma unroll 1
-  for (i32 part = parts.first; part <= parts.last; ++part) {
-    if (two && part == own) continue;
-    const i32 which = gemm_stream_place(unit, args.depth, args.share, part);
-    StreamPlace<Config>(args, part, which, rank).add_to(d);
-  }
+  stream_add_parts<Config>(d, args, unit, parts, rank);
   return true;
 }
 

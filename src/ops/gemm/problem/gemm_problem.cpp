@@ -2,6 +2,7 @@
 // Checks a GEMM description, a line a rule, and normalises it.
 #include <algorithm>
 #include <cinttypes>
+#include <utility>
 
 #include "ops/gemm/problem/gemm_problem.hpp"
 #include "ops/plan/plan.hpp"
@@ -49,20 +50,49 @@ Status check_same_type(const char* name, DType type, const char* other_name, DTy
                .rule = "gemm_type_pair",
                .got = static_cast<int64_t>(type),
                .limit = static_cast<int64_t>(other)},
-              "%s is %s (%d) and %s is %s: products of two types are not supported so far; leave "
-              "%s 0, or give both the same type",
-              name, gemm_type_name(type), static_cast<int>(type), other_name, gemm_type_name(other),
+              "%s is %s (%d) and %s is %s: leave %s 0, or give both the same type", name,
+              gemm_type_name(type), static_cast<int>(type), other_name, gemm_type_name(other),
               name);
 }
 
+// 8-bit types and tf32: pairs of A and B, and the types of D.
+Status check_narrow_types(const GemmDesc& desc) {
+  const DType a = desc.a_dtype, b = desc.b_type(), d = desc.d_dtype;
+  if (is_f8(a) ? !is_f8(b) : b != a) return check_same_type("b_dtype", b, "a_dtype", a);
+  if (a == DType::F8E5M2 && b == DType::F8E5M2)
+    return fail(Code::ERROR_UNSUPPORTED,
+                {.argument = "b_dtype", .rule = "gemm_type_pair", .got = static_cast<int64_t>(b)},
+                "a_dtype and b_dtype are both f8e5m2: of a pair of 8-bit floats one at least is "
+                "f8e4m3");
+  const bool is_float = d == DType::BF16 || d == DType::F16 || d == DType::F32;
+  const bool integers = a == DType::I8 && (d == DType::I8 || d == DType::I32);
+  if (!is_float && !integers && !(a != DType::I8 && is_f8(d)))
+    return fail(gemm_unsupported_type(d),
+                {.argument = "d_dtype", .rule = "gemm_output_type", .got = static_cast<int64_t>(d)},
+                "d_dtype is %s (%d): with %s inputs it is bf16, f16, f32, %s", gemm_type_name(d),
+                static_cast<int>(d), dtype_name(a),
+                a == DType::I8 ? "i32 or i8" : "f8e4m3 or f8e5m2");
+  TW_TRY(check_same_type("c_dtype", desc.c_dtype, "d_dtype", d));
+  if (desc.accumulator == DType::F32 || (a == DType::I8 && desc.accumulator == DType::I32))
+    return {};
+  return fail(gemm_unsupported_type(desc.accumulator),
+              {.argument = "accumulator_dtype",
+               .rule = "gemm_accumulator_type",
+               .got = static_cast<int64_t>(desc.accumulator)},
+              "accumulator_dtype is %s (%d) with %s inputs: leave it f32%s",
+              gemm_type_name(desc.accumulator), static_cast<int>(desc.accumulator), dtype_name(a),
+              a == DType::I8 ? ", or give i32" : "");
+}
+
 Status check_types(const GemmDesc& desc) {
+  if (desc.is_narrow()) return check_narrow_types(desc);
   if (desc.a_dtype != DType::BF16 && desc.a_dtype != DType::F16)
     return fail(gemm_unsupported_type(desc.a_dtype),
                 {.argument = "a_dtype",
                  .rule = "gemm_input_type",
                  .got = static_cast<int64_t>(desc.a_dtype)},
-                "a_dtype is %s (%d): bf16 and f16 can be multiplied", gemm_type_name(desc.a_dtype),
-                static_cast<int>(desc.a_dtype));
+                "a_dtype is %s (%d): bf16, f16, f8e4m3, f8e5m2, i8 and tf32 can be multiplied",
+                gemm_type_name(desc.a_dtype), static_cast<int>(desc.a_dtype));
   TW_TRY(check_same_type("b_dtype", desc.b_dtype, "a_dtype", desc.a_dtype));
   if (desc.d_dtype != desc.a_dtype && desc.d_dtype != DType::F32)
     return fail(gemm_unsupported_type(desc.d_dtype),
@@ -145,6 +175,8 @@ Status gemm_problem(const GemmDesc& desc, GemmProblem* out) {
   TW_TRY(check_alignment("c_alignment", d.c_alignment, result));
   TW_TRY(check_alignment("d_alignment", d.d_alignment, result));
   TW_TRY(gemm_batch(out));
+  TW_TRY(gemm_scaling(&d));
+  if (d.is_narrow()) d.accumulator = DType::F32;
   if (d.d_order == Order::column) *out = turned(*out);
   return {};
 }
@@ -154,6 +186,11 @@ GemmProblem turned(const GemmProblem& problem) {
   GemmProblem out = problem;
   GemmDesc& d = out.desc;
   std::swap(d.m, d.n);
+  const DType b_type = d.b_type();
+  d.b_dtype = std::exchange(d.a_dtype, b_type);
+  std::swap(d.a_scaling, d.b_scaling);
+  if (d.a_scaling.leading != 0) d.a_scaling.order = flipped(d.a_scaling.order);
+  if (d.b_scaling.leading != 0) d.b_scaling.order = flipped(d.b_scaling.order);
   std::swap(d.a_order, d.b_order);
   d.a_order = flipped(d.a_order);
   d.b_order = flipped(d.b_order);

@@ -28,9 +28,39 @@ inline constexpr int64_t kGemmPackedBatch = -1;
 /// Of matrices in a batch.
 inline constexpr int64_t kGemmMaxBatch = int64_t{1} << 20;
 
+inline bool is_f8(DType type) {
+  return type == DType::F8E4M3 || type == DType::F8E5M2;
+}
+/// Types of A and B whose kernels take scales.
+inline bool is_narrow_type(DType type) {
+  return is_f8(type) || type == DType::I8 || type == DType::TF32;
+}
+
 /// Where a vector has an element each.
 enum class Per : int32_t { none = 0, tensor = 1, row = 2, column = 3 };
 enum class Gate : int32_t { none = 0, halves = 1, interleaved = 2 };
+
+/// Where an operand has scales, with the values of tw_scale_kind.
+enum class ScaleKind : int32_t {
+  none = 0,
+  tensor = 1,
+  row = 2,  // of A, and a column of B
+  k128 = 3,
+  block128 = 4,
+  k32_ue8m0 = 20,
+  k16_ue4m3 = 21
+};
+
+/// Scales of A, which make a matrix of lines by blocks of k, of B, one of blocks by lines, or of D,
+/// one of rows by blocks of columns: 0 for a packed leading dimension.
+struct GemmScaling {
+  ScaleKind kind = ScaleKind::none;
+  Order order = Order::row;
+  int64_t leading = 0;
+  int64_t batch = kGemmPackedBatch;
+
+  bool any() const { return kind != ScaleKind::none; }
+};
 
 /// What happens to alpha * A B + beta * C, as tw_gemm_desc says.
 struct GemmEpilogue {
@@ -71,6 +101,14 @@ struct GemmDesc {
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
   GemmEpilogue epilogue;
+  GemmScaling a_scaling, b_scaling;
+  GemmScaling d_quantize;        // scales that the run computes: 1x128 or none
+  bool fast_accumulate = false;  // no sums in f32 for each 128 of k
+
+  /// B's type, which 0 stands for A's.
+  DType b_type() const { return b_dtype == DType{} ? a_dtype : b_dtype; }
+  /// Whether it takes kernels of narrow types, which have every epilogue.
+  bool is_narrow() const { return is_narrow_type(a_dtype); }
 };
 
 /// As tw_gemm_args.
@@ -87,6 +125,8 @@ struct GemmRun {
   bool reads_c() const { return beta != 0.0f || device_beta != 0; }
   uint64_t bias = 0, scale = 0, amax = 0;
   float scale_value = 1.0f;
+  uint64_t a_scale = 0, b_scale = 0;  // of the operands
+  uint64_t d_block_scale = 0;         // that the run computes for D
 };
 
 /// Tiles are counted in 32 bits, and the last one may reach past the extent.
@@ -154,7 +194,9 @@ struct GemmProblem {
     return desc.has(kGemmPointers) || stride == 0 ? 1 : desc.batch;
   }
   /// Whether it takes the rows with every option (kGemmFull).
-  bool wants_full() const { return desc.epilogue.any() || wants_batch() || reads_c; }
+  bool wants_full() const {
+    return desc.is_narrow() || desc.epilogue.any() || wants_batch() || reads_c;
+  }
   /// Whether a batch row can do its runs, but for what a run itself may ask for: no epilogue,
   /// matrices at constant distances of sizes that the host knows, and a D that suits maps. It loads
   /// nothing early, as programmatic launches want it.
@@ -207,6 +249,18 @@ inline Code gemm_unsupported_type(DType type) {
 
 /// Checks the epilogue of a description whose types and extents are, and fills in its bias's type.
 Status gemm_epilogue(GemmDesc* desc);
+
+/// Checks the scales of a description whose types, extents and batch are, and fills in packed
+/// leading dimensions and batch strides: a part of gemm_problem().
+Status gemm_scaling(GemmDesc* desc);
+
+/// Rows and columns of the matrix of A's, of B's, and of D's scales; `rows` are those of a run.
+struct GemmScaleExtent {
+  int64_t rows, columns;
+};
+GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows);
+GemmScaleExtent gemm_b_scales(const GemmDesc& desc);
+GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows);
 
 /// The same product by D^T = B^T A^T: operands swapped, each the same memory in the other order.
 GemmProblem turned(const GemmProblem& problem);

@@ -11,6 +11,24 @@
 
 namespace tw {
 
+namespace {
+
+// "bf16 to f32", of two types of A and B "f8e4m3 by f8e5m2 to f32".
+std::string types(DType a, DType b, DType d) {
+  const auto name = [](DType type) { return type == DType{} ? "any type" : dtype_name(type); };
+  std::string text = name(a);
+  if (b != a && b != DType{}) text += std::string(" by ") + name(b);
+  return text + " to " + name(d);
+}
+
+std::string row_types(const KernelRow& row) {
+  if (row.feature == feature::host)
+    return (row.variant & kGemmScaled) != 0 ? "8-bit types and tf32" : "bf16 and f16";
+  return types(row.dtypes[0], row.dtypes[2], row.dtypes[1]);
+}
+
+}  // namespace
+
 std::string gemm_choice_text(const GemmChoice& choice) {
   std::string text = choice.row->symbol;
   if (choice.shares_k()) text += "/" + std::to_string(choice.split);
@@ -69,10 +87,14 @@ Status check_gemm_choice(const Device& device, const GemmProblem& problem,
                   "candidate %s does not run on %s", who, device.info().name.c_str());
     case GemmMisfit::types:
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_types", 0, 0),
-                  "candidate %s is for %s to %s, the description for %s to %s", who,
-                  dtype_name(choice.row->dtypes[0]), dtype_name(choice.row->dtypes[1]),
-                  dtype_name(d.a_dtype), dtype_name(d.d_dtype));
+                  "candidate %s is for %s, the description for %s", who,
+                  row_types(*choice.row).c_str(), types(d.a_dtype, d.b_type(), d.d_dtype).c_str());
     case GemmMisfit::sums:
+      if (choice.has(kGemmFast))
+        return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
+                    "candidate %s keeps sums as short as the tensor cores make them: ask for that "
+                    "with TW_GEMM_FAST_ACCUMULATE",
+                    who);
       return fail(Code::ERROR_UNSUPPORTED, refuse("candidate_sums", 0, 0),
                   "candidate %s sums in f16: ask for that with accumulator_dtype", who);
     case GemmMisfit::orders:

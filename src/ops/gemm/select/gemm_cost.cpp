@@ -139,11 +139,11 @@ void Cost::count_shares() {
   stages_ = gemm_shared(tile).d_offset / gemm_stream_stage(tile, static_cast<u32>(s.width));
 }
 
-// wgmma takes N / 2 clocks for 16 of k and 64 rows, at least those in which shared memory gives A
-// and B, 128 bytes a clock.
+// wgmma takes N / 2 clocks for 32 bytes of k and 64 rows, at least those in which shared memory
+// gives A and B, 128 bytes a clock.
 double Cost::step_ns() const {
   if (!choice_.through_maps()) return plain_step_ns();
-  const double products = tm_ / 64 * (row_.tile[2] / 16.0);
+  const double products = tm_ / 64 * (row_.tile[2] * seen_.in_bytes / 32.0);
   const double slower = GemmRates::kFlops / chip_.rates.flops_per_clock;
   const double floor = products * std::max(tn_ / 2 * slower, 16 + tn_ / 4);
   return ns(model_.tensor * floor);
@@ -310,8 +310,8 @@ GemmTerms Cost::terms() const {
   if (waits)
     t.copies = model_.copy_ns * seen_.copies +
                seen_.copied_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
-  // Over a whole launch the chip has no more power than that.
-  const double power = 2 * m_ * n_ * k_ * batch_ / chip_.rates.limit_flops;
+  // Over a whole launch the chip has no more power than that, which its rate for 16 bits says.
+  const double power = m_ * n_ * k_ * batch_ * seen_.in_bytes / chip_.rates.limit_flops;
   const double alone = t.launch + whole_ * whole.all() + last.all() + t.epilogue;
   t.total = t.copies + most_of({alone, power});
   return t;

@@ -22,8 +22,14 @@ int64_t gemm_rung(int64_t m) {
 }
 
 bool gemm_types_fit(const KernelRow& row, const GemmDesc& desc) {
-  return row.feature == feature::host ||
-         (row.dtypes[0] == desc.a_dtype && row.dtypes[1] == desc.d_dtype);
+  if (((row.variant & kGemmScaled) != 0) != desc.is_narrow()) return false;
+  if (row.feature == feature::host) return true;
+  const auto takes = [](DType own, DType wanted) { return own == DType{} || own == wanted; };
+  if (!takes(row.dtypes[1], desc.d_dtype)) return false;
+  // Those without maps take 8-bit floats one by one, whichever they are.
+  if (is_f8(desc.a_dtype) && (row.variant & kGemmPlain) != 0) return is_f8(row.dtypes[0]);
+  const DType b = row.dtypes[2] == DType{} ? row.dtypes[0] : row.dtypes[2];
+  return row.dtypes[0] == desc.a_dtype && b == desc.b_type();
 }
 
 bool gemm_does_all(const GemmChoice& choice, const GemmDesc& desc) {
@@ -81,6 +87,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (!(row.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
     return GemmMisfit::feature;
   if (!gemm_types_fit(row, seen.desc)) return GemmMisfit::types;
+  if (choice.has(kGemmFast) && !seen.desc.fast_accumulate) return GemmMisfit::sums;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
   // Addresses that only the device sees can be promised, and not looked at.

@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view kHeader = "tilewright gemm tuning 1";
 constexpr std::string_view kDevice = "device ";
 constexpr std::string_view kProgrammatic = "programmatic";
+constexpr std::string_view kBy = "by", kScales = "scales", kFast = "fast";
+constexpr std::string_view kQuantized = "quantized";
 constexpr double kMostMicroseconds = 1e9;
 
 std::string_view trimmed(std::string_view text) {
@@ -48,13 +50,70 @@ bool read_number(std::string_view field, Number* out) {
   return error == std::errc() && at == end && !field.empty();
 }
 
-bool read_type(std::string_view field, DType* out) {
+bool read_sums(std::string_view field, DType* out) {
   for (const DType type : {DType::BF16, DType::F16, DType::F32})
     if (field == dtype_name(type)) {
       *out = type;
       return true;
     }
   return false;
+}
+
+bool read_type(std::string_view field, DType* out) {
+  for (const DType type : {DType::BF16, DType::F16, DType::F32, DType::F8E4M3, DType::F8E5M2,
+                           DType::I8, DType::I32, DType::TF32})
+    if (field == dtype_name(type)) {
+      *out = type;
+      return true;
+    }
+  return false;
+}
+
+// Scales as a tuning text has them, a letter each for A and B.
+constexpr std::pair<char, ScaleKind> kScaleLetters[] = {{'n', ScaleKind::none},
+                                                        {'t', ScaleKind::tensor},
+                                                        {'r', ScaleKind::row},
+                                                        {'k', ScaleKind::k128},
+                                                        {'b', ScaleKind::block128}};
+
+bool read_scale(char letter, ScaleKind* out) {
+  for (const auto& [name, kind] : kScaleLetters)
+    if (letter == name) {
+      *out = kind;
+      return true;
+    }
+  return false;
+}
+
+char letter_of(ScaleKind kind) {
+  for (const auto& [name, of] : kScaleLetters)
+    if (kind == of) return name;
+  return 'n';
+}
+
+// What only entries of narrow types have: "by <type of B>", "scales <letters of A and B>", "fast",
+// "quantized". Returns the first field that is none of that.
+std::string_view read_narrow(Fields* fields, std::string_view field, GemmTuningKey* key) {
+  if (field == kBy) {
+    if (!read_type(field = fields->next(), &key->b_dtype)) return field;
+    field = fields->next();
+  }
+  if (field == kScales) {
+    field = fields->next();
+    if (field.size() != 2 || !read_scale(field[0], &key->a_scale) ||
+        !read_scale(field[1], &key->b_scale))
+      return field;
+    field = fields->next();
+  }
+  if (field == kFast) {
+    key->fast = true;
+    field = fields->next();
+  }
+  if (field == kQuantized) {
+    key->quantizes = true;
+    field = fields->next();
+  }
+  return field;
 }
 
 bool read_orders(std::string_view field, GemmTuningKey* out) {
@@ -76,8 +135,9 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
   Fields fields(line);
   GemmTuningKey& key = out->key;
   for (DType* type : {&key.a_dtype, &key.d_dtype, &key.accumulator})
-    if (const auto field = fields.next(); !read_type(field, type))
-      return refuse(number, field, "is no type of A and B, of D or of sums: bf16, f16 or f32");
+    if (const auto field = fields.next();
+        !(type == &key.accumulator ? read_sums : read_type)(field, type))
+      return refuse(number, field, "is no type of A and B, of D or of sums");
   if (const auto field = fields.next(); !read_orders(field, &key))
     return refuse(number, field, "is not the orders of A, B and D: three of r and c");
   if (const auto field = fields.next(); !read_number(field, &key.sms) || key.sms == 0)
@@ -107,6 +167,7 @@ Status read_entry(int number, std::string_view line, GemmTuned* out) {
     key.programmatic = true;
     field = fields.next();
   }
+  field = read_narrow(&fields, field, &key);
   if (!field.empty()) return refuse(number, field, "is one field too many");
   return {};
 }
@@ -132,7 +193,12 @@ GemmTuningKey gemm_tuning_key(const Device& device, const GemmProblem& problem) 
           .k = d.k,
           .batch = std::max<int64_t>(d.batch, 1),
           .full = problem.wants_full(),
-          .programmatic = d.has(kGemmProgrammatic)};
+          .programmatic = d.has(kGemmProgrammatic),
+          .b_dtype = d.b_type() == d.a_dtype ? DType{} : d.b_type(),
+          .a_scale = d.a_scaling.kind,
+          .b_scale = d.b_scaling.kind,
+          .fast = d.fast_accumulate,
+          .quantizes = d.d_quantize.any()};
 }
 
 bool gemm_tuning_serves(int64_t measured, int64_t m) {
@@ -209,6 +275,11 @@ std::string GemmTuning::format() const {
     out += line;
     if (key.batch > 1) out += " x" + std::to_string(key.batch);
     if (key.programmatic) (out += ' ') += kProgrammatic;
+    if (key.b_dtype != DType{}) ((out += ' ') += kBy) += std::string(" ") + dtype_name(key.b_dtype);
+    if (key.a_scale != ScaleKind::none)
+      (((out += ' ') += kScales) += ' ') += {letter_of(key.a_scale), letter_of(key.b_scale)};
+    if (key.fast) (out += ' ') += kFast;
+    if (key.quantizes) (out += ' ') += kQuantized;
     out += '\n';
   }
   return out;

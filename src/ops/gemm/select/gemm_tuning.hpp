@@ -33,6 +33,10 @@ struct GemmTuningKey {
   int64_t batch = 1;
   bool full = false;  // with an epilogue: the choice's kernel says so, of whichever it is
   bool programmatic = false;
+  DType b_dtype{};  // where it is not A's
+  ScaleKind a_scale{}, b_scale{};
+  bool fast = false;       // TW_GEMM_FAST_ACCUMULATE
+  bool quantizes = false;  // D has scales of its own
   bool operator==(const GemmTuningKey&) const = default;
 };
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the host bodies with an epilogue have in common: one matrix of a batch and what becomes of
+// its sums.
+
+#include <algorithm>
+
+#include "kernels/gemm/arguments/gemm_live.h"
+#include "kernels/gemm/host/gemm_host_tile.hpp"
+
+namespace tw::gemm_host {
+
+inline float f32_at(u64 address, i64 element = 0) {
+  return read_element(global(address, element, 4), DType::F32);
+}
+
+// One matrix of a batch, its epilogue, and the largest |D| so far.
+struct FullJob {
+  const GemmFullArgs& args;
+  const GemmArgs& base;
+  DType in, out, bias_type{};
+  bool largest_before_scale = false;
+  int32_t in_bytes, out_bytes;
+  GemmLive live;
+  i32 lines, extent;  // of D, and of the product at hand: none where it is left out
+  float alpha, beta, scale;
+  GemmMatrix at{};
+  u32 largest = 0;
+
+  explicit FullJob(const GemmFullArgs& a)
+      : args(a),
+        base(a.base),
+        in(static_cast<DType>(a.base.host_in)),
+        out(static_cast<DType>(a.base.host_out)),
+        in_bytes(dtype_bytes(in)),
+        out_bytes(dtype_bytes(out)),
+        live(gemm_live(a, kHostTile, kHostTile)),
+        lines(live.m),
+        extent(live.n),
+        alpha(gemm_scalar(a.device_alpha, a.base.alpha)),
+        beta(gemm_scalar(a.device_beta, a.base.beta)),
+        scale(gemm_scalar(a.scale_by == kFullOne ? a.scale : 0, a.scale_value)) {
+    const bool narrow = in != DType::BF16 && in != DType::F16;
+    bias_type = args.bias_f32 == 1          ? DType::F32
+                : args.bias_f32 == kBiasF16 ? DType::F16
+                : narrow                    ? DType::BF16
+                                            : in;
+    largest_before_scale = out == DType::F8E4M3 || out == DType::F8E5M2;
+  }
+  void matrix(i32 z) {
+    at = gemm_matrix(args, z, in_bytes, out_bytes);
+    lines = live.m;
+    extent = live.n;
+    if (args.gate != kGateNone) (args.gate_across ? lines : extent) = args.half;
+    if (at.d == 0) lines = 0;
+  }
+  // alpha * sum + beta * C + bias at a place of v.
+  float before(float sum, FullPlace place) const {
+    float bias = -0.0f;
+    if (args.bias_by != kFullNone) {
+      const i32 element = args.bias_by == kFullAlong ? place.at : place.line;
+      bias = read_element(global(args.bias, element, dtype_bytes(bias_type)), bias_type);
+    }
+    float added = 0.0f;
+    if (beta != 0.0f)
+      added = read_element(global(at.c, place.line * base.c_stride_m + place.at, out_bytes), out);
+    return beta != 0.0f ? before_activation(alpha, sum, beta, added, bias)
+                        : act::fused(alpha, sum, bias);
+  }
+  void see(float value) {
+    if (args.amax) largest = std::max(largest, act::bits(value) & 0x7fffffffu);
+  }
+  // What is to be D's element (line, place) from v's sums: sum_at gives the one at a place, the
+  // second of a pair or not. The largest of 8-bit floats is that of the numbers in front of their
+  // scale.
+  template <class SumAt>
+  float value_of(i32 line, i32 place, SumAt sum_at) {
+    const FullPlace first = full_place(args, line, place, false);
+    float value = activate(args.activation, before(sum_at(first, false), first));
+    if (args.gate != kGateNone) {
+      const FullPlace second = full_place(args, line, place, true);
+      value *= before(sum_at(second, true), second);
+    }
+    if (largest_before_scale) see(value);
+    if (args.scale_by == kFullOne) value *= scale;
+    if (args.scale_by == kFullAlong) value *= f32_at(args.scale, place);
+    if (args.scale_by == kFullAcross) value *= f32_at(args.scale, line);
+    return value;
+  }
+  void put(i32 line, i32 place, float value) {
+    auto* to = const_cast<uint8_t*>(global(at.d, line * base.d_stride_m + place, out_bytes));
+    write_element(to, out, value);
+    if (!largest_before_scale) see(read_element(to, out));
+  }
+  template <class SumAt>
+  void write(i32 line, i32 place, SumAt sum_at) {
+    put(line, place, value_of(line, place, sum_at));
+  }
+  void finish() const {
+    if (!args.amax) return;
+    auto* word = const_cast<uint8_t*>(global(args.amax, 0, 4));
+    const u32 now = std::max(largest, act::bits(f32_at(args.amax)));
+    std::memcpy(word, &now, 4);
+  }
+};
+
+}  // namespace tw::gemm_host

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Roundings to tf32 and to i8, with the same bits on the device and on the host.
+
+#include "kernels/arguments.h"
+
+namespace tw {
+
+/// As tensor maps of TFLOAT32 round: to nearest even, ten bits of mantissa; any NaN becomes one.
+TW_KERNEL_HD inline float rounded_to_tf32(float value) {
+  const u32 bits = __builtin_bit_cast(u32, value);
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  const u32 rounded = nan ? 0x7fffe000u : (bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu;
+  return __builtin_bit_cast(float, rounded);
+}
+
+/// To nearest even, -128 to 127; of NaN 0.
+TW_KERNEL_HD inline i32 rounded_to_i8(float value) {
+  // Adding it leaves a number below 2^22 rounded to an integer in the lowest bits.
+  constexpr float kRounder = 0x1.8p23f;
+  float held = value > 127.0f ? 127.0f : value;
+  held = held < -128.0f ? -128.0f : held;
+  held = value == value ? held : 0.0f;
+#ifdef __CUDA_ARCH__
+  const float rounded = __fadd_rn(held, kRounder);
+#else
+  const float rounded = held + kRounder;
+#endif
+  return static_cast<i32>(__builtin_bit_cast(u32, rounded) - __builtin_bit_cast(u32, kRounder));
+}
+
+}  // namespace tw

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quantize kernels that the target and the part have.
+//
+// Each may begin before its predecessor grid has ended, and waits for it before it touches memory.
+#include "kernels/common/emit.cuh"
+#include "kernels/quantize/quantize_any.cuh"
+#include "kernels/quantize/quantize_steps.cuh"
+
+namespace tw {
+
+// By vectors, or with kVector 0 element by element.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_amax_by(const QuantizeArgs& args) {
+  if constexpr (kVector == 0)
+    quantize_amax_any(args);
+  else
+    quantize_amax<kVector>(args);
+}
+template <u32 kVector>
+__device__ __forceinline__ void quantize_cast_by(const QuantizeArgs& args) {
+  if constexpr (kVector == 0)
+    quantize_cast_any(args);
+  else
+    quantize_cast<kVector>(args);
+}
+template <u32 kVector>
+__device__ __forceinline__ void quantize_dequantize_by(const QuantizeArgs& args) {
+  if constexpr (kVector == 0)
+    quantize_dequantize_any(args);
+  else
+    quantize_dequantize<kVector>(args);
+}
+
+}  // namespace tw
+
+// 1024 threads an SM leave each 64 registers: eight vectors and what becomes of them, and 128 KB in
+// flight.
+#define TW_QUANTIZE_KERNEL(feature, part, symbol, threads, body)              \
+  TW_EMIT(                                                                    \
+      feature, part,                                                          \
+      extern "C" __global__ void __launch_bounds__(threads, 1024 / (threads)) \
+          symbol(const __grid_constant__ tw::QuantizeArgs args) { body(args); })
+#define TW_QUANTIZE_GROUPS(feature, part, symbol, elements) \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::kQuantizeThreads, tw::quantize_groups<elements>)
+#define TW_QUANTIZE_ROWS(feature, part, symbol, elements)         \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::kQuantizeThreads, \
+                     tw::quantize_rows_of_teams<elements>)
+#define TW_QUANTIZE_BLOCKS(feature, part, symbol, elements)                       \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::quantize_block_threads(elements), \
+                     tw::quantize_blocks<elements>)
+#define TW_QUANTIZE_AMAX(feature, part, symbol, elements) \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::kQuantizeThreads, tw::quantize_amax_by<elements>)
+#define TW_QUANTIZE_CAST(feature, part, symbol, elements) \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::kQuantizeThreads, tw::quantize_cast_by<elements>)
+#define TW_QUANTIZE_DEQUANTIZE(feature, part, symbol, elements)   \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::kQuantizeThreads, \
+                     tw::quantize_dequantize_by<elements>)
+#define TW_QUANTIZE_REGIONS(feature, part, symbol, elements) \
+  TW_QUANTIZE_KERNEL(feature, part, symbol, tw::kQuantizeThreads, tw::quantize_regions)
+#include "kernels/quantize/kernels.inc"

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Quantisation at any alignment and pitch: lanes take neighbouring elements one by one, and a
+// region is read a second time, mostly from the cache.
+
+#include "kernels/quantize/quantize_steps.cuh"
+
+namespace tw {
+
+inline constexpr u32 kQuantizeAtOnce = 4;  // elements of a thread in flight
+
+__device__ __forceinline__ u32 load_bits(const QuantizeArgs& args, u32 row, u32 column) {
+  const u32 bytes = quantize_bytes(args.src_format);
+  return static_cast<u32>(ptx::load_own_element(
+      row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * bytes, bytes,
+      args.src_policy));
+}
+__device__ __forceinline__ void store_bits(const QuantizeArgs& args, u32 row, u32 column,
+                                           u32 bits) {
+  const u32 bytes = quantize_bytes(args.dst_format);
+  ptx::store_element(row_address(args.dst, args.dst_pitch, row) + static_cast<u64>(column) * bytes,
+                     bytes, bits, args.dst_policy);
+}
+
+/// Calls one(row, column, bits) for this thread's elements of a region: those of a warp, or of a
+/// block, whose warps take rows in turn where a region has several.
+template <class One>
+__device__ __forceinline__ void each_element(const QuantizeArgs& args, const QuantizeRegion& r,
+                                             bool of_warp, One one) {
+  const u32 warp = threadIdx.x / 32;
+  const bool rows = !of_warp && args.region_rows > 1;
+  const u32 row_step = rows ? kQuantizeWarpsOfBlock : 1;
+  const u32 step = of_warp || rows ? 32 : kQuantizeThreads;
+  const u32 first = step == 32 ? ptx::lane_id() : threadIdx.x;
+#pragma unroll 1
+  for (u32 row = r.first_row + (rows ? warp : 0); row < r.end_row; row += row_step)
+#pragma unroll 1
+    for (u32 column = r.first_column + first; column < r.end_column;
+         column += step * kQuantizeAtOnce) {
+      u32 bits[kQuantizeAtOnce] = {};
+#pragma unroll
+      for (u32 k = 0; k < kQuantizeAtOnce; ++k)
+        if (column + k * step < r.end_column) bits[k] = load_bits(args, row, column + k * step);
+#pragma unroll
+      for (u32 k = 0; k < kQuantizeAtOnce; ++k)
+        if (column + k * step < r.end_column) one(row, column + k * step, bits[k]);
+    }
+}
+
+__device__ __forceinline__ u32 region_largest(const QuantizeArgs& args, const QuantizeRegion& r,
+                                              bool of_warp) {
+  u32 top = 0;
+  each_element(args, r, of_warp,
+               [&](u32, u32, u32 bits) { top = max(top, quantize_finite(args.src_format, bits)); });
+  return top;
+}
+
+__device__ __forceinline__ void quantize_region_by(const QuantizeArgs& args,
+                                                   const QuantizeRegion& r, bool of_warp,
+                                                   float inverse) {
+  each_element(args, r, of_warp, [&](u32 row, u32 column, u32 bits) {
+    store_bits(args, row, column,
+               quantize_element(args.src_format, args.dst_format, inverse, bits));
+  });
+}
+
+/// The first region of this thread's warp or block, and how many there are at once.
+__device__ __forceinline__ u32 first_region(bool of_warp) {
+  return of_warp ? blockIdx.x * kQuantizeWarpsOfBlock + threadIdx.x / 32 : blockIdx.x;
+}
+__device__ __forceinline__ u32 region_step(bool of_warp) {
+  return of_warp ? gridDim.x * kQuantizeWarpsOfBlock : gridDim.x;
+}
+
+__device__ __forceinline__ void quantize_regions(const QuantizeArgs& args) {
+  __shared__ u32 of_warp[2][kQuantizeWarpsOfBlock];
+  ptx::grid_dependency_wait_and_launch();
+  const bool warps = quantize_has(args, kQuantizeWarps);
+  u32 turn = 0;
+  for (u32 number = first_region(warps); number < args.regions; number += region_step(warps)) {
+    const QuantizeRegion r = quantize_region(args, number);
+    u32 top = region_largest(args, r, warps);
+    top = warps ? warp_largest(top) : block_largest(top, of_warp[turn]);
+    turn ^= 1;
+    const float scale = region_scale(args, decode(args.src_format, top));
+    if (warps ? ptx::lane_id() == 0 : threadIdx.x == 0)
+      ptx::store_unit<4>(quantize_scale_address(args, r.line, r.place), __float_as_uint(scale));
+    quantize_region_by(args, r, warps, quantize_inverse(scale));
+  }
+}
+
+__device__ __forceinline__ void quantize_amax_any(const QuantizeArgs& args) {
+  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  ptx::grid_dependency_wait_and_launch();
+  u32 top = 0;
+  for (u32 number = first_region(true); number < args.regions; number += region_step(true))
+    top = max(top, region_largest(args, quantize_region(args, number), true));
+  store_amax_part(args, top, of_warp);
+}
+
+__device__ __forceinline__ void quantize_cast_any(const QuantizeArgs& args) {
+  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  ptx::grid_dependency_wait_and_launch();
+  const float inverse = cast_inverse(args, of_warp);
+  const bool measures = cast_measures(args);
+  u32 top = 0;
+  for (u32 number = first_region(true); number < args.regions; number += region_step(true)) {
+    const QuantizeRegion r = quantize_region(args, number);
+    if (measures) top = max(top, region_largest(args, r, true));
+    quantize_region_by(args, r, true, inverse);
+  }
+  if (measures) raise_amax(args, top);
+}
+
+/// Regions of 128 elements of a row, whatever the scales are for.
+__device__ __forceinline__ void quantize_dequantize_any(const QuantizeArgs& args) {
+  ptx::grid_dependency_wait_and_launch();
+  for (u32 number = first_region(true); number < args.regions; number += region_step(true)) {
+    const QuantizeRegion r = quantize_region(args, number);
+    const float scale =
+        load_scale(quantize_scale_address(args, r.line >> args.scale_row_shift, r.place));
+    each_element(args, r, true, [&](u32 row, u32 column, u32 bits) {
+      store_bits(args, row, column,
+                 dequantize_element(args.src_format, args.dst_format, scale, bits));
+    });
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Quantisation of rows that are aligned to vectors: each element is read once, where a region of a
+// scale fits into the registers of its threads.
+
+#include "kernels/quantize/quantize_vectors.cuh"
+
+namespace tw {
+
+/// The largest magnitude of the group of each of a thread's vectors. Of 16-bit types each word has
+/// those of two vectors, and both go through the same exchanges.
+template <u32 kVector>
+struct GroupTops {
+  static constexpr u32 kWords = kVector == 4 ? kQuantizeFlight : kQuantizeFlight / 2;
+  u32 word[kWords];
+
+  __device__ __forceinline__ GroupTops(const u32 (&raw)[kQuantizeFlight][4], u32 infinity) {
+    u32 all = 0;
+#pragma unroll
+    for (u32 w = 0; w < kWords; ++w) {
+      if constexpr (kVector == 4) {
+        word[w] = largest_lanes<kVector>(raw[w]);
+      } else {
+        const u32 a = largest_lanes<kVector>(raw[2 * w]);
+        const u32 b = largest_lanes<kVector>(raw[2 * w + 1]);
+        word[w] = ptx::max_bf16(__byte_perm(a, b, 0x5410), __byte_perm(a, b, 0x7632));
+      }
+      all = larger_lanes<kVector>(all, word[w]);
+    }
+    if (!lanes_finite<kVector>(all, infinity)) look_again(raw, infinity);
+#pragma unroll
+    for (u32 w = 0; w < kWords; ++w) {
+      if constexpr (kVector == 4) {
+        word[w] = warp_largest(word[w]);
+      } else {
+#pragma unroll
+        for (u32 step = 1; step < kGroupLanes<kVector>; step *= 2)
+          word[w] = ptx::max_bf16(word[w], __shfl_xor_sync(kQuantizeLanes, word[w], step));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void look_again(const u32 (&raw)[kQuantizeFlight][4], u32 infinity) {
+#pragma unroll
+    for (u32 w = 0; w < kWords; ++w) {
+      if constexpr (kVector == 4)
+        word[w] = largest_finite<kVector>(raw[w], infinity);
+      else
+        word[w] = largest_finite<kVector>(raw[2 * w], infinity) |
+                  largest_finite<kVector>(raw[2 * w + 1], infinity) << 16;
+    }
+  }
+
+  /// That of vector `flight`, a number that the compiler does not know.
+  __device__ __forceinline__ u32 of(u32 flight) const {
+    const u32 own = kVector == 4 ? flight : flight / 2;
+    u32 top = word[0];
+#pragma unroll
+    for (u32 w = 1; w < kWords; ++w) top = own == w ? word[w] : top;
+    if constexpr (kVector == 4) return top;
+    return flight % 2 == 0 ? top & 0xffffu : top >> 16;
+  }
+};
+
+/// A scale for each 128 elements of a row. Each of the first eight lanes of a group divides for one
+/// of the tile's vectors: a scale costs one division, and neighbouring scales go out at once.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
+  constexpr u32 kLanes = kGroupLanes<kVector>;
+  ptx::grid_dependency_wait_and_launch();
+  each_tile(args, [&](u32 number) {
+    const QuantizeTile<kVector> tile(args, number);
+    u32 raw[kQuantizeFlight][4];
+    tile.load(raw);
+    const GroupTops<kVector> tops(raw, quantize_infinity(args.src_format));
+    const u32 own = tile.lane % kQuantizeFlight;
+    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, tops.of(own)));
+    const float inverse = quantize_inverse(scale);
+    if (tile.lane < min(kQuantizeFlight, tile.group_count))
+      ptx::store_unit<4>(tile.scale_address(own), __float_as_uint(scale));
+    with_wide<kVector>(args.src_format, [&](auto wide) {
+      with_narrow(args.dst_format, [&](auto narrow) {
+        tile.store([&](u32 f, u32(&words)[4]) {
+          quantize_vector<wide.kNumber, narrow.kNumber, kVector>(
+              raw[f], __shfl_sync(kQuantizeLanes, inverse, f, kLanes), words);
+        });
+      });
+    });
+  });
+}
+
+/// A team's part of a row: kQuantizeFlight vectors of each thread from vector `first` on.
+template <u32 kVector>
+struct RowVectors {
+  u64 src, dst;
+  u32 first;  // this thread's first vector
+  u32 step;   // from one of its vectors to the next
+  u32 end;    // vectors of the row
+
+  __device__ __forceinline__ void load(const QuantizeArgs& args, u32 base,
+                                       u32 (&raw)[kQuantizeFlight][4]) const {
+#pragma unroll
+    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+      raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
+      const u32 vector = base + first + f * step;
+      if (vector < end) ptx::load_own<16>(src + u64{vector} * 16, args.src_policy, raw[f]);
+    }
+  }
+  __device__ __forceinline__ void store(const QuantizeArgs& args, u32 base, float inverse,
+                                        const u32 (&raw)[kQuantizeFlight][4]) const {
+    with_wide<kVector>(args.src_format, [&](auto wide) {
+      with_narrow(args.dst_format, [&](auto narrow) {
+#pragma unroll
+        for (u32 f = 0; f < kQuantizeFlight; ++f) {
+          const u32 vector = base + first + f * step;
+          u32 words[4];
+          quantize_vector<wide.kNumber, narrow.kNumber, kVector>(raw[f], inverse, words);
+          if (vector < end)
+            ptx::store_words<kVector>(dst + static_cast<u64>(vector) * kVector, words,
+                                      args.dst_policy);
+        }
+      });
+    });
+  }
+};
+
+/// A scale for each row. As many warps share one as it takes to hold it; of a row that is longer
+/// than a block holds, all but the last part is read a second time.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_rows_of_teams(const QuantizeArgs& args) {
+  __shared__ u32 of_warp[2][kQuantizeWarpsOfBlock];
+  ptx::grid_dependency_wait_and_launch();
+  const u32 warps = args.team_warps;
+  const u32 warp = threadIdx.x / 32;
+  const u32 teams = kQuantizeWarpsOfBlock / warps;
+  const u32 part = warps * 32 * kQuantizeFlight;
+  RowVectors<kVector> row{};
+  row.first = warp % warps * 32 + ptx::lane_id();
+  row.step = warps * 32;
+  u32 turn = 0;
+  for (u32 base_row = blockIdx.x * teams; base_row < args.rows; base_row += gridDim.x * teams) {
+    const u32 number = base_row + warp / warps;
+    row.end = number < args.rows ? args.columns / kVector : 0;
+    row.src = row_address(args.src, args.src_pitch, number);
+    row.dst = row_address(args.dst, args.dst_pitch, number);
+    u32 raw[kQuantizeFlight][4] = {};
+    u32 top = 0;
+    u32 last = 0;
+    for (u32 base = 0; base < row.end; base += part) {
+      row.load(args, base, raw);
+      last = base;
+      top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
+    }
+    top = warp_largest(top);
+    if (warps > 1) {
+      if (ptx::lane_id() == 0) of_warp[turn][warp] = top;
+      ptx::sync_block();
+      for (u32 w = 0; w < warps; ++w) top = max(top, of_warp[turn][warp / warps * warps + w]);
+      turn ^= 1;  // who is ahead writes the other places
+    }
+    if (row.end == 0) continue;
+    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
+    const float inverse = quantize_inverse(scale);
+    if (row.first == 0)
+      ptx::store_unit<4>(quantize_scale_address(args, number, 0), __float_as_uint(scale));
+    for (u32 base = last;; base -= part) {
+      if (base != last) row.load(args, base, raw);
+      row.store(args, base, inverse, raw);
+      if (base == 0) break;
+    }
+  }
+}
+
+/// A scale for each 128 by 128 elements, which a block's threads hold.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
+  constexpr u32 kThreads = quantize_block_threads(kVector);
+  constexpr u32 kLanes = kGroupLanes<kVector>;
+  constexpr u32 kRows = kThreads / kLanes;  // at once
+  static_assert(kRows * kQuantizeFlight == 128, "a block of 128 rows");
+  __shared__ u32 of_warp[2][kThreads / 32];
+  ptx::grid_dependency_wait_and_launch();
+  u32 turn = 0;
+  for (u32 tile = blockIdx.x; tile < args.tiles; tile += gridDim.x) {
+    const u32 line = divide(tile, args.by_tiles);
+    const u32 group = tile - line * args.by_tiles.divisor;
+    const u32 row = line * 128 + threadIdx.x / kLanes;
+    const u32 column = group * kQuantizeGroup + threadIdx.x % kLanes * kVector;
+    const bool inside = column < args.columns;
+    const u64 src =
+        row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (16 / kVector);
+    const u64 dst = row_address(args.dst, args.dst_pitch, row) + column;
+    u32 raw[kQuantizeFlight][4];
+#pragma unroll
+    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+      raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
+      if (inside && row + f * kRows < args.rows)
+        ptx::load_own<16>(row_address(src, args.src_pitch, f * kRows), args.src_policy, raw[f]);
+    }
+    const u32 top = block_largest(
+        largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)), of_warp[turn]);
+    turn ^= 1;
+    const float scale = region_scale(args, magnitude_value<kVector>(args.src_format, top));
+    const float inverse = quantize_inverse(scale);
+    if (threadIdx.x == 0)
+      ptx::store_unit<4>(quantize_scale_address(args, line, group), __float_as_uint(scale));
+    with_wide<kVector>(args.src_format, [&](auto wide) {
+      with_narrow(args.dst_format, [&](auto narrow) {
+#pragma unroll
+        for (u32 f = 0; f < kQuantizeFlight; ++f) {
+          u32 words[4];
+          quantize_vector<wide.kNumber, narrow.kNumber, kVector>(raw[f], inverse, words);
+          if (inside && row + f * kRows < args.rows)
+            ptx::store_words<kVector>(row_address(dst, args.dst_pitch, f * kRows), words,
+                                      args.dst_policy);
+        }
+      });
+    });
+  }
+}
+
+/// What a block has read becomes its part.
+__device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 top,
+                                                u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
+  top = block_largest(top, of_warp);
+  if (threadIdx.x == 0)
+    ptx::store_unit<4>(args.parts + static_cast<u64>(blockIdx.x) * 4,
+                       __float_as_uint(decode(args.src_format, top)));
+}
+
+/// The largest magnitude of what each block reads.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
+  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  ptx::grid_dependency_wait_and_launch();
+  u32 top = 0;
+  each_tile(args, [&](u32 tile) {
+    u32 raw[kQuantizeFlight][4];
+    QuantizeTile<kVector>(args, tile).load(raw);
+    top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
+  });
+  store_amax_part(args, top, of_warp);
+}
+
+/// 1 / the one scale, for all threads: read, or made of the parts and then written by block 0.
+__device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
+                                              u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
+  if (quantize_has(args, kQuantizeGiven)) return quantize_inverse(load_scale(args.scale));
+  // Bits of numbers that are not negative are in the numbers' order.
+  u32 top = 0;
+  for (u32 part = threadIdx.x; part < args.part_count; part += kQuantizeThreads)
+    top = max(top, ptx::load_after_wait<4>(args.parts + static_cast<u64>(part) * 4));
+  top = block_largest(top, of_warp);
+  const float scale = region_scale(args, __uint_as_float(top));
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    ptx::store_unit<4>(args.scale, __float_as_uint(scale));
+    if (args.amax != 0) ptx::reduce_max_u32(args.amax, top);
+  }
+  return quantize_inverse(scale);
+}
+
+/// Whether the caller wants the largest magnitude of what is quantised by a given scale.
+__device__ __forceinline__ bool cast_measures(const QuantizeArgs& args) {
+  return quantize_has(args, kQuantizeGiven) && args.amax != 0;
+}
+__device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
+  top = warp_largest(top);
+  if (ptx::lane_id() == 0 && top != 0)
+    ptx::reduce_max_u32(args.amax, __float_as_uint(decode(args.src_format, top)));
+}
+
+/// Quantises by one scale.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
+  __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
+  ptx::grid_dependency_wait_and_launch();
+  const float inverse = cast_inverse(args, of_warp);
+  const bool measures = cast_measures(args);
+  u32 top = 0;
+  each_tile(args, [&](u32 number) {
+    const QuantizeTile<kVector> tile(args, number);
+    u32 raw[kQuantizeFlight][4];
+    tile.load(raw);
+    if (measures)
+      top = max(top, largest_magnitude<kVector>(raw, quantize_infinity(args.src_format)));
+    with_wide<kVector>(args.src_format, [&](auto wide) {
+      with_narrow(args.dst_format, [&](auto narrow) {
+        tile.store([&](u32 f, u32(&words)[4]) {
+          quantize_vector<wide.kNumber, narrow.kNumber, kVector>(raw[f], inverse, words);
+        });
+      });
+    });
+  });
+  if (measures) raise_amax(args, top);
+}
+
+/// The other way; all vectors and their scales are asked for before the first is used.
+template <u32 kVector>
+__device__ __forceinline__ void quantize_dequantize(const QuantizeArgs& args) {
+  ptx::grid_dependency_wait_and_launch();
+  each_tile(args, [&](u32 number) {
+    const DequantizeTile<kVector> tile(args, number);
+    u32 raw[kQuantizeFlight][4];
+    tile.load(raw);
+    float scale[kQuantizeFlight];
+#pragma unroll
+    for (u32 f = 0; f < kQuantizeFlight; ++f)
+      scale[f] = __uint_as_float(
+          ptx::load_word_after_wait(f < tile.group_count, tile.scale_address(f), 0));
+    with_narrow(args.src_format, [&](auto narrow) {
+      with_wide<kVector>(args.dst_format, [&](auto wide) {
+        tile.store([&](u32 f, u32(&words)[4]) {
+          dequantize_vector<narrow.kNumber, wide.kNumber, kVector>(raw[f], scale[f], words);
+        });
+      });
+    });
+  });
+}
+
+}  // namespace tw

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the quantize kernels share: 16 bytes of the wide type in registers, their largest magnitude,
+// both directions of the conversion, and a warp's tile of such vectors.
+//
+// kVector is 8 for f16 and bf16 and 4 for f32. Which of two 16-bit types it is, and the narrow
+// type, are the launch's: a uniform branch for many vectors at once.
+
+#include "kernels/common/convert.cuh"
+#include "kernels/ptx/basic.cuh"
+#include "kernels/ptx/global.cuh"
+#include "kernels/ptx/global_own.cuh"
+#include "kernels/ptx/reduce.cuh"
+#include "kernels/quantize/quantize.h"
+
+namespace tw {
+
+inline constexpr u32 kQuantizeLanes = 0xffffffffu;
+
+/// Lanes that a group of 128 elements takes, and groups that a warp's access covers.
+template <u32 kVector>
+inline constexpr u32 kGroupLanes = kQuantizeGroup / kVector;
+template <u32 kVector>
+inline constexpr u32 kGroupsBeside = 32 / kGroupLanes<kVector>;
+
+/// A launch's formats as tags. Of vectors of four the wide type is f32.
+template <u32 kVector, class Body>
+__device__ __forceinline__ void with_wide(u32 format, Body body) {
+  if constexpr (kVector == 4)
+    body(FormatTag<kFormatF32>{});
+  else if (format == kFormatBF16)
+    body(FormatTag<kFormatBF16>{});
+  else
+    body(FormatTag<kFormatF16>{});
+}
+template <class Body>
+__device__ __forceinline__ void with_narrow(u32 format, Body body) {
+  if (format == kFormatE4M3)
+    body(FormatTag<kFormatE4M3>{});
+  else if (format == kFormatE5M2)
+    body(FormatTag<kFormatE5M2>{});
+  else
+    body(FormatTag<kFormatI8>{});
+}
+
+// Magnitudes are bits of the wide type without the sign. Of 16-bit types two are compared at once,
+// as bf16: magnitudes of f16 are in the same order, and what is NaN in bf16 is none of f16's
+// numbers.
+
+/// The largest magnitude of 16 bytes, of 16-bit types those of the even and the odd elements. Of
+/// numbers and NaN it is a number's or infinity's.
+template <u32 kVector>
+__device__ __forceinline__ u32 largest_lanes(const u32 (&raw)[4]) {
+  if constexpr (kVector == 4) {
+    const auto size = [&](u32 w) { return fabsf(__uint_as_float(raw[w])); };
+    return __float_as_uint(fmaxf(fmaxf(size(0), size(1)), fmaxf(size(2), size(3))));
+  } else {
+    constexpr u32 kSize = 0x7fff7fffu;
+    return ptx::max_bf16(ptx::max_bf16(raw[0] & kSize, raw[1] & kSize),
+                         ptx::max_bf16(raw[2] & kSize, raw[3] & kSize));
+  }
+}
+template <u32 kVector>
+__device__ __forceinline__ u32 larger_lanes(u32 a, u32 b) {
+  if constexpr (kVector == 4)
+    return max(a, b);
+  else
+    return ptx::max_bf16(a, b);
+}
+template <u32 kVector>
+__device__ __forceinline__ bool lanes_finite(u32 lanes, u32 infinity) {
+  if constexpr (kVector == 4)
+    return lanes < infinity;
+  else
+    return (lanes & 0xffffu) < infinity && lanes >> 16 < infinity;
+}
+
+/// The largest finite magnitude of 16 bytes that have infinities or nothing but NaN.
+template <u32 kVector>
+__device__ __forceinline__ u32 largest_finite(const u32 (&raw)[4], u32 infinity) {
+  u32 top = 0;
+  const auto take = [&](u32 magnitude) { top = magnitude < infinity ? max(top, magnitude) : top; };
+#pragma unroll
+  for (u32 w = 0; w < 4; ++w) {
+    if constexpr (kVector == 4) {
+      take(raw[w] & 0x7fffffffu);
+    } else {
+      take(raw[w] & 0x7fffu);
+      take(raw[w] >> 16 & 0x7fffu);
+    }
+  }
+  return top;
+}
+
+/// The largest finite magnitude of all vectors of a thread.
+template <u32 kVector>
+__device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeFlight][4],
+                                                 u32 infinity) {
+  u32 lanes = largest_lanes<kVector>(raw[0]);
+#pragma unroll
+  for (u32 f = 1; f < kQuantizeFlight; ++f)
+    lanes = larger_lanes<kVector>(lanes, largest_lanes<kVector>(raw[f]));
+  if (lanes_finite<kVector>(lanes, infinity))
+    return kVector == 4 ? lanes : max(lanes & 0xffffu, lanes >> 16);
+  u32 top = 0;
+#pragma unroll
+  for (u32 f = 0; f < kQuantizeFlight; ++f)
+    top = max(top, largest_finite<kVector>(raw[f], infinity));
+  return top;
+}
+
+/// A magnitude as a number.
+template <u32 kVector>
+__device__ __forceinline__ float magnitude_value(u32 format, u32 magnitude) {
+  if constexpr (kVector == 4) return __uint_as_float(magnitude);
+  return format == kFormatBF16 ? __uint_as_float(magnitude << 16)
+                               : ptx::f16_to_float(static_cast<unsigned short>(magnitude));
+}
+
+/// Four numbers of a narrow format.
+template <u32 kFormat>
+__device__ __forceinline__ u32 pack_narrow(const float* value) {
+  if constexpr (kFormat == kFormatI8) {
+    const u32 low = __byte_perm(quantize_to_i8(value[0]), quantize_to_i8(value[1]), 0x0040);
+    const u32 high = __byte_perm(quantize_to_i8(value[2]), quantize_to_i8(value[3]), 0x0040);
+    return __byte_perm(low, high, 0x5410);
+  } else {
+    return pack_bytes<kFormat>(value);
+  }
+}
+
+template <u32 kWide, u32 kNarrow, u32 kVector>
+__device__ __forceinline__ void quantize_vector(const u32 (&raw)[4], float inverse,
+                                                u32 (&words)[4]) {
+  float value[kVector];
+  decode_vector<kWide, kVector>(raw, value);
+#pragma unroll
+  for (u32 e = 0; e < kVector; ++e) value[e] = quantize_product(value[e], inverse);
+#pragma unroll
+  for (u32 w = 0; w < kVector / 4; ++w) words[w] = pack_narrow<kNarrow>(value + 4 * w);
+}
+
+template <u32 kNarrow, u32 kWide, u32 kVector>
+__device__ __forceinline__ void dequantize_vector(const u32 (&raw)[4], float scale,
+                                                  u32 (&words)[4]) {
+  float value[kVector];
+  if constexpr (kNarrow == kFormatI8) {
+#pragma unroll
+    for (u32 e = 0; e < kVector; ++e) value[e] = quantize_from_i8(raw[e / 4] >> (8 * (e % 4)));
+  } else {
+    decode_vector<kNarrow, kVector>(raw, value);
+  }
+#pragma unroll
+  for (u32 e = 0; e < kVector; ++e) value[e] = quantize_product(value[e], scale);
+  encode_vector<kWide, kVector>(value, __uint_as_float(kInfinityF32), words);
+}
+
+/// The largest of a warp, in each lane.
+__device__ __forceinline__ u32 warp_largest(u32 top) {
+  return __reduce_max_sync(kQuantizeLanes, top);
+}
+
+/// The largest of a block's threads, in each of them. `of_warp` has a place for each warp; before
+/// the next call with the same places the block must meet.
+template <u32 kWarps>
+__device__ __forceinline__ u32 block_largest(u32 top, u32 (&of_warp)[kWarps]) {
+  top = warp_largest(top);
+  if (ptx::lane_id() == 0) of_warp[threadIdx.x / 32] = top;
+  ptx::sync_block();
+  const u32 lane = ptx::lane_id();
+  return warp_largest(lane < kWarps ? of_warp[lane] : 0);
+}
+
+__device__ __forceinline__ float load_scale(u64 address) {
+  return __uint_as_float(ptx::load_after_wait<4>(address));
+}
+
+/// The scale of a region by its largest finite magnitude.
+__device__ __forceinline__ float region_scale(const QuantizeArgs& args, float amax) {
+  return quantize_scale(amax, args.limit, quantize_has(args, kQuantizePowersOfTwo));
+}
+
+__device__ __forceinline__ u64 row_address(u64 matrix, i64 pitch, u32 row) {
+  return matrix + static_cast<u64>(static_cast<i64>(row) * pitch);
+}
+
+/// A warp's tile: this thread's vectors of it. kSrc and kDst are bytes of a vector.
+template <u32 kVector, u32 kSrc, u32 kDst>
+struct WarpTile {
+  static constexpr u32 kLanes = kGroupLanes<kVector>;
+  static constexpr u32 kBeside = kGroupsBeside<kVector>;
+  const QuantizeArgs& args;
+  u32 row, group;   // of the first vector
+  u32 lane;         // in its group
+  u32 count;        // vectors that are there
+  u32 group_count;  // of which the group is there
+  u64 src, dst;
+
+  __device__ __forceinline__ WarpTile(const QuantizeArgs& arguments, u32 tile) : args(arguments) {
+    const u32 line = divide(tile, args.by_tiles);
+    const u32 beside = tile - line * args.by_tiles.divisor;
+    lane = ptx::lane_id() % kLanes;
+    const bool down = quantize_has(args, kQuantizeByColumns);
+    row = down ? line * kQuantizeFlight : line;
+    group = beside * (down ? kBeside : kBeside * kQuantizeFlight) + ptx::lane_id() / kLanes;
+    const u32 column = group * kQuantizeGroup + lane * kVector;
+    // Vectors are whole or not there: the rows' length is a multiple of kVector.
+    count = there(down, column);
+    group_count = there(down, group * kQuantizeGroup);
+    src = row_address(args.src, args.src_pitch, row) + static_cast<u64>(column) * (kSrc / kVector);
+    dst = row_address(args.dst, args.dst_pitch, row) + static_cast<u64>(column) * (kDst / kVector);
+  }
+
+  __device__ __forceinline__ u32 there(bool down, u32 column) const {
+    constexpr u32 kStep = kBeside * kQuantizeGroup;
+    if (column >= args.columns) return 0;
+    return min(kQuantizeFlight,
+               down ? args.rows - row : (args.columns - column + kStep - 1) / kStep);
+  }
+
+  /// Zeros where there is no vector.
+  __device__ __forceinline__ void load(u32 (&raw)[kQuantizeFlight][4]) const {
+    u64 from = src;
+#pragma unroll
+    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+      raw[f][0] = raw[f][1] = raw[f][2] = raw[f][3] = 0;
+      if (f < count) ptx::load_own<kSrc>(from, args.src_policy, raw[f]);
+      from += static_cast<u64>(args.src_step);
+    }
+  }
+  /// `words_of(f, words)` gives what is written of vector f.
+  template <class WordsOf>
+  __device__ __forceinline__ void store(WordsOf words_of) const {
+    u64 to = dst;
+#pragma unroll
+    for (u32 f = 0; f < kQuantizeFlight; ++f) {
+      u32 words[4];
+      words_of(f, words);
+      if (f < count) ptx::store_words<kDst>(to, words, args.dst_policy);
+      to += static_cast<u64>(args.dst_step);
+    }
+  }
+  __device__ __forceinline__ u64 scale_address(u32 flight) const {
+    return quantize_scale_address(args, row >> args.scale_row_shift, group) +
+           static_cast<u64>(static_cast<i64>(flight) * args.scale_step);
+  }
+};
+template <u32 kVector>
+using QuantizeTile = WarpTile<kVector, 16, kVector>;
+template <u32 kVector>
+using DequantizeTile = WarpTile<kVector, kVector, 16>;
+
+/// The tiles of a warp: one for each warp of the grid in turn.
+template <class Body>
+__device__ __forceinline__ void each_tile(const QuantizeArgs& args, Body body) {
+  for (u32 tile = blockIdx.x * kQuantizeWarpsOfBlock + threadIdx.x / 32; tile < args.tiles;
+       tile += gridDim.x * kQuantizeWarpsOfBlock)
+    body(quantize_has(args, kQuantizeBackwards) ? args.tiles - 1 - tile : tile);
+}
+
+}  // namespace tw

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/gemm/gemm_scales.hpp"
+
+#include <cinttypes>
+#include <utility>
+
+#include "base/decimal.hpp"
+#include "base/excluded.hpp"
+#include "ops/plan/plan.hpp"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kScaleBytes = 4;
+
+GemmBytes bytes_of(const GemmDesc& own, const GemmScaling& scaling, GemmScaleExtent extent) {
+  const bool row = scaling.order == Order::row && scaling.leading != 0;
+  const int64_t contiguous = scaling.leading == 0 ? extent.rows * extent.columns
+                             : row                ? extent.columns
+                                                  : extent.rows;
+  const int64_t lines = scaling.leading == 0 ? 1 : row ? extent.rows : extent.columns;
+  return {.contiguous = contiguous * kScaleBytes,
+          .lines = contiguous == 0 ? 0 : lines,
+          .pitch = scaling.leading * kScaleBytes,
+          .matrices = own.batch,
+          .apart = own.batch > 1 ? scaling.batch * kScaleBytes : 0};
+}
+
+// A row-major matrix of A's scales has its lines one below the other, one of B's blocks of k.
+GemmScale filled(const GemmScaling& scaling, bool lines_are_rows, uint64_t address) {
+  GemmScale out{.address = address, .batch_step = scaling.batch};
+  if (scaling.kind == ScaleKind::row) out.line_step = 1;
+  if (scaling.leading == 0) return out;
+  const bool apart = (scaling.order == Order::row) == lines_are_rows;
+  out.line_step = apart ? scaling.leading : 1;
+  out.block_step = apart ? 1 : scaling.leading;
+  return out;
+}
+
+unsigned char by(ScaleKind kind) {
+  static_assert(static_cast<int>(ScaleKind::tensor) == kScaleOne &&
+                static_cast<int>(ScaleKind::row) == kScaleLine &&
+                static_cast<int>(ScaleKind::k128) == kScaleDeep &&
+                static_cast<int>(ScaleKind::block128) == kScaleBlock);
+  return static_cast<unsigned char>(kind);
+}
+
+unsigned char kernel_type(DType type) {
+  switch (type) {
+    case DType::F16:
+      return kFormatF16;
+    case DType::BF16:
+      return kFormatBF16;
+    case DType::F8E4M3:
+      return kFormatE4M3;
+    case DType::F8E5M2:
+      return kFormatE5M2;
+    case DType::I8:
+      return kGemmI8;
+    case DType::I32:
+      return kGemmI32;
+    case DType::TF32:
+      return kGemmTf32;
+    default:
+      return kFormatF32;
+  }
+}
+
+}  // namespace
+
+Status check_scales_excluded(const GemmDesc& own, const GemmRun& run) {
+  if (!own.a_scaling.any())
+    TW_TRY(check_no_address("a_scale", run.a_scale, "the description has no scales of A"));
+  if (!own.b_scaling.any())
+    TW_TRY(check_no_address("b_scale", run.b_scale, "the description has no scales of B"));
+  if (!own.d_quantize.any())
+    TW_TRY(check_no_address("d_block_scale", run.d_block_scale,
+                            "the description's d_quantize is TW_SCALE_NONE"));
+  if (own.d_dtype != DType::I32) return {};
+  const struct {
+    const char* name;
+    float value;
+    int wanted;
+  } scalars[] = {{"alpha", run.alpha, 1}, {"beta", run.beta, 0}};
+  for (const auto& [name, value, wanted] : scalars)
+    if (value != static_cast<float>(wanted))
+      return fail(Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
+                  "%s is %s, and d_dtype i32, which has the exact sums of A B: it must be %d", name,
+                  Decimal::shortest(static_cast<double>(value), 6).text(), wanted);
+  return {};
+}
+
+Status add_scales(const GemmDesc& own, const GemmRun& run, int64_t m, GemmSpans* spans) {
+  if (run.reads_ab() && own.k > 0) {
+    if (own.a_scaling.any()) {
+      TW_TRY(check_address("a_scale", run.a_scale, kScaleBytes));
+      spans->reads("a_scale", run.a_scale, bytes_of(own, own.a_scaling, gemm_a_scales(own, m)));
+    }
+    if (own.b_scaling.any()) {
+      TW_TRY(check_address("b_scale", run.b_scale, kScaleBytes));
+      spans->reads("b_scale", run.b_scale, bytes_of(own, own.b_scaling, gemm_b_scales(own)));
+    }
+  }
+  if (!own.d_quantize.any()) return {};
+  TW_TRY(check_address("d_block_scale", run.d_block_scale, kScaleBytes));
+  spans->writes("d_block_scale", run.d_block_scale,
+                bytes_of(own, own.d_quantize, gemm_d_scales(own, m)));
+  return {};
+}
+
+void fill_scales(const GemmProblem& seen, const GemmRun& run, GemmScales* scales) {
+  const GemmDesc& d = seen.desc;
+  *scales = {};
+  scales->a = filled(d.a_scaling, true, seen.swapped ? run.b_scale : run.a_scale);
+  scales->b = filled(d.b_scaling, false, seen.swapped ? run.a_scale : run.b_scale);
+  if (d.d_quantize.any()) scales->d = filled(d.d_quantize, true, run.d_block_scale);
+  scales->a_by = by(d.a_scaling.kind);
+  scales->b_by = by(d.b_scaling.kind);
+  scales->a_type = kernel_type(d.a_dtype);
+  scales->b_type = kernel_type(d.b_type());
+  scales->d_type = kernel_type(d.d_dtype);
+}
+
+}  // namespace tw

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a description says of scales, a line a rule.
+#include <algorithm>
+#include <cinttypes>
+#include <string_view>
+
+#include "base/checked.hpp"
+#include "ops/gemm/problem/gemm_problem.hpp"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kBlock = 128;
+constexpr int64_t kScaleBytes = 4;
+
+const char* kind_name(ScaleKind kind) {
+  switch (kind) {
+    case ScaleKind::none:
+      return "TW_SCALE_NONE";
+    case ScaleKind::tensor:
+      return "TW_SCALE_TENSOR";
+    case ScaleKind::row:
+      return "TW_SCALE_ROW";
+    case ScaleKind::k128:
+      return "TW_SCALE_1X128";
+    case ScaleKind::block128:
+      return "TW_SCALE_128X128";
+    case ScaleKind::k32_ue8m0:
+      return "TW_SCALE_K32_UE8M0";
+    case ScaleKind::k16_ue4m3:
+      return "TW_SCALE_K16_UE4M3";
+  }
+  return nullptr;
+}
+
+// The names of an operand's fields.
+struct Names {
+  const char *kind, *order, *leading, *batch;
+};
+constexpr Names kA{"a_scale", "a_scale_order", "a_scale_ld", "a_scale_batch_stride"};
+constexpr Names kB{"b_scale", "b_scale_order", "b_scale_ld", "b_scale_batch_stride"};
+constexpr Names kD{"d_quantize", "d_scale_order", "d_scale_ld", "d_scale_batch_stride"};
+
+Status check_kind(const Names& names, ScaleKind kind) {
+  const Fault fault{
+      .argument = names.kind, .rule = "gemm_scale_kind", .got = static_cast<int64_t>(kind)};
+  if (kind_name(kind) == nullptr)
+    return fail(Code::ERROR_INVALID_ARGUMENT, fault,
+                "%s is %d, which names no tw_scale_kind: TW_SCALE_NONE is 0", names.kind,
+                static_cast<int>(kind));
+  if (kind >= ScaleKind::k32_ue8m0)
+    return fail(Code::ERROR_UNSUPPORTED, fault,
+                "%s is %s (%d), which the tensor cores of compute capability 10.0 take and no "
+                "kernel of this version: scales are f32, see tw_scale_kind",
+                names.kind, kind_name(kind), static_cast<int>(kind));
+  return {};
+}
+
+// Where scales are no matrix there is nothing to say of their order.
+Status check_excluded_fields(const Names& names, const GemmScaling& scaling) {
+  if (scaling.order != Order::row)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = scaling.any() ? names.order : names.kind,
+                 .rule = "excluded",
+                 .got = static_cast<int64_t>(scaling.order)},
+                "%s is %d, and %s is %s, of which there is no matrix: leave it 0", names.order,
+                static_cast<int>(scaling.order), names.kind, kind_name(scaling.kind));
+  if (scaling.leading != 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = scaling.any() ? names.leading : names.kind,
+                 .rule = "excluded",
+                 .got = scaling.leading},
+                "%s is %" PRId64 ", and %s is %s, of which there is no matrix: leave it 0",
+                names.leading, scaling.leading, names.kind, kind_name(scaling.kind));
+  if (scaling.any() || scaling.batch == kGemmPackedBatch) return {};
+  return fail(Code::ERROR_INVALID_ARGUMENT,
+              {.argument = names.kind, .rule = "excluded", .got = scaling.batch},
+              "%s is %" PRId64 ", and %s is TW_SCALE_NONE: leave it -1", names.batch, scaling.batch,
+              names.kind);
+}
+
+// Fills in a packed leading dimension, and checks the pitch of a matrix of that many.
+Status check_matrix(const Names& names, GemmScaleExtent extent, GemmScaling* scaling) {
+  if (scaling->order != Order::row && scaling->order != Order::column)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = names.order,
+                 .rule = "order_value",
+                 .got = static_cast<int64_t>(scaling->order)},
+                "%s is %d: TW_ROW_MAJOR is 0, TW_COLUMN_MAJOR is 1", names.order,
+                static_cast<int>(scaling->order));
+  const bool row = scaling->order == Order::row;
+  const int64_t contiguous = row ? extent.columns : extent.rows;
+  const int64_t lines = row ? extent.rows : extent.columns;
+  if (scaling->leading == 0) scaling->leading = std::max<int64_t>(contiguous, 1);
+  if (scaling->leading < contiguous)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = names.leading,
+                 .rule = "leading_dimension",
+                 .got = scaling->leading,
+                 .limit = contiguous},
+                "%s is %" PRId64 ", less than the %" PRId64 " contiguous elements of the %" PRId64
+                " x %" PRId64 " scales: give at least that, or 0 for packed",
+                names.leading, scaling->leading, contiguous, extent.rows, extent.columns);
+  const int64_t most = INT64_MAX / kScaleBytes / std::max<int64_t>(lines, 1);
+  if (scaling->leading <= most) return {};
+  return fail(
+      Code::ERROR_OVERFLOW,
+      {.argument = names.leading, .rule = "matrix_bytes", .got = scaling->leading, .limit = most},
+      "%s is %" PRId64 ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
+      names.leading, scaling->leading, most);
+}
+
+Status check_batch(const Names& names, GemmScaleExtent extent, int64_t count,
+                   GemmScaling* scaling) {
+  const bool matrix = scaling->leading != 0;
+  const int64_t lines = scaling->order == Order::row ? extent.rows : extent.columns;
+  const int64_t one =
+      matrix ? scaling->leading * std::max<int64_t>(lines, 1) : extent.rows * extent.columns;
+  if (scaling->batch == kGemmPackedBatch) scaling->batch = one;
+  if (scaling->batch < 0)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = names.batch, .rule = "batch_stride", .got = scaling->batch},
+                "%s is %" PRId64
+                ": scales between products are 0 (all share them) or more, or -1 for packed",
+                names.batch, scaling->batch);
+  if (count <= 1) return {};
+  const int64_t most = (INT64_MAX / kScaleBytes - one) / (count - 1);
+  if (scaling->batch <= most) return {};
+  return fail(
+      Code::ERROR_OVERFLOW,
+      {.argument = names.batch, .rule = "batch_bytes", .got = scaling->batch, .limit = most},
+      "%s is %" PRId64 " and batch_count %" PRId64
+      ", and the bytes of the scales exceed 2^63 - 1: %" PRId64 " at most",
+      names.batch, scaling->batch, count, most);
+}
+
+Status check_scales(const Names& names, GemmScaleExtent extent, int64_t count,
+                    GemmScaling* scaling) {
+  if (scaling->kind == ScaleKind::k128 || scaling->kind == ScaleKind::block128)
+    TW_TRY(check_matrix(names, extent, scaling));
+  else
+    TW_TRY(check_excluded_fields(names, *scaling));
+  return scaling->any() ? check_batch(names, extent, count, scaling) : Status{};
+}
+
+Status check_pair(const GemmDesc& d) {
+  const ScaleKind a = d.a_scaling.kind, b = d.b_scaling.kind;
+  if (!d.a_scaling.any() && !d.b_scaling.any()) return {};
+  const char* const name = d.a_scaling.any() ? "a_scale" : "b_scale";
+  const Fault fault{.argument = name,
+                    .rule = "gemm_scale_pair",
+                    .got = static_cast<int64_t>(a),
+                    .limit = static_cast<int64_t>(b)};
+  if (!d.is_narrow())
+    return fail(Code::ERROR_UNSUPPORTED, fault,
+                "%s is %s, and a_dtype %s: 8-bit types and tf32 have scales; give TW_SCALE_NONE "
+                "(0) and fold one scale of the whole operand into alpha",
+                name, kind_name(d.a_scaling.any() ? a : b), dtype_name(d.a_dtype));
+  const bool equal = a == b && a != ScaleKind::block128;
+  if (equal || (a == ScaleKind::k128 && b == ScaleKind::block128)) return {};
+  return fail(Code::ERROR_UNSUPPORTED, fault,
+              "a_scale is %s and b_scale %s: pairs of scales are none and none, TW_SCALE_TENSOR "
+              "twice, TW_SCALE_ROW twice (rows of A, columns of B), TW_SCALE_1X128 twice, or "
+              "TW_SCALE_1X128 of A and TW_SCALE_128X128 of B",
+              kind_name(a), kind_name(b));
+}
+
+Status check_fast(const GemmDesc& d) {
+  if (!d.fast_accumulate) return {};
+  const Fault fault{.argument = "flags",
+                    .rule = "gemm_fast_accumulate",
+                    .got = static_cast<int64_t>(d.a_scaling.kind)};
+  if (!is_f8(d.a_dtype))
+    return fail(Code::ERROR_UNSUPPORTED, fault,
+                "flags has TW_GEMM_FAST_ACCUMULATE, and a_dtype is %s: it is for 8-bit floats, of "
+                "which the tensor cores keep shorter sums",
+                dtype_name(d.a_dtype));
+  if (d.a_scaling.kind < ScaleKind::k128) return {};
+  return fail(Code::ERROR_UNSUPPORTED, fault,
+              "flags has TW_GEMM_FAST_ACCUMULATE, and a_scale is %s, which is multiplied with the "
+              "sum of each 128 of k: it goes with TW_SCALE_NONE, TW_SCALE_TENSOR and TW_SCALE_ROW",
+              kind_name(d.a_scaling.kind));
+}
+
+Status check_quantize(const GemmDesc& d) {
+  if (!d.d_quantize.any()) return {};
+  const Fault fault{.argument = "d_quantize",
+                    .rule = "gemm_quantize",
+                    .got = static_cast<int64_t>(d.d_quantize.kind)};
+  if (d.d_quantize.kind != ScaleKind::k128)
+    return fail(Code::ERROR_UNSUPPORTED, fault,
+                "d_quantize is %s: a run computes scales of TW_SCALE_1X128 or none; one that is "
+                "known goes into d_scale",
+                kind_name(d.d_quantize.kind));
+  if (!is_f8(d.d_dtype))
+    return fail(Code::ERROR_UNSUPPORTED, fault,
+                "d_quantize is TW_SCALE_1X128, and d_dtype is %s: f8e4m3 and f8e5m2 take scales",
+                dtype_name(d.d_dtype));
+  if (d.d_order == Order::row) return {};
+  return fail(Code::ERROR_UNSUPPORTED, fault,
+              "d_quantize is TW_SCALE_1X128, and D is column-major: a scale is that of 128 "
+              "neighbours of a row, which lie one behind the other in a row-major D");
+}
+
+// An exact sum of integers is all there is.
+Status check_integers(const GemmDesc& d) {
+  if (d.d_dtype != DType::I32) return {};
+  const struct {
+    const char* name;
+    bool asked;
+  } more[] = {{"a_scale", d.a_scaling.any()},
+              {"bias", d.epilogue.bias != Per::none},
+              {"activation", d.epilogue.activation != Activation::identity},
+              {"gate", d.epilogue.gate != Gate::none},
+              {"d_scale", d.epilogue.scale != Per::none},
+              {"flags", d.epilogue.amax || d.has(kGemmDeviceScalars)}};
+  for (const auto& [name, asked] : more)
+    if (asked)
+      return fail(
+          Code::ERROR_UNSUPPORTED, {.argument = name, .rule = "gemm_exact_integers"},
+          "d_dtype is i32, which has the exact sums of A B and nothing else, and %s asks "
+          "for more%s: leave it 0, or take another type of D",
+          name,
+          std::string_view(name) == "flags" ? " (TW_GEMM_AMAX or TW_GEMM_DEVICE_SCALARS)" : "");
+  return {};
+}
+
+int64_t blocks(int64_t extent) {
+  return ceil_div(extent, kBlock);
+}
+
+}  // namespace
+
+GemmScaleExtent gemm_a_scales(const GemmDesc& desc, int64_t rows) {
+  const ScaleKind kind = desc.a_scaling.kind;
+  return {kind == ScaleKind::tensor     ? 1
+          : kind == ScaleKind::block128 ? blocks(rows)
+                                        : rows,
+          kind >= ScaleKind::k128 ? blocks(desc.k) : 1};
+}
+
+GemmScaleExtent gemm_b_scales(const GemmDesc& desc) {
+  const ScaleKind kind = desc.b_scaling.kind;
+  return {kind >= ScaleKind::k128 ? blocks(desc.k) : 1, kind == ScaleKind::tensor ? 1
+                                                        : kind == ScaleKind::block128
+                                                            ? blocks(desc.n)
+                                                            : desc.n};
+}
+
+GemmScaleExtent gemm_d_scales(const GemmDesc& desc, int64_t rows) {
+  return {rows, blocks(desc.epilogue.gate == Gate::none ? desc.n : desc.n / 2)};
+}
+
+Status gemm_scaling(GemmDesc* desc) {
+  GemmDesc& d = *desc;
+  TW_TRY(check_kind(kA, d.a_scaling.kind));
+  TW_TRY(check_kind(kB, d.b_scaling.kind));
+  TW_TRY(check_kind(kD, d.d_quantize.kind));
+  TW_TRY(check_pair(d));
+  TW_TRY(check_fast(d));
+  TW_TRY(check_quantize(d));
+  TW_TRY(check_integers(d));
+  TW_TRY(check_scales(kA, gemm_a_scales(d, d.m), d.batch, &d.a_scaling));
+  TW_TRY(check_scales(kB, gemm_b_scales(d), d.batch, &d.b_scaling));
+  return check_scales(kD, gemm_d_scales(d, d.m), d.batch, &d.d_quantize);
+}
+
+}  // namespace tw

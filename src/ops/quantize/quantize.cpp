@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of quantisations: what is prepared when one is made, and how a run goes.
+#include "ops/quantize/quantize.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/checked.hpp"
+#include "base/excluded.hpp"
+#include "ops/common/explain_line.hpp"
+
+namespace tw {
+namespace {
+
+constexpr uint32_t kWorkspaceAlignment = 256;
+constexpr uint64_t kWorkspaceBytes = uint64_t{kQuantizeParts} * 4;
+constexpr uint32_t kAllOfSm = 4;  // blocks that an SM holds at once
+// A warp looks after regions of up to so many elements, a block after larger ones.
+constexpr uint32_t kWarpRegion = 2048;
+// Of rows that are joined to one; a tile's columns end below 2^32.
+constexpr int64_t kMostColumns = (int64_t{1} << 31) - 1;
+
+uint32_t blocks_for(uint32_t items, uint32_t of_block) {
+  return (items + of_block - 1) / of_block;
+}
+
+}  // namespace
+
+Status QuantizePlan::create(const std::shared_ptr<Device>& device, const QuantizeDesc& desc,
+                            std::unique_ptr<Plan>* out) {
+  QuantizeProblem problem;
+  TW_TRY(quantize_problem(desc, &problem));
+  std::unique_ptr<QuantizePlan> plan(new QuantizePlan(device, problem));
+  if (!problem.empty()) TW_TRY(plan->prepare());
+  *out = std::move(plan);
+  return {};
+}
+
+Status QuantizePlan::check(const Device&, const QuantizeDesc& desc) {
+  QuantizeProblem problem;
+  return quantize_problem(desc, &problem);
+}
+
+uint32_t QuantizePlan::main_step() const {
+  if (problem_.back) return kQuantizeDequantize;
+  switch (problem_.desc.scale) {
+    case ScaleKind::tensor:
+      return kQuantizeCast;
+    case ScaleKind::row:
+      return kQuantizeRows;
+    case ScaleKind::group:
+      return kQuantizeGroups;
+    default:
+      return kQuantizeBlocks;
+  }
+}
+
+// The host's bodies serve any alignment, and one of them all regions.
+Status QuantizePlan::prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out) {
+  const uint32_t of_any = step < kQuantizeAmax ? kQuantizeRegions : step;
+  const KernelRow* row = find_row(*device(), Family::quantize, [&](const KernelRow& r) {
+    if (vector == 0 || r.feature == feature::host) return r.variant == of_any;
+    return r.variant == (step | vector << 8);
+  });
+  return prepare_row(*device(), Family::quantize, row, 0, out);
+}
+
+Status QuantizePlan::prepare() {
+  const auto vector = static_cast<uint32_t>(problem_.vector);
+  const bool may[2] = {
+      (problem_.desc.methods & kQuantizeByElements) != 0,
+      (problem_.desc.methods & kQuantizeByVectors) != 0 && vectors_fit(problem_.desc.rows, 0, 0)};
+  if (!may[0] && !may[1])
+    return fail(Code::ERROR_UNSUPPORTED, {.argument = "methods"},
+                "none of the methods 0x%x serves this description", problem_.desc.methods);
+  for (const bool vectors : {false, true}) {
+    if (!may[vectors]) continue;
+    TW_TRY(prepare_step(main_step(), vectors ? vector : 0, &main_[vectors]));
+    if (problem_.two_steps())
+      TW_TRY(prepare_step(kQuantizeAmax, vectors ? vector : 0, &amax_[vectors]));
+  }
+  return {};
+}
+
+// Whether each row of both matrices is whole vectors: rows that are joined are one row.
+bool QuantizePlan::vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const {
+  const QuantizeProblem& p = problem_;
+  const bool one = rows == 1 || rows_join(rows);
+  const auto fits = [&](uint64_t address, int64_t pitch, int64_t bytes) {
+    const int64_t unit = p.vector * bytes;
+    return address % static_cast<uint64_t>(unit) == 0 && (one || pitch * bytes % unit == 0);
+  };
+  const int64_t columns = one ? rows * p.desc.columns : p.desc.columns;
+  return columns % p.vector == 0 && fits(src, p.desc.src_pitch, p.src_bytes) &&
+         fits(dst, p.desc.dst_pitch, p.dst_bytes);
+}
+
+uint64_t QuantizePlan::workspace_bytes() const {
+  return problem_.two_steps() && !problem_.empty() ? kWorkspaceBytes : 0;
+}
+
+Status QuantizePlan::check_run(const QuantizeRun& run, int64_t rows) const {
+  const QuantizeProblem& p = problem_;
+  if (p.back)
+    TW_TRY(check_no_address("amax", run.amax, "the plan dequantises"));
+  else if (!p.tensor())
+    TW_TRY(check_no_address("amax", run.amax, "the plan's scale is not TW_SCALE_TENSOR"));
+  if (rows == 0 || p.empty()) return {};
+  TW_TRY(check_address("src", run.src, static_cast<uint32_t>(p.src_bytes)));
+  TW_TRY(check_address("dst", run.dst, static_cast<uint32_t>(p.dst_bytes)));
+  TW_TRY(check_address("scale", run.scale, 4));
+  if (run.amax != 0) TW_TRY(check_address("amax", run.amax, 4));
+  if (p.two_steps())
+    TW_TRY(
+        check_workspace(run.workspace, run.workspace_bytes, kWorkspaceBytes, kWorkspaceAlignment));
+  return check_memory(run, rows);
+}
+
+Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
+  const QuantizeProblem& p = problem_;
+  const QuantizeDesc& d = p.desc;
+  const bool columns = d.scale_order == ScaleOrder::column;
+  const int64_t scale_lines = columns ? p.scale_columns() : p.scale_rows(rows);
+  const int64_t scale_line = columns ? p.scale_rows(rows) : p.scale_columns();
+  return check_operands(
+      *device(), {{"src", run.src, static_cast<uint64_t>(d.columns * p.src_bytes), false, rows,
+                   d.src_pitch * p.src_bytes},
+                  {"dst", run.dst, static_cast<uint64_t>(d.columns * p.dst_bytes), true, rows,
+                   d.dst_pitch * p.dst_bytes},
+                  {"scale", run.scale, static_cast<uint64_t>(scale_line * 4), !p.given(),
+                   scale_lines, d.scale_ld * 4},
+                  {"amax", run.amax, run.amax == 0 ? 0u : 4u, true},
+                  {"workspace", run.workspace, p.two_steps() ? kWorkspaceBytes : 0, true}});
+}
+
+// Which way a warp's tile lies: down the rows where neighbouring rows' scales lie side by side, and
+// along a row otherwise. Short rows would leave much of a tile along them empty.
+bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
+  const ScaleKind kind = problem_.desc.scale;
+  if (kind == ScaleKind::group && problem_.desc.scale_order == ScaleOrder::column) return true;
+  const auto used = [](uint32_t items, uint32_t of_tile) {
+    return static_cast<double>(items) / (blocks_for(items, of_tile) * of_tile);
+  };
+  const uint32_t groups = blocks_for(args.columns, kQuantizeGroup);
+  const double down = used(groups, beside()) * used(args.rows, kQuantizeFlight);
+  return down > 1.25 * used(groups, beside() * kQuantizeFlight);
+}
+
+// Tiles of warps and blocks, and regions of what goes element by element.
+void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
+  const QuantizeProblem& p = problem_;
+  const bool blocks = !p.back && p.desc.scale == ScaleKind::block;
+  const bool rows = !p.back && p.desc.scale == ScaleKind::row;
+  const uint32_t groups = blocks_for(args->columns, kQuantizeGroup);
+  const bool down = tiles_down(*args);
+  const uint32_t across =
+      blocks ? groups : blocks_for(groups, down ? beside() : beside() * kQuantizeFlight);
+  const uint32_t high = blocks ? kQuantizeGroup : down ? kQuantizeFlight : 1;
+  args->by_tiles = make_divider(across);
+  args->tiles = blocks_for(args->rows, high) * across;
+  const int64_t step = int64_t{beside()} * kQuantizeGroup;
+  args->src_step = down ? args->src_pitch : step * p.src_bytes;
+  args->dst_step = down ? args->dst_pitch : step * p.dst_bytes;
+  // A tile's rows have one row of scales of 128 rows each.
+  const int64_t scale_down = args->scale_row_shift == 0 ? args->scale_row : 0;
+  args->scale_step = down ? scale_down : beside() * args->scale_column;
+  if (down) args->flags |= kQuantizeByColumns;
+  args->team_warps = 1;
+  while (args->team_warps < kQuantizeWarpsOfBlock &&
+         args->team_warps * 32 * kQuantizeFlight * p.vector < args->columns)
+    args->team_warps *= 2;
+  args->region_rows = blocks ? kQuantizeGroup : 1;
+  args->region_columns = rows ? args->columns : kQuantizeGroup;
+  const uint32_t line = blocks_for(args->columns, args->region_columns);
+  args->by_region_line = make_divider(line);
+  args->regions = blocks_for(args->rows, args->region_rows) * line;
+  if (uint64_t{args->region_rows} * args->region_columns <= kWarpRegion)
+    args->flags |= kQuantizeWarps;
+}
+
+// Whether rows, and the scales that a row has, follow each other without a gap.
+bool QuantizePlan::rows_join(int64_t rows) const {
+  const QuantizeDesc& d = problem_.desc;
+  if (d.src_pitch != d.columns || d.dst_pitch != d.columns || rows * d.columns > kMostColumns)
+    return false;
+  if (problem_.tensor()) return true;
+  return d.scale == ScaleKind::group && d.scale_order == ScaleOrder::row &&
+         d.columns % kQuantizeGroup == 0 && d.scale_ld * kQuantizeGroup == d.columns;
+}
+
+QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
+  const QuantizeProblem& p = problem_;
+  const QuantizeDesc& d = p.desc;
+  QuantizeArgs args{};
+  args.src = run.src, args.dst = run.dst, args.scale = run.scale;
+  args.amax = run.amax, args.parts = run.workspace;
+  args.src_policy = cache_policy(d.src_cache);
+  args.dst_policy = cache_policy(d.dst_cache);
+  args.src_pitch = d.src_pitch * p.src_bytes;
+  args.dst_pitch = d.dst_pitch * p.dst_bytes;
+  args.scale_row = p.scale_row_step();
+  args.scale_column = p.scale_column_step();
+  args.scale_row_shift = d.scale == ScaleKind::block ? 7 : 0;
+  args.rows = static_cast<u32>(rows);
+  args.columns = static_cast<u32>(d.columns);
+  args.src_format = p.src_format;
+  args.dst_format = p.dst_format;
+  args.flags = ((d.flags & kQuantizeDescPowersOfTwo) != 0 ? kQuantizePowersOfTwo : 0u) |
+               (p.given() ? kQuantizeGiven : 0u);
+  if (p.two_steps()) args.flags |= kQuantizeBackwards;
+  args.limit = p.back ? 0 : quantize_max(p.dst_format);
+  if (rows_join(rows)) {
+    args.columns = static_cast<u32>(rows * d.columns);
+    args.rows = 1;
+  }
+  fill_tiles(&args);
+  return args;
+}
+
+// Blocks for each piece of work, but for those that have a scale to find first or a part to write.
+LaunchConfig QuantizePlan::config(const PreparedKernel& kernel, const QuantizeArgs& args,
+                                  bool amax) const {
+  const uint32_t step = kernel.row->variant & 0xff;
+  const bool by_elements = kernel.row->variant >> 8 == 0;
+  uint32_t blocks = 0;
+  if (by_elements)
+    blocks =
+        blocks_for(args.regions, quantize_has(args, kQuantizeWarps) ? kQuantizeWarpsOfBlock : 1);
+  else if (step == kQuantizeBlocks)
+    blocks = args.tiles;
+  else if (step == kQuantizeRows)
+    blocks = blocks_for(args.rows, kQuantizeWarpsOfBlock / args.team_warps);
+  else
+    blocks = blocks_for(args.tiles, kQuantizeWarpsOfBlock);
+  uint64_t most =
+      most_blocks(*device(), problem_.desc.max_sms, problem_.two_steps() ? kAllOfSm : 0);
+  if (amax) most = std::min<uint64_t>(most, kQuantizeParts);
+  LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));
+  config.block[0] = static_cast<uint32_t>(kernel.row->threads);
+  config.programmatic = true;  // as all of them it waits for its predecessor grid itself
+  return config;
+}
+
+Status QuantizePlan::run(Stream& stream, const QuantizeRun& run) const {
+  const int64_t planned = problem_.desc.rows;
+  const int64_t rows = run.rows == -1 ? planned : run.rows;
+  if (rows < 0 || rows > planned)
+    return fail(Code::ERROR_INVALID_ARGUMENT,
+                {.argument = "rows", .rule = "quantize_run_size", .got = rows, .limit = planned},
+                "rows is %" PRId64 ": the plan was made for 0 to %" PRId64 " (-1 means all)", rows,
+                planned);
+  TW_TRY(check_run(run, rows));
+  if (rows == 0 || problem_.empty()) return {};
+  const bool vectors = static_cast<bool>(main_[1]) && vectors_fit(rows, run.src, run.dst);
+  if (!main_[vectors])
+    return fail(Code::ERROR_MISALIGNED, {.argument = "src", .rule = "quantize_methods"},
+                "the only method allowed needs vectors of %" PRId64 " elements", problem_.vector);
+  QuantizeArgs args = fill(run, rows);
+  if (problem_.two_steps()) {
+    const LaunchConfig first = config(amax_[vectors], args, true);
+    args.part_count = first.grid[0];
+    QuantizeArgs forwards = args;
+    forwards.flags &= ~u32{kQuantizeBackwards};
+    TW_TRY(stream.launch(*amax_[vectors].kernel, first, &forwards, sizeof forwards));
+  }
+  return stream.launch(*main_[vectors].kernel, config(main_[vectors], args, false), &args,
+                       sizeof args);
+}
+
+// "a scale for each 128 of a row: 64 by 56, column-major with leading dimension 64".
+std::string QuantizePlan::scales() const {
+  const QuantizeDesc& d = problem_.desc;
+  constexpr const char* kNames[] = {"", "the whole matrix", "each row", "each 128 of a row",
+                                    "each 128 by 128"};
+  std::string out = std::string("a scale for ") + kNames[static_cast<int>(d.scale)];
+  if (problem_.tensor()) return line("%s", out.c_str());
+  return line("%s: %" PRId64 " by %" PRId64 ", %s with leading dimension %" PRId64, out.c_str(),
+              problem_.scale_rows(d.rows), problem_.scale_columns(),
+              d.scale_order == ScaleOrder::row ? "row-major" : "column-major", d.scale_ld);
+}
+
+PlanInfo QuantizePlan::info() const {
+  const QuantizeProblem& p = problem_;
+  const QuantizeDesc& d = p.desc;
+  PlanInfo info;
+  info.op = Op::quantize;
+  if (p.empty()) return info;
+  const bool vectors = static_cast<bool>(main_[1]);
+  const PreparedKernel& kernel = main_[vectors];
+  const LaunchConfig launch = config(kernel, fill({}, d.rows), false);
+  info.kernel = kernel.row->symbol;
+  for (int i = 0; i < 3; ++i) {
+    info.grid[i] = launch.grid[i];
+    info.block[i] = launch.block[i];
+    info.cluster[i] = launch.cluster[i];
+  }
+  info.workspace_bytes = workspace_bytes();
+  const auto elements = static_cast<uint64_t>(d.rows * d.columns);
+  const auto scale_bytes = static_cast<uint64_t>(p.scale_rows(d.rows) * p.scale_columns() * 4);
+  info.bytes_read = elements * static_cast<uint64_t>(p.src_bytes) * (p.two_steps() ? 2 : 1) +
+                    (p.given() ? scale_bytes : 0);
+  info.bytes_written =
+      elements * static_cast<uint64_t>(p.dst_bytes) + (p.given() ? 0 : scale_bytes);
+  return info;
+}
+
+std::string QuantizePlan::explain() const {
+  const QuantizeProblem& p = problem_;
+  const QuantizeDesc& d = p.desc;
+  std::string out = line("%s of %" PRId64 " by %" PRId64 " elements, %s to %s",
+                         p.back ? "dequantisation" : "quantisation", d.rows, d.columns,
+                         dtype_name(d.src_dtype), dtype_name(d.dst_dtype));
+  if (p.empty()) return out + "empty, nothing runs\n";
+  out += scales();
+  if (!p.back && p.given())
+    out += "the scale is given, and read when a run executes\n";
+  else if (!p.back)
+    out += line("a scale is the largest finite magnitude / %d%s",
+                static_cast<int>(quantize_max(p.dst_format)),
+                (d.flags & kQuantizeDescPowersOfTwo) != 0 ? ", rounded up to a power of two" : "");
+  const PlanInfo i = info();
+  out += line("kernel %s: %u blocks of %u threads", i.kernel, i.grid[0], i.block[0]);
+  if (p.two_steps())
+    out += line("behind %s, whose results take a workspace of %" PRIu64 " bytes",
+                amax_[static_cast<bool>(main_[1])].row->symbol, workspace_bytes());
+  out += line("%" PRIu64 " bytes read, %" PRIu64 " written", i.bytes_read, i.bytes_written);
+  if (!main_[1])
+    return out + line("element by element: columns, or a pitch, is no multiple of %" PRId64
+                      " elements",
+                      p.vector);
+  return out + line("by vectors of %" PRId64
+                    " elements; a run whose addresses are no multiples of "
+                    "theirs goes element by element",
+                    p.vector);
+}
+
+}  // namespace tw

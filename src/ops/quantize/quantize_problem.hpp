@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The description of a quantisation or dequantisation, checked and in bytes.
+
+#include <cstdint>
+
+#include "base/dtype.hpp"
+#include "base/status.hpp"
+#include "kernels/arguments.h"
+#include "ops/common/fields.hpp"
+
+namespace tw {
+
+/// As tw_scale_kind.
+enum class ScaleKind : int32_t {
+  none = 0,
+  tensor = 1,
+  row = 2,
+  group = 3,  // 1x128
+  block = 4,  // 128x128
+  k32_ue8m0 = 20,
+  k16_ue4m3 = 21
+};
+
+/// As tw_order, of the matrix of scales.
+enum class ScaleOrder : int32_t { row = 0, column = 1 };
+
+/// Bits of the description's flags.
+inline constexpr uint32_t kQuantizeDescPowersOfTwo = 1;
+inline constexpr uint32_t kQuantizeDescGivenScale = 2;
+
+/// Bits of QuantizeDesc::methods.
+inline constexpr uint32_t kQuantizeByVectors = 1;
+inline constexpr uint32_t kQuantizeByElements = 2;
+
+/// As tw_quantize_desc: extents and pitches in elements.
+struct QuantizeDesc {
+  DType src_dtype = DType::BF16;
+  DType dst_dtype = DType::F8E4M3;
+  ScaleKind scale = ScaleKind::none;
+  ScaleOrder scale_order = ScaleOrder::row;
+  uint32_t flags = 0;
+  uint32_t max_sms = 0;
+  CachePriority src_cache = CachePriority::normal;
+  CachePriority dst_cache = CachePriority::normal;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t src_pitch = 0;
+  int64_t dst_pitch = 0;
+  int64_t scale_ld = 0;
+  /// For tests and benchmarks: the methods that may be chosen.
+  uint32_t methods = ~0u;
+};
+
+/// The checked description, with the numbers that 0 stands for.
+struct QuantizeProblem {
+  QuantizeDesc desc;
+  bool back = false;  // dequantisation
+  u32 src_format = 0;
+  u32 dst_format = 0;
+  int64_t src_bytes = 0;  // of an element
+  int64_t dst_bytes = 0;
+  int64_t vector = 8;  // elements of 16 bytes of the wide type
+
+  bool empty() const { return desc.rows == 0 || desc.columns == 0; }
+  bool tensor() const { return desc.scale == ScaleKind::tensor; }
+  bool given() const { return back || (desc.flags & kQuantizeDescGivenScale) != 0; }
+  /// Two kernels: the scale is made of what the first has found.
+  bool two_steps() const { return tensor() && !given(); }
+  int64_t groups() const;
+  int64_t scale_rows(int64_t rows) const;
+  int64_t scale_columns() const;
+  /// Bytes from a scale to the one in the next row, or column, of their matrix.
+  int64_t scale_row_step() const;
+  int64_t scale_column_step() const;
+};
+Status quantize_problem(const QuantizeDesc& desc, QuantizeProblem* out);
+
+}  // namespace tw

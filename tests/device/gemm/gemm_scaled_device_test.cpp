@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of narrow types against float64: every pair of types, type of D, form of scales and
+// order of those, at odd sizes and pitches, with guard bytes; epilogues, gates, batches, sizes and
+// scalars that the device holds, and D as 8-bit floats with scales of its own. Each case runs by
+// the plan's choice and by every candidate, forced. See gemm_scaled_bench.hpp for the bound.
+#include "tests/device/gemm/gemm_scaled_bench.hpp"
+
+using namespace tw;
+using namespace tw::test;
+
+namespace {
+
+constexpr std::pair<DType, DType> kPairs[] = {{DType::F8E4M3, DType::F8E4M3},
+                                              {DType::F8E4M3, DType::F8E5M2},
+                                              {DType::F8E5M2, DType::F8E4M3},
+                                              {DType::I8, DType::I8},
+                                              {DType::TF32, DType::TF32}};
+constexpr std::pair<ScaleKind, ScaleKind> kScales[] = {{ScaleKind::none, ScaleKind::none},
+                                                       {ScaleKind::tensor, ScaleKind::tensor},
+                                                       {ScaleKind::row, ScaleKind::row},
+                                                       {ScaleKind::k128, ScaleKind::block128},
+                                                       {ScaleKind::k128, ScaleKind::k128}};
+
+// Types of D that a pair has, but for i32, which has no options.
+DType d_type(DType in, int number) {
+  constexpr DType kFloats[] = {DType::BF16, DType::F32, DType::F16, DType::F8E4M3, DType::F8E5M2};
+  constexpr DType kIntegers[] = {DType::BF16, DType::F32, DType::F16, DType::I8};
+  return in == DType::I8 ? kIntegers[number % 4] : kFloats[number % 5];
+}
+
+class Lab {
+ public:
+  Lab() : device_(open_test_device()) {
+    if (device_) stream_ = new_stream(device_);
+  }
+  explicit operator bool() const { return device_ != nullptr; }
+
+  void check(std::mt19937_64& random, const ScaledCase& c) {
+    INFO(describe(c));
+    ScaledBench bench(device_, *stream_, c);
+    bench.fill(random);
+    std::unique_ptr<Plan> plan;
+    TW_REQUIRE_OK(GemmPlan::create(device_, c.desc, &plan));
+    run(bench, *plan);
+    std::vector<GemmRange> candidates;
+    TW_REQUIRE_OK(gemm_candidates(*device_, c.desc, &candidates));
+    const std::string own = plan->info().kernel;
+    for (const GemmRange& range : candidates) {
+      const GemmChoice& choice = range.candidate.choice;
+      if (own == choice.row->symbol && !choice.shares_k()) continue;
+      INFO(gemm_choice_text(choice));
+      std::unique_ptr<Plan> forced;
+      TW_REQUIRE_OK(GemmPlan::create_forced(device_, c.desc, choice, &forced));
+      run(bench, *forced);
+    }
+  }
+  Device& device() { return *device_; }
+  Stream& stream() { return *stream_; }
+
+ private:
+  void run(ScaledBench& bench, const Plan& plan) {
+    bench.clear();
+    Guarded workspace(device_, *stream_, plan.info().workspace_bytes);
+    GemmRun run = bench.run();
+    if (workspace.bytes() != 0) {
+      run.workspace = workspace.address();
+      run.workspace_bytes = workspace.bytes();
+    }
+    TW_REQUIRE_OK(static_cast<const GemmPlan&>(plan).run(*stream_, run));
+    TW_REQUIRE_OK(stream_->synchronize());
+    bench.look();
+  }
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+};
+
+void scales(int number, int orders, ScaledCase* c) {
+  c->desc.a_scaling = {.kind = kScales[number].first};
+  c->desc.b_scaling = {.kind = kScales[number].second};
+  if (number < 3) return;
+  GemmDesc& d = c->desc;
+  d.a_scaling.order = static_cast<Order>(orders & 1);
+  d.b_scaling.order = static_cast<Order>(orders >> 1 & 1);
+}
+
+// Leading dimensions with `more` scales that belong to nobody.
+void scale_pitches(int64_t more, ScaledCase* c) {
+  GemmDesc& d = c->desc;
+  if (d.a_scaling.kind < ScaleKind::k128 || more == 0) return;
+  const GemmScaleExtent a = gemm_a_scales(d, d.m), b = gemm_b_scales(d);
+  d.a_scaling.leading = (d.a_scaling.order == Order::row ? a.columns : a.rows) + more;
+  d.b_scaling.leading = (d.b_scaling.order == Order::row ? b.columns : b.rows) + more;
+}
+
+void orders(int number, ScaledCase* c) {
+  c->desc.a_order = static_cast<Order>(number & 1);
+  c->desc.b_order = static_cast<Order>(number >> 1 & 1);
+  c->desc.d_order = static_cast<Order>(number >> 2 & 1);
+}
+
+// What fast kernels take: K-major operands in multiples of 16 bytes.
+void k_major(ScaledCase* c) {
+  c->desc.a_order = Order::row;
+  c->desc.b_order = Order::column;
+  c->desc.a_alignment = c->desc.b_alignment = 16;
+}
+
+// Pitches as asked: multiples of `step` elements past what is contiguous.
+void pitches(int64_t step, int64_t more, ScaledCase* c) {
+  GemmDesc& d = c->desc;
+  const auto pitch = [&](int64_t least) { return (least + step - 1) / step * step + more * step; };
+  const int64_t d_columns = d.epilogue.gate == Gate::none ? d.n : d.n / 2;
+  d.lda = pitch(d.a_order == Order::row ? d.k : d.m);
+  d.ldb = pitch(d.b_order == Order::row ? d.n : d.k);
+  d.ldc = pitch(d.d_order == Order::row ? d.n : d.m);
+  d.ldd = pitch(d.d_order == Order::row ? d_columns : d.m);
+}
+
+// Each option's values in turn, at steps that have no common divisor, so that pairs meet.
+void options(int number, ScaledCase* c) {
+  GemmEpilogue& e = c->desc.epilogue;
+  constexpr Per kBias[] = {Per::column, Per::none, Per::row};
+  constexpr Per kScale[] = {Per::none, Per::tensor, Per::row, Per::column};
+  constexpr DType kBiasTypes[] = {DType{}, DType::BF16, DType::F16, DType::F32};
+  e.bias = kBias[number % 3];
+  if (e.bias != Per::none) e.bias_dtype = kBiasTypes[number / 3 % 4];
+  e.activation = static_cast<Activation>(number % 5);
+  e.gate = static_cast<Gate>(number / 5 % 3);
+  e.scale = kScale[number % 4];
+  e.amax = number % 7 < 4;
+  c->scale_value = e.scale == Per::tensor && number % 8 == 1 ? 0.375f : 1.0f;
+  c->alpha = number % 6 == 5 ? -1.5f : 1.0f;
+  c->beta = number % 4 == 2 ? 0.75f : 0.0f;
+  if (e.gate != Gate::none) c->desc.n += c->desc.n % 2;
+}
+
+ScaledCase random_case(std::mt19937_64& random, const std::pair<DType, DType>& pair) {
+  ScaledCase c;
+  c.desc.a_dtype = pair.first;
+  c.desc.b_dtype = pair.second;
+  c.desc.d_dtype = d_type(pair.first, static_cast<int>(pick(random, 0, 99)));
+  orders(static_cast<int>(pick(random, 0, 7)), &c);
+  const bool fast_layout = pick(random, 0, 1) == 0;
+  if (fast_layout) k_major(&c);
+  c.desc.m = pick(random, 1, 140);
+  c.desc.n = pick(random, 1, 280);
+  c.desc.k = pick(random, 0, 400);
+  scales(static_cast<int>(pick(random, 0, 4)), static_cast<int>(pick(random, 0, 3)), &c);
+  if (pick(random, 0, 1)) options(static_cast<int>(pick(random, 0, 419)), &c);
+  scale_pitches(pick(random, 0, 2), &c);
+  pitches(fast_layout ? 16 : 1, pick(random, 0, 2), &c);
+  c.offset = fast_layout ? 0 : static_cast<uint64_t>(pick(random, 0, 2));
+  if (is_f8(pair.first) && c.desc.a_scaling.kind < ScaleKind::k128)
+    c.desc.fast_accumulate = pick(random, 0, 3) == 0;
+  if (pick(random, 0, 3) == 0) c.run_m = pick(random, 0, c.desc.m);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("gemm scaled: a few of each type and form of scales") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(1);
+  int number = 0;
+  for (const auto& pair : kPairs)
+    for (int form = 0; form < 5; ++form, ++number) {
+      ScaledCase c;
+      c.desc.a_dtype = pair.first;
+      c.desc.b_dtype = pair.second;
+      c.desc.d_dtype = d_type(pair.first, number);
+      if (number % 2) k_major(&c);
+      c.desc.m = 5 + number;
+      c.desc.n = 20 + number * 5;
+      c.desc.k = 144 + number * 2;
+      scales(form, number % 4, &c);
+      scale_pitches(number % 3, &c);
+      pitches(number % 2 ? 16 : 1, 1, &c);
+      lab.check(random, c);
+    }
+}
+
+TEST_CASE("gemm scaled: every form and order of scales, around blocks of 128") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(2);
+  int number = 0;
+  for (const auto& pair : kPairs)
+    for (int form = 0; form < 5; ++form)
+      for (int order = 0; order < 8; ++order, ++number) {
+        ScaledCase c;
+        c.desc.a_dtype = pair.first;
+        c.desc.b_dtype = pair.second;
+        c.desc.d_dtype = d_type(pair.first, number);
+        orders(order, &c);
+        constexpr int64_t kSizes[] = {1, 127, 128, 129, 200};
+        c.desc.m = kSizes[number % 5];
+        c.desc.n = kSizes[number / 2 % 5];
+        c.desc.k = kSizes[number / 3 % 5] + number % 3 * 128;
+        scales(form, number / 5 % 4, &c);
+        scale_pitches(number % 2, &c);
+        pitches(1, number % 3, &c);
+        lab.check(random, c);
+      }
+}
+
+TEST_CASE("gemm scaled: random shapes, options and pitches") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(3);
+  const char* many = std::getenv("TW_SCALED_CASES");
+  for (const auto& pair : kPairs)
+    for (int i = many ? std::atoi(many) : 24; i > 0; --i)
+      lab.check(random, random_case(random, pair));
+}
+
+TEST_CASE("gemm scaled: NaN, infinity, zero and subnormal numbers") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(4);
+  for (const auto& pair : kPairs)
+    for (int form = 0; form < 5; ++form) {
+      ScaledCase c;
+      c.desc.a_dtype = pair.first;
+      c.desc.b_dtype = pair.second;
+      c.desc.d_dtype = d_type(pair.first, form);
+      k_major(&c);
+      c.desc.m = 40;
+      c.desc.n = 72;
+      c.desc.k = 272;
+      scales(form, form, &c);
+      pitches(16, 0, &c);
+      c.specials = true;
+      lab.check(random, c);
+      c.specials = false;
+      c.scale_size = 0x1p-30f;
+      c.desc.d_dtype = DType::F32;
+      lab.check(random, c);
+    }
+}
+
+TEST_CASE("gemm scaled: batches, and sizes and scalars that the device holds") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(5);
+  int number = 0;
+  for (const auto& pair : kPairs)
+    for (int form = 0; form < 5; ++form, ++number) {
+      ScaledCase c = random_case(random, pair);
+      c.desc.m = pick(random, 1, 40);
+      c.desc.n = pick(random, 1, 40) * 2;
+      c.desc.k = pick(random, 1, 300);
+      c.run_m = -1;
+      c.desc.fast_accumulate = false;
+      scales(form, number % 4, &c);
+      scale_pitches(number % 2, &c);
+      pitches(c.desc.a_alignment == 16 ? 16 : 1, number % 2, &c);
+      c.desc.batch = 1 + number % 3;
+      if (number % 2) c.desc.b_batch = 0;
+      if (number % 3 == 0 && form != 0) c.desc.a_scaling.batch = 0;
+      if (number % 3 == 1 && form != 0) c.desc.b_scaling.batch = 0;
+      if (number % 4 < 2) {
+        c.desc.flags |= kGemmDeviceM;
+        c.device_m = pick(random, 0, c.desc.m);
+      }
+      if (number % 5 < 2) {
+        c.desc.flags |= kGemmDeviceScalars;
+        c.device_scalars = true;
+      }
+      if (number % 7 < 3) c.desc.flags |= kGemmPointers;
+      lab.check(random, c);
+    }
+}
+
+TEST_CASE("gemm scaled: D in blocks of 128 with scales of its own") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(6);
+  int number = 0;
+  for (const auto& pair : kPairs) {
+    if (pair.first == DType::I8) continue;
+    for (int i = 0; i < 9; ++i, ++number) {
+      ScaledCase c = random_case(random, pair);
+      c.desc.d_dtype = number % 2 ? DType::F8E4M3 : DType::F8E5M2;
+      c.desc.d_order = Order::row;
+      c.desc.epilogue.gate = static_cast<Gate>(i % 3);
+      c.desc.n = pick(random, 1, 300) * 2;
+      c.desc.d_quantize = {.kind = ScaleKind::k128, .order = static_cast<Order>(i / 2 % 2)};
+      if (i % 4 == 3) c.alpha = c.beta = 0.0f;
+      c.desc.a_scaling.leading = c.desc.b_scaling.leading = 0;
+      pitches(c.desc.a_alignment == 16 ? 16 : 1, i % 2, &c);
+      if (i % 3 == 0) {
+        const GemmScaleExtent extent = gemm_d_scales(c.desc, c.desc.m);
+        c.desc.d_quantize.leading =
+            2 + (c.desc.d_quantize.order == Order::row ? extent.columns : extent.rows);
+      }
+      lab.check(random, c);
+    }
+  }
+}
+
+TEST_CASE("gemm scaled: exact sums of i8") {
+  Lab lab;
+  if (!lab) return;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 16; ++i) {
+    ScaledCase c;
+    c.desc.a_dtype = DType::I8;
+    c.desc.d_dtype = DType::I32;
+    orders(i, &c);
+    if (i >= 8) k_major(&c);
+    c.desc.m = pick(random, 1, 130);
+    c.desc.n = pick(random, 1, 130);
+    c.desc.k = pick(random, 0, 1200);
+    pitches(i >= 8 ? 16 : 1, i % 3, &c);
+    lab.check(random, c);
+  }
+}
