@@ -15,7 +15,7 @@
 #include "runtime/device.hpp"
 #include "runtime/host/host_device.hpp"
 #ifdef TW_PTX_MACHINE
-#include "tests/ptx_machine/device/machine_device.hpp"
+#include "tests/ptx_machine/device/recorded_device.hpp"
 #endif
 
 #define TW_REQUIRE_OK(expression)              \
@@ -36,7 +36,7 @@ inline std::shared_ptr<Device> open_test_device() {
     TW_REQUIRE_OK(open_host_device(&device));
   } else if (std::string(test_device()) == "ptx") {
 #ifdef TW_PTX_MACHINE
-    if (!ptx_machine::open_machine_device(&device).ok()) skip(last_error().message);
+    if (!ptx_machine::open_test_machine(&device).ok()) skip(last_error().message);
 #else
     skip("this program has no PTX machine");
 #endif

@@ -132,6 +132,35 @@ TEST_CASE("copy: pitched matrices at widths around the boxes' edges") {
     }
 }
 
+TEST_CASE("copy: boxes of tensor maps of every rank, cut on every side") {
+  CopyBench bench(8);
+  if (!bench.device) return;
+  for (int rank = 2; rank <= 5; ++rank)
+    for (const int64_t width : {37, 272, 1021}) {
+      CopyCase c;
+      c.desc.dtype = DType::U8;
+      c.desc.rank = rank;
+      c.desc.methods = 1u << kCopyBoxes;
+      int64_t src = (width + 15) / 16 * 16, dst = src + 16;
+      for (int d = rank - 1; d >= 0; --d) {
+        const bool row = d == rank - 1;
+        c.desc.shape[d] = row ? width : rank == 2 ? 67 : pick(bench.random, 2, 5);
+        c.desc.src_stride[d] = row ? 1 : src;
+        c.desc.dst_stride[d] = row ? 1 : dst;
+        // A gap, so that no two dimensions are one.
+        if (!row) src *= c.desc.shape[d] + 1, dst *= c.desc.shape[d] + 1;
+      }
+      if (std::max(src, dst) > static_cast<int64_t>(kArena) - 4096) continue;
+      c.src_offset = 16 * pick(bench.random, 0, 8);
+      c.dst_offset = 16 * pick(bench.random, 4, 8);
+      check_case(bench, c);
+      std::unique_ptr<Plan> plan;
+      TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
+      if (bench.device->info().kind != DeviceKind::host)
+        CHECK(plan->info().kernel == "copy_boxes_" + std::to_string(rank) + "d_tma");
+    }
+}
+
 // Copies of a megabyte have kernels of their own, which gather the ends of a warp's rows and ask
 // for the sectors that those cut.
 TEST_CASE("copy: many rows whose ends lie anywhere") {

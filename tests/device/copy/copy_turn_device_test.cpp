@@ -83,6 +83,20 @@ TEST_CASE("copy: transposes in registers, tiles cut on either side") {
     }
 }
 
+TEST_CASE("copy: transposes of a megabyte and more, which have kernels of their own") {
+  CopyBench bench(16, 3 << 20);
+  if (!bench.device) return;
+  for (const DType type : kNarrow) {
+    const int64_t side = 16 / dtype_bytes(type);
+    const int64_t a = side * 37;
+    const int64_t b = ((int64_t{1} << 20) / dtype_bytes(type) / a / side + 1) * side;
+    const CopyCase c = transpose(bench.random, type, a, b, 1);
+    INFO(describe(c));
+    CHECK(method_of(bench, c) == kCopyTranspose);
+    check_case(bench, c);
+  }
+}
+
 TEST_CASE("copy: transposes of any extent, pitch and address") {
   CopyBench bench(16);
   if (!bench.device) return;

@@ -64,7 +64,7 @@ class MachineDevice final : public Device {
   void written(uint64_t address, uint64_t bytes);
 
   Options options;
-  Statistics statistics;
+  Statistics statistics, last;
   std::vector<std::string> launched;
   std::set<std::string> letters;
   std::string fault;  // with which it was lost, until it is written
@@ -98,8 +98,7 @@ class MachineKernel final : public Kernel {
   Status param(int32_t, size_t*, size_t*) override { return not_here("list of parameters"); }
   Status occupancy(const LaunchConfig& config, int32_t* blocks_per_sm, int32_t* clusters) override {
     *blocks_per_sm = 1;
-    const uint32_t size = config.cluster[0] * config.cluster[1] * config.cluster[2];
-    *clusters = std::max(1, device()->info().sm_count / static_cast<int32_t>(size));
+    *clusters = clusters_at_once(config);
     return {};
   }
 
@@ -177,20 +176,7 @@ class MachineStream final : public Stream {
 };
 
 MachineDevice::MachineDevice() {
-  info_.kind = DeviceKind::cuda;
-  info_.name = "PTX machine";
-  info_.compute_major = kArch / 10;
-  info_.compute_minor = kArch % 10;
-  info_.driver_version = 13000;
-  info_.sm_count = 8;
-  info_.max_dynamic_smem_bytes = static_cast<int32_t>(kMostShared);
-  info_.total_memory_bytes = uint64_t{1} << 33;
-  info_.l2_bytes = uint64_t{50} << 20;
-  // An H200's, by which plans choose.
-  info_.clock_khz = 1980000;
-  info_.memory_clock_khz = 3201000;
-  info_.memory_bus_bits = 6144;
-  info_.features = info_.kernel_features = feature::tma | feature::mma | feature::wgmma;
+  info_ = machine_info();
 }
 
 void MachineDevice::close() {
@@ -332,8 +318,8 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
   own.history = &history_;
   own.letters = &letters;
   try {
-    statistics.thread_instructions +=
-        run_launch(image, memory_, shape, arguments, bytes, own).thread_instructions;
+    last = run_launch(image, memory_, shape, arguments, bytes, own);
+    statistics.thread_instructions += last.thread_instructions;
   } catch (const Error& error) {
     fault = error.what();
     write_reports();
@@ -384,6 +370,30 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
+DeviceInfo machine_info() {
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.name = "PTX machine";
+  info.compute_major = kArch / 10;
+  info.compute_minor = kArch % 10;
+  info.driver_version = 13000;
+  info.sm_count = 8;
+  info.max_dynamic_smem_bytes = static_cast<int32_t>(kMostShared);
+  info.total_memory_bytes = uint64_t{1} << 33;
+  info.l2_bytes = uint64_t{50} << 20;
+  // An H200's, by which plans choose.
+  info.clock_khz = 1980000;
+  info.memory_clock_khz = 3201000;
+  info.memory_bus_bits = 6144;
+  info.features = info.kernel_features = feature::tma | feature::mma | feature::wgmma;
+  return info;
+}
+
+int32_t clusters_at_once(const LaunchConfig& config) {
+  const uint32_t size = config.cluster[0] * config.cluster[1] * config.cluster[2];
+  return std::max(1, machine_info().sm_count / static_cast<int32_t>(size));
+}
+
 Status open_machine_device(std::shared_ptr<Device>* out) {
   for (const std::string& folder : folders()) {
     std::error_code error;
@@ -404,6 +414,9 @@ void set_options(Device& device, const Options& options) {
 }
 Statistics statistics(const Device& device) {
   return static_cast<const MachineDevice&>(device).statistics;
+}
+Statistics last_launch(const Device& device) {
+  return static_cast<const MachineDevice&>(device).last;
 }
 std::set<std::string> letters(const Device& device) {
   return static_cast<const MachineDevice&>(device).letters;

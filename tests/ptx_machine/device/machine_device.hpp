@@ -15,11 +15,16 @@ namespace tw::ptx_machine {
 /// Fails where no folder of TW_PTX_FOLDERS has PTX (<image>.sm_90a.ptx); the builds that nvcc takes
 /// part in leave it there.
 Status open_machine_device(std::shared_ptr<Device>* out);
+/// What it says of itself.
+DeviceInfo machine_info();
+/// Clusters of its that run at once.
+int32_t clusters_at_once(const LaunchConfig& config);
 
 /// How launches of the device run from here on.
 void set_options(Device& device, const Options& options);
-/// What its launches have run so far.
+/// What its launches have run so far, and the last one.
 Statistics statistics(const Device& device);
+Statistics last_launch(const Device& device);
 /// Reports of severity `letter` of its launches.
 std::set<std::string> letters(const Device& device);
 /// Which kernels have run, in the order of their first launch.

@@ -12,6 +12,7 @@
 #include "tensor_map/rebind.hpp"
 #include "tests/ptx_machine/instructions/mbarrier.hpp"
 #include "tests/ptx_machine/instructions/memory.hpp"
+#include "tests/ptx_machine/instructions/reductions.hpp"
 #include "tests/ptx_machine/machine/launch.hpp"
 
 namespace tw::ptx_machine {
@@ -259,6 +260,7 @@ model::ReduceOp reduce_op(Word operation) {
 void bulk_reduce(Warp& w, const Instruction& in) {
   const DType dtype = dtype_of(in.types[0]);
   const model::ReduceOp op = reduce_op(in.word(Class::operation));
+  w.launch->statistics.unordered |= is_floating(in.types[0]);
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t to = address_of(w, in.operand[0], i), from = own_shared(w, in.operand[1], i);
     const uint32_t bytes = value32(w, in.operand[2], i);
@@ -423,6 +425,8 @@ model::Outcome store_box(const Instruction& in, const Box& box, const uint8_t* s
 
 void tensor_store(Warp& w, const Instruction& in) {
   const bool rows = in.op == Op::tensor_scatter4;
+  // The map alone knows the elements' type.
+  w.launch->statistics.unordered |= in.op == Op::tensor_reduce;
   each_lane(w.mask, [&](uint32_t i) {
     const Box box = read_box(w, in, 0, i);
     const uint32_t offset = static_cast<uint32_t>(shared_offset(own_shared(w, in.operand[1], i)));

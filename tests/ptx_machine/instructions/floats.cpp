@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/ptx_machine/instructions/rounding.hpp"
+#include "tests/ptx_machine/machine/launch.hpp"
 #include "tests/ptx_machine/machine/warp.hpp"
 
 namespace tw::ptx_machine {
@@ -109,6 +110,7 @@ void approximate(Warp& w, const Instruction& in) {
   const float* a = source<float>(w, in.operand[1]);
   float* d = target<float>(w, in.operand[0]);
   const bool flushes = in.has(Class::flush);
+  w.launch->statistics.approximate = true;
   each_lane(w.mask, [&](uint32_t i) {
     const float x = flushes ? flush(a[i]) : a[i];
     const float y = clean(static_cast<float>(approximated(in.op, static_cast<double>(x))));

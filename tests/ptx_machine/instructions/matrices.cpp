@@ -6,7 +6,10 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "base/float_formats.hpp"
+#include "kernels/common/convert.h"
 #include "tests/ptx_machine/instructions/memory.hpp"
 #include "tests/ptx_machine/instructions/window.hpp"
 #include "tests/ptx_machine/instructions/window_rows.hpp"
@@ -148,18 +151,58 @@ void mma(Warp& w, const Instruction& in) {
       }
 }
 
+/// Factors of 8 bits, which Hopper's mma.sync does not have: ptxas makes f16 of them, multiplies
+/// those whose k has bit 1 clear, adds the others' products to that, and C at the end.
+void mma_eights(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const MmaShape shape = mma_shape(in);
+  Factors a[2][16], b[2][8];
+  const auto set = [](Factors& factors, uint32_t k, Type type, uint32_t bits) {
+    const uint32_t format = type == Type::e4m3 ? kFormatE4M3 : kFormatE5M2;
+    factors.set(k / 4 * 2 + k % 2, Type::f16, encode(kFormatF16, decode(format, bits)));
+  };
+  each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
+    set(a[k / 2 % 2][row], k, in.types[1], bits);
+  });
+  each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
+    set(b[k / 2 % 2][column], k, in.types[2], bits);
+  });
+  const uint32_t count = shape.k / 2;
+  for (uint32_t h = 0; h < 2; ++h)
+    for (uint32_t l = 0; l < kLanes; ++l)
+      for (uint32_t j = 0; j < 2; ++j) {
+        const uint32_t row = l / 4 + 8 * h, column = 2 * (l % 4) + j;
+        if (in.types[0] == Type::f16) {
+          uint16_t sum = window_f16(a[0][row], b[0][column], count, 0, kWindowBits);
+          sum = window_f16(a[1][row], b[1][column], count, sum, kWindowBits);
+          const auto c = static_cast<uint16_t>(words(w, in.operand[3], h)[l] >> (16 * j));
+          const float near = f16_to_float(sum) + f16_to_float(c);
+          sum = std::isnan(near) ? uint16_t{0x7fff} : float_to_f16(near);
+          uint32_t& d = written_words(w, in.operand[0], h)[l];
+          d = j == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | static_cast<uint32_t>(sum) << 16;
+        } else {
+          float sum = window_f32(a[0][row], b[0][column], count, 0, kWindowBits);
+          sum = window_f32(a[1][row], b[1][column], count, sum, kWindowBits);
+          sum += std::bit_cast<float>(words(w, in.operand[3], 2 * h + j)[l]);
+          written_words(w, in.operand[0], 2 * h + j)[l] =
+              std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
+        }
+      }
+}
+
+int32_t integer_of(Type type, uint32_t bits) {
+  return type == Type::s8 ? int32_t{static_cast<int8_t>(bits)} : static_cast<int32_t>(bits);
+}
+
 void mma_integers(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
   int32_t a[16][kMostFactors], b[8][kMostFactors];
-  const auto whole = [](Type type, uint32_t bits) {
-    return type == Type::s8 ? int32_t{static_cast<int8_t>(bits)} : static_cast<int32_t>(bits);
-  };
   each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
-    a[row][k] = whole(in.types[1], bits);
+    a[row][k] = integer_of(in.types[1], bits);
   });
   each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
-    b[column][k] = whole(in.types[2], bits);
+    b[column][k] = integer_of(in.types[2], bits);
   });
   for (uint32_t i = 0; i < 4; ++i)
     for (uint32_t l = 0; l < kLanes; ++l) {
@@ -180,17 +223,22 @@ Run mma_handler(const Instruction& in) {
   if (in.operand[0].count != sums || in.operand[3].count != sums ||
       in.operand[1].count != 2 * quarters || in.operand[2].count != quarters)
     return nullptr;
-  return in.op == Op::mma ? mma : mma_integers;
+  if (in.op == Op::mma_integers) return mma_integers;
+  return type_bytes(in.types[1]) == 1 ? mma_eights : mma;
 }
 
 // wgmma.
+
+constexpr uint32_t kProductBytes = 32;  // of a row of A or a column of B
 
 /// An operand in shared memory, by its descriptor.
 struct Tile {
   uint32_t start, leading, stride, swizzle_bytes;  // 0: no swizzle
   bool column;                                     // contiguous along m or n
+  uint32_t bytes;                                  // of an element
 
-  Tile(Warp& w, uint64_t descriptor, bool is_column) : column(is_column) {
+  Tile(Warp& w, uint64_t descriptor, bool is_column, Type type)
+      : column(is_column), bytes(static_cast<uint32_t>(type_bytes(type))) {
     start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
     leading = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4;
     stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
@@ -202,16 +250,17 @@ struct Tile {
       w.fail("a descriptor without a swizzle, contiguous along m or n: the machine has none");
   }
 
-  /// Where element k of row (or column) i lies, of 16 bits.
+  uint32_t depth() const { return kProductBytes / bytes; }
+  /// Where element k of row (or column) i lies.
   uint32_t offset(uint32_t i, uint32_t k) const {
     if (swizzle_bytes == 0)
-      return start + i / 8 * stride + k / 8 * leading + i % 8 * 16 + k % 8 * 2;
+      return start + i / 8 * stride + k * bytes / 16 * leading + i % 8 * 16 + k * bytes % 16;
     uint32_t address = start;
     const uint32_t wide = swizzle_bytes / 2;
     if (column)
       address += i / wide * leading + k / 8 * stride + k % 8 * swizzle_bytes + i % wide * 2;
     else
-      address += i / 8 * stride + i % 8 * swizzle_bytes + k * 2;
+      address += i / 8 * stride + i % 8 * swizzle_bytes + k * bytes;
     return address ^ (address >> 3 & (swizzle_bytes - 16));
   }
 };
@@ -221,11 +270,12 @@ struct Tile {
 template <class Visit>
 void each_of_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Visit visit) {
   for (uint32_t i = 0; i < count; ++i)
-    for (uint32_t k = 0; k < kRowFactors; ++k) {
+    for (uint32_t k = 0; k < tile.depth(); ++k) {
       // Rows that D does not have need not have been loaded.
-      uint16_t bits = 0;
-      std::memcpy(&bits, shared_range(w, *w.cta, tile.offset(first + i, k), 2, Access::any), 2);
-      visit(i, k, uint32_t{bits});
+      uint32_t bits = 0;
+      const uint32_t at = tile.offset(first + i, k);
+      std::memcpy(&bits, shared_range(w, *w.cta, at, tile.bytes, Access::any), tile.bytes);
+      visit(i, k, bits);
     }
 }
 
@@ -279,9 +329,71 @@ void multiply_row_f16(Warp& w, const Instruction& in, const Operands& operands, 
   }
 }
 
+/// A word of D, of `halves` two columns a word.
+uint32_t& word_of(Warp& w, const Instruction& in, uint32_t row, uint32_t column) {
+  const bool halves = in.types[0] == Type::f16;
+  const uint32_t index =
+      halves ? 2 * (column / 8) + row / 8 : 4 * (column / 8) + 2 * (row / 8) + column % 2;
+  return written_words(w, in.operand[0], index)[lane_of(row, column)];
+}
+
+Tile tile_a(Warp& w, const Instruction& in, uint64_t descriptor) {
+  return Tile(w, descriptor, in.operand[6].value != 0, in.types[1]);
+}
+Tile tile_b(Warp& w, const Instruction& in, uint64_t descriptor) {
+  return Tile(w, descriptor, in.operand[7].value != 0, in.types[2]);
+}
+
+/// Factors of tf32 and of 8 bits.
+void multiply_others(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b,
+                     bool accumulate) {
+  std::vector<Factors> rows(16), columns(in.number);
+  each_of_tile(w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,
+               [&](uint32_t i, uint32_t k, uint32_t bits) { rows[i].set(k, in.types[1], bits); });
+  each_of_tile(w, tile_b(w, in, desc_b), 0, in.number, [&](uint32_t i, uint32_t k, uint32_t bits) {
+    columns[i].set(k, in.types[2], bits);
+  });
+  const WgmmaForm form = wgmma_form(in.types[1]);
+  for (uint32_t row = 0; row < 16; ++row)
+    for (uint32_t column = 0; column < in.number; ++column) {
+      uint32_t& d = word_of(w, in, row, column);
+      if (in.types[0] == Type::f16) {
+        const uint32_t shift = 16 * (column % 2);
+        const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
+        const uint32_t sum = window_f16(rows[row], columns[column], form.factors, c, form.bits);
+        d = (d & ~(0xffffu << shift)) | sum << shift;
+      } else {
+        const float c = accumulate ? std::bit_cast<float>(d) : 0.0f;
+        d = std::bit_cast<uint32_t>(
+            window_f32(rows[row], columns[column], form.factors, c, form.bits));
+      }
+    }
+}
+
+void multiply_integers(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b,
+                       bool accumulate) {
+  std::vector<std::array<int32_t, kProductBytes>> rows(16), columns(in.number);
+  each_of_tile(
+      w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,
+      [&](uint32_t i, uint32_t k, uint32_t bits) { rows[i][k] = integer_of(in.types[1], bits); });
+  each_of_tile(w, tile_b(w, in, desc_b), 0, in.number, [&](uint32_t i, uint32_t k, uint32_t bits) {
+    columns[i][k] = integer_of(in.types[2], bits);
+  });
+  for (uint32_t row = 0; row < 16; ++row)
+    for (uint32_t column = 0; column < in.number; ++column) {
+      uint32_t& d = word_of(w, in, row, column);
+      uint32_t sum = accumulate ? d : 0;
+      for (uint32_t k = 0; k < kProductBytes; ++k)
+        sum += static_cast<uint32_t>(rows[row][k] * columns[column][k]);
+      d = sum;
+    }
+}
+
 void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, bool accumulate) {
+  if (in.op == Op::wgmma_integers) return multiply_integers(w, in, desc_a, desc_b, accumulate);
+  if (in.op != Op::wgmma) return multiply_others(w, in, desc_a, desc_b, accumulate);
   const auto operands = std::make_unique<Operands>();
-  const Tile a(w, desc_a, in.operand[6].value != 0), b(w, desc_b, in.operand[7].value != 0);
+  const Tile a = tile_a(w, in, desc_a), b = tile_b(w, in, desc_b);
   each_of_tile(w, a, w.number % 4 * 16, 16, [&](uint32_t row, uint32_t k, uint32_t bits) {
     operands->rows[row].set(k, in.types[1], bits);
   });
@@ -299,9 +411,9 @@ void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, 
 
 /// Tells the judge of the 16-byte pieces of an operand that a product reads.
 void judge_tile(Warp& w, uint32_t work, const Tile& tile, uint32_t first, uint32_t count) {
-  const uint32_t step_i = tile.column ? 8 : 1, step_k = tile.column ? 1 : 8;
+  const uint32_t step_i = tile.column ? 8 : 1, step_k = tile.column ? 1 : 16 / tile.bytes;
   for (uint32_t i = first; i < first + count; i += step_i)
-    for (uint32_t k = 0; k < kRowFactors; k += step_k)
+    for (uint32_t k = 0; k < tile.depth(); k += step_k)
       if (tile.offset(i, k) + 16 <= w.cta->shared_bytes)
         w.judge()->work_access(w, work, *w.cta, tile.offset(i, k), 16, false, Proxy::async);
 }
@@ -309,8 +421,8 @@ void judge_tile(Warp& w, uint32_t work, const Tile& tile, uint32_t first, uint32
 uint32_t judge_product(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b) {
   if (!w.judge()) return 0;
   const uint32_t work = w.judge()->begin_work(w);
-  judge_tile(w, work, Tile(w, desc_a, in.operand[6].value != 0), w.number % 4 * 16, 16);
-  judge_tile(w, work, Tile(w, desc_b, in.operand[7].value != 0), 0, in.number);
+  judge_tile(w, work, tile_a(w, in, desc_a), w.number % 4 * 16, 16);
+  judge_tile(w, work, tile_b(w, in, desc_b), 0, in.number);
   return work;
 }
 
@@ -386,10 +498,12 @@ void wgmma_fence(Warp& w, const Instruction&) {
 
 Run wgmma_handler(const Instruction& in) {
   const uint32_t registers = in.types[0] == Type::f16 ? in.number / 4 : in.number / 2;
-  const bool plain = in.operand[4].value == 1 && in.operand[5].value == 1;
+  const bool plain =
+      in.op == Op::wgmma_integers || (in.operand[4].value == 1 && in.operand[5].value == 1);
   if (in.number % 8 != 0 || in.number == 0 || in.number > 256 || in.operand[0].count != registers)
     return nullptr;
-  return plain && in.types[1] == in.types[2] ? wgmma : nullptr;
+  const bool mixed = in.op == Op::wgmma_eights || in.op == Op::wgmma_integers;
+  return plain && (mixed || in.types[1] == in.types[2]) ? wgmma : nullptr;
 }
 
 }  // namespace
@@ -406,6 +520,9 @@ Run matrix_handler(const Instruction& in) {
     case Op::mma_integers:
       return mma_handler(in);
     case Op::wgmma:
+    case Op::wgmma_tf32:
+    case Op::wgmma_eights:
+    case Op::wgmma_integers:
       return wgmma_handler(in);
     case Op::wgmma_fence:
       return wgmma_fence;

@@ -240,6 +240,7 @@ uint64_t combined(const Instruction& in, uint64_t before, uint64_t operand) {
 void atom(Warp& w, const Instruction& in) {
   const Type type = in.types[0];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(type));
+  w.launch->statistics.unordered |= is_floating(type);
   const Use use{.reach = reach_of(in, true)};
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t address = address_of(w, in.operand[1], i);
@@ -271,6 +272,7 @@ void red(Warp& w, const Instruction& in) {
   const Operand& a = in.operand[1];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(type));
   const uint32_t count = a.kind == Operand::Kind::list ? a.count : 1;
+  w.launch->statistics.unordered |= is_floating(type);
   const Use use{.reach = reach_of(in, true)};
   each_lane(w.mask, [&](uint32_t i) {
     const uint64_t address = address_of(w, in.operand[0], i);

@@ -61,7 +61,7 @@ uint64_t half_sum(bool bf16, uint64_t a, uint64_t b) {
 
 }  // namespace
 
-bool can_reduce(Type type, Word operation) {
+bool is_floating(Type type) {
   switch (type) {
     case Type::f32:
     case Type::f64:
@@ -69,7 +69,15 @@ bool can_reduce(Type type, Word operation) {
     case Type::bf16:
     case Type::f16x2:
     case Type::bf16x2:
-      return operation == Word::op_add;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool can_reduce(Type type, Word operation) {
+  if (is_floating(type)) return operation == Word::op_add;
+  switch (type) {
     case Type::b32:
     case Type::b64:
       return operation == Word::op_and || operation == Word::op_or || operation == Word::op_xor ||

@@ -114,6 +114,7 @@ int accumulator_exponent_f16(float value) {
 float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, int bits) {
   const float sum = to_float_truncated(
       window_sum(a, b, count, static_cast<double>(c), accumulator_exponent(c), bits));
+  if (sum == 0) return 0;  // no sum is -0, even if it is cut from a negative one
   if (bits != kWindowBits8 || !std::isfinite(sum)) return canonical(sum);
   return std::bit_cast<float>(std::bit_cast<uint32_t>(sum) & ~((1u << (23 - kWindowBits8)) - 1));
 }
@@ -138,8 +139,9 @@ int32_t sum_s8(const int8_t* a, const int8_t* b, uint32_t count, int32_t c) {
 
 uint16_t window_f16(const Factors& a, const Factors& b, uint32_t count, uint16_t c, int bits) {
   const float value = f16_to_float(c);
-  return to_f16(
+  const uint16_t sum = to_f16(
       window_sum(a, b, count, static_cast<double>(value), accumulator_exponent_f16(value), bits));
+  return sum == 0x8000 ? uint16_t{0} : sum;
 }
 
 }  // namespace tw::ptx_machine

@@ -55,7 +55,8 @@ int32_t cut(int32_t value, int32_t left, int32_t down) {
     const float near_size = near < 0 ? -near : near;
     // Towards 0; from 2^128 on it is infinity.
     const bool away = static_cast<double>(near_size) > size && size < 0x1p128;
-    sums[j] = std::bit_cast<float>(std::bit_cast<uint32_t>(near) - (away ? 1u : 0u));
+    // Adding 0 makes +0 of -0, which is no sum.
+    sums[j] = std::bit_cast<float>(std::bit_cast<uint32_t>(near) - (away ? 1u : 0u)) + 0.0f;
   }
 }
 

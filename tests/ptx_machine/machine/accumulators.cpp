@@ -21,6 +21,11 @@ void each_register(const Image& image, const Operand& operand, Visit visit) {
   }
 }
 
+bool is_product(Op op) {
+  return op == Op::wgmma || op == Op::wgmma_tf32 || op == Op::wgmma_eights ||
+         op == Op::wgmma_integers;
+}
+
 bool touches(const Image& image, const Instruction& in) {
   bool found = false;
   for (const Operand& operand : in.operand)
@@ -55,7 +60,7 @@ void touched(Warp& w, const Instruction& in) {
 void watch_accumulators(Image* image) {
   image->accumulators.assign(image->register_bytes / kRegister + 1, 0);
   for (const Instruction& in : image->code)
-    if (in.op == Op::wgmma)
+    if (is_product(in.op))
       each_register(*image, in.operand[0], [&](uint32_t place) {
         if (image->accumulators[place] == 0)
           image->accumulators[place] = ++image->accumulator_count;
@@ -64,7 +69,7 @@ void watch_accumulators(Image* image) {
   image->watched.assign(image->steps.size(), nullptr);
   for (size_t i = 0; i < image->steps.size(); ++i) {
     const Instruction& in = image->code[i];
-    if (in.op == Op::wgmma || !touches(*image, in)) continue;
+    if (is_product(in.op) || !touches(*image, in)) continue;
     image->watched[i] = image->steps[i].run;
     image->steps[i].run = touched;
   }

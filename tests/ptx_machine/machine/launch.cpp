@@ -88,7 +88,7 @@ class Scheduler {
     }
     while (finish_any()) {
     }
-    return statistics_;
+    return launch_.statistics;
   }
 
  private:
@@ -106,11 +106,11 @@ class Scheduler {
       const uint64_t before = warp->executed;
       const uint32_t turn = chance ? 1 + static_cast<uint32_t>(launch_.random() % 300) : kTurn;
       progress |= run_warp(*warp, turn);
-      statistics_.thread_instructions += warp->executed - before;
+      launch_.statistics.thread_instructions += warp->executed - before;
     }
-    if (statistics_.thread_instructions > launch_.options.most_instructions)
+    if (launch_.statistics.thread_instructions > launch_.options.most_instructions)
       throw Error("kernel " + launch_.image.entry->name + ": no end after " +
-                  std::to_string(statistics_.thread_instructions) + " thread instructions");
+                  std::to_string(launch_.statistics.thread_instructions) + " thread instructions");
     return progress;
   }
 
@@ -144,7 +144,6 @@ class Scheduler {
   }
 
   Launch& launch_;
-  Statistics statistics_;
   uint64_t next_ = 0, count_ = 0;
   uint32_t resident_ = 1;
 };
@@ -195,6 +194,7 @@ Statistics run_launch(const Image& image, const GlobalMemory& memory, const Shap
                 std::mt19937_64(options.seed),
                 {},
                 0,
+                {},
                 {}};
   if (!options.history && options.judge) {
     launch.own_history = std::make_unique<History>();

@@ -43,6 +43,8 @@ struct Options {
 
 struct Statistics {
   uint64_t thread_instructions = 0;
+  bool approximate = false;  ///< an approximate function has run, whose bits are not a GPU's
+  bool unordered = false;    ///< floating-point numbers were added up in no fixed order
 };
 
 /// A generic address above these is of another space than global memory.
@@ -112,6 +114,7 @@ struct Launch {
   std::map<uint64_t, std::function<void()>> pending;
   uint64_t last_work = 0;
   std::vector<std::unique_ptr<Cluster>> clusters;  // that are resident
+  Statistics statistics;
 
   const uint8_t* param(uint64_t offset) const;
   /// Does asynchronous work, now or later; its number is for finish().
