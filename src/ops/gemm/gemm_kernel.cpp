@@ -330,7 +330,9 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
 
 uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   if (gemm_adds_up_nothing(choice_, problem_.desc)) return 0;
-  if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, last, room_));
+  // Of a column-major D the columns of tiles are the caller's n, whatever m is.
+  const int64_t columns = problem_.swapped ? last : problem_.desc.n;
+  if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, columns, room_));
   GemmArgs args = args_;
   fill_sizes(last, &args);
   return static_cast<uint64_t>(shares(args).workspace_bytes(choice_));
