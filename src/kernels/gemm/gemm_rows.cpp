@@ -77,7 +77,7 @@ constexpr KernelRow kRows[] = {
 #define TW_GEMM_MMA(feature_, part_, symbol_, in, out, tm, tn, tk, threads_, variant_)        \
   plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, variant_, \
             threads_),
-#define TW_GEMM_NARROW(feature_, part_, symbol_, a, b, tm, tn, tk, schedule)                      \
+#define TW_GEMM_NARROW(feature_, part_, symbol_, a, b, tm, tn, tk, schedule) \
   narrow_row(#symbol_, #part_, DType::a, DType::b, tm, tn, tk, kSchedule_##schedule),
 #define TW_GEMM_SCALED_MMA(feature_, part_, symbol_, in, loads, tm, tn, tk, threads_) \
   plain_row(feature::feature_, #symbol_, #part_, DType::in, kAny, tm, tn, tk,         \

@@ -92,8 +92,7 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (choice.has(kGemmFast) && is_f8(seen.desc.a_dtype) && !seen.desc.fast_accumulate)
     return GemmMisfit::sums;
   // Scales that change along k are those of a block's sum outside of the tensor cores.
-  if (choice.has(kGemmFast) && seen.desc.a_scaling.kind >= ScaleKind::k128)
-    return GemmMisfit::sums;
+  if (choice.has(kGemmFast) && seen.desc.a_scaling.kind >= ScaleKind::k128) return GemmMisfit::sums;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
   // Addresses that only the device sees can be promised, and not looked at.

@@ -3,7 +3,7 @@
 // The epilogue of the stream-K kernels of narrow types: D has whatever type the run says.
 
 #include "kernels/gemm/epilogue/scaled_types.cuh"
-#include "kernels/gemm/wgmma/narrow_scales.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 #include "kernels/gemm/wgmma/stream_write.cuh"
 
 namespace tw {

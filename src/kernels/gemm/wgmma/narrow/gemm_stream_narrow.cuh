@@ -5,8 +5,8 @@
 // Promoting kernels add up the sums of each k block of 128 in f32, in registers of their own. Fast
 // ones leave them in the tensor cores.
 
-#include "kernels/gemm/wgmma/narrow_promote.cuh"
-#include "kernels/gemm/wgmma/narrow_write.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
 #include "kernels/gemm/wgmma/stream_meet.cuh"
 #include "kernels/gemm/wgmma/stream_produce.cuh"
 

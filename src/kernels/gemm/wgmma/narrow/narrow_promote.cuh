@@ -5,7 +5,7 @@
 // warpgroup adds, the other one's products are made.
 
 #include "kernels/gemm/wgmma/gemm_multiply.cuh"
-#include "kernels/gemm/wgmma/narrow_scales.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
 
 namespace tw {
 
