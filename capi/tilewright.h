@@ -2342,7 +2342,8 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
 /** Fills types, m, n, k, orders, leading dimensions and batch strides of a product's description;
  *  the other fields stay, `gate` among them, which must be set before. A matrix that is contiguous
- *  along its columns is column-major, so that a transposed view needs no copy.
+ *  along its columns is column-major, so that a transposed view needs no copy. Where a_dtype is
+ *  TW_DTYPE_TF32 before, an A and a B of f32 keep that type.
  *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
  * or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
  * one product of a, b or c is shared by all.
@@ -2760,8 +2761,10 @@ TW_API tw_status tw_grouped_desc_from_tensors(const tw_tensor *a, const tw_tenso
 /** Plans a grouped product. tw_plan_info.workspace_bytes is what its runs need beside the operands:
  *  with TW_GROUPED_ADD room for m rows of the result, and little with TW_GROUPING_ROW_GROUPS. On
  *  compute capability 9.0 there is also room for tiles that several SMs share along k, up to 35 MB
- *  on an H200. Where that is all there is, a run without a workspace (0) is slower at worst; but
- *  runs need it where k is above 4096 and D is f32, or above 16384.
+ *  on an H200, and, where rows are gathered and each weight matrix has 48 of them or more, for a
+ *  copy of those (m * k elements, if that is 1 GiB at most), which the product then loads faster.
+ *  Where that is all there is, a run without a workspace (0) is slower at worst; but runs need it
+ *  where k is above 4096 and D is f32, or above 16384.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan the caller's, to be given to tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a size, pitch, stride or option cannot

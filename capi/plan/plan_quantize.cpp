@@ -8,8 +8,8 @@ using namespace tw::capi;
 static_assert(TW_SCALE_NONE == static_cast<int32_t>(ScaleKind::none) &&
               TW_SCALE_TENSOR == static_cast<int32_t>(ScaleKind::tensor) &&
               TW_SCALE_ROW == static_cast<int32_t>(ScaleKind::row) &&
-              TW_SCALE_1X128 == static_cast<int32_t>(ScaleKind::group) &&
-              TW_SCALE_128X128 == static_cast<int32_t>(ScaleKind::block) &&
+              TW_SCALE_1X128 == static_cast<int32_t>(ScaleKind::k128) &&
+              TW_SCALE_128X128 == static_cast<int32_t>(ScaleKind::block128) &&
               TW_SCALE_K32_UE8M0 == static_cast<int32_t>(ScaleKind::k32_ue8m0) &&
               TW_SCALE_K16_UE4M3 == static_cast<int32_t>(ScaleKind::k16_ue4m3) &&
               TW_ROW_MAJOR == static_cast<int32_t>(ScaleOrder::row) &&

@@ -42,10 +42,12 @@ struct Case {
   int64_t dst_pitch() const { return desc.dst_pitch ? desc.dst_pitch : desc.columns; }
   // Rows and columns that share a scale.
   int64_t high() const {
-    return tensor() ? std::max<int64_t>(1, desc.rows) : desc.scale == ScaleKind::block ? kGroup : 1;
+    return tensor()                            ? std::max<int64_t>(1, desc.rows)
+           : desc.scale == ScaleKind::block128 ? kGroup
+                                               : 1;
   }
   int64_t wide() const {
-    const bool groups = desc.scale == ScaleKind::group || desc.scale == ScaleKind::block;
+    const bool groups = desc.scale == ScaleKind::k128 || desc.scale == ScaleKind::block128;
     return groups ? kGroup : std::max<int64_t>(1, desc.columns);
   }
   int64_t scale_rows(int64_t of) const { return (of + high() - 1) / high(); }
@@ -350,8 +352,8 @@ std::string check_case(Lab& lab, const Case& c) {
 
 constexpr DType kWide[] = {DType::BF16, DType::F16, DType::F32};
 constexpr DType kNarrow[] = {DType::F8E4M3, DType::F8E5M2, DType::I8};
-constexpr ScaleKind kKinds[] = {ScaleKind::tensor, ScaleKind::row, ScaleKind::group,
-                                ScaleKind::block};
+constexpr ScaleKind kKinds[] = {ScaleKind::tensor, ScaleKind::row, ScaleKind::k128,
+                                ScaleKind::block128};
 
 int64_t vector_of(const Case& c) {
   return 16 / std::max(dtype_bytes(c.desc.src_dtype), dtype_bytes(c.desc.dst_dtype));
@@ -396,7 +398,7 @@ Case random_case(std::mt19937_64& random, int64_t most_columns) {
   d.columns = pick(random, 0, pick(random, 0, 1) ? most_columns : 300);
   if (vectors) d.columns = d.columns / vector_of(c) * vector_of(c);
   if (pick(random, 0, 3) == 0) d.columns = (d.columns + 127) / 128 * 128;
-  const int64_t most = d.scale == ScaleKind::block ? 300 : 40;
+  const int64_t most = d.scale == ScaleKind::block128 ? 300 : 40;
   d.rows = pick(random, 0, std::min<int64_t>(most, 200000 / std::max<int64_t>(1, d.columns)));
   if (pick(random, 0, 4) == 0) d.rows = 1;
   draw_place(random, vectors, &c);
@@ -443,7 +445,7 @@ TEST_CASE("quantize: each pair of types, kind and order of scales by every metho
               }
               c.amax = kind == ScaleKind::tensor && !back;
               c.desc.methods = methods;
-              c.desc.rows = kind == ScaleKind::block ? 130 : 9;
+              c.desc.rows = kind == ScaleKind::block128 ? 130 : 9;
               c.desc.columns = 328;
               c.desc.src_pitch = 336, c.desc.dst_pitch = 344;
               c.values = Values::wild;

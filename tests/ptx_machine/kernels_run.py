@@ -17,13 +17,7 @@ import units
 from cases import machine_tests
 
 # Kernels that no test runs there, and why.
-NOT_CHOSEN = "no case's plan chooses it, as small as they are"
-KNOWN = {
-    **{f"copy_boxes_{rank}d_tma": NOT_CHOSEN for rank in (3, 4, 5)},
-    **{f"copy_transpose_b{size}_tma": NOT_CHOSEN for size in (1, 2, 4, 8)},
-    "gemm_pointers": "its cases replay graphs",
-    "gemm_pointers_maps": "its cases replay graphs",
-}
+KNOWN = {}
 
 
 def main():

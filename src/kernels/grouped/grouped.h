@@ -15,8 +15,8 @@
 // group's rows with grouped_rows(), so that all of them treat wrong numbers alike.
 //
 // The kernels of a run execute in this order, each where it is needed: kGroupedClear for D,
-// kGroupedFind, kGroupedCheck, the product, kGroupedClear for the list heads, kGroupedLink,
-// kGroupedCombine. Each gives the same results with a grid of any size.
+// kGroupedFind, kGroupedCheck, kGroupedPack, the product, kGroupedClear for the list heads,
+// kGroupedLink, kGroupedCombine. Each gives the same results with a grid of any size.
 //
 // Rows that are added in a fixed order are stored in the workspace first: the product's D is that
 // place, and `out` is kRowsInPlace. kGroupedCombine then reads them as its A.
@@ -55,7 +55,10 @@ enum : u32 {
   // No product. Where heads is not 0: its d_count numbers become -1. Else m lines of d_stride bytes
   // at d, d_pitch bytes apart, become zero; addresses and bytes are multiples of 2.
   kGroupedClear = 128,
-  kGroupedWgmma = 256  // products on Hopper, of operands that tensor maps can read
+  kGroupedWgmma = 256,  // products on Hopper, of operands that tensor maps can read
+  // No product: copies the m rows of A that a_rows names to `d`, side by side. A row that is named
+  // by no index is zero. Rows and addresses are multiples of 16 bytes.
+  kGroupedPack = 512
 };
 
 /// How rows belong to groups: the values of tw_grouping.

@@ -4,6 +4,7 @@
 // Each may begin before its predecessor grid has ended, and waits for it before it touches memory.
 #include "kernels/common/emit.cuh"
 #include "kernels/grouped/grouped_combine.cuh"
+#include "kernels/grouped/grouped_pack.cuh"
 
 namespace tw {
 
@@ -13,6 +14,7 @@ __device__ __forceinline__ void grouped_step(const GroupedArgs& args) {
   if constexpr (kVariant == kGroupedCheck) grouped_check(args);
   if constexpr (kVariant == kGroupedClear) grouped_clear(args);
   if constexpr (kVariant == kGroupedLink) grouped_link(args);
+  if constexpr (kVariant == kGroupedPack) grouped_pack(args);
   if constexpr (kVariant == kGroupedCombine) grouped_combine<Out>(args);
 }
 

@@ -123,22 +123,24 @@ __device__ __forceinline__ void grouped_consume(const GroupedArgs& args, const G
   }
 }
 
-// Makes the barriers, by a warp. A stage is full when its bytes have come and, where rows are
-// gathered, all who copy them have arrived.
+// Makes the barriers, by one thread: of what each lane would do ptxas makes a loop over lanes,
+// which takes a microsecond. A stage is full when its bytes have come and, where rows are gathered,
+// all who copy them have arrived.
 template <class Config>
 __device__ __forceinline__ void grouped_begin(const GroupedArgs& args,
                                               const GemmRing<Config>& ring) {
-  static_assert(kGemmMaxStages <= 32, "a lane each");
-  const auto lane = static_cast<i32>(ptx::lane_id());
-  if (lane == 0) {
+  if (ptx::elect_one()) {
     ptx::prefetch_map(&args.map_b);
     if (args.a_rows == 0) ptx::prefetch_map(&args.map_a[0]);
+    const u32 arrivals = args.a_rows == 0 ? 1 : 1 + kGatherThreads;
+#pragma unroll
+    for (i32 stage = 0; stage < static_cast<i32>(kGemmMaxStages); ++stage) {
+      ptx::mbarrier_init(ring.full_barrier(stage), arrivals);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders);
+    }
+    ptx::fence_mbarrier_init();
   }
-  if (lane < static_cast<i32>(kGemmMaxStages)) {
-    ptx::mbarrier_init(ring.full_barrier(lane), args.a_rows == 0 ? 1 : 1 + kGatherThreads);
-    ptx::mbarrier_init(ring.empty_barrier(lane), Config::kReaders);
-  }
-  ptx::fence_mbarrier_init();
+  ptx::sync_warp();
 }
 
 // Registers of a thread, in the producer's warpgroup and in those that multiply. A block shares out

@@ -84,16 +84,18 @@ __device__ __forceinline__ GroupedShares grouped_shares(const GroupedArgs& args,
   s.share = s.depth;
   s.widest = widest;
   const auto blocks = static_cast<i32>(ptx::grid_size_again());
-  const i32 rest = s.units % blocks;
+  i32 rest, left;
+  full_divide(s.units, blocks, &rest);
   constexpr i32 kDeepest = 1 << 20;  // whose shares can be counted
   if (args.workspace == 0 || (args.flags & kGroupedInvariant) || rest == 0 || s.depth > kDeepest)
     return s;
   // The parts of a wide tile are worth adding up only where each is some work.
   const i32 least = widest <= 64 ? 4 : 16;
-  i32 share = max((rest * s.depth + blocks - 1) / blocks, least);
+  i32 share = max(full_divide(rest * s.depth + blocks - 1, blocks, &left), least);
   // Parts that begin with their unit read the same k at the same time, which the L2 serves better,
   // and each block has one part alone: worth a quarter more of them.
-  const i32 parts = s.depth / share, aligned = parts > 0 ? (s.depth + parts - 1) / parts : s.depth;
+  const i32 parts = full_divide(s.depth, share, &left);
+  const i32 aligned = parts > 0 ? full_divide(s.depth + parts - 1, parts, &left) : s.depth;
   const bool aligns = aligned <= share + share / 4;
   if (aligns) share = aligned;
   const float alone = grouped_block_clocks(args, widest, rest) * static_cast<float>(s.depth);

@@ -245,21 +245,18 @@ TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
 // register that a branch leaves alone would be kept from before, and from tile to tile.
 #define TW_ZERO(i) "mov.f32 %" #i ", 0f00000000;\n\t"
 #define TW_ZERO4(a, b, c, d) TW_ZERO(a) TW_ZERO(b) TW_ZERO(c) TW_ZERO(d)
-#define TW_ZEROS                                                                     \
-  TW_ZERO4(16, 17, 18, 19)                                                           \
-  TW_ZERO4(20, 21, 22, 23)                                                           \
-  TW_ZERO4(24, 25, 26, 27)                                                           \
-  TW_ZERO4(28, 29, 30, 31)                                                           \
-  TW_ZERO4(32, 33, 34, 35)                                                           \
-  TW_ZERO4(36, 37, 38, 39)                                                           \
-  TW_ZERO4(40, 41, 42, 43)                                                           \
-  TW_ZERO4(44, 45, 46, 47)                                                           \
-  TW_ZERO4(48, 49, 50, 51)                                                           \
-  TW_ZERO4(52, 53, 54, 55)                                                           \
-  TW_ZERO4(56, 57, 58, 59) TW_ZERO4(60, 61, 62, 63) TW_ZERO4(64, 65, 66, 67)         \
-      TW_ZERO4(68, 69, 70, 71) TW_ZERO4(72, 73, 74, 75) TW_ZERO4(76, 77, 78, 79)     \
-          TW_ZERO4(80, 81, 82, 83) TW_ZERO4(84, 85, 86, 87) TW_ZERO4(88, 89, 90, 91) \
-              TW_ZERO4(92, 93, 94, 95)
+#define TW_ZERO8(a, b, c, d, e, f, g, h) TW_ZERO4(a, b, c, d) TW_ZERO4(e, f, g, h)
+#define TW_ZEROS_16 \
+  TW_ZERO8(16, 17, 18, 19, 20, 21, 22, 23) TW_ZERO8(24, 25, 26, 27, 28, 29, 30, 31)
+#define TW_ZEROS_32 \
+  TW_ZERO8(32, 33, 34, 35, 36, 37, 38, 39) TW_ZERO8(40, 41, 42, 43, 44, 45, 46, 47)
+#define TW_ZEROS_48 \
+  TW_ZERO8(48, 49, 50, 51, 52, 53, 54, 55) TW_ZERO8(56, 57, 58, 59, 60, 61, 62, 63)
+#define TW_ZEROS_64 \
+  TW_ZERO8(64, 65, 66, 67, 68, 69, 70, 71) TW_ZERO8(72, 73, 74, 75, 76, 77, 78, 79)
+#define TW_ZEROS_80 \
+  TW_ZERO8(80, 81, 82, 83, 84, 85, 86, 87) TW_ZERO8(88, 89, 90, 91, 92, 93, 94, 95)
+#define TW_ZEROS TW_ZEROS_16 TW_ZEROS_32 TW_ZEROS_48 TW_ZEROS_64 TW_ZEROS_80
 #define TW_NEW(n, kinds) TW_WIDTH(n, kinds, ", 1, 1", "%96", "%97", "0")
 #define TW_NEW4(d, i) "=f"(d[i]), "=f"(d[i + 1]), "=f"(d[i + 2]), "=f"(d[i + 3])
 #define TW_NEW16(d, i) TW_NEW4(d, i), TW_NEW4(d, i + 4), TW_NEW4(d, i + 8), TW_NEW4(d, i + 12)
@@ -284,6 +281,12 @@ TW_WGMMA_NEW_WIDTH(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
 #undef TW_NEW4
 #undef TW_NEW
 #undef TW_ZEROS
+#undef TW_ZEROS_16
+#undef TW_ZEROS_32
+#undef TW_ZEROS_48
+#undef TW_ZEROS_64
+#undef TW_ZEROS_80
+#undef TW_ZERO8
 #undef TW_ZERO4
 #undef TW_ZERO
 #undef TW_STEPS

@@ -69,14 +69,15 @@ Status GroupedPlan::prepare_step(uint32_t variant, PreparedKernel* out) {
 // for addresses that are not promised to suit maps.
 Status GroupedPlan::prepare_wgmma() {
   const KernelRow* row = grouped_wgmma_row(*device(), problem_);
-  parts_ = grouped_parts(problem_, 0, false);
+  parts_ = grouped_parts(problem_, {});
   if (row == nullptr) return {};
   const uint32_t blocks = usable_sms(*device(), problem_.desc.max_sms);
   TW_TRY(prepare_row(*device(), Family::grouped, row, grouped_wgmma_smem(problem_), &product_));
   TW_TRY(prepare_grouped_wgmma(*device(), problem_, blocks, &wgmma_));
-  parts_ = grouped_parts(problem_, grouped_wgmma_workspace(problem_, blocks),
-                         grouped_needs_workspace(problem_));
-  return {};
+  parts_ = grouped_parts(problem_, {.shared = grouped_wgmma_workspace(problem_, blocks),
+                                    .required = grouped_needs_workspace(problem_),
+                                    .packed = grouped_packed_bytes(problem_)});
+  return parts_.packs ? prepare_step(kGroupedPack, &pack_) : Status();
 }
 
 Status GroupedPlan::prepare() {
@@ -102,6 +103,17 @@ Status GroupedPlan::clear_d(Launches* launches, const GroupedArgs& args,
   clear.d_pitch = problem_.desc.ldd * problem_.out_bytes;
   clear.d_stride = problem_.d_columns * problem_.out_bytes;
   return launches->step(clear_, sizes.d_rows * clear.d_stride / 16, clear);
+}
+
+// Copies gathered rows to the workspace, from where the product then loads them as they lie.
+Status GroupedPlan::pack(Launches* launches, GroupedArgs* product, uint64_t workspace) const {
+  GroupedArgs step = *product;
+  step.d = workspace + parts_.packed;
+  TW_TRY(launches->step(pack_, int64_t{step.m} * 32, step));
+  product->a = step.d;
+  product->a_pitch = step.k;
+  product->a_rows = 0;
+  return {};
 }
 
 Status GroupedPlan::combine(Launches* launches, const GroupedArgs& args, uint64_t workspace) const {
@@ -172,6 +184,9 @@ Status GroupedPlan::run(Stream& stream, const GroupedRun& run) const {
   if (sizes.checks) TW_TRY(launches.step(check_, sizes.m, args));
   if (!sizes.multiplies) return {};
   GroupedArgs product = args;
+  const bool suits = run.a % kMapAlignment == 0 && run.b % kMapAlignment == 0;
+  if (parts_.packs && run.workspace != 0 && sizes.k > 0 && run.alpha != 0.0f && suits)
+    TW_TRY(pack(&launches, &product, run.workspace));
   const PreparedKernel& kernel = bind_product(run, &product);
   TW_TRY(launches.launch(kernel, grouped_product_config(*device(), problem_, kernel, sizes.m),
                          product));
@@ -263,8 +278,9 @@ std::string GroupedPlan::explain() const {
   out += line("a workspace of %" PRIu64 " bytes", i.workspace_bytes);
   if (parts_.required == parts_.bytes) return out;
   return out + line("a run may do without %" PRIu64
-                    " of them: then no tile is shared along k, which may be slower",
-                    parts_.bytes - parts_.required);
+                    " of them: then no tile is shared along k%s, which may be slower",
+                    parts_.bytes - parts_.required,
+                    parts_.packs ? ", and tiles gather their rows" : "");
 }
 
 std::string GroupedPlan::explain_choice() const {
@@ -276,6 +292,7 @@ std::string GroupedPlan::explain_choice() const {
     return has_wgmma && why ? line("not by wgmma: %s", why) : std::string();
   }
   std::string out;
+  if (parts_.packs) out += "with a workspace, gathered rows are copied side by side first\n";
   if (!problem_.ranges())
     out += line("tiles of %d columns of B are as wide as a group needs, up to %d rows",
                 product_.row->tile[1], product_.row->tile[0]);

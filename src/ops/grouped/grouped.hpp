@@ -39,6 +39,7 @@ class GroupedPlan final : public Plan {
   std::string explain_choice() const;
   Status prepare_step(uint32_t variant, PreparedKernel* out);
   const PreparedKernel& bind_product(const GroupedRun& run, GroupedArgs* product) const;
+  Status pack(Launches* launches, GroupedArgs* product, uint64_t workspace) const;
   Status clear_d(Launches* launches, const GroupedArgs& args, const GroupedSizes& sizes) const;
   Status combine(Launches* launches, const GroupedArgs& args, uint64_t workspace) const;
 
@@ -47,7 +48,7 @@ class GroupedPlan final : public Plan {
   PreparedKernel product_;
   PreparedKernel fallback_;  // for addresses that tensor maps cannot have; none: there are none
   GroupedArgs wgmma_{};      // with what the wgmma kernels need besides a run's
-  PreparedKernel find_, check_, clear_, link_, combine_;
+  PreparedKernel find_, check_, clear_, link_, combine_, pack_;
 };
 
 }  // namespace tw

@@ -202,14 +202,16 @@ void take_ordered(const GroupedProblem& problem, GroupedParts* parts) {
 
 }  // namespace
 
-GroupedParts grouped_parts(const GroupedProblem& problem, uint64_t shared_bytes, bool required) {
+GroupedParts grouped_parts(const GroupedProblem& problem, const GroupedRoom& room) {
   const GroupedDesc& d = problem.desc;
   GroupedParts parts;
   if (d.grouping == Grouping::by_row) parts.found = take(&parts, d.groups * 8);
   if (problem.ordered()) take_ordered(problem, &parts);
   parts.required = parts.bytes;
-  parts.shared = take(&parts, static_cast<int64_t>(shared_bytes));
-  if (required) parts.required = parts.bytes;
+  parts.shared = take(&parts, static_cast<int64_t>(room.shared));
+  if (room.required) parts.required = parts.bytes;
+  parts.packs = room.packed != 0;
+  parts.packed = take(&parts, static_cast<int64_t>(room.packed));
   return parts;
 }
 

@@ -45,10 +45,18 @@ struct GroupedParts {
   uint64_t links = 0;
   uint64_t required = 0;  // what runs cannot do without; what is behind it serves speed
   uint64_t shared = 0;    // of tiles that several blocks share along k
+  uint64_t packed = 0;    // gathered rows of A, side by side
+  bool packs = false;     // whether there is room for those
   uint64_t bytes = 0;
 };
-/// `shared_bytes` are for tiles that are shared, and required where runs cannot do without.
-GroupedParts grouped_parts(const GroupedProblem& problem, uint64_t shared_bytes, bool required);
+/// What a plan's product has a use for besides: bytes for tiles that are shared, whether runs
+/// cannot do without those, and bytes for gathered rows.
+struct GroupedRoom {
+  uint64_t shared = 0;
+  bool required = false;
+  uint64_t packed = 0;
+};
+GroupedParts grouped_parts(const GroupedProblem& problem, const GroupedRoom& room);
 
 /// Sizes of a run, and what it has to do.
 struct GroupedSizes {

@@ -88,6 +88,17 @@ uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks)
          uint64_t{2} * blocks * gemm_stream_tile_bytes(kTileColumns, static_cast<u32>(rows));
 }
 
+// Threads copy rows into a tile at half the speed of the TMA, which a tile of few rows does not
+// notice behind its weights. Of more rows a copy costs 2 m / (weights n) of what the weights do.
+uint64_t grouped_packed_bytes(const GroupedProblem& problem) {
+  constexpr int64_t kFewRows = 48, kFewColumns = 768, kMost = int64_t{1} << 30;
+  const GroupedDesc& d = problem.desc;
+  if (!problem.gathers() || d.grouping == Grouping::masked || d.k == 0) return 0;
+  if (d.m < kFewRows * std::max<int64_t>(d.weights, 1) || d.n < kFewColumns) return 0;
+  const int64_t bytes = d.m * d.k * problem.in_bytes;
+  return d.k % 8 != 0 || bytes > kMost ? 0 : static_cast<uint64_t>(bytes);
+}
+
 namespace {
 
 // Gated columns in eights, of either kind in turn.
@@ -128,9 +139,11 @@ Status encode_weights(Device& device, const GroupedProblem& problem, KernelMap* 
 
 Status encode_rows(Device& device, const GroupedProblem& problem, GroupedArgs* args) {
   const GroupedDesc& d = problem.desc;
+  const bool packs = grouped_packed_bytes(problem) != 0;
+  const int64_t rows = packs ? d.m : problem.a_rows(), pitch = packs ? d.k : d.lda;
   TW_TRY(encode_weights(device, problem, &args->map_b));
   for (int map = 0; map < kGroupedBoxCount; ++map)
-    TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, problem.a_rows(), d.lda,
+    TW_TRY(encode_gemm_map(device, d.a_dtype, d.k, rows, pitch,
                            {kTileK, static_cast<u32>(grouped_box(map)), true}, 2, {},
                            &args->map_a[map]));
   return {};

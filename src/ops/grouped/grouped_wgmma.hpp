@@ -25,6 +25,9 @@ bool grouped_needs_workspace(const GroupedProblem& problem);
 /// Bytes of the workspace for grids of `blocks` blocks; 0 where runs have no use for one.
 uint64_t grouped_wgmma_workspace(const GroupedProblem& problem, uint32_t blocks);
 
+/// Bytes for a copy of the rows that a product gathers, side by side; 0 where tiles gather them.
+uint64_t grouped_packed_bytes(const GroupedProblem& problem);
+
 /// Fills in maps with address 0, and what follows from the description and the number of blocks.
 Status prepare_grouped_wgmma(Device& device, const GroupedProblem& problem, uint32_t blocks,
                              GroupedArgs* args);

@@ -48,7 +48,7 @@ uint32_t QuantizePlan::main_step() const {
       return kQuantizeCast;
     case ScaleKind::row:
       return kQuantizeRows;
-    case ScaleKind::group:
+    case ScaleKind::k128:
       return kQuantizeGroups;
     default:
       return kQuantizeBlocks;
@@ -137,7 +137,7 @@ Status QuantizePlan::check_memory(const QuantizeRun& run, int64_t rows) const {
 // along a row otherwise. Short rows would leave much of a tile along them empty.
 bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
   const ScaleKind kind = problem_.desc.scale;
-  if (kind == ScaleKind::group && problem_.desc.scale_order == ScaleOrder::column) return true;
+  if (kind == ScaleKind::k128 && problem_.desc.scale_order == ScaleOrder::column) return true;
   const auto used = [](uint32_t items, uint32_t of_tile) {
     return static_cast<double>(items) / (blocks_for(items, of_tile) * of_tile);
   };
@@ -149,7 +149,7 @@ bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
 // Tiles of warps and blocks, and regions of what goes element by element.
 void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const QuantizeProblem& p = problem_;
-  const bool blocks = !p.back && p.desc.scale == ScaleKind::block;
+  const bool blocks = !p.back && p.desc.scale == ScaleKind::block128;
   const bool rows = !p.back && p.desc.scale == ScaleKind::row;
   const uint32_t groups = blocks_for(args->columns, kQuantizeGroup);
   const bool down = tiles_down(*args);
@@ -184,7 +184,7 @@ bool QuantizePlan::rows_join(int64_t rows) const {
   if (d.src_pitch != d.columns || d.dst_pitch != d.columns || rows * d.columns > kMostColumns)
     return false;
   if (problem_.tensor()) return true;
-  return d.scale == ScaleKind::group && d.scale_order == ScaleOrder::row &&
+  return d.scale == ScaleKind::k128 && d.scale_order == ScaleOrder::row &&
          d.columns % kQuantizeGroup == 0 && d.scale_ld * kQuantizeGroup == d.columns;
 }
 
@@ -200,7 +200,7 @@ QuantizeArgs QuantizePlan::fill(const QuantizeRun& run, int64_t rows) const {
   args.dst_pitch = d.dst_pitch * p.dst_bytes;
   args.scale_row = p.scale_row_step();
   args.scale_column = p.scale_column_step();
-  args.scale_row_shift = d.scale == ScaleKind::block ? 7 : 0;
+  args.scale_row_shift = d.scale == ScaleKind::block128 ? 7 : 0;
   args.rows = static_cast<u32>(rows);
   args.columns = static_cast<u32>(d.columns);
   args.src_format = p.src_format;

@@ -77,7 +77,7 @@ Status check_scale(const QuantizeDesc& d) {
                 "TW_SCALE_128X128 (1 to 4)",
                 kind);
   if (kind < static_cast<int64_t>(ScaleKind::tensor) ||
-      kind > static_cast<int64_t>(ScaleKind::block))
+      kind > static_cast<int64_t>(ScaleKind::block128))
     return fail(kInvalid, fault,
                 "scale is %" PRId64
                 ": give TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or TW_SCALE_128X128 (1 to 4)",
@@ -164,11 +164,11 @@ int64_t QuantizeProblem::groups() const {
 
 int64_t QuantizeProblem::scale_rows(int64_t rows) const {
   if (tensor()) return 1;
-  return desc.scale == ScaleKind::block ? ceil_div(rows, kGroup) : rows;
+  return desc.scale == ScaleKind::block128 ? ceil_div(rows, kGroup) : rows;
 }
 
 int64_t QuantizeProblem::scale_columns() const {
-  return desc.scale == ScaleKind::group || desc.scale == ScaleKind::block ? groups() : 1;
+  return desc.scale == ScaleKind::k128 || desc.scale == ScaleKind::block128 ? groups() : 1;
 }
 
 int64_t QuantizeProblem::scale_row_step() const {

@@ -8,19 +8,9 @@
 #include "base/status.hpp"
 #include "kernels/arguments.h"
 #include "ops/common/fields.hpp"
+#include "ops/common/scale_kind.hpp"
 
 namespace tw {
-
-/// As tw_scale_kind.
-enum class ScaleKind : int32_t {
-  none = 0,
-  tensor = 1,
-  row = 2,
-  group = 3,  // 1x128
-  block = 4,  // 128x128
-  k32_ue8m0 = 20,
-  k16_ue4m3 = 21
-};
 
 /// As tw_order, of the matrix of scales.
 enum class ScaleOrder : int32_t { row = 0, column = 1 };

@@ -45,6 +45,25 @@ static void products(void) {
   EQUAL(desc.batch_count, 3);
   EQUAL(desc.a_batch_stride, 0); /* one A for all */
   EQUAL(desc.d_batch_stride, 64);
+  /* f32 is multiplied as tf32 where the description says so before. */
+  {
+    const tw_tensor a32 = TENSOR(TW_DTYPE_F32, 2, DIMS(5, 16), DIMS(24, 1));
+    const tw_tensor b32 = TENSOR(TW_DTYPE_F32, 2, DIMS(16, 8), DIMS(1, 32));
+    const tw_tensor a8 = TENSOR(TW_DTYPE_F8E4M3, 2, DIMS(5, 16), DIMS(24, 1));
+    const tw_tensor b8 = TENSOR(TW_DTYPE_F8E5M2, 2, DIMS(16, 8), DIMS(1, 32));
+    tw_gemm_desc narrow;
+    OK(tw_gemm_desc_init(&narrow, sizeof narrow));
+    OK(tw_gemm_desc_from_tensors(&a32, &b32, NULL, &d, &narrow));
+    EQUAL(narrow.a_dtype, TW_DTYPE_F32);
+    narrow.a_dtype = TW_DTYPE_TF32;
+    OK(tw_gemm_desc_from_tensors(&a32, &b32, NULL, &d, &narrow));
+    EQUAL(narrow.a_dtype, TW_DTYPE_TF32);
+    EQUAL(narrow.b_dtype, TW_DTYPE_TF32);
+    EQUAL(narrow.d_dtype, TW_DTYPE_F32);
+    OK(tw_gemm_desc_from_tensors(&a8, &b8, NULL, &d, &narrow));
+    EQUAL(narrow.a_dtype, TW_DTYPE_F8E4M3);
+    EQUAL(narrow.b_dtype, TW_DTYPE_F8E5M2);
+  }
   /* What does not fit is refused by name, and the description stays. */
   before = desc;
   FAILS(TW_ERROR_INVALID_ARGUMENT, "b", tw_gemm_desc_from_tensors(&a, &a, NULL, &d, &desc));

@@ -109,6 +109,22 @@ TEST_CASE("grouped wgmma: k of several chains") {
   lab.check(ranges);
 }
 
+// So many rows that a run with a workspace copies them side by side first.
+TEST_CASE("grouped wgmma: gathered rows that are packed first") {
+  GroupedLab lab(22);
+  if (!lab.device) return;
+  for (const int64_t k : {8, 72, 520}) {
+    GroupedCase c;
+    GroupedDesc& d = c.desc;
+    d.flags = kGroupedDescGather;
+    d.row_index_dtype = k == 72 ? DType::I64 : DType::I32;
+    d.m = 130, d.n = 776, d.k = k, d.groups = 2, d.a_count = 41, d.a_divisor = 3;
+    suit_maps(lab, &c);
+    draw_operands(lab.random, &c, false);
+    lab.check(c);
+  }
+}
+
 TEST_CASE("grouped wgmma: a kernel that the caller names") {
   GroupedLab lab(21);
   if (!lab.device) return;

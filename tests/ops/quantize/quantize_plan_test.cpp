@@ -79,7 +79,7 @@ void at_fault(Code code, Code wanted, const char* argument, const char* rule) {
 
 template <class Edit>
 void refused(Code wanted, const char* argument, const char* rule, Edit edit) {
-  QuantizeDesc desc = desc_of(ScaleKind::group);
+  QuantizeDesc desc = desc_of(ScaleKind::k128);
   edit(desc);
   std::unique_ptr<Plan> plan;
   at_fault(QuantizePlan::create(gpu(), desc, &plan).code(), wanted, argument, rule);
@@ -106,26 +106,26 @@ constexpr Code kUnsupported = Code::ERROR_UNSUPPORTED;
 }  // namespace
 
 TEST_CASE("quantize: each kind of scales has its kernel") {
-  QuantizeDesc desc = desc_of(ScaleKind::group);
+  QuantizeDesc desc = desc_of(ScaleKind::k128);
   // Tiles of 16 groups of one row that all rows are joined to, eight to a block.
   takes(desc, "quantize_groups_x8_tma", 4096 * 56 / 16 / 8);
   desc.scale_order = ScaleOrder::column;  // tiles of 8 rows by 2 groups
   takes(desc, "quantize_groups_x8_tma", 512 * 28 / 8);
   desc.src_dtype = DType::F32;
   takes(desc, "quantize_groups_x4_tma", 512 * 56 / 8);
-  desc = desc_of(ScaleKind::group);
+  desc = desc_of(ScaleKind::k128);
   desc.scale_ld = 64;  // four tiles a row
   takes(desc, "quantize_groups_x8_tma", 4096 * 4 / 8);
   takes(desc_of(ScaleKind::row), "quantize_rows_x8_tma", 4096 / 2);  // four warps a row
   takes(desc_of(ScaleKind::row, 4096, 2048), "quantize_rows_x8_tma", 4096 / 8);
   takes(desc_of(ScaleKind::row, 4096, 65536), "quantize_rows_x8_tma", 4096);
-  takes(desc_of(ScaleKind::block), "quantize_blocks_x8_tma", 32 * 56);
-  takes(desc_of(ScaleKind::block, 129, 136), "quantize_blocks_x8_tma", 4);
+  takes(desc_of(ScaleKind::block128), "quantize_blocks_x8_tma", 32 * 56);
+  takes(desc_of(ScaleKind::block128, 129, 136), "quantize_blocks_x8_tma", 4);
   desc = desc_of(ScaleKind::tensor);
   desc.flags = kQuantizeDescGivenScale;
   takes(desc, "quantize_cast_x8_tma", 4096 * 56 / 16 / 8);
   for (const ScaleKind kind :
-       {ScaleKind::tensor, ScaleKind::row, ScaleKind::group, ScaleKind::block}) {
+       {ScaleKind::tensor, ScaleKind::row, ScaleKind::k128, ScaleKind::block128}) {
     desc = desc_of(kind);
     std::swap(desc.src_dtype, desc.dst_dtype);
     CHECK(launches_of(desc)[0].kernel == "quantize_dequantize_x8_tma");
@@ -149,7 +149,7 @@ TEST_CASE("quantize: the scale of the whole matrix takes two kernels") {
 }
 
 TEST_CASE("quantize: what is no whole vector goes element by element") {
-  const QuantizeDesc desc = desc_of(ScaleKind::group, 64, 1000);
+  const QuantizeDesc desc = desc_of(ScaleKind::k128, 64, 1000);
   takes(desc, "quantize_groups_x8_tma", 4);  // tiles of 8 rows: rows are half a tile long
   for (const uint64_t bytes : {2, 8, 15 * 2}) {
     QuantizeRun run = run_of();
@@ -162,10 +162,10 @@ TEST_CASE("quantize: what is no whole vector goes element by element") {
   run = run_of();
   run.scale += 4;  // of no account
   takes(desc, "quantize_groups_x8_tma", 4, run);
-  takes(desc_of(ScaleKind::group, 64, 1001), "quantize_regions_any_tma", 64);
+  takes(desc_of(ScaleKind::k128, 64, 1001), "quantize_regions_any_tma", 64);
   takes(desc_of(ScaleKind::row, 64, 1001), "quantize_regions_any_tma", 8);
   takes(desc_of(ScaleKind::row, 64, 2049), "quantize_regions_any_tma", 64);
-  takes(desc_of(ScaleKind::block, 129, 1001), "quantize_regions_any_tma", 16);
+  takes(desc_of(ScaleKind::block128, 129, 1001), "quantize_regions_any_tma", 16);
   QuantizeDesc pitched = desc;
   pitched.src_pitch = 1001;
   takes(pitched, "quantize_regions_any_tma", 64);
@@ -179,7 +179,7 @@ TEST_CASE("quantize: what is no whole vector goes element by element") {
 }
 
 TEST_CASE("quantize: short rows with room between them go several at once") {
-  QuantizeDesc desc = desc_of(ScaleKind::group, 4096, 256);
+  QuantizeDesc desc = desc_of(ScaleKind::k128, 4096, 256);
   takes(desc, "quantize_groups_x8_tma", 4096 * 2 / 16 / 8);
   desc.src_pitch = 512;
   takes(desc, "quantize_groups_x8_tma", 4096 / 8 / 8);
@@ -188,7 +188,7 @@ TEST_CASE("quantize: short rows with room between them go several at once") {
 }
 
 TEST_CASE("quantize: a plan says what it is") {
-  QuantizeDesc desc = desc_of(ScaleKind::group, 100, 1000);
+  QuantizeDesc desc = desc_of(ScaleKind::k128, 100, 1000);
   desc.scale_order = ScaleOrder::column;
   desc.scale_ld = 104;
   const PlanInfo info = plan_of(desc)->info();
@@ -210,7 +210,7 @@ TEST_CASE("quantize: a plan says what it is") {
   CHECK(plan_of(desc)->info().bytes_read == 4096 * 7168 * 4);
   desc.flags = kQuantizeDescGivenScale;
   says(*plan_of(desc), "the scale is given");
-  desc = desc_of(ScaleKind::block);
+  desc = desc_of(ScaleKind::block128);
   std::swap(desc.src_dtype, desc.dst_dtype);
   says(*plan_of(desc), "dequantisation of 4096 by 7168 elements, f8e4m3 to bf16");
   CHECK(plan_of(desc)->info().bytes_read == 4096 * 7168 + 32 * 56 * 4);
@@ -255,13 +255,13 @@ TEST_CASE("quantize: descriptions that cannot work are refused by name") {
   refused(kInvalid, "src_cache", "cache_priority",
           [](D& d) { d.src_cache = static_cast<CachePriority>(3); });
   // The largest there are.
-  plan_of(desc_of(ScaleKind::group, 64, INT32_MAX));
-  plan_of(desc_of(ScaleKind::block, int64_t{1} << 30, 128));
+  plan_of(desc_of(ScaleKind::k128, 64, INT32_MAX));
+  plan_of(desc_of(ScaleKind::block128, int64_t{1} << 30, 128));
 }
 
 TEST_CASE("quantize: runs that cannot work are refused by name, and launch nothing") {
   using R = QuantizeRun;
-  const QuantizeDesc desc = desc_of(ScaleKind::group, 64, 1000);
+  const QuantizeDesc desc = desc_of(ScaleKind::k128, 64, 1000);
   const QuantizeDesc one = desc_of(ScaleKind::tensor, 64, 1000);
   QuantizeDesc back = one;
   std::swap(back.src_dtype, back.dst_dtype);

@@ -16,7 +16,9 @@ namespace tw::ptx_machine {
 
 /// The device of TW_TEST_DEVICE=ptx: the machine, which
 ///   TW_OUTCOMES=FILE         holds against the outcomes recorded there: a launch with another one
-///   fails TW_RECORD_OUTCOMES=FILE  writes down what launches change, a line each (outcomes.py)
+///                            fails. Launches without a record are not compared.
+///   TW_OUTCOMES_OF=NAME      of that test alone; recorded launches that do not come are counted
+///   TW_RECORD_OUTCOMES=FILE  writes down what launches change, a line each (outcomes.py)
 ///   TW_RECORD_ON=cuda        with the last one: the first GPU in the machine's place
 Status open_test_machine(std::shared_ptr<Device>* out);
 

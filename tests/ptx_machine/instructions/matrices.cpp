@@ -123,6 +123,89 @@ void each_element(const Warp& w, const Operand& list, const MmaShape& shape, uin
   }
 }
 
+/// The columns of a product, with their bits.
+struct Decoded {
+  Columns columns;
+  uint16_t bits[kMostColumns][kRowFactors];
+
+  void set(uint32_t column, uint32_t k, Type type, uint32_t value) {
+    columns.set(column, k, type, value);
+    bits[column][k] = static_cast<uint16_t>(value);
+  }
+  Factors column(uint32_t number, Type type) const {
+    Factors out;
+    for (uint32_t k = 0; k < kRowFactors; ++k) out.set(k, type, bits[number][k]);
+    return out;
+  }
+};
+
+/// A row of f32 sums: those with an infinity or a NaN one by one.
+void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count, float* sums) {
+  float before[kMostColumns];
+  bool special = a.special;
+  for (uint32_t j = 0; j < count; ++j) {
+    before[j] = sums[j];
+    special |= b.columns.special[j] || !std::isfinite(sums[j]);
+  }
+  window_row(a, b.columns, count, sums);
+  if (!special) return;
+  for (uint32_t j = 0; j < count; ++j)
+    if (a.special || b.columns.special[j] || !std::isfinite(before[j]))
+      sums[j] = window_f32(a, b.column(j, type), kRowFactors, before[j], kWindowBits);
+}
+
+/// The rows of A as columns of the transposed product, whose rows are B's columns: 16 sums at once.
+struct Transposed {
+  Decoded a;
+  Factors b[8];
+
+  /// Factors that there are fewer of than 16 are followed by zeros.
+  void fill(Type type, uint32_t count) {
+    for (uint32_t k = count; k < kRowFactors; ++k) {
+      for (uint32_t row = 0; row < 16; ++row) a.set(row, k, type, 0);
+      for (Factors& column : b) column.set(k, type, 0);
+    }
+  }
+  void add_column(uint32_t column, Type type, float* sums) const {
+    multiply_row(b[column], a, type, 16, sums);
+  }
+};
+Transposed& new_transposed() {
+  static thread_local Transposed one;
+  for (Factors& column : one.b) column.special = column.wide = false;
+  return one;
+}
+/// Calls visit(i, lane, row) for the registers of D and C that have a column's sums.
+template <class Visit>
+void each_of_column(uint32_t column, Visit visit) {
+  for (uint32_t row = 0; row < 16; ++row)
+    visit(2 * (row / 8) + column % 2, row % 8 * 4 + column / 2, row);
+}
+
+/// Factors of 16 bits and sums of f32.
+void mma_halves(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const MmaShape shape = mma_shape(in);
+  Transposed& operands = new_transposed();
+  each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
+    operands.a.set(row, k, in.types[1], bits);
+  });
+  each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
+    operands.b[column].set(k, in.types[2], bits);
+  });
+  operands.fill(in.types[1], shape.k);
+  for (uint32_t column = 0; column < 8; ++column) {
+    float sums[16];
+    each_of_column(column, [&](uint32_t i, uint32_t lane, uint32_t row) {
+      sums[row] = std::bit_cast<float>(words(w, in.operand[3], i)[lane]);
+    });
+    operands.add_column(column, in.types[1], sums);
+    each_of_column(column, [&](uint32_t i, uint32_t lane, uint32_t row) {
+      written_words(w, in.operand[0], i)[lane] = std::bit_cast<uint32_t>(sums[row]);
+    });
+  }
+}
+
 void mma(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
@@ -151,15 +234,19 @@ void mma(Warp& w, const Instruction& in) {
       }
 }
 
-/// Factors of 8 bits, which Hopper's mma.sync does not have: ptxas makes f16 of them, multiplies
-/// those whose k has bit 1 clear, adds the others' products to that, and C at the end.
-void mma_eights(Warp& w, const Instruction& in) {
+// Factors of 8 bits, which Hopper's mma.sync does not have: ptxas makes f16 of them, multiplies
+// those whose k has bit 1 clear, adds the others' products to that, and C at the end.
+
+uint32_t eight_as_f16(Type type, uint32_t bits) {
+  return encode(kFormatF16, decode(type == Type::e4m3 ? kFormatE4M3 : kFormatE5M2, bits));
+}
+
+void mma_eights_f16(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
   Factors a[2][16], b[2][8];
   const auto set = [](Factors& factors, uint32_t k, Type type, uint32_t bits) {
-    const uint32_t format = type == Type::e4m3 ? kFormatE4M3 : kFormatE5M2;
-    factors.set(k / 4 * 2 + k % 2, Type::f16, encode(kFormatF16, decode(format, bits)));
+    factors.set(k / 4 * 2 + k % 2, Type::f16, eight_as_f16(type, bits));
   };
   each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
     set(a[k / 2 % 2][row], k, in.types[1], bits);
@@ -172,22 +259,41 @@ void mma_eights(Warp& w, const Instruction& in) {
     for (uint32_t l = 0; l < kLanes; ++l)
       for (uint32_t j = 0; j < 2; ++j) {
         const uint32_t row = l / 4 + 8 * h, column = 2 * (l % 4) + j;
-        if (in.types[0] == Type::f16) {
-          uint16_t sum = window_f16(a[0][row], b[0][column], count, 0, kWindowBits);
-          sum = window_f16(a[1][row], b[1][column], count, sum, kWindowBits);
-          const auto c = static_cast<uint16_t>(words(w, in.operand[3], h)[l] >> (16 * j));
-          const float near = f16_to_float(sum) + f16_to_float(c);
-          sum = std::isnan(near) ? uint16_t{0x7fff} : float_to_f16(near);
-          uint32_t& d = written_words(w, in.operand[0], h)[l];
-          d = j == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | static_cast<uint32_t>(sum) << 16;
-        } else {
-          float sum = window_f32(a[0][row], b[0][column], count, 0, kWindowBits);
-          sum = window_f32(a[1][row], b[1][column], count, sum, kWindowBits);
-          sum += std::bit_cast<float>(words(w, in.operand[3], 2 * h + j)[l]);
-          written_words(w, in.operand[0], 2 * h + j)[l] =
-              std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
-        }
+        uint16_t sum = window_f16(a[0][row], b[0][column], count, 0, kWindowBits);
+        sum = window_f16(a[1][row], b[1][column], count, sum, kWindowBits);
+        const auto c = static_cast<uint16_t>(words(w, in.operand[3], h)[l] >> (16 * j));
+        const float near = f16_to_float(sum) + f16_to_float(c);
+        sum = std::isnan(near) ? uint16_t{0x7fff} : float_to_f16(near);
+        uint32_t& d = written_words(w, in.operand[0], h)[l];
+        d = j == 0 ? (d & 0xffff0000u) | sum : (d & 0xffffu) | static_cast<uint32_t>(sum) << 16;
       }
+}
+
+void mma_eights(Warp& w, const Instruction& in) {
+  if (!w.converged(kAllLanes)) return;
+  const MmaShape shape = mma_shape(in);
+  // Halves of k one behind the other.
+  float sums[8][16] = {};
+  for (uint32_t half = 0; half < 2; ++half) {
+    Transposed& operands = new_transposed();
+    each_element(w, in.operand[1], shape, 2, [&](uint32_t row, uint32_t k, uint32_t bits) {
+      if (k / 2 % 2 == half)
+        operands.a.set(row, k / 4 * 2 + k % 2, Type::f16, eight_as_f16(in.types[1], bits));
+    });
+    each_element(w, in.operand[2], shape, 1, [&](uint32_t column, uint32_t k, uint32_t bits) {
+      if (k / 2 % 2 == half)
+        operands.b[column].set(k / 4 * 2 + k % 2, Type::f16, eight_as_f16(in.types[2], bits));
+    });
+    operands.fill(Type::f16, shape.k / 2);
+    for (uint32_t column = 0; column < 8; ++column)
+      operands.add_column(column, Type::f16, sums[column]);
+  }
+  for (uint32_t column = 0; column < 8; ++column)
+    each_of_column(column, [&](uint32_t i, uint32_t lane, uint32_t row) {
+      const float sum = sums[column][row] + std::bit_cast<float>(words(w, in.operand[3], i)[lane]);
+      written_words(w, in.operand[0], i)[lane] =
+          std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
+    });
 }
 
 int32_t integer_of(Type type, uint32_t bits) {
@@ -224,7 +330,15 @@ Run mma_handler(const Instruction& in) {
       in.operand[1].count != 2 * quarters || in.operand[2].count != quarters)
     return nullptr;
   if (in.op == Op::mma_integers) return mma_integers;
-  return type_bytes(in.types[1]) == 1 ? mma_eights : mma;
+  const bool f32 = in.types[0] == Type::f32;
+  switch (type_bytes(in.types[1])) {
+    case 1:
+      return f32 ? mma_eights : mma_eights_f16;
+    case 2:
+      return f32 ? mma_halves : mma;
+    default:
+      return mma;
+  }
 }
 
 // wgmma.
@@ -266,65 +380,69 @@ struct Tile {
 };
 
 /// Calls visit(row or column, k, bits) for each element of an operand, `count` rows from `first`
-/// on.
+/// on, by the pieces of 16 bytes that lie together.
 template <class Visit>
 void each_of_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Visit visit) {
-  for (uint32_t i = 0; i < count; ++i)
-    for (uint32_t k = 0; k < tile.depth(); ++k) {
+  const uint32_t per = 16 / tile.bytes, step_i = tile.column ? per : 1,
+                 step_k = tile.column ? 1 : per;
+  for (uint32_t i = 0; i < count; i += step_i)
+    for (uint32_t k = 0; k < tile.depth(); k += step_k) {
       // Rows that D does not have need not have been loaded.
-      uint32_t bits = 0;
-      const uint32_t at = tile.offset(first + i, k);
-      std::memcpy(&bits, shared_range(w, *w.cta, at, tile.bytes, Access::any), tile.bytes);
-      visit(i, k, bits);
+      uint8_t piece[16];
+      std::memcpy(piece, shared_range(w, *w.cta, tile.offset(first + i, k), 16, Access::any), 16);
+      for (uint32_t n = 0; n < per; ++n) {
+        uint32_t bits = 0;
+        std::memcpy(&bits, piece + n * tile.bytes, tile.bytes);
+        if (tile.column)
+          visit(i + n, k, bits);
+        else
+          visit(i, k + n, bits);
+      }
     }
 }
 
-/// Operands of a warp: 16 of 64 rows of A, and all columns of B.
-struct Operands {
-  Factors rows[16];
-  Columns columns;
-  uint16_t bits[kMostColumns][kRowFactors];  // of the columns
-
-  Factors column(uint32_t number, Type type) const {
-    Factors out;
-    for (uint32_t k = 0; k < kRowFactors; ++k) out.set(k, type, bits[number][k]);
-    return out;
-  }
+/// The operands of wgmma that were decoded last: B is the same for a product's four warps.
+struct LastOperand {
+  Decoded decoded;
+  bool valid = false;
+  uint64_t descriptor = 0;
+  uint32_t number = 0;
 };
+LastOperand& last_operand() {
+  static thread_local LastOperand last;
+  return last;
+}
 
 /// Lane l has columns 8 j + 2 (l % 4) and the next, of rows l / 4 and 8 below.
 uint32_t lane_of(uint32_t row, uint32_t column) {
   return row % 8 * 4 + column % 8 / 2;
 }
 
-/// A row of f32 sums: those with an infinity or a NaN one by one.
-void multiply_row(Warp& w, const Instruction& in, const Operands& operands, uint32_t row,
-                  bool accumulate) {
-  const Factors& a = operands.rows[row];
-  const auto word = [&](uint32_t column) -> uint32_t& {
-    const uint32_t index = 4 * (column / 8) + 2 * (row / 8) + column % 2;
-    return written_words(w, in.operand[0], index)[lane_of(row, column)];
-  };
-  float sums[kMostColumns], before[kMostColumns];
-  for (uint32_t j = 0; j < in.number; ++j)
-    sums[j] = before[j] = accumulate ? std::bit_cast<float>(word(j)) : 0.0f;
-  window_row(a, operands.columns, in.number, sums);
-  for (uint32_t j = 0; j < in.number; ++j) {
-    if (a.special || operands.columns.special[j] || !std::isfinite(before[j]))
-      sums[j] = window_f32(a, operands.column(j, in.types[2]), kRowFactors, before[j], kWindowBits);
-    word(j) = std::bit_cast<uint32_t>(sums[j]);
-  }
+/// A row of f32 sums, of D's registers.
+void multiply_row_f32(Warp& w, const Instruction& in, const Factors& a, const Decoded& b,
+                      uint32_t row, bool accumulate) {
+  float sums[kMostColumns];
+  float* places[kMostColumns];
+  for (uint32_t j = 0; j < in.number; j += 8)
+    for (uint32_t half = 0; half < 2; ++half) {
+      auto* const lanes = reinterpret_cast<float*>(
+          written_words(w, in.operand[0], j / 2 + 2 * (row / 8) + half) + lane_of(row, 0));
+      for (uint32_t i = 0; i < 4; ++i) places[j + 2 * i + half] = lanes + i;
+    }
+  for (uint32_t j = 0; j < in.number; ++j) sums[j] = accumulate ? *places[j] : 0.0f;
+  multiply_row(a, b, in.types[2], in.number, sums);
+  for (uint32_t j = 0; j < in.number; ++j) *places[j] = sums[j];
 }
 
-/// The same of f16 sums, two in a register.
-void multiply_row_f16(Warp& w, const Instruction& in, const Operands& operands, uint32_t row,
-                      bool accumulate) {
+/// A row of f16 sums, two in a register.
+void multiply_row_f16(Warp& w, const Instruction& in, const Factors& a, const Decoded& b,
+                      uint32_t row, bool accumulate) {
   for (uint32_t j = 0; j < in.number; ++j) {
     uint32_t& d = written_words(w, in.operand[0], 2 * (j / 8) + row / 8)[lane_of(row, j)];
     const uint32_t shift = 16 * (j % 2);
     const uint16_t c = accumulate ? static_cast<uint16_t>(d >> shift) : uint16_t{0};
-    const Factors column = operands.column(j, in.types[2]);
-    const uint32_t sum = window_f16(operands.rows[row], column, kRowFactors, c, kWindowBits);
+    const Factors column = b.column(j, in.types[2]);
+    const uint32_t sum = window_f16(a, column, kRowFactors, c, kWindowBits);
     d = (d & ~(0xffffu << shift)) | sum << shift;
   }
 }
@@ -392,20 +510,24 @@ void multiply_integers(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t
 void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, bool accumulate) {
   if (in.op == Op::wgmma_integers) return multiply_integers(w, in, desc_a, desc_b, accumulate);
   if (in.op != Op::wgmma) return multiply_others(w, in, desc_a, desc_b, accumulate);
-  const auto operands = std::make_unique<Operands>();
-  const Tile a = tile_a(w, in, desc_a), b = tile_b(w, in, desc_b);
-  each_of_tile(w, a, w.number % 4 * 16, 16, [&](uint32_t row, uint32_t k, uint32_t bits) {
-    operands->rows[row].set(k, in.types[1], bits);
-  });
-  each_of_tile(w, b, 0, in.number, [&](uint32_t column, uint32_t k, uint32_t bits) {
-    operands->columns.set(column, k, in.types[2], bits);
-    operands->bits[column][k] = static_cast<uint16_t>(bits);
-  });
+  Factors rows[16];
+  each_of_tile(
+      w, tile_a(w, in, desc_a), w.number % 4 * 16, 16,
+      [&](uint32_t row, uint32_t k, uint32_t bits) { rows[row].set(k, in.types[1], bits); });
+  LastOperand& b = last_operand();
+  if (!b.valid || b.descriptor != desc_b || b.number != in.number)
+    each_of_tile(w, tile_b(w, in, desc_b), 0, in.number,
+                 [&](uint32_t column, uint32_t k, uint32_t bits) {
+                   b.decoded.set(column, k, in.types[2], bits);
+                 });
+  b.valid = true;
+  b.descriptor = desc_b;
+  b.number = in.number;
   for (uint32_t row = 0; row < 16; ++row) {
     if (in.types[0] == Type::f16)
-      multiply_row_f16(w, in, *operands, row, accumulate);
+      multiply_row_f16(w, in, rows[row], b.decoded, row, accumulate);
     else
-      multiply_row(w, in, *operands, row, accumulate);
+      multiply_row_f32(w, in, rows[row], b.decoded, row, accumulate);
   }
 }
 
@@ -435,6 +557,7 @@ void begin_product(Warp& w, Warpgroup& group, Product& product) {
   const uint64_t before = group.last_number;
   product.number = group.last_number = w.launch->begin_work([&w, &product, before] {
     w.launch->finish(before);
+    last_operand().valid = false;
     for (const auto& run : product.run) run();
   });
 }

@@ -67,6 +67,7 @@ void Factors::set(uint32_t index, Type type, uint32_t bits) {
   value[index] = number;
   if (type == Type::f16 || type == Type::bf16) {
     special |= !split_16(type, bits, &mantissa[index], &exponent[index]);
+    wide |= !is_moderate(mantissa[index], exponent[index]);
     return;
   }
   if (!std::isfinite(number)) {

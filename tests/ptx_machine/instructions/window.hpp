@@ -24,11 +24,14 @@ struct Factors {
   int32_t mantissa[kMostFactors];
   int32_t exponent[kMostFactors];
   bool special = false;  // an infinity or a NaN among them; then `value` counts
+  bool wide = false;     // one that has no moderate exponent
   float value[kMostFactors];
 
   void set(uint32_t index, Type type, uint32_t bits);
 };
 inline constexpr int kFactorBits = 10;
+/// Products of two numbers with such exponents, or 0, are normal numbers of f32.
+inline constexpr int32_t kModerate = 40;
 
 /// c + a . b, of `count` factors, as an exact number: already cut to the window, not to a result.
 /// An infinity or a NaN comes out as one.

@@ -18,7 +18,32 @@ int32_t cut(int32_t value, int32_t left, int32_t down) {
   return ((magnitude >> (down > 31 ? 31 : down)) ^ sign) - sign;
 }
 
+/// Products cut to the window, by integers.
+struct Whole {
+  [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
+                                         uint32_t first, const int32_t* largest, int32_t* sums) {
+    for (uint32_t j = 0; j < kBlock; ++j)
+      sums[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kProductShift,
+                     largest[j] - a.exponent[k] - b.exponent[k][first + j]);
+  }
+};
+
+/// The same where exponents are moderate: f32 has the whole product, and the conversion to an
+/// integer cuts it.
+struct Moderate {
+  [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
+                                         uint32_t first, const int32_t* largest, int32_t* sums) {
+    for (uint32_t j = 0; j < kBlock; ++j) {
+      // Below this all products are 0.
+      const int32_t top = largest[j] < -2 * kModerate ? -2 * kModerate : largest[j];
+      const auto scale = std::bit_cast<float>((kWindowBits - top + 127) << 23);
+      sums[j] += static_cast<int32_t>(a.value[k] * b.value[k][first + j] * scale);
+    }
+  }
+};
+
 /// `block` columns from `first` on. Inlined into functions for different processors.
+template <class Products>
 [[gnu::always_inline]] inline void row_block(const Factors& a, const Columns& b, uint32_t first,
                                              float* sums) {
   int32_t largest[kBlock], mantissa[kBlock], exponent[kBlock], low[kBlock] = {}, high[kBlock] = {};
@@ -36,14 +61,9 @@ int32_t cut(int32_t value, int32_t left, int32_t down) {
       largest[j] = sum > largest[j] ? sum : largest[j];
     }
   // Half of the products at a time: 16 of them could pass 2^31.
-  for (uint32_t k = 0; k < kRowFactors / 2; ++k)
-    for (uint32_t j = 0; j < kBlock; ++j)
-      low[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kProductShift,
-                    largest[j] - a.exponent[k] - b.exponent[k][first + j]);
+  for (uint32_t k = 0; k < kRowFactors / 2; ++k) Products::add(a, b, k, first, largest, low);
   for (uint32_t k = kRowFactors / 2; k < kRowFactors; ++k)
-    for (uint32_t j = 0; j < kBlock; ++j)
-      high[j] += cut(a.mantissa[k] * b.mantissa[k][first + j], kProductShift,
-                     largest[j] - a.exponent[k] - b.exponent[k][first + j]);
+    Products::add(a, b, k, first, largest, high);
   for (uint32_t j = 0; j < kBlock; ++j) {
     const int32_t sum = cut(mantissa[j], kSumShift, largest[j] - exponent[j]);
     const double whole =
@@ -60,26 +80,48 @@ int32_t cut(int32_t value, int32_t left, int32_t down) {
   }
 }
 
+template <class Products>
 [[gnu::always_inline]] inline void row_blocks(const Factors& a, const Columns& b, uint32_t count,
                                               float* sums) {
   uint32_t first = 0;
-  for (; first + kBlock <= count; first += kBlock) row_block(a, b, first, sums + first);
+  for (; first + kBlock <= count; first += kBlock) row_block<Products>(a, b, first, sums + first);
   if (first == count) return;
   float rest[kBlock] = {};
   for (uint32_t j = first; j < count; ++j) rest[j - first] = sums[j];
-  row_block(a, b, first, rest);
+  row_block<Products>(a, b, first, rest);
   for (uint32_t j = first; j < count; ++j) sums[j] = rest[j - first];
 }
 
+using RowSums = void (*)(const Factors& a, const Columns& b, uint32_t count, float* sums);
+
+template <class Products>
 void row_plain(const Factors& a, const Columns& b, uint32_t count, float* sums) {
-  row_blocks(a, b, count, sums);
+  row_blocks<Products>(a, b, count, sums);
 }
 #ifdef __x86_64__
+template <class Products>
 [[gnu::target("avx2")]] void row_avx2(const Factors& a, const Columns& b, uint32_t count,
                                       float* sums) {
-  row_blocks(a, b, count, sums);
+  row_blocks<Products>(a, b, count, sums);
+}
+template <class Products>
+[[gnu::target("avx512f,avx512vl,prefer-vector-width=512")]] void row_avx512(const Factors& a,
+                                                                            const Columns& b,
+                                                                            uint32_t count,
+                                                                            float* sums) {
+  row_blocks<Products>(a, b, count, sums);
 }
 #endif
+
+template <class Products>
+RowSums best_rows() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+    return row_avx512<Products>;
+  if (__builtin_cpu_supports("avx2")) return row_avx2<Products>;
+#endif
+  return row_plain<Products>;
+}
 
 }  // namespace
 
@@ -96,16 +138,21 @@ bool split_16(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent) {
 }
 
 void Columns::set(uint32_t column, uint32_t k, Type type, uint32_t bits) {
-  if (k == 0) special[column] = false;
-  special[column] |= !split_16(type, bits, &mantissa[k][column], &exponent[k][column]);
+  if (k == 0) special[column] = wide[column] = false;
+  int32_t &m = mantissa[k][column], &e = exponent[k][column];
+  special[column] |= !split_16(type, bits, &m, &e);
+  const bool moderate = is_moderate(m, e);
+  wide[column] |= !moderate;
+  value[k][column] = moderate && m != 0 ? static_cast<float>(m) *
+                                              std::bit_cast<float>((e - kFactorBits + 127) << 23)
+                                        : 0.0f;
 }
 
 void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums) {
-#ifdef __x86_64__
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) return row_avx2(a, b, count, sums);
-#endif
-  row_plain(a, b, count, sums);
+  static const RowSums whole = best_rows<Whole>(), moderate = best_rows<Moderate>();
+  uint32_t wide = a.wide;
+  for (uint32_t j = 0; j < count; ++j) wide |= b.wide[j];
+  (wide ? whole : moderate)(a, b, count, sums);
 }
 
 }  // namespace tw::ptx_machine

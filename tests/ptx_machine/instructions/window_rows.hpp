@@ -16,8 +16,11 @@ inline constexpr uint32_t kMostColumns = 256;
 struct Columns {
   alignas(64) int32_t mantissa[kRowFactors][kMostColumns];
   alignas(64) int32_t exponent[kRowFactors][kMostColumns];
+  alignas(64) float value[kRowFactors][kMostColumns];
   bool special[kMostColumns];  ///< an infinity or a NaN among the column's
+  bool wide[kMostColumns];     ///< see Factors::wide
 
+  /// Of each column k = 0 first.
   void set(uint32_t column, uint32_t k, Type type, uint32_t bits);
 };
 
@@ -26,5 +29,8 @@ void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums)
 
 /// An f16 or bf16 number as Factors have it. False where it is an infinity or a NaN.
 bool split_16(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent);
+inline bool is_moderate(int32_t mantissa, int32_t exponent) {
+  return mantissa == 0 || (exponent >= -kModerate && exponent <= kModerate);
+}
 
 }  // namespace tw::ptx_machine

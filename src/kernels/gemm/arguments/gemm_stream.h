@@ -36,8 +36,9 @@ TW_KERNEL_HD constexpr u32 gemm_stream_stage(const GemmTile& tile, u32 width) {
   return (tile.m + lines) * tile.k * tile.in_bytes;
 }
 
-/// A counter for each block of a cluster and shared unit. As many bytes on every chip so far, so that
-/// kernels which take turns with one workspace find each other's counters and not accumulators.
+/// A counter for each block of a cluster and shared unit. As many bytes on every chip so far, so
+/// that kernels which take turns with one workspace find each other's counters and not
+/// accumulators.
 TW_KERNEL_HD constexpr u32 gemm_stream_counter_bytes(u32 shared_units, u32 cluster) {
   const u32 bytes = (shared_units * cluster * 8 + 255) / 256 * 256;
   return bytes > 4096 ? bytes : 4096;

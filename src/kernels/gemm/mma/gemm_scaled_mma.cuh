@@ -16,14 +16,15 @@ inline constexpr i32 kScaledThreads = 128;
 inline constexpr i32 kScaledSumPitch = kScaledColumns + 8;  // floats: rows start eight banks apart
 
 // How a type is read: `kWords` of 32 bits hold kScaledK elements of a line, put() converts one,
-// put_four() four that lie in a word.
+// put_four() four that lie in a word. Where sums are exact (kExact), they stay in integers unless
+// scales change along k; others are added in f32 for each kScaleDepth of k.
 
 struct ScaledEights {
   using In = F8E4M3;
   using Storage = unsigned char;
   using Sum = float;
   static constexpr i32 kWords = kScaledK / 2;
-  static constexpr bool kFours = true;
+  static constexpr bool kFours = true, kExact = false;
   static __device__ __forceinline__ void put(u32* line, i32 k, Storage value, u32 type) {
     const u32 half = type == kFormatE4M3 ? ptx::e4m3_to_f16(value) : static_cast<u32>(value) << 8;
     reinterpret_cast<unsigned short*>(line)[k] = static_cast<unsigned short>(half);
@@ -45,7 +46,7 @@ struct ScaledIntegers {
   using Storage = unsigned char;
   using Sum = i32;
   static constexpr i32 kWords = kScaledK / 4;
-  static constexpr bool kFours = true;
+  static constexpr bool kFours = true, kExact = true;
   static __device__ __forceinline__ void put(u32* line, i32 k, Storage value, u32) {
     reinterpret_cast<Storage*>(line)[k] = value;
   }
@@ -62,7 +63,7 @@ struct ScaledRounded {
   using Storage = float;
   using Sum = float;
   static constexpr i32 kWords = kScaledK;
-  static constexpr bool kFours = false;
+  static constexpr bool kFours = false, kExact = false;
   static __device__ __forceinline__ void put(u32* line, i32 k, Storage value, u32) {
     line[k] = bits_of(rounded_to_tf32(value));
   }
@@ -229,12 +230,12 @@ struct ScaledTile {
       if ((k + kScaledK) % kScaleDepth != 0 && k + kScaledK < live.k) continue;
       if (along_k) {
         promote(d, chain, m0, n0, k / kScaleDepth);
-      } else if constexpr (sizeof(Sum) == sizeof(float) && Loads::kWords != kScaledK / 4) {
+      } else if constexpr (!Loads::kExact) {
         add(d, chain);
       }
     }
     if (!along_k && live.k > 0) {
-      if constexpr (Loads::kWords == kScaledK / 4) {
+      if constexpr (Loads::kExact) {
         if (scales.d_type == kGemmI32) {
           keep(d, chain);
           return put(d, sums);

@@ -143,7 +143,7 @@ __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Confi
   constexpr int kColumns = 4;
   stream_each<Place::kGroups / kColumns>([&](auto chunk) {
     constexpr int kFrom = decltype(chunk)::kValue * kColumns;
-    constexpr int kParts = kFrom < 2 * kColumns ? 4 : 2;
+    constexpr int kParts = kFrom == 0 ? 8 : kFrom == kColumns ? 4 : 2;
     Sum sum[kColumns * 4] = {};
     if (kFrom * 8 < args.width) {
 #pragma unroll 1

@@ -8,6 +8,7 @@
 #include "base/dtype.hpp"
 #include "base/status.hpp"
 #include "ops/common/activation.hpp"
+#include "ops/common/scale_kind.hpp"
 
 namespace tw {
 
@@ -39,17 +40,6 @@ inline bool is_narrow_type(DType type) {
 /// Where a vector has an element each.
 enum class Per : int32_t { none = 0, tensor = 1, row = 2, column = 3 };
 enum class Gate : int32_t { none = 0, halves = 1, interleaved = 2 };
-
-/// Where an operand has scales, with the values of tw_scale_kind.
-enum class ScaleKind : int32_t {
-  none = 0,
-  tensor = 1,
-  row = 2,  // of A, and a column of B
-  k128 = 3,
-  block128 = 4,
-  k32_ue8m0 = 20,
-  k16_ue4m3 = 21
-};
 
 /// Scales of A, which make a matrix of lines by blocks of k, of B, one of blocks by lines, or of D,
 /// one of rows by blocks of columns: 0 for a packed leading dimension.

@@ -21,11 +21,19 @@ double number(int64_t value) {
   return static_cast<double>(std::max<int64_t>(value, 1));
 }
 
-// A softened maximum: what overlaps takes a little longer than the longest of it.
+double squared(double x) {
+  return x * x;
+}
+
+// Softened maxima: what overlaps takes a little longer than the longest of it. The units of a wave
+// do well; a chip near its power limit already runs slower.
 double most_of(std::initializer_list<double> terms) {
   double sum = 0;
-  for (const double t : terms) sum += (t * t) * (t * t);
-  return std::sqrt(std::sqrt(sum));
+  for (const double t : terms) sum += squared(squared(squared(t)));
+  return std::sqrt(std::sqrt(std::sqrt(sum)));
+}
+double limited(double alone, double power) {
+  return std::sqrt(std::sqrt(squared(squared(alone)) + squared(squared(power))));
 }
 
 class Cost {
@@ -59,6 +67,8 @@ class Cost {
   double element_clocks() const;
   double chains_ns() const;
   double reduce_ns() const;
+  double between_ns(double end) const;
+  double power_ns() const;
   Wave wave(double clusters, double steps, double between, bool apart = false) const;
 
   const GemmChoice& choice_;
@@ -288,18 +298,33 @@ Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart)
           .memory = memory_ns_ * clusters * steps / (units_ * steps_)};
 }
 
+// Between two tiles basic kernels show a part of the epilogue, others all of it, ping-pong ones
+// what is longer than the other warpgroup's products. The stores of stream-K kernels are waited
+// for, and all SMs write at once.
+double Cost::between_ns(double end) const {
+  if (choice_.has(kGemmPingpong)) return std::max(0.0, (end - steps_ * step_ns_) / 2);
+  const double bytes = seen_.out_bytes / 2.0;  // as those of 16 bits
+  if (choice_.has(kGemmStreamK))
+    return epilogue_ns(model_.epilogue_clocks, element_clocks() + model_.stream_store * bytes);
+  if (choice_.has(kGemmFull)) return end;
+  return epilogue_ns(model_.between_clocks, model_.between_element * bytes);
+}
+
+// Over a whole launch the chip has no more power than that, which its rate for 16 bits says, with
+// tiles of 128 x 256: smaller ones load more bytes for each product.
+double Cost::power_ns() const {
+  const double bytes = (1 / tm_ + 1 / tn_) / (1.0 / 128 + 1.0 / 256);
+  return m_ * n_ * k_ * batch_ * seen_.in_bytes / chip_.rates.limit_flops *
+         (1 + model_.power_bytes * (bytes - 1));
+}
+
 GemmTerms Cost::terms() const {
-  const bool split = choice_.has(kGemmSplit), ping = choice_.has(kGemmPingpong);
+  const bool split = choice_.has(kGemmSplit);
   const bool waits = choice_.through_maps() && row_.feature != feature::host;
   const double end = epilogue_ns(model_.epilogue_clocks, element_clocks()) + reduce_ns();
   const double chains = chains_ns();
-  // Between two tiles basic kernels show a part of the epilogue, others all of it, ping-pong ones
-  // what is longer than the other warpgroup's products. A split begins anew.
-  const double products = steps_ * step_ns_;
-  double between = epilogue_ns(model_.between_clocks, model_.between_element * seen_.out_bytes / 2);
-  if (choice_.has(kGemmFull)) between = end;
-  if (ping) between = std::max(0.0, (end - products) / 2);
-  const Wave whole = wave(at_once_, steps_, chains + (split ? 0 : between));
+  // A split begins anew.
+  const Wave whole = wave(at_once_, steps_, chains + (split ? 0 : between_ns(end)));
   const Wave last = wave(last_, last_steps_, chains, apart_);
   GemmTerms t;
   t.launch = launch_ns();
@@ -310,10 +335,8 @@ GemmTerms Cost::terms() const {
   if (waits)
     t.copies = model_.copy_ns * seen_.copies +
                seen_.copied_bytes / (model_.copy_reached * chip_.rates.dram_bytes);
-  // Over a whole launch the chip has no more power than that, which its rate for 16 bits says.
-  const double power = m_ * n_ * k_ * batch_ * seen_.in_bytes / chip_.rates.limit_flops;
   const double alone = t.launch + whole_ * whole.all() + last.all() + t.epilogue;
-  t.total = t.copies + most_of({alone, power});
+  t.total = t.copies + limited(alone, power_ns());
   return t;
 }
 
