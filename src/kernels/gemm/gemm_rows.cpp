@@ -31,6 +31,27 @@ constexpr KernelRow wgmma_row(const char* symbol, const char* part, DType in, DT
   return row;
 }
 
+// Of narrow types, which are K-major and have any D.
+constexpr KernelRow narrow_row(const char* symbol, const char* part, DType a, DType b, int tm,
+                               int tn, int tk, uint32_t variant) {
+  KernelRow row{};
+  row.family = Family::gemm;
+  row.feature = feature::wgmma;
+  row.symbol = symbol;
+  row.image = part;
+  row.threads = static_cast<int32_t>(128 * (1 + gemm_consumers(static_cast<u32>(tm))));
+  row.tile[0] = tm;
+  row.tile[1] = tn;
+  row.tile[2] = tk;
+  row.cluster[0] = row.cluster[1] = 1;
+  row.dtypes[0] = a;
+  row.dtypes[2] = b;
+  row.variant = kGemmColumnB | variant;
+  row.stages =
+      static_cast<int32_t>(gemm_shared(gemm_tile(row, dtype_bytes(a), kGemmAnyBytes)).stages);
+  return row;
+}
+
 constexpr KernelRow plain_row(FeatureMask needs, const char* symbol, const char* part, DType in,
                               DType out, int tm, int tn, int tk, uint32_t variant,
                               int threads = 128, bool shared_first = false) {
@@ -56,6 +77,8 @@ constexpr KernelRow kRows[] = {
 #define TW_GEMM_MMA(feature_, part_, symbol_, in, out, tm, tn, tk, threads_, variant_)        \
   plain_row(feature::feature_, #symbol_, #part_, DType::in, DType::out, tm, tn, tk, variant_, \
             threads_),
+#define TW_GEMM_NARROW(feature_, part_, symbol_, a, b, tm, tn, tk, schedule) \
+  narrow_row(#symbol_, #part_, DType::a, DType::b, tm, tn, tk, kSchedule_##schedule),
 #define TW_GEMM_SCALED_MMA(feature_, part_, symbol_, in, loads, tm, tn, tk, threads_) \
   plain_row(feature::feature_, #symbol_, #part_, DType::in, kAny, tm, tn, tk,         \
             kGemmPlain | kGemmFull | kGemmScaled, threads_),

@@ -189,6 +189,110 @@ TW_WGMMA_ANY_WIDTH(F16)
 #undef TW_WIDTH
 #undef TW_STEP
 
+// The same of narrow types, 128 bytes of k, both operands contiguous along k.
+#define TW_STEP(n, kinds, signs, a, b, p)                                                   \
+  "wgmma.mma_async.sync.aligned.m64n" #n kinds " {" TW_REGS_##n "}, " a ", " b ", " p signs \
+                                                                ";\n"                       \
+                                                                "\t"
+#define TW_WIDTH(n, kinds, signs, a, b, p) \
+  "N" #n ":\n\twgmma.fence.sync.aligned;\n\t" TW_STEP(n, kinds, signs, a, b, p)              \
+      TW_STEP(n, kinds, signs, "a1", "b1", "1") TW_STEP(n, kinds, signs, "a2", "b2", "1")    \
+          TW_STEP(n, kinds, signs, "a3", "b3", "1") "wgmma.commit_group.sync.aligned;\n\tbra." \
+                                                    "uni END;\n\t"
+#define TW_STEPS(a, b)                                  \
+  ".reg .b64 a1, a2, a3, b1, b2, b3;\n\tadd.s64 a1, " a \
+  ", 2;\n\tadd.s64 a2, a1, "                            \
+  "2;\n\tadd.s64 a3, a2, 2;\n\tadd.s64 b1, " b          \
+  ", 2;\n\tadd.s64 b2, b1, 2;\n\tadd.s64 b3, b2, "      \
+  "2;\n\t"
+#define TW_WGMMA_ANY_WIDTH(Sum, outs, A, B, kinds, signs)                                          \
+  __device__ __forceinline__ void wgmma_any_width(Sum(&d)[128], A, B, u64 desc_a, u64 desc_b,      \
+                                                  u32 accumulate, u32 width) {                     \
+    asm volatile(                                                                                \
+        "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t" TW_STEPS("%128", "%129")             \
+        "WIDTHS: .branchtargets N32, N64, N96, N128, N144, N160, N176, N192, N208, N224, N240, " \
+        "N256;\n\tbrx.idx.uni %131, WIDTHS;\n\t" TW_WIDTH(32, kinds, signs, "%128", "%129", "p") \
+            TW_WIDTH(64, kinds, signs, "%128", "%129", "p")                                      \
+                TW_WIDTH(96, kinds, signs, "%128", "%129", "p")                                  \
+                    TW_WIDTH(128, kinds, signs, "%128", "%129", "p")                             \
+                        TW_WIDTH(144, kinds, signs, "%128", "%129", "p")                         \
+                            TW_WIDTH(160, kinds, signs, "%128", "%129", "p")                     \
+                                TW_WIDTH(176, kinds, signs, "%128", "%129", "p")                 \
+                                    TW_WIDTH(192, kinds, signs, "%128", "%129", "p")             \
+                                        TW_WIDTH(208, kinds, signs, "%128", "%129", "p")         \
+                                            TW_WIDTH(224, kinds, signs, "%128", "%129", "p")     \
+                                                TW_WIDTH(240, kinds, signs, "%128", "%129", "p") \
+                                                    TW_WIDTH(256, kinds, signs, "%128", "%129",  \
+                                                             "p") "END:\n\t}"                    \
+        : outs                                                                                   \
+        : "l"(desc_a), "l"(desc_b), "r"(accumulate), "r"(width)); \
+  }
+#define TW_PAIR16(d, i) TW_PAIR4(d, i), TW_PAIR4(d, i + 4), TW_PAIR4(d, i + 8), TW_PAIR4(d, i + 12)
+#define TW_PAIR64(d, i) \
+  TW_PAIR16(d, i), TW_PAIR16(d, i + 16), TW_PAIR16(d, i + 32), TW_PAIR16(d, i + 48)
+TW_WGMMA_ANY_WIDTH(float, TW_OUTS_256(d), F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3", ", 1, 1")
+TW_WGMMA_ANY_WIDTH(float, TW_OUTS_256(d), F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2", ", 1, 1")
+TW_WGMMA_ANY_WIDTH(float, TW_OUTS_256(d), F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3", ", 1, 1")
+TW_WGMMA_ANY_WIDTH(float, TW_OUTS_256(d), Tf32, Tf32, "k8.f32.tf32.tf32", ", 1, 1")
+#define TW_INTEGERS(d) TW_PAIR64(d, 0), TW_PAIR64(d, 64)
+TW_WGMMA_ANY_WIDTH(i32, TW_INTEGERS(d), I8, I8, "k32.s32.s8.s8", "")
+#undef TW_INTEGERS
+#undef TW_PAIR64
+#undef TW_PAIR16
+#undef TW_WGMMA_ANY_WIDTH
+
+// The same of a tile of 192, whatever d holds before. Columns that are not in use become zeros: a
+// register that a branch leaves alone would be kept from before, and from tile to tile.
+#define TW_ZERO(i) "mov.f32 %" #i ", 0f00000000;\n\t"
+#define TW_ZERO4(a, b, c, d) TW_ZERO(a) TW_ZERO(b) TW_ZERO(c) TW_ZERO(d)
+#define TW_ZERO8(a, b, c, d, e, f, g, h) TW_ZERO4(a, b, c, d) TW_ZERO4(e, f, g, h)
+#define TW_ZEROS_16 \
+  TW_ZERO8(16, 17, 18, 19, 20, 21, 22, 23) TW_ZERO8(24, 25, 26, 27, 28, 29, 30, 31)
+#define TW_ZEROS_32 \
+  TW_ZERO8(32, 33, 34, 35, 36, 37, 38, 39) TW_ZERO8(40, 41, 42, 43, 44, 45, 46, 47)
+#define TW_ZEROS_48 \
+  TW_ZERO8(48, 49, 50, 51, 52, 53, 54, 55) TW_ZERO8(56, 57, 58, 59, 60, 61, 62, 63)
+#define TW_ZEROS_64 \
+  TW_ZERO8(64, 65, 66, 67, 68, 69, 70, 71) TW_ZERO8(72, 73, 74, 75, 76, 77, 78, 79)
+#define TW_ZEROS_80 \
+  TW_ZERO8(80, 81, 82, 83, 84, 85, 86, 87) TW_ZERO8(88, 89, 90, 91, 92, 93, 94, 95)
+#define TW_ZEROS TW_ZEROS_16 TW_ZEROS_32 TW_ZEROS_48 TW_ZEROS_64 TW_ZEROS_80
+#define TW_NEW(n, kinds) TW_WIDTH(n, kinds, ", 1, 1", "%96", "%97", "0")
+#define TW_NEW4(d, i) "=f"(d[i]), "=f"(d[i + 1]), "=f"(d[i + 2]), "=f"(d[i + 3])
+#define TW_NEW16(d, i) TW_NEW4(d, i), TW_NEW4(d, i + 4), TW_NEW4(d, i + 8), TW_NEW4(d, i + 12)
+#define TW_NEWS(d)                                                                    \
+  TW_NEW16(d, 0), TW_NEW16(d, 16), TW_NEW16(d, 32), TW_NEW16(d, 48), TW_NEW16(d, 64), \
+      TW_NEW16(d, 80)
+#define TW_WGMMA_NEW_WIDTH(A, B, kinds)                                                        \
+  __device__ __forceinline__ void wgmma_new_width(float(&d)[96], A, B, u64 desc_a, u64 desc_b, \
+                                                  u32 width) {                                 \
+    asm volatile("{\n\t" TW_ZEROS TW_STEPS("%96", "%97") \
+                 "WIDTHS: .branchtargets N32, N64, N96, N128, N144, N160, N176, N192;\n\t" \
+                 "brx.idx.uni %98, WIDTHS;\n\t" TW_NEW(32, kinds) TW_NEW(64, kinds) TW_NEW(96, kinds) TW_NEW(128, kinds) TW_NEW(144, kinds) TW_NEW(160, kinds) TW_NEW(176, kinds) TW_NEW(192, kinds) "END:\n\t}" \
+                 : TW_NEWS(d) \
+                 : "l"(desc_a), "l"(desc_b), "r"(width));                                     \
+  }
+TW_WGMMA_NEW_WIDTH(F8E4M3, F8E4M3, "k32.f32.e4m3.e4m3")
+TW_WGMMA_NEW_WIDTH(F8E4M3, F8E5M2, "k32.f32.e4m3.e5m2")
+TW_WGMMA_NEW_WIDTH(F8E5M2, F8E4M3, "k32.f32.e5m2.e4m3")
+#undef TW_WGMMA_NEW_WIDTH
+#undef TW_NEWS
+#undef TW_NEW16
+#undef TW_NEW4
+#undef TW_NEW
+#undef TW_ZEROS
+#undef TW_ZEROS_16
+#undef TW_ZEROS_32
+#undef TW_ZEROS_48
+#undef TW_ZEROS_64
+#undef TW_ZEROS_80
+#undef TW_ZERO8
+#undef TW_ZERO4
+#undef TW_ZERO
+#undef TW_STEPS
+#undef TW_WIDTH
+#undef TW_STEP
+
 // Sums in f16: d holds pairs, d[2 j + h] the columns 8 j + 2 (l % 4) and one more of row half h. N
 // counts as above, so that a list is as long as that of half the columns.
 #define TW_WGMMA_HALF(n, half_n, outs, a, b, accumulates, column_a, column_b)                     \

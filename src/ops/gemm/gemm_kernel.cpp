@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "kernels/gemm/arguments/gemm_narrow.h"
 #include "kernels/gemm/gemm_row.hpp"
 #include "ops/common/counter_tag.hpp"
 #include "ops/common/maps.hpp"
@@ -116,7 +117,7 @@ Status GemmKernel::encode_maps(Device& device) {
   TW_TRY(encode_gemm_map(device, d.a_dtype, ak ? d.k : d.m, ak ? d.m : d.k, d.lda,
                          {line, share_a_.part, true}, rank,
                          {problem_.map_batch(d.a_batch), d.a_batch}, &args_.map_a));
-  TW_TRY(encode_gemm_map(device, d.a_dtype, bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
+  TW_TRY(encode_gemm_map(device, d.b_type(), bk ? d.k : d.n, bk ? d.n : d.k, d.ldb,
                          {line, share_b_.part, true}, rank,
                          {problem_.map_batch(d.b_batch), d.b_batch}, &args_.map_b));
   const GemmSlab slab = gemm_slab(tile_);
@@ -290,7 +291,8 @@ void GemmKernel::bind_width(const GemmShares& shares, GemmStreamArgs* args) cons
 }
 
 Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, u32 copied) const {
-  GemmStreamArgs args{};
+  GemmNarrowArgs narrow{};
+  GemmStreamArgs& args = narrow.stream;
   GemmArgs& base = args.full.base;
   if (choice_.has(kGemmFull)) {
     args.full = full_;
@@ -320,12 +322,17 @@ Status GemmKernel::launch_stream(Stream& stream, const GemmRun& run, int64_t m, 
   } else if (!depends_on_device(run)) {
     base.early = static_cast<unsigned short>(early());
   }
-  return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+  if (!choice_.has(kGemmScaled))
+    return stream.launch(*prepared_.kernel, launch, &args, sizeof args);
+  fill_scales(problem_, run, &narrow.scales);
+  return stream.launch(*prepared_.kernel, launch, &narrow, sizeof narrow);
 }
 
 uint64_t GemmKernel::workspace_bytes(int64_t first, int64_t last) const {
   if (gemm_adds_up_nothing(choice_, problem_.desc)) return 0;
-  if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, last, room_));
+  // Of a column-major D the columns of tiles are the caller's n, whatever m is.
+  const int64_t columns = problem_.swapped ? last : problem_.desc.n;
+  if (first < last) return static_cast<uint64_t>(gemm_most_workspace(choice_, columns, room_));
   GemmArgs args = args_;
   fill_sizes(last, &args);
   return static_cast<uint64_t>(shares(args).workspace_bytes(choice_));

@@ -103,6 +103,8 @@ inline constexpr u32 kSchedule_swapsplit = kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_stream = kGemmStreamK | kGemmTransposed;
 inline constexpr u32 kSchedule_fullstream = kSchedule_stream | kGemmFull;
 inline constexpr u32 kSchedule_grouped = kSchedule_fullstream | kGemmGrouped;
+inline constexpr u32 kSchedule_scaledstream = kSchedule_fullstream | kGemmScaled;
+inline constexpr u32 kSchedule_faststream = kSchedule_scaledstream | kGemmFast;
 inline constexpr u32 kSchedule_plainsplit = kGemmPlain | kGemmTransposed | kGemmSplit;
 inline constexpr u32 kSchedule_full = kGemmFull;
 inline constexpr u32 kSchedule_fullping = kGemmFull | kGemmPingpong;
@@ -128,6 +130,12 @@ inline constexpr u32 kGemmFullLines = 16;
 /// Shared memory of a grouped kernel for its table of groups, see
 /// kernels/grouped/grouped_wgmma.cuh.
 inline constexpr u32 kGemmGroupTableBytes = 17600;
+
+/// Bytes that a type of D has at most.
+inline constexpr u32 kGemmAnyBytes = 4;
+/// And of a kernel of narrow types for the scales of its stages' lines, see
+/// wgmma/narrow_scales.cuh: four bytes for each line of 128 in the ring.
+inline constexpr u32 kGemmScaleBytes = 6656;
 
 /// What one store of D takes from shared memory: `contiguous` elements along D's contiguous
 /// dimension, `lines` of them. Swizzled, a line is 128 bytes, of full rows 64 too; otherwise it is
@@ -179,7 +187,7 @@ struct GemmShared {
   u32 room;        // of a split for few tokens: where the parts of its sums arrive; at d_offset
   u32 barriers;    // offset: full[stages], empty[stages], then (not of full rows) where a tile is,
                    // then (of a split) the barrier of the parts
-  u32 board;       // offset; of a grouped kernel that of its table
+  u32 board;       // offset; of a grouped kernel that of its table, of narrow types of the scales
   u32 total;
 };
 
@@ -242,8 +250,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   const bool by_warp = gemm_stages_by_warp(tile);
   if (tile.variant & kGemmStreamK && tile.variant & kGemmFull) {
     const u32 accumulators = (gemm_own_rows(tile) + 4) * kGemmFullLines * 4;
-    shared.slab_bytes =
-        tile.variant & kGemmGrouped ? accumulators : (accumulators + 1023) / 1024 * 1024;
+    shared.slab_bytes = tile.variant & (kGemmGrouped | kGemmScaled)
+                            ? accumulators
+                            : (accumulators + 1023) / 1024 * 1024;
   }
   // The blocks of a split sum from and write out of the ring.
   const bool stages_d = (tile.variant & kGemmSplit) == 0;
@@ -254,7 +263,9 @@ TW_KERNEL_HD constexpr GemmShared gemm_shared(const GemmTile& tile) {
   if (tile.variant & kGemmStreamK) {
     // What is left beside two slabs and the most barriers is the ring: a run's width decides how
     // many stages that is.
-    const u32 table = tile.variant & kGemmGrouped ? kGemmGroupTableBytes : 0;
+    const u32 table = tile.variant & kGemmGrouped  ? kGemmGroupTableBytes
+                      : tile.variant & kGemmScaled ? kGemmScaleBytes
+                                                   : 0;
     shared.slabs = 2;
     shared.d_offset =
         (kGemmSharedLimit - 2 * one_each - kGemmMaxStages * notes - table) / 1024 * 1024;

@@ -7,13 +7,31 @@
 
 namespace tw {
 
-template <bool kHalf>
+template <bool kHalf, class In>
 struct GemmSum {
   using Type = float;
 };
-template <>
-struct GemmSum<true> {
+template <class In>
+struct GemmSum<true, In> {
   using Type = u32;
+};
+
+/// The types of A and B where they are narrow.
+template <class TypeA, class TypeB>
+struct GemmPair {
+  using A = TypeA;
+  using B = TypeB;
+  static constexpr u32 kBytes = A::kBytes;
+  static_assert(A::kBytes == B::kBytes, "a k block is as many elements of both");
+};
+template <>
+struct GemmSum<false, GemmPair<I8, I8>> {
+  using Type = i32;
+};
+
+/// Any type of D: a run says which.
+struct GemmAny {
+  static constexpr u32 kBytes = kGemmAnyBytes;
 };
 
 template <class InType, class OutType, int kOrderA, int kOrderB, int kM, int kN, int kK,
@@ -36,6 +54,10 @@ struct GemmConfig {
   static constexpr bool kAnyWidth = kStreamK;
   static constexpr bool kGrouped = (kSchedule & kGemmGrouped) != 0;
   static constexpr bool kFull = (kSchedule & kGemmFull) != 0;
+  // Of narrow types; and whether the sums of each k block are added up outside of the tensor cores,
+  // which takes as many registers again.
+  static constexpr bool kScaled = (kSchedule & kGemmScaled) != 0;
+  static constexpr bool kPromotes = kScaled && (kSchedule & kGemmFast) == 0;
   static constexpr bool kChains =
       Out::kBytes == 4 && !kSplit && !kStreamK && (kSchedule & kGemmFull) == 0;
   static constexpr bool kKeeps = kChains && gemm_keeps_chains(kM, kN, kSchedule);
@@ -54,7 +76,7 @@ struct GemmConfig {
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
   // A thread's sums of one piece: floats, or pairs of f16.
-  using Sum = typename GemmSum<kHalfSum>::Type;
+  using Sum = typename GemmSum<kHalfSum, In>::Type;
   static constexpr int kSums = kHalfSum ? kN / 4 : kN / 2;
   // Pieces of 64 rows that a warpgroup multiplies at once, and warpgroups that read a stage.
   static constexpr i32 kPieces = kM / 64 / (kPingpong ? 1 : static_cast<int>(kConsumers));
@@ -91,7 +113,8 @@ struct GemmConfig {
   // Blocks that a block's loads reach: those beside it along m and n.
   static constexpr u32 kReached = kClusterM + kClusterN - 1;
   static_assert(kCluster <= 8, "a portable cluster");
-  static_assert(!kAnyWidth || (kPieces == 1 && kN == 256), "what wgmma_any_width is for");
+  static_assert(!kAnyWidth || (kPieces == 1 && kN == (kPromotes ? 192 : 256)),
+                "what wgmma_any_width is for");
   static_assert(!kColumnA || kM % 64 == 0, "boxes of 64 along m");
   static_assert(kRowB || kN / kAlongM % 8 == 0, "a share of B is whole swizzle atoms");
   static_assert(!kPingpong || kConsumers == 2, "it takes two to take turns");

@@ -64,7 +64,10 @@ __device__ __forceinline__ void gemm_multiply(
     const u64 a = upper | at, b = upper | (at + to_b);
     ring.advance();
     at = ring.stage == 0 ? first : at + stage_step;
-    if constexpr (Config::kAnyWidth) {
+    if constexpr (Config::kScaled) {
+      ptx::wgmma_any_width(d[0], typename Config::In::A{}, typename Config::In::B{}, a, b,
+                           first_one ? accumulate : 1, width);
+    } else if constexpr (Config::kAnyWidth) {
       ptx::wgmma_any_width<Config::kColumnA, Config::kRowB, kStepA / 16, kStepB / 16>(
           d[0], typename Config::In{}, a, b, first_one ? accumulate : 1, width);
     } else {
@@ -109,6 +112,9 @@ __device__ __forceinline__ void gemm_pin(float& value) {
   asm volatile("" : "+f"(value)::"memory");
 }
 __device__ __forceinline__ void gemm_pin(u32& value) {
+  asm volatile("" : "+r"(value)::"memory");
+}
+__device__ __forceinline__ void gemm_pin(i32& value) {
   asm volatile("" : "+r"(value)::"memory");
 }
 

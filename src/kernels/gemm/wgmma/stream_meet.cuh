@@ -66,9 +66,28 @@ __device__ __forceinline__ void stream_each(Use use) {
   }
 }
 
+// Sums as they lie in a workspace, and what is added to them from there.
+__device__ __forceinline__ float stream_left(float sum) {
+  return sum;
+}
+__device__ __forceinline__ float stream_left(i32 sum) {
+  return __int_as_float(sum);
+}
+__device__ __forceinline__ void stream_add(float& sum, float left) {
+  sum += left;
+}
+__device__ __forceinline__ void stream_add(i32& sum, float left) {
+  sum += __float_as_int(left);
+}
+template <class Sum>
+inline constexpr float kStreamNothing = -0.0f;  // that changes no sum
+template <>
+inline constexpr float kStreamNothing<i32> = 0.0f;
+
 // A thread's place for the accumulators of a block's part of a tile: groups of eight columns.
 template <class Config>
 struct StreamPlace {
+  using Sum = typename Config::Sum;
   static constexpr u32 kThreads = StreamParty<Config>::kThreads;
   static constexpr int kGroups = Config::kTileN / 8;
   // Loads on their way together, which take a microsecond: as many as there are registers for.
@@ -89,15 +108,16 @@ struct StreamPlace {
   __device__ __forceinline__ u64 at(int group) const {
     return first + static_cast<u32>(group) * (kThreads * 16);
   }
-  __device__ __forceinline__ void put(const float (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void put(const Sum (&d)[Config::kSums]) const {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       if (group * 8 >= width) break;
-      const float* const from = &d[group * 4];
-      ptx::store_v4(at(group), from[0], from[1], from[2], from[3]);
+      const Sum* const from = &d[group * 4];
+      ptx::store_v4(at(group), stream_left(from[0]), stream_left(from[1]), stream_left(from[2]),
+                    stream_left(from[3]));
     }
   }
-  __device__ __forceinline__ void add_to(float (&d)[Config::kSums]) const {
+  __device__ __forceinline__ void add_to(Sum (&d)[Config::kSums]) const {
 #pragma unroll
     for (int from = 0; from < kGroups; from += kAtOnce) {
       if (from * 8 >= width) break;
@@ -106,7 +126,7 @@ struct StreamPlace {
       for (int i = 0; i < kAtOnce; ++i)
         if ((from + i) * 8 < width) ptx::load_l2_v4(at(from + i), v[i]);
 #pragma unroll
-      for (int i = 0; i < kAtOnce * 4; ++i) d[from * 4 + i] += v[i / 4][i % 4];
+      for (int i = 0; i < kAtOnce * 4; ++i) stream_add(d[from * 4 + i], v[i / 4][i % 4]);
     }
   }
 };
@@ -115,14 +135,16 @@ struct StreamPlace {
 // of columns of kParts parts are on their way together. d is written group by group, so that those
 // behind need no registers yet.
 template <class Config, class Args>
-__device__ __forceinline__ void stream_add_parts(float (&d)[Config::kSums], const Args& args,
-                                                 i32 unit, GemmParts parts, u32 rank) {
+__device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kSums],
+                                                 const Args& args, i32 unit, GemmParts parts,
+                                                 u32 rank) {
+  using Sum = typename Config::Sum;
   using Place = StreamPlace<Config>;
   constexpr int kColumns = 4;
   stream_each<Place::kGroups / kColumns>([&](auto chunk) {
     constexpr int kFrom = decltype(chunk)::kValue * kColumns;
     constexpr int kParts = kFrom == 0 ? 8 : kFrom == kColumns ? 4 : 2;
-    float sum[kColumns * 4] = {};
+    Sum sum[kColumns * 4] = {};
     if (kFrom * 8 < args.width) {
 #pragma unroll 1
       for (i32 first = parts.first; first <= parts.last; first += kParts) {
@@ -146,7 +168,7 @@ __device__ __forceinline__ void stream_add_parts(float (&d)[Config::kSums], cons
         for (int i = 0; i < kParts; ++i)
 #pragma unroll
           for (int j = 0; j < kColumns * 4; ++j)
-            sum[j] += first + i <= parts.last ? v[i][j / 4][j % 4] : -0.0f;
+            stream_add(sum[j], first + i <= parts.last ? v[i][j / 4][j % 4] : kStreamNothing<Sum>);
       }
     }
 #pragma unroll
@@ -158,7 +180,8 @@ __device__ __forceinline__ void stream_add_parts(float (&d)[Config::kSums], cons
 // the order of k, its own among them. Returns whether this block is the last. All threads of a
 // tile.
 template <class Config, class Args>
-__device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Args& args, i32 unit,
+__device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kSums],
+                                            const Args& args, i32 unit,
                                             const StreamPlace<Config>& place, u32 rank, u32 flag) {
   const GemmParts parts = gemm_stream_parts(unit, args.depth, args.share);
   place.put(d);
@@ -179,10 +202,9 @@ __device__ __forceinline__ bool stream_meet(float (&d)[Config::kSums], const Arg
 // An item's products, in accumulation chains of at most args.chain_blocks, which are added up in
 // `place`.
 template <class Config, class Args>
-__device__ __forceinline__ void stream_accumulate(float (&d)[Config::kPieces][Config::kSums],
-                                                  const Args& args, const StreamItem& item,
-                                                  const StreamPlace<Config>& place,
-                                                  GemmRing<Config>& ring, u32 group) {
+__device__ __forceinline__ void stream_accumulate(
+    typename Config::Sum (&d)[Config::kPieces][Config::kSums], const Args& args,
+    const StreamItem& item, const StreamPlace<Config>& place, GemmRing<Config>& ring, u32 group) {
   if (item.end <= item.begin) gemm_no_products<Config>(d);
 #pragma unroll 1
   for (i32 begin = item.begin; begin < item.end; begin += args.chain_blocks) {

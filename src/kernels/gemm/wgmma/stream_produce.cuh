@@ -58,13 +58,28 @@ __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
   }
 }
 
+// A's k block of a kernel of narrow types. Whether its columns lie apart is asked each time: a loop
+// of its own would need more registers.
+template <class Config>
+__device__ __forceinline__ void stream_load_narrow(const GemmStreamArgs& args,
+                                                   const GemmRing<Config>& ring,
+                                                   const StreamMaps<Config>& maps, i32 m0, i32 k) {
+  const i32 lines = args.full.gate == kGateHalves ? 32 : Config::kTileM;
+#pragma unroll 1
+  for (i32 line = 0; line < Config::kTileM; line += lines)
+    ptx::load_tile(ring.a() + static_cast<u32>(line) * 128, maps.a, ring.full_barrier(ring.stage),
+                   k, full_line(args.full, m0 + line / 64 * 64, line % 64, 64), maps.a_index);
+}
+
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_load(const GemmStreamArgs& args,
                                             const GemmRing<Config>& ring,
                                             const StreamMaps<Config>& maps, const FullTile& tile,
                                             i32 k, u32 rank, u32 which) {
   static_assert(!Config::kFull || Config::kCluster == 1, "blocks with an epilogue share no loads");
-  if constexpr (Config::kFull) {
+  if constexpr (Config::kScaled) {
+    if (which & kGemmEarlyA) stream_load_narrow<Config>(args, ring, maps, tile.m0, k);
+  } else if constexpr (Config::kFull) {
     // A warpgroup's rows are gates and what they let through, half of each.
     constexpr u32 kLines = kHalves ? 64 : Config::kTileM;
 #pragma unroll

@@ -88,7 +88,10 @@ struct StreamSlab {
 
   template <i32 kSlab>
   __device__ __forceinline__ void put(const float (&d)[Config::kSums]) const {
-    static_assert(kSlab < Config::kTileN / kLines, "a slab of the tile");
+    if constexpr (kSlab < Config::kTileN / kLines) put_slab<kSlab>(d);
+  }
+  template <i32 kSlab>
+  __device__ __forceinline__ void put_slab(const float (&d)[Config::kSums]) const {
     const u32 lane = ptx::lane_id();
     const u32 row = threadIdx.x / 32 % 4 * 16 + lane / 4, column = lane % 4 * 2;
     const u32 to = base + (column * kPitch + row) * 4;

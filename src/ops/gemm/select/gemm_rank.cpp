@@ -54,6 +54,8 @@ bool epilogue_fits(const GemmChoice& choice, const GemmProblem& seen) {
   if (choice.has(kGemmAlone)) return !seen.desc.epilogue.any() && !seen.desc.has(kGemmPointers);
   if (!seen.wants_full()) return true;
   if (!choice.has(kGemmFull)) return false;
+  // Scales of D are for more of it than such a tile has.
+  if (choice.has(kGemmScaled) && choice.through_maps() && seen.desc.d_quantize.any()) return false;
   if (!seen.gated() || !choice.through_maps()) return true;
   if (!seen.gate_along()) return false;
   // D of a gated tile that is no whole slab is not staged. A split's one part does it faster.
@@ -87,7 +89,10 @@ GemmMisfit gemm_misfit(const Device& device, const GemmProblem& seen, const Gemm
   if (!(row.feature & device.info().kernel_features) || choice.has(kGemmPrologue))
     return GemmMisfit::feature;
   if (!gemm_types_fit(row, seen.desc)) return GemmMisfit::types;
-  if (choice.has(kGemmFast) && !seen.desc.fast_accumulate) return GemmMisfit::sums;
+  if (choice.has(kGemmFast) && is_f8(seen.desc.a_dtype) && !seen.desc.fast_accumulate)
+    return GemmMisfit::sums;
+  // Scales that change along k are those of a block's sum outside of the tensor cores.
+  if (choice.has(kGemmFast) && seen.desc.a_scaling.kind >= ScaleKind::k128) return GemmMisfit::sums;
   if (choice.has(kGemmHalfSum) && seen.desc.accumulator != DType::F16) return GemmMisfit::sums;
   if (!orders_fit(row, seen.desc)) return GemmMisfit::orders;
   // Addresses that only the device sees can be promised, and not looked at.

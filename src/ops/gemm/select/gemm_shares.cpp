@@ -43,6 +43,8 @@ void share_rest(const GemmChoice& choice, int64_t at_once, GemmShares* s) {
 
 int32_t gemm_chains_of(const GemmDesc& desc) {
   constexpr int32_t kLongest16 = 16384;
+  // Of 8-bit floats sums are as short as they are asked for, and those of integers exact.
+  if (desc.is_narrow() && desc.a_dtype != DType::TF32) return 1;
   return desc.d_dtype == DType::F32 ? gemm_chains(desc.k) : gemm_chains(desc.k, kLongest16);
 }
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What stream-K kernels of narrow types are launched with.
+
+#include "kernels/gemm/arguments/gemm_scales.h"
+#include "kernels/gemm/arguments/gemm_stream.h"
+
+namespace tw {
+
+struct GemmNarrowArgs {
+  GemmStreamArgs stream;
+  GemmScales scales;
+};
+
+static_assert(sizeof(GemmNarrowArgs) == 896, "the device sees the layout the host writes");
+static_assert(__builtin_offsetof(GemmNarrowArgs, scales) == 768, "as above");
+
+}  // namespace tw

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Stream-K for narrow types, every epilogue and any type of D: as gemm_stream.cuh, with scales.
+//
+// Promoting kernels add up the sums of each k block of 128 in f32, in registers of their own. Fast
+// ones leave them in the tensor cores.
+
+#include "kernels/gemm/wgmma/narrow/narrow_promote.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_write.cuh"
+#include "kernels/gemm/wgmma/stream_meet.cuh"
+#include "kernels/gemm/wgmma/stream_produce.cuh"
+
+namespace tw {
+
+// What an epilogue needs of a tile's matrix.
+template <class Config>
+__device__ __forceinline__ FullRun narrow_run(const GemmNarrowArgs& all, i32 m, i32 n, i32 z) {
+  const GemmFullArgs& full = all.stream.full;
+  FullRun run = full_run(full, n, full.gate == kGateNone ? m : full.half);
+  const GemmMatrix matrix =
+      gemm_matrix(full, z, Config::In::kBytes, scaled_bytes(all.scales.d_type));
+  run.c = matrix.c;
+  run.d = matrix.d;
+  if (matrix.d == 0) run.lines = 0;
+  return run;
+}
+
+// What is behind a tile's products is found anew there: kept, it would be registers that two sets
+// of sums do not leave.
+template <class Config>
+__device__ __forceinline__ void narrow_finish(typename Config::Sum (&d)[Config::kSums],
+                                              const GemmNarrowArgs& all,
+                                              const StreamWork<Config>& work,
+                                              const StreamItem& item, const GemmRing<Config>& ring,
+                                              u32 group, u32& largest) {
+  const GemmStreamArgs& args = all.stream;
+  if (item.end - item.begin < work.blocks) {
+    const auto cluster = static_cast<i32>(ptx::block_id_again());
+    const i32 shared = item.unit - work.whole;
+    const i32 which = gemm_stream_place(shared, args.depth, args.share, cluster);
+    const StreamPlace<Config> place(args, cluster, which, 0);
+    if (!stream_meet<Config>(d, args, shared, place, 0, ring.tile(0))) return;
+  }
+  const auto sizes = StreamSizes<Config>::of(args);
+  const FullTile tile = stream_tile<Config>(args, sizes, item.unit, 0);
+  const FullRun run = narrow_run<Config>(all, sizes.m, sizes.n, tile.z);
+  const u32 staging = ptx::kept(ring.base + Config::kShared.d_offset +
+                                group * (Config::kShared.slabs * Config::kShared.slab_bytes));
+  narrow_scale_sums<Config>(d, all, ring, group);
+  narrow_write<Config>(d, all, run, staging, group, tile.m0 + static_cast<i32>(group) * 64, tile.n0,
+                       largest);
+}
+
+template <class Config>
+__device__ __forceinline__ void narrow_consume(const GemmNarrowArgs& all, GemmRing<Config> ring,
+                                               u32 group) {
+  const GemmStreamArgs& args = all.stream;
+  ptx::grid_dependency_wait();
+  StreamWork<Config> work(args, StreamSizes<Config>::of(args));
+  StreamItem item;
+  u32 largest = 0;
+  typename Config::Sum d[1][Config::kSums];
+  while (work.next(&item)) {
+    narrow_ask_for_scales<Config>(all, item.unit, ring, group);
+    if constexpr (Config::kPromotes) {
+      narrow_promote<Config>(d[0], all, item, ring, group);
+    } else {
+      const auto cluster = static_cast<i32>(ptx::block_id_again());
+      const i32 shared = item.unit - work.whole;
+      const i32 which = shared < 0 ? 0 : gemm_stream_place(shared, args.depth, args.share, cluster);
+      const StreamPlace<Config> place(args, cluster, which, 0);
+      stream_accumulate<Config>(d, args, item, place, ring, group);
+    }
+    ptx::async_copy_wait<0>();
+    narrow_finish<Config>(d[0], all, work, item, ring, group, largest);
+  }
+  scaled_amax(args.full, all.scales.d_type, largest);
+}
+
+// Makes the barriers. Where scales change along k a stage is full when those have come too, and
+// every warp says that it has read them.
+template <class Config>
+__device__ __forceinline__ void narrow_begin(const GemmNarrowArgs& all,
+                                             const GemmRing<Config>& ring, u32 warp) {
+  if (warp == 0 && ptx::elect_one()) {
+    ptx::prefetch_map(&all.stream.full.base.map_a);
+    ptx::prefetch_map(&all.stream.full.base.map_b);
+    const bool along_k = Config::kPromotes && gemm_scales_along_k(all.scales);
+    for (i32 stage = 0; stage < all.stream.stages; ++stage) {
+      ptx::mbarrier_init(ring.full_barrier(stage), along_k ? 1 + kScaleLoaders : 1);
+      ptx::mbarrier_init(ring.empty_barrier(stage), Config::kReaders * (along_k ? 4 : 1));
+    }
+    ptx::fence_mbarrier_init();
+  }
+  ptx::sync_block();
+}
+
+template <class Config>
+__device__ __forceinline__ void gemm_stream_narrow(const GemmNarrowArgs& all) {
+  static_assert(Config::kCluster == 1, "blocks with an epilogue share no loads");
+  extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
+  GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
+  ring.run = &all.stream;
+  const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
+  narrow_begin<Config>(all, ring, warp);
+  if (warp >= 4) {
+    if (Config::kConsumers > 1) ptx::set_max_registers_up<232>();
+    narrow_consume<Config>(all, ring, Config::kConsumers == 1 ? 0 : warp / 4 - 1);
+    return;
+  }
+  if (Config::kConsumers > 1) ptx::set_max_registers_down<40>();
+  if (warp == 0) {
+    if (ptx::elect_one()) stream_produce<Config, false>(all.stream, ring, 0);
+    __syncwarp();
+    ptx::grid_dependency_wait();  // a grid ends after its predecessors
+  } else {
+    ptx::grid_dependency_wait();
+    if (Config::kPromotes && gemm_scales_along_k(all.scales))
+      narrow_load_scales<Config>(all, ring, static_cast<i32>(threadIdx.x) - 32);
+  }
+}
+
+}  // namespace tw

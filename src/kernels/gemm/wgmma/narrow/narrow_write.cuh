@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The epilogue of the stream-K kernels of narrow types: D has whatever type the run says.
+
+#include "kernels/gemm/epilogue/scaled_types.cuh"
+#include "kernels/gemm/wgmma/narrow/narrow_scales.cuh"
+#include "kernels/gemm/wgmma/stream_write.cuh"
+
+namespace tw {
+
+// As the kernel was compiled, but for a D of one type.
+template <class Config, class OutType>
+struct NarrowOut : Config {
+  using Out = OutType;
+  static constexpr GemmTile kTile = {Config::kTile.m,        Config::kTile.n,
+                                     Config::kTile.k,        Config::kTile.variant,
+                                     Config::kTile.in_bytes, OutType::kBytes};
+  static constexpr GemmSlab kSlab = gemm_slab(kTile);
+};
+
+// Multiplies finished sums by what narrow_ask_for_scales() has asked for. A warpgroup.
+template <class Config>
+__device__ __forceinline__ void narrow_scale_sums(float (&d)[Config::kSums],
+                                                  const GemmNarrowArgs& all,
+                                                  const GemmRing<Config>& ring, u32 group) {
+  if (!narrow_scales_sums(all.scales)) return;
+  stream_staged(group);
+  const u32 scales = narrow_tile_scales<Config>(ring, group);
+  const NarrowPlaces places(scales, scales + 256);
+  float row[2];
+  places.of_rows(row);
+#pragma unroll
+  for (int eight = 0; eight < Config::kSums / 4; ++eight) {
+    if (eight % 2 == 0 && eight * 8 >= all.stream.width) break;
+    float column[2];
+    places.of_columns(eight, column);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) d[eight * 4 + i] *= row[i / 2] * column[i % 2];
+  }
+}
+
+// Whether D lies in whole pieces of 16 bytes, and nothing is asked for but alpha, a bias along D's
+// lines and relu.
+__device__ __forceinline__ bool narrow_is_short(const GemmFullArgs& args, const FullRun& run,
+                                                u32 type) {
+  const auto bytes = static_cast<u64>(scaled_bytes(type));
+  const u64 places =
+      run.d | static_cast<u64>(args.base.d_stride_m) * bytes | static_cast<u64>(run.extent) * bytes;
+  return bytes > 1 && places % 16 == 0 && args.scale_by == kFullNone && args.amax == 0 &&
+         args.bias_by != kFullAcross && run.beta == 0.0f && args.gate == kGateNone &&
+         args.activation <= kActRelu;
+}
+
+// What that asks for: a thread's elements are of two rows, so that all is done before they leave
+// the registers.
+template <class Config>
+__device__ __forceinline__ void narrow_make_short(float (&d)[Config::kSums],
+                                                  const GemmFullArgs& args, const FullRun& run,
+                                                  i32 m0) {
+  const bool relu = args.activation == kActRelu;
+  const i32 row0 = m0 + static_cast<i32>(threadIdx.x / 32 % 4 * 16 + ptx::lane_id() / 4);
+  float bias[2] = {-0.0f, -0.0f};
+#pragma unroll
+  for (i32 half = 0; half < 2; ++half)
+    if (args.bias_by == kFullAlong && row0 + half * 8 < run.extent)
+      bias[half] = full_element<typename Config::In>(args.bias, args.bias_f32, row0 + half * 8);
+#pragma unroll
+  for (int i = 0; i < Config::kSums; ++i) {
+    d[i] = act::fused(run.alpha, d[i], bias[i % 4 / 2]);
+    if (relu) d[i] = activate(kActRelu, d[i]);
+  }
+}
+
+// What a thread writes of a tile's lines: the same eight elements of each. Found anew for each
+// slab: kept, it would be registers that there are none of.
+template <class Config>
+struct NarrowEight {
+  using Slab = StreamSlab<Config>;
+  u32 row;          // of the staged sums, in elements of D
+  i32 first, step;  // line of a slab, and from one to the next
+  i32 at, count;    // place along D's lines, and how many are there
+
+  __device__ __forceinline__ NarrowEight(const GemmFullArgs& args, const FullRun& run, i32 m0) {
+    const bool gated = args.gate != kGateNone;
+    const u32 groups = gated ? Slab::kRows / 16 : Slab::kRows / 8;  // a power of two
+    const u32 thread = ptx::thread_id_again() % 128;
+    row = thread % groups * 8;
+    first = static_cast<i32>(thread / groups);
+    step = static_cast<i32>(128 / groups);
+    at = (gated ? m0 / 2 : m0) + static_cast<i32>(row);
+    count = run.extent - at;
+  }
+};
+
+// Eight neighbours of a line of D, with everything that an epilogue can do.
+template <class Config>
+__device__ __forceinline__ void narrow_write_eight(const GemmNarrowArgs& all, const FullRun& run,
+                                                   const StreamSlab<Config>& staged, u32 inside,
+                                                   i32 line, const NarrowEight<Config>& own,
+                                                   u32& largest) {
+  using In = typename Config::In;
+  const GemmFullArgs& args = all.stream.full;
+  const u32 type = all.scales.d_type;
+  FullVectors vectors;
+  full_along<In>(args, run, own.at, own.count, vectors);
+  full_spread(args, full_across<In>(args, line), vectors);
+  u32 unscaled = 0;
+  full_make<In, F32, true>(
+      args, run, vectors, line, own.at, own.count, unscaled,
+      [&](bool second, float(&v)[8]) { staged.take(args.gate, inside, own.row, second, v); },
+      [&](FullPlace place, float(&c)[8]) {
+        scaled_load(type, run.c, place.line * args.base.c_stride_m + place.at, place.step,
+                    own.count, c);
+      },
+      [&](float(&v)[8]) {
+        if (args.amax && !is_scaled_f8(type)) {
+#pragma unroll
+          for (int i = 0; i < 8; ++i)
+            if (i < own.count) largest = max(largest, act::bits(v[i]) & 0x7fffffffu);
+        }
+        scaled_store(type, run.d, line * args.base.d_stride_m + own.at, own.count, v);
+      });
+  if (is_scaled_f8(type)) largest = max(largest, unscaled);
+}
+
+// Puts the sums down slab by slab and writes them, of tokens n0 to `end` - 1.
+template <class Config>
+__device__ __forceinline__ void narrow_write_full(const float (&d)[Config::kSums],
+                                                  const GemmNarrowArgs& all, const FullRun& run,
+                                                  u32 staging, u32 group, i32 m0, i32 n0,
+                                                  u32& largest) {
+  using Slab = StreamSlab<Config>;
+  const i32 end = min(n0 + all.stream.width, run.lines);
+#pragma unroll 1
+  for (i32 slab = 0; n0 + slab * Slab::kLines < end; ++slab) {
+    const Slab staged{staging + static_cast<u32>(slab % 2) * Config::kShared.slab_bytes};
+    staged.put(d, slab);
+    // What the slab before last held is read by all who pass here.
+    stream_staged(group);
+    const NarrowEight<Config> own(all.stream.full, run, m0);
+#pragma unroll 1
+    for (i32 inside = own.first; inside < Slab::kLines; inside += own.step) {
+      const i32 line = n0 + slab * Slab::kLines + inside;
+      if (line >= end || own.count <= 0) break;
+      narrow_write_eight<Config>(all, run, staged, static_cast<u32>(inside), line, own, largest);
+    }
+  }
+  stream_staged(group);  // the next tile begins with the first slab again
+}
+
+template <class Config>
+__device__ __forceinline__ void narrow_write(float (&d)[Config::kSums], const GemmNarrowArgs& all,
+                                             const FullRun& run, u32 staging, u32 group, i32 m0,
+                                             i32 n0, u32& largest) {
+  const GemmFullArgs& args = all.stream.full;
+  const u32 type = all.scales.d_type;
+  if (!narrow_is_short(args, run, type))
+    return narrow_write_full<Config>(d, all, run, staging, group, m0, n0, largest);
+  narrow_make_short<Config>(d, args, run, m0);
+  const auto write = [&](auto out) {
+    stream_write_sums<NarrowOut<Config, decltype(out)>>(d, all.stream, run.d, run.lines, run.extent,
+                                                        staging, group, m0, n0);
+  };
+  if (type == kFormatBF16) return write(Bf16{});
+  if (type == kFormatF16) return write(F16{});
+  write(F32{});
+}
+
+}  // namespace tw
