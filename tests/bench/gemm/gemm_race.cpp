@@ -11,7 +11,7 @@ namespace tw::bench {
 namespace {
 
 constexpr uint64_t kInputBytes = 4ull << 30;
-constexpr uint64_t kOutputBytes = 24ull << 30;  // of two results of the largest
+constexpr uint64_t kOutputBytes = 24ull << 30;    // of two results of the largest
 constexpr uint64_t kWorkspaceBytes = 4ull << 30;  // of staging copies: both operands of the largest
 // Operands that are used again after this many other bytes are in no cache.
 constexpr double kColdBytes = 384e6;
