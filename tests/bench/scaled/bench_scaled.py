@@ -162,6 +162,8 @@ def calc_diff(x, y):
 def measure(device, race, stream, deep_gemm, shape, form, explain):
     o = Operands(shape, form)
     runs = {"ours": ours(device, stream, o, explain)}
+    # The runs have a stream of their own, and may be given memory that is still being read here.
+    torch.cuda.synchronize()
     if form != "block":
         runs["torch"] = torch_peer(o)
     elif deep_gemm:
