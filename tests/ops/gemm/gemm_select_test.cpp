@@ -28,8 +28,9 @@ GemmChoice chosen(const Device& device, const GemmProblem& of) {
 }
 
 // Of the rows that need wgmma: one has no product.
+// 16-bit types.
 bool multiplies(const KernelRow& row) {
-  return row.feature == feature::wgmma && (row.variant & kGemmPrologue) == 0;
+  return row.feature == feature::wgmma && (row.variant & (kGemmPrologue | kGemmScaled)) == 0;
 }
 
 }  // namespace
@@ -423,10 +424,32 @@ TEST_CASE("the table has no row twice, and the tiles that anybody may count on")
         }
 }
 
-TEST_CASE("shared memory of every row fits a block") {
+TEST_CASE("the table has no row of narrow types twice, and one that promotes for each pair") {
+  std::set<std::tuple<DType, DType, uint32_t>> seen;  // types and schedule; tiles are one each
   for (const KernelRow& row : kernel_rows(Family::gemm))
-    if (multiplies(row))
-      CHECK(gemm_shared(gemm_tile(row, 2, dtype_bytes(row.dtypes[1]))).total <= kGemmSharedLimit);
+    if (row.feature == feature::wgmma && (row.variant & kGemmScaled)) {
+      INFO(row.symbol);
+      CHECK(seen.insert({row.dtypes[0], row.dtypes[2], row.variant}).second);
+    }
+  const DType pairs[][2] = {{DType::F8E4M3, DType::F8E4M3},
+                            {DType::F8E4M3, DType::F8E5M2},
+                            {DType::F8E5M2, DType::F8E4M3}};
+  for (const auto& [a, b] : pairs) {
+    INFO(dtype_name(a), " by ", dtype_name(b));
+    CHECK(seen.count({a, b, kSchedule_scaledstream | kGemmColumnB}) == 1);
+    CHECK(seen.count({a, b, kSchedule_faststream | kGemmColumnB}) == 1);
+  }
+}
+
+TEST_CASE("shared memory of every row fits a block") {
+  for (const KernelRow& row : kernel_rows(Family::gemm)) {
+    if (row.feature != feature::wgmma || (row.variant & kGemmPrologue)) continue;
+    INFO(row.symbol);
+    const bool narrow = (row.variant & kGemmScaled) != 0;
+    const auto out = narrow ? static_cast<int32_t>(kGemmAnyBytes) : dtype_bytes(row.dtypes[1]);
+    const GemmTile tile = gemm_tile(row, dtype_bytes(row.dtypes[0]), out);
+    CHECK(gemm_shared(tile).total <= kGemmSharedLimit);
+  }
 }
 
 TEST_CASE("the walk visits every unit once") {
