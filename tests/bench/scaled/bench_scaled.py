@@ -15,18 +15,17 @@ import argparse
 import json
 import math
 import pathlib
-import statistics
 import sys
 import time
 
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "examples" / "python")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "grouped"), str(HERE.parents[2] / "examples" / "python")]
+from bench_grouped import Race
 import scaled_draw
 import tilewright as tw
 
-ROUNDS = 9
 DEVICE = "cuda"
 E4M3 = torch.float8_e4m3fn
 FAST_ACCUMULATE = 1024
@@ -112,44 +111,6 @@ def torch_peer(o):
         o.peer_d = torch._scaled_mm(o.a, o.weight(i).t(), scale_a=o.a_scale, scale_b=o.b_scale,
                                     out_dtype=torch.bfloat16, use_fast_accum=o.form == "fast")
     return run
-
-
-class Race:
-    def __init__(self, stream):
-        self.stream = stream
-        self.flush = torch.empty(64 << 20, dtype=torch.float32, device=DEVICE)
-        self.sink = torch.empty(1, device=DEVICE)
-
-    def graph(self, run, launches):
-        with torch.cuda.stream(self.stream):
-            run(0)
-        self.stream.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=self.stream):
-            for i in range(launches):
-                run(i)
-        return graph
-
-    def once(self, graph):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        with torch.cuda.stream(self.stream):
-            torch.sum(self.flush, dim=0, keepdim=True, out=self.sink)
-            start.record()
-            graph.replay()
-            end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * 1e3
-
-    def medians(self, runs, launches):
-        """Microseconds of a launch of each side; they take turns."""
-        graphs = {name: self.graph(run, launches) for name, run in runs.items()}
-        times = {name: [] for name in graphs}
-        for turn in range(ROUNDS + 1):
-            for name, graph in graphs.items():
-                us = self.once(graph) / launches
-                if turn:
-                    times[name].append(us)
-        return {name: statistics.median(of) for name, of in times.items()}
 
 
 def calc_diff(x, y):
