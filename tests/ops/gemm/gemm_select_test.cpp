@@ -431,13 +431,15 @@ TEST_CASE("the table has no row of narrow types twice, and one that promotes for
       INFO(row.symbol);
       CHECK(seen.insert({row.dtypes[0], row.dtypes[2], row.variant}).second);
     }
-  const DType pairs[][2] = {{DType::F8E4M3, DType::F8E4M3},
-                            {DType::F8E4M3, DType::F8E5M2},
-                            {DType::F8E5M2, DType::F8E4M3}};
-  for (const auto& [a, b] : pairs) {
-    INFO(dtype_name(a), " by ", dtype_name(b));
-    CHECK(seen.count({a, b, kSchedule_scaledstream | kGemmColumnB}) == 1);
-    CHECK(seen.count({a, b, kSchedule_faststream | kGemmColumnB}) == 1);
+  const struct {
+    DType a, b;
+  } pairs[] = {{DType::F8E4M3, DType::F8E4M3},
+               {DType::F8E4M3, DType::F8E5M2},
+               {DType::F8E5M2, DType::F8E4M3}};
+  for (const auto& pair : pairs) {
+    INFO(dtype_name(pair.a), " by ", dtype_name(pair.b));
+    CHECK(seen.count({pair.a, pair.b, kSchedule_scaledstream | kGemmColumnB}) == 1);
+    CHECK(seen.count({pair.a, pair.b, kSchedule_faststream | kGemmColumnB}) == 1);
   }
 }
 
