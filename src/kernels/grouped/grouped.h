@@ -56,8 +56,8 @@ enum : u32 {
   // at d, d_pitch bytes apart, become zero; addresses and bytes are multiples of 2.
   kGroupedClear = 128,
   kGroupedWgmma = 256,  // products on Hopper, of operands that tensor maps can read
-  // No product: copies the m rows of A that a_rows names to `d`, side by side. A row that is named
-  // by no index is zero. Rows and addresses are multiples of 16 bytes.
+  // No product: copies the m rows of A that a_rows names to `d`, side by side. A row whose index
+  // names no row of A becomes zero. Rows and addresses are multiples of 16 bytes.
   kGroupedPack = 512
 };
 
