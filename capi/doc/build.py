@@ -151,7 +151,8 @@ class Words(html.parser.HTMLParser):
 def misread(pages):
     """Pages whose markdown Doxygen took for something else: without their name or title, or with marks
     of code among the words. Headers that they do not name as programs include them."""
-    for name, title in (("index", "tilewright"), ("languages", "Languages"), ("errors", "Errors")):
+    for name, title in (("index", "tilewright"), ("languages", "Languages"), ("glossary", "Glossary"),
+                        ("errors", "Errors")):
         page = pages / f"{name}.html"
         if not page.exists():
             yield f"there is no {page.name}: its heading is not its page's first line"
