@@ -43,8 +43,7 @@ __device__ __forceinline__ void full_load_share(const GemmFullArgs& args, u32 sh
 // Initializes the barriers and prefetches the tensor maps. One thread initializes all: ptxas
 // unrolls a loop over lanes into what each lane would do, which takes 1 us. Without a cluster, the
 // producer warp waits for nobody and the other warps wait for it. CTAs of a cluster wait for each
-// other's barriers. The mbarrier fence makes those visible to the cluster, so that relaxed arrivals
-// suffice.
+// other's barriers. The mbarrier fence makes those visible, so that relaxed arrivals suffice.
 template <class Config>
 __device__ __forceinline__ void full_begin(const GemmFullArgs& args, const GemmRing<Config>& ring,
                                            u32 warp) {

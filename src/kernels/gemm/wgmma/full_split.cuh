@@ -3,8 +3,8 @@
 // Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k, adds up
 // and writes every parts-th line of D. The CTAs send each other the accumulators of those lines
 // (st.async, see epilogue/split.cuh) into the memory of the stages, once the whole cluster has read
-// its stages. A cluster of one CTA writes its whole tile in this way. C and bias are prefetched
-// before the products.
+// its stages. A cluster of one CTA writes its whole tile so. C and bias are prefetched before the
+// products.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"
@@ -12,8 +12,7 @@
 
 namespace tw {
 
-// How the lines of a tile of D are dealt out to the parts: line i to part i % parts. Lines outside
-// of D are not counted.
+// How the lines of a tile that lie in D are dealt out to the parts: line i to part i % parts.
 template <class Config>
 struct FullDeal {
   using Tile = SplitTile<Config>;

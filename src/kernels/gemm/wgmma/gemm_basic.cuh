@@ -14,8 +14,8 @@
 // Pipeline: kStages stages with two barriers each, full (the bytes have landed) and empty (all
 // warpgroups that read the stage, in all CTAs that received it, have released it). CTAs of a
 // cluster that share B (along m) or A (along n) load a part each and multicast it. The producer
-// fills stages for the next tile while consumers write one. A tile's first stage also carries its
-// position.
+// fills stages for the next tile while consumers write one. A tile's position comes with its first
+// stage.
 //
 // Accumulation chains: for an f32 D a long k is split into chains (gemm_chains), which limits the
 // truncation error of the tensor cores. Threads add the chains up in registers if they can hold two
@@ -30,8 +30,7 @@
 // PDL: every thread waits for the predecessor grids before it accesses global memory. Two accesses
 // do not wait: first loads of constant operands, and L2 prefetches (gemm_ask_for_weights), whose
 // lines later writes update. The producer triggers the dependent launch after its last load (with
-// two loaders, the last but one): CTAs that start earlier, on free SMs, would take bandwidth from
-// it.
+// two loaders, the last but one): CTAs that start earlier on free SMs would take its bandwidth.
 
 #include "kernels/gemm/epilogue/epilogue_stored.cuh"
 #include "kernels/gemm/epilogue/split.cuh"
@@ -319,16 +318,15 @@ __device__ __forceinline__ void gemm_begin(const GemmArgs& args, const GemmRing<
 template <class Config>
 __device__ void gemm_basic(const GemmArgs& args) {
   extern __shared__ __align__(1024) unsigned char gemm_shared_memory[];
-  // Without ptx::kept, nvcc recomputes the address in each k block: a fifth of small tiles' main
-  // loop.
+  // Without ptx::kept, nvcc recomputes the address per k block: a fifth of small tiles' main loop.
   const GemmRing<Config> ring(ptx::kept(ptx::shared_address(gemm_shared_memory)));
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);
   // Rank among the CTAs that share A and B: a split-K cluster has several such groups.
   const u32 rank = Config::kCluster > 1 ? ptx::cluster_rank() % Config::kCluster : 0;
   gemm_begin<Config>(args, ring, warp, rank);
 
-  // In this order nvcc places the producer's code next to what runs before it: the first loads also
-  // wait for instruction fetches.
+  // In this order nvcc places the producer's code next to what runs before it: loads also wait for
+  // instruction fetches.
   if (warp >= 4) {
     if (Config::kConsumers > 1) ptx::set_max_registers_up<Config::kManyRegisters>();
     const u32 group = Config::kConsumers == 1 ? 0 : warp / 4 - 1;

@@ -54,8 +54,7 @@ __device__ void batch_produce(const GemmFullArgs& args, GemmRing<Config> ring, u
   gemm_all_read<Config>(ring);
 }
 
-// Writes a warp's 16 lines of each piece. (line, at) is the first element, z the matrix of the
-// batch.
+// Writes a warp's 16 lines of each piece, from element (line, at) of matrix z on.
 template <class Config>
 __device__ __forceinline__ void batch_write(float (&d)[Config::kPieces][Config::kSums],
                                             const GemmFullArgs& args, u32 staging, u32& turn,

@@ -99,8 +99,7 @@ struct GemmConfig {
   static constexpr i32 kAhead = kSplit ? 10 : 11;
   static constexpr bool kHoldsBack = kM == 64 && kAlongM * kAlongN == 1 && kStages > kAhead;
   static constexpr GemmSlab kSlab = gemm_slab(kTile);
-  // Whether a split-K kernel has shared memory beside its stages for the accumulators of other
-  // CTAs.
+  // Whether a split-K kernel has room beside its stages for the accumulators of other CTAs.
   static constexpr bool kRoom = kShared.room > 0;
   static constexpr u32 kLinesB = gemm_b_lines(kTile);
   // Whether gemm_consume_stored supports several chains: that takes registers.
@@ -175,8 +174,7 @@ struct GemmRing : GemmRingSize<Config> {
   __device__ u32 tile(i32 of) const { return empty_barrier(of + kBarriers); }
   /// Barrier that counts the bytes of accumulators that a split-K CTA receives.
   __device__ u32 parts_barrier() const { return tile(Config::kStages); }
-  /// Consumers call it after a stage's full barrier: wgmma reads what threads copied behind a
-  /// fence.
+  /// Consumers call it after a stage's full barrier: what threads copied needs a proxy fence.
   __device__ __forceinline__ void landed() const {
     if constexpr (Config::kGrouped) {
       if (this->copied()) ptx::fence_async_shared();

@@ -202,8 +202,7 @@ __device__ __forceinline__ void gemm_full(const GemmFullArgs& args) {
     }
     __syncwarp();
     if (shares) ptx::grid_dependency_wait();
-    // The cluster barrier of full_consume_split. A cluster has no tile if device_m is less than
-    // planned.
+    // The cluster barrier of full_consume_split. A cluster has no tile if device_m is small.
     if (shares && full_first<Config>() < gemm_units(args, full_live<Config>(args))) {
       ptx::cluster_arrive_relaxed();
       ptx::cluster_wait();

@@ -53,8 +53,7 @@ __device__ __forceinline__ i32 gemm_chain_blocks(GemmSpan span, i32 chain, i32 c
 }
 
 // Loads this CTA's share of one operand's k block, which `kSharers` CTAs need. `first` is the
-// tile's first line (row of A or column of B); `mask` has the CTAs of the cluster that receive the
-// share.
+// tile's first line (row of A or column of B); `mask` has the CTAs that receive the share.
 template <bool kAlongK, u32 kLines, u32 kTileK, u32 kSharers>
 __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map, u32 barrier,
                                                 i32 first, i32 k, u32 share, u32 mask) {
@@ -66,8 +65,7 @@ __device__ __forceinline__ void gemm_load_share(u32 shared, const KernelMap* map
 #pragma unroll
   for (u32 box = 0; box < kBoxes; ++box) {
     const u32 line = line0 + box * 64;
-    // Contiguous along k, a line has 128 bytes. Otherwise 64 lines form a group of kTileK * 128
-    // bytes.
+    // Contiguous along k, a line has 128 bytes; else 64 lines form a group of kTileK * 128 bytes.
     const u32 to = shared + (kAlongK ? line * 128 : line / 64 * (kTileK * 128) + k0 * 128);
     const i32 across = first + static_cast<i32>(line);
     const i32 along = k + static_cast<i32>(k0);
@@ -296,8 +294,8 @@ __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
 // TMA reductions into D wait for D to come from memory, so the producer prefetches a tile's D into
 // the L2 along with its last k blocks: a box of D's map per one or two of them. The TMA works in
 // order, and eight boxes at once would delay later loads for longer than the stages last. Boxes
-// that lack k blocks go first. load() loads the next k block of the tile or chain; left() whole
-// ones are to come.
+// that lack k blocks go first. load() loads another k block of the tile or chain, of which left()
+// whole ones remain.
 template <class Config, class Left, class Load>
 __device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile,
                                                Left left, Load load) {
@@ -317,8 +315,7 @@ __device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmT
 }
 
 // Loads everything after gemm_produce_first. Two loaders alternate in k blocks across chains and
-// tiles. Stages are released in order, so neither gets so far ahead that a barrier's parity is
-// ambiguous.
+// tiles. Stages are released in order, so neither gets far enough ahead to misread a parity.
 template <class Config>
 __device__ __forceinline__ void gemm_produce(const GemmArgs& args, GemmRing<Config> ring, u32 rank,
                                              u32 loader) {

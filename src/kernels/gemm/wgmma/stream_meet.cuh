@@ -83,8 +83,7 @@ inline constexpr float kStreamNothing = -0.0f;  // changes no sum
 template <>
 inline constexpr float kStreamNothing<i32> = 0.0f;
 
-// A thread's share of a place in the workspace that holds one CTA's accumulators, in groups of
-// eight columns.
+// A thread's share of one CTA's accumulators in the workspace, in groups of eight columns.
 template <class Config>
 struct StreamPlace {
   using Sum = typename Config::Sum;
@@ -132,8 +131,7 @@ struct StreamPlace {
 };
 
 // Adds up a unit's parts in order. Loads take about a microsecond, so four groups of columns of
-// kParts parts are in flight at once. d is written group by group, so later groups need no
-// registers yet.
+// kParts parts are in flight at once. d is written by groups: later ones need no registers yet.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_add_parts(typename Config::Sum (&d)[Config::kSums],
                                                  const Args& args, i32 unit, GemmParts parts,
@@ -198,8 +196,7 @@ __device__ __forceinline__ bool stream_meet(typename Config::Sum (&d)[Config::kS
   return true;
 }
 
-// Multiplies an item in accumulation chains of at most args.chain_blocks k blocks, which it adds up
-// in `place`.
+// Multiplies an item in chains of at most args.chain_blocks k blocks, added up in `place`.
 template <class Config, class Args>
 __device__ __forceinline__ void stream_accumulate(
     typename Config::Sum (&d)[Config::kPieces][Config::kSums], const Args& args,

@@ -27,8 +27,7 @@ struct StreamMaps {
 };
 
 // Loads this CTA's share of the columns of B in use for one k block. If B is contiguous along k,
-// the share is a part of the columns; otherwise it is a part of the block's k, in boxes of 64
-// columns.
+// the share is a part of the columns; otherwise a part of the block's k, in boxes of 64 columns.
 template <class Config>
 __device__ __forceinline__ void stream_load_b(const GemmStreamArgs& args,
                                               const GemmRing<Config>& ring,

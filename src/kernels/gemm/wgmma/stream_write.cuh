@@ -132,8 +132,7 @@ struct StreamSlab {
   }
 };
 
-// A thread writes the same eight elements of all its lines, so that one read of the bias serves
-// all.
+// A thread writes the same eight elements of all its lines, and reads their bias only once.
 template <class Config>
 struct StreamEight {
   using Slab = StreamSlab<Config>;
