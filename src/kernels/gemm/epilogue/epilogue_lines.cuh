@@ -131,8 +131,7 @@ __device__ __forceinline__ void lines_put(unsigned short* to, i64 pitch, u32 sta
 }
 
 /// Writes the warpgroup's 64 x (2 kCount) part of D whose first element is (m0, n0), with alpha and
-/// beta applied, through the group's first slab. The TMA has no part in it. `adds`: adds to an f32
-/// D.
+/// beta applied, through the group's first slab. The TMA has no part in it. `adds`: to an f32 D.
 template <class Config, int kCount>
 __device__ __forceinline__ void epilogue_lines(const float (&d)[kCount], const GemmArgs& args,
                                                u32 staging, u32 group, i32 m0, i32 n0, bool adds) {

@@ -34,8 +34,8 @@ __device__ __forceinline__ void fragment_sums(const float (&d)[kPieces][kSums], 
     fragment_before<true, false>(v, run, column, across, [&](int i) { return c[i]; });
 }
 
-/// Moves results of a gate of neighbors to the fragment's layout. So far, value 2 j + h is column 4
-/// j + lane % 4 of the lane's line h.
+/// Moves results of a gate of neighbors to the fragment's layout. So far, value 2 j + h is column
+/// 4 j + lane % 4 of the lane's line h.
 template <int kCount>
 __device__ __forceinline__ void fragment_close_up(float (&v)[kCount], u32 lane) {
   float closed[kCount];
@@ -51,7 +51,7 @@ __device__ __forceinline__ void fragment_close_up(float (&v)[kCount], u32 lane) 
   for (int i = 0; i < kCount; ++i) v[i] = closed[i];
 }
 
-/// Computes v, before the activation, of the part of D at (line, at), and its gated factor.
+/// Computes v (before the activation) of the part of D at (line, at), and a gate's factor, or 1.
 template <class In, class Out, int kPieces, int kSums>
 __device__ __forceinline__ void fragment_gate(const float (&d)[kPieces][kSums], int piece, int part,
                                               const GemmFullArgs& args, const FullRun& run,

@@ -2,8 +2,7 @@
 #pragma once
 // A table ("board") in shared memory with bias and scale along D's lines, as floats, for the warps
 // that write a tile together. One thread per column loads them while the tile's last products run,
-// and stores them afterwards. A lane reads its two columns at once; shuffles would cost a branch
-// each.
+// and stores them afterwards. A lane reads two columns at once; shuffles would cost a branch each.
 
 #include "kernels/gemm/epilogue/full_fragment.cuh"
 #include "kernels/ptx/shared.cuh"

@@ -188,8 +188,8 @@ struct FullChunks {
     }
   }
 
-  // Activations of an exponential and a reciprocal, both with a long latency. A warp that has its
-  // scheduler to itself must keep several in flight.
+  // Activations that take an exponential and a reciprocal, both with a long latency. A warp that
+  // has its scheduler to itself must keep several in flight.
   static constexpr bool kByPairs = (Way::kWhich == kActGeluTanh || Way::kWhich == kActSilu) &&
                                    Way::kGate == kGateNone && !Way::kC && !Way::kMore;
 

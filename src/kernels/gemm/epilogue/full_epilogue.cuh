@@ -2,8 +2,8 @@
 #pragma once
 // The full epilogue from accumulators in shared memory, for split-K, stream-K and mma.sync kernels:
 // eight neighbors of a line of D at a time, by plain stores. Bias, C, scale and D are accessed 16
-// bytes at once if they are aligned. One body serves all options. Also what every epilogue kernel
-// needs of a run; full_fragment.cuh continues with the epilogue in registers.
+// bytes at once if they are aligned. One body serves all options. Also here: what every epilogue
+// kernel needs of a run. full_fragment.cuh has the epilogue in registers.
 
 #include "kernels/gemm/arguments/gemm_live.h"
 #include "kernels/ptx/global.cuh"
@@ -125,7 +125,7 @@ __device__ __forceinline__ float full_element(u64 address, u32 which, i32 at) {
   return full_element_of<FullBias<In>>(address, at);
 }
 
-/// Bias and scale of eight neighbors; with a gate, the bias of its input.
+/// Bias and scale of eight neighbors; with a gate, the gate's own bias.
 struct FullVectors {
   float bias[8];
   float scale[8];
@@ -185,7 +185,7 @@ __device__ __forceinline__ void full_spread(const GemmFullArgs& args, const Full
   }
 }
 
-/// The bias of what a gate multiplies. Read when needed: it takes eight registers.
+/// The bias of the values that a gate multiplies. Read when needed: it takes eight registers.
 template <class In>
 __device__ __forceinline__ void full_second_bias(const GemmFullArgs& args, FullPlace place,
                                                  i32 count, const FullVectors& vectors,
@@ -233,8 +233,7 @@ __device__ __forceinline__ void full_activate(float (&v)[8]) {
 
 /// Computes eight neighbors of D from (line, at) on, of which `count` exist. take(second, v)
 /// provides the accumulators, take_c(place, c) C; put(v) receives the result. `largest` collects
-/// the bits of the largest |D|, or of |D| before its scale (kLargestUnscaled). NaN is larger than
-/// all.
+/// the bits of the largest |D|, or of |D| before its scale (kLargestUnscaled). NaN is the largest.
 template <class In, class Out, bool kLargestUnscaled, class Take, class TakeC, class Put>
 __device__ __forceinline__ void full_make(const GemmFullArgs& args, const FullRun& run,
                                           const FullVectors& vectors, i32 line, i32 at, i32 count,

@@ -9,8 +9,8 @@
 // common form (full_chunks.cuh) therefore has no branches and loads its inputs before the products.
 // It computes options that are not asked for with neutral values: a bias of -0, a factor of 1, a
 // floor of minus infinity. The general form (full_at_large.cuh) has branches and supports the rest:
-// unaligned C, rare gates, long functions with C, a D without a tensor map. Split-K kernels match
-// its bits.
+// unaligned C, rare gates, long functions with C, a D without a tensor map. Split-K gives the
+// general form's bits.
 
 #include "kernels/gemm/epilogue/full_store.cuh"
 
@@ -95,8 +95,8 @@ __device__ __forceinline__ void fragment_scale_across(const GemmFullArgs& args, 
   }
 }
 
-/// v = alpha * v + (beta * C + bias). c(i) is C for value i; along(j, e) is the bias of column 8 j
-/// + 2 (lane % 4) + e. At most one of `along` and `across` is a bias, the other is -0.
+/// v = alpha * v + (beta * C + bias). c(i) is C for value i; along(j, e) is the bias of column
+/// 8 j + 2 (lane % 4) + e. At most one of `along` and `across` is a bias, the other is -0.
 template <bool kAcross, bool kC, int kCount, class TakeAlong, class TakeC>
 __device__ __forceinline__ void fragment_before(float (&v)[kCount], const FullRun& run,
                                                 TakeAlong along, const float (&across)[2],

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k, adds up
-// and writes every parts-th line of D. The CTAs send each other the accumulators of those lines
-// (st.async, see epilogue/split.cuh) into the memory of the stages, once the whole cluster has read
-// its stages. A cluster of one CTA writes its whole tile so. C and bias are prefetched before the
-// products.
+// Split-K in the epilogue kernels. Each CTA of a cluster multiplies a part of the tile's k, then
+// adds up and writes every parts-th line of D. The CTAs send each other the accumulators of those
+// lines (st.async, see epilogue/split.cuh) into the memory of the stages, once the whole cluster
+// has read its stages. A cluster may be one CTA, with the whole tile. C and bias are prefetched
+// before the products.
 
 #include "kernels/gemm/epilogue/split.cuh"
 #include "kernels/gemm/wgmma/full_begin.cuh"

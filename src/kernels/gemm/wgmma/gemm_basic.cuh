@@ -30,7 +30,7 @@
 // PDL: every thread waits for the predecessor grids before it accesses global memory. Two accesses
 // do not wait: first loads of constant operands, and L2 prefetches (gemm_ask_for_weights), whose
 // lines later writes update. The producer triggers the dependent launch after its last load (with
-// two loaders, the last but one): CTAs that start earlier on free SMs would take its bandwidth.
+// two loaders, the last but one): earlier, dependent CTAs on free SMs would compete for bandwidth.
 
 #include "kernels/gemm/epilogue/epilogue_stored.cuh"
 #include "kernels/gemm/epilogue/split.cuh"
@@ -46,7 +46,7 @@ __device__ __forceinline__ u32 gemm_staging(const GemmRing<Config>& ring, u32 gr
          group * (Config::kShared.slabs * Config::kShared.slab_bytes);
 }
 
-// Whether a unit has no partner to alternate chains with: the last one of an odd number.
+// Whether a unit has no partner to alternate chains with: the last of an odd number of units.
 template <class Config>
 __device__ __forceinline__ bool gemm_alone(i32 unit, i32 unit_step, i32 units, u32 group) {
   return Config::kInTurn && group == 0 && unit + unit_step / 2 >= units;

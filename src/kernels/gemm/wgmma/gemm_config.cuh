@@ -77,7 +77,7 @@ struct GemmConfig {
   static constexpr bool kFirstApart = !(kInTurn && kN >= 192) && !kAnyWidth;
   static constexpr u32 kConsumers = gemm_consumers(kM);  // warpgroups
   static constexpr u32 kThreads = 128 * (1 + kConsumers);
-  // A thread's sums of one piece: floats, or pairs of f16.
+  // The accumulators of a thread for one piece: floats, or pairs of f16.
   using Sum = typename GemmSum<kHalfSum, In>::Type;
   static constexpr int kSums = kHalfSum ? kN / 4 : kN / 2;
   // Pieces of 64 rows that a warpgroup multiplies at once, and warpgroups that read a stage.
@@ -95,7 +95,7 @@ struct GemmConfig {
       In::kBytes, Out::kBytes};
   static constexpr GemmShared kShared = gemm_shared(kTile);
   static constexpr i32 kStages = static_cast<i32>(kShared.stages);
-  // Kernels for few tokens may load at most kAhead k blocks ahead of the products, see gemm_ahead.
+  // Kernels for few tokens limit how far they load ahead, to kAhead k blocks: see gemm_ahead.
   static constexpr i32 kAhead = kSplit ? 10 : 11;
   static constexpr bool kHoldsBack = kM == 64 && kAlongM * kAlongN == 1 && kStages > kAhead;
   static constexpr GemmSlab kSlab = gemm_slab(kTile);

@@ -293,9 +293,9 @@ __device__ __forceinline__ void gemm_all_read(GemmRing<Config> ring) {
 
 // TMA reductions into D wait for D to come from memory, so the producer prefetches a tile's D into
 // the L2 along with its last k blocks: a box of D's map per one or two of them. The TMA works in
-// order, and eight boxes at once would delay later loads for longer than the stages last. Boxes
-// that lack k blocks go first. load() loads another k block of the tile or chain, of which left()
-// whole ones remain.
+// order, and eight boxes at once would delay later loads for longer than the stages last. If k
+// blocks are too few, the first boxes go out together. load() loads the next k block; left() whole
+// ones remain.
 template <class Config, class Left, class Load>
 __device__ __forceinline__ void gemm_ask_for_d(const GemmArgs& args, const GemmTileAt& tile,
                                                Left left, Load load) {

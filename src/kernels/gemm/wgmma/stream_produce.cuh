@@ -121,7 +121,7 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmRing<
   return end;
 }
 
-// `early` is 0 if sizes come from device memory, which are read after the wait.
+// If sizes come from device memory, `early` is 0: they are read after the wait.
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmRing<Config> ring,
                                                u32 rank) {

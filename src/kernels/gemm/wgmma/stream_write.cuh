@@ -99,7 +99,7 @@ struct StreamSlab {
       ptx::store_shared(to + ((i / 4 * 8 + (i & 1)) * kPitch + (i & 2) * 4) * 4,
                         d[kSlab * (kLines / 2) + static_cast<i32>(i)]);
   }
-  // A switch, since registers have no index at run time. The loop over slabs is not unrolled, since
+  // A switch, since registers cannot be indexed at run time. The loop over slabs is not unrolled:
   // its body is most of the kernel's code.
   __device__ __forceinline__ void put(const float (&d)[Config::kSums], i32 slab) const {
 #define TW_SLAB(n) \
