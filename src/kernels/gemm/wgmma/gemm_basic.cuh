@@ -4,7 +4,8 @@
 //
 //   warpgroup 0        producer: one thread (for small tiles two that alternate) waits for a free
 //                      stage and issues the TMA loads of A and B for one k block
-//   warpgroups 1, 2    consumers: multiply from shared memory (wgmma), then write D
+//   warpgroups 1, 2    consumers: multiply from shared memory (wgmma), then write D; a tile of 64
+//                      rows has only one
 //
 // Cooperative kernels: each consumer warpgroup multiplies half of a tile's rows. Ping-pong kernels:
 // each takes every other tile and writes it while the other one multiplies. It passes the turn when

@@ -121,7 +121,8 @@ __device__ __forceinline__ i32 stream_fill(const GemmStreamArgs& args, GemmRing<
   return end;
 }
 
-// If sizes come from device memory, `early` is 0: they are read after the wait.
+// If `early` is set, sizes may be read without a wait: none is in device memory, or the predecessor
+// is a staging copy, which has itself waited.
 template <class Config, bool kHalves>
 __device__ __forceinline__ void stream_produce(const GemmStreamArgs& args, GemmRing<Config> ring,
                                                u32 rank) {

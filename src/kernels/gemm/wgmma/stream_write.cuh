@@ -16,7 +16,8 @@ __device__ __forceinline__ void stream_staged(u32 group) {
 }
 
 // Stages the accumulators and calls put(line, x, piece) for each 16 bytes, at element x of a line
-// of D. The warpgroup has elements m0 on of lines n0 to `end` - 1, whose `extent` is whole pieces.
+// of D. The warpgroup's part begins at element m0 of lines n0 to `end` - 1. `extent` is the lines'
+// length, in whole pieces.
 template <class Config, class Put>
 __device__ __forceinline__ void stream_each_piece(const float (&d)[Config::kSums], i32 end,
                                                   i32 extent, u32 staging, u32 group, i32 m0,
