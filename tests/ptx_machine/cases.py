@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests of a build run kernels on the PTX machine."""
+"""Finds the tests of a build that run kernels on the PTX machine."""
 import json
 import pathlib
 
 
 def machine_tests(build, thorough=True):
-    """(name, program, arguments) of the tests that run on the machine, by Meson's own list."""
+    """Returns (name, program, arguments) of each test that runs on the machine, from Meson's introspection."""
     tests = json.loads((pathlib.Path(build) / "meson-info" / "intro-tests.json").read_text())
     found = []
     for test in tests:

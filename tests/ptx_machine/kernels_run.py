@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which kernels of sm_90a a build's tests run on the PTX machine, and which they do not.
+"""Lists the sm_90a kernels that the build's tests do not run on the PTX machine.
 
-    kernels_run.py BUILD    the exit status is 1 where a kernel is not run that is not among KNOWN"""
+    kernels_run.py BUILD    exits with 1 if such a kernel is not in KNOWN"""
 import os
 import pathlib
 import subprocess
@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "src" / "kernels"))
 import units
 from cases import machine_tests
 
-# Kernels that no test runs there, and why.
+# Kernels that no test runs on the machine: name to reason.
 KNOWN = {}
 
 
@@ -34,7 +34,7 @@ def main():
             total += took
             print(f"{name}: status {done.returncode}, {took:.1f} s", flush=True)
         ran = set(path.read_text().split())
-    has = {"tma", "mma", "wgmma"}  # of what the machine runs
+    has = {"tma", "mma", "wgmma"}  # features of the machine
     wanted = {entry.symbol for part in units.parts() for entry in part.entries if entry.feature in has}
     left = sorted(wanted - ran)
     print(f"{len(wanted & ran)} of {len(wanted)} kernels, {total:.0f} s")

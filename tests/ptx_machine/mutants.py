@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Leaves one wait or fence after the other out of the kernels that a device test runs, and tells which
-of them the PTX machine and the test do not notice.
+"""Mutation test of the PTX machine: leaves out one wait or fence of a device test's kernels at a time, and lists
+those whose absence neither the machine nor the test notices.
 
-    mutants.py BUILD [--only WORDS] [--kinds WORDS]          every family, small cases; the table of README.md
-    mutants.py PROGRAM [--only WORDS] [ARGUMENT...]          arguments are the program's own, such as -tc=PATTERN
+    mutants.py BUILD [--only WORDS] [--kinds WORDS]          every family with small cases; prints README.md's table
+    mutants.py PROGRAM [--only WORDS] [ARGUMENT...]          arguments are passed to the program, e.g. -tc=PATTERN
 
-Each wait and fence that the test's kernels execute is left out in a run of its own, judged, with
-asynchronous work done at once, and as late as may be in another order of warps. --only takes those
-whose line of TW_PTX_WAITS has the words, --kinds the families whose name has them. The exit status is 0
-where all are noticed."""
+Each mutant runs twice, judged: once with asynchronous work done at once, once as late as possible in another
+order of warps. --only selects waits and fences whose line of TW_PTX_WAITS has all the words, --kinds families
+whose name contains the words. The exit status is 0 if all are noticed."""
 import argparse
 import collections
 import os
@@ -21,7 +20,7 @@ import tempfile
 
 NEVER_ENDS = 60
 ORDERS = ({"TW_PTX_LATE": "0"}, {"TW_PTX_LATE": "1", "TW_PTX_SEED": "1"})
-# Of each family a test and cases of it that take a second.
+# For each family of kernels a device test, and cases of it that take about a second.
 FAMILIES = {
     "copy": ("copy", "*permutations*"), "copy, turned": ("copy_turn", "*in registers*"), "copies": ("copies", "*long rows*"),
     "copy window": ("copy_window", "*random tensors*"), "elementwise": ("elementwise", "*bytes and halves*"),
@@ -34,7 +33,7 @@ GEMM_NAMES = "*each kind*"  # a shorter case of the same kernels
 
 
 def run(program, arguments, environment):
-    """The exit status of the test; a run without an end is noticed too."""
+    """Returns the test's exit status, 1 for a timeout, and its error or the end of its output."""
     told = {**os.environ, "TW_TEST_DEVICE": "ptx", "TW_PTX_JUDGE": "1", "TW_PTX_MOST": "300000000", **environment}
     try:
         done = subprocess.run([program, "-aa=1", *arguments], env=told, capture_output=True, text=True, errors="replace",
@@ -46,7 +45,7 @@ def run(program, arguments, environment):
 
 
 def listed(program, arguments, variable, environment):
-    """Lines that the device writes to a file that the variable names."""
+    """Returns the lines that the machine writes to the file named by an environment variable."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "lines"
         status, said = run(program, arguments, {**environment, variable: str(path)})
@@ -64,7 +63,7 @@ def noticed(program, arguments, place, environment):
 
 
 def sweep(name, program, arguments, only, environment=None):
-    """Pairs of what stands there and whether it was noticed."""
+    """Runs all mutants of a test. Returns ([kernel, instruction], noticed) for each."""
     environment = environment or {}
     out = []
     for line in listed(program, arguments, "TW_PTX_WAITS", environment):
@@ -78,7 +77,7 @@ def sweep(name, program, arguments, only, environment=None):
 
 
 def gemm_kernels(program):
-    """One kernel for each schedule: what stands behind the tile and the cluster in its name."""
+    """Returns one kernel for each schedule: the part of the name after tile and cluster."""
     kinds = {}
     for kernel in listed(program, [f"-tc={GEMM_NAMES}"], "TW_PTX_KERNELS", {}):
         kinds.setdefault(re.sub(r"^.*_\d+x\d+(_\dx\d)?_?", "", kernel), kernel)

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels change in memory, on a GPU and on the PTX machine (device/recorded_device.hpp).
+"""Records what kernels change in memory on a GPU and on the PTX machine, and compares them (device/recorded_device.hpp).
 
-    outcomes.py bundle BUILD FILE.tar.xz     programs to record with on a machine that builds nothing: unpack it there and
+    outcomes.py bundle BUILD FILE.tar.xz     packs the test programs for a GPU machine without a build: unpack it there and
                                              run record.py, which writes results.tar.xz
     outcomes.py run BUILD FOLDER [--seed N]  records on the PTX machine
     outcomes.py pack GPU MACHINE... --to FILE
-                                             folders of records into tests/golden/ptx_machine/outcomes.txt: launches whose
-                                             outcome is the same in all of the machine's orders of events, and is to be a GPU's
+                                             packs folders of records into tests/golden/ptx_machine/outcomes.txt: launches
+                                             whose outcome is the GPU's and the same in all of the machine's orders of events
 
-The exit status of pack is 1 where the machine has another outcome than a GPU. Kernels that are newer than the record have
-no outcome."""
+pack exits with 1 if the machine has another outcome than the GPU. Kernels newer than the GPU's record have no outcome."""
 import argparse
 import collections
 import json
@@ -27,11 +26,11 @@ sys.path.insert(0, str(ROOT / "src" / "kernels"))
 import units
 from cases import machine_tests
 
-# Kernels of which no launch can be held against a GPU's, and why.
+# Kernels that cannot be compared with a GPU: name to reason.
 KNOWN = {
     "grouped_link_tma": "its lists are in the order of atomic exchanges",
 }
-MOST = 24  # launches of a kernel that are kept
+MOST = 24  # launches kept per kernel
 
 
 def bundle(build, path):
@@ -67,7 +66,7 @@ def run(build, folder, seed, short):
 
 
 class Launch:
-    """A line of a record."""
+    """A line of a record, as device/recorded_device.cpp writes it."""
 
     def __init__(self, line, test):
         self.kernel, self.shape, self.flag, self.key, self.inputs, self.outcome, *self.pages = line.split()
@@ -81,7 +80,7 @@ class Launch:
 
 
 def records(folder):
-    """(kernel, key) -> launches, of all records of a folder."""
+    """Reads all records of a folder: (kernel, key) to launches."""
     found = collections.defaultdict(list)
     for path in sorted(pathlib.Path(folder).glob("*.txt")):
         for line in path.read_text().splitlines():
@@ -91,7 +90,7 @@ def records(folder):
 
 
 def mix(value, word):
-    """As in device/recorded_device.cpp."""
+    """The same hash as in device/recorded_device.cpp."""
     value = (value ^ word) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
     return value ^ value >> 29
 
@@ -105,9 +104,9 @@ def partial_outcome(pages):
 
 
 class ByOutcome:
-    """Launches of a GPU by what they change, for those whose inputs differ where no user looks: counters of an older
-    kernel's workspace, lists in the order of atomic operations. Equal bits in all that is written, or in all but one block
-    of memory, the workspace, come from equal inputs."""
+    """Finds a GPU's launch by its outcome when no key matches. Inputs may differ only in a workspace's old content or in
+    lists in the order of atomic operations. If all written pages are equal, or all outside one block (the workspace), the
+    inputs are taken to be equal."""
 
     def __init__(self, gpu):
         self.seen = collections.defaultdict(set)
@@ -119,7 +118,7 @@ class ByOutcome:
                         self.seen[kernel, launch.shape.split("/")[0], block].add(launch.without(block))
 
     def find(self, launch):
-        """'': all of it is a GPU's; a block: all but that; None: it is not."""
+        """Returns '' if all pages match, the block that does not match, or None."""
         place = launch.kernel, launch.shape.split("/")[0]
         if tuple(launch.pages) in self.seen[place]:
             return ""
@@ -140,7 +139,8 @@ def pack(gpu_folders, machine_folders, to):
         here = [launch for record in machine for launch in record.get((kernel, key), [])]
         there = [launch for record in gpu for launch in record.get((kernel, key), [])]
         flags = {launch.flag for launch in here}
-        # Such functions may be part of an exact division, or of a branch whose result is not taken.
+        # "approximate" excuses a difference, but the launch may still be equal: the function may be part of an exact
+        # division, or in a branch whose result is not used.
         excuse = "approximate functions" if "approximate" in flags else "unordered sums" if "unordered" in flags else ""
         fixed = len({launch.outcome for launch in here}) == 1 and all((kernel, key) in record for record in machine)
         if len({launch.outcome for launch in there}) > 1:

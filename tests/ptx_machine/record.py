@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records on the first GPU what outcomes.py's bundle has, twice: in the bundle's folder, without arguments. Writes results.tar.xz."""
+"""Runs the programs of an outcomes.py bundle twice on the first GPU and writes results.tar.xz. Run it in the bundle's folder."""
 import concurrent.futures
 import json
 import os
@@ -12,7 +12,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 OUT = HERE / "out"
-LIMIT = 200  # seconds of a program
+LIMIT = 200  # seconds per program
 
 
 def run(program, arguments, log, told):

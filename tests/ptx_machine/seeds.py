@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a build's tests of the PTX machine in many orders, judged, and fails on any report of severity
-error. Odd seeds do asynchronous work as late as may be, even ones at once.
+"""Runs a build's tests on the PTX machine in many orders of events, judged, and fails on any report of
+severity error. Odd seeds do asynchronous work as late as possible, even seeds at once.
 
-    seeds.py BUILD [--seeds 20] [--only WORDS] [--quick]    --quick leaves out the suite "thorough" """
+    seeds.py BUILD [--seeds 20] [--only WORDS] [--quick]    --quick skips the suite "thorough" """
 import argparse
 import collections
 import os
@@ -25,7 +25,7 @@ def run(program, arguments, seed, reports):
 
 
 def letter(line):
-    """What a report says, without the place: one line stands for all kernels of a kind."""
+    """A report without its place, so that reports of several kernels are grouped."""
     return re.sub(r"what \S+ \(", "what X (", line.split(": ", 2)[2])
 
 

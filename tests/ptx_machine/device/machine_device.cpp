@@ -21,9 +21,9 @@ namespace tw::ptx_machine {
 namespace {
 
 constexpr int32_t kArch = 90;
-constexpr int32_t kFault = 715;  // in the place of a CUresult
+constexpr int32_t kFault = 715;  // reported where a GPU reports a CUresult
 constexpr uint64_t kAlignment = 1024;
-// Stores through tensor maps write up to 16 bytes past a tensor's end.
+// Padding of allocations: tensor stores write up to 16 bytes past a tensor's end.
 constexpr uint64_t kBehind = 1024;
 constexpr uint8_t kFill = 0xcd;
 
@@ -60,14 +60,14 @@ class MachineDevice final : public Device {
 
   Status launch(const Image& image, const LaunchConfig& config, const void* arguments, size_t bytes,
                 const void* stream);
-  /// Something other than a launch: all launches have ended, and none has written these bytes.
+  /// The host waits for all launches and writes these bytes; `bytes` may be 0.
   void written(uint64_t address, uint64_t bytes);
 
   Options options;
   Statistics statistics, last;
   std::vector<std::string> launched;
   std::set<std::string> letters;
-  std::string fault;  // with which it was lost, until it is written
+  std::string fault;  // the error that lost the device, until write_reports() has written it
 
  private:
   const Module* module(const std::string& image);
@@ -78,7 +78,7 @@ class MachineDevice final : public Device {
   GlobalMemory memory_;
   History history_;
   std::set<std::string> written_letters_;
-  std::map<uint64_t, uint64_t> blocks_;  // address and bytes
+  std::map<uint64_t, uint64_t> blocks_;  // address to bytes
   std::map<std::string, std::unique_ptr<Module>> modules_;
   std::map<std::string, std::unique_ptr<Image>> images_;
 };
@@ -228,8 +228,8 @@ Status MachineDevice::create_event(std::unique_ptr<Event>* out) {
   return {};
 }
 
-/// TW_PTX_LEAVE_OUT=FILE:LINE leaves the wait or fence there out of the kernels; TW_PTX_WAITS=FILE
-/// writes there, when the device is closed, which waits and fences have been executed.
+/// TW_PTX_LEAVE_OUT=FILE:LINE disables the wait or fence at that PTX line. TW_PTX_WAITS=FILE lists
+/// the executed waits and fences when the device is closed.
 void MachineDevice::plant(Image* image) {
   if (std::getenv("TW_PTX_WAITS")) record_waits(image);
   const char* told = std::getenv("TW_PTX_LEAVE_OUT");
@@ -251,8 +251,8 @@ void MachineDevice::write_waits() const {
              << "\n";
 }
 
-/// TW_PTX_REPORTS=FILE: what is reported is added there. A test that fails may end without having
-/// closed the device.
+/// TW_PTX_REPORTS=FILE: appends reports after each launch. A failing test may never close the
+/// device.
 void MachineDevice::write_reports() {
   if (const char* path = std::getenv("TW_PTX_REPORTS")) {
     std::ofstream file(path, std::ios::app);
@@ -309,7 +309,7 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
   shape.dynamic_shared = config.dynamic_smem_bytes;
   if (std::find(launched.begin(), launched.end(), image.entry->name) == launched.end()) {
     launched.push_back(image.entry->name);
-    // TW_PTX_KERNELS=FILE: which kernels run.
+    // TW_PTX_KERNELS=FILE lists the kernels that run.
     if (const char* path = std::getenv("TW_PTX_KERNELS"))
       std::ofstream(path, std::ios::app) << image.entry->name << "\n";
   }
@@ -330,8 +330,8 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
   return {};
 }
 
-/// Options of the environment: TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1, and TW_PTX_MOST, thread
-/// instructions after which a launch has no end.
+/// Reads options from TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1, and TW_PTX_MOST, the limit of
+/// thread instructions per launch.
 Options options_of_environment() {
   Options options;
   if (const char* seed = std::getenv("TW_PTX_SEED"))
@@ -343,7 +343,7 @@ Options options_of_environment() {
   return options;
 }
 
-/// TW_PTX_FOLDERS of the environment, or the build's.
+/// The environment variable TW_PTX_FOLDERS, or else the build's definition.
 std::vector<std::string> folders() {
   const char* told = std::getenv("TW_PTX_FOLDERS");
   std::stringstream list(told ? told : TW_PTX_FOLDERS);
@@ -381,7 +381,7 @@ DeviceInfo machine_info() {
   info.max_dynamic_smem_bytes = static_cast<int32_t>(kMostShared);
   info.total_memory_bytes = uint64_t{1} << 33;
   info.l2_bytes = uint64_t{50} << 20;
-  // An H200's, by which plans choose.
+  // Those of an H200, because plans choose by them.
   info.clock_khz = 1980000;
   info.memory_clock_khz = 3201000;
   info.memory_bus_bits = 6144;

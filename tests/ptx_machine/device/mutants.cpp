@@ -9,12 +9,12 @@ namespace {
 
 void nothing(Warp&, const Instruction&) {}
 
-/// Goes on without waiting; the next arrival is one of the next phase.
+/// Goes on without waiting; the warp's next arrival counts for the next phase.
 void passes(Warp& w, const Instruction&) {
   w.cluster_arrived = false;
 }
 
-/// The wait's predicate says that the phase has ended.
+/// Sets the wait's predicate as if the phase had ended.
 void ended(Warp& w, const Instruction& in) {
   set_predicate(w, in.operand[0], kAllLanes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Faults that the machine plants in a program: a wait or a fence that is left out.
+// Mutants of kernels: the machine skips one wait or fence.
 
 #include <vector>
 
@@ -8,13 +8,13 @@
 
 namespace tw::ptx_machine {
 
-/// The numbers of the instructions of an image that wait for something or are a fence.
+/// Indices of the image's instructions that wait for something or are a fence.
 std::vector<uint32_t> waits_and_fences(const Image& image);
 
-/// From here on the instruction does nothing; what it would have waited for counts as there.
+/// Disables an instruction: a wait succeeds at once.
 void leave_out(Image* image, uint32_t instruction);
 
-/// From here on Image::executed tells which of waits_and_fences() were executed.
+/// Begins to record in Image::executed which of waits_and_fences() are executed.
 void record_waits(Image* image);
 
 }  // namespace tw::ptx_machine

@@ -14,8 +14,8 @@
 #include "runtime/cuda/open_cuda.hpp"
 #include "tests/ptx_machine/device/machine_device.hpp"
 
-// The linker sends the library's calls of counter_tag() here (--wrap, in meson.build): a tag by the
-// clock would make every launch's arguments another process's.
+// Replaces the library's counter_tag() (linker option --wrap, in meson.build), whose tag depends on
+// the clock: the arguments of a launch, and its key, would differ from process to process.
 extern "C" uint64_t __wrap__ZN2tw11counter_tagEv();
 extern "C" uint64_t __wrap__ZN2tw11counter_tagEv() {
   return (0x9E3779B97F4A7C15u | 0x100) & ~uint64_t{0xff};
@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 1024;
 constexpr uint8_t kFill = 0xcd;
-constexpr uint64_t kPage = 1024;  // of memory whose changes have a hash of their own
+constexpr uint64_t kPage = 1024;  // bytes per Change
 
 uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
@@ -45,20 +45,20 @@ uint64_t word_at(const uint8_t* from) {
 struct Block {
   uint64_t address = 0, bytes = 0, inner = 0;
   bool host = false;
-  bool stale = true;           // written by something other than a launch
-  std::vector<uint8_t> known;  // what it held when it was read last, whole words
-  uint64_t hash = 0;           // of that
+  bool stale = true;           // something other than a launch has written it since
+  std::vector<uint8_t> known;  // its bytes when they were read last, padded to 8
+  uint64_t hash = 0;           // of `known`
 };
 
-/// What was recorded of a launch. The workspace is left out where kernels leave there what they
-/// did not when it was recorded.
+/// The recorded outcome of a launch. `left_out` is a block that it does not cover: a workspace whose
+/// content has changed since the recording.
 struct Recorded {
   uint32_t outcome = 0;
-  size_t left_out = SIZE_MAX;  // a block
+  size_t left_out = SIZE_MAX;
   bool met = false;
 };
 
-/// Recorded launches, and how many came. Says so when the process ends.
+/// The recorded launches. Prints at the end of the process how many were compared.
 class Outcomes {
  public:
   Outcomes() {
@@ -78,7 +78,7 @@ class Outcomes {
   Outcomes(const Outcomes&) = delete;
   Outcomes& operator=(const Outcomes&) = delete;
 
-  /// nullptr: there is no record.
+  /// Returns nullptr if there is no record.
   const Recorded* find(const std::string& kernel, const std::string& key) {
     const auto found = all_.find(kernel + " " + key);
     if (found == all_.end()) return nullptr;
@@ -88,7 +88,7 @@ class Outcomes {
   }
 
  private:
-  /// "test NAME", and behind it lines of its kernels: "kernel key:outcome key:outcome:block ...".
+  /// Format: "test NAME", then a line per kernel: "kernel key:outcome key:outcome:block ...".
   void read(const char* path, const std::string& of) {
     std::ifstream file(path);
     bool wanted = of.empty();
@@ -113,7 +113,7 @@ class Outcomes {
     }
   }
 
-  std::unordered_map<std::string, Recorded> all_;  // of a kernel and a key
+  std::unordered_map<std::string, Recorded> all_;  // by kernel and key
   size_t compared_ = 0;
   bool counts_ = false;
 };
@@ -122,7 +122,7 @@ Outcomes& outcomes() {
   return all;
 }
 
-/// What a launch has changed in a page.
+/// Hash of a launch's changes to one page.
 struct Change {
   size_t block;
   uint64_t page, hash;
@@ -134,7 +134,7 @@ uint64_t outcome_of(const std::vector<Change>& changes) {
     outcome = mix(mix(mix(outcome, change.block), change.page), change.hash);
   return outcome;
 }
-/// Of all blocks but one, by the halves of hashes that a record has.
+/// The outcome without one block. It uses the upper halves of the hashes, as outcomes.py does.
 uint64_t outcome_without(const std::vector<Change>& changes, size_t left_out) {
   uint64_t outcome = 0;
   for (const Change& change : changes)
@@ -211,7 +211,7 @@ class RecordedDevice final : public Device {
     return inner_->encode(desc, bytes);
   }
 
-  /// What is behind `address` is no longer what was read there.
+  /// Something other than a launch has written to the block of `address`.
   void written(uint64_t address) {
     for (Block& block : blocks_)
       if (address - block.address < block.bytes) block.stale = true;
@@ -320,7 +320,7 @@ Status RecordedDevice::prepare(const KernelRow& row, uint32_t dynamic_smem_bytes
   return {};
 }
 
-/// An address as the number of its block and the place there, and any other word as it is.
+/// Replaces a word that is an address by a hash of block and offset; keeps other words.
 uint64_t RecordedDevice::normal(uint64_t word) const {
   if (word < 1u << 20) return word;
   for (size_t i = 0; i < blocks_.size(); ++i)
@@ -337,7 +337,7 @@ uint64_t RecordedDevice::hash_of(const uint8_t* bytes, size_t count) const {
   return mix(hash, rest);
 }
 
-/// The machine's memory is the host's. Its copies would tell the judge that launches have ended.
+/// Reads the machine's memory directly: a copy would tell the judge that all launches have ended.
 Status RecordedDevice::read(const Block& block, std::vector<uint8_t>* out) {
   out->assign((block.bytes + 7) / 8 * 8, 0);
   if (block.bytes == 0) return {};
@@ -350,20 +350,20 @@ Status RecordedDevice::read(const Block& block, std::vector<uint8_t>* out) {
   return reader_->synchronize();
 }
 
-/// Reads what something other than a launch may have written. The host may write its own memory at
-/// any time.
+/// Reads blocks that something other than a launch may have written. The host may write host memory
+/// at any time.
 Status RecordedDevice::refresh() {
   for (Block& block : blocks_) {
     if (!block.stale && !block.host) continue;
     TW_TRY(read(block, &block.known));
     block.stale = false;
   }
-  // Words that are addresses depend on which blocks there are.
+  // The hashes of addresses depend on which blocks exist now.
   for (Block& block : blocks_) block.hash = hash_of(block.known.data(), block.known.size());
   return {};
 }
 
-/// The words of a block that a launch has changed, page by page.
+/// Appends a Change for each page of the block that a launch has changed.
 void RecordedDevice::compare(size_t number, const std::vector<uint8_t>& now,
                              std::vector<Change>* changes) const {
   const std::vector<uint8_t>& before = blocks_[number].known;
@@ -414,8 +414,8 @@ Status RecordedDevice::launch(const char* name, Kernel& kernel, Stream& stream,
   return {};
 }
 
-/// kernel, grid, block, cluster, shared memory; flags; key, hash of the arguments, outcome; and
-/// behind them block:page:hash of the pages.
+/// Writes a line of the record: kernel, grid/cluster/threads/dynamic shared memory, flag, key, the
+/// key's part without the arguments, outcome, then block:page:hash for each changed page.
 void RecordedDevice::write(const char* name, const LaunchConfig& config, uint64_t key,
                            uint64_t arguments, uint64_t outcome,
                            const std::vector<Change>& changes) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A device that takes down what each launch changes in memory: of the PTX machine, or of a GPU that
-// says of itself what the machine does, so that plans are the same on both.
+// A device that records what each launch changes in memory. It wraps the PTX machine, or a GPU that
+// reports the machine's DeviceInfo, so that plans are the same on both.
 //
-// A launch is known by its key: its kernel, grid and arguments and all memory before it. What it
-// has changed is its outcome. Addresses count in both by the allocation that they lie in. Launches
-// of one key have one outcome, unless the kernel adds up floating-point numbers in no fixed order
-// or uses approximate functions.
+// A launch's key is a hash of its kernel, grid, arguments and all memory before it. Its outcome is
+// a hash of its changes to memory. Both hash an address as allocation and offset. Equal keys have
+// equal outcomes, unless the kernel adds floating-point numbers in no fixed order or uses
+// approximate functions.
 
 #include <memory>
 
@@ -14,12 +14,12 @@
 
 namespace tw::ptx_machine {
 
-/// The device of TW_TEST_DEVICE=ptx: the machine, which
-///   TW_OUTCOMES=FILE         holds against the outcomes recorded there: a launch with another one
-///                            fails. Launches without a record are not compared.
-///   TW_OUTCOMES_OF=NAME      of that test alone; recorded launches that do not come are counted
-///   TW_RECORD_OUTCOMES=FILE  writes down what launches change, a line each (outcomes.py)
-///   TW_RECORD_ON=cuda        with the last one: the first GPU in the machine's place
+/// Opens the device of TW_TEST_DEVICE=ptx: the machine, controlled by
+///   TW_OUTCOMES=FILE         compare launches with the outcomes recorded in FILE; a launch with
+///                            another outcome fails, one without a record passes
+///   TW_OUTCOMES_OF=NAME      use only the outcomes of this test, and count those that do not occur
+///   TW_RECORD_OUTCOMES=FILE  append a line per launch for outcomes.py
+///   TW_RECORD_ON=cuda        record on the first GPU instead of the machine
 Status open_test_machine(std::shared_ptr<Device>* out);
 
 }  // namespace tw::ptx_machine

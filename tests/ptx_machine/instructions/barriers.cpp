@@ -8,7 +8,7 @@
 namespace tw::ptx_machine {
 namespace {
 
-/// An operand that all lanes have in common.
+/// The value of an operand that must be equal in all lanes.
 uint32_t uniform(Warp& w, const Operand& operand) {
   const uint32_t* values = source<uint32_t>(w, operand);
   const uint32_t value = values[first_lane(w.mask)];
@@ -51,7 +51,7 @@ void bar_sync(Warp& w, const Instruction& in) {
     arrive(w, barrier);
   }
   NamedBarrier& barrier = w.cta->barriers[w.wait.barrier];
-  // Without a count the barrier is of all warps, and those that exit meanwhile are counted no more.
+  // A barrier without a count expects all warps, except those that have exited in the meantime.
   if (barrier.generation == w.wait.generation && in.operands == 1 &&
       barrier.arrived >= w.cta->alive_warps * kLanes) {
     barrier.arrived = 0;
@@ -87,7 +87,7 @@ void cluster_barrier_wait(Warp& w, const Instruction&) {
   if (w.judge()) w.judge()->wait(w, w.judge()->cluster(), Reach::gpu);
 }
 
-// Barriers in shared memory.
+// mbarriers.
 
 uint64_t barrier_address(Warp& w, const Instruction& in, const Operand& operand, uint32_t lane) {
   const uint64_t address = address_of(w, operand, lane);
@@ -120,12 +120,12 @@ void inval(Warp& w, const Instruction& in) {
   });
 }
 
-/// The scope of an instruction; without a word it is the CTA.
+/// The scope of an instruction; the default is .cta.
 Reach reach_of(const Instruction& in) {
   return in.word(Class::scope) == Word::cluster ? Reach::cluster : Reach::cta;
 }
 
-/// An arrival of a thread; returns the barrier's word before.
+/// A thread arrives. Returns the barrier's previous state.
 uint64_t arrive_at(Warp& w, const Instruction& in, uint64_t address, int64_t bytes,
                    uint32_t arrivals) {
   const uint64_t before = *mbarrier_at(w, address);
@@ -172,7 +172,7 @@ uint32_t ended_phases(Warp& w, const Instruction& in) {
   return ended;
 }
 
-/// May wait, and does until some lane's phase has ended.
+/// Blocks until the phase of at least one lane has ended.
 void try_wait(Warp& w, const Instruction& in) {
   const uint32_t ended = ended_phases(w, in);
   if (ended == 0) return w.block();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Barriers of a CTA and of a cluster, and those in shared memory.
+// Handlers of barriers: of a CTA, of a cluster, and mbarriers.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the instruction is none of these.
+/// Returns nullptr for other instructions.
 Run barrier_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

@@ -18,8 +18,7 @@
 namespace tw::ptx_machine {
 namespace {
 
-/// Begins asynchronous work of the instruction: whatever it is told of says this instruction's
-/// place, even if it happens later.
+/// Begins asynchronous work. Its reports name this instruction, even if it runs later.
 template <class Work>
 uint64_t begin(Warp& w, Work work) {
   return w.launch->begin_work([&w, pc = w.pc, work] {
@@ -29,13 +28,13 @@ uint64_t begin(Warp& w, Work work) {
   });
 }
 
-/// A number for work that the judge is to follow.
+/// The judge's number for new work.
 uint32_t judged_work(Warp& w) {
   return w.judge() ? w.judge()->begin_work(w) : 0;
 }
 
-/// Tells the judge of what work will read or write in shared memory. Ranges that are none fail by
-/// themselves when the work is done.
+/// Tells the judge which shared memory the work will access. Skips ranges out of bounds, which fail
+/// when the work is done.
 void judged(Warp& w, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes, bool writes,
             uint32_t lane, Proxy proxy = Proxy::async) {
   const bool inside = offset <= cta.shared_bytes && bytes <= cta.shared_bytes - offset;
@@ -43,14 +42,14 @@ void judged(Warp& w, uint32_t work, const Cta& cta, uint64_t offset, uint64_t by
     w.judge()->work_access(w, work, cta, offset, bytes, writes, proxy, static_cast<uint8_t>(lane));
 }
 
-/// And of what it will read or write in global memory. A reduction is atomic for every element.
+/// The same for global memory. Reductions are atomic per element and pass Reach::gpu.
 void judged_global(Warp& w, uint32_t work, uint64_t address, uint64_t bytes, bool writes,
                    Proxy proxy = Proxy::async, Reach reach = Reach::weak) {
   if (w.judge() && w.launch->memory.contains(address, bytes))
     w.judge()->work_global(w, work, address, bytes, writes, proxy, reach);
 }
 
-/// Work's end counts on a barrier: bytes, or an arrival.
+/// The end of work completes bytes or arrives at a barrier.
 void arrive(Warp& w, uint64_t barrier, uint32_t work, int64_t bytes, uint32_t arrivals) {
   if (w.judge()) w.judge()->work_arrives(w, work, mbarrier_knowledge(w, barrier));
   mbarrier_update(w, barrier, -bytes, arrivals);
@@ -61,7 +60,7 @@ void commit(BulkGroups& groups) {
   groups.open.clear();
 }
 
-/// Until at most `left` groups are under way; `read`: until these have read what they store.
+/// Waits until at most `left` groups are pending; `read`: until the others have read their source.
 void wait(Warp& w, BulkGroups& groups, size_t left, bool read = false) {
   while (groups.committed.size() > left) {
     const std::vector<Work> oldest = std::move(groups.committed.front());
@@ -77,7 +76,7 @@ uint32_t value32(const Warp& w, const Operand& operand, uint32_t lane) {
   return source<uint32_t>(w, operand)[lane];
 }
 
-/// A shared address of the CTA's own, with its rank.
+/// An address in the CTA's own shared memory, with its rank.
 uint64_t own_shared(Warp& w, const Operand& operand, uint32_t lane) {
   return shared_base(w) | shared_offset(as_shared(w, address_of(w, operand, lane)));
 }
@@ -92,9 +91,9 @@ void check_global(Warp& w, uint64_t address, uint64_t bytes) {
            std::to_string(address));
 }
 
-// Copies by threads.
+// cp.async.
 
-/// How many bytes come from global memory; the others are zeros.
+/// The number of bytes read from global memory; the rest is filled with zeros.
 uint32_t source_bytes(const Warp& w, const Instruction& in, uint32_t lane, uint32_t bytes) {
   if (in.operands < 4 || in.operand[3].kind == Operand::Kind::none) return bytes;
   return std::min(bytes, value32(w, in.operand[3], lane));
@@ -137,7 +136,7 @@ void cp_async_wait_all(Warp& w, const Instruction&) {
   });
 }
 
-/// Arrives when all copies that the lane has begun are done.
+/// Arrives at the barrier when all copies that the lane has begun are done.
 void cp_async_arrive(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
     std::vector<Work> works = w.copies[i].open;
@@ -154,9 +153,9 @@ void cp_async_arrive(Warp& w, const Instruction& in) {
   });
 }
 
-// Copies in bulk.
+// Bulk copies.
 
-/// CTAs that a load goes to: those of the mask, or the one of the address.
+/// The CTAs that receive a load: those of the multicast mask, or that of the address.
 std::vector<Cta*> receivers(Warp& w, const Instruction& in, uint64_t address, const Operand& mask,
                             uint32_t lane) {
   if (!in.has(Class::multicast)) return {&cta_at(w, address)};
@@ -167,7 +166,7 @@ std::vector<Cta*> receivers(Warp& w, const Instruction& in, uint64_t address, co
   return out;
 }
 
-/// What is said of a load to every receiver: its bytes have come.
+/// Completes a load's bytes at the barrier of one receiver.
 void complete(Warp& w, const Cta& cta, uint64_t barrier, uint32_t work, uint64_t bytes) {
   arrive(w, uint64_t{cta.rank} << kRankShift | shared_offset(barrier), work,
          static_cast<int64_t>(bytes), 0);
@@ -296,7 +295,7 @@ void bulk_wait(Warp& w, const Instruction& in) {
   });
 }
 
-// Copies through tensor maps.
+// Tensor copies.
 
 struct Box {
   TensorMapDesc map;
@@ -319,7 +318,7 @@ TensorMapDesc read_map(Warp& w, uint64_t address, uint32_t lane) {
   return desc;
 }
 
-/// Operand `number`, a map with `count` coordinates.
+/// Reads operand `number`: a map with coordinates (gather4, scatter4: a column and four rows).
 Box read_box(Warp& w, const Instruction& in, int number, uint32_t lane) {
   const Operand& list = in.operand[number];
   Box box;
@@ -334,7 +333,7 @@ Box read_box(Warp& w, const Instruction& in, int number, uint32_t lane) {
   return box;
 }
 
-/// All that the box has inside the tensor lies in global memory. Rows by number have a box each.
+/// Fails unless the part of the box inside the tensor is in global memory.
 void check_box(Warp& w, const TensorMapDesc& map, const int32_t* coord) {
   uint64_t first = map.global_address, last = map.global_address;
   for (int32_t i = 0; i < map.rank; ++i) {
@@ -357,7 +356,7 @@ void check_rows(Warp& w, const Box& box) {
   }
 }
 
-/// Tells the judge of what a box has in global memory. A store writes up to the next 16 bytes.
+/// Tells the judge which global memory a box accesses. A store's rows are rounded up to 16 bytes.
 void judge_box(Warp& w, uint32_t work, const TensorMapDesc& map, const int32_t* coord, bool writes,
                Reach reach) {
   const model::RowShape shape(map, coord[0]);
@@ -425,7 +424,7 @@ model::Outcome store_box(const Instruction& in, const Box& box, const uint8_t* s
 
 void tensor_store(Warp& w, const Instruction& in) {
   const bool rows = in.op == Op::tensor_scatter4;
-  // The map alone knows the elements' type.
+  // Only the map knows the elements' type, so every reduction counts as floating-point.
   w.launch->statistics.unordered |= in.op == Op::tensor_reduce;
   each_lane(w.mask, [&](uint32_t i) {
     const Box box = read_box(w, in, 0, i);
@@ -435,7 +434,7 @@ void tensor_store(Warp& w, const Instruction& in) {
     judge_boxes(w, work, box, rows, true, in.op == Op::tensor_reduce ? Reach::gpu : Reach::weak);
     const uint64_t number = begin(w, [&w, &in, box, offset, rows] {
       rows ? check_rows(w, box) : check_box(w, box.map, box.coord);
-      // What a box has outside the tensor need not have been written.
+      // The part of a box outside the tensor need not have been written.
       shared_range(w, *w.cta, offset, (rows ? 4 : 1) * model::shared_span(box.map), Access::any);
       check_outcome(w, store_box(in, box, w.cta->shared, offset));
     });
@@ -451,7 +450,7 @@ void tensor_prefetch(Warp& w, const Instruction& in) {
   });
 }
 
-// Tensor maps that a kernel makes.
+// Tensor maps that a kernel modifies.
 
 void map_replace_address(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) {
@@ -467,7 +466,7 @@ void map_replace_address(Warp& w, const Instruction& in) {
   });
 }
 
-/// The whole warp copies one map.
+/// The warp copies one map as a whole.
 void map_copy_fence(Warp& w, const Instruction& in) {
   if (!w.converged(w.alive)) return;
   const uint32_t lane = first_lane(w.mask);
@@ -485,7 +484,7 @@ void map_copy_fence(Warp& w, const Instruction& in) {
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
 }
 
-/// Stores into a CTA of the cluster; their bytes count on a barrier there.
+/// Stores to a CTA of the cluster and completes the bytes at a barrier there.
 void st_async(Warp& w, const Instruction& in) {
   const Operand& a = in.operand[1];
   const uint32_t bytes = static_cast<uint32_t>(type_bytes(in.types[0]));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Asynchronous copies: by threads, in bulk, and through tensor maps.
+// Handlers of asynchronous copies: cp.async, bulk copies, tensor copies, st.async.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the instruction is none of these.
+/// Returns nullptr for other instructions.
 Run bulk_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

@@ -22,7 +22,7 @@ void brx(Warp& w, const Instruction& in) {
     uint32_t same = 0;
     each_lane(left, [&](uint32_t i) { same |= static_cast<uint32_t>(index[i] == entry) << i; });
     left &= ~same;
-    // The last lanes go last, so that the group itself jumps with them.
+    // The last jump takes the group's remaining lanes, so the group itself moves.
     w.jump(table[entry], same);
   }
 }
@@ -38,12 +38,12 @@ void call(Warp& w, const Instruction& in) {
   const LinkedCall& call = w.image->calls[in.target];
   copy_call_bytes(w, call.arguments);
   uint32_t* back = reinterpret_cast<uint32_t*>(w.registers + call.return_slot);
-  // The instruction itself: its results are fetched on the way back.
+  // The call itself, not the next instruction: ret needs its number to copy the results.
   each_lane(w.mask, [&](uint32_t i) { back[i] = w.pc - 1; });
   w.jump(call.target, w.mask);
 }
 
-// The machine has registers enough; what the CTA asks for in all is added up when it ends.
+// The machine's own registers are unlimited. Warp::exit() checks the CTA's total at its end.
 void set_registers(Warp& w, const Instruction& in) {
   w.thread_registers = source<uint32_t>(w, in.operand[0])[first_lane(w.mask)];
 }
@@ -93,8 +93,7 @@ Run control_handler(const Instruction& in) {
       return exit;
     case Op::trap:
       return trap;
-    // A launch begins when those before it have ended; the judge alone asks whether it may rely on
-    // it.
+    // Launches do not overlap, so there is nothing to wait for; only the judge needs to know.
     case Op::griddepcontrol_wait:
       return predecessors;
     case Op::setmaxnreg:

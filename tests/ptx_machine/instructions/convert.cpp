@@ -12,7 +12,7 @@
 namespace tw::ptx_machine {
 namespace {
 
-// The whole mask of a comparison, lane by lane.
+// Compares all 32 lanes; set_predicate() applies the lane mask.
 template <class T, class F>
 uint32_t compare_lanes(Warp& w, const Instruction& in, F holds) {
   const T *a = source<T>(w, in.operand[1]), *b = source<T>(w, in.operand[2]);
@@ -195,7 +195,7 @@ uint32_t format_of(Type type) {
   }
 }
 
-/// The low `type` of a register's bits, extended by its sign.
+/// Truncates bits to a type and sign- or zero-extends them.
 uint64_t extended(Type type, uint64_t bits) {
   const int unused = 64 - 8 * type_bytes(type);
   const uint64_t top = bits << unused;
@@ -221,7 +221,7 @@ double rounded(Word rounding, double value) {
   }
 }
 
-/// A whole number clamped to an integer's range; a NaN gives 0.
+/// Clamps an integral value to an integer type's range; a NaN gives 0.
 uint64_t to_integer(Type type, double value) {
   if (std::isnan(value)) return 0;
   const int bits = 8 * type_bytes(type) - (is_signed(type) ? 1 : 0);
@@ -271,7 +271,7 @@ void cvt_integers(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) { d[i] = static_cast<To>(a[i]); });
 }
 
-/// The usual ones between registers of their types' sizes.
+/// Fast handlers of frequent conversions, if the registers have exactly their types' sizes.
 Run quick_cvt(const Instruction& in) {
   const Type to = in.types[0], from = in.types[1];
   if (in.operand[0].bytes != type_bytes(to) || in.operand[1].bytes != type_bytes(from))
@@ -291,13 +291,13 @@ Run cvt_handler(const Instruction& in) {
                        type_bytes(in.types[0]) < type_bytes(in.types[1]);
   if (in.has(Class::saturation) || in.has(Class::flush)) return nullptr;
   if (rounding == Word::rz || rounding == Word::rm || rounding == Word::rp) return nullptr;
-  // From f64 to 16 bits would be rounded twice.
+  // f64 to 16 bits would be rounded twice.
   if (narrows && in.types[1] == Type::f64 && in.types[0] != Type::f32) return nullptr;
   const Run quick = quick_cvt(in);
   return quick ? quick : cvt;
 }
 
-/// Two f32 into the halves of a register, the first into the upper one.
+/// Packs two f32 into a register, the first one into its upper half.
 void cvt_pair(Warp& w, const Instruction& in) {
   const float *high = source<float>(w, in.operand[1]), *low = source<float>(w, in.operand[2]);
   const uint32_t format = format_of(in.types[0]), bits = 8 * format_bytes(format);
@@ -313,7 +313,7 @@ void cvt_pair(Warp& w, const Instruction& in) {
   });
 }
 
-/// Pairs between f16 and the formats of 8 bits.
+/// Converts pairs between f16 and fp8.
 void cvt_eights(Warp& w, const Instruction& in) {
   const uint32_t to = format_of(in.types[0]), from = format_of(in.types[1]);
   const uint32_t to_bits = 8 * format_bytes(to), from_bits = 8 * format_bytes(from);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Comparison, choice, moves and conversions.
+// Handlers of setp, selp, mov and cvt.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the instruction is none of these.
+/// Returns nullptr for other instructions.
 Run convert_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

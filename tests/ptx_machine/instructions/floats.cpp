@@ -11,7 +11,7 @@
 namespace tw::ptx_machine {
 namespace {
 
-// Operations whose result is a NaN give this one, whatever went in.
+// Every operation returns this NaN, whatever NaN went in.
 constexpr uint32_t kNan32 = 0x7fffffff;
 constexpr uint64_t kNan64 = 0xfff8000000000000;
 
@@ -22,7 +22,7 @@ double clean(double value) {
   return std::isnan(value) ? std::bit_cast<double>(kNan64) : value;
 }
 
-/// .ftz: a subnormal number counts as 0 of its sign.
+/// .ftz: replaces a subnormal number by a zero of the same sign.
 template <class T>
 T flush(T value) {
   return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(T(0), value) : value;
@@ -42,7 +42,7 @@ TW_FLOAT(Div, (T a, T b), a / b)
 TW_FLOAT(Fma, (T a, T b, T c), std::fma(a, b, c))
 #undef TW_FLOAT
 
-/// The smaller or larger number; -0 is below +0, and a NaN counts only where both are.
+/// Minimum or maximum. -0 < +0. Without `propagate` (.NaN) the result is a NaN only if both are.
 template <class T>
 T extreme(T a, T b, bool larger, bool propagate) {
   if (std::isnan(a) || std::isnan(b)) {
@@ -88,7 +88,8 @@ void sign(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) { d[i] = negate ? -a[i] : std::fabs(a[i]); });
 }
 
-/// The function of an .approx instruction. In double and rounded once, it is within PTX's bounds.
+/// The function of an .approx instruction. Computed in double and rounded once by the caller, it is
+/// within PTX's error bounds.
 double approximated(Op op, double x) {
   switch (op) {
     case Op::rcp_approx:
@@ -125,7 +126,7 @@ void reciprocal(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) { d[i] = Div::of<T>(T(1), a[i]); });
 }
 
-// 16-bit numbers: a sum or product of two is exact enough in double to be rounded once.
+// Doubles hold sums and products of 16-bit numbers precisely enough for a single rounding.
 struct F16 {
   static double wide(uint16_t bits) { return static_cast<double>(f16_to_float(bits)); }
   static uint16_t narrow(double value) { return to_f16(value); }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Floating point, with the roundings and bounds of PTX.
+// Handlers of floating-point arithmetic, with PTX's rounding and error bounds.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the instruction is none of these.
+/// Returns nullptr for other instructions.
 Run float_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

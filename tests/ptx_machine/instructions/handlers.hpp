@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which code executes an instruction.
+// Finds the handler of an instruction among the files of this folder.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the machine has none.
+/// Returns nullptr if the machine has no handler.
 Run find_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

@@ -13,7 +13,7 @@ using Unsigned = std::make_unsigned_t<T>;
 template <class T>
 constexpr uint32_t kBits = 8 * sizeof(T);
 
-// Twice as wide, for high halves and wide products.
+// The type of twice the width, for mul.hi and mul.wide.
 template <class T>
 struct WideOf;
 template <>
@@ -43,7 +43,7 @@ struct WideOf<int64_t> {
 template <class T>
 using Wide = typename WideOf<T>::Type;
 
-// Sums and products wrap: they are made in the unsigned type, of at least 32 bits.
+// Sums and products wrap, so they are computed in an unsigned type of at least 32 bits.
 template <class T>
 using Ring = std::conditional_t<sizeof(T) < 4, uint32_t, Unsigned<T>>;
 
@@ -60,7 +60,7 @@ TW_BINARY(MulLo, Ring<T>(a) * Ring<T>(b))
 TW_BINARY(MulHi, (static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b)) >> kBits<T>)
 TW_BINARY(Min, a < b ? a : b)
 TW_BINARY(Max, a > b ? a : b)
-// What a division by 0 gives is unspecified: here all bits set. The smallest number by -1 wraps.
+// PTX leaves division by 0 unspecified; here it sets all bits. The minimum divided by -1 wraps.
 TW_BINARY(Div, b == 0                              ? T(-1)
                : b == T(-1) && std::is_signed_v<T> ? T(Ring<T>(0) - Ring<T>(a))
                                                    : T(a / b))
@@ -122,7 +122,7 @@ void mad(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) { d[i] = Add::of<T>(F::template of<T>(a[i], b[i]), c[i]); });
 }
 
-// Shifts by more bits than there are give 0, or the sign.
+// Shift amounts of at least the width give 0, or copies of the sign.
 template <class T>
 void shl(Warp& w, const Instruction& in) {
   const T* a = source<T>(w, in.operand[1]);
@@ -192,7 +192,7 @@ void bfi(Warp& w, const Instruction& in) {
   });
 }
 
-/// The highest bit that is set, or, of a negative number, that is not; ~0 where there is none.
+/// Position of the highest set bit, or of the highest clear bit of a negative number; ~0 if none.
 template <class T>
 uint32_t highest(T value) {
   Unsigned<T> bits = static_cast<Unsigned<T>>(value);
@@ -273,7 +273,7 @@ void predicate_not(Warp& w, const Instruction& in) {
   set_predicate(w, in.operand[0], ~predicate(w, in.operand[1]));
 }
 
-// Calls visit with a number of the type.
+// Calls visit with a value of the C++ type.
 template <class Visit>
 Run with_type(Type type, Visit visit) {
   switch (type) {

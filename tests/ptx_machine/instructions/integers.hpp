@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Integers and bits.
+// Handlers of integer and bit arithmetic.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the instruction is none of these.
+/// Returns nullptr for other instructions.
 Run integer_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

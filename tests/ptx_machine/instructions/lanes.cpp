@@ -8,7 +8,7 @@
 namespace tw::ptx_machine {
 namespace {
 
-/// The lanes that an instruction names; false while they are not all there.
+/// Reads the member mask of an instruction. Returns false and blocks until all members are there.
 bool members(Warp& w, const Operand& operand, uint32_t* mask) {
   const uint32_t* named = source<uint32_t>(w, operand);
   *mask = named[first_lane(w.mask)];
@@ -19,7 +19,7 @@ bool members(Warp& w, const Operand& operand, uint32_t* mask) {
   return w.converged(*mask);
 }
 
-/// The lane that lane i reads, which stays in its segment; *inside is false where there is none.
+/// The lane that lane i reads. If it is outside i's segment, *inside is false and i reads itself.
 uint32_t shuffled_lane(Word mode, uint32_t i, uint32_t b, uint32_t c, bool* inside) {
   const uint32_t clamp = c & 31, segment = c >> 8 & 31, by = b & 31;
   const uint32_t last = (i & segment) | (clamp & ~segment), first = i & segment;
@@ -45,7 +45,7 @@ uint32_t shuffled_lane(Word mode, uint32_t i, uint32_t b, uint32_t c, bool* insi
   return *inside ? from : i;
 }
 
-// d, predicate, a, b, c, members
+// Operands: d, predicate, a, b, c, members.
 void shfl(Warp& w, const Instruction& in) {
   uint32_t mask = 0;
   if (!members(w, in.operand[5], &mask)) return;
@@ -128,7 +128,7 @@ void redux(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) { d[i] = out; });
 }
 
-// d, predicate, members
+// Operands: d, predicate, members.
 void elect(Warp& w, const Instruction& in) {
   uint32_t mask = 0;
   if (!members(w, in.operand[2], &mask)) return;

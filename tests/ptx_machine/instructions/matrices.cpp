@@ -25,8 +25,7 @@ uint32_t* written_words(Warp& w, const Operand& list, uint32_t index) {
   return target<uint32_t>(w, item(w, list, index));
 }
 
-// Matrices of 8 x 8 elements of 16 bits, of which lane l has (l / 4, 2 * (l % 4)) and its
-// neighbour.
+// 8 x 8 matrices of 16-bit elements. Lane l holds the elements (l / 4, 2 * (l % 4)) and the next.
 
 using Eight = std::array<std::array<uint16_t, 8>, 8>;
 
@@ -49,7 +48,7 @@ Eight turned(const Eight& matrix) {
   return out;
 }
 
-/// Row `row` of matrix `number`, whose address is that lane's.
+/// Row `row` of matrix `number`; lane 8 * number + row has its address.
 uint8_t* matrix_row(Warp& w, const Instruction& in, const Operand& address, uint32_t number,
                     uint32_t row, Access access) {
   const uint32_t lane = 8 * number + row;
@@ -86,14 +85,14 @@ void movmatrix(Warp& w, const Instruction& in) {
            target<uint32_t>(w, in.operand[0]));
 }
 
-/// How many matrices the spelling has, against the registers that are listed.
+/// Whether the list has as many registers as the instruction has matrices.
 bool lists_match(const Instruction& in, const Operand& list) {
   const Word word = in.word(Class::matrices);
   return list.count == (word == Word::x1 ? 1 : word == Word::x2 ? 2 : 4);
 }
 
-// mma.sync of 16 x 8. A register of an operand has the elements of one row (of A) or column (of B)
-// whose k follow one another; a quarter of the lanes have the next ones.
+// mma.sync m16n8. A register holds `per` elements with consecutive k of one row of A or column of
+// B; the next lane has the next k. Four lanes share a row or column.
 
 uint32_t element(uint32_t word, uint32_t index, uint32_t bytes) {
   return bytes == 4 ? word : word >> (8 * bytes * index) & ((1u << (8 * bytes)) - 1);
@@ -110,7 +109,7 @@ MmaShape mma_shape(const Instruction& in) {
   return {bytes, 4 / bytes, k};
 }
 
-/// Calls visit(row or column, k, bits) for each element of an operand with `halves` of 8 rows.
+/// Calls visit(row or column, k, bits) for each element of an operand with 8 * `halves` rows.
 template <class Visit>
 void each_element(const Warp& w, const Operand& list, const MmaShape& shape, uint32_t halves,
                   Visit visit) {
@@ -123,7 +122,7 @@ void each_element(const Warp& w, const Operand& list, const MmaShape& shape, uin
   }
 }
 
-/// The columns of a product, with their bits.
+/// Columns of an operand, decoded and as bits.
 struct Decoded {
   Columns columns;
   uint16_t bits[kMostColumns][kRowFactors];
@@ -139,7 +138,7 @@ struct Decoded {
   }
 };
 
-/// A row of f32 sums: those with an infinity or a NaN one by one.
+/// Adds to a row of f32 sums. Columns with an infinity or a NaN are computed one by one.
 void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count, float* sums) {
   float before[kMostColumns];
   bool special = a.special;
@@ -154,12 +153,13 @@ void multiply_row(const Factors& a, const Decoded& b, Type type, uint32_t count,
       sums[j] = window_f32(a, b.column(j, type), kRowFactors, before[j], kWindowBits);
 }
 
-/// The rows of A as columns of the transposed product, whose rows are B's columns: 16 sums at once.
+/// Operands of the transposed product: A's rows become its columns, so that multiply_row() computes
+/// 16 sums at once instead of 8.
 struct Transposed {
   Decoded a;
   Factors b[8];
 
-  /// Factors that there are fewer of than 16 are followed by zeros.
+  /// Pads `count` factors with zeros to kRowFactors.
   void fill(Type type, uint32_t count) {
     for (uint32_t k = count; k < kRowFactors; ++k) {
       for (uint32_t row = 0; row < 16; ++row) a.set(row, k, type, 0);
@@ -175,14 +175,14 @@ Transposed& new_transposed() {
   for (Factors& column : one.b) column.special = column.wide = false;
   return one;
 }
-/// Calls visit(i, lane, row) for the registers of D and C that have a column's sums.
+/// Calls visit(register, lane, row) for the sums of one column in C and D.
 template <class Visit>
 void each_of_column(uint32_t column, Visit visit) {
   for (uint32_t row = 0; row < 16; ++row)
     visit(2 * (row / 8) + column % 2, row % 8 * 4 + column / 2, row);
 }
 
-/// Factors of 16 bits and sums of f32.
+/// 16-bit factors, f32 sums.
 void mma_halves(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
@@ -234,8 +234,8 @@ void mma(Warp& w, const Instruction& in) {
       }
 }
 
-// Factors of 8 bits, which Hopper's mma.sync does not have: ptxas makes f16 of them, multiplies
-// those whose k has bit 1 clear, adds the others' products to that, and C at the end.
+// Hopper has no mma.sync for 8-bit factors. ptxas converts them to f16, multiplies those whose k
+// has bit 1 clear, accumulates the products of the others, and adds C at the end.
 
 uint32_t eight_as_f16(Type type, uint32_t bits) {
   return encode(kFormatF16, decode(type == Type::e4m3 ? kFormatE4M3 : kFormatE5M2, bits));
@@ -272,7 +272,7 @@ void mma_eights_f16(Warp& w, const Instruction& in) {
 void mma_eights(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   const MmaShape shape = mma_shape(in);
-  // Halves of k one behind the other.
+  // First the k with bit 1 clear, then the others.
   float sums[8][16] = {};
   for (uint32_t half = 0; half < 2; ++half) {
     Transposed& operands = new_transposed();
@@ -321,7 +321,7 @@ void mma_integers(Warp& w, const Instruction& in) {
 
 Run mma_handler(const Instruction& in) {
   const MmaShape shape = mma_shape(in);
-  // Registers hold 4 or 8 k times the elements of one.
+  // A row's k fill one or two registers in each of its four lanes.
   if (shape.k != 8 * shape.per && shape.k != 4 * shape.per) return nullptr;
   if (in.types[0] != in.types[3] || type_bytes(in.types[1]) != type_bytes(in.types[2]))
     return nullptr;
@@ -343,13 +343,13 @@ Run mma_handler(const Instruction& in) {
 
 // wgmma.
 
-constexpr uint32_t kProductBytes = 32;  // of a row of A or a column of B
+constexpr uint32_t kProductBytes = 32;  // per row of A or column of B
 
-/// An operand in shared memory, by its descriptor.
+/// A wgmma operand in shared memory, decoded from its descriptor.
 struct Tile {
   uint32_t start, leading, stride, swizzle_bytes;  // 0: no swizzle
   bool column;                                     // contiguous along m or n
-  uint32_t bytes;                                  // of an element
+  uint32_t bytes;                                  // per element
 
   Tile(Warp& w, uint64_t descriptor, bool is_column, Type type)
       : column(is_column), bytes(static_cast<uint32_t>(type_bytes(type))) {
@@ -365,7 +365,7 @@ struct Tile {
   }
 
   uint32_t depth() const { return kProductBytes / bytes; }
-  /// Where element k of row (or column) i lies.
+  /// Offset of element k of row (or column) i.
   uint32_t offset(uint32_t i, uint32_t k) const {
     if (swizzle_bytes == 0)
       return start + i / 8 * stride + k * bytes / 16 * leading + i % 8 * 16 + k * bytes % 16;
@@ -379,15 +379,15 @@ struct Tile {
   }
 };
 
-/// Calls visit(row or column, k, bits) for each element of an operand, `count` rows from `first`
-/// on, by the pieces of 16 bytes that lie together.
+/// Calls visit(row or column, k, bits) for each element of an operand: `count` rows from `first`
+/// on, in contiguous pieces of 16 bytes.
 template <class Visit>
 void each_of_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Visit visit) {
   const uint32_t per = 16 / tile.bytes, step_i = tile.column ? per : 1,
                  step_k = tile.column ? 1 : per;
   for (uint32_t i = 0; i < count; i += step_i)
     for (uint32_t k = 0; k < tile.depth(); k += step_k) {
-      // Rows that D does not have need not have been loaded.
+      // Rows outside D need not have been loaded.
       uint8_t piece[16];
       std::memcpy(piece, shared_range(w, *w.cta, tile.offset(first + i, k), 16, Access::any), 16);
       for (uint32_t n = 0; n < per; ++n) {
@@ -401,7 +401,7 @@ void each_of_tile(Warp& w, const Tile& tile, uint32_t first, uint32_t count, Vis
     }
 }
 
-/// The operands of wgmma that were decoded last: B is the same for a product's four warps.
+/// Cache of the last decoded B, which the four warps of a wgmma share.
 struct LastOperand {
   Decoded decoded;
   bool valid = false;
@@ -413,12 +413,13 @@ LastOperand& last_operand() {
   return last;
 }
 
-/// Lane l has columns 8 j + 2 (l % 4) and the next, of rows l / 4 and 8 below.
+/// The lane that holds an element of D. Lane l has columns 8 j + 2 (l % 4) and the next, in rows
+/// l / 4 and l / 4 + 8.
 uint32_t lane_of(uint32_t row, uint32_t column) {
   return row % 8 * 4 + column % 8 / 2;
 }
 
-/// A row of f32 sums, of D's registers.
+/// Computes a row of f32 sums in D's registers.
 void multiply_row_f32(Warp& w, const Instruction& in, const Factors& a, const Decoded& b,
                       uint32_t row, bool accumulate) {
   float sums[kMostColumns];
@@ -434,7 +435,7 @@ void multiply_row_f32(Warp& w, const Instruction& in, const Factors& a, const De
   for (uint32_t j = 0; j < in.number; ++j) *places[j] = sums[j];
 }
 
-/// A row of f16 sums, two in a register.
+/// Computes a row of f16 sums, two per register.
 void multiply_row_f16(Warp& w, const Instruction& in, const Factors& a, const Decoded& b,
                       uint32_t row, bool accumulate) {
   for (uint32_t j = 0; j < in.number; ++j) {
@@ -447,7 +448,7 @@ void multiply_row_f16(Warp& w, const Instruction& in, const Factors& a, const De
   }
 }
 
-/// A word of D, of `halves` two columns a word.
+/// The register and lane of an element of D. f16 elements share a register with their neighbor.
 uint32_t& word_of(Warp& w, const Instruction& in, uint32_t row, uint32_t column) {
   const bool halves = in.types[0] == Type::f16;
   const uint32_t index =
@@ -462,7 +463,7 @@ Tile tile_b(Warp& w, const Instruction& in, uint64_t descriptor) {
   return Tile(w, descriptor, in.operand[7].value != 0, in.types[2]);
 }
 
-/// Factors of tf32 and of 8 bits.
+/// tf32 and fp8 factors.
 void multiply_others(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b,
                      bool accumulate) {
   std::vector<Factors> rows(16), columns(in.number);
@@ -531,7 +532,7 @@ void multiply(Warp& w, const Instruction& in, uint64_t desc_a, uint64_t desc_b, 
   }
 }
 
-/// Tells the judge of the 16-byte pieces of an operand that a product reads.
+/// Tells the judge which 16-byte pieces of an operand a wgmma reads.
 void judge_tile(Warp& w, uint32_t work, const Tile& tile, uint32_t first, uint32_t count) {
   const uint32_t step_i = tile.column ? 8 : 1, step_k = tile.column ? 1 : 16 / tile.bytes;
   for (uint32_t i = first; i < first + count; i += step_i)
@@ -552,7 +553,7 @@ Warpgroup& warpgroup(Warp& w) {
   return w.cta->warpgroups[w.number / 4];
 }
 
-/// Products of a warpgroup run in their order, whenever that is.
+/// Begins a wgmma that all four warps have issued. It finishes the warpgroup's previous one first.
 void begin_product(Warp& w, Warpgroup& group, Product& product) {
   const uint64_t before = group.last_number;
   product.number = group.last_number = w.launch->begin_work([&w, &product, before] {
@@ -587,7 +588,7 @@ void wgmma_commit(Warp& w, const Instruction&) {
   w.products.committed.push_back(std::exchange(w.products.open, {}));
 }
 
-/// The warp knows of a product's end, and of that of the other warps' parts.
+/// The warp has waited for a wgmma: it learns of the end of all four warps' parts.
 void end_product(Warp& w, uint64_t number) {
   Warpgroup& group = warpgroup(w);
   Product& product = group.products[number];
@@ -604,7 +605,7 @@ void wgmma_wait(Warp& w, const Instruction& in) {
   if (!w.converged(kAllLanes)) return;
   auto& groups = w.products.committed;
   while (groups.size() > static_cast<size_t>(in.operand[0].value)) {
-    // Until all four warps have come to them, products have not begun.
+    // A wgmma begins only when all four warps have issued it.
     for (const Work& work : groups.front())
       if (warpgroup(w).products[work.number].issued < 4) return w.block();
     for (const Work& work : groups.front()) {

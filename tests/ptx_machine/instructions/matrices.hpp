@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Matrices in registers and in shared memory, and their products.
+// Handlers of matrix instructions: ldmatrix, stmatrix, movmatrix, mma.sync, wgmma.
 
 #include "tests/ptx_machine/machine/image.hpp"
 
 namespace tw::ptx_machine {
 
-/// nullptr where the instruction is none of these.
+/// Returns nullptr for other instructions.
 Run matrix_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

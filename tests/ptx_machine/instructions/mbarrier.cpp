@@ -5,7 +5,7 @@
 
 namespace tw::ptx_machine {
 
-// pending 0-19, count 20-39, bytes 40-61, phase 62, and 1 in bit 63, which kPoison does not have.
+// Bits: pending 0-19, count 20-39, bytes 40-61, phase 62, valid 63. kPoison leaves bit 63 clear.
 uint64_t Mbarrier::packed() const {
   return uint64_t{pending} | uint64_t{count} << 20 |
          (static_cast<uint64_t>(static_cast<uint32_t>(bytes)) & 0x3fffff) << 40 |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A barrier in shared memory: eight bytes with its counts and its phase.
+// An mbarrier: eight bytes of shared memory that hold its counts and its phase.
 
 #include <cstdint>
 
@@ -11,24 +11,23 @@ namespace tw::ptx_machine {
 inline constexpr int64_t kMostCount = (1 << 20) - 1;
 
 struct Mbarrier {
-  uint32_t pending = 0;  // arrivals that are still to come
-  uint32_t count = 0;    // of a phase
-  int32_t bytes = 0;     // that are still to come
+  uint32_t pending = 0;  // arrivals missing in this phase
+  uint32_t count = 0;    // arrivals per phase
+  int32_t bytes = 0;     // transaction bytes missing in this phase
   bool phase = false;
-  bool valid = false;  // initialised
+  bool valid = false;  // initialized
 
   uint64_t packed() const;
   static Mbarrier unpacked(uint64_t word);
 };
 
-/// The barrier at an address of shared memory, of any CTA of the cluster. Fails where none has been
-/// made there.
+/// The barrier at a shared address of any CTA of the cluster. Fails if none is initialized there.
 uint64_t* mbarrier_at(Warp& warp, uint64_t address);
 
-/// Bytes that are expected (positive) or that have come (negative), and arrivals; ends the phase.
-/// `warp` is who is told of a misuse.
+/// Adds to the transaction count the bytes expected (positive) or arrived (negative), counts
+/// arrivals, and ends the phase if both are complete. A misuse fails `warp`.
 void mbarrier_update(Warp& warp, uint64_t address, int64_t bytes, uint32_t arrivals);
-/// What the judge knows of the barrier; nullptr where nobody judges.
+/// The judge's state of the barrier; nullptr without a judge.
 BarrierKnowledge* mbarrier_knowledge(Warp& warp, uint64_t address);
 
 }  // namespace tw::ptx_machine

@@ -15,7 +15,7 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-/// The space that a generic address lies in, and its address there.
+/// Returns the space of a generic address and converts the address to that space.
 Word space_of(uint64_t* address) {
   for (const auto& [window, space] :
        {std::pair(kParamWindow, Word::param), std::pair(kLocalWindow, Word::local),
@@ -40,7 +40,7 @@ uint8_t* locate_param(Warp& w, uint64_t address, uint32_t bytes, Access access, 
   return const_cast<uint8_t*>(w.launch->param(address));
 }
 
-/// A range of shared memory that the warp's threads themselves access.
+/// Host address of shared memory that the warp's threads access; tells the judge.
 uint8_t* judged_range(Warp& w, Cta& cta, uint64_t offset, uint32_t bytes, Access access,
                       const Use& use) {
   uint8_t* at = shared_range(w, cta, offset, bytes, access);
@@ -110,7 +110,7 @@ uint8_t* locate(Warp& w, Word space, uint64_t address, uint32_t bytes, Access ac
       return judged_global(w, address, bytes, access, own);
     case Word::shared:
     case Word::shared_cta:
-      // An address without a register has no rank.
+      // An address of a symbol alone has rank 0.
       if (address >> kRankShift != 0 && address >> kRankShift != w.cta->rank)
         w.fail("shared::cta, and the address is another CTA's: " + hex(address));
       return judged_range(w, *w.cta, shared_offset(address), bytes, access, own);
@@ -135,7 +135,7 @@ uint8_t* locate_for_each(Warp& w, Word space, uint64_t address, uint32_t bytes, 
 
 namespace {
 
-/// How far an access reaches; `always`: atomic operations are strong whatever they say.
+/// The scope of an access. `always`: it is strong without a modifier, as atomic operations are.
 Reach reach_of(const Instruction& in, bool always) {
   const Word order = in.word(Class::order);
   const bool strong = order != Word::none && order != Word::weak;
@@ -150,7 +150,7 @@ Reach reach_of(const Instruction& in, bool always) {
   }
 }
 
-/// Tells the judge of a strong access, which may order others.
+/// Tells the judge of a strong access, which may synchronize.
 void strong(Warp& w, const Instruction& in, Reach reach, uint64_t address, bool reads,
             bool writes) {
   if (!w.judge() || reach == Reach::weak) return;
@@ -197,7 +197,7 @@ void load(Warp& w, const Instruction& in) {
   });
 }
 
-/// Whether a store changes nothing, where the judge asks.
+/// Whether a store changes nothing. Only the judge needs it.
 bool stores_same(const Warp& w, uint64_t address, const uint8_t* values, uint32_t bytes) {
   return w.judge() && w.launch->memory.contains(address, bytes) &&
          std::memcmp(reinterpret_cast<const void*>(address), values, bytes) == 0;
@@ -223,12 +223,12 @@ void store(Warp& w, const Instruction& in) {
   });
 }
 
-/// A subnormal f32 as a zero of its sign.
+/// Replaces a subnormal f32 by a zero of the same sign.
 uint64_t flushed(uint64_t bits) {
   return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
 }
 
-/// What an atomic operation leaves. Global memory's own adder takes subnormal f32 for zeros.
+/// The result of an atomic operation. f32 additions in global memory flush subnormal numbers.
 uint64_t combined(const Instruction& in, uint64_t before, uint64_t operand) {
   const Type type = in.types[0];
   const Word operation = in.word(Class::operation);
@@ -287,7 +287,6 @@ void red(Warp& w, const Instruction& in) {
   });
 }
 
-/// Between generic addresses and those of a space.
 void cvta(Warp& w, const Instruction& in) {
   const bool to_space = in.op == Op::cvta_to;
   uint64_t window = 0;
@@ -344,7 +343,7 @@ void fence_map(Warp& w, const Instruction& in) {
             [&](uint32_t i) { w.judge()->map_acquired(w, address_of(w, in.operand[0], i)); });
 }
 
-/// What changes nothing that can be seen: prefetches move nothing.
+/// Prefetches have no visible effect.
 void nothing(Warp&, const Instruction&) {}
 
 }  // namespace

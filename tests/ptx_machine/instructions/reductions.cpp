@@ -51,8 +51,8 @@ uint64_t sum_of_bits(uint64_t a, uint64_t b, uint64_t nan) {
   return std::isnan(sum) ? nan : std::bit_cast<To>(sum);
 }
 
-/// Sums of two 16-bit numbers are rounded once: float holds those of bf16 and f16 nearly, and what
-/// it rounds away cannot make a tie of 16 bits, because it has more than twice their bits and two.
+/// Rounding through float is exact: it has more than twice the 16-bit formats' significand plus two
+/// bits, so its own rounding cannot create a tie.
 uint64_t half_sum(bool bf16, uint64_t a, uint64_t b) {
   const uint16_t x = static_cast<uint16_t>(a), y = static_cast<uint16_t>(b);
   return bf16 ? float_to_bf16(bf16_to_float(x) + bf16_to_float(y))

@@ -6,10 +6,10 @@
 
 namespace tw::ptx_machine {
 
-/// Whether sums of a type depend on their order.
+/// Whether sums of this type depend on their order.
 bool is_floating(Type type);
 bool can_reduce(Type type, Word operation);
-/// Bits of what memory holds after the operation.
+/// The bits that memory holds after the operation.
 uint64_t reduced(Type type, Word operation, uint64_t memory, uint64_t operand);
 
 }  // namespace tw::ptx_machine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers of double precision rounded once.
+// Rounds doubles to narrower formats, once.
 
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace tw::ptx_machine {
 
-/// A float that rounds to fewer bits as the double does: rounded to odd, so that no tie is made up.
+/// Rounds to odd, so that rounding the float to fewer bits gives the same as rounding the double.
 inline float to_odd(double value) {
   const float near = static_cast<float>(value);
   if (std::isnan(value) || std::isinf(near) || static_cast<double>(near) == value) return near;
@@ -26,7 +26,7 @@ inline uint16_t to_bf16(double value) {
   return float_to_bf16(to_odd(value));
 }
 
-/// Rounded towards 0; infinity only from 2^128 on.
+/// Rounds toward 0; infinity only from 2^128 on.
 inline float to_float_truncated(double value) {
   const float near = static_cast<float>(value);
   if (std::fabs(static_cast<double>(near)) <= std::fabs(value) || std::isnan(near)) return near;

@@ -26,7 +26,7 @@ uint32_t format_of(Type type) {
       return kFormatF32;
   }
 }
-/// The exponent of a format's smallest normal number, which its subnormal ones have too.
+/// The exponent of a format's smallest normal number and of its subnormal ones.
 int least_exponent(Type type) {
   switch (type) {
     case Type::f16:
@@ -46,7 +46,7 @@ int exponent_from(float value, int least) {
   return exponent - 1 < least ? least : exponent - 1;
 }
 
-/// Sums of factors with an infinity or a NaN: as IEEE's, and a NaN is the hardware's.
+/// Sums with an infinity or a NaN follow IEEE 754.
 double special_sum(const Factors& a, const Factors& b, uint32_t count, double c) {
   double sum = c;
   for (uint32_t k = 0; k < count; ++k)
@@ -61,7 +61,7 @@ float canonical(float value) {
 }  // namespace
 
 void Factors::set(uint32_t index, Type type, uint32_t bits) {
-  // tf32 is f32 whose last 13 bits do not count.
+  // tf32 ignores the last 13 bits of an f32.
   if (type == Type::tf32) bits &= ~0x1fffu;
   const float number = decode(format_of(type), bits);
   value[index] = number;
@@ -90,7 +90,7 @@ double window_sum(const Factors& a, const Factors& b, uint32_t count, double c, 
     largest = exponent > largest ? exponent : largest;
   }
   if (largest < kZeroExponent / 2) return 0;
-  // A product has 2 * kFactorBits bits behind the point, the window `bits`.
+  // A product has 2 * kFactorBits bits after the point, the window `bits`.
   int64_t sum = 0;
   const int more = bits - 2 * kFactorBits;
   for (uint32_t k = 0; k < count; ++k) {
@@ -115,7 +115,7 @@ int accumulator_exponent_f16(float value) {
 float window_f32(const Factors& a, const Factors& b, uint32_t count, float c, int bits) {
   const float sum = to_float_truncated(
       window_sum(a, b, count, static_cast<double>(c), accumulator_exponent(c), bits));
-  if (sum == 0) return 0;  // no sum is -0, even if it is cut from a negative one
+  if (sum == 0) return 0;  // never -0, even if truncated from a negative sum
   if (bits != kWindowBits8 || !std::isfinite(sum)) return canonical(sum);
   return std::bit_cast<float>(std::bit_cast<uint32_t>(sum) & ~((1u << (23 - kWindowBits8)) - 1));
 }

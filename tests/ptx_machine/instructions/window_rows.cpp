@@ -7,8 +7,8 @@ namespace tw::ptx_machine {
 namespace {
 
 constexpr int32_t kZeroExponent = -2000;
-constexpr int32_t kLeast = -900;  // an exponent below all that are, whose power of 2 is a double
-constexpr uint32_t kBlock = 16;   // columns at once
+constexpr int32_t kLeast = -900;  // below every exponent of a product, but 2^kLeast is a double
+constexpr uint32_t kBlock = 16;   // columns per vector step
 constexpr int kProductShift = kWindowBits - 2 * kFactorBits;
 constexpr int kSumShift = kWindowBits - 23;
 
@@ -18,7 +18,7 @@ int32_t cut(int32_t value, int32_t left, int32_t down) {
   return ((magnitude >> (down > 31 ? 31 : down)) ^ sign) - sign;
 }
 
-/// Products cut to the window, by integers.
+/// Truncates products to the window in integer arithmetic.
 struct Whole {
   [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
                                          uint32_t first, const int32_t* largest, int32_t* sums) {
@@ -28,13 +28,13 @@ struct Whole {
   }
 };
 
-/// The same where exponents are moderate: f32 has the whole product, and the conversion to an
-/// integer cuts it.
+/// The same for moderate exponents: f32 holds the product exactly, and the conversion to an integer
+/// truncates it.
 struct Moderate {
   [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
                                          uint32_t first, const int32_t* largest, int32_t* sums) {
     for (uint32_t j = 0; j < kBlock; ++j) {
-      // Below this all products are 0.
+      // A smaller exponent means that all products are 0.
       const int32_t top = largest[j] < -2 * kModerate ? -2 * kModerate : largest[j];
       const auto scale = std::bit_cast<float>((kWindowBits - top + 127) << 23);
       sums[j] += static_cast<int32_t>(a.value[k] * b.value[k][first + j] * scale);
@@ -42,7 +42,7 @@ struct Moderate {
   }
 };
 
-/// `block` columns from `first` on. Inlined into functions for different processors.
+/// Adds to kBlock columns from `first` on. Inlined into functions for different processors.
 template <class Products>
 [[gnu::always_inline]] inline void row_block(const Factors& a, const Columns& b, uint32_t first,
                                              float* sums) {
@@ -60,7 +60,7 @@ template <class Products>
       const int32_t sum = a.exponent[k] + b.exponent[k][first + j];
       largest[j] = sum > largest[j] ? sum : largest[j];
     }
-  // Half of the products at a time: 16 of them could pass 2^31.
+  // Two partial sums of 8 products: 16 of them could exceed 2^31.
   for (uint32_t k = 0; k < kRowFactors / 2; ++k) Products::add(a, b, k, first, largest, low);
   for (uint32_t k = kRowFactors / 2; k < kRowFactors; ++k)
     Products::add(a, b, k, first, largest, high);
@@ -73,9 +73,9 @@ template <class Products>
     const float near = static_cast<float>(exact);
     const double size = exact < 0 ? -exact : exact;
     const float near_size = near < 0 ? -near : near;
-    // Towards 0; from 2^128 on it is infinity.
+    // Round toward 0; from 2^128 on the sum is infinity.
     const bool away = static_cast<double>(near_size) > size && size < 0x1p128;
-    // Adding 0 makes +0 of -0, which is no sum.
+    // Adding 0 turns -0 into +0: the hardware's sums are never -0.
     sums[j] = std::bit_cast<float>(std::bit_cast<uint32_t>(near) - (away ? 1u : 0u)) + 0.0f;
   }
 }
@@ -104,7 +104,7 @@ template <class Products>
                                       float* sums) {
   row_blocks<Products>(a, b, count, sums);
 }
-// g++ uses half of a vector unless it is told otherwise, for which clang has no name.
+// g++ uses 256-bit vectors by default; clang does not know the option that changes this.
 #ifdef __clang__
 #define TW_AVX512 "avx512f,avx512vl"
 #else

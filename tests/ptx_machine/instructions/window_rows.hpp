@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The arithmetic of window.hpp for a row of f32 sums at once, with factors of 16 bits: as fast as
-// the compiler makes it, and the same bits.
+// window_f32() for a whole row of f32 sums with 16-bit factors: the same bits, vectorized.
 
 #include <cstdint>
 
@@ -12,22 +11,23 @@ namespace tw::ptx_machine {
 inline constexpr uint32_t kRowFactors = 16;
 inline constexpr uint32_t kMostColumns = 256;
 
-/// The factors of a tile's columns, those of one k side by side.
+/// The factors of a tile's columns, with those of one k contiguous.
 struct Columns {
   alignas(64) int32_t mantissa[kRowFactors][kMostColumns];
   alignas(64) int32_t exponent[kRowFactors][kMostColumns];
   alignas(64) float value[kRowFactors][kMostColumns];
-  bool special[kMostColumns];  ///< an infinity or a NaN among the column's
+  bool special[kMostColumns];  ///< see Factors::special
   bool wide[kMostColumns];     ///< see Factors::wide
 
-  /// Of each column k = 0 first.
+  /// Set k = 0 of a column first: it clears the column's flags.
   void set(uint32_t column, uint32_t k, Type type, uint32_t bits);
 };
 
-/// sums[j] = sums[j] + a . b[j] for `count` columns, of factors and sums that are finite.
+/// sums[j] += a . b[j] for `count` columns. Columns with a factor or sum that is not finite get an
+/// undefined result.
 void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums);
 
-/// An f16 or bf16 number as Factors have it. False where it is an infinity or a NaN.
+/// Splits an f16 or bf16 number as Factors hold it. Returns false for an infinity or a NaN.
 bool split_16(Type type, uint32_t bits, int32_t* mantissa, int32_t* exponent);
 inline bool is_moderate(int32_t mantissa, int32_t exponent) {
   return mantissa == 0 || (exponent >= -kModerate && exponent <= kModerate);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kRegister = 4 * kLanes;
 
-/// Calls visit(place of the register in Image::accumulators) for the registers of an operand.
+/// Calls visit(index in Image::accumulators) for each 32-bit register of an operand.
 template <class Visit>
 void each_register(const Image& image, const Operand& operand, Visit visit) {
   if (operand.kind == Operand::Kind::reg && operand.bytes >= 4) visit(operand.slot / kRegister);
@@ -46,7 +46,8 @@ void touch(Warp& w, const Instruction& in, uint32_t place, bool writes) {
   accumulator.touch_line = in.line;
 }
 
-/// What an instruction writes is its first operand.
+/// The handler of a wrapped instruction: checks, then runs the original handler. An instruction
+/// writes its first operand and reads the others.
 void touched(Warp& w, const Instruction& in) {
   if (w.judge())
     for (const Operand& operand : in.operand)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Registers that wgmma adds into: nobody may touch them until it has been waited for, and a
-// wgmma.fence is between whoever has touched them and the next wgmma.
+// Checks the rules of wgmma's accumulator registers: threads must not touch them until
+// wgmma.wait_group, and a wgmma.fence must follow a touch before the next wgmma.
 
 #include "tests/ptx_machine/machine/launch.hpp"
 
 namespace tw::ptx_machine {
 
-/// Has the instructions of the image that touch such registers ask first, where there is a judge.
+/// Wraps the image's instructions that touch accumulators in a check, which needs a judge to act.
 void watch_accumulators(Image* image);
 
-/// A product begins, whose number is above those before it.
+/// A wgmma begins. Numbers increase from one to the next.
 void accumulators_begin(Warp& warp, const Instruction& wgmma, uint64_t number);
 void accumulators_fence(Warp& warp);
-/// Products up to this one have been waited for.
+/// The warp has waited for every wgmma up to this number.
 void accumulators_end(Warp& warp, uint64_t number);
 
 }  // namespace tw::ptx_machine

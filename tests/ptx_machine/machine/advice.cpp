@@ -14,7 +14,7 @@ const Instruction* find(const Image& image, uint32_t line) {
   return found == image.code.end() ? nullptr : &*found;
 }
 
-/// The wait for asynchronous work; nullptr where the instruction begins none.
+/// The wait for the asynchronous work that an instruction begins; nullptr if it begins none.
 const char* wait_for(Op op) {
   switch (op) {
     case Op::bulk_load:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a report says beside the two accesses: where an instruction stands, and what would order it.
+// Wording of reports: the place of an instruction, and the wait or fence that would order two
+// accesses.
 
 #include <string>
 
@@ -8,14 +9,14 @@
 
 namespace tw::ptx_machine {
 
-/// Of the two threads.
+/// The smallest group that contains the threads of both accesses.
 enum class Distance : uint8_t { warp, cta, cluster, grid, launch };
 
-/// The instruction at a line of the PTX, with the line of its source where the PTX has it.
+/// Describes the instruction at a PTX line, with its source line if the PTX has one.
 std::string place_of(const Image& image, uint32_t line);
 Op op_at(const Image& image, uint32_t line);
 
-/// The wait or fence that would order what instruction `other` does before what comes later.
+/// The wait or fence that would order the access of instruction `other` before a later access.
 std::string remedy(Op other, Distance distance);
 
 }  // namespace tw::ptx_machine

@@ -71,7 +71,7 @@ void Judge::global(Warp& warp, const GlobalAccess& access, uint64_t address, uin
     if (writes) check_global_write(warp, access, run);
   });
   GlobalAccess kept = access;
-  // Whoever is in no order with a strong write is in none with a weak one just before.
+  // A strong write must not hide a weak one of the same time, which races with the same threads.
   history_.each_run(address, 1, [&](const History::Run& run) {
     const GlobalAccess& last = history_.at(run.write);
     if (run.write != 0 && last.launch == access.launch && last.cluster == access.cluster &&
@@ -85,7 +85,7 @@ void Judge::global(Warp& warp, const GlobalAccess& access, uint64_t address, uin
     history_.record_read(address, bytes, id);
 }
 
-/// Whether another access is before one that the warp makes, or both may happen at once.
+/// Whether `other` is ordered before `access` by the warp, or both are strong enough not to race.
 bool Judge::ordered(Warp& warp, const GlobalAccess& other, const GlobalAccess& access,
                     bool other_reads) {
   const Knowledge& knowledge = of(warp);
@@ -106,7 +106,8 @@ bool Judge::ordered(Warp& warp, const GlobalAccess& other, const GlobalAccess& a
   return other.time <= (other_reads ? knowledge.passed : knowledge.known)[other.agent];
 }
 
-/// Whether a write by threads of this launch has been made visible to the async proxy.
+/// Whether a fence has made a write by threads visible to the async proxy. The end of an earlier
+/// launch does so too.
 bool Judge::fenced(Warp& warp, const GlobalAccess& other) {
   const Knowledge& knowledge = of(warp);
   if (other.launch != history_.launch()) return true;

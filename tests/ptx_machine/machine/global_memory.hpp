@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Global memory is the host's; only what is registered may be touched.
+// Global memory is host memory. Kernels may access only the registered blocks.
 
 #include <cstdint>
 #include <map>
@@ -29,8 +29,8 @@ class GlobalMemory {
     return true;
   }
 
-  std::map<uint64_t, uint64_t> blocks_;   // begin and end
-  mutable uint64_t begin_ = 0, end_ = 0;  // the block that was found last
+  std::map<uint64_t, uint64_t> blocks_;   // end of each block, by its begin
+  mutable uint64_t begin_ = 0, end_ = 0;  // cache: the block that was found last
 };
 
 }  // namespace tw::ptx_machine

@@ -6,15 +6,15 @@
 namespace tw::ptx_machine {
 namespace {
 
-// Of more reads of a byte than these the oldest are forgotten: a race with one of them shows in
-// another order of warps.
+// Bounds the reads kept per byte; beyond it the older ones are forgotten. A race with one of those
+// shows when the warps run in another order.
 constexpr uint32_t kMostReads = 48;
 
 }  // namespace
 
 void History::begin_launch(bool programmatic, const void* stream) {
   const bool overlaps = programmatic && !settled_ && stream == stream_;
-  // A predecessor that has not waited for its own one says nothing of when that ends.
+  // If the predecessor never waited for its own predecessor, that grid may still run as well.
   if (!overlaps)
     clear();
   else if (waited_)
@@ -60,7 +60,7 @@ History::Page& History::page(uint64_t address) {
 }
 
 uint32_t History::add(const GlobalAccess& access) {
-  // Lanes of an instruction mostly differ in nothing but their number.
+  // The lanes of one instruction mostly make equal accesses.
   if (accesses_.size() > 1 && accesses_.back() == access)
     return static_cast<uint32_t>(accesses_.size() - 1);
   accesses_.push_back(access);
@@ -80,7 +80,7 @@ void History::record_write(uint64_t address, uint64_t bytes, uint32_t id) {
 
 uint32_t History::with_read(uint32_t reads, uint32_t id) {
   const GlobalAccess &access = accesses_[id], &last = accesses_[sets_[reads].access];
-  // A later read by the same agent stands for the earlier one.
+  // A later read by the same agent replaces the earlier one.
   const bool again = reads != 0 && last.launch == access.launch && last.cluster == access.cluster &&
                      last.agent == access.agent && last.constant == access.constant;
   const uint32_t before = again ? sets_[reads].next : reads;

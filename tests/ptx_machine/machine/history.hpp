@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What launches have done to global memory, byte by byte: the last write, and the reads since.
+// The accesses of launches to global memory: for each byte the last write, and the reads since.
 //
-// The machine runs one launch after the other. A launch that may begin before its predecessor grid
-// has ended (programmatic dependent launch) is held against that grid's accesses until
-// griddepcontrol.wait.
+// The machine runs one launch after the other. For a dependent launch (PDL), which may begin before
+// its predecessor grid has ended, the history keeps that grid's accesses, and the judge treats them
+// as unordered until griddepcontrol.wait.
 
 #include <cstdint>
 #include <memory>
@@ -16,30 +16,32 @@
 
 namespace tw::ptx_machine {
 
-/// An instruction's access.
+/// An access to global memory. `agent` and `time` are those of the vector clocks (knowledge.hpp).
 struct GlobalAccess {
   uint32_t launch = 0, cluster = 0, agent = 0, time = 0, line = 0;
   Op op{};
-  uint8_t rank = 0;  // of the CTA in its cluster
+  uint8_t rank = 0;  // the CTA's in its cluster
   Reach reach = Reach::weak;
   Proxy proxy = Proxy::generic;
-  bool constant = false;    // by the path for constant data
-  bool map_copied = false;  // a tensor map, by tensormap.cp_fenceproxy
-  bool same = false;        // writes what is there
+  bool constant = false;    // ld.global.nc
+  bool map_copied = false;  // write of a tensor map by tensormap.cp_fenceproxy
+  bool same = false;        // write of the bytes that are there already
   bool operator==(const GlobalAccess&) const = default;
 };
 
 class History {
  public:
-  /// Launches in different streams are in no other order than the caller's.
+  /// `programmatic`: a dependent launch. It overlaps its predecessor only in the same stream; the
+  /// caller orders launches of different streams.
   void begin_launch(bool programmatic, const void* stream);
-  /// All launches so far have ended before what follows.
+  /// All launches so far end before the next one begins.
   void settle() { settled_ = true; }
-  /// The bytes are no longer what a launch has written.
+  /// Something other than a launch has written the bytes.
   void forget(uint64_t address, uint64_t bytes);
+  /// The current launch has executed griddepcontrol.wait.
   void waited() { waited_ = true; }
   uint32_t launch() const { return launch_; }
-  /// Launches from this one on may still run.
+  /// The first launch that may still run.
   uint32_t first_in_flight() const { return first_in_flight_; }
 
   Releases& releases() { return releases_; }
@@ -47,15 +49,15 @@ class History {
   uint32_t add(const GlobalAccess& access);
   const GlobalAccess& at(uint32_t id) const { return accesses_[id]; }
 
-  /// Bytes of a range that have one history. `write` and `reads` are ids, 0 for none.
+  /// Adjacent bytes with the same history. `write` is the id of an access, `reads` of a list of
+  /// reads; 0 means none.
   struct Run {
     uint64_t address = 0, bytes = 0;
     uint32_t write = 0, reads = 0;
   };
-  /// Calls visit(run) for the runs of a range.
   template <class Visit>
   void each_run(uint64_t address, uint64_t bytes, Visit visit);
-  /// Calls visit(access) for the reads of a run until that returns false.
+  /// Calls visit(access) for the reads of a run until it returns false.
   template <class Visit>
   void each_read(uint32_t reads, Visit visit) const {
     for (; reads != 0; reads = sets_[reads].next)
@@ -69,7 +71,7 @@ class History {
   struct Page {
     uint32_t write[kPage] = {}, reads[kPage] = {};
   };
-  /// Reads of a byte: lists that have their ends in common.
+  /// Node of a list of a byte's reads, latest first. Lists share their tails.
   struct Set {
     uint32_t access = 0, next = 0, length = 0;
   };
@@ -83,7 +85,7 @@ class History {
   const void* stream_ = nullptr;
   std::vector<GlobalAccess> accesses_{1};
   std::vector<Set> sets_{1};
-  std::unordered_map<uint64_t, uint32_t> joined_;  // list and read, to the list with it
+  std::unordered_map<uint64_t, uint32_t> joined_;  // (list, access) to the list with that access
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   uint64_t last_number_ = ~uint64_t{0};
   Page* last_ = nullptr;

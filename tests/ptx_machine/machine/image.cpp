@@ -69,7 +69,8 @@ class Linker {
     for (const Symbol& symbol : function.symbols)
       if (symbol.space == Space::shared) shared_[&symbol] = take_shared(symbol);
   }
-  /// Dynamic shared memory has no bytes of its own and begins behind all others.
+  /// Returns the symbol's offset; kNoSlot for dynamic shared memory, which begins after all static
+  /// symbols.
   uint32_t take_shared(const Symbol& symbol) {
     if (symbol.bytes == 0) {
       dynamic_align_ = std::max<uint64_t>(dynamic_align_, symbol.align);
@@ -163,7 +164,7 @@ class Linker {
     }
   }
 
-  /// The symbol's address goes into value, its space into slot.
+  /// Adds the symbol's address to `value` and stores its space in `slot`.
   void resolve(const Placed& placed, Operand* operand) {
     const bool of_module = operand->slot >= kModuleSymbol;
     const Symbol& symbol = of_module ? module_.symbols[operand->slot - kModuleSymbol]

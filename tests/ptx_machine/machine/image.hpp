@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A kernel with the functions that it calls, as one array of instructions.
+// The linker: a kernel and the functions that it calls become one array of instructions.
 //
-// Each function is there once, with registers of its own: none of ours is recursive. A call copies
-// the arguments, writes where to go on into the callee's return register and jumps.
+// Each function occurs once, with registers of its own, so recursion is not supported. A call
+// copies the arguments, writes the return address to the callee's return register and jumps.
 
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace tw::ptx_machine {
 
 struct Warp;
-/// Executes an instruction for the lanes of Warp::mask.
+/// A handler: executes an instruction for the lanes of Warp::mask.
 using Run = void (*)(Warp&, const Instruction&);
 
 struct Step {
@@ -20,9 +20,10 @@ struct Step {
   const Instruction* instruction;
 };
 
-/// Where the spaces of a thread begin in its address spaces of parameters and of shared memory.
-inline constexpr uint64_t kCallSpace = uint64_t{1} << 20;  // parameters of functions
-inline constexpr uint32_t kSharedBegin = 1024;             // as on sm_90: the system's are below
+/// Functions' parameters begin at this offset of the param space; the kernel's are below.
+inline constexpr uint64_t kCallSpace = uint64_t{1} << 20;
+/// As on sm_90, the system reserves the shared memory below this offset.
+inline constexpr uint32_t kSharedBegin = 1024;
 
 struct CallCopy {
   uint64_t from, to;
@@ -43,24 +44,23 @@ struct Image {
   std::vector<std::vector<uint32_t>> tables;
   std::vector<LinkedCall> calls;
   uint32_t register_bytes = 0;
-  uint32_t scratch = 0;  // registers whose values nobody reads
+  uint32_t scratch = 0;  // slot that discarded results (_) are written to
   uint32_t predicates = 0;
   uint32_t static_shared_end = kSharedBegin;
-  uint32_t dynamic_shared = kSharedBegin;  // where dynamic shared memory begins
+  uint32_t dynamic_shared = kSharedBegin;  // offset of dynamic shared memory
   uint32_t local_bytes = 0;
   uint32_t call_bytes = 0;
-  /// Registers that wgmma adds into, by place: their number, from 1 on (accumulators.hpp).
+  /// For each 32-bit register its accumulator number, from 1 on, or 0 (accumulators.hpp).
   std::vector<uint32_t> accumulators;
   uint32_t accumulator_count = 0;
-  std::vector<Run> watched;               // what the steps that touch them run then
-  mutable std::vector<uint8_t> executed;  // by instruction, where record_waits() asks for it
+  std::vector<Run> watched;               // original handlers of the steps that touch accumulators
+  mutable std::vector<uint8_t> executed;  // per instruction; empty unless record_waits() is called
 };
 
-/// Which code executes an instruction; nullptr where there is none.
+/// Returns the handler of an instruction, or nullptr if there is none.
 using FindHandler = Run (*)(const Instruction& instruction);
 
-/// Throws Error where the kernel, a callee or the code of an instruction is missing. The module has
-/// to outlive the image.
+/// Throws Error if the kernel, a callee or a handler is missing. The module must outlive the image.
 Image link(const Module& module, const std::string& kernel, FindHandler find);
 
 }  // namespace tw::ptx_machine

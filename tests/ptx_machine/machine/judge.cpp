@@ -11,9 +11,9 @@ namespace {
 
 constexpr uint32_t kWord = 4;
 constexpr uint32_t kAllBytes = 15;
-constexpr uint32_t kRecent = 1024;  // writes that are found again
+constexpr uint32_t kRecent = 1024;
 
-/// The bytes of word `word` that a range has.
+/// Mask of the bytes of word `word` that are in [begin, end).
 uint32_t bytes_of_word(uint64_t word, uint64_t begin, uint64_t end) {
   uint32_t mask = kAllBytes;
   if (word * kWord < begin) mask &= kAllBytes << (begin - word * kWord);
@@ -69,7 +69,6 @@ Judge::Judge(const Cluster& cluster, uint32_t number, History* history)
   }
 }
 
-/// Warps come first, behind them the work of each.
 uint32_t Judge::agent(const Warp& warp) const {
   return warp.cta->rank * per_cta_ + warp.number;
 }
@@ -118,14 +117,14 @@ void Judge::each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visi
   for (uint64_t byte = offset; byte < end;) {
     Run run{byte, byte, of_cta.writes[byte], of_cta.lanes[byte]};
     while (byte < end && of_cta.writes[byte] == run.id && of_cta.lanes[byte] == run.lane) ++byte;
-    // Lanes of one instruction are one run for a report.
+    // A report shows the bytes of all lanes of the instruction.
     for (run.until = byte; run.until < end && of_cta.writes[run.until] == run.id;) ++run.until;
     if (run.id != 0) visit(run);
   }
 }
 
-/// Whether the write is before the access, which stands at a line. Of lanes that write the same
-/// bytes in one instruction one prevails.
+/// Whether `write` is ordered before `access`, whose instruction is at `line`. Lanes that write the
+/// same bytes in one instruction do not race: one of them prevails.
 bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
                    const Clocks& known) const {
   if (write.reach != Reach::weak && access.use.reach != Reach::weak) return true;
@@ -136,8 +135,9 @@ bool Judge::before(const Write& write, uint8_t lane, const Access& access, uint3
   return same || lane == kNoLane || access.use.lane == kNoLane || write.time <= met_[access.own];
 }
 
-/// An access over a write. True where that is work of the async proxy, as the access is, and may
-/// still go on: loads that nobody reads may lie over each other, as prefetches do.
+/// Checks a write over an earlier write. Returns true if both are by the async proxy and the
+/// earlier one may still run. That is allowed while nobody reads the bytes: prefetches load over
+/// each other.
 bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run) {
   const Write& write = writes_[run.id];
   const Knowledge& knowledge = of(warp);
@@ -151,7 +151,7 @@ bool Judge::over_write(Warp& warp, const Cta& cta, const Access& access, const R
            run, other, "fence.proxy.async");
   if (before(write, run.lane, access, line_of(warp), knowledge.known)) return false;
   if (access.proxy == Proxy::async && write.proxy == Proxy::async) return true;
-  // A relaxed arrival at the cluster's barrier says that the write has been done.
+  // A relaxed arrival at the cluster's barrier proves that the write has happened.
   if (before(write, run.lane, access, line_of(warp), knowledge.passed))
     warp.letter("writes what " + place_of(*warp.image, write.line) +
                 " has written, in an order by a relaxed arrival at the cluster's barrier alone; "
@@ -184,7 +184,6 @@ void Judge::over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_
   }
 }
 
-/// Nothing that read or wrote the bytes may still be going on, or be without an order.
 bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
                         uint64_t bytes) {
   bool torn = false;
@@ -193,7 +192,7 @@ bool Judge::check_write(Warp& warp, const Cta& cta, const Access& access, uint64
   return torn;
 }
 
-/// What wrote the bytes must be before, and known to the async proxy where that reads.
+/// The last write must be ordered before the read and, if the async proxy reads, fenced for it.
 void Judge::check_read(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
                        uint64_t bytes) {
   const Knowledge& knowledge = of(warp);
@@ -244,7 +243,7 @@ void Judge::access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, 
   }
   if (writes) {
     check_write(warp, cta, access, offset, bytes);
-    // Whoever is in no order with a strong write is in none with a weak one just before.
+    // A strong write must not hide a weak one of the same time, which races with the same threads.
     const Write& last = writes_[shadow(cta).writes[offset]];
     if (last.agent == self && last.time == access.time && last.reach == Reach::weak)
       access.use.reach = Reach::weak;
@@ -303,7 +302,7 @@ void Judge::step(Warp& warp) {
   of(warp).passed[agent(warp)] = of(warp).known[agent(warp)];
 }
 
-/// What the warp is told, of its own lanes too.
+/// Joins `knowledge` into the warp's; it may also order the warp's own lanes.
 void Judge::learn(Warp& warp, const Knowledge& knowledge) {
   const uint32_t self = agent(warp);
   if (self < knowledge.known.size()) met_[self] = std::max(met_[self], knowledge.known[self]);
@@ -313,7 +312,7 @@ void Judge::learn(Warp& warp, const Knowledge& knowledge) {
 void Judge::fence_proxy(Warp& warp, bool shared, bool global) {
   if (shared) of(warp).fenced = of(warp).known;
   if (global) of(warp).fenced_global = of(warp).known;
-  step(warp);  // what is written from here on is not fenced
+  step(warp);  // later writes are not fenced
 }
 
 void Judge::fence_inits(Warp& warp) {

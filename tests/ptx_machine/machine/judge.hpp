@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether the accesses of a cluster to its shared memory and to global memory are in an order: by
-// barriers, by releases and acquires, by completion of asynchronous work that was waited for, and
-// by fences between the generic and the async proxy.
+// The race detector of a cluster. It reports accesses to shared and global memory that nothing
+// orders: no barrier, no release and acquire, no wait for asynchronous work, no fence between the
+// generic and the async proxy.
 //
-// Who accesses is a warp, or the asynchronous work that it has begun (knowledge.hpp). What a lane
-// writes to shared memory and another lane of its warp reads needs an order too; otherwise the
-// lanes of a warp are not told apart.
+// An agent is a warp, or the asynchronous work that a warp has begun (knowledge.hpp). Lanes of a
+// warp are told apart only where one reads or overwrites what another has written to shared memory.
 
 #include <cstdint>
 #include <string>
@@ -22,19 +21,19 @@ struct Cta;
 struct Cluster;
 struct Warp;
 
-/// In the place of a lane: nobody asks which it is; all lanes of the warp.
+/// Values of Use::lane: the lanes are not told apart; all lanes of the warp access.
 inline constexpr uint8_t kNoLane = 255, kEachLane = 254;
 
-/// What an access by threads is beside its range.
+/// Properties of an access by threads, as in GlobalAccess.
 struct Use {
   uint8_t lane = kNoLane;
   Reach reach = Reach::weak;
-  bool constant = false;    // by the path for constant data
-  bool map_copied = false;  // tensormap.cp_fenceproxy
-  bool same = false;        // writes what is there
+  bool constant = false;
+  bool map_copied = false;
+  bool same = false;
 };
 
-/// How a strong access orders others.
+/// Memory order of a strong access.
 struct Order {
   bool acquires = false, releases = false;
 };
@@ -43,23 +42,23 @@ class Judge {
  public:
   Judge(const Cluster& cluster, uint32_t number, History* history);
 
-  // Shared memory. Reports are faults of the warp.
+  // Shared memory. An error fails the warp (Warp::fail()).
   void access(Warp& warp, const Cta& cta, uint64_t offset, uint64_t bytes, bool reads, bool writes,
               const Use& use = {});
-  /// A number for asynchronous work that the warp begins now.
+  /// Returns the number of the asynchronous work that the warp begins now.
   uint32_t begin_work(Warp& warp);
-  /// What the work reads or writes; it may do so from now on until it has ended.
+  /// The work may read or write this range at any time from now until its end.
   void work_access(Warp& warp, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes,
                    bool writes, Proxy proxy, uint8_t lane = kNoLane);
-  /// The warp has waited for work of its own, or of another warp of its CTA. `read`: only until the
-  /// work has read what it stores.
+  /// The warp has waited for its own work, or for that of `owner` in its CTA. `read`: it waited
+  /// only until the work has read its source (wait_group.read).
   void work_ended(Warp& warp, uint32_t work, bool read) { work_ended(warp, warp, work, read); }
   void work_ended(Warp& warp, const Warp& owner, uint32_t work, bool read = false);
-  /// A product that another warp has begun with it at its time `time` has ended.
+  /// A wgmma of the warpgroup has ended. `other`, a warp of it, issued its part at `time`.
   void product_ended(Warp& warp, const Warp& other, uint32_t time);
-  /// The warp's time, which ends here.
+  /// Returns the warp's time and advances it.
   uint32_t end_time(Warp& warp);
-  /// The work's end counts on a barrier; whoever waits for that knows of it.
+  /// The work's completion arrives at a barrier; whoever waits there learns of it.
   void work_arrives(const Warp& warp, uint32_t work, BarrierKnowledge* barrier);
 
   // Global memory.
@@ -67,11 +66,12 @@ class Judge {
                      const Use& use = {});
   void work_global(Warp& warp, uint32_t work, uint64_t address, uint64_t bytes, bool writes,
                    Proxy proxy, Reach reach = Reach::weak);
-  /// A tensor map in global memory is used, or an acquire fence makes it usable.
+  /// The warp uses a tensor map in global memory, or executes an acquire fence for it.
   void map_used(Warp& warp, uint64_t address);
   void map_acquired(Warp& warp, uint64_t address);
 
-  // Order through memory: `key` is an address of global memory, or shared_key().
+  // Synchronization through memory: `key` is an address of global memory, or shared_key(). `joins`
+  // as in Releases::write().
   static uint64_t shared_key(const Cta& cta, uint64_t offset);
   void strong_read(Warp& warp, uint64_t key, Reach reach, Order order);
   void strong_write(Warp& warp, uint64_t key, Reach reach, Order order, bool joins);
@@ -86,11 +86,11 @@ class Judge {
   void arrive(Warp& warp, BarrierKnowledge* barrier, Reach reach, bool relaxed = false);
   static void end_phase(BarrierKnowledge* barrier);
   void wait(Warp& warp, const BarrierKnowledge& barrier, Reach reach);
-  /// Whoever uses a barrier in shared memory must know that it has been initialised.
+  /// Checks that the warp's use of an mbarrier is ordered after its initialization.
   void barrier_used(Warp& warp, const Cta& cta, uint64_t offset);
-  /// The warp's threads access the CTA's shared memory by an arrival at a barrier there.
+  /// Records an arrival at a barrier of `cta` as an access to its shared memory.
   void arrives_at(Warp& warp, const Cta& cta);
-  /// All threads of the CTA have exited: nobody may still reach its shared memory.
+  /// All threads of the CTA have exited. Checks that nobody may still access its shared memory.
   void cta_exits(Warp& last);
 
   BarrierKnowledge& mbarrier(const Cta& cta, uint64_t offset);
@@ -104,24 +104,23 @@ class Judge {
     Op op{};
     Proxy proxy = Proxy::generic;
     Reach reach = Reach::weak;
-    bool torn =
-        false;  // over another write by the async proxy, without an order: nobody may read it
+    bool torn = false;  // unordered with an async proxy's write to these bytes: must not be read
     bool operator==(const Write&) const = default;
   };
-  /// Per byte the last write and its lane; per word of four bytes and agent the time of the last
-  /// read, the four bytes that it had below.
+  /// State of a CTA's shared memory. `writes` and `lanes`: for each byte the last write and its
+  /// lane. `reads`: for each 4-byte word and agent the time of the last read, shifted by four bits
+  /// above a mask of the bytes read.
   struct Shadow {
     std::vector<uint32_t> writes;
     std::vector<uint8_t> lanes;
     std::vector<uint32_t> reads;
     std::vector<uint32_t> read_lines;  // per agent
-    /// Of each agent of another CTA, and of asynchronous work, the last access and its line.
+    /// Per agent that is asynchronous work or in another CTA: time and line of its last access.
     Clocks remote;
     std::vector<uint32_t> remote_lines;
   };
-  /// Who accesses, and how.
   struct Access {
-    uint32_t agent = 0, own = 0, time = 0;  // own: the warp that has begun the work, or itself
+    uint32_t agent = 0, own = 0, time = 0;  // own: the warp itself, or the one that began the work
     Proxy proxy = Proxy::generic;
     Use use;
   };
@@ -132,7 +131,7 @@ class Judge {
   };
 
   uint32_t agent(const Warp& warp) const;
-  /// The warp's next time begins.
+  /// Advances the warp's time.
   void step(Warp& warp);
   void learn(Warp& warp, const Knowledge& knowledge);
   Knowledge& of(const Warp& warp) { return warps_[agent(warp)]; }
@@ -140,7 +139,7 @@ class Judge {
   uint32_t write_id(const Write& write);
   bool before(const Write& write, uint8_t lane, const Access& access, uint32_t line,
               const Clocks& known) const;
-  /// Bytes from `begin` on that one write has left, and how far it goes; its lane is of the first.
+  /// Bytes [begin, until) whose last write is `id`; `lane` is that of the first byte.
   struct Run {
     uint64_t begin = 0, until = 0;
     uint32_t id = 0;
@@ -150,7 +149,8 @@ class Judge {
   void each_run(const Cta& cta, uint64_t offset, uint64_t bytes, Visit visit);
   bool over_write(Warp& warp, const Cta& cta, const Access& access, const Run& run);
   void over_reads(Warp& warp, const Cta& cta, const Access& access, uint64_t begin, uint64_t end);
-  /// True where work of the async proxy may be overwritten while it goes on, by such work.
+  /// Checks a write against earlier writes and reads. Returns true if the write may overlap in time
+  /// with an earlier one and both are by the async proxy.
   bool check_write(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
                    uint64_t bytes);
   void check_read(Warp& warp, const Cta& cta, const Access& access, uint64_t offset,
@@ -174,27 +174,28 @@ class Judge {
                                   const GlobalAccess& other, const std::string& remedy) const;
 
   const Cluster& cluster_of_;
-  uint32_t number_, per_cta_, count_;  // the cluster's; warps of a CTA, of the cluster
+  uint32_t number_, per_cta_, count_;  // the cluster's number; warps per CTA, per cluster
   History& history_;
   std::vector<Knowledge> warps_;
-  std::vector<Knowledge> seen_;  // by relaxed reads, for a fence to acquire
+  std::vector<Knowledge> seen_;  // per warp: found by relaxed reads, for a later fence to acquire
   struct Fence {
     Reach reach = Reach::weak;
     Knowledge knowledge;
   };
-  std::vector<Fence> fences_;    // the last one of each warp, for writes behind it to release
-  std::vector<uint32_t> met_;    // of each warp, until when its lanes know of each other
-  std::vector<uint32_t> works_;  // of each warp, how many it has begun
-  std::vector<std::unordered_map<uint64_t, uint32_t>> maps_;  // of each warp, that it has acquired
-  std::vector<Shadow> shadows_;                               // by rank
+  std::vector<Fence> fences_;    // per warp: the last one, which later writes release
+  std::vector<uint32_t> met_;    // per warp: its lanes know each other's accesses up to this time
+  std::vector<uint32_t> works_;  // per warp: the number of works begun
+  // Per warp: the tensor maps it has acquired, by address, and the ids of their writes.
+  std::vector<std::unordered_map<uint64_t, uint32_t>> maps_;
+  std::vector<Shadow> shadows_;  // by rank
   std::vector<Write> writes_{1};
-  std::vector<uint32_t> recent_;  // writes by their line
+  std::vector<uint32_t> recent_;  // cache of write_id()
   Releases shared_releases_;
   std::unordered_map<uint64_t, BarrierKnowledge> mbarriers_, named_;
   BarrierKnowledge cluster_;
 };
 
-/// Where the warp's instruction stands.
+/// PTX line and opcode of the warp's current instruction.
 uint32_t line_of(const Warp& warp);
 Op op_of(const Warp& warp);
 

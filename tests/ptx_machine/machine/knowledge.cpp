@@ -55,7 +55,7 @@ void Releases::write(uint64_t address, Place place, Reach reach, const Knowledge
                      bool joins) {
   if (!joins) left_.erase(left_.lower_bound({address, 0}), left_.lower_bound({address + 1, 0}));
   if (!what) return;
-  // Whoever is near acquires what reaches further, too.
+  // An acquire with a narrow scope also synchronizes with a wider release.
   for (const Reach to : {Reach::cta, Reach::cluster, Reach::gpu}) {
     if (to > reach) break;
     Left& left = left_[{address, domain(place, to)}];

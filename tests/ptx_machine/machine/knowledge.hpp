@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the judge knows of the order of accesses: vector clocks of the warps of a cluster and of
-// their asynchronous work, and what barriers and memory carry from one warp to another.
+// The judge's vector clocks: what each warp of a cluster knows to have happened, and what barriers
+// and memory carry from one warp to another.
 //
-// Agents of a cluster, for `count` warps: warp i; count + i, the asynchronous work that it has
-// begun; 2 * count + i, what its bulk stores write to global memory, which ends later than what
-// they read.
+// A cluster of `count` warps has 3 * count agents: warp i; count + i, the asynchronous work that
+// warp i has begun; 2 * count + i, the global writes of that work. The last are separate because a
+// bulk store reads its source before it has written its destination.
 
 #include <cstdint>
 #include <map>
@@ -14,11 +14,11 @@
 
 namespace tw::ptx_machine {
 
-/// For each agent a time.
+/// A time for each agent.
 using Clocks = std::vector<uint32_t>;
 void join_clocks(Clocks& into, const Clocks& from);
 
-/// What is known of another cluster.
+/// Knowledge about another cluster: its agents' accesses, and those fenced for the async proxy.
 struct Far {
   Clocks known, fenced;
 };
@@ -26,64 +26,66 @@ struct Far {
 using FarClocks = std::map<uint32_t, Far>;
 void join_far(FarClocks& into, const FarClocks& from);
 
-/// What one side has to tell the other.
+/// What a warp knows, or what a barrier or release carries. Each clock holds, per agent, the time
+/// up to which the agent's accesses have the property.
 struct Knowledge {
+  /// Happened, and visible to the generic proxy.
   Clocks known;
-  /// Of that, what a fence has made visible to the async proxy, in shared and in global memory.
+  /// Visible to the async proxy, in shared and in global memory.
   Clocks fenced, fenced_global;
-  /// Barriers that have been initialised: fence.mbarrier_init tells of these alone.
+  /// mbarrier initializations are visible: all that fence.mbarrier_init orders.
   Clocks inits;
-  /// What has been done, whether or not what it wrote is visible: enough to overwrite what was
-  /// read. A relaxed arrival at a cluster's barrier brings this alone.
+  /// Happened, visible or not. This is enough to overwrite bytes that were read. A relaxed arrival
+  /// at the cluster's barrier carries it, but not `known`.
   Clocks passed;
-  /// What has been done by what is known of the hardware and not by the memory model: a warp's
-  /// instructions before a product of wgmma that has ended.
+  /// Happened on known hardware, without a guarantee of the memory model: a warp's instructions
+  /// before a wgmma that has ended.
   Clocks likely;
   FarClocks far;
-  bool predecessors = false;  // griddepcontrol.wait has been passed
+  bool predecessors = false;  // after griddepcontrol.wait
 
   void join(const Knowledge& other);
-  /// What a relaxed arrival at the cluster's barrier brings.
+  /// Joins only what a relaxed arrival at the cluster's barrier carries.
   void join_relaxed(const Knowledge& other);
   void clear();
 };
 
-/// Of a barrier: what has been brought to the phase that is open, and what the last one brought.
+/// What a barrier's arrivals carry: of the current phase (open) and of the last one (ended).
 struct BarrierKnowledge {
   Knowledge open, ended;
-  /// CTAs by rank that have arrived, and those whose arrivals reach their own CTA alone.
+  /// Masks of CTA ranks that have arrived, and of those that did so with .cta scope.
   uint32_t open_ranks = 0, open_narrow = 0, ended_ranks = 0, ended_narrow = 0;
 };
 
 enum class Proxy : uint8_t { generic, async };
 
-/// How far a strong access reaches: weak ones are no part of any synchronisation.
+/// Scope of a strong access. Weak accesses do not synchronize.
 enum class Reach : uint8_t { weak, cta, cluster, gpu };
 
-/// How bad a report is. `letter`: by the memory model alone, on no hardware that is known.
+/// Severity of a report. `letter`: the memory model forbids it, but no known hardware fails.
 enum class Severity : uint8_t { error, letter };
 
-/// What releases have left at an address, for those who acquire there.
+/// The knowledge that releases leave at addresses, for later acquires there.
 class Releases {
  public:
-  /// Who releases or acquires.
+  /// The CTA that releases or acquires.
   struct Place {
     uint32_t cluster = 0, rank = 0;
   };
-  /// A write of `reach`. Without `what` it releases nothing; `joins`: it is an atomic operation,
-  /// which keeps what those before it have released.
+  /// A write with scope `reach` releases `what`; nullptr: nothing. `joins`: an atomic operation,
+  /// which keeps what earlier writes have released.
   void write(uint64_t address, Place place, Reach reach, const Knowledge* what, bool joins);
-  /// Adds to `into` what a read of that reach acquires.
+  /// Adds to `into` what a read with scope `reach` acquires.
   void read(uint64_t address, Place place, Reach reach, Knowledge* into) const;
   bool empty() const { return left_.empty(); }
   void clear() { left_.clear(); }
 
  private:
   struct Left {
-    FarClocks clocks;  // the releaser's own cluster is one of them
+    FarClocks clocks;  // includes the releaser's own cluster
     bool predecessors = false;
   };
-  /// An address, and which threads may acquire what is left: all, a cluster's, a CTA's.
+  /// An address, and the threads that may acquire there: all, a cluster, or a CTA (domain()).
   using Key = std::pair<uint64_t, uint64_t>;
   static uint64_t domain(Place place, Reach reach);
 

@@ -12,7 +12,7 @@ constexpr uint32_t kTurn = 1000;
 uint32_t volume(const uint32_t (&extent)[3]) {
   return extent[0] * extent[1] * extent[2];
 }
-/// The coordinates of number `index`, the first one fastest.
+/// The coordinates of linear index `index`, x fastest.
 void coordinates(uint64_t index, const uint32_t (&extent)[3], uint32_t (*out)[3]) {
   (*out)[0] = static_cast<uint32_t>(index % extent[0]);
   (*out)[1] = static_cast<uint32_t>(index / extent[0] % extent[1]);
@@ -92,7 +92,7 @@ class Scheduler {
   }
 
  private:
-  /// A turn for each warp.
+  /// Gives each warp a turn. Returns false if none made progress.
   bool round() {
     std::vector<Warp*> warps;
     for (const auto& cluster : launch_.clusters)
@@ -126,7 +126,7 @@ class Scheduler {
     if (std::none_of(launch_.clusters.begin(), launch_.clusters.end(),
                      [](const auto& c) { return ended(*c); }))
       return;
-    // Work that still goes on reads and writes the shared memory of these.
+    // Pending work may access the shared memory of the clusters that are freed.
     while (finish_any()) {
     }
     std::erase_if(launch_.clusters, [](const auto& cluster) { return ended(*cluster); });
@@ -225,7 +225,7 @@ uint64_t special_value(const Warp& warp, Special special, uint32_t lane) {
   uint32_t thread[3];
   coordinates(warp.number * kLanes + lane, shape.block, &thread);
   const int32_t at = static_cast<int32_t>(special);
-  // The names of a triple follow one another.
+  // The enumerators of x, y and z are consecutive.
   const auto of = [&](Special first, const uint32_t(&values)[3], uint64_t* out) {
     const int32_t i = at - static_cast<int32_t>(first);
     if (i < 0 || i > 2) return false;

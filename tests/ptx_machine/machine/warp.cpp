@@ -21,7 +21,7 @@ void put_away(Warp& w, bool tired = false) {
   w.wait = {};
 }
 
-/// Joins groups that stand at one instruction, unless one has begun to wait there.
+/// Merges groups with the same pc, unless one of them has begun a wait there.
 void merge(Warp& w) {
   for (size_t i = 0; i < w.others.size(); ++i)
     for (size_t j = i + 1; j < w.others.size();) {
@@ -37,7 +37,7 @@ void merge(Warp& w) {
     }
 }
 
-/// The group that comes first of those that can run; others.size() where none can.
+/// The group with the smallest pc among those that can run; others.size() if none can.
 size_t first_group(const Warp& w) {
   size_t best = w.others.size();
   for (size_t i = 0; i < w.others.size(); ++i) {
@@ -48,7 +48,7 @@ size_t first_group(const Warp& w) {
   return best;
 }
 
-/// Takes up the group that is to run. False where all wait.
+/// Makes the group that runs next the current one. Returns false if all wait.
 bool choose(Warp& w) {
   put_away(w);
   merge(w);
@@ -105,7 +105,7 @@ bool run_warp(Warp& w, uint32_t budget) {
       }
       if (w.mask != 0) step.run(w, in);
       if (w.blocked) {
-        ++budget;  // lanes that wait take no turn from those that do not
+        ++budget;  // blocked groups must not use up the turn of the others
       } else {
         progress = true;
         w.executed += static_cast<uint32_t>(std::popcount(w.mask));
@@ -118,7 +118,7 @@ bool run_warp(Warp& w, uint32_t budget) {
 
 namespace {
 
-/// The instruction that the warp has begun last, and its kernel.
+/// Describes the warp's current instruction and its kernel.
 std::string place(const Warp& w) {
   const uint32_t at = w.pc == 0 ? 0 : w.pc - 1;
   const Instruction& in = w.image->code[at < w.image->code.size() ? at : 0];
@@ -150,7 +150,7 @@ void Warp::block() {
 bool Warp::converged(uint32_t wanted) {
   const uint32_t missing = wanted & alive & ~mask;
   if (missing == 0) return true;
-  // Lanes whose guard does not hold never come.
+  // Lanes of this group whose guard is false never execute the instruction.
   if ((missing & group_mask) != 0) fail("lanes that the instruction waits for pass over it");
   block();
   return false;
@@ -165,13 +165,13 @@ void Warp::jump(uint32_t target, uint32_t lanes) {
     others.push_back({target, lanes, false, false, {}});
     group_mask = stay;
   }
-  limit = 0;  // which group comes first is to be chosen anew
+  limit = 0;  // makes run_warp() choose a group again
 }
 
 namespace {
 
-// A CTA shares out the registers that it was launched with. Were its warps to ask for more, the
-// last setmaxnreg.inc would wait for ever.
+// setmaxnreg only redistributes the registers that the CTA was launched with. If its warps asked
+// for more in total, the last setmaxnreg.inc would wait forever.
 void check_registers(const Warp& warp) {
   const Cta& cta = *warp.cta;
   uint32_t asked = 0;

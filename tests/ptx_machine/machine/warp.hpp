@@ -2,9 +2,9 @@
 #pragma once
 // A warp: registers of 32 lanes, and groups of lanes that have diverged.
 //
-// A group is lanes that stand at one instruction. The group whose instruction comes first runs, so
-// that lanes meet again where their ways join; when it has to wait, another runs. Instructions
-// among lanes wait until all that they name stand there.
+// A group is a set of lanes with the same pc. The group with the smallest pc runs first, so that
+// lanes reconverge where their paths join; when it blocks, another group runs. Warp-level
+// instructions block until all lanes that they name have reached them.
 
 #include <array>
 #include <bit>
@@ -24,7 +24,7 @@ struct Cta;
 struct Launch;
 class Judge;
 
-/// What a group waits for that it has begun: then the instruction is not begun again.
+/// A wait that a group has begun. When its instruction runs again, it does not arrive again.
 struct Wait {
   enum class Kind : uint8_t { none, barrier, cluster } kind = Kind::none;
   uint32_t barrier = 0;
@@ -35,35 +35,35 @@ struct Group {
   uint32_t pc = 0;
   uint32_t mask = 0;
   bool blocked = false;  // in this turn
-  bool tired = false;    // has had a whole turn: others that can run are first
+  bool tired = false;    // has used up a whole turn; other groups go first
   Wait wait;
 };
 
-/// Asynchronous work: its number at the launch, and the judge's.
+/// Asynchronous work: its number from Launch::begin_work(), and that from Judge::begin_work().
 struct Work {
   uint64_t number = 0;
   uint32_t judged = 0;
 };
 
-/// Asynchronous work that is not done yet. Bulk stores and reductions belong to groups of a lane.
+/// Asynchronous work that has not been waited for, in groups as the commit instructions make them.
 struct BulkGroups {
   std::vector<Work> open;                    // not committed yet
   std::vector<std::vector<Work>> committed;  // oldest first
 };
 
-/// What threads have done to a register since the last wgmma.fence. Moves and reads may be the
-/// compiler's, which sinks zeros below the fence.
+/// The strongest access by threads to an accumulator since the last wgmma.fence. Moves and reads
+/// are apart because nvcc itself moves zeros below the fence.
 enum class Touch : uint8_t { none, move, write };
 
-/// A register that wgmma adds into.
+/// A register that wgmma adds into (accumulators.hpp).
 struct Accumulator {
-  uint64_t product = 0;     // the last one
-  uint32_t line = 0;        // where that has begun
-  uint32_t touch_line = 0;  // of that
+  uint64_t product = 0;     // number of the last wgmma
+  uint32_t line = 0;        // its PTX line
+  uint32_t touch_line = 0;  // PTX line of `touch`
   Touch touch = Touch::write;
 };
 
-/// Registers of a thread that a CTA of so many threads is launched with at most.
+/// The most registers per thread with which a CTA of `threads` threads can be launched.
 uint32_t launched_registers(uint32_t threads);
 
 struct Warp {
@@ -76,53 +76,53 @@ struct Warp {
   const uint8_t* constants = nullptr;
   std::vector<uint32_t> predicates;
 
-  // The group that runs.
+  // State of the group that runs.
   uint32_t pc = 0;  // of the next instruction
   uint32_t group_mask = 0;
-  uint32_t mask = 0;   // lanes of the instruction: those of the group whose guard holds
-  uint32_t limit = 0;  // the group gives way where pc reaches it
+  uint32_t mask = 0;   // active lanes of the instruction: those of the group whose guard holds
+  uint32_t limit = 0;  // the group yields when pc reaches it
   Wait wait;
   bool blocked = false;
 
-  bool cluster_arrived = false;   // and has not waited yet
-  uint32_t thread_registers = 0;  // that each thread may have, see setmaxnreg
+  bool cluster_arrived = false;   // at the cluster's barrier, and has not waited yet
+  uint32_t thread_registers = 0;  // registers per thread, as setmaxnreg has set them
   uint64_t cluster_generation = 0;
 
   std::vector<Group> others;
   uint32_t alive = 0;
   uint64_t executed = 0;  // thread instructions
 
-  std::vector<uint8_t> call_space, local;  // lane by lane
-  std::array<BulkGroups, kLanes> bulk;     // of bulk copies
-  std::array<BulkGroups, kLanes> copies;   // of cp.async
-  BulkGroups products;                     // of wgmma
+  std::vector<uint8_t> call_space, local;  // one lane after another
+  std::array<BulkGroups, kLanes> bulk;     // bulk stores and reductions, per lane
+  std::array<BulkGroups, kLanes> copies;   // cp.async, per lane
+  BulkGroups products;                     // wgmma
   std::vector<Accumulator> accumulators;
   uint64_t products_ended = 0;
 
   std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, nullptr};
 
-  // What handlers ask of it.
-  /// nullptr where nobody judges.
+  // Called by handlers.
+  /// nullptr unless Options::judge is set.
   Judge* judge() const;
   [[noreturn]] void fail(const std::string& reason) const;
-  /// A report that is no fault.
+  /// Makes a report of severity `letter`.
   void letter(const std::string& reason) const;
-  /// The instruction runs again when the warp has its next turn.
+  /// The instruction runs again in the warp's next turn.
   void block();
-  /// False, and the instruction runs again, while lanes of `wanted` that have not exited are
-  /// elsewhere.
+  /// Returns whether all lanes of `wanted` that have not exited are at the instruction. Blocks if
+  /// not, so that it runs again.
   bool converged(uint32_t wanted);
   void jump(uint32_t target, uint32_t lanes);
   void exit(uint32_t lanes);
 };
 
-/// Makes the warp's registers; `threads` of its lanes are there.
+/// Allocates the warp's registers. Its first `threads` lanes exist; more than 32 count as 32.
 void begin_warp(Warp* warp, uint32_t threads);
-/// Runs until every group waits or has exited, or `budget` instructions are done. False where
+/// Runs until every group waits or has exited, or `budget` instructions are done. Returns false if
 /// nothing was done.
 bool run_warp(Warp& warp, uint32_t budget);
 
-// Lanes as C++ numbers.
+// Access to lanes, operands and predicates.
 
 template <class Visit>
 inline void each_lane(uint32_t mask, Visit visit) {
@@ -153,11 +153,11 @@ inline void set_predicate(Warp& warp, const Operand& operand, uint32_t value) {
   uint32_t& mask = warp.predicates[operand.slot];
   mask = (mask & ~warp.mask) | (value & warp.mask);
 }
-/// The operand of a list.
+/// Operand `index` of a list.
 inline const Operand& item(const Warp& warp, const Operand& list, uint32_t index) {
   return warp.image->lists[list.slot + index];
 }
-/// An integer of a register or constant of any width, without its sign.
+/// One lane of a register or constant of any width, zero-extended.
 inline uint64_t read_lane(const Warp& warp, const Operand& operand, uint32_t lane) {
   switch (operand.bytes) {
     case 2:

@@ -35,7 +35,7 @@ constexpr WordRow kWords[] = {
 #undef TW_PTX_WORD
 };
 
-/// Takes what is before the first `separator` off the front of `text`.
+/// Removes the text up to the first `separator` from the front of `text` and returns it.
 std::string_view take(std::string_view* text, char separator) {
   const size_t end = text->find(separator);
   const std::string_view first = text->substr(0, end);
@@ -55,7 +55,7 @@ Word find_word(Class word_class, std::string_view spelling) {
   return Word::none;
 }
 
-/// A modifier such as m64n256k16 against m64n#k16.
+/// Matches a modifier such as m64n256k16 with a form such as m64n#k16.
 bool match_number(std::string_view form, std::string_view modifier, uint16_t* number) {
   const size_t at = form.find('#');
   const std::string_view tail = form.substr(at + 1);
@@ -67,7 +67,7 @@ bool match_number(std::string_view form, std::string_view modifier, uint16_t* nu
          std::string_view(parsed.ptr, static_cast<size_t>(end - parsed.ptr)) == tail;
 }
 
-/// Whether `modifier` is what `form` of a pattern stands for.
+/// Matches one modifier with one form of a pattern. `types` are the types allowed here.
 bool match_form(std::string_view form, std::string_view modifier, std::string_view types,
                 Type* type, Spelling* out) {
   if (form == "type") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Spellings of instructions, held against opcodes.inc.
+// Matches an instruction's spelling ("ld.global.v4.u32") with an entry of opcodes.inc.
 
 #include <string_view>
 
@@ -16,7 +16,8 @@ struct Opcode {
   const char* operands;
 };
 
-/// What a spelling such as "ld.global.v4.u32" says.
+/// A parsed spelling: the matching entry, its types and modifiers. `number` is the one that stands
+/// for # in the pattern.
 struct Spelling {
   const Opcode* opcode = nullptr;
   Type types[4] = {};
@@ -24,10 +25,10 @@ struct Spelling {
   uint16_t number = 0;
 };
 
-/// False where no row has such a spelling.
+/// Returns false if no entry matches the spelling.
 bool match_opcode(std::string_view spelling, Spelling* out);
 
-/// The spelling of an opcode's row, for messages.
+/// The opcodes.inc entry of `op`, for messages.
 const Opcode& opcode_of(Op op);
 
 Type find_type(std::string_view name);

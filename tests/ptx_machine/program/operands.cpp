@@ -158,7 +158,7 @@ void Body::read_call(Instruction* instruction) {
   function_.calls.push_back(std::move(call));
 }
 
-/// Whether an operand of this form is there: by a modifier, or because the text goes on.
+/// Whether an optional operand is present: a modifier says so, or the statement has more text.
 bool Body::read_wanted(std::string_view form, const Instruction& instruction) {
   if (form[0] == 'H') return instruction.has(Class::hint);
   if (form[0] == 'M') return instruction.has(Class::multicast);
@@ -173,7 +173,7 @@ void Body::read_operands(const Opcode& opcode, Instruction* instruction) {
     std::string_view form = forms.substr(0, end);
     forms = end == std::string_view::npos ? std::string_view() : forms.substr(end + 1);
     if (!read_wanted(form, *instruction)) {
-      // What is left out in the middle keeps its place where a modifier decides.
+      // Operands that depend on a modifier have a fixed index, so an absent one keeps its place.
       if (form.back() != '?') instruction->operands++;
       continue;
     }
@@ -318,7 +318,7 @@ Operand Body::read_predicate(bool may_negate) {
   return operand;
 }
 
-/// `wanted` registers, or any number where it is 0, of `bytes` each.
+/// Reads `wanted` registers of `bytes` each; any number of them if `wanted` is 0.
 Operand Body::read_list(uint32_t bytes, bool wider, bool sinks, uint32_t wanted) {
   std::vector<Operand> found;
   scanner_.expect('{');

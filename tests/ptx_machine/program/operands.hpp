@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The statements of a function: instructions with their operands, labels and blocks.
+// Parses a function body: instructions with their operands, labels and nested { } blocks.
 
 #include <deque>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace tw::ptx_machine {
 
-/// The places of constants, by their bits and how many bytes of them count.
+/// Offset in Module::constants of each constant, keyed by its bits and its size in bytes.
 using Constants = std::map<std::pair<uint64_t, uint32_t>, uint32_t>;
 using SpellingCache = std::unordered_map<std::string_view, Spelling>;
 
@@ -24,14 +24,14 @@ class Body {
   Body(Scanner* scanner, Module* module, Function* function, Constants* constants,
        SpellingCache* spellings);
 
-  /// Blocks that are open; 0 after the function's end.
+  /// Number of open blocks; 0 once the function has ended.
   size_t depth() const { return scopes_.depth(); }
-  /// An instruction, a label, or the begin or the end of a block.
+  /// Reads an instruction, a label, or a brace.
   void read_statement();
-  /// What stands behind .reg.
+  /// Reads the rest of a .reg directive.
   void read_registers();
   void add_symbol(Symbol symbol);
-  /// What stands behind .loc: where the instructions that follow come from.
+  /// Reads the rest of a .loc directive: the source line of the instructions that follow.
   void read_source_line();
 
  private:
@@ -60,13 +60,14 @@ class Body {
   Function& function_;
   Constants& constants_;
   SpellingCache& spellings_;
-  std::deque<std::string> symbol_names_;  // the keys of scopes outlive the symbols' moves
+  // The scopes' keys point into these strings. A deque never moves them; Function::symbols does.
+  std::deque<std::string> symbol_names_;
   Scopes scopes_;
   uint32_t source_line_ = 0;
   uint16_t source_file_ = 0;
 };
 
-/// A special register by its name; false where there is none.
+/// Finds a special register by its name; returns false if there is none.
 bool find_special(std::string_view name, Special* out);
 
 }  // namespace tw::ptx_machine

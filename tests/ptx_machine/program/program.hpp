@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A PTX module in the form that the machine runs: flat arrays, registers as places, labels
-// resolved.
+// A parsed PTX module: instructions in flat arrays, registers as offsets into the warp's register
+// file, branch targets as instruction numbers. read_module() makes it; link() (machine/image.hpp)
+// makes it executable.
 
 #include <cstdint>
 #include <stdexcept>
@@ -17,7 +18,7 @@ enum class Type : uint8_t {
 #undef TW_PTX_TYPE
 };
 
-/// Classes of modifiers; an instruction has a word of each or none.
+/// Classes of modifiers. An instruction has at most one modifier of each class.
 enum class Class : uint8_t {
 #define TW_PTX_CLASS(name) name,
 #define TW_PTX_WORD(word_class, name, spelling)
@@ -51,26 +52,26 @@ enum class Special : uint8_t {
 int type_bytes(Type type);
 const char* type_name(Type type);
 
-/// A register of 16, 32 or 64 bits has 32 lanes side by side. `slot` is its first byte in the
-/// warp's registers; of a predicate the number of its mask.
+/// A register of 16, 32 or 64 bits is an array of 32 lanes. `slot` is its byte offset in the
+/// warp's register file; for a predicate, the index of its 32-bit lane mask.
 struct Operand {
   enum class Kind : uint8_t {
     none,
-    sink,            // _: what is written is dropped
-    reg,             // slot
-    predicate,       // slot
-    constant,        // slot in Module::constants, and its bits in value
-    special,         // slot is a Special
-    symbol,          // the address of symbol `slot` plus value
-    address,         // register at slot plus value; kNoSlot: value alone
-    symbol_address,  // symbol `slot` plus value
-    list,            // `count` operands from Function::lists[slot]
-    map,             // address with coordinates: lists[slot] is the address, `count` - 1 follow
+    sink,            // _: the result is discarded
+    reg,             // register at `slot`
+    predicate,       // predicate `slot`
+    constant,        // at offset `slot` of Module::constants; `value` has its bits
+    special,         // `slot` is a Special
+    symbol,          // value operand: the address of symbol `slot`, plus `value`
+    address,         // [register at `slot` + value]; kNoSlot: [value]
+    symbol_address,  // [symbol `slot` + value]; link() turns it into `address`
+    list,            // `count` operands from Function::lists[slot] on
+    map,             // tensor map: lists[slot] is its address, `count` - 1 coordinates follow
   };
   Kind kind = Kind::none;
-  uint8_t bytes = 0;     // of a lane
-  uint8_t count = 0;     // of a list
-  bool negated = false;  // of a predicate
+  uint8_t bytes = 0;  // per lane
+  uint8_t count = 0;  // list and map only
+  bool negated = false;
   uint32_t slot = 0;
   int64_t value = 0;
 };
@@ -83,11 +84,11 @@ struct Instruction {
   bool guard_negated = false;
   Type types[4] = {};
   Word words[static_cast<int>(Class::count)] = {};
-  uint16_t number = 0;  // where the pattern has a #
-  uint32_t guard = 0;   // the predicate
-  uint32_t target = 0;  // of a branch: an instruction; brx: a table; call: a call
+  uint16_t number = 0;  // the number for # in the pattern
+  uint32_t guard = 0;   // a predicate's index
+  uint32_t target = 0;  // bra: index of an instruction; brx: of a table; call: of a Call
   uint32_t line = 0;
-  uint32_t source_line = 0;  // 0: the PTX does not say
+  uint32_t source_line = 0;  // 0: unknown
   uint16_t source_file = 0;
   Operand operand[8];
 
@@ -102,10 +103,11 @@ struct Symbol {
   Space space{};
   uint32_t align = 1;
   uint64_t bytes = 0;   // 0: dynamic shared memory
-  uint64_t offset = 0;  // in its space; of shared memory the machine lays it out
+  uint64_t offset = 0;  // in its space; unused for shared memory, which link() lays out
 };
 
-/// Arguments of a call, by the caller's symbols; the callee's are its first ones, in their order.
+/// `results` and `arguments` are symbols of the caller. They correspond, in order, to the first
+/// symbols of the callee.
 struct Call {
   std::string callee;
   std::vector<uint32_t> results, arguments;
@@ -121,32 +123,31 @@ struct Function {
   uint32_t predicates = 0;
   uint32_t param_bytes = 0;
   uint32_t local_bytes = 0;
-  uint32_t call_bytes = 0;      // of parameters of functions: its own and those of its calls
-  std::vector<Symbol> symbols;  // parameters first
-  uint32_t results = 0;         // how many of the first symbols are results
-  uint32_t parameters = 0;      // and how many after them are parameters
+  uint32_t call_bytes = 0;      // parameters and results: its own and those of its calls
+  std::vector<Symbol> symbols;  // results, then parameters, then the others
+  uint32_t results = 0;
+  uint32_t parameters = 0;
   std::vector<Instruction> code;
   std::vector<Operand> lists;
-  std::vector<std::vector<uint32_t>> tables;  // of brx
+  std::vector<std::vector<uint32_t>> tables;  // branch targets of brx
   std::vector<Call> calls;
 };
 
-/// Constants have 32 equal lanes, so that an instruction reads them as it reads registers.
+/// `constants` holds each constant as 32 equal lanes, so that handlers read it like a register.
 struct Module {
   std::string name;
-  std::vector<Symbol> symbols;  // of the module: shared memory; a function's operands name them
-                                // by kModuleSymbol + their number
+  std::vector<Symbol> symbols;  // shared memory; operands refer to them as kModuleSymbol + index
   std::vector<Function> functions;
   std::vector<uint8_t> constants;
-  std::vector<std::string> files;  // of sources, by their number
+  std::vector<std::string> files;  // source files, by the numbers of .file
 
   const Function* find(const std::string& function) const;
-  /// Where an instruction comes from, as file:line.
+  /// The source of an instruction, as file:line.
   std::string source_of(const Instruction& instruction) const;
 };
 inline constexpr uint32_t kModuleSymbol = 1u << 30;
 
-/// What is wrong with a module or with how it is run.
+/// Any fault: of the PTX text, of the launch parameters, or of the kernel that runs.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

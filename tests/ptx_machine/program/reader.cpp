@@ -29,7 +29,7 @@ class Reader {
     } else if (directive == ".address_size") {
       if (scanner_.integer() != 64) scanner_.fail("addresses of 64 bits expected");
     } else if (directive == ".visible" || directive == ".extern" || directive == ".weak") {
-      // Whatever follows is the same for the machine.
+      // Linkage does not matter to the machine.
     } else if (directive == ".shared") {
       module_.symbols.push_back(read_variable(Space::shared));
       scanner_.expect(';');
@@ -38,13 +38,12 @@ class Reader {
     } else if (directive == ".file") {
       read_file();
     } else if (directive == ".section") {
-      scanner_.skip_past('}');  // what debuggers read
+      scanner_.skip_past('}');  // debug information
     } else {
       scanner_.fail("unknown directive " + std::string(directive));
     }
   }
 
-  /// A source that .loc names by its number.
   void read_file() {
     const size_t number = static_cast<size_t>(scanner_.integer());
     if (number > 0xffff) scanner_.fail("too many files");
@@ -53,7 +52,7 @@ class Reader {
     scanner_.skip_line();
   }
 
-  /// What stands behind the state space: alignment, type, name, number of elements.
+  /// Reads a variable after its state space: alignment, type, name, number of elements.
   Symbol read_variable(Space space) {
     Symbol symbol;
     symbol.space = space;
@@ -78,7 +77,7 @@ class Reader {
     return symbol;
   }
 
-  /// A list of parameters, which lie behind one another from *end on.
+  /// Reads a list of parameters and lays them out from *end on. Returns their number.
   uint32_t read_parameters(Function* function, Space space, uint32_t* end) {
     if (!scanner_.take('(')) return 0;
     uint32_t count = 0;
@@ -133,7 +132,7 @@ class Reader {
     }
   }
 
-  /// A directive inside a function that declares something. False where none is next.
+  /// Reads a directive inside a function. Returns false if none is next.
   bool read_declaration(Body* body, Function* function) {
     if (scanner_.peek() != '.') return false;
     const std::string_view directive = scanner_.spelling();

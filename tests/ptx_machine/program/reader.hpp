@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads PTX as nvcc writes it, with the inline assembly of the kernels in it.
+// Parses PTX as nvcc writes it, including the kernels' inline assembly.
 
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace tw::ptx_machine {
 
-/// Throws Error, which names line and text, where anything is not known. `name` is for messages.
+/// Throws Error with line and text at anything unknown. `name` identifies the module in messages.
 Module read_module(std::string_view text, const std::string& name);
 
 }  // namespace tw::ptx_machine

@@ -60,7 +60,7 @@ void Scanner::expect(char sign) {
 std::string_view Scanner::name() {
   peek();
   const size_t begin = at_;
-  // Special registers have a dot inside, as %tid.x does; no name of nvcc's has.
+  // Only names of special registers, such as %tid.x, contain a dot.
   while (in_name(at(0)) || (at(0) == '.' && at_ > begin && text_[begin] == '%')) ++at_;
   return text_.substr(begin, at_ - begin);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The text of a PTX module as words, numbers and signs.
+// The lexer: splits PTX text into names, numbers and punctuation.
 
 #include <cstdint>
 #include <string>
@@ -14,31 +14,31 @@ class Scanner {
  public:
   Scanner(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
 
-  /// The next sign or the first of the next word; '\0' at the end. Skips blanks and comments.
+  /// Skips blanks and comments and returns the next character without taking it; '\0' at the end.
   char peek();
   bool at_end() { return peek() == '\0'; }
-  /// Takes `sign` where it is next.
+  /// Takes `sign` if it is next; returns whether it was.
   bool take(char sign);
   void expect(char sign);
   bool take_word(std::string_view word);
-  /// A name: letters, digits, _, $, % and dots in front; empty where none is next.
+  /// Takes a name: letters, digits, _, $, %; dots too if it begins with %. Empty if none is next.
   std::string_view name();
   std::string_view expect_name();
-  /// An opcode with its modifiers, or a directive.
+  /// Takes an opcode with its modifiers, or a directive.
   std::string_view spelling();
-  /// A whole number with a sign, in decimal or hexadecimal.
+  /// Takes a signed integer, decimal or hexadecimal.
   int64_t integer();
-  /// The same, or 0fXXXXXXXX or 0dXXXXXXXXXXXXXXXX; `floating` tells which.
+  /// Takes an integer, or the bits of a float (0fXXXXXXXX) or double (0dXXXXXXXXXXXXXXXX).
+  /// *floating_bytes is 0, 4 or 8.
   int64_t number(int* floating_bytes);
   bool number_is_next();
-  /// Everything up to `sign`, which is taken too.
+  /// Skips everything up to and including `sign`.
   void skip_past(char sign);
-  /// Everything up to the end of the line.
   void skip_line();
-  /// A text in double quotes.
+  /// Takes a string in double quotes.
   std::string text();
 
-  /// What fail() shows from here on.
+  /// Marks the statement that line() and fail() refer to from here on.
   void begin_statement();
   uint32_t line() const { return statement_line_; }
   [[noreturn]] void fail(const std::string& reason) const;

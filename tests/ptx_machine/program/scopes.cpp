@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kLanes = 32;
 
-/// Splits %r12 into its prefix and 12. False where no digit is last.
+/// Splits %r12 into %r and 12. Returns false if the name does not end with a digit.
 bool split_number(std::string_view name, std::string_view* prefix, uint32_t* number) {
   size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;

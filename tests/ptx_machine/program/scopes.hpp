@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Names inside a function: registers, variables and labels, block by block.
+// Name lookup inside a function: registers, variables and labels of nested blocks.
 
 #include <string_view>
 #include <unordered_map>
@@ -10,7 +10,7 @@
 
 namespace tw::ptx_machine {
 
-/// A declared register, or as many as `count` says of one prefix.
+/// One declaration: a register, or `count` numbered registers (.reg .b32 %r<count>).
 struct Registers {
   std::string_view prefix;
   uint32_t bytes;  // 0: predicates
@@ -19,11 +19,11 @@ struct Registers {
   bool numbered;
 };
 
-/// Where a label's instruction goes: into an instruction's target, or into an entry of a table.
+/// A use of a label that is not resolved yet: an instruction's target, or an entry of a table.
 struct Fixup {
   std::string_view label;
   uint32_t instruction;
-  int32_t table = -1;  // then `instruction` is the number of the entry
+  int32_t table = -1;  // if >= 0, `instruction` is the index in this table
   uint32_t line = 0;
 };
 
@@ -32,26 +32,26 @@ struct Scope {
   std::unordered_map<std::string_view, uint32_t> labels, symbols, tables;
   std::vector<Fixup> fixups;
   std::vector<std::pair<std::string_view, uint32_t>> table_uses;  // name, instruction
-  uint32_t register_bytes = 0, predicates = 0;                    // in use when the block began
+  uint32_t register_bytes = 0, predicates = 0;                    // in use when the block opened
 };
 
-/// Counts the registers of a function; a block gives its own back.
+/// The open blocks of a function. A block's registers are reused after it closes.
 class Scopes {
  public:
   explicit Scopes(Function* function) : function_(function) { open(); }
 
   void open();
-  /// Resolves the labels of the block. What it does not have is left to the block around it; the
-  /// name of one that no block has is returned, and empty where all is well.
+  /// Closes the innermost block and resolves its labels. Unknown labels are left to the enclosing
+  /// block. Returns the name of a label that no block defines, else an empty string.
   std::string_view close();
   size_t depth() const { return scopes_.size(); }
   Scope& top() { return scopes_.back(); }
 
-  /// False where the type is no register's.
+  /// Returns false if registers cannot have this type.
   bool declare(std::string_view name, Type type, uint32_t count, bool numbered);
-  /// kNoSlot where there is no such register; *bytes is 0 for a predicate.
+  /// Returns the slot, or kNoSlot if there is no such register. *bytes is 0 for a predicate.
   uint32_t find_register(std::string_view name, uint32_t* bytes) const;
-  /// The number of a symbol of the function; kNoSlot where there is none.
+  /// Returns the index in Function::symbols, or kNoSlot.
   uint32_t find_symbol(std::string_view name) const;
 
  private:

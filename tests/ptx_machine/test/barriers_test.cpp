@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers of warps, clusters and of shared memory, and their misuse.
+// Barriers of CTAs and clusters, mbarriers, and their misuse.
 #include "tests/ptx_machine/instructions/barriers.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -12,11 +12,11 @@ namespace {
 const std::string kInit =
     "mov.u32 %r10, fixed;\nsetp.eq.u32 %p6, %r0, 0;\n@%p6 mbarrier.init.shared::cta.b64 [%r10], "
     "%r11;\nbar.sync 0;\n";
-/// A barrier of `count` arrivals at %r10.
+/// Initializes an mbarrier at %r10 with `count` arrivals.
 std::string barrier(uint32_t count) {
   return "mov.u32 %r11, " + std::to_string(count) + ";\n" + kInit;
 }
-/// Waits for the phase of a parity at the barrier.
+/// Waits for the phase with this parity.
 std::string wait(uint32_t parity) {
   const std::string label = "WAIT" + std::to_string(parity);
   return "{\n" + label + ":\nmbarrier.try_wait.parity.shared::cta.b64 %p7, [%r10], " +
@@ -39,7 +39,7 @@ TEST_CASE("barriers: a CTA's warps meet, all of them or as many as are named") {
     lab.run(body);
     for (uint64_t i = 0; i < 128; ++i) CHECK(lab.out[i] == (i ^ 64));
   }
-  // Warps 0 and 1 wait for 2 and 3, which do not wait.
+  // Warps 2 and 3 arrive without waiting; warps 0 and 1 wait for them.
   lab.run(
       "mov.u32 %r3, fixed;\nsetp.lt.u32 %p1, %r0, 64;\n@%p1 bra CONSUMER;\nst.shared.u32 [%r3], "
       "%r31;\n"
@@ -57,7 +57,7 @@ TEST_CASE("barriers: arrivals and bytes end a phase") {
   CHECK(lab.out[63] == 5);
   // The phase before the first has ended.
   CHECK(lab.fault(barrier(64) + wait(1)).empty());
-  // Bytes that a store of the cluster brings.
+  // st.async completes bytes.
   CHECK(
       lab.fault(barrier(1) +
                 "mov.u32 %r4, 8;\n@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r10], %r4;\n"
@@ -94,7 +94,7 @@ TEST_CASE("barriers: what must not be") {
   CHECK(says(lab.fault("setp.lt.u32 %p1, %r0, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nbra "
                        "OUT;\nA:\nbar.sync 1, 96;\nOUT:"),
              "different counts"));
-  // Half a warp never comes.
+  // Half of the warp never reaches the barrier.
   CHECK(says(lab.fault("and.b32 %r3, %r0, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bar.sync 0;"),
              "pass over it"));
   CHECK(says(lab.fault("barrier.cluster.wait.aligned;"), "without having arrived"));

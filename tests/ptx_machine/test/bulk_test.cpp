@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous copies that are done at once or as late as may be. Those through tensor maps are
-// what the library's kernels do: the device tests run them on the machine.
+// Asynchronous copies, done at once and as late as possible. The device tests cover tensor copies:
+// they run the library's kernels on the machine.
 #include "tests/ptx_machine/instructions/bulk.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -33,7 +33,7 @@ TEST_CASE("bulk: a load is there when its barrier says so, and not before") {
     lab.run(kBarrier + kLoad + kWait + kRead);
     CHECK(lab.out == lab.in);
   }
-  // Without the wait a late load is missed.
+  // Without the wait the program reads before a late load.
   CHECK(says(lab.fault(kBarrier + kLoad + kRead), "nothing has written"));
 }
 

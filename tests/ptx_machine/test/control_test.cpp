@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes that part and meet, calls, tables of labels.
+// Divergence and reconvergence, calls, tables of labels.
 #include "tests/ptx_machine/instructions/control.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -10,7 +10,7 @@ using namespace tw::test;
 TEST_CASE("control: lanes part and meet again") {
   Lab lab;
   lab.fill([](size_t i) { return i; });
-  // A loop of another length in each lane, and a vote of all behind it.
+  // Lanes leave a loop after different numbers of turns, then all vote.
   const std::string body =
       "mov.u32 %r3, 0;\nLOOP:\nadd.s32 %r3, %r3, 2;\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra LOOP;\n"
       "setp.gt.u32 %p2, %r1, 9;\n@%p2 bra MORE;\nadd.s32 %r3, %r3, 1000;\nbra.uni "
@@ -28,7 +28,7 @@ TEST_CASE("control: lanes part and meet again") {
 
 TEST_CASE("control: a lane that waits for another of its warp does not hold it up") {
   Lab lab;
-  // Lane 0 turns until lane 1 has stored, whose way is behind the loop.
+  // Lane 0 spins until lane 1 has stored. Lane 1's code is after the loop, so it must not starve.
   lab.run(
       "setp.ne.u32 %p1, %r0, 0;\n@%p1 bra OTHERS;\nTURN:\nld.relaxed.gpu.global.u32 %r3, [%d0+8];\n"
       "setp.eq.u32 %p2, %r3, 0;\n@%p2 bra TURN;\nst.global.u32 [%d0], %r3;\nbra.uni OUT;\nOTHERS:\n"

@@ -20,7 +20,7 @@ float low(uint64_t value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value));
 }
 
-/// The bits of %r3 behind a body, for a thread whose input is these two numbers in %f1 and %f2.
+/// Runs a body in one thread with a in %f1 and b in %f2. Returns the bits of %r3.
 uint32_t result(const std::string& body, float a, float b) {
   Lab lab;
   lab.shape.block[0] = 1;
@@ -84,7 +84,7 @@ TEST_CASE("floats: numbers of 16 bits are rounded once") {
   CHECK(halves("f16x2", 1, 0x1p-11f) == encode(kFormatF16, 1) * 0x10001u);
   CHECK(halves("f16x2", 1 + 0x1p-10f, 0x1p-11f) == encode(kFormatF16, 1 + 0x1p-9f) * 0x10001u);
   CHECK(halves("bf16x2", 1, 0x1p-7f) == encode(kFormatBF16, 1 + 0x1p-7f) * 0x10001u);
-  // One bit below the tie, too far down for float: rounding twice would go up.
+  // The exact result is too close to a tie for float: rounding twice would round up.
   CHECK(result("mov.b32 %r4, {%h1, %h1};\nmov.u16 %h2, 0x3c00;\nmov.u16 %h3, 0x1400;\nmov.u16 %h4, "
                "0x0001;\n"
                "fma.rn.f16 %h5, %h3, %h2, %h2;\ncvt.u32.u16 %r3, %h5;",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers and bits, against what PTX says of them.
+// Integer and bit arithmetic, compared with C++ references of PTX's rules.
 #include "tests/ptx_machine/instructions/integers.hpp"
 
 #include <functional>
@@ -12,7 +12,7 @@ using namespace tw::test;
 
 namespace {
 
-/// Numbers of 64 bits whose halves are often at the ends of their ranges.
+/// A random 64-bit number whose halves are often at the ends of their ranges.
 uint64_t draw(std::mt19937_64& random) {
   constexpr uint32_t kEnds[] = {0,          1,          2,          31,         32, 33,
                                 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 63, 64};
@@ -23,7 +23,7 @@ uint64_t draw(std::mt19937_64& random) {
 }
 
 struct Case32 {
-  const char* instruction;  // %r3 of %r1 and %r2
+  const char* instruction;  // computes %r3 from %r1 and %r2
   std::function<uint32_t(uint32_t, uint32_t)> wanted;
 };
 

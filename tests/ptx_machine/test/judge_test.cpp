@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judge: good programs pass, and each without its wait or fence is reported.
+// The judge passes good programs and reports them without their wait or fence.
 #include "tests/ptx_machine/machine/judge.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -32,7 +32,7 @@ const std::string kLoad =
 const std::string kWait =
     "{\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p7, [%r20], 0;\n@!%p7 bra WAIT;\n}\n";
 
-/// Two warps, of which each accesses the other's half.
+/// Two warps with a judge; each reads the other's half (kRead).
 Lab judged() {
   Lab lab;
   lab.shape.block[0] = 64;
@@ -56,7 +56,7 @@ TEST_CASE("judge: threads that write and read need a barrier between them") {
 
 TEST_CASE("judge: the async proxy reads what threads have fenced") {
   Lab lab = judged();
-  // By who wrote, or behind the barrier by who begins the copy.
+  // The writers fence before the barrier, or the thread that begins the copy does so after it.
   CHECK(lab.fault(kStore + kFence + kSync + kBulk + kBulkWait).empty());
   CHECK(lab.fault(kStore + kSync + kFence + kBulk + kBulkWait).empty());
   CHECK(says(lab.fault(kStore + kSync + kBulk), "no fence.proxy.async"));
@@ -79,7 +79,7 @@ TEST_CASE("judge: what a load brings is read behind its barrier alone") {
   CHECK(lab.fault(begin + kWait + kRead).empty());
   lab.options.strict_reads = false;
   CHECK(says(lab.fault(begin + kRead), "race: "));
-  // A load over what threads still read.
+  // A load overwrites bytes that threads may still read.
   const std::string again = "mov.u32 %r10, fixed;\n" + kBarrier + kStore + kFence;
   CHECK(lab.fault(again + kSync + kRead + kSync + kLoad + kWait).empty());
   CHECK(says(lab.fault(again + kSync + kRead + kLoad + kWait), "race: "));

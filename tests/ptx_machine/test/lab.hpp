@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small PTX programs for tests: a kernel whose threads have eight bytes each of input and output.
+// Runs small PTX programs: a kernel whose threads have eight bytes of input and of output each.
 
 #include <cstring>
 #include <string>
@@ -17,9 +17,12 @@ inline constexpr const char* kHead =
     ".version 9.0\n.target sm_90a\n.address_size 64\n"
     ".extern .shared .align 1024 .b8 dynamic[];\n";
 
-/// A kernel round `body`. %d2 and %d3 are the addresses of the thread's output and input, %d0 and
-/// %d1 those of thread 0 of CTA 0, %r0 is the thread's number in its CTA; %r1 and %r2 are the
-/// halves of the input, %d4 all of it. Shared memory: fixed, 4096 bytes.
+/// A kernel with `body`, which may use these registers:
+///   %d0, %d1  addresses of the output and the input of thread 0 of CTA 0
+///   %d2, %d3  the same for the thread itself
+///   %d4       the thread's input; %r1 and %r2: its halves
+///   %r0       the thread's index in its CTA; %r31: in the grid
+/// `fixed` names 4096 bytes of shared memory.
 inline std::string kernel_text(const std::string& body) {
   std::string text = kHead;
   text += R"(.visible .entry test(.param .u64 out, .param .u64 in)
@@ -53,7 +56,7 @@ struct Lab {
   std::vector<uint64_t> in, out;
 
   Lab() { resize(); }
-  /// One input for each thread: what `of` says of its number.
+  /// Sets each thread's input to of(its index in the grid).
   template <class Of>
   void fill(Of of) {
     resize();
@@ -64,7 +67,7 @@ struct Lab {
     in.resize(threads);
     out.assign(threads, 0);
   }
-  /// Runs kernel_text(body). Throws what the machine does.
+  /// Runs kernel_text(body). Throws ptx_machine::Error.
   void run(const std::string& body) { run_text(kernel_text(body)); }
   void run_text(const std::string& text) {
     resize();
@@ -77,7 +80,7 @@ struct Lab {
     memory.add(params[1], in.size() * 8);
     ptx_machine::run_launch(image, memory, shape, params, sizeof params, options);
   }
-  /// What the machine says against the program; empty where it runs.
+  /// The machine's error, or an empty string if the program runs.
   std::string fault(const std::string& body) {
     try {
       run(body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes tell each other.
+// Warp-level instructions: shuffles, votes, matches, reductions.
 #include "tests/ptx_machine/instructions/lanes.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -55,6 +55,6 @@ TEST_CASE("lanes: members that do not come, and strangers") {
   CHECK(says(lab.fault("setp.eq.u32 %p1, %r0, 0;\n@%p1 bar.warp.sync -1;"), "pass over it"));
   CHECK(says(lab.fault("bar.warp.sync 1;"), "no member"));
   CHECK(says(lab.fault("bar.warp.sync %r0;"), "different members"));
-  // Lane 0 is gone: nobody waits for it.
+  // Lane 0 has exited, so nobody waits for it.
   CHECK(lab.fault("setp.eq.u32 %p1, %r0, 0;\n@%p1 ret;\nbar.warp.sync -1;").empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids, clusters, special registers, and what a launch is refused for.
+// Grids, clusters, special registers, and invalid launches.
 #include "tests/ptx_machine/machine/launch.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"

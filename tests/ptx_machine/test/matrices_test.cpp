@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices in registers and shared memory, and products of small whole numbers, which are exact.
+// Matrix instructions, with products of small integers, which are exact.
 #include "tests/ptx_machine/instructions/matrices.hpp"
 
 #include "kernels/common/convert.h"
@@ -18,7 +18,7 @@ uint32_t half(float value) {
 
 TEST_CASE("matrices: loads and stores of 8 x 8, straight and turned") {
   Lab lab;
-  // Element (row, column) is 100 * row + column; lane l stores its two.
+  // Element (row, column) is 100 * row + column; a lane's input holds its two elements.
   lab.fill([](size_t l) {
     const uint64_t first = 100 * (l / 4) + 2 * (l % 4);
     return first | (first + 1) << 16;

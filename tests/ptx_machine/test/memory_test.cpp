@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads, stores and atomic operations in each state space, and what is outside of it.
+// Loads, stores and atomic operations in each state space, and accesses out of bounds.
 #include "tests/ptx_machine/instructions/memory.hpp"
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -63,7 +63,7 @@ TEST_CASE("memory: what is outside, unaligned or not written yet is a fault") {
   CHECK(says(lab.fault("ld.param.u64 %d5, [in+8];"), "outside the parameters"));
   CHECK(says(lab.fault("mov.u32 %r3, 16777216;\nld.shared::cluster.u32 %r4, [%r3];"),
              "outside shared memory"));
-  // The place: line, instruction, kernel, CTA and warp.
+  // The report names line, instruction, kernel, CTA and warp.
   CHECK(says(lab.fault("st.global.u32 [%d0+256], %r1;"),
              "test.ptx:24 (st), kernel test, CTA (0, 0, 0), warp 0: "));
 }
@@ -95,7 +95,7 @@ TEST_CASE("memory: the shared memory of a cluster's other CTAs") {
           "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;");
   for (uint64_t i = 0; i < 64; ++i) CHECK(lab.out[i] == 100 + (i ^ 32));
   CHECK(says(lab.fault(begin + "ld.shared::cta.u32 %r7, [%r6];"), "another CTA's"));
-  // The first CTA may have ended.
+  // The first CTA may have exited.
   CHECK(
       says(lab.fault(
                begin +

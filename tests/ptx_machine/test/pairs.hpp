@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small programs in pairs: a good one, of which nothing is reported in any order of events, and bad
-// ones, that lack a wait or a fence and are reported.
+// Pairs of small programs: a good one, which must pass without a report in any order of events, and
+// bad ones, which lack a wait or a fence and must be reported.
 
 #include <initializer_list>
 #include <set>
@@ -11,24 +11,24 @@
 
 namespace tw::test {
 
-/// Warps, CTAs, and CTAs of a cluster.
+/// Warps per CTA, CTAs, and CTAs per cluster.
 struct Extent {
   uint32_t warps = 2, ctas = 1, cluster = 1;
 };
 
-/// A launch of a series, and whether it may begin before the ones before it have ended.
+/// A launch of a series; `programmatic`: a dependent launch.
 struct Step {
   std::string body;
   bool programmatic = false;
 };
 
-/// Reports of severity `letter` that the last program left.
+/// The last program's reports of severity `letter`.
 inline std::set<std::string>& letters() {
   static std::set<std::string> out;
   return out;
 }
 
-/// What is reported of launches one after the other; empty where nothing is.
+/// Runs launches one after the other. Returns the first error, or an empty string.
 inline std::string reported(const Extent& extent, const std::vector<Step>& steps, bool late,
                             uint64_t seed) {
   letters().clear();
@@ -52,7 +52,7 @@ inline std::string reported(const Extent& extent, const std::vector<Step>& steps
   return {};
 }
 
-/// Nothing is reported, in whatever order.
+/// Expects no error, in several orders of events.
 inline void good_launches(const Extent& extent, const std::vector<Step>& steps) {
   for (const bool late : {false, true})
     for (const uint64_t seed : {0, 1, 2}) {
@@ -64,7 +64,7 @@ inline void good(const Extent& extent, const std::string& body) {
   good_launches(extent, {{body}});
 }
 
-/// Reported with these words, and in most orders somehow.
+/// Expects an error with these words, and any error if asynchronous work is done late.
 inline void bad_launches(const Extent& extent, const std::vector<Step>& steps,
                          const std::string& words) {
   const std::string said = reported(extent, steps, false, 0);
@@ -77,8 +77,8 @@ inline void bad(const Extent& extent, const std::string& body, const std::string
   bad_launches(extent, {{body}}, words);
 }
 
-// What programs are made of. %r10 is shared memory, %r11 the thread's eight bytes there, %r12 those
-// of the same lane in the other warp; %p1: thread 0.
+// Parts of programs. %r10 is shared memory, %r11 the thread's eight bytes there, %r12 those of the
+// same lane in the other warp. %p1 holds in thread 0, %p2 in warp 0.
 inline const std::string kPlaces =
     "mov.u32 %r10, fixed;\nshl.b32 %r4, %r0, 3;\nadd.s32 %r11, %r4, %r10;\nxor.b32 %r5, %r4, 256;\n"
     "add.s32 %r12, %r5, %r10;\nsetp.eq.u32 %p1, %r0, 0;\nsetp.lt.u32 %p2, %r0, 32;\n";
@@ -86,7 +86,7 @@ inline const std::string kStore = "st.shared.u64 [%r11], %d4;\n";
 inline const std::string kLoadOther = "ld.shared.u64 %d5, [%r12];\n";
 inline const std::string kSync = "bar.sync 0;\n";
 inline const std::string kFence = "fence.proxy.async.shared::cta;\n";
-/// A barrier at %r20 with a count of `count`.
+/// Initializes an mbarrier at %r20 with `count` arrivals.
 inline std::string init(uint32_t count) {
   return "mov.u32 %r20, fixed+2048;\nmov.u32 %r21, " + std::to_string(count) +
          ";\n@%p1 mbarrier.init.shared::cta.b64 [%r20], %r21;\n";
@@ -99,7 +99,7 @@ inline std::string expect(uint32_t bytes) {
   return "mov.u32 %r22, " + std::to_string(bytes) +
          ";\n@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r20], %r22;\n";
 }
-/// Thread 0 loads bytes of the input in bulk, and stores those of shared memory to the output.
+/// Thread 0 bulk-loads bytes of the input to shared memory; bulk_store() stores to the output.
 inline std::string bulk_load(uint32_t bytes) {
   return "mov.u32 %r23, " + std::to_string(bytes) +
          ";\n@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10], [%d1], "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs in good and bad pairs: global memory, clusters, dependent launches, tensor maps.
+// Good and bad programs: global memory, clusters, dependent launches, tensor maps.
 #include "tensor_map/rules/check.hpp"
 #include "tests/ptx_machine/test/pairs.hpp"
 
@@ -9,16 +9,16 @@ using namespace tw::test;
 namespace {
 
 const Extent kTwo{.warps = 1, .ctas = 2}, kPair{.warps = 1, .ctas = 2, .cluster = 2};
-/// CTA 0 goes on, CTA 1 jumps to OTHER. %d10 is where the flag lies, behind the data of both.
+/// CTA 0 goes on, CTA 1 jumps to OTHER. %d10 is the flag's address: CTA 1's first output.
 const std::string kSplit =
     kPlaces +
     "setp.ne.u32 %p3, %r30, 0;\nadd.s64 %d10, %d0, 256;\nmov.u32 %r7, 1;\n@%p3 bra OTHER;\n";
-/// The first CTA's threads leave their data, and thread 0 says so.
+/// The first CTA's threads store their data, and thread 0 sets the flag.
 std::string leave(const std::string& before, const std::string& store) {
   return "st.global.u32 [%d2], %r7;\nbar.warp.sync -1;\n" + before + "@%p1 " + store +
          " [%d10], %r7;\nbra OUT;\nOTHER:\n";
 }
-/// The second CTA waits for that and reads the data. The flag is in its own part of the output.
+/// The second CTA waits for the flag and reads the data.
 std::string take(const std::string& load, const std::string& after) {
   return "TURN:\n" + load + " %r6, [%d10];\nsetp.eq.u32 %p4, %r6, 0;\n@%p4 bra TURN;\n" + after +
          "mad.wide.u32 %d11, %r0, 8, %d0;\nld.global.u32 %r8, [%d11];\nOUT:\n";
@@ -36,10 +36,10 @@ TEST_CASE("programs: CTAs that access the same global memory") {
   bad(kTwo, kPlaces + "atom.relaxed.cluster.global.add.u64 %d5, [%d0], %d4;\n", "race: ");
   good(kTwo, kPlaces + "red.relaxed.gpu.global.add.u64 [%d0], %d4;\n");
   bad(kTwo, kPlaces + "ld.global.u64 %d5, [%d0];\nst.global.u64 [%d2], %d5;\n", "race: ");
-  // Equal values: no harm, but by the letter.
+  // Writing equal values is only a letter.
   good(kTwo, kPlaces + "mov.u32 %r7, 5;\nst.global.u32 [%d0], %r7;\n");
   CHECK(letters().size() == 1);
-  // Neighbouring bytes are no race.
+  // Neighboring bytes do not race.
   good(kTwo,
        kPlaces + "cvt.u64.u32 %d6, %r30;\nadd.s64 %d6, %d6, %d0;\nst.global.u8 [%d6], %r7;\n");
 }
@@ -57,7 +57,7 @@ TEST_CASE("programs: messages through global memory") {
       "race: ");
   bad(kTwo, kSplit + leave("", "st.global.u32") + take("ld.acquire.gpu.global.u32", ""), "race: ");
   bad(kTwo, kSplit + leave("", "st.release.gpu.global.u32") + take("ld.global.u32", ""), "race: ");
-  // In a cluster its scope is enough.
+  // Within a cluster, cluster scope suffices.
   good(kPair, kSplit + leave("", "st.release.cluster.global.u32") +
                   take("ld.acquire.cluster.global.u32", ""));
   bad(kTwo,
@@ -72,9 +72,9 @@ TEST_CASE("programs: messages by fences") {
   bad(kTwo, kSplit + leave(kFenceGpu, store) + take(load, ""), "race: ");
   bad(kTwo, kSplit + leave("", store) + take(load, kFenceGpu), "race: ");
   bad(kTwo, kSplit + leave("fence.acq_rel.cta;\n", store) + take(load, kFenceGpu), "race: ");
-  // What is written behind the fence is not released.
+  // Writes after the fence are not released.
   bad(kTwo, kSplit + kFenceGpu + leave("", store) + take(load, kFenceGpu), "race: ");
-  // An atomic operation keeps what those before it have released.
+  // A flag set by an atomic operation releases, too.
   const std::string both = "atom.relaxed.gpu.global.add.u32 %r9,";
   good(kTwo, kSplit + leave(kFenceGpu, both) + take(load, kFenceGpu));
 }
@@ -94,7 +94,7 @@ TEST_CASE("programs: the last CTA reads what all have left") {
   good(extent, last(kSync, kFenceGpu, kFenceGpu));
   bad(extent, last(kSync, "", kFenceGpu), "race: ");
   bad(extent, last(kSync, kFenceGpu, ""), "race: ");
-  // Thread 0 knows of the other warp by the barrier alone.
+  // Only the barrier orders the other warp before thread 0.
   bad(extent, last("", kFenceGpu, kFenceGpu), "race: ");
 }
 
@@ -128,13 +128,13 @@ TEST_CASE("programs: launches that overlap") {
   good_launches(one, {{read}, {wait + write, true}});
   bad_launches(one, {{read}, {write + wait, true}}, "race: ");
   bad_launches(one, {{write}, {write + wait, true}}, "race: writes what was written");
-  // Memory that nobody has written may be read before.
+  // Memory that no launch has written may be read before the wait.
   good_launches(one, {{go + write}, {"ld.global.u64 %d5, [%d3];\n" + wait + read, true}});
-  // A warp that waits tells the others by a barrier.
+  // One warp waits; a barrier orders the others after it.
   const std::string first = kPlaces + "@!%p2 bra NEXT;\ngriddepcontrol.wait;\nNEXT:\n";
   good_launches({}, {{write}, {first + kSync + read, true}});
   bad_launches({}, {{write}, {first + read, true}}, "griddepcontrol.wait would order them");
-  // Of the launch before the last: only where that has waited for it.
+  // A launch is ordered after its predecessor's predecessor only if the predecessor has waited.
   good_launches(one, {{write}, {wait + go, true}, {wait + read, true}});
   bad_launches(one,
                {{write}, {go + "griddepcontrol.launch_dependents;\n", true}, {read + wait, true}},
@@ -168,7 +168,7 @@ TEST_CASE("programs: shared memory of a cluster") {
   good(kPair, far + relaxed + wait + store + arrive + wait + read);
   bad(kPair, far + relaxed + wait + store + relaxed + wait + read, "race: ");
   bad(kPair, far + relaxed + wait + store + read, "");
-  // A CTA may have gone.
+  // The other CTA may have exited.
   bad(kPair, far + store, "exit");
   const std::string one = "setp.eq.u32 %p5, %r6, 0;\n@%p5 bra OUT;\n" + store + "OUT:\n";
   good(kPair, far + one + relaxed + wait);
@@ -193,7 +193,7 @@ TEST_CASE("programs: barriers of another CTA") {
   CHECK(letters().empty());
   bad(kPair, begin + init(1) + relaxed + wait + rest(wide, ".acquire.cluster"),
       "fence.mbarrier_init");
-  // By the letter of the memory model alone.
+  // Too narrow a scope is only a letter.
   for (const std::string& scope : {std::string(""), std::string(".acquire.cluster")}) {
     good(kPair, made + rest(narrow, scope));
     CHECK(letters().size() == 1);
@@ -224,7 +224,7 @@ TEST_CASE("programs: stores into another CTA that count on a barrier") {
 }
 
 TEST_CASE("programs: tensor maps that a kernel writes") {
-  // The input's first 128 bytes are a map of 16 words, for the memory behind it.
+  // The input's first 128 bytes are a map for the input after them.
   const std::string copy =
       "mov.u32 %r24, fixed+1024;\nshl.b32 %r6, %r0, 3;\nadd.s32 %r6, %r6, %r24;\nsetp.lt.u32 %p5, "
       "%r0, 16;\n"
@@ -263,6 +263,6 @@ TEST_CASE("programs: tensor maps that a kernel writes") {
       "add.s64 %d13, %d12, 0;\nshl.b32 %r6, %r0, 3;\ncvt.u64.u32 %d14, %r6;\n"
       "add.s64 %d13, %d13, %d14;\n@%p5 st.global.u64 [%d13], %d4;\nbar.warp.sync -1;\n";
   CHECK(says(run(copy + plain + acquire + load), "that threads have written"));
-  // Written again while it is in use: an acquire for each.
+  // After a second write the map needs a second acquire.
   CHECK(says(run(copy + release + acquire + release + load), "without an acquire"));
 }

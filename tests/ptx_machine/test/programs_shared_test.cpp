@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs in good and bad pairs: threads, barriers and bulk copies in shared memory.
+// Good and bad programs: threads, barriers and bulk copies in shared memory.
 #include "tests/ptx_machine/test/pairs.hpp"
 
 using namespace tw;
@@ -84,7 +84,7 @@ TEST_CASE("programs: transaction counts") {
       begin + "mov.u32 %r22, 1048575;\n@%p1 mbarrier.expect_tx.shared::cta.b64 [%r20], %r22;\n" +
           expect(1),
       "transaction count is out of range");
-  // One arrival too early: the phase ends without the bytes.
+  // An arrival before expect_tx: the phase ends without the bytes.
   bad({},
       begin + "@%p1 mbarrier.arrive.shared::cta.b64 _, [%r20];\n" + bulk_load(512) + await() +
           kLoadOther,
@@ -104,12 +104,12 @@ TEST_CASE("programs: loads in bulk") {
   const std::string begin = kPlaces + init(1) + kSync;
   good({}, begin + expect(512) + bulk_load(512) + await() + kLoadOther);
   bad({}, begin + expect(512) + bulk_load(512) + kLoadOther, "race: ");
-  // Over what threads still read, or have written.
+  // The load overwrites bytes that threads still read, or have written.
   const std::string load = expect(512) + bulk_load(512) + await();
   good({}, begin + kStore + kFence + kSync + kLoadOther + kSync + load);
   bad({}, begin + kStore + kFence + kSync + kLoadOther + load, "race: ");
   bad({}, begin + kStore + kSync + kLoadOther + kSync + load, "no fence.proxy.async");
-  // Twice over the same bytes.
+  // Two loads of the same bytes.
   good({}, begin + load + kSync + expect(512) + bulk_load(512) + await("B", 1) + kLoadOther);
   bad({}, begin + expect(1024) + bulk_load(512) + bulk_load(512) + await() + kLoadOther, "race: ");
 }
@@ -134,10 +134,10 @@ TEST_CASE("programs: groups of bulk stores") {
   bad({}, begin + kBulkWaitRead + kSync + kStore, "race: ");
   good({}, begin + kCommit + kBulkWait + kSync + read);
   bad({}, begin + kCommit + kBulkWaitRead + kSync + read, "without .read");
-  // Nor may the CTA exit while the store reads.
+  // The CTA must not exit while the store reads.
   good({}, begin + kCommit + kBulkWaitRead);
   bad({}, begin + kCommit, "the CTA exits");
-  // A newer group may stay under way.
+  // A newer group may stay pending.
   const std::string other =
       "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r10+512], %r23;\n" + kCommit;
   good({}, kPlaces + "st.shared.u64 [%r11+512], %d4;\n" + begin + kCommit + kBulkWait + other +
@@ -164,7 +164,7 @@ TEST_CASE("programs: copies by threads") {
        begin + "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r20];\n" + await() + kLoadOther);
   bad({}, begin + "mbarrier.arrive.shared::cta.b64 _, [%r20];\n" + await() + kLoadOther,
       "cp.async.mbarrier.arrive");
-  // A bulk store reads what they have brought.
+  // A bulk store reads the copied bytes.
   const std::string all = copy + "cp.async.wait_all;\n";
   good({}, kPlaces + all + kFence + kSync + bulk_store() + kCommit + kBulkWaitRead);
   bad({}, kPlaces + all + kSync + bulk_store(), "no fence.proxy.async");
@@ -208,7 +208,7 @@ TEST_CASE("programs: a report says both places, the bytes and what would order t
   CHECK(says(said, "(cp), kernel test, CTA (0, 0, 0), warp 0: no fence.proxy.async"));
   CHECK(says(said, "shared memory 1024 to 1279 of CTA rank 0; the other access is test.ptx:"));
   CHECK(says(said, "(st) by warp 0 of CTA rank 0; fence.proxy.async would order them"));
-  // The source's line, where the PTX has it.
+  // The report names the source line if the PTX has it.
   const std::string from =
       ".loc 1 17 3\n" + kStore + ".loc 1 18 3, function_name $L, inlined_at 1 2 3\n";
   std::string text = kernel_text(kPlaces + from + kLoadOther);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs in good and bad pairs: wgmma, its registers and what it reads.
+// Good and bad programs: wgmma's accumulators and its operands in shared memory.
 #include "tests/ptx_machine/test/pairs.hpp"
 
 using namespace tw;
@@ -8,7 +8,7 @@ using namespace tw::test;
 namespace {
 
 const Extent kGroup{.warps = 4};
-/// Each thread writes 16 bytes of A and, the first 16 of them, of B.
+/// Each thread writes 16 bytes of A, and the same 2048 bytes further, where B begins.
 const std::string kFill =
     "shl.b32 %r6, %r0, 4;\nadd.s32 %r6, %r6, %r10;\nst.shared.v4.u32 [%r6], {%r1, %r1, %r1, %r1};\n"
     "st.shared.v4.u32 [%r6+2048], {%r1, %r1, %r1, %r1};\n";
@@ -47,9 +47,9 @@ TEST_CASE("programs: wgmma reads what cp.async has brought") {
   bad(kGroup, kBegin + kCopy + "cp.async.commit_group;\n" + kFence + kSync + end, "race: ");
   bad(kGroup, kBegin + kCopy + wait + kSync + end, "no fence.proxy.async");
   bad(kGroup, kBegin + kCopy + wait + kFence + end, "race: ");
-  // The fence before the wait is before the bytes.
+  // The fence precedes the wait, so the bytes may come after it.
   bad(kGroup, kBegin + kCopy + kFence + wait + kSync + end, "no fence.proxy.async");
-  // Through a barrier that the threads arrive at.
+  // The same through an mbarrier that all threads arrive at.
   const std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [%r20];\n";
   const std::string begin = kBegin +
                             "mov.u32 %r20, fixed+3584;\nmov.u32 %r21, 128;\n"
@@ -69,7 +69,7 @@ TEST_CASE("programs: registers of wgmma") {
   bad(kGroup, kReady + kRegisters + kMultiply + kWaitProduct + kUse,
       "wgmma.wait_group would order them");
   bad(kGroup, kReady + kMultiply + kCommitProduct + kWaitProduct + kUse, "wgmma.fence");
-  // A newer group may stay under way, but not the registers' own.
+  // A newer group may stay pending, but not the group that writes the register.
   const std::string other =
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f7, %f8, %f9, %f10}, %d5, %d6, 0, 1, 1, "
       "0, 0;\n" +
@@ -79,15 +79,15 @@ TEST_CASE("programs: registers of wgmma") {
   bad(kGroup,
       kReady + kProduct + other + "wgmma.wait_group.sync.aligned 1;\nst.global.f32 [%d2], %f8;\n",
       "wgmma.wait_group would order them");
-  // Between a thread's access and the next product.
+  // A fence must be between a thread's access and the next wgmma.
   const std::string touch = kProduct + kWaitProduct + "add.f32 %f3, %f3, %f3;\n";
   good(kGroup, kReady + touch + kProduct + kWaitProduct);
   bad(kGroup, kReady + touch + kMultiply + kCommitProduct + kWaitProduct, "wgmma.fence");
-  // A compiler moves zeros below the fence, and ptxas knows of them.
+  // nvcc moves zeros below the fence and ptxas orders them, so this is only a letter.
   good(kGroup, kReady + kRegisters + kZero + kMultiply + kCommitProduct + kWaitProduct + kUse);
   CHECK(letters().size() == 1);
   bad(kGroup, kReady + kZero + kMultiply + kCommitProduct + kWaitProduct + kUse, "wgmma.fence");
-  // Products that add into the same registers need none between them.
+  // Two wgmmas with the same accumulators need no fence between them.
   good(kGroup, kReady + kRegisters + kMultiply + kMultiply + kCommitProduct + kWaitProduct + kUse);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("programs: shared memory that wgmma still reads") {
 }
 
 TEST_CASE("programs: what another warp of the product has read before") {
-  // The product's end says so on all hardware that is known, and not in the memory model.
+  // The end of the wgmma orders the read on known hardware, but not in the memory model.
   const std::string read = "ld.shared.u64 %d7, [%r10+3072];\n",
                     write = "@%p1 st.shared.u64 [%r10+3072], %d4;\n";
   good(kGroup, kReady + read + kProduct + kWaitProduct + kSync + write);

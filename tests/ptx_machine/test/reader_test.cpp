@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX is decoded as it is written, and what is not known is refused with its line and its text.
+// The reader decodes PTX, and refuses anything unknown with its line and text.
 #include "tests/ptx_machine/program/reader.hpp"
 
 #include <set>
@@ -14,7 +14,7 @@ using namespace tw::test;
 
 namespace {
 
-/// What the reader says against a body.
+/// The reader's error for a body, or an empty string.
 std::string refusal(const std::string& body) {
   try {
     read_module(kernel_text(body), "test.ptx");
@@ -24,7 +24,7 @@ std::string refusal(const std::string& body) {
   return {};
 }
 
-/// Images whose kernels sm_90a has.
+/// Images with kernels that the machine can run.
 std::set<std::string> images() {
   std::set<std::string> out;
   const FeatureMask here = feature::tma | feature::mma | feature::wgmma;
@@ -56,7 +56,7 @@ TEST_CASE("reader: the PTX of every image is decoded, and the machine has code f
   }
   if (instructions == 0) return skip("there is no PTX of the kernels");
   MESSAGE(instructions << " instructions");
-  // Images that another build made come without.
+  // Prebuilt images come without PTX.
   for (const std::string& image : missing) MESSAGE("no PTX of " << image);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("reader: what it does not know is refused by line and text") {
     CHECK(says(said, bad.reason));
     CHECK(says(said, "test.ptx:"));
   }
-  // The line is the statement's.
+  // The error names the line where the statement begins.
   CHECK(says(refusal("mov.u32 %r1, 1;\n  add.s32 %r1,\n   %r1, %q;"),
              ":25: there is no register %q:"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the machine is on one core, in CPU time: ptx_machine_test -ns -tc='speed*'.
+// Measures the machine's speed on one core, in CPU time: ptx_machine_test -ns -tc='speed*'.
 #include <ctime>
 
 #include "tests/ptx_machine/test/lab.hpp"
@@ -19,7 +19,7 @@ struct Figure {
   double instructions = 0, seconds = 0;
 };
 
-/// Runs a body of so many threads.
+/// Runs a body with `threads` threads in one CTA.
 Figure run(const std::string& body, uint32_t threads, bool judge) {
   const std::string text = kernel_text(body);
   const ptx_machine::Module module = ptx_machine::read_module(text, "speed.ptx");
@@ -49,7 +49,7 @@ void say(const char* what, double rate) {
   std::printf("%s: %.0f million a second\n", what, rate / 1e6);
 }
 
-// Of what our kernels have: addresses, predicates, halves, loads and stores.
+// A typical mix of our kernels: addresses, predicates, packed halves, loads and stores.
 constexpr const char* kMix =
     "mad.lo.s32 %r3, %r0, 3, %r20;\nshl.b32 %r4, %r3, 2;\nand.b32 %r5, %r4, 0x7fc;\n"
     "mov.u32 %r10, fixed;\nadd.s32 %r10, %r10, %r5;\nshl.b32 %r6, %r0, 2;\n"
@@ -69,8 +69,7 @@ TEST_CASE("speed: thread instructions and multiply-adds" * doctest::skip()) {
     say(judge ? "thread instructions, judged" : "thread instructions",
         mix.instructions / mix.seconds);
   }
-  // 64 x 16 of A and 256 x 16 of B in dynamic shared memory would be more than `fixed`: B's columns
-  // are the same 8 ones, by a stride of 0.
+  // `fixed` is too small for all of B, so a stride of 0 makes B's columns the same 8.
   const std::string begin =
       "mov.u32 %r10, fixed;\nshl.b32 %r4, %r0, 4;\nadd.s32 %r4, %r4, %r10;\n"
       "st.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};\n"

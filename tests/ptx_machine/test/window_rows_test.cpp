@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of sums have the bits of single ones.
+// window_row() computes the same bits as window_f32().
 #include "tests/ptx_machine/instructions/window_rows.hpp"
 
 #include <memory>
@@ -12,7 +12,7 @@ using namespace tw::ptx_machine;
 
 namespace {
 
-/// Bits of a finite number whose exponents are near each other, or any.
+/// Bits of a random finite number; `near`: with an exponent near the bias, else any exponent.
 uint32_t draw(std::mt19937& random, Type type, bool near) {
   const uint32_t most = type == Type::f16 ? 31 : 255, fraction = type == Type::f16 ? 10 : 7;
   uint32_t bits = static_cast<uint32_t>(random()) & 0xffff;

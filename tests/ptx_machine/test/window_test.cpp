@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window of the tensor cores, by numbers that tell where it ends.
+// The tensor cores' window (window.hpp), tested with numbers at its ends.
 #include "tests/ptx_machine/instructions/window.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace tw::ptx_machine;
 
 namespace {
 
-/// The dot product of factors of a type, and c.
+/// c + a . b, rounded as window_f32() does.
 float dot(Type type, std::initializer_list<float> a, std::initializer_list<float> b, float c,
           int bits = kWindowBits) {
   const uint32_t format = type == Type::f16    ? kFormatF16
@@ -40,13 +40,13 @@ TEST_CASE("window: whole numbers are exact") {
 }
 
 TEST_CASE("window: what is below 2^-25 of the largest is cut") {
-  // 2^25 - 2^25 + what is left of a small product.
+  // 2^25 - 2^25 + a small product, of which the window keeps the integral part.
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 1}, 0) == 1);
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 0.5f}, 0) == 0);
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, 1.5f}, 0) == 1);
-  // Towards 0, not down.
+  // Truncation is toward 0, not down.
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f, 1}, {0x1p13f, -0x1p13f, -1.5f}, 0) == -1);
-  // The accumulator is cut too.
+  // The accumulator is truncated too.
   CHECK(dot(Type::bf16, {0x1p12f, 0x1p12f}, {0x1p13f, -0x1p13f}, 1.5f) == 1);
   CHECK(dot(Type::f16, {1}, {1}, 0x1p-24f) == 1);
   CHECK(dot(Type::e4m3, {128, 128, 1}, {64, -64, 1}, 0, kWindowBits8) == 1);
@@ -54,7 +54,7 @@ TEST_CASE("window: what is below 2^-25 of the largest is cut") {
 }
 
 TEST_CASE("window: the sum of exponents counts, not the product's own") {
-  // 1.5 * 1.5 = 2.25 has the exponent 0 here: 2^-25 of 1 still counts.
+  // 1.5 * 1.5 = 2.25 has the exponent 0 here, so the window keeps 2^-25.
   CHECK(dot(Type::bf16, {1.5f, -1.5f, 0x1p-12f}, {1.5f, 1.5f, 0x1p-13f}, 0) == 0x1p-25f);
   // A subnormal factor has the exponent of the smallest normal one.
   CHECK(dot(Type::f16, {0x1p-24f}, {1}, 0) == 0x1p-24f);
@@ -107,7 +107,7 @@ TEST_CASE("window: random numbers, against sums of 128 bits") {
     const float c_mantissa = std::frexp(c, &c_exponent);
     terms[16] = static_cast<int64_t>(std::ldexp(c_mantissa, 21));  // 2^(exponent - 1) times 20 bits
     exponents[16] = c == 0 ? -1000 : c_exponent - 1;
-    // Four more bits of the accumulator than of products.
+    // Products have 20 bits after the point, the accumulator 23. Both get 40.
     __extension__ __int128 sum = 0;
     for (const int exponent : exponents) largest = std::max(largest, exponent);
     for (int k = 0; k < 17; ++k) {
@@ -133,8 +133,7 @@ TEST_CASE("window: random numbers, against sums of 128 bits") {
 
 namespace {
 
-/// A finite number of a type by its own bits, as mantissa * 2^exponent with the exponent that the
-/// window counts.
+/// A finite number as mantissa * 2^exponent, with the exponent that the window uses.
 struct Parts {
   double mantissa = 0;
   int exponent = -10000;
@@ -148,7 +147,8 @@ Parts parts_of(uint32_t bits, int fraction_bits, int exponent_bits, int bias) {
   return {negative ? -whole : whole, static_cast<int>(field ? field : 1) - bias};
 }
 
-/// The sum by the window's definition: every term cut to the quantum, in numbers that are exact.
+/// The sum by the window's definition: every term is truncated to the window's last bit. Doubles
+/// hold all of it exactly.
 float wanted_sum(const Parts* a, const Parts* b, uint32_t count, float c, int bits) {
   const Parts addend = parts_of(std::bit_cast<uint32_t>(c), 23, 8, 127);
   int largest = addend.exponent;
@@ -159,7 +159,7 @@ float wanted_sum(const Parts* a, const Parts* b, uint32_t count, float c, int bi
   for (uint32_t k = 0; k < count; ++k)
     sum += std::trunc(
         std::ldexp(a[k].mantissa * b[k].mantissa, a[k].exponent + b[k].exponent - largest + bits));
-  // Cut to the result's bits, 23 or those of the window.
+  // The result keeps 23 bits after the point, or 13 with fp8 factors.
   int exponent = 0;
   const double half = std::frexp(sum, &exponent);
   const int kept = bits == kWindowBits8 ? kWindowBits8 : 23;
@@ -169,7 +169,7 @@ float wanted_sum(const Parts* a, const Parts* b, uint32_t count, float c, int bi
 
 struct Layout {
   Type type;
-  int bits, fraction, exponent, bias, shift;  // shift: unused bits below
+  int bits, fraction, exponent, bias, shift;  // shift: number of unused low bits
 };
 
 }  // namespace
@@ -187,7 +187,7 @@ TEST_CASE("window: tf32, e4m3 and e5m2 as wgmma adds them up") {
       const auto next = [&] { return static_cast<uint32_t>(random()); };
       const auto draw = [&](Parts* parts, Factors* factors, uint32_t k) {
         uint32_t bits = next() & ((1u << layout.bits) - 1);
-        // Finite, and of tf32 not so large or small that f32 does not hold the sum.
+        // Finite numbers only; tf32 in a range whose sums are normal f32.
         if (layout.type == Type::tf32) bits = (bits & 0x403ff) | (110 + next() % 30) << 10;
         if (layout.type == Type::e4m3 && (bits & 0x7f) == 0x7f) bits ^= 1;
         if (layout.type == Type::e5m2 && (bits & 0x7c) == 0x7c) bits ^= 4;
