@@ -50,8 +50,8 @@ struct Block {
   uint64_t hash = 0;           // of `known`
 };
 
-/// The recorded outcome of a launch. `left_out` is a block that it does not cover: a workspace whose
-/// content has changed since the recording.
+/// The recorded outcome of a launch. `left_out` is a block that it does not cover: a workspace
+/// whose content has changed since the recording.
 struct Recorded {
   uint32_t outcome = 0;
   size_t left_out = SIZE_MAX;
