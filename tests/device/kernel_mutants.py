@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that every wait and every proxy fence of the kernels is needed.
+"""Mutation test of the kernels on a GPU: shows that tests notice the removal of each wait and proxy fence.
 
-    kernel_mutants.py build NVCC OUT [options]    images of the mutants, in OUT (no GPU needed)
+    kernel_mutants.py build NVCC OUT [options]    compiles the mutants into OUT (needs no GPU)
     kernel_mutants.py run OUT TESTS [options]     TESTS is BUILD/tests/device; needs a GPU
-    kernel_mutants.py list                        what build would remove, and the rows of gemm
+    kernel_mutants.py list                        lists the statements to remove, and the kernels of gemm
 
-`build` copies the kernels, removes one statement from the copy and compiles it: of gemm a few rows of
-each schedule, of other families the image that has the statement. What leaves the machine code as it
-was is dropped. `run` has a test take its kernels from each image: with the unchanged one of a subject
-it must pass, with every other one fail, or hang. Statements marked "also" are tried and reported, and
-nothing fails if one of them is not missed.
+`build` removes one statement from a copy of the kernels and compiles it: for gemm a few kernels of each
+schedule, for other families the image that has the statement. It drops mutants whose machine code is
+unchanged. `run` runs a test with the kernels of each image: it must pass with the unchanged image of a
+subject, and fail or hang with a mutant. Mutants marked "also" are reported, but may pass.
 
-    --subjects A,B    those alone
-    --delays          kernels that wait at random round barriers
-    --unchanged       nothing is removed: with --delays, rows that wait at random, a thousand runs each
-    --needed          those alone that must be missed
-    --files REGEX     statements of those files alone
+    --subjects A,B    only these subjects
+    --delays          kernels that wait for random times around barriers
+    --unchanged       remove nothing: with --delays, run each kernel a thousand times with random waits
+    --needed          only mutants that must be noticed
+    --files REGEX     only statements in these files
     --jobs N          compilations, or tests, at once
-    --seconds N       of a test, then it hangs
+    --seconds N       time limit of a test, after which it counts as hanging
 """
 import argparse
 import concurrent.futures
@@ -40,30 +39,30 @@ sys.dont_write_bytecode = True
 import units
 
 PARTS = {part.name: part for part in units.parts()}
-# What must be missed, and what is tried beside it. A cluster's barrier is two calls, of which one alone
-# is no program.
+# Functions whose removal must be noticed, and others to try. The two calls of a cluster's barrier are
+# removed together, because one without the other is invalid.
 NEEDED = ["mbarrier_wait", "fence_async_shared"]
 ALSO = ["store_wait_read", "store_wait", "cluster_wait", "named_barrier", "fence_mbarrier_init",
         "async_copy_wait", "sync_block", "sync_warp", "tensormap_acquire", "fence_gpu"]
 CLUSTER_BARRIER = r"cluster_arrive(?:_relaxed)?\(\);\s*ptx::cluster_wait"
-# A barrier that is no function of ptx::, of a warpgroup round its staging memory.
+# The barrier of a warpgroup around its staging memory, which is not a function of ptx::.
 STAGED = "stream_staged"
-# Of kernels that have neither of NEEDED.
+# For kernels without any of NEEDED.
 BY_THREADS = ["async_copy_commit", "async_copy_wait", "sync_block", CLUSTER_BARRIER]
 
 
 @dataclasses.dataclass
 class Subject:
-    """Kernels that are compiled together, and the test that shows what they do."""
+    """Kernels that are compiled together, and the test that runs them."""
     name: str
     part: str
-    root: str     # and what it includes of the family, common/ and rows/ has the statements
-    program: str  # of tests/device, without _device_test
-    cases: str    # of that program
-    but: str = ""  # files among those that the image has no code of
+    root: str     # statements are removed from this file and what it includes of the family, common/ and rows/
+    program: str  # in tests/device, without _device_test
+    cases: str    # test case pattern of the program
+    but: str = ""  # pattern of included files without code in the image
     needed: list = dataclasses.field(default_factory=lambda: NEEDED)
     also: list = dataclasses.field(default_factory=lambda: ALSO)
-    front: str = ""  # the part of the kernel in front, which a test of gemm has the plans take from its image too
+    front: str = ""  # part of the preceding copy kernel, which plans take from the image too
 
     @property
     def family(self):
@@ -83,7 +82,7 @@ SUBJECTS = [
             needed=BY_THREADS, also=[]),
     Subject("gemm_plain_short", "gemm_plain_short_0", "gemm/mma/gemm_plain_short.cuh", "kernel_mutant_gemm", "gemm:*",
             needed=["sync_block"], also=[]),
-    # The copy in front of a product, which has nothing to take away, and those products' waits for it.
+    # The staging copy, from which nothing is removed, and the GEMM kernels' waits for it.
     Subject("gemm_realign", "gemm_basic_0", "gemm/wgmma/gemm_basic.cuh", "kernel_mutant_gemm", "gemm realigned:*",
             "basic|config|epilogue|split|types|convert|divide", needed=["grid_dependency_wait"], also=[],
             front="gemm_realign_0"),
@@ -100,7 +99,7 @@ SUBJECTS = [
             also=["sync_block", "sync_warp", "grid_dependency_wait_and_launch"]),
     Subject("quantize", "quantize_0", "quantize/quantize.cu", "repeat_moves", "quantize:*", needed=["sync_block"],
             also=["grid_dependency_wait_and_launch"]),
-    # What cp.async copies lies in shared memory when the barrier counts it, see NOT_MISSED: its fence is tried alone.
+    # The fence after cp.async is only tried, see NOT_MISSED.
     Subject("grouped", "grouped_wgmma_0", "grouped/grouped_wgmma.cuh", "mutant_grouped_wgmma", "grouped wgmma: *",
             needed=["mbarrier_wait"], also=["fence_async_shared", *ALSO, STAGED, "grid_dependency_wait"]),
     Subject("grouped_ranges", "grouped_wgmma_8", "grouped/grouped_ranges_wgmma.cuh", "mutant_grouped_wgmma",
@@ -110,37 +109,37 @@ SUBJECTS = [
             "table|write", needed=["sync_block"], also=["grid_dependency_wait_and_launch"]),
     Subject("grouped_mma_ranges", "grouped_mma_1", "grouped/grouped_ranges.cuh", "mutant_grouped_tiles",
             "grouped tiles: *", "mma|table|write", needed=["sync_block"], also=["grid_dependency_wait_and_launch"]),
-    # A block that ends early takes away what others of the cluster read: both barriers are missed.
+    # A block must not exit while others of the cluster read its shared memory, so both barriers are needed.
     Subject("grouped_steps", "grouped_steps_0", "grouped/grouped_combine.cuh", "mutant_grouped_tiles",
             "grouped tiles: *", "write", needed=[CLUSTER_BARRIER], also=["sync_block", "grid_dependency_wait_and_launch"]),
     Subject("copies", "copies_0", "copies/copies.cu", "repeat_moves", "copies:*"),
     Subject("prefetch", "prefetch_0", "prefetch/prefetch.cu", "repeat_moves", "prefetch:*"),
 ]
-# Lines whose statement no result depends on, on this chip: what a thread copies by cp.async lies in shared
-# memory, where the copy engine reads it, when the barrier counts it, though the memory model wants a fence.
+# Statements without which this chip still gives right results. The memory model requires a fence between
+# cp.async and the TMA, but the bytes are in shared memory when the barrier completes.
 NOT_MISSED = [("rows/row_staged.cuh", r"fence_async_shared")]
-# Holds loads back, for speed alone: a load behind it waits for its own stage.
+# Waits that only throttle loads for speed: the loads after them wait for their own stage.
 THROTTLES = ["read.empty_barrier(read.stage)"]
-# Schedules that a subject of gemm is compiled with, each row once with a cluster and once without. Of
-# other subjects all kernels of the part are taken.
+# Schedules of a gemm subject, each compiled once with a cluster and once without. Other subjects compile
+# all kernels of their part.
 SCHEDULES = {"gemm": ["coop", "ping", "split", "swap", "swapsplit", "half"],
              "gemm_full": ["full", "fullping", "fullsplit", "fullswapsplit"],
              "gemm_stream": ["stream"], "gemm_fullstream": ["fullstream"],
              "gemm_batch": ["batch", "batchping"],
              "gemm_realign": ["coop", "swapsplit"]}
-# Macros of gemm's table that are kernels for one product each.
+# Macros of gemm's kernel table for kernels of a single product.
 PRODUCTS = ["TW_GEMM", "TW_GEMM_MMA"]
 
 
 def statements(text, names):
-    """(begin, end) of each call of a function of ptx::, or of STAGED, that stands as a statement."""
+    """Yields (begin, end) of each statement that calls one of these ptx:: functions or STAGED."""
     calls = [name if name == STAGED else "ptx::" + name for name in names]
     for match in re.finditer(r"\b(%s)\b" % "|".join(calls), text) if names else ():
         yield match.start(), text.index(";", match.end()) + 1
 
 
 def sources(subject):
-    """Paths in the kernels' folder of the files that hold the kernels, each once."""
+    """Returns the subject's source files, relative to the kernels' folder."""
     found, to_read = [], [subject.root]
     while to_read:
         file = to_read.pop(0)
@@ -153,14 +152,14 @@ def sources(subject):
 
 
 def table_rows():
-    """The kernel entries of products: their macro, then its arguments."""
+    """Returns the GEMM kernel entries: the macro's name, then its arguments."""
     rows = [re.split(r"[(),]+ *", entry.text)[:-1] for entry in units.entries("gemm")]
     return [row for row in rows if row[0] in PRODUCTS]
 
 
 def few_rows(subject, types):
-    """A row- and B column-major: of each schedule the first row with a cluster and without, and of
-    those that two threads load for."""
+    """Chooses kernel entries with A row-major and B column-major: of each schedule the first with a cluster and the
+    first without, and likewise of those with two loader threads."""
     chosen, wanted = {}, SCHEDULES.get(subject.name)
     for row in table_rows():
         if row[4:6] not in types:
@@ -175,13 +174,13 @@ def few_rows(subject, types):
 
 
 def write_table(kernels, subject, rows):
-    """The rows in the subject's part."""
+    """Writes the kernel entries as the table of the subject's part."""
     lines = [f"{row[0]}({', '.join([row[1], subject.part, *row[3:]])})" for row in rows]
     (kernels / PARTS[subject.part].table.relative_to(KERNELS)).write_text("\n".join(lines) + "\n")
 
 
 def removals(subject, kinds, files):
-    """What can be removed of a subject's sources."""
+    """Yields the removable statements of a subject's sources."""
     for kind in kinds:
         names = subject.needed if kind == "needed" else subject.also
         for file in filter(re.compile(files).search, sources(subject)):
@@ -204,7 +203,7 @@ def find_mutants(options):
         if options.subjects and subject.name not in options.subjects.split(","):
             continue
         parts, groups = [subject.part, *filter(None, [subject.front])], [[]]
-        if options.unchanged and subject.family != "gemm":  # all of a family's at once, by each of its tests
+        if options.unchanged and subject.family != "gemm":  # all parts of the family, once for each of its tests
             if (subject.family, subject.program) in whole:
                 continue
             whole.add((subject.family, subject.program))
@@ -212,7 +211,7 @@ def find_mutants(options):
         if subject.family == "gemm":
             types = [["BF16", "BF16"]] + ([["BF16", "F32"], ["F16", "F16"]] if options.unchanged else [])
             rows = few_rows(subject, types)
-            # Unchanged rows are many and slow to compile: one in each image.
+            # Many unchanged kernels are slow to compile, so each has an image of its own.
             groups = [[row] for row in rows] if options.unchanged else [rows]
         for rows in groups:
             unchanged = {"kind": "none", "file": "", "line": 0, "text": ""}
@@ -223,7 +222,7 @@ def find_mutants(options):
 
 
 def show(options):
-    """Fails where there is nothing to remove or nothing to show it with: the names have changed."""
+    """Lists the mutants. Fails if a subject has no mutant or no kernel, which means that names have changed."""
     options.unchanged, options.needed, options.files = False, False, ""
     mutants = find_mutants(options)
     for mutant in mutants:
@@ -236,7 +235,7 @@ def show(options):
         own = [m for m in mutants if m["subject"] == subject.name]
         texts = " ".join(m["text"] for m in own if m["kind"] == "needed")
         wrong += len(own) < 2 or (subject.family == "gemm" and not own[0]["rows"])
-        # Of the common ones a family may have but one, or none.
+        # A family need not have all of NEEDED, but all of its own list.
         wrong += subject.needed is not NEEDED and not all(re.search(name, texts) for name in subject.needed)
     texts = " ".join(m["text"] for m in mutants if m["kind"] == "needed")
     sys.exit(1 if wrong or not all(name in texts for name in NEEDED) else 0)
@@ -268,7 +267,7 @@ def compile_mutant(options, out, mutant):
                    "-gencode", "arch=compute_90a,code=sm_90a"]
         command += [f"-DTW_HAS_{name}={int(name in ('tma', 'mma', 'wgmma'))}" for name in features()]
         command += ["-DTW_DELAYS"] if options.delays else []
-        # In the copy's folder: what the compiler keeps of a path is the same for all.
+        # With relative paths in the copy's folder, paths in the machine code are the same for all mutants.
         for name in mutant["parts"]:
             source = pathlib.Path("kernels") / PARTS[name].source.relative_to(KERNELS)
             image = folder_of(out, mutant) / f"{name}.cubin"
@@ -301,7 +300,7 @@ def build(options):
 
 
 def run_mutant(options, out, mutant):
-    """What became of it, and a word about how it showed."""
+    """Runs the test with a mutant. Returns the result (right, wrong, faults, hangs) and a detail."""
     subject = next(s for s in SUBJECTS if s.name == mutant["subject"])
     environment = {**os.environ, "TW_TEST_DEVICE": "cuda"}
     if subject.family == "gemm":
@@ -329,7 +328,7 @@ def run(options):
     listed = json.loads((out / "mutants.json").read_text())
     listed = [m for m in listed if not options.subjects or m["subject"] in options.subjects.split(",")]
     listed = [m for m in listed if not options.needed or m["kind"] != "also"]
-    # Those first that must be missed.
+    # Mutants that must be noticed come first.
     listed.sort(key=lambda m: ["none", "needed", "also"].index(m["kind"]))
     unnoticed, unmissed = 0, 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a change of kernels has to pass beside the suite, on a machine with a GPU:
+# Tests that a change of kernels must pass beside the suite, on a machine with a GPU:
 #   [PARTS='delays mutants racecheck'] [NVCC=nvcc] [JOBS=6] tests/device/prove.sh BUILD_DIR OUTPUT_DIR
-#   repeat     a thousand runs by each method, each kind of gemm and each way of its full rows
-#   delays     the same with kernels that wait at random at both sides of every barrier
-#   mutants    every mbarrier wait and every fence.proxy.async that is taken away is missed
+#   repeat     a thousand runs of each method, each GEMM schedule and each option of epilogue kernels
+#   delays     the same with kernels that wait for random times before and after every barrier
+#   mutants    tests notice the removal of each mbarrier wait and each fence.proxy.async
 #   racecheck  compute-sanitizer's, see sanitize.sh; memcheck and synccheck likewise
-# All but memcheck and synccheck by default. Images are compiled while tests run. Exits with 1 if a part fails.
+# All but memcheck and synccheck run by default. Images are compiled while tests run. Exits with 1 if a part fails.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tests=$(cd "$1/tests/device" && pwd)
@@ -19,7 +19,7 @@ mutants=(python3 "$here/kernel_mutants.py")
 failed=0
 
 wants() { [[ $parts == *" $1 "* ]]; }
-# NAME COMMAND...: its output to NAME.txt, its last line and its time here.
+# part NAME COMMAND...: writes the output to NAME.txt; prints its last line and the time.
 part() {
   local name=$1 began=$SECONDS status
   shift

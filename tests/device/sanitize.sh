@@ -1,28 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# compute-sanitizer over the device tests, on a machine with a GPU:
+# Runs compute-sanitizer over the device tests, on a machine with a GPU:
 #   [JOBS=8] [LIMIT=400] [TOOLS='memcheck racecheck'] tests/device/sanitize.sh BUILD_DIR [OUTPUT_DIR]
-# Whole tests, but for gemm's, which has rows by the hundred: memcheck and synccheck see each
-# TW_EVERY-th choice, racecheck a small product of each kind. The tests that run things a thousand
-# times run them once.
-# JOBS at once, LIMIT seconds each; one that is not done by then is named and counts as a failure.
-# Exits with 1 if any tool found something in any test that is not among the known hazards.
+# GEMM has hundreds of kernels: memcheck and synccheck run every TW_EVERY-th choice, racecheck a
+# small product of each schedule. Tests that repeat things a thousand times run them once.
+# JOBS tests run at once. One that takes more than LIMIT seconds counts as a failure.
+# Exits with 1 if a tool finds anything but the known hazards.
 set -uo pipefail
 tests=$(cd "$1/tests/device" && pwd)
 mkdir -p "${2:-$tests/sanitize}"
 out=$(cd "${2:-$tests/sanitize}" && pwd)
 tools=${TOOLS:-memcheck synccheck racecheck}
-# As racecheck words them, on one line. A prefetch's loads land on each other: nobody reads what
-# they bring, and places of their own for all of a block's would take more shared memory than an SM
-# has.
+# Known hazards, in racecheck's words. A block's prefetch loads overwrite each other: nobody reads the
+# bytes, and separate destinations would need more shared memory than an SM has.
 known='Error: Race reported between Write access at prefetch_(rows|boxes)_tma\+(0x[0-9a-f]+) and Write access at prefetch_\1_tma\+\2 '
-# A tile's note is written where the one before the last was: racecheck counts the threads alone that
-# arrive on a barrier, and one lane does so for its warpgroup, whose products, each warp's sent behind
-# its own read of the note, are done together. With all threads arriving there is no such hazard.
+# The producer overwrites a tile's number while, for racecheck, warps may still read it: racecheck
+# only orders threads that arrive at the barrier, and one lane arrives for its warpgroup. It arrives
+# after the end of the wgmma, which each warp issues after its read. If all threads arrive, racecheck
+# reports nothing.
 noted='Error: Race reported between Write access at (gemm_[a-z0-9_]+_128x128_1x[12]_(coop|ping|half))\+0x[0-9a-f]+ and Read access at \1\+0x[0-9a-f]+ '
 export tests out known noted LIMIT=${LIMIT:-400} TW_TEST_DEVICE=cuda
 
-# Hazards of a log that are not known.
+# Counts the unknown hazards of a log.
 unknown() {
   sed -n '/Race reported between/{N;s/\n=* */ /;p}' "$1" | grep -vcE -e "$known" -e "$noted"
 }
@@ -50,14 +49,14 @@ check() {
 }
 export -f check unknown
 
-# The longest first.
+# The longest tests come first.
 {
   for name in copy_turn rows; do echo "racecheck $name"; done
   for share in 0 1 2 3 4; do
     echo "racecheck gemm_stress TW_SHARE=$share/5 -tc='*small products*'"
     echo "racecheck gemm_full_stress TW_SHARE=$share/5 -tc='*small products*'"
   done
-  # A thousand runs of what rows_order and repeat_rows have too.
+  # rows_order and repeat_rows cover the case with a thousand runs.
   echo "racecheck rows_sums -tce='*the last of equal indices*'"
   for name in repeat_moves repeat_rows; do echo "racecheck $name TW_RUNS=1"; done
   for tool in memcheck synccheck; do

@@ -23,7 +23,7 @@ inline double exact_activation(Activation which, double x) {
   }
 }
 
-/// How far a function's result may be from that, for an argument without an error.
+/// Error bound of a function's result, for an exact argument.
 inline double activation_error(Activation which, double x) {
   const double value = std::fabs(exact_activation(which, x));
   switch (which) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One stretch of device memory and its host image, compared whole: whatever an operation writes
-// beside its destination shows.
+// A block of device memory and its host image. Tests compare it as a whole, so that a write outside
+// an operation's destination is found.
 
 #include "tests/device/common/fixture.hpp"
 
@@ -37,10 +37,10 @@ class Arena {
     std::memset(image_.data(), value, image_.size());
     upload();
   }
-  /// The next two are in order on the stream; the image must stay as it is until the stream is
+  /// Copies the image to the device, in stream order. The image must not change until the stream is
   /// idle.
   void upload() { TW_REQUIRE_OK(stream_.copy_to_device(address_, image_.data(), image_.size())); }
-  /// What the device has now.
+  /// Returns the device's bytes; waits for the stream.
   std::vector<uint8_t> read() {
     std::vector<uint8_t> bytes(image_.size());
     TW_REQUIRE_OK(stream_.copy_to_host(bytes.data(), address_, bytes.size()));
@@ -56,7 +56,7 @@ class Arena {
   uint64_t address_ = 0;
 };
 
-/// The first byte in which two images differ, or -1.
+/// The first byte in which two images differ; -1 if none, 0 if their sizes differ.
 inline int64_t first_difference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
   if (a.size() != b.size()) return 0;
   if (std::memcmp(a.data(), b.data(), a.size()) == 0) return -1;

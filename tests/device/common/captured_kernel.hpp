@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One launch, captured into a CUDA graph and read back: what the driver was really asked for.
+// Captures one launch into a CUDA graph and reads it back, to see what the driver was asked for.
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ struct CapturedKernel {
 
 class Capture {
  public:
-  /// False, having said why, where there is no driver that can name the function of a node.
+  /// Returns false, and skips the test case, without a driver that can name a node's function.
   bool open() {
     void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) return skipped("no libcuda.so.1");
@@ -50,7 +50,7 @@ class Capture {
     REQUIRE(cuStreamBeginCapture_(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
   }
 
-  /// The one kernel that was launched since begin().
+  /// Returns the one kernel that was launched since begin().
   CapturedKernel end() {
     if (graph_) cuGraphDestroy_(graph_);
     REQUIRE(cuStreamEndCapture_(stream_, &graph_) == CUDA_SUCCESS);
@@ -74,14 +74,14 @@ class Capture {
     for (int i = 0; i < 3; ++i) {
       kernel.grid[i] = grid[i];
       kernel.block[i] = block[i];
-      // 0 where the launch named no cluster.
+      // 0 if the launch has no cluster attribute.
       kernel.cluster[i] = cluster[i] ? cluster[i] : 1;
     }
     kernel.dynamic_smem_bytes = params.sharedMemBytes;
     return kernel;
   }
 
-  /// Runs what end() read, and waits for it.
+  /// Runs the graph of end() and waits for it.
   void replay() {
     CUgraphExec exec = nullptr;
     REQUIRE(cuGraphInstantiateWithFlags_(&exec, graph_, 0) == CUDA_SUCCESS);

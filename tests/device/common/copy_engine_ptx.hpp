@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels that do one operation of the copy engine, as PTX for the driver to compile: load_R and
-// im2col_R (R dimensions), store_R, and reduce_OP_R.
+// PTX of kernels that do one TMA operation each: load_R and im2col_R (R dimensions), store_R,
+// reduce_OP_R. The driver compiles them.
 //
-// One block copies `bytes` of `image` into shared memory, which begins at a multiple of 1024, does
-// the operation there with its first thread, and copies shared memory back; `status` becomes 1 when
-// a load's barrier has completed with exactly `tx` bytes, or a store is done.
+// One block copies `bytes` of `image` into shared memory, 1024-byte aligned. Its first thread does
+// the operation there. Then the block copies shared memory back. `status` becomes 1 when a load has
+// completed its barrier with exactly `tx` bytes, or a store is done.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""embed_array.py NAME IMAGE HEADER: writes a C++ header with the image's bytes as an array."""
+"""embed_array.py NAME IMAGE HEADER: writes a C++ header with the image's bytes as the array NAME."""
 import pathlib
 import sys
 

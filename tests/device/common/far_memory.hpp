@@ -5,8 +5,8 @@
 
 namespace tw::test {
 
-/// Memory that a GPU reads over its bus, so that a copy from there takes several times as long as a
-/// product takes to begin.
+/// Host memory that the GPU reads over its bus. A staging copy from there takes several times as
+/// long as the start of a GEMM kernel, which makes a missing wait visible.
 class FarMemory {
  public:
   explicit FarMemory(size_t bytes) {
@@ -18,7 +18,7 @@ class FarMemory {
   FarMemory& operator=(const FarMemory&) = delete;
   void* data() const { return memory_; }
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }
-  /// What lies in the device's memory.
+  /// Copies bytes of device memory here.
   void take(uint64_t from, size_t bytes) { CHECK(driver_.to_host(memory_, from, bytes) == 0); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What device tests share: the device under test, guarded memory, random numbers.
+// Shared by all device tests: the device under test, guarded memory, random numbers.
 
 #include <cstdint>
 #include <cstring>
@@ -27,8 +27,8 @@
 
 namespace tw::test {
 
-/// The device under test, opened once a process; nullptr, and the case said "skipped", where the
-/// machine has none. Opening the host device must not fail.
+/// Returns the device under test (TW_TEST_DEVICE), opened once per process. Skips the test case and
+/// returns nullptr if there is none; opening the host device must not fail.
 inline std::shared_ptr<Device> open_test_device() {
   static std::shared_ptr<Device> device;
   if (device) return device;
@@ -53,8 +53,8 @@ inline std::unique_ptr<Stream> new_stream(const std::shared_ptr<Device>& device)
   return stream;
 }
 
-/// Device memory between guards: `bytes` at an address that is `offset` past a multiple of 1024.
-/// Poisoned whole; read() brings back the inside and guards_intact() looks at the rest.
+/// Device memory between guards: `bytes` at an address `offset` past a multiple of 1024. All of it
+/// starts as kPoison. read() copies everything back, and guards_intact() checks the guards.
 class Guarded {
  public:
   static constexpr uint64_t kGuard = 4096;
@@ -76,7 +76,7 @@ class Guarded {
 
   uint64_t address() const { return aligned_ + before_; }
   uint64_t bytes() const { return bytes_; }
-  /// Host image of the inside; upload() after writing, read() before reading.
+  /// Host image of the memory between the guards: upload() after writing, read() before reading.
   uint8_t* data() { return image_.data() + before_; }
   void upload() {
     TW_REQUIRE_OK(stream_.copy_to_device(aligned_, image_.data(), image_.size()));
@@ -102,7 +102,7 @@ class Guarded {
   std::vector<uint8_t> image_;
 };
 
-/// A number from low to high, both included.
+/// A random number from low to high, both included.
 inline int64_t pick(std::mt19937_64& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linker sends the library's calls of kernel_image() here (--wrap, in meson.build).
+// Replaces the library's kernel_image() (linker option --wrap, in meson.build).
 #include "tests/device/common/kernel_folder.hpp"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #include "kernels/image/kernel_images.hpp"
 
-// The names are the mangled ones of tw::kernel_image(const char*).
+// Mangled names of tw::kernel_image(const char*).
 extern "C" tw::KernelImage __real__ZN2tw12kernel_imageEPKc(const char* name);
 extern "C" tw::KernelImage __wrap__ZN2tw12kernel_imageEPKc(const char* name);
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels of another build in a test program: where TW_KERNEL_IMAGES names a folder, images that it
-// has (<part>.cubin) take the place of the library's own. A program that is linked with
-// kernel_folder.cpp (kernel_folder_dep) has every plan take its kernels that way.
+// Runs a test with the kernels of another build: images in the folder TW_KERNEL_IMAGES
+// (<part>.cubin) replace the library's own, for every plan of a program that is linked with
+// kernel_folder.cpp (kernel_folder_dep).
 
 #include <string>
 #include <vector>
 
 namespace tw::test {
 
-/// Names of the images that plans took from the folder so far; none where there is no folder.
+/// Names of the images that plans have taken from the folder so far.
 const std::vector<std::string>& images_of_folder();
-/// Whether there is a folder.
+/// Whether TW_KERNEL_IMAGES is set.
 bool have_kernel_folder();
 
 }  // namespace tw::test

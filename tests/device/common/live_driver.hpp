@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The CUDA driver as a test calls it: loaded at run time, with prototypes of its own, so that the
-// test is built where there is no cuda.h and shares no code with the library's driver layer.
+// The CUDA driver, loaded at run time with prototypes of its own: tests build without cuda.h and
+// share no code with the library's driver layer.
 
 #include <dlfcn.h>
 
@@ -39,7 +39,7 @@ struct LiveDriver {
   Result (*encode_wide)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, int, int,
                         uint32_t, uint32_t, const uint32_t*, int, int, int, int, int) = nullptr;
 
-  /// False, having said why, where there is no device of compute capability 9.0.
+  /// Returns false, and skips the test case, without a device of compute capability 9.0.
   bool open() {
     void* library = dlopen("libcuda.so.1", RTLD_NOW);
     if (!library) return skipped("no libcuda.so.1");

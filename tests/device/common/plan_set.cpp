@@ -76,7 +76,7 @@ void PlanSet::add_copy(int k, bool transpose) {
 void PlanSet::add_rows(int k, bool scatter) {
   const int64_t table_rows = 200 + 10 * k, columns = 72 + 8 * (k % 4), count = 100 + k;
   std::vector<int32_t> index(static_cast<size_t>(count));
-  // 7 is prime to every table's size below, so that no row is scattered to twice.
+  // 7 is coprime to the table sizes of scatters (k = 4, 14, ...), so no row is scattered to twice.
   for (int64_t i = 0; i < count; ++i)
     index[static_cast<size_t>(i)] = static_cast<int32_t>((i * 7 + k) % table_rows);
   const int64_t in_rows = scatter ? count : table_rows;
@@ -214,7 +214,7 @@ void PlanSet::add_copies(int k) {
   jobs_.push_back(std::move(job));
 }
 
-// Given ids, of which a part is no expert's: the order of the others by expert.
+// Routes given ids; some belong to no expert. Expects the order of the others by expert.
 void PlanSet::add_route(int k) {
   const int64_t tokens = 100 + k, experts = 17;
   const std::vector<uint16_t> drawn = random_u16(static_cast<size_t>(tokens * 2), 600u + k);
@@ -243,7 +243,7 @@ void PlanSet::add_route(int k) {
   jobs_.push_back(std::move(job));
 }
 
-// Powers of two by weight matrices with one number that is not 0, exact in bf16.
+// A has powers of two, and each column of a weight matrix has a single 1, so bf16 holds D exactly.
 void PlanSet::add_grouped(int k) {
   const int64_t m = 40 + k, width = 16, groups = 3;
   const int32_t ends[3] = {static_cast<int32_t>(m / 3), static_cast<int32_t>(m / 2),
@@ -278,7 +278,7 @@ void PlanSet::add_grouped(int k) {
   jobs_.push_back(std::move(job));
 }
 
-// Each row has 448 times a power of two once, and else that power, so that its scale is the power.
+// Each row has 448 times a power of two once, and that power elsewhere. So its scale is the power.
 void PlanSet::add_quantize(int k) {
   const int64_t rows = 20 + k, columns = 136;
   std::vector<uint16_t> src(size_t(rows * columns));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plans of every operation through the C API, each with operands of its own and the bytes that it
-// must write, computed by plain loops. All numbers are small integers, so every sum is exact and
-// every answer has one right bit pattern.
+// Plans of every operation through the C API, each with operands and the expected output, computed
+// by plain loops. All numbers are exact in their formats, so every result has one right bit
+// pattern.
 
 #include <tilewright/tilewright.h>
 
@@ -40,7 +40,7 @@ inline StreamHandle new_stream(tw_device* device) {
   return StreamHandle(stream);
 }
 
-/// The device under test, or nullptr with the test case skipped.
+/// Returns the device under test. Skips the test case and returns nullptr if there is none.
 inline DeviceHandle open_any_device() {
   tw_device* device = nullptr;
   if (std::string(test_device()) == "host") {
@@ -57,12 +57,12 @@ struct Job {
   PlanHandle plan;
   std::function<tw_status(tw_plan*, tw_stream*)> run;
   uint64_t out = 0;               ///< device address
-  std::vector<uint8_t> expected;  ///< of `out`, after a run over bytes of kPoison
+  std::vector<uint8_t> expected;  ///< bytes at `out` after a run, if they were kPoison before
 };
 inline constexpr uint8_t kPoison = 0xa5;
 
-/// Jobs over memory of the library's own; outputs lie one behind the other, so that all of them are
-/// poisoned and fetched at once.
+/// Jobs on memory of tw_malloc(). Their outputs are contiguous, so that a test can poison and fetch
+/// all of them at once.
 class PlanSet {
  public:
   explicit PlanSet(tw_device* device) : device_(device), setup_(new_stream(device)) {
@@ -76,17 +76,17 @@ class PlanSet {
     (void)tw_free(device_, out_);
   }
 
-  /// Adds the k-th job: the operation by k % 7, sizes and numbers by k.
+  /// Adds the k-th job: k % 10 chooses the operation, k the sizes and the random numbers.
   void add(int k);
   std::vector<Job>& jobs() { return jobs_; }
   uint64_t out() const { return out_; }
   uint64_t out_bytes() const { return used_; }
 
-  /// Fills a job's output with kPoison, on the stream.
+  /// Fills a job's output with kPoison.
   static tw_status poison(const Job& job, tw_stream* stream) {
     return tw_memset(stream, job.out, kPoison, job.expected.size());
   }
-  /// Waits for the stream, and whether the job's output is right.
+  /// Waits for the stream and returns whether the job's output is right.
   static bool right(const Job& job, tw_stream* stream) {
     std::vector<uint8_t> got(job.expected.size());
     return tw_memcpy_to_host(stream, got.data(), job.out, got.size()) == TW_OK &&

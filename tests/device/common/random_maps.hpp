@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Random descriptions: wild ones, crowded around the limits of the rules, and tame ones, whose
-// tensors lie in a small arena.
+// Random tensor map descriptions: wild ones, with fields near the limits of the rules, and tame
+// ones, which are valid and fit a small arena.
 
 #include <cstdint>
 #include <initializer_list>
@@ -24,7 +24,7 @@ class RandomMaps {
     return values.begin()[below(values.size())];
   }
 
-  /// Type numbers are CUtensorMapDataType's, 0 to 15.
+  /// The type with a number of CUtensorMapDataType, 0 to 15.
   static DType type(int64_t number) {
     static constexpr DType kTypes[] = {
 #define TW_DTYPE(name, value, bits, map_type, text) DType::name,
@@ -36,7 +36,7 @@ class RandomMaps {
     return DType::B128;
   }
 
-  /// Each field is mostly right and now and then at or past its limit.
+  /// Each field is mostly valid, and rarely at or past its limit.
   TensorMapDesc wild(MapKind kind) {
     TensorMapDesc desc;
     desc.kind = kind;
@@ -88,8 +88,8 @@ class RandomMaps {
     return desc;
   }
 
-  /// An accepted map of a tensor without overlaps that spans less than `arena` bytes; the address
-  /// is an offset, a multiple of 16. Type numbers up to 12.
+  /// A valid map of a tensor without overlaps that spans less than `arena` bytes. Its address is an
+  /// offset, a multiple of 16. Its type number is at most 12.
   TensorMapDesc tame(MapKind kind, uint64_t arena) {
     for (;;) {
       TensorMapDesc desc = tame_once(kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A CUDA graph of what a test enqueues. On the host device and the PTX machine, which have none, it
-// is enqueued again.
+// Captures what a test enqueues into a CUDA graph and replays it. Devices without graphs, the host
+// device and the PTX machine, enqueue it again instead.
 
 #include <dlfcn.h>
 
@@ -12,7 +12,7 @@
 
 namespace tw::test {
 
-/// A graph of what a function enqueues, or the function itself where there are no graphs.
+/// Each call replays what `enqueue` enqueues and waits for it.
 class Replay {
  public:
   Replay(const std::shared_ptr<Device>& device, std::function<void(Stream&)> enqueue)
@@ -36,7 +36,7 @@ class Replay {
     REQUIRE(create_(&raw_, 1) == 0);
     TW_REQUIRE_OK(device->wrap_stream(static_cast<CUstream_st*>(raw_), &stream_));
     void* graph = nullptr;
-    REQUIRE(begin_(raw_, 0) == 0);  // global: any call that may not be captured spoils it
+    REQUIRE(begin_(raw_, 0) == 0);  // global mode: any unsafe call invalidates the capture
     enqueue_(*stream_);
     REQUIRE(end_(raw_, &graph) == 0);
     REQUIRE(instantiate_(&graph_, graph, 0) == 0);
