@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library inside somebody else's program: several streams and threads at once, graph capture in
-// global mode beside threads that call everything, replays, and contexts that stay as they were.
+// The library inside another program: several streams and threads at once, graph capture in global
+// mode while other threads call everything, replays, and the caller's current context.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace tw::test {
 namespace {
 
-/// What a test itself calls of the driver. Handles are plain pointers, as its ABI has them.
+/// Driver functions that the tests call. Handles are plain pointers, as in the driver's ABI.
 struct Capture {
   using Result = int32_t;
   Result (*device_get)(int*, int) = nullptr;
@@ -56,7 +56,7 @@ struct Capture {
     find(&destroy_graph, "cuGraphDestroy");
   }
 };
-constexpr int kGlobal = 0;  // CU_STREAM_CAPTURE_MODE_GLOBAL: calls of other threads matter, too
+constexpr int kGlobal = 0;  // CU_STREAM_CAPTURE_MODE_GLOBAL: unsafe calls of any thread count
 
 bool on_cuda() {
   return std::string(test_device()) == "cuda";
@@ -64,8 +64,8 @@ bool on_cuda() {
 
 // --- Streams ---
 
-/// Runs two jobs in turn, looking at their results now and then. No doctest here: it is another
-/// thread. Returns how often something was wrong.
+/// Runs two jobs alternately and checks their results every `look_every` runs. Returns the number
+/// of errors, because doctest cannot be used in other threads.
 int run_two(Job& first, Job& second, tw_stream* stream, int runs, int look_every) {
   int wrong = 0;
   for (int i = 0; i < runs; ++i) {
@@ -97,7 +97,7 @@ TEST_CASE("four streams of four threads, two plans each") {
   CHECK(wrong == 0);
 }
 
-// The test can fail: a byte that should be otherwise is seen.
+// Proves that the test can fail.
 TEST_CASE("a wrong byte is noticed") {
   const DeviceHandle device = open_any_device();
   if (!device) return;
@@ -115,8 +115,8 @@ constexpr char kPtx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry nothing(.param .u64 unused)\n{\n  ret;\n}\n";
 
-/// One call of everything that a program may call while another thread captures. Returns the first
-/// failure's text, or nothing.
+/// Calls everything that a program may call while another thread captures. Returns the text of the
+/// first failure, or an empty string.
 std::string call_everything(tw_device* device, bool cuda, int k) {
   std::string failed;
   const auto good = [&](const char* what, tw_status status) {
@@ -227,7 +227,7 @@ TEST_CASE("threads that call everything at once") {
 
 // --- Graphs ---
 
-/// Captures one run of each job in global mode. nullptr and a message where that failed.
+/// Captures one run of each job in global mode. On failure returns nullptr and sets *failed.
 void* captured(const Capture& cu, PlanSet& set, CUstream_st* raw, tw_stream* stream,
                std::string* failed) {
   void *graph = nullptr, *exec = nullptr;
@@ -241,7 +241,7 @@ void* captured(const Capture& cu, PlanSet& set, CUstream_st* raw, tw_stream* str
   return exec;
 }
 
-/// Streams of the caller's own, on the device's primary context, which is current afterwards.
+/// A stream of the caller on the device's primary context, which it makes current.
 struct CallersStream {
   CUstream_st* raw = nullptr;
   StreamHandle wrapped;
@@ -259,7 +259,7 @@ struct CallersStream {
   }
 };
 
-/// Whether all outputs of a set, poisoned before a replay, are right after it.
+/// Poisons all outputs, replays the graph, and returns whether all outputs are right.
 bool replay_is_right(const Capture& cu, PlanSet& set, void* exec, const CallersStream& stream,
                      std::vector<uint8_t>* bytes) {
   bytes->resize(set.out_bytes());
@@ -290,7 +290,7 @@ TEST_CASE("a captured graph of twenty plans, replayed a thousand times") {
   int wrong = 0;
   for (int i = 0; i < 1000; ++i) wrong += !replay_is_right(cu, set, exec, stream, &bytes);
   CHECK(wrong == 0);
-  // What was captured holds the kernels and the maps: the plans may go.
+  // The graph owns the kernels and the maps, so the plans may be destroyed.
   for (Job& job : set.jobs()) job.plan.reset();
   CHECK(replay_is_right(cu, set, exec, stream, &bytes));
   cu.destroy_exec(exec);
@@ -341,7 +341,7 @@ TEST_CASE("whatever context is current, or none, stays so") {
   void *foreign = nullptr, *left = nullptr;
   REQUIRE(cu.device_get(&number, 0) == 0);
   REQUIRE(cu.context_create(&foreign, 0, number) == 0);
-  // Setting none takes the topmost context off the thread's stack, which may have others below.
+  // Setting nullptr only pops the topmost context of the thread's stack.
   while (cu.context_get(&left) == 0 && left) REQUIRE(cu.context_set(nullptr) == 0);
   for (void* context : {static_cast<void*>(nullptr), foreign}) {
     if (context) REQUIRE(cu.context_set(context) == 0);

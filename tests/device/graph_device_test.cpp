@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of several operations through the library's own graphs, for a program without CUDA of its
-// own: captured again for other addresses and replayed a thousand times, while the data changes.
+// The library's graphs, for programs that do not use CUDA themselves: a step of several operations
+// is replayed a thousand times with changing data, and updated by captures with other addresses.
 #include <random>
 
 #include "tests/device/common/plan_set.hpp"
@@ -10,12 +10,12 @@ namespace {
 
 using GraphHandle = Owned<tw_graph, tw_graph_destroy>;
 
-constexpr int64_t kRows = 64;    // of the table
-constexpr int64_t kTokens = 16;  // rows of a step
-constexpr int64_t kWidth = 32;   // columns of the table, and k
+constexpr int64_t kRows = 64;    // rows of the table
+constexpr int64_t kTokens = 16;  // rows gathered by a step; m
+constexpr int64_t kWidth = 32;   // columns of the table; k
 constexpr int64_t kOut = 64;     // n
 
-/// Device memory of one step: everything that it reads and writes.
+/// Device memory that a step reads and writes.
 struct Buffers {
   uint64_t table = 0, index = 0, packed = 0, weights = 0, product = 0, kept = 0;
 };
@@ -51,7 +51,7 @@ class Step {
             memory(kWidth * kOut * 2),  memory(kTokens * kOut * 2), memory(kTokens * kOut * 2)};
   }
 
-  /// A gather, a product of what it gathered, and a copy of the result.
+  /// Gathers rows, multiplies them by the weights, and copies the product.
   void run(tw_stream* stream, const Buffers& at) const {
     tw_rows_args rows;
     TW_REQUIRE_CALL(tw_rows_args_init(&rows, sizeof rows));
@@ -89,7 +89,7 @@ uint16_t bf16_of(int value) {
   return static_cast<uint16_t>(bits >> 16);  // small integers are exact
 }
 
-/// Random small integers, so that every sum is exact, and what they make.
+/// Random small integers, so that every sum is exact, and the expected result.
 struct Data {
   std::vector<uint16_t> table, weights, expected;
   std::vector<int32_t> index;
@@ -148,7 +148,7 @@ TEST_CASE("graphs: a thousand replays with updated addresses and other data") {
   CHECK(wrong == 0);
 }
 
-// Launches behind one another without waiting: an update does not reach those that are under way.
+// Launches without waiting in between: an update must not affect launches that are pending.
 TEST_CASE("graphs: updates between launches under way") {
   const DeviceHandle device = open_any_device();
   if (!device) return;
@@ -177,7 +177,7 @@ TEST_CASE("graphs: updates between launches under way") {
   }
 }
 
-// The test can fail: an update that is left out is seen.
+// Proves that the test can fail.
 TEST_CASE("graphs: a replay without its update is noticed") {
   const DeviceHandle device = open_any_device();
   if (!device) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches run at any size and alignment, ask for as much as the plan says, and change nothing.
+// Prefetches of any size and alignment: they request as much as the plan says and change nothing.
 #include "ops/prefetch/prefetch.hpp"
 #include "runtime/host/host_device.hpp"
 #include "tests/device/common/arena.hpp"
@@ -63,7 +63,8 @@ TEST_CASE("prefetch: ranges and matrices of any size and alignment") {
     }
     desc.by = static_cast<PrefetchBy>(pick(random, 0, 1));
     const uint64_t offset = static_cast<uint64_t>(pick(random, 0, 16) * bytes);
-    // The promise that makes the plan's numbers those of this address, where there is one.
+    // Promise the address's alignment, if a DType allows it, so that the plan's numbers hold for
+    // it.
     const uint64_t lowest = offset % 16 & (~(offset % 16) + 1);
     if (lowest >= static_cast<uint64_t>(bytes)) desc.alignment = static_cast<uint32_t>(lowest);
     check_case(bench, desc, offset);
@@ -133,7 +134,7 @@ TEST_CASE("prefetch: boxes and rows are loaded, or asked for, as they are told t
         INFO(plan->explain());
         CHECK((plan->explain().find("loaded and thrown away") != std::string::npos) == loads);
         const PrefetchBoxArgs& args = static_cast<PrefetchPlan&>(*plan).boxes_for_test();
-        // What a box brings fits where boxes land, and is as much as the engine says it wrote.
+        // A box fits its place in shared memory and has the bytes that the TMA reports as written.
         if (gap == 16) CHECK(args.box_bytes <= kPrefetchBytes);
         if (gap == 16) CHECK((args.box_bytes != 0) == loads);
         if (gap == 16 && loads) CHECK(args.box_bytes % (args.box[0] * args.box[1]) == 0);
@@ -174,7 +175,7 @@ TEST_CASE("prefetch: rows by number lie where the dimensions say") {
   CHECK(prefetch_row(args, 0) == 1000);
 }
 
-// The lowest byte is 198 before the address: no box begins there.
+// The stride is negative: the tensor begins 198 bytes below the address, where no box can begin.
 TEST_CASE("prefetch: rows turned round, of an address that is aligned") {
   Bench bench;
   if (!bench.device) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged copies against a loop over rows: random lengths, windows, pitches, orders of the padded
-// operand, wrong offsets, and every byte around the destination.
+// Compares ragged copies with a reference loop: random lengths, windows, pitches, layouts of the
+// padded operand, and wrong offsets.
 #include <algorithm>
 
 #include "ops/ragged/ragged.hpp"
@@ -38,10 +38,10 @@ struct Case {
   int64_t tokens = -1;
   int64_t row = 0;
   int64_t column = 0;
-  int64_t packed_at = 64;  // bytes into the arenas
+  int64_t packed_at = 64;  // bytes from the arenas' begin
   int64_t padded_at = 64;
   bool counts = true;
-  std::vector<int64_t> offsets;  // the plan's batch + 1
+  std::vector<int64_t> offsets;  // desc.batch + 1 of them
 };
 
 std::string describe(const Case& c) {
@@ -71,8 +71,8 @@ void put_offsets(Bench& bench, const Case& c) {
   bench.offsets->upload();
 }
 
-// The written operand as it should be afterwards, by a loop over elements; and how many sequences
-// have wrong offsets.
+// The arena of the written operand after the run. *faults is the number of sequences with wrong
+// offsets.
 std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& packed,
                               const std::vector<uint8_t>& padded, uint64_t* faults) {
   const RaggedDesc& d = c.desc;
@@ -107,7 +107,7 @@ std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& packed,
   return out;
 }
 
-// False where the only method allowed does not serve the case; nothing has happened then.
+// Returns false, without a run, if the only allowed method does not support the case.
 bool check_case(Bench& bench, const Case& c) {
   INFO(describe(c));
   bench.packed->fill_random(bench.random);
@@ -181,7 +181,7 @@ std::vector<int64_t> draw_offsets(std::mt19937_64& random, Lengths kind, const R
   return out;
 }
 
-// Sequences of an unpadding copy whose rows would meet: the order in which they write is open.
+// Whether sequences share rows of the packed operand. Unpadding them has no defined result.
 bool sequences_meet(const Case& c) {
   const int64_t tokens = c.tokens < 0 ? c.desc.tokens : c.tokens;
   std::vector<bool> taken(static_cast<size_t>(tokens));
@@ -257,7 +257,7 @@ TEST_CASE("ragged: random lengths, windows, pitches and offsets") {
   for (int i = 0; i < 500; ++i) CHECK(check_case(bench, random_case(bench.random)));
 }
 
-// Each method by itself wherever it serves, with rings of other sizes than the library's choice.
+// Each method alone on all cases it supports, with other stage sizes and warps than the plan's own.
 TEST_CASE("ragged: every method on random rows") {
   Bench bench(2);
   if (!bench.device) return;

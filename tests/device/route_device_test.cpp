@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing against float64 scores and a stable sort: random types, sizes, groups, maps and logits,
-// with all bytes around the results. A GPU must also give the bits of the host device.
+// Compares routing with float64 scores and a stable sort: random types, sizes, groups, maps and
+// logits. A GPU must also produce the bits of the host device.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -31,7 +31,7 @@ struct Case {
   uint32_t results = kAllResults;
   bool biased = false;
   bool mapped = false;
-  std::vector<float> logits;  // rows of experts
+  std::vector<float> logits;  // tokens x experts
   std::vector<float> bias;
   std::vector<int64_t> ids;
   std::vector<float> given_weights;
@@ -163,7 +163,7 @@ struct Operands {
 
 using Images = std::vector<std::vector<uint8_t>>;
 
-// The images of all results after a run on a device; nothing if the plan was refused.
+// Runs the case on a device and returns the images of all results.
 Images results_on(const std::shared_ptr<Device>& device, Stream& stream, const Case& c) {
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(RoutePlan::create(device, c.desc, &plan));
@@ -194,11 +194,11 @@ std::vector<T> values_of(const std::vector<uint8_t>& image) {
   return values;
 }
 
-// Scores in float64 of a token, and by what its experts and groups are chosen.
+// A token's scores in float64, and the keys by which its experts and groups are chosen.
 struct Reference {
   std::vector<double> score;
-  std::vector<double> key;  // NaN: below all
-  bool open = false;        // numbers lie too close together for f32 to tell them apart
+  std::vector<double> key;  // NaN is below all numbers
+  bool open = false;        // keys are too close for f32: any of their orders is allowed
 };
 
 bool better(double a, double b) {
@@ -215,7 +215,7 @@ void look_for_close(std::vector<double> keys, bool* open) {
 
 double raw_score(RouteScore score, double x, double top) {
   if (std::isnan(x)) return 0;
-  // Past these ends the library takes 0.
+  // The library returns 0 below these limits.
   if (score == RouteScore::sigmoid) return x < -83 ? 0 : 1 / (1 + std::exp(-x));
   return x == top ? 1 : x - top < -87 ? 0 : std::exp(x - top);
 }
@@ -344,7 +344,7 @@ void check_given(const Case& c, const std::vector<int32_t>& ids,
   }
 }
 
-// What the order of pairs by their experts has to be: exact.
+// Replaces the results that depend on the order of pairs by their expected, exact values.
 Images ordered(const Case& c, const std::vector<int32_t>& ids, const Images& images) {
   Images wanted = images;
   const auto local = static_cast<size_t>(c.local());
@@ -429,7 +429,7 @@ void check_case(Lab& lab, const Case& c) {
     CAPTURE(r);
     if (c.wants(r)) REQUIRE(first_difference(images[size_t(r)], wanted[size_t(r)]) == -1);
   }
-  for (int r = 0; r < kResults; ++r) {  // what was not wanted, and all around
+  for (int r = 0; r < kResults; ++r) {  // unrequested results and the guards are unchanged
     const std::vector<uint8_t>& image = images[size_t(r)];
     const auto outside = [&](size_t i) {
       return i < Operand::kGuard || i >= image.size() - Operand::kGuard;
@@ -439,7 +439,7 @@ void check_case(Lab& lab, const Case& c) {
   }
 }
 
-// How logits are drawn.
+// Distributions of logits.
 enum class Logits { normal, grid, same, one, wild, last_kind = wild };
 
 float draw_logit(std::mt19937_64& random, Logits kind, bool favourite) {
@@ -486,7 +486,7 @@ void draw_given(std::mt19937_64& random, Case* c) {
   }
 }
 
-// Which experts are local: a range, all, none, or what no map should have.
+// Draws the map of local experts: a range, all, none, or invalid numbers.
 void draw_map(std::mt19937_64& random, Case* c) {
   const auto experts = c->desc.experts;
   const int64_t kind = pick(random, 0, 3);
@@ -551,14 +551,14 @@ Case random_case(std::mt19937_64& random) {
 TEST_CASE("route: a thousand random routings") {
   Lab lab(1);
   if (!lab.device) return;
-  // TW_EVERY=n: each n-th, for tools that slow kernels down.
+  // TW_EVERY=n runs every n-th case, for tools that slow kernels down.
   const char* every = std::getenv("TW_EVERY");
   const int step = every ? std::max(1, std::atoi(every)) : 1;
   for (int i = 0; i < 1000; i += step) {
     CAPTURE(i);
     check_case(lab, random_case(lab.random));
   }
-  // Scores that f32 cannot tell apart leave the choice open, which must not be all of them.
+  // Tokens whose choice is open are not checked in full, so most tokens must not be.
   CHECK(lab.open * 3 < lab.tokens);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's answers against the live driver and the live copy engine, on fresh random
-// questions: TW_SEED sets the seed, which is printed otherwise.
+// Compares the library's encoder with the driver, and its TMA model with the hardware, on random
+// descriptions and operations. TW_SEED sets the seed, which is random and printed otherwise.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,7 +110,7 @@ TEST_CASE("random descriptions: accepted, refused and encoded as by the live dri
   std::printf("%d descriptions, %d accepted, %d differ\n", kDescriptions, accepted, differ);
 }
 
-// One random operation that does not fault, for the model and for the hardware.
+// A random TMA operation, for the model and for the hardware.
 struct Operation {
   enum Kind { load, im2col, store, reduce } kind;
   TensorMapDesc desc;
@@ -139,7 +139,7 @@ Operation draw(RandomMaps& maps) {
   o.desc = maps.tame(o.kind == Operation::im2col ? MapKind::im2col : MapKind::tiled, kArena);
   do {
     o.op = static_cast<model::ReduceOp>(maps.below(8));
-    if (maps.below(64) == 0) break;  // most types have none: not worth another map each time
+    if (maps.below(64) == 0) break;  // give up: most types support no reduction
   } while (o.kind == Operation::reduce && !model::reduce_chunk(o.desc.dtype, o.op));
   const bool negative = o.kind == Operation::load;
   for (int i = 0; i < o.desc.rank; ++i) {
@@ -155,7 +155,7 @@ Operation draw(RandomMaps& maps) {
   return o;
 }
 
-// Random bits; now and then infinities, NaNs, zeros and subnormals of 16, 32 and 64 bits.
+// Random bits; sometimes infinities, NaNs, zeros and subnormals of 16, 32 and 64 bits.
 uint64_t random_word(RandomMaps& maps) {
   static constexpr uint64_t kSpecial[] = {
       0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff4000000000001,
@@ -173,7 +173,7 @@ struct Arena {
   }
 };
 
-// The first 8-byte word of the arena in which the two differ.
+// Describes the first 8-byte word in which the arenas differ.
 std::string difference(const uint8_t* model, const uint8_t* hardware) {
   for (uint64_t at = 0; at < kArena; at += 8) {
     uint64_t ours;
@@ -201,8 +201,8 @@ class CopyEngine {
   ~CopyEngine() {
     for (const uint64_t memory : {arena_, image_, status_}) (void)cu_.release(memory);
   }
-  // Does the operation on copies of both memories and brings them back. Shared memory's image is of
-  // `bytes`, a multiple of 1024.
+  // Runs the operation on the GPU with copies of the arena and of shared memory, and copies both
+  // back. `bytes` is the size of `shared`, a multiple of 1024.
   void run(const Operation& o, uint32_t bytes, uint32_t tx, uint8_t* arena, uint8_t* shared) {
     TensorMapDesc desc = o.desc;
     desc.global_address += arena_;

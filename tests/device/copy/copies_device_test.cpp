@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies of one shape against a loop over elements: random shapes, strides, addresses and
-// alignments, addresses that are 0 or break a promise, and every byte around the destinations.
+// Compares batches of copies with a reference loop: random shapes, strides, addresses and
+// alignments, and addresses that are 0 or less aligned than promised.
 #include <algorithm>
 
 #include "ops/copies/copies.hpp"
@@ -31,13 +31,13 @@ struct Bench {
   bool host() const { return device->info().kind == DeviceKind::host; }
 };
 
-constexpr int64_t kLeftOut = -1;  // in the place of an address: it is 0
+constexpr int64_t kLeftOut = -1;  // stands for address 0: the pair is skipped
 
 struct Case {
   CopiesDesc desc;
   int64_t count = -1;
   bool counts = true;
-  std::vector<int64_t> src, dst;  // bytes into the arenas, of the elements with coordinate 0
+  std::vector<int64_t> src, dst;  // of coordinate 0, in bytes from the arenas' begin
 };
 
 std::string describe(const Case& c) {
@@ -71,7 +71,7 @@ void copy_loop(const CopiesDesc& d, int32_t dim, int64_t src, int64_t dst,
               from, to);
 }
 
-// False where the only method allowed does not serve the case; nothing has happened then.
+// Returns false, without a run, if the only allowed method does not support the case.
 bool check_case(Bench& bench, const Case& c) {
   INFO(describe(c));
   const CopiesDesc& d = c.desc;
@@ -123,7 +123,8 @@ bool check_case(Bench& bench, const Case& c) {
   return true;
 }
 
-// Strides of a tensor in a random order of its dimensions, with gaps.
+// Draws strides with gaps, for a random order of the dimensions if `permuted`. Returns the extent
+// in elements.
 int64_t draw_strides(std::mt19937_64& random, const CopiesDesc& d, bool permuted, int64_t unit,
                      int64_t (&stride)[kMaxCopyRank]) {
   int32_t order[kMaxCopyRank];
@@ -175,7 +176,7 @@ Case random_case(std::mt19937_64& random) {
         (pick(random, 0, 1) ? c.src : c.dst).back() += 1;
     }
     c.counts = pick(random, 0, 2) != 0;
-    if (pick(random, 0, 2) == 0) {  // from the other end
+    if (pick(random, 0, 2) == 0) {  // a negative stride
       const auto dim = static_cast<size_t>(pick(random, 0, d.rank - 1));
       const bool source = pick(random, 0, 1) != 0;
       auto& stride = source ? d.src_stride[dim] : d.dst_stride[dim];
@@ -270,7 +271,7 @@ TEST_CASE("copies: nothing to do, and refusals") {
   CHECK(run(list, list + 66, 4, 0) == Code::ERROR_MISALIGNED);
   CHECK(run(list, list + 64, 4, list + 132) == Code::ERROR_MISALIGNED);
   TW_REQUIRE_OK(bench.stream->synchronize());
-  if (bench.host()) {  // operands of a pair that overlap
+  if (bench.host()) {  // only the host device checks pairs for overlap
     auto& image = bench.lists->image();
     for (size_t i = 0; i < 4; ++i) {
       const uint64_t src = bench.src->address() + i * 256;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tests of copies share: a device with two arenas, a case, and an element-by-element loop
-// that says what the destination should be, every byte around it included.
+// Shared by the tests of copies: a device with two arenas, a case, and a reference loop over
+// elements. Tests compare the destination's whole arena.
 #include <algorithm>
 
 #include "ops/copy/copy.hpp"
@@ -32,7 +32,7 @@ struct CopyBench {
 
 struct CopyCase {
   CopyDesc desc;
-  int64_t src_offset = 0;  // bytes into the arena, of coordinate 0
+  int64_t src_offset = 0;  // of coordinate 0, in bytes from the arena's begin
   int64_t dst_offset = 0;
 };
 
@@ -53,7 +53,7 @@ inline std::string describe(const CopyCase& c) {
   return text;
 }
 
-// What the destination should be, by a loop over coordinates.
+// The destination's arena after the copy.
 inline std::vector<uint8_t> expected(const CopyCase& c, const std::vector<uint8_t>& src,
                                      std::vector<uint8_t> dst) {
   const int64_t bytes = dtype_bytes(c.desc.dtype);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies against an element-by-element loop: random shapes, strides, offsets and types, and every
-// byte around the destination.
+// Compares copies with a reference loop: random shapes, strides, offsets and types.
 #include <numeric>
 
 #include "tests/device/copy/copy_cases.hpp"
@@ -10,7 +9,7 @@ using namespace tw::test;
 
 namespace {
 
-// Strides of nested dimensions in a random order, with gaps; innermost first in `order`.
+// Strides of nested dimensions with random gaps. `order` lists the dimensions, innermost first.
 void nest(std::mt19937_64& random, const CopyDesc& desc, const std::vector<int>& order,
           int64_t multiple, int64_t* stride) {
   int64_t next = 1;
@@ -24,7 +23,7 @@ void nest(std::mt19937_64& random, const CopyDesc& desc, const std::vector<int>&
   }
 }
 
-// Bytes that a tensor reaches below and above its first element.
+// Bytes that a tensor extends below and above the address of its element 0.
 std::pair<int64_t, int64_t> reach(const CopyDesc& desc, const int64_t* stride) {
   int64_t low = 0, high = dtype_bytes(desc.dtype);
   for (int d = 0; d < desc.rank; ++d) {
@@ -34,7 +33,7 @@ std::pair<int64_t, int64_t> reach(const CopyDesc& desc, const int64_t* stride) {
   return {low, high};
 }
 
-// An offset of that alignment, the tensor kept inside the arena.
+// A random offset with an alignment, at which the tensor is inside the arena.
 int64_t place(std::mt19937_64& random, const std::pair<int64_t, int64_t>& range, int64_t align) {
   const int64_t low = (-range.first + 63 + 15) / 16;
   const int64_t high = (static_cast<int64_t>(kArena) - range.second - 64 - 16) / 16;
@@ -75,10 +74,10 @@ bool random_case(std::mt19937_64& random, CopyCase* c) {
   const bool even = pick(random, 0, 3) != 0;
   c->src_offset = place(random, src, even ? 16 : bytes);
   c->dst_offset = place(random, dst, even ? 16 : bytes);
-  // Alike modulo 16, but not multiples of it, now and then.
+  // Sometimes equal modulo 16, but not multiples of 16.
   if (!even && pick(random, 0, 1) == 0)
     c->dst_offset = c->dst_offset / 16 * 16 + c->src_offset % 16;
-  // Any method, or all but some, or one with the plain one for what it does not serve.
+  // All methods, all but some, or one with kCopyStrided as the fallback.
   const uint32_t strided = 1u << kCopyStrided;
   const uint32_t one = 1u << pick(random, 1, kCopyMethods - 1);
   const uint32_t methods[] = {~0u,           ~0u,           ~one,
@@ -147,7 +146,7 @@ TEST_CASE("copy: boxes of tensor maps of every rank, cut on every side") {
         c.desc.shape[d] = row ? width : rank == 2 ? 67 : pick(bench.random, 2, 5);
         c.desc.src_stride[d] = row ? 1 : src;
         c.desc.dst_stride[d] = row ? 1 : dst;
-        // A gap, so that no two dimensions are one.
+        // The gap keeps dimensions from being merged.
         if (!row) src *= c.desc.shape[d] + 1, dst *= c.desc.shape[d] + 1;
       }
       if (std::max(src, dst) > static_cast<int64_t>(kArena) - 4096) continue;
@@ -161,8 +160,8 @@ TEST_CASE("copy: boxes of tensor maps of every rank, cut on every side") {
     }
 }
 
-// Copies of a megabyte have kernels of their own, which gather the ends of a warp's rows and ask
-// for the sectors that those cut.
+// Copies from kSmallCopy (1 MiB) on have kernels of their own, which gather the ends of a warp's
+// rows and prefetch the sectors that those ends share.
 TEST_CASE("copy: many rows whose ends lie anywhere") {
   CopyBench bench(8, 5 << 20);
   if (!bench.device) return;
@@ -176,7 +175,7 @@ TEST_CASE("copy: many rows whose ends lie anywhere") {
         c.desc =
             matrix(DType::U8, rows, width, (width + 15) / 16 * 16 + 16 * pick(bench.random, 0, 1),
                    std::max(pitch, width));
-        if (i == 3) {  // rows of planes
+        if (i == 3) {  // rank 3
           c.desc = CopyDesc{};
           c.desc.rank = 3;
           const int64_t shape[] = {rows / 4, 4, width};
@@ -223,7 +222,7 @@ TEST_CASE("copy: more tiles than warps, so that rings go round") {
   std::unique_ptr<Stream> stream;
   TW_REQUIRE_OK(device->create_stream(&stream));
   std::mt19937_64 random(4);
-  // 24 MB on a GPU: some 22 tiles a warp of one SM with max_sms 8; less where the CPU does it.
+  // 24 MB on a GPU: about 22 tiles per warp with max_sms 8. The host device gets less.
   const bool host = device->info().kind == DeviceKind::host;
   const int64_t rows = host ? 500 : 6000;
   Arena src(device, *stream, static_cast<uint64_t>(rows * 4112 + 64));
@@ -302,7 +301,7 @@ TEST_CASE("copy: a swizzle error planted in a plan's map changes the result") {
   CopyBench bench(5);
   if (!bench.device) return;
   CopyCase c;
-  c.desc = matrix(DType::BF16, 64, 64, 72, 80);  // rows of 128 bytes: what a swizzle spans
+  c.desc = matrix(DType::BF16, 64, 64, 72, 80);  // rows of 128 bytes, the span of the swizzle
   c.desc.methods = 1u << kCopyBoxes;
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
@@ -349,7 +348,7 @@ TEST_CASE("copy: nothing to do, and refusals") {
   CHECK(copy.run(*bench.stream, at, at + 124).code() == Code::ERROR_OVERLAP);
   CHECK(copy.run(*bench.stream, at, at + 128).ok());
 
-  // Every second column from the ones between them: ranges meet, elements do not.
+  // Copies odd columns to even ones: the address ranges overlap, but no element does.
   desc = matrix(DType::F32, 16, 32, 64, 64);
   desc.src_stride[1] = desc.dst_stride[1] = 2;
   TW_REQUIRE_OK(CopyPlan::create(bench.device, desc, &plan));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that turn elements round in registers, and rows in pieces: each method where it must be
-// chosen, at its edges, against an element-by-element loop.
+// Copies that transpose or interleave in registers, and copies of rows in pieces. Checks that plans
+// choose each method where they should, and its results at its limits.
 #include <tilewright/device/cache.cuh>
 
 #include "tests/device/copy/copy_cases.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr DType kNarrow[] = {DType::U8, DType::BF16, DType::F32, DType::I64};
 
-// The method of a plan for addresses at these offsets from a multiple of 16.
+// The method that a plan chooses for the case's offsets modulo 16.
 uint32_t method_of(CopyBench& bench, const CopyCase& c) {
   std::unique_ptr<Plan> plan;
   TW_REQUIRE_OK(CopyPlan::create(bench.device, c.desc, &plan));
@@ -20,7 +20,7 @@ uint32_t method_of(CopyBench& bench, const CopyCase& c) {
                                                        static_cast<uint64_t>(c.dst_offset));
 }
 
-// [a][b] of dst from [b][a] of src, `planes` of them, rows padded by multiples of 16 bytes.
+// dst[a][b] from src[b][a] for `planes` planes, with rows padded by multiples of 16 bytes.
 CopyCase transpose(std::mt19937_64& random, DType type, int64_t a, int64_t b, int64_t planes) {
   const int64_t side = 16 / dtype_bytes(type);
   const int64_t src_pitch = a + pick(random, 0, 2) * side;
@@ -41,7 +41,7 @@ CopyCase transpose(std::mt19937_64& random, DType type, int64_t a, int64_t b, in
   return c;
 }
 
-// `planes` of n elements each, `rows` times; packed in dst, or in src where `to_planes`.
+// Interleaves `planes` planes of n elements each, `rows` times; `to_planes`: the reverse.
 CopyCase interleaved(std::mt19937_64& random, DType type, int64_t planes, int64_t n, int64_t rows,
                      bool to_planes) {
   const int64_t side = 16 / dtype_bytes(type);
@@ -77,7 +77,7 @@ TEST_CASE("copy: transposes in registers, tiles cut on either side") {
       if (b < 4 * side) continue;
       const CopyCase c = transpose(bench.random, type, a, b, planes);
       INFO(describe(c));
-      // Sixteen elements are few enough to be planes.
+      // Up to 16 elements may be interleaved as planes instead.
       if (std::min(a, b) > 16) CHECK(method_of(bench, c) == kCopyTranspose);
       check_case(bench, c);
     }
@@ -147,7 +147,8 @@ TEST_CASE("copy: planes are interleaved and taken apart in registers") {
           const CopyCase c =
               interleaved(bench.random, type, planes, n, pick(bench.random, 1, 4), to_planes);
           INFO(describe(c));
-          // Fewer elements than planes are a transpose of their own.
+          // With n <= planes the copy is another small transpose, and plans may choose another
+          // method.
           if (n > planes) CHECK(method_of(bench, c) == kCopyInterleave);
           check_case(bench, c);
         }
@@ -247,7 +248,7 @@ TEST_CASE("copy: free padding may be written, and nothing else") {
 TEST_CASE("copy: cache policies are those that createpolicy makes") {
   CopyBench bench(17);
   if (!bench.device) return;
-  if (bench.device->info().kind == DeviceKind::host) return;  // has no such instruction
+  if (bench.device->info().kind == DeviceKind::host) return;  // has no createpolicy
   const char text[] = R"(
 .version 8.0
 .target sm_90
@@ -285,8 +286,8 @@ TEST_CASE("copy: cache policies are those that createpolicy makes") {
 TEST_CASE("copy: small copies that overlap their launches see what the ones before them wrote") {
   CopyBench bench(18);
   if (!bench.device) return;
-  // A pair of copies turns a matrix round in its place: one that read too early would leave parts
-  // of it as they were.
+  // Each pair of copies transposes a matrix in place. A copy that reads too early would leave a
+  // part unchanged.
   const int64_t edge = 128, pitch = 136, pairs = 101;
   CopyCase turn;
   turn.desc.dtype = DType::U16;

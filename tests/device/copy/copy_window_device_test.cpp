@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of windows that hang over the source's tensor, against a loop over coordinates: random
-// shapes, strides, places and types, every byte around the destination, and nothing read outside.
+// Compares copies of windows that extend beyond the source tensor with a reference loop: random
+// shapes, strides, positions and types.
 #include "tests/device/copy/copy_cases.hpp"
 
 using namespace tw;
@@ -56,8 +56,8 @@ void check_window_case(CopyBench& bench, const CopyCase& c) {
   CHECK(first_difference(got, expected_window(c, bench.src->image(), bench.dst->image())) == -1);
 }
 
-// A tensor of two to four dimensions at the front of the source's arena, and a window somewhere on
-// it, or beside it.
+// A random tensor of up to four dimensions near the begin of the source's arena, and a window that
+// overlaps it or is beside it. Returns false if the arena is too small.
 bool random_window(std::mt19937_64& random, CopyCase* c) {
   CopyDesc& desc = c->desc;
   desc = CopyDesc{};
@@ -68,7 +68,7 @@ bool random_window(std::mt19937_64& random, CopyCase* c) {
   desc.rank = static_cast<int32_t>(pick(random, 1, 4));
   int64_t src = 1;
   int64_t dst = 1;
-  const bool turned = pick(random, 0, 3) == 0;  // the destination's order is another
+  const bool turned = pick(random, 0, 3) == 0;  // the destination has another order of dimensions
   for (int d = desc.rank - 1; d >= 0; --d) {
     const int64_t most[] = {5, 17, 64, 300};
     const int64_t extent = pick(random, 1, most[pick(random, 0, desc.rank > 2 ? 1 : 3)]);
@@ -113,7 +113,8 @@ TEST_CASE("copy window: random tensors, windows and types") {
 TEST_CASE("copy window: a destination's row has nothing behind what is inside to give away") {
   CopyBench bench(22);
   if (!bench.device) return;
-  // 37 elements inside, then five that are filled, within the 16 bytes that padding could spoil.
+  // 37 elements inside, then five filled ones in the 16 bytes that padding_free would let a store
+  // spoil.
   CopyCase c;
   c.desc.dtype = DType::BF16;
   c.desc.rank = 2;
@@ -169,7 +170,7 @@ TEST_CASE("copy window: refusals by name, and what is filled may not be read") {
   bad.src_stride[0] = 8;
   refused(bad, Code::ERROR_OVERFLOW, "src_start");
 
-  // The first five and the last five elements are filled; elements 5 to 94 are the tensor's.
+  // The first and the last five elements are filled; elements 5 to 94 come from the tensor.
   TW_REQUIRE_OK(CopyPlan::create(bench.device, desc, &plan));
   const auto& copy = static_cast<const CopyPlan&>(*plan);
   const uint64_t src = bench.src->address() + 1024;
@@ -178,7 +179,7 @@ TEST_CASE("copy window: refusals by name, and what is filled may not be read") {
   CHECK(copy.run(*bench.stream, 0, src).code() == Code::ERROR_INVALID_ARGUMENT);
   TW_REQUIRE_OK(copy.run(*bench.stream, src, src - 2 * 100));
   TW_REQUIRE_OK(copy.run(*bench.stream, src, src + 2 * 90));
-  // A window beside the tensor reads nothing, not even an address.
+  // A window beside the tensor reads nothing, so the source may be 0.
   desc.src_start[0] = 90;
   TW_REQUIRE_OK(CopyPlan::create(bench.device, desc, &plan));
   TW_REQUIRE_OK(static_cast<const CopyPlan&>(*plan).run(*bench.stream, 0, src));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operations as engines use them: each activation of every number of a small format, a
-// cache that is scaled and narrowed in one call, and gated layers.
+// Elementwise operations as inference engines use them: each activation of every number of a narrow
+// format, a KV cache that is scaled and narrowed in one call, and gated layers.
 #include <numeric>
 
 #include "tests/device/common/replay.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr Activation kActivations[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh,
                                        Activation::silu};
 
-// The first elements of a source's arena, from byte 256 on.
+// Writes elements to a source's arena, from byte 256 on.
 template <class Element>
 void put(ElementwiseBench& bench, uint32_t operand, const std::vector<Element>& elements) {
   Arena& arena = *bench.arena[operand];
@@ -37,7 +37,7 @@ ElementwiseCase matrix(DType a, DType b, DType dst, int64_t rows, int64_t column
   return c;
 }
 
-// Alone, in a sum and in a product, by vectors and element by element.
+// One source, a sum and a product of two, each by vectors and element by element.
 void check_numbers(ElementwiseBench& bench, Activation which, DType from, DType to) {
   const int64_t count = dtype_bytes(from) == 1 ? 4096 : 65536;
   for (const bool two : {false, true})
@@ -53,7 +53,7 @@ void check_numbers(ElementwiseBench& bench, Activation which, DType from, DType 
       }
 }
 
-// Rows of a cache: `heads` x `columns` numbers of a token that others of its page are between.
+// Rows of a KV cache: kHeads x kColumns numbers per token, interleaved with others in the page.
 ElementwiseCase cache(int64_t tokens) {
   constexpr int64_t kHeads = 3, kColumns = 72;
   ElementwiseCase c;
@@ -89,7 +89,7 @@ TEST_CASE("elementwise: each activation of every number of 8 and 16 bits") {
     put(bench, kOperandA, narrow);
     for (const DType to : {DType::F8E5M2, DType::F16})
       check_numbers(bench, which, DType::F8E4M3, to);
-    // Both operands and the destination of 8 bits: vectors are of eight elements.
+    // With 8-bit sources and destination, vectors have eight elements.
     check_numbers(bench, which, DType::F8E5M2, DType::F8E5M2);
   }
 }
@@ -143,7 +143,7 @@ TEST_CASE("elementwise: gated layers, in place and with a factor for each row or
   for (const Activation which : kActivations)
     for (const DType type : {DType::BF16, DType::F16, DType::F32})
       for (const int64_t columns : {200, 201}) {
-        // Both halves of a row of 2 * columns; the result replaces the second half.
+        // The sources are the halves of a row of 2 * columns; the result replaces the second half.
         ElementwiseCase c = matrix(type, type, type, 19, columns, 2 * columns);
         c.desc.combine = kSourcesMultiply;
         c.desc.activation = which;

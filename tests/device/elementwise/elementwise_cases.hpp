@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tests of elementwise operations share: a device with its arenas, and a loop over a
-// case's coordinates that says what the destination should be.
+// Shared by the tests of elementwise operations: a device with arenas, and a reference loop over a
+// case's coordinates.
 #include <cmath>
 
 #include "ops/elementwise/elementwise.hpp"
@@ -34,8 +34,8 @@ struct ElementwiseBench {
     scalars = std::make_unique<Arena>(device, *stream, 256);
   }
 
-  // Numbers of every size and kind: random bits, numbers that small formats hold too as each of the
-  // wider ones, and special ones.
+  // Fills an arena with random bits, f32, f16 and bf16 numbers that narrow formats can hold, and
+  // special values.
   void fill(std::vector<uint8_t>& image) {
     std::normal_distribution<float> normal;
     const uint64_t special[] = {0x7f8000007fc00001, 0xff800000ff800001, 0x8000000000000000,
@@ -65,8 +65,8 @@ struct ElementwiseBench {
   }
 };
 
-/// Calls with(a, b, before, place) for each coordinate: the elements' bits before the run, and the
-/// byte of the destination's arena where the result goes.
+/// Calls with(a, b, before, place) for each coordinate: the bits of the sources and of the
+/// destination before the run, and the result's offset in the destination's arena.
 template <class With>
 void for_each_element(const ElementwiseBench& bench, const ElementwiseCase& c, With with) {
   const ElementwiseDesc& desc = c.desc;
@@ -91,8 +91,8 @@ void for_each_element(const ElementwiseBench& bench, const ElementwiseCase& c, W
   }
 }
 
-/// The destination's arena after the case. Of elements that an activation made it is what the run
-/// `got`, where that is within the activation's bounds.
+/// The destination's arena after the case. With an activation, the elements of `got` if they are
+/// within its error bounds.
 inline std::vector<uint8_t> expected(const ElementwiseBench& bench, const ElementwiseCase& c,
                                      const std::vector<uint8_t>& got) {
   std::vector<uint8_t> dst = bench.clean;
@@ -115,7 +115,7 @@ inline ElementwiseRun run_of(const ElementwiseBench& bench, const ElementwiseCas
     run.address[o] =
         bench.arena[itself ? +kOperandDst : o]->address() + static_cast<uint64_t>(c.offset[o]);
   }
-  // What the device has is not what the arguments have.
+  // The host arguments differ from the device's factors, so a kernel that reads them is noticed.
   if (c.on_device[0]) run.alpha = c.alpha + 1, run.device_alpha = bench.scalars->address();
   if (c.on_device[1]) run.beta = c.beta + 1, run.device_beta = bench.scalars->address() + 4;
   return run;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operations against loops over coordinates: random shapes, strides, offsets, types,
-// factors and reductions, every pattern of the small formats, and every byte around the
-// destination.
+// Compares elementwise operations with a reference loop: random shapes, strides, offsets, types,
+// factors and reductions, and every bit pattern of the narrow formats.
 #include "tests/device/elementwise/elementwise_cases.hpp"
 
 #include <numeric>
@@ -22,7 +21,7 @@ bool reduces(DType type, int64_t op) {
   return type == DType::U32;
 }
 
-// How sources are combined, an activation, and where the factors are.
+// Draws how the sources are combined, an activation, and where the factors are.
 void random_options(std::mt19937_64& random, bool two, ElementwiseCase* c) {
   ElementwiseDesc& desc = c->desc;
   if (two && pick(random, 0, 1) == 0) desc.combine = kSourcesMultiply;
@@ -37,7 +36,7 @@ void random_options(std::mt19937_64& random, bool two, ElementwiseCase* c) {
       desc.device_scalars && two && desc.combine == kSourcesAdd && pick(random, 0, 1) == 0;
 }
 
-// Types, reduction and factors that go together.
+// Draws a valid combination of types, reduction and factors.
 void random_arithmetic(std::mt19937_64& random, ElementwiseCase* c) {
   ElementwiseDesc& desc = c->desc;
   const bool two = pick(random, 0, 1) == 0;
@@ -65,7 +64,8 @@ void random_arithmetic(std::mt19937_64& random, ElementwiseCase* c) {
   }
 }
 
-// Strides of nested dimensions, innermost first in `order`, with gaps that are multiples.
+// Strides of nested dimensions with random gaps; each is a multiple of `multiple`. `order` lists
+// the dimensions, innermost first.
 void nest(std::mt19937_64& random, const ElementwiseDesc& desc, const std::vector<int>& order,
           int64_t multiple, int64_t* stride) {
   int64_t next = 1;
@@ -126,12 +126,12 @@ bool random_case(std::mt19937_64& random, ElementwiseCase* c) {
   for (uint32_t o = 0; o < kElementwiseOperands; ++o)
     if (desc.dtype[o] != DType{} && !place(random, c, o, even ? 16 : dtype_bytes(desc.dtype[o])))
       return false;
-  // Alike within the vectors without being multiples of them, now and then.
+  // Sometimes all operands have the same misalignment within a vector.
   if (!even && pick(random, 0, 1) == 0)
     for (uint32_t o = 0; o < kElementwiseOperands; ++o)
       if (desc.dtype[o] != DType{})
         c->offset[o] = c->offset[o] / 16 * 16 + 3 * dtype_bytes(desc.dtype[o]);
-  // A source that is the destination.
+  // Sometimes a source is the destination.
   const auto other = static_cast<uint32_t>(pick(random, 0, 1));
   if (pick(random, 0, 3) == 0 && desc.dtype[other] != DType{} &&
       dtype_bytes(desc.dtype[other]) == dtype_bytes(desc.dtype[kOperandDst])) {
@@ -155,7 +155,7 @@ ElementwiseCase flat(DType a, DType b, DType dst, int64_t elements) {
   return c;
 }
 
-// Source a's arena holds these elements from byte 256 on.
+// Writes elements to the arena of source a, from byte 256 on.
 template <class Element>
 void put(ElementwiseBench& bench, const std::vector<Element>& elements) {
   Arena& a = *bench.arena[kOperandA];
@@ -175,7 +175,7 @@ void check_patterns(ElementwiseBench& bench, DType from, const std::vector<Eleme
         c.desc.saturates = saturates;
         c.desc.methods = 1u << method;
         check_case(bench, c);
-        // The general rows convert by the same instructions: a reduction that has no effect.
+        // The kernels with reductions convert too: test them as well.
         if (method == kElementwiseVectors && dtype_bytes(to) > 1) {
           c.desc.reduction = kCombineMax;
           check_case(bench, c);
@@ -244,7 +244,7 @@ TEST_CASE("elementwise: f32 around every number of a small format and every midd
            {middle, std::nextafter(middle, INFINITY), std::nextafter(middle, 0.0f)})
         for (const float sign : {1.0f, -1.0f}) values.push_back(sign * value);
     };
-    // Every 11th of the many, with both ends.
+    // Of formats with many numbers every 11th, and both ends.
     const size_t stride = steps.size() > 1000 ? 11 : 1;
     for (size_t i = 0; i + 1 < steps.size(); ++i) {
       if (i % stride != 0 && i > 40 && i + 40 < steps.size()) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A case of an elementwise operation, and what an element of its destination should be, by the
-// formats' definitions.
+// A case of an elementwise operation, and the reference result of an element, by the definitions of
+// the formats.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -14,7 +14,7 @@ namespace tw::test {
 
 struct ElementwiseCase {
   ElementwiseDesc desc;
-  int64_t offset[kElementwiseOperands] = {};  // bytes into the arenas, of coordinate 0
+  int64_t offset[kElementwiseOperands] = {};  // of coordinate 0, in bytes from the arenas' begin
   float alpha = 1;
   float beta = 1;
   bool in_place[2] = {};   // the source is the destination
@@ -64,7 +64,7 @@ inline uint64_t bits_at(const std::vector<uint8_t>& image, int64_t at, int64_t b
   return bits;
 }
 
-// A floating element's number, and back.
+// Converts the bits of a floating-point element to a number; pattern_of() converts back.
 inline float number_at(DType type, uint64_t bits) {
   if (const FloatFormat* f = small_format(type))
     return static_cast<float>(meaning(*f, static_cast<uint32_t>(bits)));
@@ -86,19 +86,20 @@ template <class Number>
 Number lesser_or_greater(Number x, Number y, bool greater) {
   if (std::isnan(x)) return y;
   if (std::isnan(y)) return x;
-  if (x == y) return (std::signbit(x) != greater) ? x : y;  // of two zeros -0 is the lesser
+  if (x == y) return (std::signbit(x) != greater) ? x : y;  // -0 < +0
   return (x < y) != greater ? x : y;
 }
 
-// The destination's bits from a result, which the exactly rounded f32 or a bound of it may be.
+// The destination's bits for a result `value`: converted, and combined with `before` by a
+// reduction.
 inline uint64_t finished(const ElementwiseCase& c, double value, uint64_t before) {
   const DType type = c.desc.dtype[kOperandDst];
   const uint64_t bits = pattern_of(type, value, c.desc.saturates);
   if (c.desc.reduction == kCombineNone) return bits;
   const float old = number_at(type, before);
   const float now = number_at(type, bits);
-  // Exact in double for 8 and 16 bits; of f32 the sum of two is rounded once to f32 and once in
-  // double, where that does no harm.
+  // In double a sum of 8- or 16-bit numbers is exact. A sum of f32 is rounded to double first,
+  // which does not change its rounding to f32.
   const double result = c.desc.reduction == kCombineAdd
                             ? static_cast<double>(old) + static_cast<double>(now)
                             : lesser_or_greater(old, now, c.desc.reduction == kCombineMax);
@@ -109,7 +110,7 @@ inline bool multiplies(const ElementwiseCase& c) {
   return c.desc.combine == kSourcesMultiply;
 }
 
-// What the activation is applied to.
+// The argument of the activation.
 inline float activated(const ElementwiseCase& c, uint64_t a, uint64_t b) {
   const float x = number_at(c.desc.dtype[kOperandA], a);
   if (c.desc.dtype[kOperandB] == DType{} || multiplies(c)) return c.alpha * x;
@@ -117,7 +118,7 @@ inline float activated(const ElementwiseCase& c, uint64_t a, uint64_t b) {
   return std::fma(c.alpha, x, product);
 }
 
-// Without an activation every bit is known.
+// The result without an activation, which is exact to the bit.
 inline uint64_t expected_float(const ElementwiseCase& c, uint64_t a, uint64_t b, uint64_t before) {
   float value = activated(c, a, b);
   if (multiplies(c)) value *= number_at(c.desc.dtype[kOperandB], b);
@@ -128,7 +129,7 @@ struct Bounds {
   double low, high;
 };
 
-// The numbers that an activation may give.
+// Range of an activation's results, with the API's error bound and the rounding to f32.
 inline Bounds activation_bounds(Activation which, float x) {
   if (std::isnan(x)) return {NAN, NAN};
   if (std::isinf(x)) return x < 0 ? Bounds{0, 0} : Bounds{INFINITY, INFINITY};
@@ -139,13 +140,13 @@ inline Bounds activation_bounds(Activation which, float x) {
   return {near - error, near + error};
 }
 
-// Whether the destination's bits may be what an activation makes of these elements.
+// Whether `got` is within the error bounds of an operation with an activation.
 inline bool may_be(const ElementwiseCase& c, uint64_t a, uint64_t b, uint64_t before,
                    uint64_t got) {
   Bounds value = activation_bounds(c.desc.activation, activated(c, a, b));
   if (multiplies(c)) {
     const double y = number_at(c.desc.dtype[kOperandB], b);
-    // The product of an infinity and what may be a zero is anything.
+    // Infinity times a value that may be zero: any result is allowed.
     if (std::isinf(y) && value.low <= 0 && value.high >= 0) return true;
     const double ends[] = {value.low * y, value.high * y};
     const double rounding = std::max(std::fabs(ends[0]), std::fabs(ends[1])) * 0x1p-24 + 0x1p-149;
@@ -157,7 +158,7 @@ inline bool may_be(const ElementwiseCase& c, uint64_t a, uint64_t b, uint64_t be
   const uint64_t low = finished(c, value.low, before);
   const uint64_t high = finished(c, value.high, before);
   if (got == low || got == high) return true;
-  // A bound past the numbers of f8e4m3, which has no infinity, is one all the same.
+  // f8e4m3 has no infinity: a bound that overflows to its NaN counts as infinity.
   const auto end = [&](uint64_t bits, double bound) {
     const float number = number_at(type, bits);
     const bool past = std::isnan(number) && type == DType::F8E4M3;
@@ -187,7 +188,7 @@ inline uint64_t expected_double(const ElementwiseCase& c, uint64_t a, uint64_t b
   return bits;
 }
 
-// Sign-extended, or zero-extended.
+// Sign- or zero-extends an integer.
 inline uint64_t integer_of(DType type, uint64_t bits) {
   const int shift = 64 - dtype_bits(type);
   if (is_signed(type)) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Batches of small integers, whose products have one right bit pattern, and the image that a run
-// must leave of D: guards, the elements between its lines and matrices, and the rows past m too.
+// Batched GEMM cases of small integers, whose products have one right bit pattern. Tests compare
+// all of D's memory: guards, padding between lines and matrices, and the rows past m.
 
 #include "tests/device/gemm/gemm_matrix.hpp"
 
 namespace tw::test {
 
-/// One operand of a batch in guarded memory.
+/// An operand of a batch in guarded memory.
 struct BatchOperand {
   int64_t rows, columns, leading, batch, stride;  // stride 0: one matrix
   Order order;
@@ -52,9 +52,9 @@ struct BatchOperand {
   }
 };
 
-/// A description with its operands, as gemm_problem() completes it.
+/// A description with its operands.
 struct BatchCase {
-  GemmDesc desc;  // completed: the caller's A, B and D
+  GemmDesc desc;  // as gemm_problem() completes it, with the caller's A, B and D
   BatchOperand a, b, c, d;
 
   static GemmDesc completed(const GemmDesc& desc) {
@@ -84,8 +84,7 @@ struct BatchCase {
             .c = c.memory.address(),
             .d = d.memory.address()};
   }
-  /// Product `of_d` of the batch as it must stand in an image of D's memory, with matrices
-  /// `of_a`, `of_b` and `of_c`.
+  /// Writes the expected product of matrices of_a, of_b and of_c to matrix of_d of an image of D.
   void expect(std::vector<uint8_t>* image, int64_t m, float alpha, float beta, int64_t of_a,
               int64_t of_b, int64_t of_c, int64_t of_d) {
     for (int64_t i = 0; i < m; ++i)
@@ -106,7 +105,7 @@ struct BatchCase {
     std::memset(d.memory.data(), Guarded::kPoison, d.memory.bytes());
     d.memory.upload();
   }
-  /// Whether D's memory is this, and its guards are intact.
+  /// Whether D's memory equals the image and its guards are intact.
   bool is(const std::vector<uint8_t>& image) {
     d.memory.read();
     return d.memory.guards_intact() &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches by strides and by arrays of addresses, and what a run reads on the device.
+// Batched GEMM by strides and by arrays of addresses, and values that a run reads on the device.
 #include "tests/device/common/replay.hpp"
 #include "tests/device/gemm/gemm_batch.hpp"
 
@@ -21,7 +21,7 @@ std::string describe(const GemmDesc& d) {
   return text;
 }
 
-// Sizes, types, orders and pitches, some for maps and some that no map can have.
+// Random sizes, types, orders and pitches; some pitches no tensor map can have.
 GemmDesc random_desc(std::mt19937_64& random, int64_t most) {
   GemmDesc d;
   const auto& types = kGemmTypes[pick(random, 0, 3)];
@@ -49,7 +49,7 @@ std::vector<uint8_t> bytes_of(const void* from, size_t size) {
   return {at, at + size};
 }
 
-// A word or an array that a run reads on the device.
+// A value or an array that a run reads from device memory.
 struct Words {
   Guarded memory;
   Words(const std::shared_ptr<Device>& device, Stream& stream, size_t bytes)
@@ -76,7 +76,7 @@ TEST_CASE("gemm batch: strides of every kind") {
   for (int i = 0; i < 60; ++i) {
     GemmDesc d = random_desc(random, 150);
     d.batch = pick(random, 0, 5);
-    if (i % 4 == 1) d.max_sms = 2;  // several tiles for each block
+    if (i % 4 == 1) d.max_sms = 2;  // several tiles per block
     const auto stride = [&](int64_t packed) {
       const int64_t step = pick(random, 0, 2) ? 8 : 1;
       return pick(random, 0, 2) ? kGemmPackedBatch
@@ -88,7 +88,7 @@ TEST_CASE("gemm batch: strides of every kind") {
     d.c_batch = pick(random, 0, 3) ? kGemmPackedBatch : 0;
     const bool d_row = d.d_order == Order::row;
     d.d_batch = stride(d.ldd * (d_row ? d.m : d.n));
-    if (i % 5 == 0 && d.batch > 0) {  // heads side by side: matrices between each other's lines
+    if (i % 5 == 0 && d.batch > 0) {  // heads side by side: the matrices' lines alternate
       d.d_batch = d_row ? d.n : d.m;
       d.ldd = d.batch * d.d_batch;
     }
@@ -118,11 +118,11 @@ TEST_CASE("gemm batch: arrays of addresses, some of them bad, read anew by every
   std::mt19937_64 random(12);
   for (int i = 0; i < 24; ++i) {
     GemmDesc d = random_desc(random, 140);
-    // The PTX machine takes half a minute to multiply 4096 times.
+    // The PTX machine would take half a minute for 4096 matrices.
     const int64_t most = std::string(test_device()) == "ptx" ? 130 : 4096;
     d.batch = i == 0 ? most : i == 1 ? 0 : pick(random, 1, 7);
     if (i == 0) d.m = d.n = d.k = d.lda = d.ldb = d.ldd = 8;
-    // Matrices that lie as the promises say, wherever they lie.
+    // The matrices are in a packed batch, at addresses with the promised alignment.
     GemmDesc packed = d;
     packed.a_batch = (d.a_order == Order::row ? d.m : d.k) * d.lda + 8;
     packed.b_batch = (d.b_order == Order::row ? d.k : d.n) * d.ldb + 8;
@@ -165,7 +165,7 @@ TEST_CASE("gemm batch: arrays of addresses, some of them bad, read anew by every
         pc[j] = c.c.address(of_b[j]);
         pd[j] = c.d.address(of_d[j]);
         const int64_t fault = round == 0 ? 9 : pick(random, 0, 9);
-        // C is not looked at where it is not read; an odd address is bad whatever was promised.
+        // A bad C counts only if beta is not 0. An odd address is bad without any promise.
         if (fault == 0 && d.k > 0) pa[j] = 0;
         if (fault == 1 && d.k > 0) pb[j] += 1;
         if (fault == 2) pc[j] = 0;
@@ -214,7 +214,7 @@ TEST_CASE("gemm: rows and scalars that the device knows") {
     run.device_m = m_word.address();
     run.device_alpha = alpha_word.address();
     run.device_beta = beta_word.address();
-    run.alpha = 77.0f;  // nobody looks at them
+    run.alpha = 77.0f;  // ignored
     run.beta = 99.0f;
     Replay replay(device, [&](Stream& on) { TW_REQUIRE_OK(gemm(plan).run(on, run)); });
     for (const int64_t wanted :
@@ -243,7 +243,7 @@ TEST_CASE("gemm batch: equal runs give equal bits") {
   std::mt19937_64 random(14);
   std::normal_distribution<float> normal;
   const bool host = device->info().kind == DeviceKind::host;
-  for (const auto& [m, k] : {std::pair{200, 520}, {16, 2048}})  // the second one shares k
+  for (const auto& [m, k] : {std::pair{200, 520}, {16, 2048}})  // the second one uses split-K
     for (const uint32_t flags : {0u, kGemmProgrammatic | kGemmConstantB}) {
       GemmDesc d;
       d.m = m;

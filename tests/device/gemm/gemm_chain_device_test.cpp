@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products behind one another: programmatic launches with memory that is used again, plain and
-// captured, of the plan's choice and of each row forced; rows whose bits do not depend on m; a
-// decode step in a graph.
+// Sequences of GEMMs: dependent launches (PDL) that reuse memory, also captured, with the plan's
+// choice and with each kernel forced; invariant plans, whose bits do not depend on m; a decode step
+// in a graph.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -42,7 +42,7 @@ struct Values {
   uint64_t address() const { return memory.address(); }
 };
 
-// A permutation with signs: as a matrix it moves columns, and no product of them ever grows.
+// A signed permutation matrix, so that the numbers never grow in a chain of products.
 struct Shuffle {
   std::vector<size_t> to;
   Numbers sign;
@@ -58,7 +58,7 @@ struct Shuffle {
       out[order == Order::row ? i * size + to[i] : to[i] * size + i] = sign[i];
     return out;
   }
-  // The first `rows` rows of x times the matrix, times `factor`, into y.
+  // y = factor * x * matrix for the first `rows` rows.
   void apply(const Numbers& x, size_t rows, int factor, Numbers* y) const {
     const size_t size = to.size();
     for (size_t r = 0; r < rows; ++r)
@@ -75,8 +75,8 @@ GemmDesc square_desc(int64_t m, int64_t size, uint32_t flags) {
   return desc;
 }
 
-// What X0 becomes by three products through X1 and X2 and back, times over; `middle` rows of the
-// second one. With none the third reads X1 and the second only keeps its place in the chain.
+// Reference of three products X0 -> X1 -> X2 -> X0, repeated. The second product has `middle` rows;
+// if that is 0, the third one reads X1, and the second only keeps its place in the chain.
 struct Chain {
   static constexpr size_t kSize = 512;
   size_t m;
@@ -155,7 +155,7 @@ TEST_CASE("gemm chain: three programmatic products write what the one before the
 
 namespace {
 
-// Every choice that serves all of these, split rows with up to 2, 3 and 8 blocks.
+// Every choice that supports the description; split-K kernels with split factors 2, 3 and 8.
 std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));
@@ -173,13 +173,12 @@ std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) 
 
 }  // namespace
 
-// A round of four launches of forced rows, in which what each writes is what the one in front of it
-// reads or writes:
-//   X1 = X0 W0       reads what the last round's third wrote
+// A round of four launches with forced kernels. Each writes what its predecessor reads or writes:
+//   X1 = X0 W0       reads the result of the last round's third launch
 //   X2 = X1 W1
-//   X0 = -X2         no product, so that no load holds up what reads and writes; the other's for a
-//                    row that adds no C
-//   X2 = Q W2        both constant, so that all its loads may come before X2 is read
+//   X0 = -X2         alpha = 0, so that no load delays reads and writes; another kernel computes it
+//                    if this one cannot add C
+//   X2 = Q W2        A and B are constant, so that all loads may precede the reads of X2
 TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in front") {
   const auto device = open_test_device();
   if (!device) return;
@@ -189,11 +188,11 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
   const int rounds = host ? 1 : 10;
   const char* every = std::getenv("TW_EVERY");
   const size_t step = every ? static_cast<size_t>(std::max(1, std::atoi(every))) : 1;
-  // With B column-major those schedules alone that there are not for B row-major.
+  // With B column-major, test only schedules that do not exist for B row-major.
   std::set<uint32_t> schedules;
   std::set<uint32_t> before;
   bool few = true;
-  // Rows of a short k at theirs.
+  // Kernels for a short k get a k of 64.
   constexpr std::pair<Order, size_t> kProducts[] = {
       {Order::row, Chain::kSize},    {Order::row, Chain::kSize}, {Order::column, Chain::kSize},
       {Order::column, Chain::kSize}, {Order::column, 64},        {Order::column, 64}};
@@ -220,7 +219,7 @@ TEST_CASE("gemm chain: each row, launched programmatically, waits for the one in
     both.flags |= kGemmConstantA;
     const std::vector<GemmChoice> choices = choices_for(*device, one);
     for (size_t at = 0; at < choices.size(); at += step) {
-      // Another row behind and in front, so that grids and clusters of all shapes meet.
+      // A random other kernel before and after it combines different grids and clusters.
       if (size != Chain::kSize && !choices[at].has(kGemmShort)) continue;
       GemmChoice other;
       do other = choices[static_cast<size_t>(pick(random, 0, int64_t(choices.size()) - 1))];
@@ -294,7 +293,7 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
   std::mt19937_64 random(22);
   std::normal_distribution<float> normal;
   const bool host = device->info().kind == DeviceKind::host;
-  constexpr int64_t kMost = 300, kPitch = 304;  // of column-major D
+  constexpr int64_t kMost = 300, kPitch = 304;  // kPitch: of a column-major D
   struct Options {
     uint32_t flags;
     Order b_order, d_order;
@@ -363,9 +362,9 @@ TEST_CASE("gemm: an invariant plan's rows have the same bits for every m") {
       }
 }
 
-// Tokens' embeddings are gathered, go through six products, each with an epilogue, and are
-// scattered to their places; the number of tokens, the tokens, a product's weights (by address),
-// alpha, beta and a scale change from replay to replay of one graph.
+// Gathers embeddings of tokens, runs six GEMMs with epilogues, and scatters the result. Between
+// replays of one graph these change: the number of tokens, the tokens, the address of a GEMM's
+// weights, alpha, beta and a scale.
 TEST_CASE("gemm chain: a decode step, captured once") {
   const auto device = open_test_device();
   if (!device) return;
@@ -387,7 +386,7 @@ TEST_CASE("gemm chain: a decode step, captured once") {
   for (int i = 0; i <= kProducts; ++i)
     x.push_back(std::make_unique<Values>(device, *stream, kMost * kSize));
   for (int i = 0; i < kProducts + kWeights;
-       ++i) {  // the last ones are the third product's to choose
+       ++i) {  // the last kWeights are alternatives for product kByAddress
     shuffles.emplace_back(random, kWidth);
     w.push_back(std::make_unique<Values>(device, *stream, kSize * kSize));
     w.back()->set(shuffles.back().matrix());

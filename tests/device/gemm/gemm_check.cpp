@@ -19,22 +19,22 @@ constexpr uint64_t kScratchBytes = 576;
 
 constexpr uint32_t kThreads = 256;
 constexpr int64_t kMostBlocks = 132 * 16;
-// What a held SM's block takes: nothing with a ring of stages fits beside it.
+// Shared memory of a block that holds an SM: no kernel with a pipeline fits beside it.
 constexpr uint32_t kHeldBytes = 200 * 1024;
-constexpr int64_t kHeldCycles = 20'000'000'000;  // ten seconds: a test that hangs ends by itself
+constexpr int64_t kHeldCycles = 20'000'000'000;  // 10 s, so that a hanging test ends
 
-// Of which an SM has room for two, so that it has all its memory as shared memory: with less of it
-// blocks that need more would have to wait until the crowd has gone.
+// Shared memory of a crowd's block. An SM has room for two, which makes it configure all its memory
+// as shared memory. With a smaller configuration, larger blocks would wait for the crowd's end.
 constexpr uint32_t kCrowdBytes = 106 * 1024;
-constexpr int64_t kCrowdCycles = 400'000;  // far longer than what runs meanwhile
+constexpr int64_t kCrowdCycles = 400'000;  // far longer than the run beside the crowd
 constexpr uint32_t kTenantThreads = 64;
-constexpr int64_t kTenantCycles = 2000;  // about as long as a load from memory
+constexpr int64_t kTenantCycles = 2000;  // about the latency of a load from memory
 
 int type_number(DType type) {
   return type == DType::BF16 ? 0 : type == DType::F16 ? 1 : 2;
 }
 
-// The layouts of gemm_check.cu.
+// The same layouts as in gemm_check.cu.
 struct ReferenceArgs {
   uint64_t a, b, c, value, magnitude;
   int64_t a_stride_m, a_stride_k, b_stride_k, b_stride_n, c_stride_m, c_stride_n;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that tests and benchmarks of gemm use beside the library's: data, a float64 reference,
-// comparisons on the device. Plain loops: speed is not their point, nothing is shared with what is
-// tested. Types: 0 bf16, 1 f16, 2 f32.
+// Kernels of the tests and benchmarks of GEMM: data, a float64 reference, comparisons on the
+// device. They are simple loops that share nothing with the library. Types: 0 bf16, 1 f16, 2 f32.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -40,8 +39,8 @@ __device__ i64 item_step() {
 
 }  // namespace
 
-// Lines of `along` elements, `leading` apart: N(0, 1) by Box and Muller, or, where `magnitude` is
-// not 0, integers of -magnitude to magnitude.
+// Fills lines of `along` elements, `leading` apart, with N(0, 1) numbers (Box-Muller), or with
+// integers of -magnitude to magnitude if that is not 0.
 extern "C" __global__ void check_fill(void* base, i64 lines, i64 along, i64 leading, int type,
                                       u64 seed, int magnitude) {
   for (i64 i = first_item(); i < lines * along; i += item_step()) {
@@ -68,7 +67,7 @@ struct ReferenceArgs {
   int in_type, out_type;
 };
 
-// 32 x 32 elements a block of 32 x 8 threads, 16 of k at a time.
+// A block of 32 x 8 threads computes 32 x 32 elements, in steps of 16 along k.
 extern "C" __global__ void check_reference(const __grid_constant__ ReferenceArgs args) {
   __shared__ double a[32][17];
   __shared__ double b[16][33];
@@ -113,19 +112,19 @@ extern "C" __global__ void check_reference(const __grid_constant__ ReferenceArgs
   }
 }
 
-// What check_against_reference and check_difference find. Zeroed by the caller.
+// Result of check_against_reference and check_difference. The caller zeroes it.
 struct Verdict {
   double xy, xx, yy;  // for 1 - 2 <x, y> / (<x, x> + <y, y>)
   u64 wrong;          // elements out of bounds
-  u64 not_finite;     // in one of the two alone
+  u64 not_finite;     // infinities and NaNs that differ
   u64 first;          // one more than the index of a wrong element; 0: none
-  double worst;       // largest difference in units of what is allowed, or absolute
+  double worst;       // largest difference: relative to the bound, or absolute (check_difference)
 };
 
 namespace {
 
 __device__ void worst_of(double* worst, double value) {
-  // Bits of non-negative doubles are ordered as they are.
+  // The bits of non-negative doubles have the order of their values.
   atomicMax(reinterpret_cast<u64*>(worst), static_cast<u64>(__double_as_longlong(value)));
 }
 
@@ -169,12 +168,12 @@ struct AgainstArgs {
   const double* magnitude;
   i64 m, n, stride_m, stride_n;
   int type;
-  double slack;  // of sum |a||b|; 0: every element must be the reference, rounded to the type
+  double slack;  // factor of sum |a||b|; 0: every element must be the rounded reference
   Verdict* verdict;
 };
 
-// |d - ref| <= half an ulp of the output + slack * sum |a||b|; NaN where the reference has it, and
-// infinity where the reference has that or is past the type's range.
+// Checks |d - ref| <= half an ulp of the output + slack * sum |a||b|. D must be NaN where the
+// reference is, and infinite where the reference is or exceeds the type's range.
 extern "C" __global__ void check_against_reference(const __grid_constant__ AgainstArgs args) {
   double xy = 0, xx = 0, yy = 0, worst = 0;
   const double largest = args.type == 1 ? 65520.0 : 0x1.ffp127;
@@ -200,7 +199,7 @@ extern "C" __global__ void check_against_reference(const __grid_constant__ Again
   add_sums(args.verdict, xy, xx, yy, worst);
 }
 
-// Two row-major results of one type, as numbers.
+// Compares two row-major results of one type as numbers.
 extern "C" __global__ void check_difference(const void* x, const void* y, i64 count, int type,
                                             Verdict* verdict) {
   double xy = 0, xx = 0, yy = 0, worst = 0;
@@ -226,8 +225,8 @@ extern "C" __global__ void check_same_bits(const u32* x, const u32* y, i64 words
   if (count) atomicAdd(different, count);
 }
 
-// Counts bytes that are not `poison` outside `lines` lines of `along` bytes, `pitch` bytes apart,
-// that begin `offset` bytes into a buffer.
+// Counts the bytes of a buffer that are not `poison`, except those in `lines` lines of `along`
+// bytes, `pitch` bytes apart, from `offset` on.
 extern "C" __global__ void check_poison(const unsigned char* base, i64 bytes, i64 offset, i64 lines,
                                         i64 along, i64 pitch, int poison, u64* touched) {
   u64 count = 0;
@@ -239,7 +238,7 @@ extern "C" __global__ void check_poison(const unsigned char* base, i64 bytes, i6
   if (count) atomicAdd(touched, count);
 }
 
-// Holds its SMs until *flag is not 0, or for `cycles` at most.
+// Occupies its SMs until *flag is not 0, or for `cycles` at most.
 extern "C" __global__ void check_hold(volatile u32* flag, u32* holding, i64 cycles) {
   if (threadIdx.x != 0) return;
   atomicAdd(holding, 1u);
@@ -247,7 +246,7 @@ extern "C" __global__ void check_hold(volatile u32* flag, u32* holding, i64 cycl
   while (*flag == 0 && clock64() - begin < cycles) __nanosleep(500);
 }
 
-// Has its shared memory to itself: writes it, waits, and counts the words that are others by then.
+// Writes its shared memory, waits, and counts the words that have changed.
 extern "C" __global__ void __launch_bounds__(64)
     check_tenant(u64* different, u32 seed, i64 cycles) {
   __shared__ u32 words[1152];
@@ -262,9 +261,9 @@ extern "C" __global__ void __launch_bounds__(64)
   if (count) atomicAdd(different, count);
 }
 
-// Keeps the shared memory of its SMs busy until *flag is not 0, or for `cycles` at most: each warp
-// writes words of one bank, which takes as many cycles as it has lanes. Counts the blocks that the
-// flag did not end: what they were to stand beside had no room.
+// Keeps the shared memory of its SMs busy until *flag is not 0, or for `cycles` at most: the lanes
+// of a warp write to one bank, which takes a cycle each. Counts the blocks that time out: the work
+// that was to run beside them did not fit.
 extern "C" __global__ void check_crowd(volatile u32* flag, u32* arrived, u32* stayed, i64 cycles) {
   extern __shared__ u32 crowded[];  // 4 KB a warp
   if (threadIdx.x == 0) atomicAdd(arrived, 1u);
@@ -278,7 +277,7 @@ extern "C" __global__ void check_crowd(volatile u32* flag, u32* arrived, u32* st
   if (threadIdx.x == 0 && *flag == 0) atomicAdd(stayed, 1u);
 }
 
-// Waits until so many blocks of check_crowd have begun in all, or for `cycles` at most.
+// Waits until `blocks` blocks of check_crowd have begun in total, or for `cycles` at most.
 extern "C" __global__ void check_meet(volatile u32* arrived, u32 blocks, i64 cycles) {
   const i64 begin = clock64();
   while (*arrived < blocks && clock64() - begin < cycles) __nanosleep(100);

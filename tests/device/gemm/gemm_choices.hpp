@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rows of the gemm table as tests walk them: each choice that a device can run, and
-// descriptions that it can serve.
+// Enumerates the GEMM kernels of a device for tests, and makes descriptions that a kernel supports.
 
 #include <algorithm>
 #include <cstdio>
@@ -16,9 +15,9 @@
 
 namespace tw::test {
 
-/// Every row that the device has, each split row once for every number of blocks or parts.
-/// TW_ROWS=text takes those alone whose name has the text, and TW_EVERY=n of them each n-th, for
-/// tools under which a kernel takes a hundred times as long.
+/// Every GEMM kernel of the device; split-K and stream-K kernels once for each split factor.
+/// TW_ROWS=text selects kernels whose name contains the text. TW_EVERY=n selects every n-th of
+/// these, for tools that make kernels a hundred times slower.
 inline std::vector<GemmChoice> all_choices(const Device& device) {
   std::vector<GemmChoice> choices;
   const char* every = std::getenv("TW_EVERY");
@@ -44,12 +43,12 @@ inline std::vector<GemmChoice> all_choices(const Device& device) {
   return choices;
 }
 
-/// Whether it does alpha * A B alone, of a D that could go through a tensor map.
+/// Whether the kernel only computes alpha * A B, for a D that a tensor map can describe.
 inline bool does_product_alone(const GemmChoice& choice) {
   return choice.has(kGemmAlone) || (choice.has(kGemmStreamK) && !choice.has(kGemmFull));
 }
 
-/// One choice for each way that kernels work: schedule, cluster, split, width of D, transposed.
+/// One choice for each kind of kernel: schedule, cluster, split factor, width of D, transposed.
 inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
   std::vector<GemmChoice> kinds;
   std::set<std::vector<int64_t>> seen;
@@ -66,7 +65,7 @@ inline std::vector<GemmChoice> one_of_each_kind(const Device& device) {
   return kinds;
 }
 
-/// All of them, or every n-th from the k-th on where TW_SHARE is k/n: several processes together.
+/// Splits choices among processes: with TW_SHARE=k/n every n-th from the k-th on, else all.
 inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
   const char* share = std::getenv("TW_SHARE");
   int which = 0, of = 1;
@@ -77,7 +76,8 @@ inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
   return own;
 }
 
-/// Types and orders that a choice serves for a D of this order; extents are the caller's to fill.
+/// A description with types and orders that the choice supports for this order of D. The caller
+/// sets the extents.
 inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
   const KernelRow& row = *choice.row;
   GemmDesc desc;
@@ -87,7 +87,8 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
   if (choice.has(kGemmHalfSum)) desc.accumulator = DType::F16;
   Order a = choice.has(kGemmColumnA) ? Order::column : Order::row;
   Order b = choice.has(kGemmColumnB) ? Order::column : Order::row;
-  // Turned once (a column-major D, or a transposed row), operands change places and orders.
+  // A column-major D, or a transposed kernel, swaps the operands and their orders. Both together
+  // cancel out.
   if (choice.has(kGemmTransposed) != (d_order == Order::column)) {
     std::swap(a, b);
     a = a == Order::row ? Order::column : Order::row;
@@ -98,8 +99,8 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
   return desc;
 }
 
-/// Leading dimensions past the packed ones: multiples of 16 bytes where the choice needs maps, and
-/// of D and C any. A choice that is for short k alone gets as much of it as it takes.
+/// Sets leading dimensions of at least the packed ones, which `variety` varies. Those of A and B
+/// are multiples of 16 bytes if the choice uses tensor maps. Limits k for kernels for a short k.
 inline void set_pitches(const GemmChoice& choice, int variety, GemmDesc* desc) {
   if (choice.has(kGemmShort)) desc->k = std::min<int64_t>(desc->k, choice.row->tile[2]);
   const int64_t step = choice.through_maps() ? 8 : 1;

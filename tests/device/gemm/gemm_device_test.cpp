@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = alpha A B + beta C against float64 loops: all orders and types, odd sizes, guard bytes.
+// Compares D = alpha A B + beta C with float64 loops: all orders and types, odd sizes, guard bytes.
 #include <algorithm>
 #include <cmath>
 
@@ -33,7 +33,8 @@ std::string describe(const Case& c) {
   return text;
 }
 
-// Runs a case and compares every element: half an ulp of the output, and f32 sums in any order.
+// Runs a case and compares every element. The bound is half an ulp of the output plus the error of
+// f32 sums in any order.
 void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19937_64& random,
                 Case c) {
   INFO(describe(c));
@@ -64,10 +65,10 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
                     .m = c.run_m,
                     .workspace = workspace.address(),
                     .workspace_bytes = workspace_bytes};
-  // As large as either operand.
+  // Large enough to serve as A or B.
   Guarded others(device, stream, std::max(a.bytes(), b.bytes()), std::max(c.a_offset, c.b_offset));
   if (workspace_bytes > 0) {
-    // Copies of other operands, and a product of them, are still under way behind this.
+    // Runs with other operands are still pending when the run under test begins its staging copies.
     GemmRun other = run;
     other.a = other.b = others.address();
     for (int i = 0; i < 3; ++i) TW_REQUIRE_OK(static_cast<GemmPlan&>(*plan).run(stream, other));
@@ -103,7 +104,7 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
       }
     }
   CHECK(wrong == 0);
-  // Rows past the run's m stay as they were.
+  // Rows past the run's m are unchanged.
   CHECK(out.changed_from(m) == 0);
 }
 
@@ -130,7 +131,7 @@ TEST_CASE("gemm: every type and order at sizes around the tiles") {
         c.desc.k = size[2];
         c.integers = (orders & 1) != 0;
         c.beta = orders == 3 ? -0.5f : 0.0f;
-        // Pitches that suit maps, whatever the extents.
+        // Pitches that tensor maps can have, whatever the extents.
         c.desc.lda = (std::max(size[0], size[2]) + 7) / 8 * 8;
         c.desc.ldb = (std::max(size[1], size[2]) + 7) / 8 * 8 + 8;
         check_case(device, *stream, random, c);
@@ -153,7 +154,7 @@ TEST_CASE("gemm: random sizes, pitches, offsets and scalars") {
     c.desc.m = pick(random, 1, 300);
     c.desc.n = pick(random, 1, 300);
     c.desc.k = pick(random, 0, 200);
-    const int64_t step = pick(random, 0, 2) ? 8 : 1;  // pitches for maps, or odd ones
+    const int64_t step = pick(random, 0, 2) ? 8 : 1;  // pitches for tensor maps, or odd ones
     auto pitch = [&](int64_t least) { return (least + pick(random, 0, 9) + step) / step * step; };
     c.desc.lda = pitch(c.desc.a_order == Order::row ? c.desc.k : c.desc.m);
     c.desc.ldb = pitch(c.desc.b_order == Order::row ? c.desc.n : c.desc.k);
@@ -201,7 +202,7 @@ TEST_CASE("gemm: many tiles in one persistent grid") {
   c.integers = true;
   c.desc.d_dtype = DType::F32;
   check_case(device, *stream, random, c);
-  c.desc.max_sms = 4;  // four blocks, many tiles each
+  c.desc.max_sms = 4;  // four blocks with many tiles each
   check_case(device, *stream, random, c);
 }
 
@@ -226,11 +227,11 @@ TEST_CASE("gemm: NaN and infinity pass wherever they stand along a long k") {
     const auto plant = [&](int64_t row, int64_t k, float value) {
       encode_element(a.at(row, k), desc.a_dtype, value);
     };
-    // Rows 0 to 7: each in an eighth of k of its own.
+    // Rows 0 to 7 have one special each, in another eighth of k.
     for (int64_t i = 0; i < 8; ++i) plant(i, i * kDepth / 8 + 7, i % 3 == 0 ? NAN : INFINITY);
     plant(8, 3, -INFINITY);
     plant(9, 5, INFINITY);
-    plant(9, kDepth - 5, -INFINITY);  // of both signs
+    plant(9, kDepth - 5, -INFINITY);  // row 9: both signs, so the sum is NaN
     plant(10, kDepth - 1, -INFINITY);
     a.memory.upload();
     std::unique_ptr<Plan> plan;
@@ -301,7 +302,7 @@ TEST_CASE("gemm: NaN and infinity pass, C is not read with beta 0, nor A and B w
   CHECK(std::isnan(d.value(9, 1)));
 }
 
-// A product of small integers on top of what D holds.
+// Checks D = A B + beta D in place, with small integers.
 static void check_in_place(const std::shared_ptr<Device>& device, Stream& stream,
                            std::mt19937_64& random, const GemmDesc& desc) {
   Matrix a(device, stream, desc.m, desc.k, desc.a_order, desc.a_dtype, desc.lda, 0);
@@ -444,8 +445,8 @@ TEST_CASE("gemm: a wrong swizzle in a plan's map changes the result") {
     return std::vector<uint8_t>(d.memory.data(), d.memory.data() + d.memory.bytes());
   };
   const auto right = result();
-  // The same box and bytes, whichever kernel was chosen: a barrier that expects others waits
-  // forever.
+  // Changes only the swizzle: with another box the kernel's barrier would wait forever for its
+  // bytes.
   TensorMapBytes bytes;
   std::memcpy(bytes.words, gemm.arguments_for_test().map_a.words, sizeof bytes.words);
   TensorMapDesc planted;

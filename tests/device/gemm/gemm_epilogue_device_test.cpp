@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every epilogue against float64: bias, C, functions, gates, scales and the largest |D|, of all
-// types and orders, at odd sizes and pitches, with guard bytes round D; and on a GPU each full row,
-// forced.
+// Compares every epilogue with float64: bias, C, activations, gates, scales and amax, for all types
+// and orders, odd sizes and pitches, with guard bytes around D; and forces each epilogue kernel.
 //
-// The reference takes the sums in float64 and carries an error for each element: of f32 sums, then
-// as far as the function can stretch it, then half a unit in D's last place. Over all results of
-// one type and function, and over all of one row, the distance is bounded as that of products alone
-// is.
+// The reference computes in float64 and carries an error bound for each element: that of f32 sums,
+// amplified by the activation, plus half an ulp of D. The distance over all results of a type and
+// activation has the same bound as for a GEMM without an epilogue.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,8 +21,8 @@ namespace {
 struct Case {
   GemmDesc desc;
   float alpha = 1.0f, beta = 0.0f, scale_value = 1.0f;
-  uint64_t offset = 0;         // elements by which A, B, C and D begin off a multiple of 16 bytes
-  uint64_t vector_offset = 0;  // likewise bias and scale
+  uint64_t offset = 0;         // of A, B, C and D past a multiple of 16 bytes, in elements
+  uint64_t vector_offset = 0;  // the same for bias and scale
   int64_t run_m = -1;
 };
 
@@ -43,7 +41,7 @@ std::string describe(const Case& c) {
   return text;
 }
 
-// Results as a whole: 1 - 2 <x, y> / (<x, x> + <y, y>) of those that belong together.
+// Distances 1 - 2 <x, y> / (<x, x> + <y, y>) of groups of results.
 class Distances {
  public:
   struct Sums {
@@ -70,7 +68,7 @@ class Distances {
   std::map<std::string, Sums> sums_;
 };
 
-// All of one case's operands and its result.
+// The operands and the result of a case.
 struct Bench {
   Case c;
   int64_t m;
@@ -128,7 +126,7 @@ struct Bench {
             .amax = c.desc.epilogue.amax ? amax.memory.address() : 0,
             .scale_value = c.scale_value};
   }
-  // A and B as numbers, rows of A and columns of B in a row each.
+  // Decodes A and B to numbers: rows of A and columns of B, each contiguous.
   void decode() {
     rows_of_a.clear();
     columns_of_b.clear();
@@ -171,7 +169,8 @@ struct Bench {
                                                    : scale.value(0, 0);
     return product(out, {factor, 0});
   }
-  // After a run: D within the errors, what is round it untouched, and amax exactly D's largest.
+  // Checks after a run: D is within its error bounds, the memory around it is unchanged, and amax
+  // is exactly the largest |D|.
   void look(Distances::Sums* sums) {
     decode();
     d.memory.read();
@@ -219,7 +218,7 @@ void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19
   bench.look(&distances->of(which, c.desc.d_dtype));
 }
 
-// Each option's values in turn, at steps that have no common divisor, so that pairs meet.
+// Varies each option with its own period, so that the options meet in many combinations.
 void options(int number, Case* c) {
   GemmEpilogue& e = c->desc.epilogue;
   constexpr Per kBias[] = {Per::column, Per::none, Per::row};
@@ -243,7 +242,7 @@ void orders(int number, Case* c) {
   c->desc.d_order = static_cast<Order>(number >> 2 & 1);
 }
 
-// Pitches as asked: multiples of `step` elements past what is contiguous.
+// Sets leading dimensions that are multiples of `step`, `more` steps above the packed ones.
 void pitches(int64_t step, int more, Case* c) {
   GemmDesc& d = c->desc;
   const auto pitch = [&](int64_t least) { return (least + step - 1) / step * step + more * step; };
@@ -355,13 +354,13 @@ TEST_CASE("gemm epilogue: every full row, forced") {
           b_column = !b_column;
         }
         orders(host || (row.variant & kGemmPlain) ? number : a_column + 2 * b_column, &c);
-        // Around a tile, or a cluster's tiles side by side.
+        // Extents around the tile of a block or of a cluster.
         const int64_t rows = int64_t{row.tile[0]} * row.cluster[0];
         const int64_t columns = int64_t{row.tile[1]} * row.cluster[1];
         c.desc.m = 1 + number * 37 % ((turned ? columns : rows) * 5 / 4);
         c.desc.n = 2 + number * 59 % ((turned ? rows : columns) * 5 / 4);
         c.desc.k = 64 * static_cast<int64_t>(split) + 8 * (number % 17);
-        // Every other one such that the copy engine can write D, gated too.
+        // In every other case the TMA can store D, even with a gate.
         const bool whole = number % 2 == 1;
         if (whole) c.desc.n = (c.desc.n + 15) / 16 * 16;
         options(number * 11 + i, &c);
@@ -371,7 +370,7 @@ TEST_CASE("gemm epilogue: every full row, forced") {
         GemmProblem problem;
         TW_REQUIRE_OK(gemm_problem(c.desc, &problem));
         if (!check_gemm_choice(*device, problem, choice).ok()) {
-          CHECK(c.desc.epilogue.gate != Gate::none);  // the one thing that not all rows do
+          CHECK(c.desc.epilogue.gate != Gate::none);  // only gates are not in all of these kernels
           continue;
         }
         check_case(device, *stream, random, c, &distances, &choice);
@@ -417,7 +416,7 @@ TEST_CASE("gemm epilogue: the largest |D| is kept over runs, and NaN is larger t
   CHECK(std::isnan(after_run()));
 }
 
-// What a column's bias says becomes of it, whatever the sums and their factor.
+// Whether D is what an infinite or NaN bias implies, whatever the accumulators.
 bool passes(double bias, Activation which, double got) {
   if (std::isnan(bias)) return std::isnan(got);
   return got == (bias > 0 || which == Activation::identity ? bias : 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs of the full rows by each of their ways: the epilogue's, a batch's by strides and by arrays
-// of addresses, and sizes that the device knows. For tests that run them many times over; that they
-// are right is gemm_epilogue's and gemm_batch's matter.
+// Cases of the epilogue kernels for tests that run them many times and compare bits: epilogues,
+// batches by strides and by arrays of addresses, and values that the device reads (m, scalars). The
+// tests gemm_epilogue and gemm_batch check that their results are right.
 
 #include <vector>
 
@@ -18,7 +18,7 @@ struct FullWay {
   float beta = 0.0f;
   int64_t batch = 1;
   uint32_t flags = 0;
-  int64_t odd = 0;  ///< elements by which D's lines lie off what maps take
+  int64_t odd = 0;  ///< added to D's leading dimension, so that no tensor map can describe D
 };
 
 inline std::vector<FullWay> full_ways() {
@@ -45,7 +45,8 @@ inline std::vector<FullWay> full_ways() {
       {"rows and scalars of the device's", laid_out, 0.0f, 1, kGemmDeviceM | kGemmDeviceScalars}};
 }
 
-/// Several tiles a block where the choice is persistent, edges on both sides.
+/// A description with partial tiles in both dimensions and several tiles per block, if the kernel
+/// is persistent. `small`: a small one.
 inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool small = false) {
   GemmDesc desc = desc_for(choice, Order::row);
   desc.m = 1032;
@@ -56,7 +57,7 @@ inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool sma
     const bool turned = choice.has(kGemmTransposed), split = choice.has(kGemmSplit);
     const int64_t rows = choice.row->tile[turned ? 1 : 0] * choice.row->cluster[turned ? 1 : 0];
     const int64_t columns = choice.row->tile[turned ? 0 : 1] * choice.row->cluster[turned ? 0 : 1];
-    // A split's blocks have one tile: no more than that.
+    // A block of a split-K kernel has one tile.
     desc.m = split ? std::max<int64_t>(8, rows - 8) : rows + 8;
     desc.n = split ? std::max<int64_t>(16, columns - 16) : columns + 16;
     desc.k = choice.split * 64 + 72;
@@ -76,13 +77,13 @@ inline GemmDesc full_desc(const GemmChoice& choice, const FullWay& way, bool sma
   return desc;
 }
 
-/// Operands on the GPU, and a place for D and all that a run writes for each slot: that of the
-/// truth and those of runs that must give the same.
+/// Operands on the GPU, and slots for everything that a run writes. Slot 0 has the truth; runs in
+/// the other slots must write the same bytes.
 class FullLab {
  public:
   static constexpr int kSlots = 5;
   static constexpr uint64_t kRegion = 48 << 20;
-  static constexpr uint64_t kAmax = 0, kGuard = 4096;  // of a slot: the word, then D from here on
+  static constexpr uint64_t kAmax = 0, kGuard = 4096;  // offsets in a slot of amax and of D
 
   explicit FullLab(GemmLab& lab) : lab_(lab) {
     TW_REQUIRE_OK(lab.device()->allocate((4 + 2 * kSlots) * kRegion, &memory_));
@@ -94,7 +95,7 @@ class FullLab {
   FullLab(const FullLab&) = delete;
   FullLab& operator=(const FullLab&) = delete;
 
-  /// What the runs of one plan get; the plan is made by the caller, of full_desc().
+  /// Prepares runs of a plan, which the caller makes from full_desc().
   void begin(const GemmDesc& desc, const FullWay& way, const Plan& plan) {
     desc_ = desc;
     way_ = &way;
@@ -152,16 +153,16 @@ class FullLab {
     if (desc_.epilogue.amax) run.amax = place(slot) + kAmax;
     return run;
   }
-  /// Everything that a run of this slot may write, as it is before the first one.
+  /// Poisons everything that a run in this slot may write.
   void clear(Stream& stream, int slot) {
     TW_REQUIRE_OK(stream.fill(place(slot), GemmLab::kPoison, d_bytes_ + 2 * kGuard));
     if (desc_.epilogue.amax) TW_REQUIRE_OK(stream.fill(place(slot) + kAmax, 0, 4));
   }
-  /// Counts what differs from slot 0; GemmCheck::different() says how much.
+  /// Adds the differences from slot 0 to the count of GemmCheck::different().
   void compare(Stream& stream, int slot) {
     TW_REQUIRE_OK(lab_.check().compare_bits(stream, place(slot), place(0), d_bytes_ + 2 * kGuard));
   }
-  /// Slot 0 by one run, which must have written something.
+  /// Fills slot 0 by one run and checks that it has written something.
   void make_truth(const GemmPlan& plan) {
     clear(lab_.stream(), 1);
     clear(lab_.stream(), 0);
@@ -189,8 +190,8 @@ class FullLab {
   uint64_t d_bytes_ = 0, workspace_bytes_ = 0;
 };
 
-/// A plan of one choice for a way; nullptr where the choice has not this gate, or does alpha * A B
-/// alone and the way asks for more.
+/// A plan with a forced kernel. Returns nullptr if the kernel lacks the gate, or only computes
+/// alpha * A B and the description asks for more; any other refusal fails the test.
 inline std::unique_ptr<Plan> full_plan(const std::shared_ptr<Device>& device,
                                        const GemmChoice& choice, const GemmDesc& desc) {
   GemmProblem problem;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The full rows of gemm many times over and on many streams, by every way of their epilogues and
-// batches: always the same bits.
+// Stress tests of the epilogue kernels: repeated, and on several streams, each case of
+// gemm_full_cases.hpp must give the same bits.
 #include <cmath>
 #include <limits>
 
@@ -17,7 +17,8 @@ constexpr int kStreams = 4;
 constexpr int kLaunches = 10000;
 static_assert(kStreams < FullLab::kSlots, "slot 0 is the truth");
 
-// One of each kind (gemm_choices.hpp), each way: calls use(choice, plan, way).
+// Calls use(plan) for one kernel of each kind (gemm_choices.hpp) and each FullWay. Checks that no
+// run differed from the truth. Returns the number of pairs.
 template <class Use>
 int each(GemmLab& lab, FullLab& full, bool small, Use use) {
   int pairs = 0;
@@ -66,9 +67,9 @@ TEST_CASE("gemm full: ten thousand launches back to back on four streams at once
   FullLab full(*lab);
   std::unique_ptr<Stream> streams[kStreams];
   for (auto& stream : streams) TW_REQUIRE_OK(lab->device()->create_stream(&stream));
-  constexpr int kOfPair = 12;  // for each stream
+  constexpr int kOfPair = 12;  // launches per stream and pair
   int launches = 0, pairs = 1;
-  while (launches < kLaunches && pairs > 0)  // once, but where rows are few, as from PTX
+  while (launches < kLaunches && pairs > 0)  // more than once with few kernels, as from PTX
     pairs = each(*lab, full, false, [&](const GemmPlan& plan) {
       for (int s = 0; s < kStreams; ++s) full.clear(*streams[s], s + 1);
       for (int i = 0; i < kOfPair; ++i)
@@ -100,7 +101,7 @@ TEST_CASE("gemm full: an infinite alpha times empty sums is NaN, whatever the ro
   const FullWay way = full_ways().front();
   int rows = 0;
   for (const GemmChoice& choice : one_of_each_kind(*lab->device())) {
-    // Without k there is nothing to split.
+    // k = 0 cannot be split.
     if (!choice.has(kGemmFull) || choice.has(kGemmSplit) || choice.split > 1) continue;
     GemmDesc desc = full_desc(choice, way, true);
     desc.k = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the epilogue over every number of A's type, by each full row. x is the bias
-// of a column, in f32; to it a line adds nothing, x, or -x, made of alpha and a product. Whatever
-// way a row goes its errors are no more than those that are stated, and then D's rounding.
+// Each activation of every number x of A's type, with each epilogue kernel. x is a column's bias,
+// in f32. Lines of D add 0, x or -x to it, computed as alpha times a product. The error must be
+// within the API's bounds plus the rounding to D.
 #include <array>
 #include <limits>
 #include <map>
@@ -17,14 +17,14 @@ namespace {
 
 constexpr int64_t kNumbers = 65536, kDepth = 8;
 constexpr float kAlpha = 2.0f;
-constexpr std::array<float, 3> kTimes = {0.0f, 1.0f, -1.0f};  // of x, by line
+constexpr std::array<float, 3> kTimes = {0.0f, 1.0f, -1.0f};  // factor of the added x, by line
 
 float number(DType type, int64_t bits) {
   const auto half = static_cast<uint16_t>(bits);
   return type == DType::BF16 ? bf16_to_float(half) : f16_to_float(half);
 }
 
-// The nearest number of a type.
+// Rounds to the nearest number of a type.
 float rounded(double value, DType type) {
   uint8_t raw[4] = {};
   encode_element(raw, type, static_cast<float>(value));
@@ -32,7 +32,7 @@ float rounded(double value, DType type) {
 }
 
 struct Bounds {
-  float least, most;  // NaN: that is wanted
+  float least, most;  // NaN: the result must be NaN
 };
 
 Bounds bounds(Activation which, float x, float times, DType type) {
@@ -47,7 +47,7 @@ Bounds bounds(Activation which, float x, float times, DType type) {
   const double near = exact_activation(which, double{v});
   if (which == Activation::identity || which == Activation::relu)
     return {rounded(near, type), rounded(near, type)};
-  // No function's slope exceeds 1.13; the last term is the rounding to f32 before D's.
+  // No function's slope exceeds 1.13. The last two terms are the rounding to f32 before that to D.
   const double error = activation_error(which, double{v}) + 1.13 * argument +
                        (std::fabs(near) + argument) * 0x1p-23 +
                        double{std::numeric_limits<float>::denorm_min()};
@@ -62,7 +62,7 @@ const std::vector<Bounds>& bounds_of(Activation which, DType in, float times, DT
   return all;
 }
 
-// The description that a row serves, of those of each order.
+// Finds a description, among all orders of A and B, that the kernel supports.
 bool describe(const Device& device, const KernelRow& row, Activation which, GemmDesc* desc) {
   const bool host = row.feature == feature::host;
   for (const Order a_order : {Order::row, Order::column})
@@ -72,7 +72,7 @@ bool describe(const Device& device, const KernelRow& row, Activation which, Gemm
       desc->d_dtype = host ? DType::F32 : row.dtypes[1];
       desc->a_order = a_order;
       desc->b_order = b_order;
-      // Two tiles of the tallest rows, the second one cut short.
+      // Two tiles of the tallest kernels, the second one partial.
       desc->m = host ? 6 : 136;
       desc->n = kNumbers;
       desc->k = kDepth;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of GEMM, forced, on one small problem each with edges that are no whole tiles: for
-// devices where a product takes long. Every element is compared with float64.
+// Forces GEMM kernels on one small problem each, with partial tiles, for slow devices such as the
+// PTX machine. Compares every element with float64.
 #include <cmath>
 
 #include "tests/device/gemm/gemm_choices.hpp"
@@ -14,8 +14,8 @@ int64_t up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// A few elements less than a tile, and more k than a stage has. `round`: a block has two tiles
-/// where it may, and more k than all stages, so that it takes each stage twice.
+/// Extents a few elements below a tile, and k above a stage. `round`: two tiles per block if
+/// possible, and k above all stages, so that the block uses each stage twice.
 GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
   const KernelRow& row = *choice.row;
   GemmDesc desc = desc_for(choice, Order::row);
@@ -33,7 +33,7 @@ GemmDesc beside_tile(const GemmChoice& choice, int number, bool round) {
   }
   set_pitches(choice, number, &desc);
   if (!does_product_alone(choice)) return desc;
-  // These take whole lines of D alone.
+  // These kernels need lines of D of multiples of 16 bytes.
   desc.n = up(desc.n, 8);
   for (int64_t* pitch : {&desc.lda, &desc.ldb, &desc.ldc, &desc.ldd})
     *pitch = std::max(up(*pitch, 8), desc.n);
@@ -47,7 +47,7 @@ std::vector<double> values(Matrix& matrix) {
   return out;
 }
 
-/// How many elements of D differ from A B + beta C, which small integers make exact.
+/// Number of elements of D that differ from A B + beta C. Small integers make it exact.
 int64_t wrong_elements(const GemmDesc& d, float beta, Matrix& a, Matrix& b, Matrix& c,
                        Matrix& out) {
   const std::vector<double> x = values(a), y = values(b);
@@ -67,8 +67,8 @@ int64_t wrong_elements(const GemmDesc& d, float beta, Matrix& a, Matrix& b, Matr
   return wrong;
 }
 
-/// A run that writes what the next one reads, each of which may begin before those in front of it
-/// have ended. What they compute is nobody's matter.
+/// Two dependent launches before the run under test; the first writes what the second reads. Their
+/// results are not checked.
 void run_before(GemmPlan& plan, Stream& stream, const GemmRun& run,
                 const std::vector<const Matrix*>& matrices) {
   uint64_t bytes = 16;
@@ -125,7 +125,7 @@ void check_choices(const std::vector<GemmChoice>& choices, const std::shared_ptr
   MESSAGE(number << " choices");
 }
 
-/// One choice for each way that kernels work, with few blocks for a tile.
+/// One choice for each kind of kernel with a split factor of at most 2.
 std::vector<GemmChoice> small_kinds(const Device& device) {
   std::vector<GemmChoice> kinds;
   for (const GemmChoice& choice : one_of_each_kind(device))
@@ -133,7 +133,7 @@ std::vector<GemmChoice> small_kinds(const Device& device) {
   return kinds;
 }
 
-/// nullptr, and the case said why, where no kernel can be forced.
+/// Returns nullptr, and skips the test case, on the host device, where no kernel can be forced.
 std::shared_ptr<Device> open_gpu() {
   std::shared_ptr<Device> device = open_test_device();
   if (device && device->info().kind == DeviceKind::host) {
@@ -143,7 +143,7 @@ std::shared_ptr<Device> open_gpu() {
   return device;
 }
 
-/// Choices whose split is the smallest one of their kernel, and for stream-K one that shares.
+/// One choice per kernel, with its smallest split factor; for stream-K with a factor of 2.
 std::vector<GemmChoice> each_kernel(const Device& device) {
   std::vector<GemmChoice> out;
   for (const GemmChoice& choice : all_choices(device)) {

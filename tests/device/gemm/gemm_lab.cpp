@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kGuard = 4096;
 
-// From the first to one past the last element.
+// Number of elements from the first one to the last one.
 int64_t span_elements(int64_t rows, int64_t columns, Order order, int64_t leading) {
   const int64_t lines = order == Order::row ? rows : columns;
   const int64_t along = order == Order::row ? columns : rows;
@@ -21,13 +21,13 @@ int64_t packed(int64_t given, int64_t rows, int64_t columns, Order order) {
   return given ? given : std::max<int64_t>(1, order == Order::row ? columns : rows);
 }
 
-// Strides along the first and the second index.
+// Strides of the first and the second index.
 std::pair<int64_t, int64_t> strides(Order order, int64_t leading) {
   return order == Order::row ? std::pair{leading, int64_t{1}} : std::pair{int64_t{1}, leading};
 }
 
-// Sums in f32 lose 2^-20 of what they add up, small integers nothing. Sums in f16 lose half a unit
-// of eleven bits each time that eight products are added.
+// Error bound relative to sum |a||b|. f32 accumulators: 2^-20; small integers are exact. f16
+// accumulators round to 11 bits after every 8 products.
 double slack_of(const GemmCase& c) {
   if (c.desc.accumulator == DType::F16) return 0x1p-11 * (double(c.desc.k) / 8 + 2);
   return c.magnitude ? 0.0 : 0x1p-20;
@@ -58,7 +58,7 @@ std::string describe(const GemmCase& c) {
 }
 
 GemmRun GemmOperands::run(const GemmCase& of) const {
-  // What must not be read has no address: a read faults.
+  // Operands that must not be read have address 0, so that a read faults.
   const bool reads_c = of.beta != 0.0f;
   const bool reads_ab = of.alpha != 0.0f && of.desc.k > 0;
   return {.alpha = of.alpha,
@@ -83,7 +83,7 @@ std::unique_ptr<GemmLab> GemmLab::open() {
   TW_REQUIRE_OK(lab->device_->create_stream(&lab->stream_));
   TW_REQUIRE_OK(lab->check_.open(lab->device_, *lab->stream_));
   TW_REQUIRE_OK(lab->device_->allocate(8 * kRegionBytes + kWorkspaceBytes, &lab->arena_));
-  // Bytes of something else, which launches must not take for counters.
+  // Random bytes in the workspace: kernels must not rely on zeroed counters.
   TW_REQUIRE_OK(lab->check_.fill(lab->region(8), 1, kWorkspaceBytes / 2, 0, DType::BF16, 1, 0));
   return lab;
 }
@@ -92,7 +92,7 @@ GemmLab::~GemmLab() {
   if (arena_) (void)device_->release(arena_);
 }
 
-// All of the region that a stray read could reach is NaN in every type, but for the elements.
+// Fills the region with NaNs (in every type), then writes the elements.
 void GemmLab::fill_matrix(uint64_t region, uint64_t at, int64_t rows, int64_t columns, Order order,
                           int64_t leading, DType type, uint64_t seed, int magnitude) {
   const int64_t elements = span_elements(rows, columns, order, leading);
@@ -124,7 +124,7 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
   fill_matrix(region(0), at.a, d.m, d.k, d.a_order, d.lda, d.a_dtype, 3 * c.seed, c.magnitude);
   fill_matrix(region(1), at.b, d.k, d.n, d.b_order, d.ldb, d.a_dtype, 3 * c.seed + 1, c.magnitude);
   if (c.plant_specials && d.m > 0 && d.k > 0) {
-    // NaN, infinity and its negative, at places of different rows and k.
+    // Plants NaN, infinity and -infinity at different rows and k.
     const uint16_t infinity = d.a_dtype == DType::BF16 ? 0x7f80 : 0x7c00;
     const uint16_t specials[] = {0x7fff, infinity, static_cast<uint16_t>(infinity | 0x8000)};
     const auto [by_m, by_k] = strides(d.a_order, d.lda);
@@ -145,7 +145,7 @@ GemmOperands GemmLab::prepare(const GemmCase& c) {
                 c.magnitude);
   }
 
-  // Before the run: in place, D is C until then.
+  // The reference must precede the run, because in place D holds C until then.
   ReferenceProblem p;
   p.m = c.run_m < 0 ? d.m : c.run_m;
   p.n = d.n;
@@ -181,7 +181,7 @@ GemmOutcome GemmLab::look(const GemmCase& c, const GemmOperands& at) {
   const bool row = d.d_order == Order::row;
   const int32_t size = dtype_bytes(d.d_dtype);
   GemmOutcome outcome;
-  // Lines, and elements along them, that this run may write.
+  // The lines of D and the elements of a line that this run may write.
   const int64_t lines = row ? p.m : p.n;
   const int64_t along = row ? p.n : p.m;
   const int64_t writable = d.d_padding_free ? d.ldd : along;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gemm on a GPU, case by case, compared on the GPU with float64: operands in one arena, everything
-// between their lines is NaN, D lies in poisoned memory that is looked at whole afterwards.
+// Runs GEMM cases on a GPU and compares them there with float64. All bytes between the operands'
+// lines are NaN. D is in poisoned memory, all of which is checked after a run.
 
 #include <memory>
 #include <string>
@@ -15,19 +15,19 @@ namespace tw::test {
 struct GemmCase {
   GemmDesc desc;
   float alpha = 1.0f, beta = 0.0f;
-  uint64_t d_offset = 0;   ///< bytes past a multiple of 1024
+  uint64_t d_offset = 0;   ///< offset of C and D past a multiple of 1024 bytes
   uint64_t ab_offset = 0;  ///< the same for A and B
-  int magnitude = 0;       ///< integers up to it; 0: N(0, 1)
+  int magnitude = 0;       ///< elements are integers up to this magnitude; 0: N(0, 1)
   int64_t run_m = -1;
   bool in_place = false;        ///< C is D
   bool plant_specials = false;  ///< NaN and infinities in A
-  int64_t special_step = 29;    ///< along k, from one of them to the next
+  int64_t special_step = 29;    ///< distance of the specials along k
   uint64_t seed = 1;
 };
 
 std::string describe(const GemmCase& c);
 
-/// What is wrong with one case's result; nothing is if text is empty.
+/// Result of a case. `text` describes the errors; it is empty if there is none.
 struct GemmOutcome {
   std::string text;
   Verdict verdict;
@@ -44,11 +44,11 @@ struct GemmOperands {
 
 class GemmLab {
  public:
-  static constexpr uint64_t kRegionBytes = 96 << 20;  ///< of A, B, C, D and each float64 result
+  static constexpr uint64_t kRegionBytes = 96 << 20;  ///< for A, B, C, D and each float64 result
   static constexpr uint64_t kWorkspaceBytes = 4 * kRegionBytes;
   static constexpr uint8_t kPoison = 0xa7;
 
-  /// nullptr, and the case said why, where there is no GPU.
+  /// Returns nullptr, and skips the test case, without a GPU.
   static std::unique_ptr<GemmLab> open();
   ~GemmLab();
 
@@ -56,14 +56,14 @@ class GemmLab {
   Stream& stream() { return *stream_; }
   GemmCheck& check() { return check_; }
 
-  /// Operands filled, D poisoned, and the reference computed.
+  /// Fills the operands, poisons D, and computes the reference.
   GemmOperands prepare(const GemmCase& c);
-  /// Runs a plan on them and compares D, and what lies round it.
+  /// Runs a plan on the operands, and compares D and the memory around it.
   GemmOutcome run(const GemmPlan& plan, const GemmCase& c, const GemmOperands& at);
-  /// The comparison alone, of what an earlier launch wrote.
+  /// Only compares what an earlier launch has written.
   GemmOutcome look(const GemmCase& c, const GemmOperands& at);
   GemmOutcome run(const GemmPlan& plan, const GemmCase& c) { return run(plan, c, prepare(c)); }
-  /// Memory for the test's own use, of kRegionBytes.
+  /// kRegionBytes of memory for the test.
   uint64_t spare() const { return arena_ + 6 * kRegionBytes; }
 
  private:
@@ -78,7 +78,7 @@ class GemmLab {
   uint64_t arena_ = 0;
 };
 
-/// Largest distance 1 - 2 <x, y> / (<x, x> + <y, y>) from float64 that results may have.
+/// Bound of Verdict::distance() between the results and float64.
 double distance_limit(const GemmDesc& desc);
 
 }  // namespace tw::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row by 2^30 columns: lines of C and D that are longer than 32 bits count. Looked at in a few
-// places; between them A times B, C and bias are 0.
+// One row by 2^30 columns: lines of C and D of more than 2^31 bytes. The test compares a few pieces
+// of the line; elsewhere B, C and bias are 0.
 #include <set>
 
 #include "ops/gemm/select/gemm_select.hpp"
@@ -11,10 +11,10 @@ using namespace tw::test;
 
 namespace {
 
-constexpr int64_t kPiece = 512;  // elements that are looked at in one place
+constexpr int64_t kPiece = 512;  // elements compared in one place
 constexpr float kA = 3.0f, kBeta = 2.0f;
 
-// A row in device memory, 0 but for what its pieces hold.
+// A row in device memory that is 0 outside its pieces.
 class Line {
  public:
   Line(std::shared_ptr<Device> device, Stream& stream, int64_t elements, DType type)
@@ -62,7 +62,8 @@ std::vector<float> integers(std::mt19937_64& random, int64_t count) {
   return out;
 }
 
-// C and D begin `c_off` and `d_off` elements past what copies in pieces and maps take.
+// Operands and their values in the compared places. The offsets c_off and d_off, in elements, take
+// C and D off the alignment that tensor maps need.
 struct Operands {
   Line a, b, c, d, bias;
   std::vector<int64_t> places;
@@ -106,7 +107,7 @@ struct Operands {
   }
 };
 
-// The best choice of each schedule that takes D's rows as its lines.
+// The best choice of each schedule that is not transposed.
 std::vector<GemmChoice> choices_for(const Device& device, const GemmDesc& desc) {
   GemmProblem problem;
   TW_REQUIRE_OK(gemm_problem(desc, &problem));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What tests of GEMM on a device share: matrices in guarded memory, and the types that they have.
+// Shared by the device tests of GEMM: types, element conversion, and matrices in guarded memory.
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +39,7 @@ inline void encode_element(uint8_t* at, DType type, float value) {
   std::memcpy(at, &bits, 2);
 }
 
-/// How far a number may lie from the nearest one of this type: relative to it, and at least.
+/// Largest rounding error of a type: relative to the number, and (least_half_unit) absolute near 0.
 inline double half_unit(DType type) {
   if (type == DType::F8E4M3) return 0x1p-4;
   if (type == DType::F8E5M2) return 0x1p-3;
@@ -53,8 +53,7 @@ inline double least_half_unit(DType type) {
   return type == DType::F16 ? 0x1p-25 : 0.0;
 }
 
-/// A matrix in guarded device memory; a vector is one of a row. A leading dimension of 0 is the
-/// packed one.
+/// A matrix in guarded device memory; a vector is a matrix of one row. `ld` = 0 means packed.
 struct Matrix {
   int64_t rows, columns, leading;
   Order order;
@@ -88,7 +87,6 @@ struct Matrix {
     return integer;
   }
 
-  /// What each element is to be.
   template <class Draw>
   void fill_with(Draw draw) {
     for (int64_t r = 0; r < rows; ++r)
@@ -104,7 +102,7 @@ struct Matrix {
     fill_with([&] { return static_cast<float>(pick(random, -3, 3)); });
   }
 
-  /// Whether the bytes between the lines, which nobody may touch, are as they were.
+  /// Whether the bytes between the lines are unchanged.
   bool padding_intact() {
     const int32_t size = dtype_bytes(type);
     for (int64_t line = 0; line + 1 < lines(); ++line)
@@ -113,7 +111,7 @@ struct Matrix {
         if (memory.data()[byte] != Guarded::kPoison) return false;
     return true;
   }
-  /// Bytes from row `first` on that a run of fewer rows has changed.
+  /// Number of bytes from row `first` on that are not poison.
   int64_t changed_from(int64_t first) {
     int64_t changed = 0;
     for (int64_t r = first; r < rows; ++r)

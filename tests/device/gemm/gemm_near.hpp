@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers with an error, through an epilogue.
+// Numbers with error bounds, propagated through an epilogue.
 
 #include <cmath>
 
@@ -8,12 +8,13 @@
 
 namespace tw::test {
 
-/// A number and how far the computed one may be from it.
+/// A number and the error bound of its computed value.
 struct Near {
   double value, error;
 };
 
-/// No function's slope exceeds 1.13; their own errors are those of activation.h.
+/// Propagates an error through an activation: no slope exceeds 1.13, and activation.h states the
+/// functions' own errors.
 inline Near activated(Activation which, const Near& x) {
   const double own = which == Activation::identity || which == Activation::relu
                          ? 0.0

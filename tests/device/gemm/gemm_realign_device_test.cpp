@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of which one operand is copied to where maps read it, while the other is loaded already.
+// GEMM with a staging copy of one operand, while the kernel loads the other one already.
 #include <set>
 
 #include "ops/gemm/select/gemm_select.hpp"
@@ -11,16 +11,16 @@ using namespace tw::test;
 
 namespace {
 
-constexpr size_t kKinds = 2;  // of the operand that is not copied
+constexpr size_t kKinds = 2;  // variants of the operand that is not copied
 
-// A product of integers of which one operand has a pitch that no map can have.
+// A GEMM of integers, one of whose operands has a pitch that no tensor map can have.
 struct Beside {
   GemmDesc desc;
   bool copies_a;
   Matrix a, b, d;
   std::vector<std::unique_ptr<Guarded>> kinds;
   std::vector<std::vector<uint8_t>> wanted;
-  std::unique_ptr<FarMemory> far;  // where a GPU finds what it copies
+  std::unique_ptr<FarMemory> far;  // source of the staging copy on a GPU
 
   Beside(const std::shared_ptr<Device>& device, Stream& stream, std::mt19937_64& random,
          const GemmDesc& of, bool copied_is_a)
@@ -55,8 +55,8 @@ struct Beside {
   }
 };
 
-// Copy and product as nodes of a graph, where the product still begins while the copy runs, and
-// waits for it: replayed, each launch finds what the launch itself has copied.
+// Captures the staging copy and the GEMM as graph nodes. The GEMM begins while the copy runs and
+// must wait for the copy of its own launch.
 void check_replayed(Stream& stream, Beside& of, const GemmPlan& plan, const GemmRun& run,
                     Guarded& workspace) {
   std::unique_ptr<Graph> graph;
@@ -75,9 +75,9 @@ void check_replayed(Stream& stream, Beside& of, const GemmPlan& plan, const Gemm
   }
 }
 
-// The operand that is not copied may be loaded while the other is being copied: not before what
-// writes it right in front of the run, and of the copy nothing before it is there, where NaN lies
-// until then.
+// The kernel may load one operand while the other is being copied. It must not load it before the
+// preceding copy_on_device() has written it, nor read the workspace, which is NaN, before the
+// staging copy has.
 void check_beside(const std::shared_ptr<Device>& device, Stream& stream, Beside& of,
                   const GemmChoice& choice) {
   INFO(gemm_choice_text(choice) << " copies " << (of.copies_a ? "a" : "b"));
@@ -94,7 +94,7 @@ void check_beside(const std::shared_ptr<Device>& device, Stream& stream, Beside&
   const bool host = device->info().kind == DeviceKind::host;
   for (int i = 0; i < (host ? 2 : 20); ++i) {
     const auto kind = static_cast<size_t>(i) % kKinds;
-    // Long enough for copy and product to be in the queue, so that one may overtake the other.
+    // The fills take long enough for the copy and the GEMM to be queued, so that they may overlap.
     for (int fill = 0; fill < (host ? 1 : 20); ++fill)
       TW_REQUIRE_OK(stream.fill(workspace.address(), 0xff, workspace.bytes()));
     TW_REQUIRE_OK(stream.copy_on_device(of.loaded().memory.address(), of.kinds[kind]->address(),
@@ -120,7 +120,8 @@ TEST_CASE("gemm: one operand is copied while the other is loaded early") {
   int tried = 0;
   for (const bool copies_a : {true, false})
     for (const Order b_order : {Order::row, Order::column}) {
-      // Copied by blocks of a third of the SMs, so that the product's find room on the others.
+      // The staging copy uses a third of the SMs, so that blocks of the GEMM find room on the
+      // others.
       const int64_t large = 264, small = 40;
       GemmDesc desc;
       desc.d_dtype = DType::F32;
@@ -136,7 +137,7 @@ TEST_CASE("gemm: one operand is copied while the other is loaded early") {
       GemmProblem problem;
       TW_REQUIRE_OK(gemm_problem(desc, &problem));
       Beside beside(device, *stream, random, desc, copies_a);
-      // The best of each schedule.
+      // The best kernel of each schedule.
       std::set<uint32_t> schedules;
       for (const GemmCandidate& one : GemmRanking(*device, gemm_served(problem)).at(desc.m)) {
         if (!one.choice.through_maps() || !schedules.insert(one.choice.row->variant).second)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of the gemm family, forced, on sizes around its tile, against float64: each element
-// within half a unit in the last place of the output plus 2^-20 sum |a||b|, each row as a whole
-// within distance_limit().
+// Forces every GEMM kernel on sizes around its tile and compares with float64: each element is
+// within half an ulp of the output plus 2^-20 sum |a||b|, all results of a kernel within
+// distance_limit().
 #include <algorithm>
 
 #include "tests/device/gemm/gemm_choices.hpp"
@@ -14,20 +14,20 @@ namespace {
 
 constexpr int kCases = 8;
 
-// Around the tile and around a TMA store's 16 bytes.
+// Extents around the tile and around the 16 bytes of a TMA store.
 int64_t extent(int64_t tile, int which) {
   const int64_t extents[kCases] = {1, 7, 8, 9, tile - 1, tile, tile + 1, 2 * tile + 8};
   return extents[which % kCases];
 }
 
-// None, less than a box, round a k block, and rings of stages several times over.
+// Depths of 0, less than a box, around a k block, and of several turns of the pipeline.
 int64_t depth(int which, int32_t stages) {
   const int64_t depths[kCases] = {0, 1, 8, 63, 64, 65, 200, int64_t{stages} * 128 + 72};
   return depths[which % kCases];
 }
 
-// Batch and stream-K rows do alpha * A B, with a D that goes through its map from end to end, and
-// refuse what is more than that: extents and pitches are rounded up to it.
+// Adapts a case to batched and basic stream-K kernels, which compute only alpha * A B and store all
+// of D through its tensor map: rounds extents and pitches up, and drops C.
 GemmCase suited(const GemmChoice& choice, GemmCase c) {
   if (!does_product_alone(choice)) return c;
   int64_t& along = c.desc.d_order == Order::row ? c.desc.n : c.desc.m;
@@ -38,7 +38,7 @@ GemmCase suited(const GemmChoice& choice, GemmCase c) {
   c.in_place = false;
   c.d_offset = 0;
   if (c.run_m >= 0) c.run_m = std::max<int64_t>(c.desc.m - 8, 8);
-  // Lines of D along m are whole pieces of 16 bytes in all runs.
+  // Lines of a column-major D must be multiples of 16 bytes in every run.
   if (c.desc.d_order == Order::column) {
     c.desc.min_m = c.desc.m;
     c.run_m = -1;
@@ -46,8 +46,8 @@ GemmCase suited(const GemmChoice& choice, GemmCase c) {
   return c;
 }
 
-// Case `i` of a choice. Each extent, each depth and each option occurs; which ones meet depends on
-// the choice's number.
+// Case `i` of a choice. Every extent, depth and option occurs; the choice's number decides which
+// are combined.
 GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   GemmCase c;
   const KernelRow& row = *choice.row;
@@ -63,7 +63,7 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   c.seed = static_cast<uint64_t>(number * 16 + i + 1);
   c.magnitude = i % 3 == 0 ? 3 : 0;
   c.alpha = i == 3 ? -1.5f : 1.0f;
-  // In place with 1, the copy engine adds where it can.
+  // In place with beta = 1, kernels may use TMA reductions.
   c.beta = i == 5 && number % 2 ? 1.0f : i % 2 ? 0.75f : 0.0f;
   c.in_place = i == 5;
   if (i == 5) c.desc.ldc = c.desc.ldd;
@@ -74,7 +74,7 @@ GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   return c;
 }
 
-// More tiles than blocks: a persistent grid goes round several times.
+// More tiles than blocks, so that blocks of a persistent kernel compute several.
 GemmCase many_tiles(const GemmChoice& choice, int number) {
   GemmCase c;
   const KernelRow& row = *choice.row;
@@ -117,9 +117,9 @@ TEST_CASE("gemm: every row of the table, forced, against float64") {
       }
     }
     CHECK(sums.distance() < distance_limit(cases[0].desc));
-    // Neither A nor B is read: neither has an address.
+    // With alpha = 0, A and B have address 0 and must not be read.
     ++number;
-    if (choice.has(kGemmStreamK) && !choice.has(kGemmFull)) continue;  // multiplies
+    if (choice.has(kGemmStreamK) && !choice.has(kGemmFull)) continue;  // always multiplies
     GemmCase c = around_tile(choice, 1, number - 1);
     c.alpha = 0.0f;
     c.beta = 2.0f;
@@ -157,8 +157,8 @@ TEST_CASE("gemm: long sums, and large results") {
     }
 }
 
-// Of many elements, so that the farthest are seen: a chain's drift goes with the square root of k.
-// Up to a k of some 10^4 the rounding of an f16 D is larger than that drift.
+// Many elements, so that large errors occur: the drift of an accumulation chain grows with the
+// square root of k. Up to a k of about 10^4 it is smaller than the rounding of an f16 D.
 TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
   const auto lab = GemmLab::open();
   if (!lab) return;
@@ -185,15 +185,14 @@ TEST_CASE("gemm: long sums of many elements, whatever row the plan takes") {
         const GemmOutcome outcome = lab->run(static_cast<const GemmPlan&>(*plan), c);
         CHECK(outcome.text == "");
         CHECK(outcome.verdict.distance() < distance_limit(c.desc));
-        // Far enough from the bound for a hundred times as many.
+        // Leaves a margin for a hundred times as many elements.
         if (types.second == DType::F32) CHECK(outcome.verdict.worst < 0.85);
       }
 }
 
-// Two and more chains of every f32 row that makes them, all that a tile's end, C and scalars do
-// once with each; an odd number of tiles for two blocks, so that one stays without a partner. NaN
-// and infinities in chains before the last, which all that is added up afterwards must leave as
-// they are.
+// Two and more accumulation chains with every f32 kernel that makes them, each with C, scalars and
+// partial tiles. The number of tiles is odd for two blocks, so that one has no partner. NaN and
+// infinities in chains before the last one must survive the later additions.
 TEST_CASE("gemm: k in several chains, each row forced") {
   const auto lab = GemmLab::open();
   if (!lab) return;
@@ -214,7 +213,7 @@ TEST_CASE("gemm: k in several chains, each row forced") {
       c.desc.n = turned ? along : across;
       c.desc.k = i % 2 ? 4104 + 64 * (number % 3) : 16384 + 8 * (1 + number % 9);
       c.desc.max_sms = i == 1 ? 0 : choice.cluster() * (i < 3 ? 1 : 2);
-      // In the first chain all of them, or each in one of its own.
+      // All specials in the first chain, or each in another chain.
       c.plant_specials = i == 1 || i >= 4;
       if (i % 2 == 0) c.special_step = c.desc.k / gemm_chains(c.desc.k);
       set_pitches(choice, i + number, &c.desc);
@@ -236,7 +235,7 @@ TEST_CASE("gemm: k in several chains, each row forced") {
     ++number;
   }
   MESSAGE(number << " rows");
-  // Compiled from PTX there are none, nor need there be among some of the rows.
+  // Kernels compiled from PTX make no chains, and a selection of kernels need not include one.
   const bool some = std::getenv("TW_ROWS") || std::getenv("TW_EVERY");
   CHECK((number > 0 || some || !(lab->device()->info().kernel_features & feature::wgmma)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemm many times over, on many streams, on few SMs and beside others: always the same bits; and
-// what a plan explains is what a captured graph holds.
+// Stress tests of GEMM: repeated, on several streams, on few SMs and beside other kernels it must
+// give the same bits. Also: a captured graph holds the kernel and grid that the plan reports.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -19,8 +19,9 @@ constexpr int kStreams = 4;
 constexpr int kLaunches = 10000;
 constexpr uint32_t kHeldSms = 120;
 
-// Several tiles a block where the choice is persistent, edges on both sides. All of D is the copy
-// engine's to store, or has a column that is not; sums are then of two chains where they can be.
+// A case with partial tiles in both dimensions and several tiles per block, if the kernel is
+// persistent. `stored`: the TMA can store all of D. Otherwise D has an odd width, and k is long
+// enough for two accumulation chains if the kernel makes them.
 GemmCase case_for(const GemmChoice& choice, uint64_t seed, bool stored = true) {
   GemmCase c;
   c.desc = desc_for(choice, Order::row);
@@ -38,7 +39,7 @@ GemmCase case_for(const GemmChoice& choice, uint64_t seed, bool stored = true) {
   return c;
 }
 
-// As many tiles as asked for, one after the other along a dimension.
+// Sets extents of `tiles` tiles along one dimension and one along the other.
 void tiles_in_a_row(const GemmChoice& choice, int64_t tiles, GemmDesc* desc) {
   const bool turned = choice.has(kGemmTransposed);
   desc->m = choice.row->tile[turned ? 1 : 0] * (turned ? 1 : tiles) - 3;
@@ -61,7 +62,7 @@ TEST_CASE("gemm: a thousand runs of one plan give equal bits") {
   for (const GemmChoice& choice : one_of_each_kind(*lab->device()))
     for (const bool stored : {true, false}) {
       if (!stored && (choice.has(kGemmSplit) || does_product_alone(choice)))
-        continue;  // has one way
+        continue;  // needs a D that the TMA can store
       const GemmCase c = case_for(choice, ++seed, stored);
       INFO(gemm_choice_text(choice) << ": " << describe(c));
       std::unique_ptr<Plan> plan;
@@ -88,7 +89,7 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
     GemmCase c = case_for(choice, ++seed);
     const KernelRow& row = *choice.row;
     const bool turned = choice.has(kGemmTransposed);
-    // A split's blocks have one tile: no more than that.
+    // A block of a split-K kernel has one tile.
     const auto around = [&](int i) {
       const int64_t tiles = row.tile[i] * row.cluster[i];
       return choice.has(kGemmSplit) ? std::max<int64_t>(8, tiles - 8) : tiles + 8;
@@ -96,7 +97,7 @@ TEST_CASE("gemm: small products of each kind, for tools that slow kernels down")
     c.desc.m = around(turned ? 1 : 0);
     c.desc.n = around(turned ? 0 : 1);
     c.desc.k = choice.split * 64 + 72;
-    c.desc.max_sms = choice.has(kGemmSplit) ? 0 : choice.cluster();  // several tiles a block
+    c.desc.max_sms = choice.has(kGemmSplit) ? 0 : choice.cluster();  // several tiles per block
     set_pitches(choice, 0, &c.desc);
     INFO(gemm_choice_text(choice) << ": " << describe(c));
     std::unique_ptr<Plan> plan;
@@ -120,7 +121,7 @@ TEST_CASE("gemm: ten thousand launches back to back on four streams at once") {
     const GemmPlan& gemm = forced(*lab, c, choice, &plan);
     const GemmOperands at = lab->prepare(c);
     CHECK(lab->run(gemm, c, at).text == "");
-    // Each stream writes a D of its own, every launch the same; the first one is the truth.
+    // Each stream writes its own D. Every launch must write the bits of the first run.
     const uint64_t step = (at.d_bytes + 1023) / 1024 * 1024;
     REQUIRE(step * kStreams <= GemmLab::kRegionBytes);
     TW_REQUIRE_OK(lab->stream().fill(lab->spare(), 0, step * kStreams));
@@ -133,7 +134,7 @@ TEST_CASE("gemm: ten thousand launches back to back on four streams at once") {
         run.workspace_bytes = GemmLab::kWorkspaceBytes / kStreams;
         TW_REQUIRE_OK(gemm.run(*streams[s], run));
         ++launches;
-        // The padding between lines of D is poison in one and 0 in the other: packed D has none.
+        // Comparable as a whole, because D is packed: padding would differ (poison and 0).
         if (i % 8 == 7)
           TW_REQUIRE_OK(lab->check().compare_bits(*streams[s], run.d, at.d, at.d_bytes));
       }
@@ -155,7 +156,7 @@ TEST_CASE("gemm: right on 1, 16 and 131 SMs") {
       GemmCase c = case_for(choice, ++seed);
       c.desc.max_sms = sms;
       INFO(gemm_choice_text(choice) << ": " << describe(c));
-      // A split's clusters have one tile each: as many as there is room for.
+      // Each cluster of a split-K kernel has one tile, so the number of tiles is limited.
       if (choice.has(kGemmSplit)) tiles_in_a_row(choice, sms / choice.cluster(), &c.desc);
       std::unique_ptr<Plan> plan;
       const GemmPlan& gemm = forced(*lab, c, choice, &plan);
@@ -164,7 +165,7 @@ TEST_CASE("gemm: right on 1, 16 and 131 SMs") {
       CHECK(info.grid[0] <= sms * blocks_an_sm);
       CHECK(lab->run(gemm, c).text == "");
     }
-  // The plan's own choice.
+  // The plan chooses the kernel.
   for (const uint32_t sms : {1u, 16u, 131u}) {
     GemmCase c;
     c.desc.m = 700;
@@ -198,9 +199,9 @@ TEST_CASE("gemm: beside a kernel that holds 120 SMs") {
     uint32_t holding = 0;
     while (holding < kHeldSms) TW_REQUIRE_OK(lab->check().holding(*control, &holding));
     TW_REQUIRE_OK(gemm.run(lab->stream(), at.run(c)));
-    // Larger clusters may find no room until the holder goes; that is waiting, not a deadlock. Nor
-    // do pairs of blocks of rows without maps, two of which could share an SM: on an H200 they wait
-    // for the holder too, for a reason that is not known.
+    // Larger clusters may wait for the holder's end, which is no deadlock. So do clusters of two of
+    // kernels without tensor maps on an H200, although two such blocks could share an SM; the
+    // reason is unknown.
     const bool finds_room =
         choice.cluster() == 1 || (choice.cluster() == 2 && choice.through_maps());
     const auto until =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiplies with kernels of another image, TW_MUTANT_IMAGE, in place of the library's: those of
-// the rows in TW_MUTANT_ROWS, separated by commas. Prints the first wrong result and fails;
-// kernel_mutants.py makes the images and calls this.
+// Runs GEMM with kernels of another image (TW_MUTANT_IMAGE) instead of the library's: those in
+// TW_MUTANT_ROWS, separated by commas. Prints the first wrong result and fails. kernel_mutants.py
+// makes the images and runs this program.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kRepeats = 1000;
 
-// Puts the image's kernel where the plan has the library's.
+// Replaces the plan's kernel by that of the image.
 void replace_kernel(const GemmPlan& plan, Module& module, const char* symbol) {
   auto& prepared = const_cast<PreparedKernel&>(plan.kernel_for(1).prepared());
   TW_REQUIRE_OK(module.kernel(symbol, &prepared.kernel));
@@ -30,15 +30,15 @@ bool splits_plain(const GemmChoice& choice) {
 
 using Extents = int64_t[3];  // m, n, k
 
-// Rings that go round many times, many tiles a block, edges, columns that the engine cannot store.
+// Many uses of each stage, many tiles per block, partial tiles, columns that the TMA cannot store.
 constexpr Extents kOfTiles[] = {
     {1032, 1544, 3000}, {256, 515, 64}, {4096, 2048, 72}, {128, 128, 65536}};
-// Of rows that share k without maps: more clusters than run at once, so that one takes the place of
-// another that is read; shares of k that take several panels; and a last tile of one row, so that
-// seven warps of eight have nothing to load and are done before the other.
+// For split-K kernels without tensor maps: more clusters than run at once, so that a new one may
+// overwrite shared memory that is still read; parts of k of several panels; and a last tile of one
+// row, for which seven of eight warps load nothing and finish early.
 constexpr Extents kOfPlainSplits[] = {
     {72, 7681, 3001}, {32, 5121, 4801}, {9, 1025, 20011}, {17, 129, 65535}};
-// Of rows for a short k: more tiles than there are blocks at once, and warps with rows and without.
+// For kernels for a short k: more tiles than blocks, and warps with and without rows.
 constexpr Extents kOfPlainShorts[] = {
     {40, 65537, 63}, {17, 65537, 64}, {33, 40001, 9}, {100, 30001, 33}};
 
@@ -63,17 +63,17 @@ GemmCase case_for(const GemmChoice& choice, int which) {
   return c;
 }
 
-// The first wrong result's description; empty if there is none.
+// Returns a description of the first wrong result, or an empty string.
 std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
   for (int which = 0; which < 4; ++which) {
-    if (which == 3 && !choice.has(kGemmPlain)) continue;  // long sums, of plain rows
+    if (which == 3 && !choice.has(kGemmPlain)) continue;  // long sums only without tensor maps
     const GemmCase c = case_for(choice, which);
     std::unique_ptr<Plan> plan;
     TW_REQUIRE_OK(GemmPlan::create_forced(lab.device(), c.desc, choice, &plan));
     const auto& gemm = static_cast<const GemmPlan&>(*plan);
     replace_kernel(gemm, module, choice.row->symbol);
     const GemmOperands at = lab.prepare(c);
-    // Seldom wrong is wrong too: the first right result is the truth for the others.
+    // Errors may be rare, so repeat: every run must give the bits of the first, checked one.
     const GemmOutcome first = lab.run(gemm, c, at);
     if (!first.text.empty()) return gemm_choice_text(choice) + ": " + first.text;
     TW_REQUIRE_OK(lab.stream().copy_on_device(lab.spare(), at.d, at.d_bytes));
@@ -92,7 +92,7 @@ std::string try_row(GemmLab& lab, Module& module, const GemmChoice& choice) {
   return "";
 }
 
-// The same of a full row, by each of its ways: what the library's kernel writes is the truth.
+// The same for an epilogue kernel and each FullWay. The library's kernel writes the truth.
 std::string try_full_row(GemmLab& lab, FullLab& full, Module& module, const GemmChoice& choice) {
   const std::vector<FullWay> ways = full_ways();
   for (const FullWay& way : ways) {
@@ -117,7 +117,7 @@ std::string try_full_row(GemmLab& lab, FullLab& full, Module& module, const Gemm
   return "";
 }
 
-// Where the operands that are copied lie for a GPU.
+// Operands in memory that the GPU reads slowly.
 struct FarOperands {
   FarMemory a, b;
   explicit FarOperands(const GemmDesc& d)
@@ -135,8 +135,8 @@ struct FarOperands {
   }
 };
 
-// Behind the copy of one operand, or of both, that no map reads: the place of the copy is NaN until
-// the copy is there, and what is copied lies where the copy takes its time.
+// GEMM after a staging copy of one or both operands. The workspace is NaN until the copy has
+// written it, and the copy's source is slow to read, so that a missing wait shows.
 std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice) {
   uint64_t workspace = 0;
   TW_REQUIRE_OK(lab.device()->allocate(GemmLab::kRegionBytes, &workspace));
@@ -144,13 +144,13 @@ std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice
   for (int which = 0; which < 12 && wrong.empty(); ++which) {
     GemmCase c;
     c.desc = desc_for(choice, Order::row);
-    // The last has tiles behind the first of a block whose loads find free stages.
+    // With the last size, blocks have more than one tile, whose loads find free stages.
     const int64_t sizes[][3] = {
         {264, 200, 712}, {72, 2056, 1000}, {1000, 136, 2056}, {2056, 1032, 136}};
     c.desc.m = c.desc.min_m = sizes[which / 3][0];
     c.desc.n = sizes[which / 3][1];
     c.desc.k = sizes[which / 3][2];
-    if (choice.split > (c.desc.k + 63) / 64) continue;  // no part of k for each block
+    if (choice.split > (c.desc.k + 63) / 64) continue;  // fewer k blocks than parts
     set_pitches(choice, 0, &c.desc);
     c.desc.ldd = (c.desc.n + 7) / 8 * 8;
     const bool copies_a = which % 3 != 1, copies_b = which % 3 != 0;
@@ -191,7 +191,8 @@ std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice
   return wrong;
 }
 
-// Calls attempt(module, choice) for the rows of the image, full ones or others.
+// Calls attempt(module, choice) for the image's kernels: epilogue kernels if `full`, else the
+// others.
 template <class Attempt>
 void try_image(GemmLab& lab, bool full, Attempt attempt) {
   const char* path = std::getenv("TW_MUTANT_IMAGE");
