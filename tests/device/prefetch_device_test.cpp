@@ -63,8 +63,7 @@ TEST_CASE("prefetch: ranges and matrices of any size and alignment") {
     }
     desc.by = static_cast<PrefetchBy>(pick(random, 0, 1));
     const uint64_t offset = static_cast<uint64_t>(pick(random, 0, 16) * bytes);
-    // Promise the address's alignment, if a DType allows it, so that the plan's numbers hold for
-    // it.
+    // Promise the address's alignment, so that the plan's numbers hold for it.
     const uint64_t lowest = offset % 16 & (~(offset % 16) + 1);
     if (lowest >= static_cast<uint64_t>(bytes)) desc.alignment = static_cast<uint32_t>(lowest);
     check_case(bench, desc, offset);

@@ -71,8 +71,7 @@ void put_offsets(Bench& bench, const Case& c) {
   bench.offsets->upload();
 }
 
-// The arena of the written operand after the run. *faults is the number of sequences with wrong
-// offsets.
+// The arena of the written operand after the run; *faults counts sequences with wrong offsets.
 std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& packed,
                               const std::vector<uint8_t>& padded, uint64_t* faults) {
   const RaggedDesc& d = c.desc;

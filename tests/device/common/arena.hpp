@@ -37,8 +37,7 @@ class Arena {
     std::memset(image_.data(), value, image_.size());
     upload();
   }
-  /// Copies the image to the device, in stream order. The image must not change until the stream is
-  /// idle.
+  /// Copies the image to the device, in stream order. It must not change until the stream is idle.
   void upload() { TW_REQUIRE_OK(stream_.copy_to_device(address_, image_.data(), image_.size())); }
   /// Returns the device's bytes; waits for the stream.
   std::vector<uint8_t> read() {

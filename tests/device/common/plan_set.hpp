@@ -61,8 +61,7 @@ struct Job {
 };
 inline constexpr uint8_t kPoison = 0xa5;
 
-/// Jobs on memory of tw_malloc(). Their outputs are contiguous, so that a test can poison and fetch
-/// all of them at once.
+/// Jobs on memory of tw_malloc(). Outputs are contiguous, so that one call poisons or fetches all.
 class PlanSet {
  public:
   explicit PlanSet(tw_device* device) : device_(device), setup_(new_stream(device)) {

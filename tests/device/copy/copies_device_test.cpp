@@ -123,8 +123,7 @@ bool check_case(Bench& bench, const Case& c) {
   return true;
 }
 
-// Draws strides with gaps, for a random order of the dimensions if `permuted`. Returns the extent
-// in elements.
+// Draws strides with gaps, in random order if `permuted`. Returns the extent in elements.
 int64_t draw_strides(std::mt19937_64& random, const CopiesDesc& d, bool permuted, int64_t unit,
                      int64_t (&stride)[kMaxCopyRank]) {
   int32_t order[kMaxCopyRank];

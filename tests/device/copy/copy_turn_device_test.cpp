@@ -147,8 +147,7 @@ TEST_CASE("copy: planes are interleaved and taken apart in registers") {
           const CopyCase c =
               interleaved(bench.random, type, planes, n, pick(bench.random, 1, 4), to_planes);
           INFO(describe(c));
-          // With n <= planes the copy is another small transpose, and plans may choose another
-          // method.
+          // With n <= planes it is another small transpose, for which plans may differ.
           if (n > planes) CHECK(method_of(bench, c) == kCopyInterleave);
           check_case(bench, c);
         }
@@ -286,8 +285,7 @@ TEST_CASE("copy: cache policies are those that createpolicy makes") {
 TEST_CASE("copy: small copies that overlap their launches see what the ones before them wrote") {
   CopyBench bench(18);
   if (!bench.device) return;
-  // Each pair of copies transposes a matrix in place. A copy that reads too early would leave a
-  // part unchanged.
+  // Each pair of copies transposes in place. Reading too early would leave a part unchanged.
   const int64_t edge = 128, pitch = 136, pairs = 101;
   CopyCase turn;
   turn.desc.dtype = DType::U16;

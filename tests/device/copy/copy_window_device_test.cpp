@@ -113,8 +113,7 @@ TEST_CASE("copy window: random tensors, windows and types") {
 TEST_CASE("copy window: a destination's row has nothing behind what is inside to give away") {
   CopyBench bench(22);
   if (!bench.device) return;
-  // 37 elements inside, then five filled ones in the 16 bytes that padding_free would let a store
-  // spoil.
+  // 37 elements inside, then five filled ones in 16 bytes that padding_free could spoil.
   CopyCase c;
   c.desc.dtype = DType::BF16;
   c.desc.rank = 2;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shared by the tests of elementwise operations: a device with arenas, and a reference loop over a
-// case's coordinates.
+// Shared by the tests of elementwise operations: a device with arenas, and a reference loop.
 #include <cmath>
 
 #include "ops/elementwise/elementwise.hpp"
@@ -34,8 +33,7 @@ struct ElementwiseBench {
     scalars = std::make_unique<Arena>(device, *stream, 256);
   }
 
-  // Fills an arena with random bits, f32, f16 and bf16 numbers that narrow formats can hold, and
-  // special values.
+  // Fills an arena with random bits, numbers that narrow formats can hold, and special values.
   void fill(std::vector<uint8_t>& image) {
     std::normal_distribution<float> normal;
     const uint64_t special[] = {0x7f8000007fc00001, 0xff800000ff800001, 0x8000000000000000,
@@ -91,8 +89,7 @@ void for_each_element(const ElementwiseBench& bench, const ElementwiseCase& c, W
   }
 }
 
-/// The destination's arena after the case. With an activation, the elements of `got` if they are
-/// within its error bounds.
+/// The destination's arena after the case; elements of `got` within an activation's error bounds.
 inline std::vector<uint8_t> expected(const ElementwiseBench& bench, const ElementwiseCase& c,
                                      const std::vector<uint8_t>& got) {
   std::vector<uint8_t> dst = bench.clean;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A case of an elementwise operation, and the reference result of an element, by the definitions of
-// the formats.
+// A case of an elementwise operation, and the reference result by the formats' definitions.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -90,8 +89,7 @@ Number lesser_or_greater(Number x, Number y, bool greater) {
   return (x < y) != greater ? x : y;
 }
 
-// The destination's bits for a result `value`: converted, and combined with `before` by a
-// reduction.
+// The destination's bits for a result `value`: converted, and reduced with `before`.
 inline uint64_t finished(const ElementwiseCase& c, double value, uint64_t before) {
   const DType type = c.desc.dtype[kOperandDst];
   const uint64_t bits = pattern_of(type, value, c.desc.saturates);

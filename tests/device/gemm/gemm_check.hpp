@@ -51,8 +51,7 @@ class GemmCheck {
   Status against(const ReferenceProblem& problem, uint64_t value, uint64_t magnitude, uint64_t d,
                  int64_t stride_m, int64_t stride_n, double slack, Verdict* verdict);
   Status difference(uint64_t x, uint64_t y, int64_t count, DType type, Verdict* verdict);
-  /// compare_bits() and compare_poison() add to a count on the device, which different() reads and
-  /// clears.
+  /// compare_bits() and compare_poison() add to a count, which different() reads and clears.
   Status compare_bits(Stream& stream, uint64_t x, uint64_t y, uint64_t bytes);
   Status compare_poison(uint64_t base, uint64_t bytes, uint64_t offset, int64_t lines,
                         int64_t along, int64_t pitch, uint8_t poison);
@@ -66,11 +65,9 @@ class GemmCheck {
   /// the time, so that accesses of the other blocks of the SM queue up.
   Status crowd(Stream& stream, uint32_t blocks, uint32_t threads);
   Status disperse(Stream& stream);
-  /// Number of crowd blocks since the last call that timed out before disperse(): the work did not
-  /// fit beside them.
+  /// Crowd blocks since the last call that timed out: the work did not fit beside them.
   Status alone(Stream& stream, uint32_t* blocks);
-  /// Runs short-lived blocks with 4 KB of shared memory each. Adds to the count the words that
-  /// something else has overwritten.
+  /// Runs short-lived blocks with 4 KB of shared memory each. Counts words that others overwrite.
   Status tenants(Stream& stream, uint32_t blocks, uint32_t seed);
 
  private:

@@ -76,8 +76,7 @@ inline std::vector<GemmChoice> share_of(const std::vector<GemmChoice>& all) {
   return own;
 }
 
-/// A description with types and orders that the choice supports for this order of D. The caller
-/// sets the extents.
+/// A description with types and orders that the choice supports. The caller sets the extents.
 inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
   const KernelRow& row = *choice.row;
   GemmDesc desc;
@@ -87,8 +86,7 @@ inline GemmDesc desc_for(const GemmChoice& choice, Order d_order) {
   if (choice.has(kGemmHalfSum)) desc.accumulator = DType::F16;
   Order a = choice.has(kGemmColumnA) ? Order::column : Order::row;
   Order b = choice.has(kGemmColumnB) ? Order::column : Order::row;
-  // A column-major D, or a transposed kernel, swaps the operands and their orders. Both together
-  // cancel out.
+  // A column-major D or a transposed kernel swaps operands and orders; both cancel out.
   if (choice.has(kGemmTransposed) != (d_order == Order::column)) {
     std::swap(a, b);
     a = a == Order::row ? Order::column : Order::row;

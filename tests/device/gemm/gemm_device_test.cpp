@@ -33,8 +33,7 @@ std::string describe(const Case& c) {
   return text;
 }
 
-// Runs a case and compares every element. The bound is half an ulp of the output plus the error of
-// f32 sums in any order.
+// Compares every element within half an ulp plus the error of f32 sums in any order.
 void check_case(const std::shared_ptr<Device>& device, Stream& stream, std::mt19937_64& random,
                 Case c) {
   INFO(describe(c));
@@ -445,8 +444,7 @@ TEST_CASE("gemm: a wrong swizzle in a plan's map changes the result") {
     return std::vector<uint8_t>(d.memory.data(), d.memory.data() + d.memory.bytes());
   };
   const auto right = result();
-  // Changes only the swizzle: with another box the kernel's barrier would wait forever for its
-  // bytes.
+  // Changes only the swizzle: with another box the kernel would wait forever for its bytes.
   TensorMapBytes bytes;
   std::memcpy(bytes.words, gemm.arguments_for_test().map_a.words, sizeof bytes.words);
   TensorMapDesc planted;

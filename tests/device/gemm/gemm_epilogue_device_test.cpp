@@ -169,8 +169,7 @@ struct Bench {
                                                    : scale.value(0, 0);
     return product(out, {factor, 0});
   }
-  // Checks after a run: D is within its error bounds, the memory around it is unchanged, and amax
-  // is exactly the largest |D|.
+  // Checks D's errors, the memory around it, and that amax is exactly the largest |D|.
   void look(Distances::Sums* sums) {
     decode();
     d.memory.read();

@@ -67,8 +67,7 @@ int64_t wrong_elements(const GemmDesc& d, float beta, Matrix& a, Matrix& b, Matr
   return wrong;
 }
 
-/// Two dependent launches before the run under test; the first writes what the second reads. Their
-/// results are not checked.
+/// Two dependent launches before the run under test, of which the second reads the first's D.
 void run_before(GemmPlan& plan, Stream& stream, const GemmRun& run,
                 const std::vector<const Matrix*>& matrices) {
   uint64_t bytes = 16;

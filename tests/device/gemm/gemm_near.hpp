@@ -13,8 +13,7 @@ struct Near {
   double value, error;
 };
 
-/// Propagates an error through an activation: no slope exceeds 1.13, and activation.h states the
-/// functions' own errors.
+/// Propagates an error: no slope exceeds 1.13; activation.h has the functions' own errors.
 inline Near activated(Activation which, const Near& x) {
   const double own = which == Activation::identity || which == Activation::relu
                          ? 0.0

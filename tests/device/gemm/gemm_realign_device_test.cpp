@@ -120,8 +120,7 @@ TEST_CASE("gemm: one operand is copied while the other is loaded early") {
   int tried = 0;
   for (const bool copies_a : {true, false})
     for (const Order b_order : {Order::row, Order::column}) {
-      // The staging copy uses a third of the SMs, so that blocks of the GEMM find room on the
-      // others.
+      // The staging copy uses a third of the SMs, so that the GEMM finds room on the others.
       const int64_t large = 264, small = 40;
       GemmDesc desc;
       desc.d_dtype = DType::F32;

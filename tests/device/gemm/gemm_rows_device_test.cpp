@@ -46,8 +46,7 @@ GemmCase suited(const GemmChoice& choice, GemmCase c) {
   return c;
 }
 
-// Case `i` of a choice. Every extent, depth and option occurs; the choice's number decides which
-// are combined.
+// Case `i` of a choice. Every option occurs; the choice's number decides which are combined.
 GemmCase around_tile(const GemmChoice& choice, int i, int number) {
   GemmCase c;
   const KernelRow& row = *choice.row;

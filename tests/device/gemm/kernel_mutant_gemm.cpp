@@ -191,8 +191,7 @@ std::string try_realigned(GemmLab& lab, Module& module, const GemmChoice& choice
   return wrong;
 }
 
-// Calls attempt(module, choice) for the image's kernels: epilogue kernels if `full`, else the
-// others.
+// Calls attempt(module, choice) for the image's kernels: epilogue kernels (`full`) or others.
 template <class Attempt>
 void try_image(GemmLab& lab, bool full, Attempt attempt) {
   const char* path = std::getenv("TW_MUTANT_IMAGE");

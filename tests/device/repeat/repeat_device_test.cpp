@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a thousand times each, by every method and every kernel of the family: each run gives the
-// bytes that plain loads and stores give.
+// Repeats copies a thousand times each, with every method and kernel of the family. Each run must
+// give the same bytes as plain loads and stores.
 #include "ops/copy/copy.hpp"
 #include "tests/device/repeat/repeat_lab.hpp"
 
@@ -19,7 +19,7 @@ DType bits_of(int64_t bytes) {
                       : DType::B128;
 }
 
-// One case: plans that may take this method alone, and the truth by another one.
+// One case: a plan with only this method, and the truth by another one.
 void repeat_copy(RepeatLab& lab, TakenRows* taken, uint32_t method, CopyDesc desc,
                  uint32_t truth = kCopyStrided) {
   const auto planned = [&](uint32_t only) {
@@ -48,12 +48,12 @@ CopyDesc matrix(int64_t bytes, int64_t src_pitch, int64_t dst_pitch, int64_t row
   desc.src_stride[0] = src_pitch;
   desc.dst_stride[0] = dst_pitch;
   desc.src_stride[1] = desc.dst_stride[1] = 1;
-  desc.max_sms = 20;  // rings go round
+  desc.max_sms = 20;  // stages are used many times
   return desc;
 }
 
-// Dimensions, outermost first, none of which merges with its neighbour: after each there is a gap,
-// another on either side.
+// A copy with this shape, outermost dimension first. Gaps, which differ between source and
+// destination, keep the dimensions from being merged.
 CopyDesc nested(const std::vector<int64_t>& shape) {
   CopyDesc desc;
   desc.rank = static_cast<int32_t>(shape.size());
@@ -69,7 +69,7 @@ CopyDesc nested(const std::vector<int64_t>& shape) {
   return desc;
 }
 
-// [a][b] of a packed destination from [b][a] of a packed source.
+// A transpose: dst[a][b] = src[b][a], both packed.
 CopyDesc turned(int64_t a, int64_t b, int64_t element_bytes, uint32_t max_sms = 0) {
   CopyDesc desc;
   desc.dtype = bits_of(element_bytes);
@@ -82,7 +82,7 @@ CopyDesc turned(int64_t a, int64_t b, int64_t element_bytes, uint32_t max_sms = 
   return desc;
 }
 
-// A window that hangs over its tensor of bytes on all four sides.
+// A window that extends beyond its tensor on all four sides.
 CopyDesc window() {
   CopyDesc desc = matrix(2100, 2048, 2112);
   desc.src_shape[0] = kRows - 60;
@@ -115,7 +115,7 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
     const int64_t b = bytes == 8 ? 752 : 1504;
     const int64_t a = bytes == 4 || bytes == 8 ? 528 : 1040;
     repeat(kCopyTranspose, turned(a, b, bytes));
-    repeat(kCopyTranspose, turned(a, b, bytes, 3));  // tiles go round
+    repeat(kCopyTranspose, turned(a, b, bytes, 3));  // many tiles per block
     repeat(kCopyTranspose, turned(128, 240, bytes));
     repeat(kCopyTransposePlain, turned(a - 9, b - 3, bytes));
     repeat(kCopyTransposePlain, turned(a - 9, b - 3, bytes, 3));
@@ -138,7 +138,7 @@ TEST_CASE("copy: a thousand runs by each method, with every kernel") {
   }
   for (const uint32_t method : {kCopyBoxes, kCopyRows, kCopyPieces, kCopyShift})
     repeat(method, window());
-  // The truth so far, by one that is none of its kind.
+  // kCopyStrided gave the truth so far. Check it against other methods.
   repeat_copy(lab, &taken, kCopyStrided, turned(1031, 1504, 2), kCopyPermute);
   repeat_copy(lab, &taken, kCopyStrided, matrix(4097, 4101, 4115), kCopyShift);
   taken.check_all(*lab.device, Family::copy,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An operation a thousand times over on the GPU, each time with the bytes that another way of doing
-// it leaves: most telling with kernels that wait at random (TW_KERNEL_IMAGES, or a build with
-// kernel_delays), or that lack a wait (kernel_mutants.py).
+// Repeats an operation a thousand times on the GPU. Each run must leave the bytes that another
+// method leaves. This finds most with kernels that wait for random times (TW_KERNEL_IMAGES, or a
+// build with kernel_delays) or lack a wait (kernel_mutants.py).
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,19 +17,19 @@
 
 namespace tw::test {
 
-/// Of each case; TW_RUNS says another number, for tools that slow kernels down.
+/// Runs per case: 1000, or TW_RUNS, for tools that slow kernels down.
 inline int repeat_runs() {
   const char* runs = std::getenv("TW_RUNS");
   return runs ? std::max(1, std::atoi(runs)) : 1000;
 }
 
-/// Memory on the GPU in regions of kBytes each, and what compares them there.
+/// GPU memory in regions of kBytes, which it compares on the GPU.
 class RepeatLab {
  public:
   static constexpr uint64_t kBytes = 8 << 20;
   using Run = std::function<Status(uint64_t to)>;
 
-  /// False, and the case said why, where there is no GPU.
+  /// Returns false, and skips the test case, without a GPU.
   bool open() {
     if (std::string(test_device()) != "cuda") {
       skip("compares on the GPU");
@@ -61,11 +61,11 @@ class RepeatLab {
     TW_REQUIRE_OK(stream->synchronize());
   }
 
-  /// Each time all of the region is what `plain` leaves of one that was filled with `byte`.
+  /// Runs `run` repeatedly on a region of `byte`s. Each time it must leave what `plain` leaves.
   void repeat(const Run& plain, const Run& run, uint8_t byte = 0x5c) {
     TW_REQUIRE_OK(stream->fill(truth(), byte, kBytes));
     TW_REQUIRE_OK(plain(truth()));
-    // What writes nothing is equal to anything that writes nothing.
+    // `plain` must have written something.
     TW_REQUIRE_OK(stream->fill(result(), byte, kBytes));
     TW_REQUIRE_OK(check.compare_bits(*stream, result(), truth(), kBytes));
     uint64_t different = 0;
@@ -83,7 +83,7 @@ class RepeatLab {
     ++cases;
   }
 
-  /// Runs since the last call that found no room beside a crowd.
+  /// Number of runs since the last call that did not fit beside the crowd.
   uint32_t alone() {
     uint32_t blocks = 0;
     TW_REQUIRE_OK(check.alone(*stream, &blocks));
@@ -92,7 +92,7 @@ class RepeatLab {
 
   std::shared_ptr<Device> device;
   std::unique_ptr<Stream> stream;
-  /// Threads a block of a crowd beside each run; 0: there is none.
+  /// Threads per block of a crowd (GemmCheck::crowd()) beside each run; 0: no crowd.
   uint32_t crowd = 0;
   GemmCheck check;
   int cases = 0;
@@ -101,11 +101,11 @@ class RepeatLab {
   uint64_t memory_ = 0;
 };
 
-/// Kernels that plans took, so that none of a family's is left out.
+/// Records the kernels that plans choose, to check that all of a family were tested.
 class TakenRows {
  public:
   void take(const Plan& plan) { taken_.insert(plan.info().kernel); }
-  /// Those that the device has and `counts` holds for.
+  /// Checks that all kernels of the family on the device were recorded, if counts() holds.
   template <class Counts>
   void check_all(const Device& device, Family family, Counts counts) const {
     for (const KernelRow& row : kernel_rows(family)) {

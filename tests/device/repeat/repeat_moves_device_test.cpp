@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies, ragged copies, routings, elementwise operations and prefetches a thousand times
-// each, by every method and with every kernel of their families.
+// Repeats batches of copies, ragged copies, quantizations, routings, elementwise operations and
+// prefetches a thousand times each, with every method and kernel of their families.
 #include <algorithm>
 
 #include "ops/copies/copies.hpp"
@@ -18,13 +18,13 @@ using namespace tw::test;
 
 namespace {
 
-constexpr uint64_t kSecondList = 1 << 16;  // behind the first
+constexpr uint64_t kSecondList = 1 << 16;  // offset of the second list from the first
 
 bool moves(const KernelRow& row) {
   return row.variant != kCopiesSkipped && row.variant != kRaggedFaults;
 }
 
-// Pairs of which most suit bulk copies, some lie on odd addresses and some are left out.
+// Addresses most of which suit bulk copies; some are odd and some 0, which skips the pair.
 std::vector<uint64_t> list(uint64_t base, int64_t count, uint64_t step, uint64_t odd) {
   std::vector<uint64_t> addresses;
   for (int64_t i = 0; i < count; ++i) {
@@ -49,7 +49,7 @@ void repeat_copies(RepeatLab& lab, TakenRows* taken, CopiesDesc desc, uint32_t m
   taken->take(*plan);
   const uint64_t counted = lab.index() + 4 * kSecondList;
   const auto run = [&](const Plan& which, uint64_t to) {
-    // The destinations' list is that of the region.
+    // Each region has its own list of destinations.
     const uint64_t to_list = lab.index() + (to == lab.truth() ? 1 : 2) * kSecondList;
     return static_cast<const CopiesPlan&>(which).run(
         *lab.stream, {.src_list = lab.index(), .dst_list = to_list, .skipped = counted});
@@ -105,8 +105,8 @@ RouteRun route_run(const RepeatLab& lab, uint64_t logits, uint64_t to) {
           .workspace_bytes = RepeatLab::kBytes};
 }
 
-// One block of each kernel does what many do. Before each run others' logits are routed, so that
-// nothing right is left in shared memory or the workspace.
+// One block of each kernel gives the truth for many. Other logits are routed before each run, so
+// that no right data is left in shared memory or the workspace.
 void repeat_route(RepeatLab& lab, TakenRows* taken, RouteDesc desc) {
   const auto planned = [&](uint32_t max_sms) {
     desc.max_sms = max_sms;
@@ -126,8 +126,8 @@ void repeat_route(RepeatLab& lab, TakenRows* taken, RouteDesc desc) {
              [&](uint64_t to) { return run(*plan, to); });
 }
 
-// One block that goes by the other method does what many do. Before each run another matrix is
-// quantised, so that nothing right is left in shared memory or the workspace.
+// One block with the other method gives the truth for many. Another matrix is quantized before each
+// run, so that no right data is left in shared memory or the workspace.
 void repeat_quantize(RepeatLab& lab, TakenRows* taken, QuantizeDesc desc, uint32_t method) {
   const auto planned = [&](uint32_t by, uint32_t max_sms) {
     desc.methods = by;
@@ -203,7 +203,7 @@ TEST_CASE("copies: a thousand runs by each method") {
   RepeatLab lab;
   if (!lab.open()) return;
   TakenRows taken;
-  CopiesDesc whole;  // long rows, cut in parts
+  CopiesDesc whole;  // long rows, split into parts
   whole.shape[0] = 65536;
   whole.src_stride[0] = whole.dst_stride[0] = 1;
   whole.count = 120;
@@ -243,8 +243,7 @@ TEST_CASE("ragged: a thousand runs by each method") {
           desc.max_sms = 5;
           repeat_ragged(lab, &taken, desc, method, desc.rows + 3);
         }
-  // Hardly more than what is filled, which is sent off as soon as it is written where a warp has
-  // one tile.
+  // Mostly padding: a warp with a single tile sends a filled stage off at once.
   for (const int64_t columns : {64, 1024})
     for (const int64_t batch : {60, 300}) {
       RaggedDesc desc;
@@ -258,7 +257,7 @@ TEST_CASE("ragged: a thousand runs by each method") {
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
-// As above, while what is written stands in line behind others' accesses to shared memory.
+// The same while other blocks' accesses to shared memory delay the kernel's.
 TEST_CASE("ragged: a thousand runs beside blocks that keep shared memory busy") {
   RepeatLab lab;
   if (!lab.open()) return;
@@ -299,7 +298,7 @@ TEST_CASE("quantize: a thousand runs with every kernel") {
           desc.src_pitch = 3008, desc.dst_pitch = 3016;
           repeat_quantize(lab, &taken, desc, method);
         }
-  // The kernel in front of the one that a plan names is in its runs.
+  // A plan reports one kernel, but its runs include the preceding kQuantizeAmax kernel.
   taken.check_all(*lab.device, Family::quantize,
                   [](const KernelRow& row) { return (row.variant & 0xff) != kQuantizeAmax; });
   MESSAGE(lab.cases << " cases");
@@ -351,8 +350,7 @@ TEST_CASE("elementwise: a thousand runs with every kernel") {
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
-// The kernel behind it has shared memory where blocks before it had theirs: what is loaded and
-// thrown away may not land there.
+// The next kernel reuses the blocks' shared memory. Prefetched bytes must not arrive there late.
 TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behind it") {
   RepeatLab lab;
   if (!lab.open()) return;
@@ -376,7 +374,7 @@ TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behi
         desc.pitch = 992 + gap;
         desc.by = by;
         desc.alignment = 16;
-        desc.max_sms = max_sms;  // more loads of a thread than are in flight
+        desc.max_sms = max_sms;  // 1: more loads per thread than can be in flight
         std::unique_ptr<Plan> plan;
         TW_REQUIRE_OK(PrefetchPlan::create(lab.device, desc, &plan));
         INFO(plan->explain());
@@ -393,9 +391,8 @@ TEST_CASE("prefetch: a thousand runs by each method, each with a copy right behi
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
-// Blocks of other kernels come and go on the same SMs meanwhile: a load that its block had not
-// waited for lands where one of them has its shared memory by then. The source is the host's
-// memory, so that loads take their time.
+// Blocks of another kernel come and go on the same SMs. A load that its block has not waited for
+// would overwrite their shared memory. The source is host memory, so that loads are slow.
 TEST_CASE("prefetch: what is loaded lands before the shared memory is another's") {
   RepeatLab lab;
   if (!lab.open()) return;

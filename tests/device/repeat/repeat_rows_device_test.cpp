@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers and scatters a thousand times each, by every method: each run gives the bytes that plain
-// loads and stores give, or, where nothing else has the same order, those of the first run.
+// Repeats gathers and scatters a thousand times each, with every method. Each run must give the
+// bytes of plain loads and stores or, if no other method adds in the same order, of the first run.
 #include <numeric>
 
 #include "ops/rows/rows.hpp"
@@ -12,7 +12,7 @@ using namespace tw::test;
 namespace {
 
 constexpr int64_t kRows = 1500;
-constexpr uint64_t kWeights = 1 << 20;  // behind the indices
+constexpr uint64_t kWeights = 1 << 20;  // offset of the weights from the indices
 constexpr uint32_t kCrowdThreads = 384;
 
 enum class Indices { distinct, some_out, none_in, fours, anyhow };
@@ -42,8 +42,8 @@ struct RowsCase {
   uint32_t reduction = kReduceNone;
   uint32_t flags = 0;
   int64_t group = 1;
-  uint32_t truth = 0;  // the method that gives it; 0: the case's own
-  uint32_t warps = 0;  // of a block with rings of as few stages as there can be; 0: the plan's
+  uint32_t truth = 0;  // the method that gives the truth; 0: the case's own
+  uint32_t warps = 0;  // warps per block, with the fewest stages; 0: the plan's choice
   uint32_t stage_bytes = 0;
 };
 
@@ -57,7 +57,8 @@ RowsDesc desc_of(const RowsCase& c) {
   desc.group = c.group;
   desc.reduction = static_cast<int32_t>(c.reduction);
   desc.flags = c.flags;
-  // Rings go round; but zeros are sent off as soon as they are written where a warp has one stage.
+  // 20 SMs use each stage many times. With all SMs a warp has one stage and sends zeros off as soon
+  // as it has written them.
   desc.warps = c.warps;
   desc.stages = c.warps == 0 ? 0 : 4;
   desc.stage_bytes = c.stage_bytes;
@@ -90,7 +91,7 @@ void repeat_rows(RepeatLab& lab, TakenRows* taken, const RowsCase& c) {
     args.workspace_bytes = RepeatLab::kBytes;
     return static_cast<const RowsPlan&>(which).run(*lab.stream, args);
   };
-  // What is added to is 0 before, so that sums keep their last bits.
+  // Reductions start from 0, so that the sums keep their last bits.
   lab.repeat([&](uint64_t to) { return run(*plain, to); },
              [&](uint64_t to) { return run(*plan, to); }, c.reduction == kReduceNone ? 0x5c : 0);
 }
@@ -144,8 +145,8 @@ TEST_CASE("gather: a thousand runs by each method") {
   MESSAGE(lab.cases << " cases, " << repeat_runs() << " runs each");
 }
 
-// What threads write into a stage is under way to shared memory for longer where others' accesses
-// stand in line before it, and the copy engine asks for it no later.
+// Other blocks' accesses delay the threads' writes to a stage, but not the TMA's reads of it, so
+// that a missing fence shows.
 TEST_CASE("gather: a thousand runs beside blocks that keep shared memory busy") {
   RepeatLab lab;
   if (!lab.open()) return;
@@ -208,7 +209,8 @@ TEST_CASE("scatter: a thousand runs by each method") {
   RowsCase own{Op::scatter, kRowsPlain, DType::U8, 4096, 16};
   own.truth = kRowsBulk;
   repeat_rows(lab, &taken, own);
-  // Integers in any order; numbers where no two rows meet, or four that one tile sorts.
+  // Integer sums are exact in any order. Floating-point sums only with distinct rows, or with
+  // groups of four that one tile sorts.
   RowsCase add{Op::scatter, kRowsBulkReduce, DType::I32, 256, 4, Indices::anyhow, kReduceAdd};
   add.truth = kRowsReduce;
   repeat_rows(lab, &taken, add);

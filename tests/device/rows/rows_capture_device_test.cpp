@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that find the number of rows on the device: captured once, replayed with other counts and
-// other indices.
+// Captured runs that read the number of rows on the device, replayed with other indices.
 #include <algorithm>
 #include <numeric>
 
@@ -107,8 +106,8 @@ TEST_CASE("rows: one captured run serves every count") {
   }
 }
 
-// Gathers and scatters of a few long rows behind one another, which are launched before the one in
-// front is done: each reads what that one wrote, at places that earlier ones have read, too.
+// A sequence of gathers and scatters of a few long rows as dependent launches (PDL). Each reads
+// what its predecessor writes, and writes where earlier ones have read.
 TEST_CASE("rows: few of them behind one another") {
   const auto device = open_test_device();
   if (!device) return;
@@ -141,7 +140,7 @@ TEST_CASE("rows: few of them behind one another") {
       Arena index(device, *stream, 2 * kSteps * rows * index_bytes);
       table.fill_random(random);
       packed.fill_random(random);
-      // Distinct rows, so that scatters have one answer, and some that name none.
+      // Distinct rows, so that scatters have one result, and some invalid indices.
       std::vector<int64_t> named;
       for (int step = 0; step < 2 * kSteps; ++step) {
         std::vector<int64_t> all(kRows);

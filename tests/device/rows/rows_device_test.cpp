@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and scatter against a loop over rows: random widths, pitches, windows, offsets and index
-// distributions, and every byte around the destination.
+// Compares gather and scatter with a reference loop: random widths, pitches, windows and indices.
 #include <algorithm>
 
 #include "ops/rows/rows.hpp"
@@ -34,7 +33,7 @@ struct Case {
   Op op = Op::gather;
   RowsDesc desc;
   int64_t run_count = -1;
-  int64_t table_offset = 0;  // bytes into the arenas
+  int64_t table_offset = 0;  // bytes from the arenas' begin
   int64_t packed_offset = 0;
   std::vector<int64_t> index;
 };
@@ -65,7 +64,7 @@ void put_index(Bench& bench, const Case& c) {
   bench.index->upload();
 }
 
-// Both operands as they should be afterwards, by a loop; the written one is of the second kind.
+// The arena of the written operand after the run.
 std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& table,
                               const std::vector<uint8_t>& packed) {
   const RowsDesc& d = c.desc;
@@ -92,7 +91,7 @@ std::vector<uint8_t> expected(const Case& c, const std::vector<uint8_t>& table,
   return out;
 }
 
-// False where the only method allowed does not serve the case.
+// Makes a plan. Returns false if the only allowed method does not support the case.
 bool plan_case(Bench& bench, const Case& c, std::unique_ptr<Plan>* plan) {
   const Code code = RowsPlan::create(bench.device, c.op, c.desc, plan).code();
   if (code == Code::ERROR_UNSUPPORTED && c.desc.methods != ~0u) return false;
@@ -101,7 +100,7 @@ bool plan_case(Bench& bench, const Case& c, std::unique_ptr<Plan>* plan) {
   return true;
 }
 
-// False where the only method allowed does not serve the case; nothing has happened then.
+// Returns false, without a run, if the only allowed method does not support the case.
 bool check_case(Bench& bench, const Case& c) {
   INFO(describe(c));
   const bool gather = c.op == Op::gather;
@@ -137,7 +136,7 @@ bool check_case(Bench& bench, const Case& c) {
 
 enum class Indices { uniform, permutation, equal, sorted, wild, count };
 
-// A scatter's rows are named once, unless all that name one bring the same bytes.
+// Draws indices. `unique`: each row at most once, as a scatter without a defined winner needs.
 std::vector<int64_t> draw(std::mt19937_64& random, Indices kind, const RowsDesc& d, bool unique) {
   std::vector<int64_t> out;
   std::vector<int64_t> rows;
@@ -210,7 +209,7 @@ TEST_CASE("rows: random widths, pitches, windows, offsets and indices") {
   for (int i = 0; i < 400; ++i) CHECK(check_case(bench, random_case(bench.random)));
 }
 
-// Each method by itself wherever it serves, rows that another would do better too.
+// Each method alone on all cases it supports, even if another is faster.
 TEST_CASE("rows: every method on random rows") {
   Bench bench(6);
   if (!bench.device) return;
@@ -232,7 +231,7 @@ TEST_CASE("rows: every method on random rows") {
   }
 }
 
-// Triton's tutorial on gather and scatter has these sizes, and columns before and behind the table.
+// The sizes of Triton's tutorial on gather4 and scatter4, with windows before and after the table.
 TEST_CASE("rows: the sweeps that gather4 and scatter4 are shown with") {
   Bench bench(2, 1024 * 1024 * 4 + 4096);
   if (!bench.device) return;
@@ -262,7 +261,7 @@ TEST_CASE("rows: the sweeps that gather4 and scatter4 are shown with") {
             }
 }
 
-// Where a window begins before the table, what is moved begins elsewhere than the packed rows do.
+// With a window before the table, the moved bytes begin at another offset than the packed rows.
 TEST_CASE("rows: windows before the table's first column, at every address") {
   Bench bench(7);
   if (!bench.device) return;
@@ -345,7 +344,7 @@ TEST_CASE("rows: equal indices in a scatter leave whole elements of the rows tha
 
 namespace {
 
-// Rows of one matrix, `count` of them from the columns at `from` to those at `to`, or back.
+// Moves rows within one matrix, from the columns at `from` to those at `to`, or back.
 Code move_columns(Bench& bench, Case& c, int64_t pitch, int64_t from, int64_t to) {
   INFO(describe(c), ", from ", from, " to ", to);
   RowsDesc& d = c.desc;
@@ -371,7 +370,7 @@ Code move_columns(Bench& bench, Case& c, int64_t pitch, int64_t from, int64_t to
 
 }  // namespace
 
-// K and V of one matrix, say: neither half is the other's, wherever their rows lie.
+// Source and destination are disjoint columns of one matrix, such as K and V.
 TEST_CASE("rows: from some columns of a matrix to others of its own") {
   Bench bench(8);
   if (!bench.device) return;
@@ -391,7 +390,7 @@ TEST_CASE("rows: from some columns of a matrix to others of its own") {
           CHECK(move_columns(bench, c, pitch, 0, other) == Code::OK);
           CHECK(move_columns(bench, c, pitch, 0, columns - 1) == Code::ERROR_OVERLAP);
           CHECK(move_columns(bench, c, pitch, columns - 1, 0) == Code::ERROR_OVERLAP);
-          // Half a window hangs over: a scatter does not read it, a gather writes zeros there.
+          // Half of the window is beyond the table: gathers write zeros there, scatters skip it.
           c.desc.table_columns = other + columns / 2;
           CHECK(move_columns(bench, c, pitch, other, other - columns / 2) ==
                 (op == Op::gather ? Code::ERROR_OVERLAP : Code::OK));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums in an order that is stated, and values that are no small integers: reproducibility, f32
-// sums of bf16, numbers that are none, rows further apart than 32 bits reach.
+// Reproducible sums and values other than small integers: deterministic sums, f32 accumulation of
+// bf16, NaNs and infinities, and tables of more than 4 GiB.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -69,7 +69,7 @@ void put_number(std::vector<uint8_t>& bytes, size_t i, DType type, float value) 
   std::memcpy(&bytes[i * 2], &bits, 2);
 }
 
-// Relative rounding of a type.
+// Relative rounding error of a type.
 double epsilon(DType type) {
   return type == DType::F32 ? 0x1p-24 : type == DType::F16 ? 0x1p-11 : 0x1p-8;
 }
@@ -116,7 +116,7 @@ TEST_CASE("rows: deterministic sums give the same bits every time and on any num
       const auto first = bench.scattered(desc);
       double worst = 0;
       for (size_t i = 0; i < exact.size(); ++i) {
-        // Sums in f32 of up to 1,500 terms, then one rounding to the type.
+        // f32 sums of up to 1,500 terms, then one rounding to the type.
         const double allowed = terms[i] * 1500 * 0x1p-24 + std::fabs(exact[i]) * epsilon(type);
         worst =
             std::max(worst, std::fabs(number_at(first, i, type) - exact[i]) / (allowed + 1e-30));
@@ -160,7 +160,7 @@ TEST_CASE("rows: bf16 sums in f32 where they are asked for") {
   CHECK(value(kRowsDeterministic | kRowsAccumulateF32, ~0u) == 356.0f);
 }
 
-// Bulk reductions and those element by element agree on what the copy engine was measured to do.
+// Bulk reductions and reductions by element must agree with the measured behavior of the TMA.
 TEST_CASE("rows: minima and maxima of numbers that are none") {
   Bench bench(23);
   if (!bench.device) return;
@@ -234,7 +234,7 @@ TEST_CASE("rows: a table of more than four gigabytes") {
     desc.methods = 1u << method;
     std::unique_ptr<Plan> plan;
     if (!RowsPlan::create(bench.device, Op::gather, desc, &plan).ok()) {
-      CHECK(method == kRowsFour);  // 9.0 has none
+      CHECK(method == kRowsFour);  // no gather4 on compute capability 9.0
       continue;
     }
     bench.packed->fill(0x5a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, weights, groups and what else a plan of rows may be asked for, against plain loops.
-// Values are small integers, whose sums every type here holds exactly in any order.
+// Compares reductions, weights, groups and the other options of row plans with reference loops. The
+// values are small integers, whose sums are exact in every type and order.
 #include <algorithm>
 #include <cmath>
 
@@ -83,7 +83,7 @@ bool is_unsigned(DType type) {
   return type == DType::U32 || type == DType::U64;
 }
 
-// Small integers from `offset` on, random bytes before.
+// Fills an arena with small integers from `offset` on and random bytes before it.
 void fill_values(Arena& arena, std::mt19937_64& random, DType type, int64_t offset, int64_t low,
                  int64_t high) {
   auto& image = arena.image();
@@ -100,7 +100,7 @@ struct Case {
   int64_t run_count = -1;
   int64_t device_count = INT64_MIN;  // none
   bool count_outside = false;
-  int64_t table_offset = 0;  // bytes into the arenas
+  int64_t table_offset = 0;  // bytes from the arenas' begin
   int64_t packed_offset = 0;
   std::vector<int64_t> index;
   std::vector<float> weight;
@@ -128,7 +128,7 @@ int64_t real_count(const Case& c) {
   return std::clamp<int64_t>(c.device_count, 0, count);
 }
 
-// Where an operand's elements lie, by the words of the C API alone.
+// The layout of an operand, as the C API defines it.
 struct View {
   std::vector<uint8_t>& bytes;
   int64_t offset, pitch;
@@ -149,7 +149,7 @@ double reduced(int32_t reduction, double a, double b) {
   }
 }
 
-// What the written operand holds afterwards.
+// The arena of the written operand after the run.
 std::vector<uint8_t> expected(const Case& c, std::vector<uint8_t> table,
                               std::vector<uint8_t> packed) {
   const RowsDesc& d = c.desc;
@@ -182,7 +182,7 @@ std::vector<uint8_t> expected(const Case& c, std::vector<uint8_t> table,
         } else if (c.op == Op::gather) {
           sum += weight(i * d.group + j) * read_value(in_table, d.dtype);
         } else if (d.reduction == 0) {
-          std::memcpy(in_table, p.at(i, x), bytes);  // the last one stays
+          std::memcpy(in_table, p.at(i, x), bytes);  // the last equal index wins
         } else {
           const double value = weight(i) * read_value(p.at(i, x), packed_type);
           write_value(in_table, d.dtype,
@@ -212,7 +212,7 @@ void put_index(Bench& bench, const Case& c) {
   if (!c.weight.empty())
     std::memcpy(bench.weights->image().data(), c.weight.data(), c.weight.size() * 4);
   bench.weights->upload();
-  // The counter, then the number of rows.
+  // The counter of skipped rows at byte 0, the number of rows at byte 64.
   auto& words = bench.words->image();
   std::memset(words.data(), 0, words.size());
   words[0] = 100;
@@ -225,7 +225,7 @@ void put_index(Bench& bench, const Case& c) {
   bench.words->upload();
 }
 
-// False where the only methods allowed do not serve the case; nothing has happened then.
+// Returns false, without a run, if the only allowed methods do not support the case.
 bool check_case(Bench& bench, const Case& c, int runs = 1) {
   INFO(describe(c));
   TW_REQUIRE_OK(bench.stream->synchronize());  // an upload may still read an image
@@ -306,8 +306,7 @@ std::vector<int64_t> draw(std::mt19937_64& random, const RowsDesc& d) {
   return out;
 }
 
-// Sizes, pitches and offsets, aligned for every method or for none; false where the arenas are too
-// small.
+// Draws sizes, all aligned or arbitrary. Returns false if the arenas are too small.
 bool draw_sizes(std::mt19937_64& random, Case* c) {
   RowsDesc& d = c->desc;
   const int64_t bytes = dtype_bytes(d.dtype);
@@ -321,7 +320,7 @@ bool draw_sizes(std::mt19937_64& random, Case* c) {
   d.table_rows = pick(random, pick(random, 0, 9) ? 1 : 0, 300);
   d.count = pick(random, 1, 500);
   if (pick(random, 0, 2) == 0) {
-    // The table may end inside of a piece of 16 bytes, all else being aligned.
+    // Even in aligned cases the table may end within a unit of 16 bytes.
     d.table_columns = pick(random, 1, 1 + (d.column + d.columns) / unit) * unit;
     if (pick(random, 0, 1)) d.table_columns -= pick(random, 0, unit - 1);
     if (c->op == Op::gather && pick(random, 0, 1)) d.column = -pick(random, 0, 30) * unit;
@@ -374,7 +373,7 @@ TEST_CASE("rows: reductions of every type, weights and mixed types") {
       d.flags |= kRowsDeterministic;
     d.methods = kMethods[pick(bench.random, 0, 2)];
     if (!draw_sizes(bench.random, &c)) continue;
-    // bf16 holds integers up to 256 alone: sums of so many small ones stay below.
+    // bf16 holds integers up to 256 exactly; the sums of 40 rows stay below.
     if (add && d.dtype == DType::BF16) d.count = std::min<int64_t>(d.count, 40);
     if (c.run_count > d.count) c.run_count = -1;
     draw_rest(bench.random, &c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arithmetic on rows makes of values that are no ordinary numbers, to the bit: NaNs, whose
-// payloads it does not carry on, and subnormals, which an f32 table's own adder takes for zeros.
+// Special values in row arithmetic, to the bit: NaN payloads are not propagated, and f32 additions
+// in a GPU's memory flush subnormal numbers.
 #include "ops/rows/rows.hpp"
 #include "tests/device/common/arena.hpp"
 
@@ -9,7 +9,7 @@ using namespace tw::test;
 
 namespace {
 
-constexpr int64_t kColumns = 16;  // whole 16-byte units of every type
+constexpr int64_t kColumns = 16;  // a multiple of 16 bytes in every type
 
 struct Bench {
   std::shared_ptr<Device> device = open_test_device();
@@ -31,7 +31,7 @@ void put(Arena& arena, DType type, const std::vector<uint32_t>& bits) {
   arena.upload();
 }
 
-// The bits of row 0 of the operand that is written. Every index is 0.
+// Runs with all indices 0 and returns the bits of row 0 of the written operand.
 std::vector<uint32_t> row_of(Bench& bench, Op op, RowsDesc desc, const std::vector<uint32_t>& table,
                              const std::vector<uint32_t>& packed) {
   desc.columns = kColumns;
@@ -101,7 +101,7 @@ TEST_CASE("rows: the NaN of weighted rows and of sums is the canonical one") {
           desc.group = group;
           desc.methods = 1u << method;
           CHECK(row_of(bench, Op::gather, desc, all(payload), all(0)) == all(nans.canonical));
-          // Where nothing is computed bits are moved as they are.
+          // Without arithmetic the bits are moved unchanged.
           if (group == 1)
             CHECK(row_of(bench, Op::gather, desc_of(nans.type), all(payload), all(0)) ==
                   all(payload));

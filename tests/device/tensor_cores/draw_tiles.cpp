@@ -7,7 +7,7 @@
 namespace tw::test {
 namespace {
 
-/// splitmix64: the standard library's distributions differ from machine to machine.
+/// splitmix64, because the standard library's distributions differ between implementations.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -27,17 +27,17 @@ class Random {
   uint64_t state_;
 };
 
-/// Sign, exponent and fraction of a type. tf32 is f32 whose last 13 bits must not count.
+/// Layout of a type. tf32 is drawn as f32: the hardware must ignore the last 13 bits.
 struct Float {
   int32_t exponent_bits, fraction_bits, bias;
-  bool infinities;  // e4m3 has none, and its largest exponent has numbers
+  bool infinities;  // false for e4m3, whose largest exponent has finite numbers
 
   int32_t largest() const { return (1 << exponent_bits) - (infinities ? 2 : 1); }
   uint32_t of(Random& random, int32_t exponent) const {
     const int32_t field = std::clamp(exponent, 0, largest());
     uint32_t fraction = random.below(1u << fraction_bits);
     const uint32_t all = (1u << fraction_bits) - 1;
-    // Few bits are set more often than by chance: products then end inside the window.
+    // Clear low bits of some fractions, so that their products end inside the window.
     if (random.one_in(4)) fraction &= all << random.below(static_cast<uint32_t>(fraction_bits));
     if (!infinities && field == largest() && fraction == all) fraction = 0;
     return random.below(2) << (exponent_bits + fraction_bits) |
@@ -69,15 +69,15 @@ Float float_of(DotType type) {
 }
 
 enum class Kind : uint32_t {
-  near,      // exponents round 1
-  steps,     // over as many exponents as the window has bits
+  near,      // numbers near 1
+  steps,     // exponents over the bits of the window
   wide,      // finite numbers of any exponent
   tiny,      // subnormal numbers and the smallest normal ones
-  huge,      // the largest ones
-  cancel,    // pairs of products that cancel, but for a bit here and there
-  sparse,    // zeros, mostly
-  specials,  // an infinity or a NaN here and there
-  bits,      // any bits
+  huge,      // the largest numbers
+  cancel,    // pairs of products that cancel, some except for a bit
+  sparse,    // mostly zeros
+  specials,  // some infinities and NaNs
+  bits,      // random bits
   count,
 };
 constexpr const char* kKindNames[] = {"near",   "steps",  "wide",     "tiny", "huge",
@@ -119,7 +119,7 @@ uint32_t draw_addend(Random& random, DotType type, Kind kind) {
     case Kind::cancel:
       return format.of(random, format.bias + random.between(-30, 6));
     case Kind::tiny:
-      // Of f32 also what lies by the products of small factors.
+      // Also exponents near those of the products of small factors.
       return format.of(
           random, random.one_in(2) ? random.between(0, 3) : format.bias + random.between(-40, -6));
     case Kind::specials:
@@ -144,7 +144,7 @@ bool is_integer(DotType type) {
   return type == DotType::s8 || type == DotType::u8 || type == DotType::s32;
 }
 
-/// Elements of a row of A or a column of B. `second`: of B, where pairs that cancel are equal.
+/// Draws a row of A or column of B (`second`). Pairs that cancel differ in sign, only in A.
 void draw_row(Random& random, DotType type, Kind kind, bool second, uint8_t* out) {
   const uint32_t bytes = dot_bytes(type), count = kRowBytes / bytes;
   const Float format = float_of(type);

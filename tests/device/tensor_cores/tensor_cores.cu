@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel for each form of dot products (forms.inc): D = C + A B for tiles of 64 rows and 8
-// columns, one a block of 128 threads. Plain PTX, which shares nothing with the library's kernels.
+// A kernel for each form of dot products (forms.inc): D = C + A B for tiles of 64 x 8, one tile per
+// block of 128 threads. Inline PTX that shares nothing with the library's kernels.
 //
-// A, C and D are row by row, B column by column: a row of A or a column of B has 32 bytes, a row of
-// C or D eight elements.
+// A, C and D are row-major, B is column-major. A row of A or a column of B has 32 bytes, a row of C
+// or D eight elements.
 
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
 namespace {
 
-// The words of C and D that a thread has: of rows `row` and 8 below, columns 2 (lane % 4) and the
-// next, which of f16 are one word.
+// Index of a thread's word of C and D. A thread has rows `row` and `row` + 8 and columns
+// 2 (lane % 4) and the next. f16 packs both columns into one word.
 template <u32 kWords>
 __device__ u32 place(u32 index) {
   const u32 row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
@@ -28,8 +28,7 @@ __device__ void store(u32* out, const u32 (&d)[kWords]) {
   for (u32 i = 0; i < kWords; ++i) out[place<kWords>(i)] = d[i];
 }
 
-// Operands of wgmma in shared memory without a swizzle: eight rows of 16 bytes one behind the
-// other.
+// wgmma operands in shared memory without a swizzle: cores of eight contiguous rows of 16 bytes.
 struct __align__(128) Operands {
   uint4 a[128], b[16];
 };
@@ -47,8 +46,7 @@ __device__ void fill(Operands& operands, const u32* a, const u32* b) {
   __syncthreads();
 }
 
-// Operands of mma.sync: four bytes of a row (or column) a register, of four lanes one behind the
-// other.
+// mma.sync operands: a register has four bytes of a row or column, the next lane the next four.
 struct Fragments {
   u32 a[4], b[2];
   __device__ Fragments(const u32* from_a, const u32* from_b) {
@@ -72,7 +70,7 @@ struct Fragments {
 #define TW_OUT_4 "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
 #define TW_OUT_2 "+r"(d[0]), "+r"(d[1])
 
-// Behind the descriptors stand scales of A and B, and of types of 16 bits whether the operands are
+// The operands after the descriptors: scales of A and B and, for 16-bit types, whether A and B are
 // contiguous along m and n.
 #define TW_SCALES_f16 ", 1, 1, 0, 0"
 #define TW_SCALES_bf16 ", 1, 1, 0, 0"

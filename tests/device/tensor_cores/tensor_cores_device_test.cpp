@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dot products of the tensor cores, form by form, against those that a GPU gave: on a GPU, and on
-// the PTX machine, whose arithmetic they prove.
+// Compares the tensor cores' dot products with recorded ones of a GPU, on a GPU and on the PTX
+// machine, whose arithmetic this proves.
 //
-// TW_RECORD_TENSOR_CORES=FOLDER writes there instead what the device gives: dots.txt, which belongs
-// into tests/golden/tensor_cores, and dots.bin, results of the first tiles of each form.
-// TW_TENSOR_CORES_RAW=FILE, a dots.bin, shows which products differ.
+// TW_RECORD_TENSOR_CORES=FOLDER records instead: dots.txt, for tests/golden/tensor_cores, and
+// dots.bin, the results of the first tiles of each form. TW_TENSOR_CORES_RAW=FILE names a dots.bin,
+// with which the test shows the dot products that differ.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -27,9 +27,9 @@ using namespace tw::test;
 namespace {
 
 constexpr uint32_t kTilesOfLine = 8;
-constexpr uint32_t kRawTiles = 45;  // of each form in dots.bin
+constexpr uint32_t kRawTiles = 45;  // tiles per form in dots.bin
 
-/// Operands of all tiles of a form, as its kernel has them.
+/// Operands of all tiles of a form, in its kernel's layout.
 struct Operands {
   std::vector<uint8_t> a, b, c;
 
@@ -44,7 +44,7 @@ struct Operands {
   }
 };
 
-/// Runs a form's kernel on the PTX machine, judged.
+/// Runs a form's kernel on the PTX machine, with the judge.
 std::vector<uint8_t> run_on_machine(const DotForm& form, const Operands& operands) {
   using namespace ptx_machine;
   static const ptx_machine::Module module = read_module(
@@ -100,7 +100,7 @@ uint64_t hash(const uint8_t* bytes, size_t count) {
   return out;
 }
 
-/// Lines of a form's hashes: its name, the first tile's number, and the tiles' hashes.
+/// Lines of a form in dots.txt: name, number of the first tile, hashes of kTilesOfLine tiles.
 std::string lines_of(const DotForm& form, const std::vector<uint8_t>& d) {
   std::string text;
   char word[32];
@@ -114,7 +114,7 @@ std::string lines_of(const DotForm& form, const std::vector<uint8_t>& d) {
   return text;
 }
 
-/// Shows the first products of a tile that differ from recorded ones.
+/// Prints the first dot products of a tile that differ from the recorded ones.
 void show(const DotForm& form, uint32_t number, const uint8_t* got, const uint8_t* wanted) {
   DotTile tile;
   draw_tile(form, number, &tile);
@@ -150,7 +150,7 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
-/// The recorded hashes of each form.
+/// The recorded lines of each form.
 std::map<std::string, std::string> recorded_lines() {
   std::map<std::string, std::string> out;
   std::istringstream file(file_text(TW_TENSOR_CORES_GOLDEN));
@@ -166,7 +166,7 @@ std::vector<uint32_t> differing_tiles(const std::string& got, const std::string&
   uint32_t number = 0;
   for (std::string x, y; a >> x;) {
     b >> y;
-    if (x.size() != 16) continue;  // a name, or a number
+    if (x.size() != 16) continue;  // a name or a number, not a hash
     if (x != y) out.push_back(number);
     ++number;
   }

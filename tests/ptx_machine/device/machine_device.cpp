@@ -251,8 +251,7 @@ void MachineDevice::write_waits() const {
              << "\n";
 }
 
-/// TW_PTX_REPORTS=FILE: appends reports after each launch. A failing test may never close the
-/// device.
+/// TW_PTX_REPORTS=FILE: appends reports per launch, since a failing test may not close the device.
 void MachineDevice::write_reports() {
   if (const char* path = std::getenv("TW_PTX_REPORTS")) {
     std::ofstream file(path, std::ios::app);
@@ -330,8 +329,7 @@ Status MachineDevice::launch(const Image& image, const LaunchConfig& config, con
   return {};
 }
 
-/// Reads options from TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1, and TW_PTX_MOST, the limit of
-/// thread instructions per launch.
+/// Reads TW_PTX_SEED, TW_PTX_LATE=1, TW_PTX_JUDGE=1, and TW_PTX_MOST (most_instructions).
 Options options_of_environment() {
   Options options;
   if (const char* seed = std::getenv("TW_PTX_SEED"))

@@ -12,8 +12,7 @@
 
 namespace tw::ptx_machine {
 
-/// Fails if no folder of TW_PTX_FOLDERS has a PTX file (<image>.sm_90a.ptx). Builds with nvcc make
-/// them.
+/// Fails if no folder of TW_PTX_FOLDERS has nvcc's PTX files (<image>.sm_90a.ptx).
 Status open_machine_device(std::shared_ptr<Device>* out);
 DeviceInfo machine_info();
 /// Clusters that the device claims to run at once.

@@ -350,8 +350,7 @@ Status RecordedDevice::read(const Block& block, std::vector<uint8_t>* out) {
   return reader_->synchronize();
 }
 
-/// Reads blocks that something other than a launch may have written. The host may write host memory
-/// at any time.
+/// Reads blocks that the host or a copy may have written; host memory changes at any time.
 Status RecordedDevice::refresh() {
   for (Block& block : blocks_) {
     if (!block.stale && !block.host) continue;

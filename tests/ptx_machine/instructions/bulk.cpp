@@ -33,8 +33,7 @@ uint32_t judged_work(Warp& w) {
   return w.judge() ? w.judge()->begin_work(w) : 0;
 }
 
-/// Tells the judge which shared memory the work will access. Skips ranges out of bounds, which fail
-/// when the work is done.
+/// Tells the judge of the work's shared memory. Ranges out of bounds fail later, in the work.
 void judged(Warp& w, uint32_t work, const Cta& cta, uint64_t offset, uint64_t bytes, bool writes,
             uint32_t lane, Proxy proxy = Proxy::async) {
   const bool inside = offset <= cta.shared_bytes && bytes <= cta.shared_bytes - offset;

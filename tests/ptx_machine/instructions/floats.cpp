@@ -88,8 +88,7 @@ void sign(Warp& w, const Instruction& in) {
   each_lane(w.mask, [&](uint32_t i) { d[i] = negate ? -a[i] : std::fabs(a[i]); });
 }
 
-/// The function of an .approx instruction. Computed in double and rounded once by the caller, it is
-/// within PTX's error bounds.
+/// An .approx function. In double and rounded once, it is within PTX's error bounds.
 double approximated(Op op, double x) {
   switch (op) {
     case Op::rcp_approx:

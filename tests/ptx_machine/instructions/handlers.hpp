@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finds the handler of an instruction among the files of this folder.
+// Finds the handler of an instruction. Each kind of instructions has a function *_handler(), which
+// returns nullptr for other instructions.
 
 #include "tests/ptx_machine/machine/image.hpp"
 

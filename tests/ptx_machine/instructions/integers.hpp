@@ -6,7 +6,6 @@
 
 namespace tw::ptx_machine {
 
-/// Returns nullptr for other instructions.
 Run integer_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

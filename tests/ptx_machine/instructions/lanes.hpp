@@ -6,7 +6,6 @@
 
 namespace tw::ptx_machine {
 
-/// Returns nullptr for other instructions.
 Run lanes_handler(const Instruction& instruction);
 
 }  // namespace tw::ptx_machine

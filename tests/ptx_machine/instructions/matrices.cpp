@@ -413,8 +413,7 @@ LastOperand& last_operand() {
   return last;
 }
 
-/// The lane that holds an element of D. Lane l has columns 8 j + 2 (l % 4) and the next, in rows
-/// l / 4 and l / 4 + 8.
+/// The lane of an element of D: it has columns 8 j + 2 (l % 4) and the next of rows l / 4 (+ 8).
 uint32_t lane_of(uint32_t row, uint32_t column) {
   return row % 8 * 4 + column % 8 / 2;
 }

@@ -7,7 +7,6 @@
 
 namespace tw::ptx_machine {
 
-/// Returns nullptr for other instructions.
 Run memory_handler(const Instruction& instruction);
 
 /// A lane's value of an address operand.

@@ -18,8 +18,7 @@ inline constexpr int kWindowBits = 25;
 inline constexpr int kWindowBits8 = 13;
 inline constexpr uint32_t kMostFactors = 32;
 
-/// A row of factors, mantissa * 2^(exponent - kFactorBits) each. Zeros have an exponent far below
-/// all others.
+/// A row of factors, mantissa * 2^(exponent - kFactorBits). Zeros have a very small exponent.
 struct Factors {
   int32_t mantissa[kMostFactors];
   int32_t exponent[kMostFactors];
@@ -33,8 +32,7 @@ inline constexpr int kFactorBits = 10;
 /// A product of two nonzero factors with exponents of at most this magnitude is a normal f32.
 inline constexpr int32_t kModerate = 40;
 
-/// c + a . b of `count` factors, truncated to the window but not yet to the result. Infinities and
-/// NaNs propagate.
+/// c + a . b of `count` factors, truncated to the window, not to the result. NaNs propagate.
 double window_sum(const Factors& a, const Factors& b, uint32_t count, double c, int c_exponent,
                   int bits);
 /// An accumulator's exponent for the window.

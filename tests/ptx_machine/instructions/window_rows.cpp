@@ -28,8 +28,7 @@ struct Whole {
   }
 };
 
-/// The same for moderate exponents: f32 holds the product exactly, and the conversion to an integer
-/// truncates it.
+/// For moderate exponents: f32 holds a product, and conversion to an integer truncates it.
 struct Moderate {
   [[gnu::always_inline]] static void add(const Factors& a, const Columns& b, uint32_t k,
                                          uint32_t first, const int32_t* largest, int32_t* sums) {

@@ -23,8 +23,7 @@ struct Columns {
   void set(uint32_t column, uint32_t k, Type type, uint32_t bits);
 };
 
-/// sums[j] += a . b[j] for `count` columns. Columns with a factor or sum that is not finite get an
-/// undefined result.
+/// sums[j] += a . b[j] for `count` columns, undefined unless all factors and sums are finite.
 void window_row(const Factors& a, const Columns& b, uint32_t count, float* sums);
 
 /// Splits an f16 or bf16 number as Factors hold it. Returns false for an infinity or a NaN.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Wording of reports: the place of an instruction, and the wait or fence that would order two
-// accesses.
+// Wording of reports: the place of an instruction, and what would order two accesses.
 
 #include <string>
 

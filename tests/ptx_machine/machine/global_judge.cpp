@@ -106,8 +106,7 @@ bool Judge::ordered(Warp& warp, const GlobalAccess& other, const GlobalAccess& a
   return other.time <= (other_reads ? knowledge.passed : knowledge.known)[other.agent];
 }
 
-/// Whether a fence has made a write by threads visible to the async proxy. The end of an earlier
-/// launch does so too.
+/// Whether a fence, or the end of a launch, has made a write visible to the async proxy.
 bool Judge::fenced(Warp& warp, const GlobalAccess& other) {
   const Knowledge& knowledge = of(warp);
   if (other.launch != history_.launch()) return true;

@@ -49,8 +49,7 @@ class History {
   uint32_t add(const GlobalAccess& access);
   const GlobalAccess& at(uint32_t id) const { return accesses_[id]; }
 
-  /// Adjacent bytes with the same history. `write` is the id of an access, `reads` of a list of
-  /// reads; 0 means none.
+  /// Adjacent bytes with equal history: the last write's id and a list of reads; 0: none.
   struct Run {
     uint64_t address = 0, bytes = 0;
     uint32_t write = 0, reads = 0;

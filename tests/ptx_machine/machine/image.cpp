@@ -69,8 +69,7 @@ class Linker {
     for (const Symbol& symbol : function.symbols)
       if (symbol.space == Space::shared) shared_[&symbol] = take_shared(symbol);
   }
-  /// Returns the symbol's offset; kNoSlot for dynamic shared memory, which begins after all static
-  /// symbols.
+  /// Returns a symbol's offset; kNoSlot for dynamic shared memory, which follows all others.
   uint32_t take_shared(const Symbol& symbol) {
     if (symbol.bytes == 0) {
       dynamic_align_ = std::max<uint64_t>(dynamic_align_, symbol.align);

@@ -70,8 +70,7 @@ class Judge {
   void map_used(Warp& warp, uint64_t address);
   void map_acquired(Warp& warp, uint64_t address);
 
-  // Synchronization through memory: `key` is an address of global memory, or shared_key(). `joins`
-  // as in Releases::write().
+  // Synchronization through memory: `key` is a global address or shared_key().
   static uint64_t shared_key(const Cta& cta, uint64_t offset);
   void strong_read(Warp& warp, uint64_t key, Reach reach, Order order);
   void strong_write(Warp& warp, uint64_t key, Reach reach, Order order, bool joins);

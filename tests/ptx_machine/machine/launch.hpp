@@ -25,8 +25,7 @@ struct Shape {
 struct Options {
   /// 0: warps take long turns in order. Otherwise the order and the lengths of turns are random.
   uint64_t seed = 0;
-  /// Do asynchronous work only when something waits for it or nothing else can run. Otherwise it is
-  /// done at once.
+  /// Do asynchronous work only when something waits for it or nothing else can run.
   bool late = false;
   uint64_t most_instructions = uint64_t{1} << 36;  ///< thread instructions before the launch fails
   uint32_t resident = 64;                          ///< CTAs that run at once

@@ -109,8 +109,7 @@ struct Warp {
   void letter(const std::string& reason) const;
   /// The instruction runs again in the warp's next turn.
   void block();
-  /// Returns whether all lanes of `wanted` that have not exited are at the instruction. Blocks if
-  /// not, so that it runs again.
+  /// Whether all lanes of `wanted` that have not exited are here; blocks if not.
   bool converged(uint32_t wanted);
   void jump(uint32_t target, uint32_t lanes);
   void exit(uint32_t lanes);
@@ -118,8 +117,7 @@ struct Warp {
 
 /// Allocates the warp's registers. Its first `threads` lanes exist; more than 32 count as 32.
 void begin_warp(Warp* warp, uint32_t threads);
-/// Runs until every group waits or has exited, or `budget` instructions are done. Returns false if
-/// nothing was done.
+/// Runs `budget` instructions, or until all groups wait or have exited. False: did nothing.
 bool run_warp(Warp& warp, uint32_t budget);
 
 // Access to lanes, operands and predicates.

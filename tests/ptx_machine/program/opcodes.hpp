@@ -16,8 +16,7 @@ struct Opcode {
   const char* operands;
 };
 
-/// A parsed spelling: the matching entry, its types and modifiers. `number` is the one that stands
-/// for # in the pattern.
+/// A parsed spelling: its entry, types and modifiers, and the number for # in the pattern.
 struct Spelling {
   const Opcode* opcode = nullptr;
   Type types[4] = {};

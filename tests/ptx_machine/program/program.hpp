@@ -106,8 +106,7 @@ struct Symbol {
   uint64_t offset = 0;  // in its space; unused for shared memory, which link() lays out
 };
 
-/// `results` and `arguments` are symbols of the caller. They correspond, in order, to the first
-/// symbols of the callee.
+/// `results` and `arguments` are the caller's symbols for the first symbols of the callee.
 struct Call {
   std::string callee;
   std::vector<uint32_t> results, arguments;

@@ -147,8 +147,7 @@ Parts parts_of(uint32_t bits, int fraction_bits, int exponent_bits, int bias) {
   return {negative ? -whole : whole, static_cast<int>(field ? field : 1) - bias};
 }
 
-/// The sum by the window's definition: every term is truncated to the window's last bit. Doubles
-/// hold all of it exactly.
+/// The sum by the window's definition, in doubles, which hold all terms exactly.
 float wanted_sum(const Parts* a, const Parts* b, uint32_t count, float c, int bits) {
   const Parts addend = parts_of(std::bit_cast<uint32_t>(c), 23, 8, 127);
   int largest = addend.exponent;
