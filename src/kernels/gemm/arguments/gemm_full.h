@@ -8,7 +8,7 @@
 //   D = act(gate element of v) * (value element of v) * scale      with a gate
 //
 // Tensor maps have three dimensions: the two of gemm.h, then the matrices of a batch. D is written
-// by TMA if it suits a map and the kernel does not divide tiles along k. Otherwise D is written by
+// by TMA if it suits a map and the kernel is neither split-K nor swap-AB. Otherwise D is written by
 // plain stores of pairs, or of 16 bytes if D is aligned to that.
 //
 // A line is a row of a row-major D or a column of a column-major D. C has the layout of D. Bias and
@@ -39,12 +39,12 @@ struct GemmFullArgs {
   GemmArgs base;
   u64 bias;
   u64 scale;  // f32; 0 with kFullOne: scale_value applies
-  u64 amax;   // f32 word to which the kernel applies an atomic maximum of |D|; 0: none
+  u64 amax;   // f32 word, raised to the largest |D|, of 8-bit floats before their scale; 0: none
   // A batch given by addresses, in device memory: three maps (A, B, D) and four addresses (A, B, C,
   // D) for each matrix. 0: the maps of base and constant batch strides apply.
   u64 maps;
   u64 matrices;
-  // Device addresses that replace arguments of base; the kernel reads them when it starts. 0: none.
+  // Addresses of values that replace those of base; the kernel reads them when it starts. 0: none.
   u64 device_m;      // i64
   u64 device_alpha;  // f32
   u64 device_beta;   // f32
