@@ -10,7 +10,7 @@ namespace tw {
 
 inline constexpr i32 kPlainTile = 64;
 inline constexpr i32 kPlainK = 32;
-inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements
+inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements, padded against bank conflicts
 inline constexpr u32 kPlainThreads = 128;
 // k of one accumulation chain. mma.sync truncates its accumulators, so that a long chain drifts by
 // more than the rounding of the inputs. After each chain the kernel adds it to a second
