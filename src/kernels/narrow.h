@@ -6,8 +6,7 @@
 
 namespace tw {
 
-/// Rounds like tensor maps of type TFLOAT32: to ten bits of mantissa, to nearest even. All NaNs
-/// become the same one.
+/// Rounds like TFLOAT32 tensor maps: to nearest even, ten bits of mantissa, one pattern for NaN.
 TW_KERNEL_HD inline float rounded_to_tf32(float value) {
   const u32 bits = __builtin_bit_cast(u32, value);
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;

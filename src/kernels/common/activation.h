@@ -73,8 +73,7 @@ TW_KERNEL_HD inline float reciprocal(float value) {
   return fused(r, fused(error, error, error), r);
 }
 
-// Beyond -kSigmoidEnd, exp(-x) leaves the range of reciprocal(), and x / (1 + exp(-x)) is below
-// 2^-113.
+// Below -83, exp(-x) leaves the range of reciprocal(), and |x / (1 + exp(-x))| is under 2^-113.
 inline constexpr float kSigmoidEnd = 83.0f;
 
 #ifdef __CUDA_ARCH__
@@ -157,9 +156,8 @@ TW_KERNEL_HD inline float silu(float x) {
 #endif
 }
 
-/// x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), computed as x sigmoid(2 u). Error
-/// below 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives
-/// -0.
+/// x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), as x sigmoid(2 u). Error below
+/// 2^-21 |x| sigmoid(2 u) (1 + |u|) + 2^-110, on the device twice that. Minus infinity gives -0.
 TW_KERNEL_HD inline float gelu_tanh(float x) {
 #ifdef __CUDA_ARCH__
   const float held = finite_below(x);
@@ -170,9 +168,8 @@ TW_KERNEL_HD inline float gelu_tanh(float x) {
 #endif
 }
 
-/// x / 2 (1 + erf(x / sqrt 2)). Error below 2^-22 |x|, on the device below 2^-21 |x|. The host
-/// gives -0 below -5.6, where the value is within 2^-23 of 0; the device gives -0 for minus
-/// infinity.
+/// x / 2 (1 + erf(x / sqrt 2)). Error below 2^-22 |x|, on the device below 2^-21 |x|. Gives -0 for
+/// minus infinity, and on the host for all x below -5.6, where the value is within 2^-23 of 0.
 TW_KERNEL_HD inline float gelu(float x) {
   [[maybe_unused]] constexpr float kEnd = 5.6f;
 #ifdef __CUDA_ARCH__

@@ -4,8 +4,8 @@
 // nearest even. Host and device compile the same formulas, so that both give the same bits.
 // convert.cuh uses the device's instructions instead where they exist.
 //
-// Every NaN is written as one pattern: positive, all mantissa bits set, like the hardware's
-// reductions write it.
+// NaN is always written as the pattern of the hardware's reductions: positive, all mantissa bits
+// set.
 
 #include "kernels/arguments.h"
 
@@ -38,7 +38,6 @@ TW_KERNEL_HD constexpr u32 format_nan(u32 format) {
   return format == kFormatF32 ? 0x7fffffffu : format_bytes(format) == 2 ? 0x7fffu : 0x7fu;
 }
 
-/// The largest finite number of a format.
 TW_KERNEL_HD constexpr float format_max(u32 format) {
   switch (format) {
     case kFormatF32:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// TW_EMIT turns a kernel entry into a kernel, if the entry belongs to the part and the target that
-// nvcc compiles.
+// TW_EMIT turns a kernel entry into a kernel if it belongs to the part and target being compiled.
 //
 // A translation unit is a .cu file: it defines the macros of its entries and includes its table.
 // nvcc compiles it once for each of its parts, so that parts compile in parallel. An entry names
@@ -10,8 +9,7 @@
 //   #define TW_COPY(feature, part, symbol, ...) TW_EMIT(feature, part, <the kernel>)
 //
 // The build passes -DTW_HAS_<feature>=0|1 for the target (archs.py) and -DTW_PART_<part> for the
-// part. An entry of another part, or that needs a feature which the target lacks, expands to
-// nothing.
+// part. Entries of another part, or with a feature that the target lacks, expand to nothing.
 
 #define TW_EMIT_KEEP(...) __VA_ARGS__
 #define TW_EMIT_DROP(...)

@@ -32,8 +32,7 @@ __device__ __forceinline__ AlignedPair load_aligned(u64 address) {
   if ((address & 15) != 0) pair.second = ptx::load_unit_cached<16>(base + 16);
   return pair;
 }
-/// Like load_aligned, for memory that a predecessor grid may write until grid_dependency_wait()
-/// returns.
+/// Like load_aligned, for memory that a predecessor grid writes; after grid_dependency_wait() only.
 __device__ __forceinline__ AlignedPair load_aligned_after_wait(u64 address) {
   const u64 base = address & ~15ull;
   AlignedPair pair;

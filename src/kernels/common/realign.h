@@ -41,8 +41,8 @@ TW_KERNEL_HD inline u32 word_of(const Words4& words, u32 index) {
   return (index & 2) != 0 ? high : low;
 }
 
-/// A 16-byte piece of the destination at `address`, a multiple of 16. Its bytes `first` to `end` -
-/// 1 belong to the row.
+/// A 16-byte piece of the destination at `address`, a multiple of 16, with bytes [first, end) in
+/// the row.
 struct Piece16 {
   u64 address;
   u64 src;  // source address of the piece's byte 0, which may be before the row

@@ -32,7 +32,7 @@ __device__ __forceinline__ void gemm_make_maps(const GemmPointersArgs& args, Ker
 
 template <bool kMakesMaps>
 __device__ void gemm_read_pointers(const GemmPointersArgs& args) {
-  // An earlier run may still read this workspace.
+  // An earlier run may still read the workspace that this kernel writes.
   ptx::grid_dependency_wait_and_launch();
   __shared__ KernelMap shared[kGemmPointersWarps][kGemmMaps];
   const u32 warp = ptx::warp_uniform(threadIdx.x / 32);

@@ -2,9 +2,9 @@
 #pragma once
 // The staging copy of operands that no tensor map can describe (arguments/gemm_realign.h). Small
 // operands are bound by launch latency, so one launch copies both. Unlike a copy plan, it may write
-// past the end of a line, so it stores whole 16-byte pieces. A thread handles one piece at a time:
-// the few registers that needs leave room on the SM for a CTA of the product, if that has one
-// consumer warpgroup. It starts while the last CTAs of the copy run.
+// past the end of a line, so it stores whole 16-byte pieces. A thread handles one piece at a time
+// and needs few registers: a CTA of the product that has one consumer warpgroup and enough shared
+// memory finds room on the SM while the last CTAs of the copy run.
 
 #include "kernels/common/realign.cuh"
 #include "kernels/gemm/arguments/gemm_realign.h"
@@ -12,8 +12,7 @@
 
 namespace tw {
 
-// Loads a piece element by element: zeros beyond the operand's end, where a 16-byte load must not
-// go.
+// Loads a piece element by element, with zeros beyond the operand's end.
 __device__ __forceinline__ uint4 realign_at_end(const GemmRealignOperand& of, u64 from) {
   u32 word[4] = {};
 #pragma unroll

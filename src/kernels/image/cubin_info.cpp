@@ -100,8 +100,7 @@ class Cubin {
 constexpr uint8_t kMaxThreads = 0x05, kReqThreads = 0x10, kFrameSize = 0x11, kParam = 0x17,
                   kParamBytes = 0x19, kRegisters = 0x2f;
 
-// Shared memory of each block that the system reserves from 9.0 on. The section's size includes it,
-// cuFuncGetAttribute does not.
+// Bytes of each block that the system reserves from 9.0 on; the driver does not count them.
 constexpr uint64_t kReservedShared = 1024;
 
 uint32_t word_of(const uint8_t* value, size_t bytes, size_t index) {

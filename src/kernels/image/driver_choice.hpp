@@ -15,7 +15,6 @@
 
 namespace tw {
 
-/// The chip for which a driver selects code.
 struct ChipCode {
   int32_t major = 0;  ///< compute capability
   int32_t minor = 0;

@@ -98,8 +98,7 @@ Status precompiled_image(const Precompiled& kernel, FatbinEntry* out) {
 }
 
 bool find_entry(const void* fatbin, size_t size, const Target& target, FatbinEntry* out) {
-  // A fatbin has a header of 16 bytes, then entries: a header, which holds its own length, and a
-  // payload.
+  // A 16-byte header, then entries: each has a header, which contains its length, and a payload.
   constexpr size_t kHeader = 16, kEntryHeader = 64;
   constexpr uint16_t kPtx = 1, kElf = 2;
   constexpr uint64_t kLz4 = 0x2000, kZstd = 0x8000;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Lists the embedded precompiled kernels and extracts their machine code or PTX, for inspection by
-// users. Runs do not use it.
+// Lists the embedded kernels and extracts their machine code or PTX, for inspection by users only.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +29,6 @@ struct TargetRange {
 /// All targets of archs.inc, whether this build has them or not.
 TargetRange targets();
 
-/// One kernel for one target.
 struct Precompiled {
   const KernelRow* row;
   const Target* target;

@@ -259,8 +259,7 @@ bool unpack_zstd(const uint8_t* packed, size_t packed_size, uint8_t* out, size_t
 bool unpack_lz4(const uint8_t* packed, size_t packed_size, uint8_t* out, size_t size) {
   zstd::Input input{packed, packed_size};
   size_t at = 0;
-  // A length of 15 in a token continues in further bytes; the first one that is not 255 is the
-  // last.
+  // A length of 15 in a token continues in further bytes, up to the first one that is not 255.
   const auto longer = [&input](uint64_t* length) {
     for (uint64_t byte = 255; byte == 255; *length += byte)
       if (!input.number(1, &byte)) return false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cp.async: asynchronous copies of 4, 8 or 16 bytes by single threads, from global to shared
-// memory.
+// cp.async: asynchronous copies of 4, 8 or 16 bytes from global to shared memory.
 
 #include "kernels/ptx/basic.cuh"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loads and stores of memory that is written while the kernel runs: by its own threads, or by a
-// predecessor grid before grid_dependency_wait() returns. They do not use the path for constant
-// data (.nc).
+// Loads and stores of memory that this kernel or its predecessor grid writes. The loads do not use
+// the path for constant data (.nc).
 
 #include "kernels/ptx/unit.cuh"
 

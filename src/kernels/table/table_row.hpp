@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernel entries without a fixed tile, for families whose plans choose the tile: an entry states
-// only the feature, the threads and the variant.
+// Kernel entries without a fixed tile, for families whose plans choose the tile.
 
 #include "kernels/table/kernel_table.hpp"
 

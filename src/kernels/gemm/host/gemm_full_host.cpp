@@ -23,8 +23,7 @@ void load_gated(HostEngine& engine, const FullJob& job, const KernelMap& map, bo
   }
 }
 
-// Writes the tile's part of D. With a gate, tile.d has the gate's and the value's columns as loaded
-// by load_gated.
+// Writes the tile's part of D. With a gate, tile.d has the columns of v that load_gated loaded.
 void write_tile(FullJob& job, const Tile& tile, i32 m0, i32 n0) {
   const GemmFullArgs& args = job.args;
   const bool gated = args.gate != kGateNone;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The gemm family's host bodies: each runs a whole launch on the CPU, with the arguments of the
-// kernels that it stands for.
+// The gemm family's host bodies: each runs a whole launch of its kernels on the CPU.
 
 #include <cstdint>
 

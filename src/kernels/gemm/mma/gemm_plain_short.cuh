@@ -2,8 +2,8 @@
 #pragma once
 // D = alpha A B + beta C for a k of at most 64. A and B are contiguous along k, at any address and
 // pitch. Such products of few rows are bound by latency: the kernel has one round of loads, a loop
-// without tensor cores and one round of stores. It is kept short, because code that runs once costs
-// its instruction fetch. A CTA computes 32 x 32 of D, a thread four rows of one column.
+// without tensor cores and one round of stores. Its code is short, because code that runs once is
+// bound by instruction fetches. A CTA computes 32 x 32 of D, a thread four rows of one column.
 
 #include "kernels/gemm/arguments/gemm.h"
 #include "kernels/ptx/basic.cuh"
@@ -18,8 +18,7 @@ inline constexpr i32 kPlainShortThreads = 256;
 inline constexpr i32 kPlainShortRows = 4;  // per warp
 // Most elements of an operand's tile that a thread loads.
 inline constexpr i32 kPlainShortRounds = kPlainShortTile * kPlainShortK / kPlainShortThreads;
-// Pitches in shared memory, padded against bank conflicts: of B, which lies along k, and of A,
-// which lies across k.
+// Pitches in shared memory, padded against bank conflicts: B is stored along k, A across k.
 inline constexpr i32 kPlainShortPitch = kPlainShortK + 2;
 inline constexpr i32 kPlainShortAcross = kPlainShortTile + 4;
 
@@ -112,8 +111,7 @@ __device__ void gemm_plain_short(const GemmArgs& args) {
 #pragma unroll 1
   for (auto unit = static_cast<i32>(blockIdx.x); unit < args.units_m * args.units_n;
        unit += static_cast<i32>(gridDim.x)) {
-    // The usual case is one tile along m. It skips the division, which takes longer than the rest
-    // of the index computation.
+    // Few rows are one tile: skip the division, which takes longer than all other index arithmetic.
     const i32 across = args.units_m == 1 ? unit : unit / args.units_m;
     const i32 m0 = (unit - across * args.units_m) * kPlainShortTile, n0 = across * kPlainShortTile;
     plain_short_fetch<In>(walk, {args.a, args.a_stride_m, m0, args.m},

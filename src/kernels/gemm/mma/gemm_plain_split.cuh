@@ -22,10 +22,8 @@ inline constexpr i32 kPlainSplitRows = 128;
 inline constexpr i32 kPlainSplitColumns = 32;
 inline constexpr i32 kPlainSplitStep = 32;  // of k: one 16-byte piece for each thread and row
 inline constexpr u32 kPlainSplitThreads = 256;
-// Words of shared memory: a panel of B, then the accumulators.
-inline constexpr u32 kPlainSplitWords = 10240;
-// Floats per column of accumulators in shared memory; bank conflicts are at most two-way.
-inline constexpr u32 kPlainSplitPitch = kPlainSplitRows + 1;
+inline constexpr u32 kPlainSplitWords = 10240;  // shared memory: panel of B, then accumulators
+inline constexpr u32 kPlainSplitPitch = kPlainSplitRows + 1;  // of a column of accumulators
 // kPlainChain in steps.
 inline constexpr i32 kPlainSplitChain = 1024 / kPlainSplitStep;
 
@@ -66,9 +64,8 @@ struct PlainSplitPart {
 
 // A thread's two rows of A.
 struct PlainSplitLines {
-  u64 base[2];   // the thread's piece of step 0; pieces start at the last aligned address at or
-                 // before the row's first element
-  i32 begin[2];  // the first piece whose aligned load is inside of A, relative to the thread's
+  u64 base[2];   // address of the thread's piece of step 0, rounded down to a multiple of 16
+  i32 begin[2];  // first piece whose load is inside of A, relative to the thread's first piece
   u32 count[2];  // number of such pieces
   i32 lead;      // elements from the aligned address to the row's first; the same in a warp
 
@@ -107,8 +104,7 @@ struct PlainSplitLines {
   }
 };
 
-// Loads eight elements from k0 on element by element to shared memory; those outside of the line's
-// k elements become zeros.
+// Loads elements k0 to k0 + 7 of a line one by one to shared memory; zeros outside of the line.
 __device__ __forceinline__ void plain_split_elements(u32* to, u64 line, i32 k0, i32 k) {
   u32 element[8] = {};
 #pragma unroll
@@ -119,8 +115,7 @@ __device__ __forceinline__ void plain_split_elements(u32* to, u64 line, i32 k0, 
   for (i32 w = 0; w < 4; ++w) to[w] = element[2 * w] | element[2 * w + 1] << 16;
 }
 
-// Loads the two pieces of A whose aligned loads would leave A's memory: the first one, if A is not
-// aligned, and the last one.
+// Loads the pieces of A whose aligned loads would leave A: the last, and the first if unaligned.
 __device__ __forceinline__ void plain_split_corners(const GemmArgs& args, u32 (*corner)[4]) {
   if (threadIdx.x >= 2) return;
   const u64 start =
@@ -175,8 +170,7 @@ __device__ __forceinline__ void plain_split_stage(const GemmArgs& args, u32* pan
 }
 
 // One step: two mma.sync for each group of eight columns. `words` points to the thread's first word
-// of B in the first group's column. `odd` is 16 if its elements begin in the middle of a word, else
-// 0.
+// in the first group's column; `odd` is 16 if its elements begin in the middle of a word, else 0.
 template <class In, int kGroups>
 __device__ __forceinline__ void plain_split_multiply(float (&d)[kGroups][4], const uint4 (&a)[2],
                                                      const u32* words, u32 odd) {
@@ -256,8 +250,7 @@ __device__ __forceinline__ void plain_split_add(float (&d)[kGroups][4],
     for (i32 e = 0; e < 4; ++e) d[g][e] += chain[g][e];
 }
 
-// For a step at either end of the rows: zeroes elements outside of the row and takes A's first and
-// last piece from `corner`.
+// At the ends of rows: zeroes elements outside of the row, takes A's end pieces from `corner`.
 __device__ __forceinline__ void plain_split_cut(const GemmArgs& args, const u32 (*corner)[4],
                                                 uint4 (&a)[2], i32 m0, i32 step, i32 lead) {
   const auto lane = static_cast<i32>(ptx::lane_id());

@@ -12,9 +12,9 @@ inline constexpr i32 kPlainTile = 64;
 inline constexpr i32 kPlainK = 32;
 inline constexpr i32 kPlainPitch = kPlainK + 8;  // elements, padded against bank conflicts
 inline constexpr u32 kPlainThreads = 128;
-// k of one accumulation chain. mma.sync truncates its accumulators, so that a long chain drifts by
-// more than the rounding of the inputs. After each chain the kernel adds it to a second
-// accumulator, rounded to nearest, and starts the next chain at zero.
+// k of an accumulation chain. mma.sync truncates its accumulators, so that a long chain drifts by
+// more than the rounding of the inputs. Kernels add each chain to a second accumulator, rounded to
+// nearest, and start the next chain at zero.
 inline constexpr i32 kPlainChain = 1024;
 
 template <class In>
@@ -62,7 +62,6 @@ __device__ __forceinline__ void plain_add(float (&d)[2][4][4], float (&chain)[2]
 
 inline constexpr i32 kFullPlainPitch = kPlainTile + 8;  // floats: rows start eight banks apart
 
-// Writes a tile's accumulators to shared memory.
 __device__ __forceinline__ void full_plain_put(const float (&d)[2][4][4], float* sums) {
   const u32 lane = ptx::lane_id();
   const u32 warp = threadIdx.x / 32;
