@@ -63,7 +63,8 @@ static_assert(__builtin_offsetof(GemmArgs, beta) == 496, "as above");
 /// Number of accumulation chains that an f32 D is the sum of; each chain covers a part of k. Tensor
 /// cores truncate every sum towards zero, so a chain drifts with the square root of k: on an H200,
 /// with N(0, 1) inputs, by 0.73 * 2^-20 of the sum of magnitudes at k = 4096 and by 1.3 * 2^-20 at
-/// k = 16384. n chains divide the drift by n. GemmArgs::more_chains limits n to 256.
+/// k = 16384. n chains divide the drift by n. One chain suffices for a k of up to `longest`;
+/// GemmArgs::more_chains limits n to 256.
 TW_KERNEL_HD constexpr i32 gemm_chains(i64 k, i64 longest = 4096) {
   i32 chains = 1;
   while (chains < 256 && chains * i64{chains} * longest < k) ++chains;
@@ -333,12 +334,12 @@ TW_KERNEL_HD constexpr u32 gemm_stage_bytes(const GemmTile& tile, u32 a_part, u3
   return (a + b) * 128;
 }
 
-/// The band, in units along m, that minimizes the operand traffic to the L2 of `at_once` concurrent
-/// units. `square` is the band with which concurrent units cover a square of D. If D has too few
-/// columns for a square, concurrent units cover whole rows of units. The band is then 1 for tall
-/// outputs of few columns without a cluster: units that share A run side by side, so that their
-/// loads merge before the L2. Tile 64 x 64, (m, n, k) = (2048, 256, 7168) to f32: 15.9 us, and
-/// 21.1 us with units ordered along m. A cluster shares its loads by multicast instead.
+/// The band, in units along m, that minimizes the L2 traffic of `at_once` concurrent units.
+/// `square` is the band with which they cover a square of D. If D has too few columns for that,
+/// they cover whole rows of units in any order. A tall D of few columns then gets the band 1: units
+/// that share A run side by side, and their loads merge before the L2. For example, 64 x 64 tiles
+/// take 15.9 us for (m, n, k) = (2048, 256, 7168) to f32, and 21.1 us in an order along m. Kernels
+/// with clusters do not need this: they multicast their loads.
 TW_KERNEL_HD constexpr i32 gemm_band(i32 square, i32 units_m, i32 units_n, i32 at_once,
                                      bool cluster) {
   const i32 needed = (at_once + units_n - 1) / units_n;
