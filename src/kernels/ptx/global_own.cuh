@@ -45,8 +45,8 @@ __device__ __forceinline__ void store_v4(u64 address, float x, float y, float z,
                : "memory");
 }
 
-/// A device-scope fence: whoever sees a write after it sees the writes of this thread before it,
-/// and those of the threads that it has synchronized with.
+/// A device-scope fence: a thread that observes a write after it also observes the writes before
+/// it, of this thread and of the threads that it has synchronized with.
 __device__ __forceinline__ void fence_gpu() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }

@@ -74,8 +74,8 @@ __device__ __forceinline__ u64 compare_swap(u64 global, u64 expected, u64 desire
 }
 
 /// Acquire and release: writes before this operation, also of threads that the caller has
-/// synchronized with, are visible to whoever acquires the new value. The caller sees the writes
-/// before the operation that stored the old value. Both return the old value.
+/// synchronized with, are visible to a thread that acquires the new value. The caller sees the
+/// writes before the operation that stored the old value. Both return the old value.
 __device__ __forceinline__ u64 add_acq_rel(u64 global, u64 value) {
   u64 old;
   asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"

@@ -168,15 +168,15 @@ TW_KERNEL_HD constexpr u32 gemm_b_lines(const GemmTile& tile) {
   return tile.variant & kGemmColumnB ? tile.n : (tile.n + 63) / 64 * 64;
 }
 
-/// Bytes of an epilogue kernel's board: one float of bias and one of scale for each column of a
-/// tile, twice for ping-pong (epilogue/full_board.cuh). Split-K and swap-AB kernels have none.
+/// Bytes of an epilogue kernel's table of bias and scale: one float of each per column of a tile,
+/// twice for ping-pong (epilogue/full_board.cuh). Split-K and swap-AB kernels have none.
 TW_KERNEL_HD constexpr u32 gemm_board_bytes(const GemmTile& tile) {
   if (!gemm_stages_by_warp(tile) || (tile.variant & (kGemmSplit | kGemmTransposed))) return 0;
   return tile.n * 8 * (tile.variant & kGemmPingpong ? 2 : 1);
 }
 
 /// Shared-memory layout of a wgmma kernel, in this order: `stages` times A and B, the slabs of D,
-/// the barriers, the board.
+/// the barriers, the table at `board`.
 struct GemmShared {
   u32 stages;
   u32 a_bytes;  // one stage
@@ -187,7 +187,7 @@ struct GemmShared {
   u32 room;        // bytes at d_offset for split-K partial accumulators, see gemm_split_room
   u32 barriers;    // offset of full[stages], empty[stages], tile coordinates[stages] (not in
                    // epilogue kernels without stream-K), and the barrier of split-K partials
-  u32 board;       // offset of the board, a grouped kernel's table or a narrow-type kernel's scales
+  u32 board;       // offset of bias and scale, a grouped kernel's table or a narrow type's scales
   u32 total;
 };
 

@@ -32,7 +32,7 @@ inline constexpr i32 kPlainSplitChain = 1024 / kPlainSplitStep;
 // in different halves of the banks.
 template <int kGroups>
 struct PlainSplitPanel {
-  // Steps that a thread loads ahead while it multiplies as many; limited by registers.
+  // Steps that a thread multiplies while it loads the same number ahead; limited by registers.
   static constexpr i32 kAhead = kGroups == 4 ? 2 : kGroups == 3 ? 3 : 4;
   static constexpr u32 kPitch = kPlainSplitWords / (8 * kGroups) / 32 * 32;
   static constexpr i32 kRoom = (kPitch - 24) / 16 / kAhead * kAhead;
