@@ -32,8 +32,7 @@ __device__ __forceinline__ void order_small(const RouteArgs& args, u32* shared) 
 /// shared memory of block 0, which then orders the pairs.
 __device__ __forceinline__ void route_small(const RouteArgs& args) {
   extern __shared__ __align__(16) u32 small_shared[];
-  ptx::cluster_arrive_relaxed();  // after cluster_wait() all blocks run, so their shared memory
-                                  // exists
+  ptx::cluster_arrive_relaxed();  // all blocks have started, so their shared memory exists
   ptx::grid_dependency_wait_and_launch();
   ptx::cluster_wait();
   const u32 rank = ptx::cluster_rank();

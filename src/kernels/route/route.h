@@ -38,19 +38,16 @@ enum : u32 {
 };
 
 inline constexpr u32 kRouteMaxExperts = 1024;
-inline constexpr u32 kRouteFewExperts =
-    512;                                  // with so few, registers allow twice as many warps per SM
-inline constexpr u32 kRouteMaxTopK = 32;  // one lane per slot
-inline constexpr u32 kRouteMaxGroups = 32;  // one lane per group
+inline constexpr u32 kRouteFewExperts = 512;  // up to it, registers allow twice as many warps
+inline constexpr u32 kRouteMaxTopK = 32;      // one lane per slot
+inline constexpr u32 kRouteMaxGroups = 32;    // one lane per group
 inline constexpr u32 kRouteMaxBins = kRouteMaxExperts + 1;
-inline constexpr u32 kRouteScoreThreads =
-    512;  // per block of a scoring kernel; each warp takes one token at a time
+inline constexpr u32 kRouteScoreThreads = 512;  // per scoring block, one token per warp
 inline constexpr u32 kRouteScoreWarps = kRouteScoreThreads / 32;
 inline constexpr u32 kRouteThreads = 256;  // per block of a scanning or placing kernel
 inline constexpr u32 kRouteWarps = kRouteThreads / 32;
-inline constexpr u32 kRouteCluster = 8;  // most blocks of the kRouteSmall cluster
-inline constexpr u32 kRouteSmallTokens =
-    128;  // most tokens for kRouteSmall: one per warp of the cluster
+inline constexpr u32 kRouteCluster = 8;        // most blocks of the kRouteSmall cluster
+inline constexpr u32 kRouteSmallTokens = 128;  // one per warp of the kRouteSmall cluster
 
 struct RouteArgs {
   u64 logits;

@@ -77,7 +77,7 @@ TW_KERNEL_HD inline float route_exp(float x) {
   return x > kRouteExpHigh ? act::from_bits(0x7f800000u) : inside;
 }
 
-// sigmoid(x) is 0 below -83. Above 83, x is clamped.
+// sigmoid(x) is 0 below -83 and 1 above 83.
 inline constexpr float kRouteSigmoidEnd = 83.0f;
 
 /// 1 / (1 + exp(-x)) with a relative error of at most 2^-20. x is not NaN.

@@ -14,8 +14,7 @@
 namespace tw {
 
 inline constexpr u32 kAllLanes = 0xffffffffu;
-inline constexpr u32 kInFlight =
-    8;  // experts of a lane processed at once; more would need more registers
+inline constexpr u32 kInFlight = 8;  // experts of a lane processed at once, limited by registers
 
 __device__ __forceinline__ float load_float(u64 address) {
   return __uint_as_float(ptx::load_after_wait<4>(address));
