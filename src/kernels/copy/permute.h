@@ -19,7 +19,7 @@ namespace tw {
 
 inline constexpr u32 kPermuteThreads = 256;
 inline constexpr u32 kPermuteStages = 3;
-inline constexpr u32 kPermuteRank = 9;         // eight dimensions, and the bytes of an element
+inline constexpr u32 kPermuteRank = 9;         // eight dimensions, and the units of a row
 inline constexpr u32 kPermuteMaxLines = 512;   // per tile, source or destination
 inline constexpr u32 kPermuteMaxRun = 4096;    // elements of a destination run
 inline constexpr u32 kPermuteMaxTile = 40960;  // bytes per stage; a place has 16 bits for them
