@@ -93,7 +93,7 @@ struct RowsArgs {
   unsigned short index_bytes;  // 4 or 8
   unsigned short unit_bytes;   // 1, 2, 4, 8 or 16
   u64 weights;                 // one f32 per index; 0: all are 1
-  u64 row_bytes;               // of the moved columns
+  u64 row_bytes;               // of the moved columns of a packed row
   u32 parts;
   u32 part_bytes;
   u32 last_bytes;
