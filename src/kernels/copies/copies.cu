@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that run many copies of one shape, and their instantiation for one part and the
-// architecture being compiled.
+// Kernels that run many copies of one shape.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/copies/copies.h"
@@ -16,8 +15,7 @@ __device__ __forceinline__ CopiesTile copies_tile(const CopiesArgs& args, u64 nu
   return copies_tile(args, number, [](u64 list, u64 pair) { return listed_address(list, pair); });
 }
 
-// All lanes of a warp see the same tile, so the choice between bulk copies and ordinary loads is
-// warp-uniform.
+// The choice between bulk copies and ordinary loads depends on the tile, so it is warp-uniform.
 struct CopiesMover {
   const CopiesArgs& args;
 

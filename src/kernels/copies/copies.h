@@ -49,7 +49,6 @@ static_assert(sizeof(CopiesArgs) == 368, "the device sees the layout the host wr
 static_assert(__builtin_offsetof(CopiesArgs, cut) == 264, "as above");
 static_assert(__builtin_offsetof(CopiesArgs, src_mask) == 340, "as above");
 
-/// Returns whether a pair is copied.
 TW_KERNEL_HD inline bool copies_pair(const CopiesArgs& args, u64 src, u64 dst) {
   return src != 0 && dst != 0 && (src & args.src_mask) == 0 && (dst & args.dst_mask) == 0;
 }
@@ -61,8 +60,7 @@ struct CopiesTile {
   u64 read_high;
 };
 
-/// Returns tile `number` in the form of moved_rows(). `address(list, pair)` reads an entry of a
-/// list.
+/// Returns tile `number` in the form of moved_rows(). `address(list, pair)` reads a list entry.
 template <class Address>
 TW_KERNEL_HD inline CopiesTile copies_tile(const CopiesArgs& args, u64 number, Address address) {
   const TilePlace at = tile_place(args.cut, number);

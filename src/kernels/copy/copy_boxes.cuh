@@ -14,7 +14,6 @@
 
 namespace tw {
 
-// Calls the load instruction with kRank coordinates.
 template <int kRank>
 __device__ __forceinline__ void load_box(u32 shared, const KernelMap* map, u32 barrier,
                                          const i32 (&at)[kRank], u64 policy) {
@@ -69,7 +68,6 @@ struct BoxMover {
     if (ptx::lane_id() == 0) store_box(&args.dst_map, stage, at, args.dst_policy);
   }
 
-  // Each lane stores the tails of every 32nd row of the box.
   __device__ __forceinline__ void store_tails(const i32 (&at)[kRank], u32 stage) const {
     u32 rows = 1;
 #pragma unroll

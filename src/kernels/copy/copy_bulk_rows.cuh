@@ -18,7 +18,6 @@ struct RowMover {
     u32 bytes;  // 0: no chunk
   };
 
-  // The chunk in slot `slot` of a stage.
   __device__ __forceinline__ Chunk chunk(u64 item, u32 slot) const {
     const u64 number = item * args.stage_chunks + slot;
     const u64 row = args.chunks == 1 ? number : number / args.chunks;
@@ -55,8 +54,8 @@ struct RowMover {
   }
 };
 
-// Copies heads and tails, one byte per thread: of each warp, 16 threads copy a row's head and 16
-// its tail.
+// Copies heads and tails: per row, 16 threads copy one byte of the head each and 16 one of the
+// tail.
 __device__ __forceinline__ void copy_row_edges(const CopyRowArgs& args) {
   if (args.head_bytes + args.tail_bytes == 0) return;
   const u32 byte = threadIdx.x % 32;

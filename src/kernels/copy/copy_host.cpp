@@ -27,7 +27,7 @@ TensorMapBytes map_of(const KernelMap& map) {
   return bytes;
 }
 
-// Stores the tails of the box's rows, which the store map excludes, from shared memory.
+// Stores the tails of the box's rows, which the store map excludes.
 void store_tails(const CopyBoxArgs& args, const int32_t* at, const uint8_t* shared) {
   u32 rows = 1;
   for (u32 d = 1; d < args.rank; ++d) rows *= args.box[d];
@@ -47,7 +47,6 @@ void store_tails(const CopyBoxArgs& args, const int32_t* at, const uint8_t* shar
   }
 }
 
-// Computes the byte offsets of a row in source and destination.
 void place_row(const CopyRowArgs& args, u64 row, i64* src, i64* dst) {
   *src = *dst = 0;
   u64 rest = row;

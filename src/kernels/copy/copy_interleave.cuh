@@ -16,11 +16,9 @@ struct PlaneGroup {
   static constexpr int kWords = 4 * kPlanes;
   u32 word[kWords];
 
-  // Elements per word.
   static constexpr int kOfWord = kElement < 4 ? 4 / kElement : 1;
 
-  // Returns word w of the reordered group: its elements are at(first), at(first + 1), ... of this
-  // one.
+  // Returns word w of the order whose element e is element at(e) of this one.
   template <class At>
   __device__ __forceinline__ u32 collect(int w, At at) const {
     if constexpr (kElement >= 4) {

@@ -193,7 +193,8 @@ struct PermuteBlock {
     u32 storing = first;
     for (; number < args.tiles; number += step) {
       ptx::async_copy_wait<kPermuteStages - 2>();
-      // Everybody's loads of this tile have landed, and nobody reads the stage before it any more.
+      // All loads of this tile have landed, and no thread still reads the stage that is loaded
+      // next.
       ptx::sync_block();
       load_any(number + (kPermuteStages - 1) * step, loading);
       loading = loading == last ? first : loading + args.stage_bytes;

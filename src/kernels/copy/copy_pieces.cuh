@@ -25,8 +25,8 @@ struct PieceEnd {
   u32 end;
 };
 
-/// Small copies wait for the predecessor grid inside the kernel. It may write the source, so they
-/// must not use loads for constant memory.
+/// Small copies wait for the predecessor grid, which may write the source, inside the kernel. So
+/// they must not use loads for constant memory.
 template <int kFlight>
 inline constexpr bool kPieceWaits = kFlight == 1;
 
@@ -36,9 +36,8 @@ struct PieceMover {
   PieceEnd* warp_ends;  // kFlight * 32 entries
 
   static constexpr u32 kLanes = kRealign ? 31 : 32;  // lanes that store
-  // Prefetching sectors and gathering partial pieces cost instructions. They pay off in large
-  // copies whose index arithmetic is cheap: no realignment (sectors), or realignment or one outer
-  // dimension (partial pieces).
+  // Both cost extra instructions. These pay off only in large copies that do not already spend many
+  // on realignment or on further dimensions.
   static constexpr bool kLarge = kFlight > 1;
   static constexpr bool kAsksSectors = kLarge && !kRealign && kRank == 1;
   static constexpr bool kGathersEnds = kLarge && (kRealign || kRank == 1);
@@ -61,8 +60,7 @@ struct PieceMover {
     u32 touches;  // bytes to prefetch
   };
 
-  // Queues partial pieces of the lanes in mask `lanes` in shared memory, after the `*ends` entries
-  // already there.
+  // Appends the partial pieces of the lanes in mask `lanes` to warp_ends.
   __device__ __forceinline__ void keep_end(const Pending& p, const uint4& v, u32 lanes,
                                            u32* ends) const {
     if ((lanes >> ptx::lane_id() & 1) != 0)
@@ -110,7 +108,6 @@ struct PieceMover {
     return p.end != 0 && (!kRealign || ptx::lane_id() != 31);
   }
 
-  // Prefetches the line of a partial piece.
   __device__ __forceinline__ void touch_line(const CopyPiece& p) const {
     if (kLarge && !kAsksSectors && args.touch != kTouchNothing && p.end != 0 &&
         p.end - p.first != 16)

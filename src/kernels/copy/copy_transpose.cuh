@@ -17,7 +17,7 @@
 
 namespace tw {
 
-/// Vector r of a cell consists of words [4 r, 4 r + 4).
+/// Words [4 r, 4 r + 4) are vector r.
 template <int kElement>
 struct Cell {
   static constexpr int kSide = 16 / kElement;  // elements along an edge
@@ -58,8 +58,7 @@ struct Cell {
   }
 };
 
-/// A block's tile: kCellsA x kCellsB cells per thread, with lanes and warps side by side along both
-/// dimensions.
+/// A block's tile: kCellsA x kCellsB cells per thread, lanes and warps along both dimensions.
 template <int kElement, int kThreads, int kLanesA, int kWarpsA, int kCellsA, int kCellsB>
 struct CellTile {
   static constexpr u32 kSide = 16 / kElement;

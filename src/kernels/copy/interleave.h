@@ -11,7 +11,7 @@
 
 namespace tw {
 
-/// Threads per block. Each thread needs 16 bytes of shared memory per plane.
+/// Threads per block. Each needs 16 bytes of shared memory per plane.
 TW_KERNEL_HD constexpr u32 interleave_threads(u32 planes) {
   return planes <= 8 ? 256 : 128;
 }

@@ -59,8 +59,7 @@ struct TransposePlace {
   u32 b;  // first unit of the tile along b
 };
 
-/// Tiles are numbered along b first, so that tiles that run at the same time write long contiguous
-/// runs.
+/// Tiles are numbered along b first, so that concurrent tiles write long contiguous runs.
 TW_KERNEL_HD constexpr TransposePlace transpose_place(const CopyTransposeArgs& args, u32 tile,
                                                       u32 tile_a, u32 tile_b) {
   u32 plane = divide(tile, args.plane_tiles);

@@ -80,8 +80,7 @@ TW_KERNEL_HD inline Number factor_of(u64 address, Number own) {
   return address == 0 ? own : static_cast<Number>(*reinterpret_cast<const float*>(address));
 }
 
-/// The factors alpha and beta of a run: float for floating formats, double for f64. Read when the
-/// kernel runs.
+/// The factors of a run, read when the kernel runs: float for floating formats, double for f64.
 template <class Number>
 struct Factors {
   Number alpha, beta;
@@ -142,8 +141,7 @@ TW_KERNEL_HD constexpr Word reduce_word(u32 op, bool is_signed, u32 bits, Word b
   }
 }
 
-/// Integers of `bytes` bytes, which wrap. Beta is 0 if there is one source or the sources are
-/// multiplied.
+/// Integers of `bytes` bytes, which wrap. Beta is 0 unless two sources are added.
 template <bool kReduce, class Word>
 TW_KERNEL_HD constexpr Word word_element(const ElementwiseArgs& args, u32 bytes, Word a, Word b,
                                          Word before) {
@@ -177,7 +175,6 @@ TW_KERNEL_HD constexpr u32 combine_lanes(u32 alpha, u32 beta, u32 a, u32 b) {
   }
 }
 
-/// Multiplies the 1-byte or 2-byte elements of two words, wrapping.
 template <u32 kBytes>
 TW_KERNEL_HD constexpr u32 multiply_lanes(u32 a, u32 b) {
   static_assert(kBytes == 1 || kBytes == 2, "lanes of a word");
@@ -188,8 +185,7 @@ TW_KERNEL_HD constexpr u32 multiply_lanes(u32 a, u32 b) {
   return word;
 }
 
-/// reduce_word() for all elements of several words. Inc and dec are missing: they exist for u32
-/// only.
+/// reduce_word() for all elements of several words, without inc and dec, which only u32 has.
 template <u32 kBytes, u32 kWords>
 TW_KERNEL_HD constexpr void reduce_lanes(u32 op, bool is_signed, const u32 (&before)[kWords],
                                          u32 (&value)[kWords]) {

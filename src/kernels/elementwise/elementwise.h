@@ -102,8 +102,7 @@ TW_KERNEL_HD constexpr u32 elementwise_convert_flight(u32 vector) {
 /// Leaves room for a grid-stride step past the last item, so that the sum still suits divide().
 inline constexpr u64 kElementwiseLimit = kDividerLimit - (1 << 20);
 
-/// The most elements of a vector with an activation. Sixteen would exceed the registers of a
-/// thread.
+/// The most elements of a vector with an activation; 16 would exceed a thread's registers.
 inline constexpr u32 kActivatedVector = 8;
 
 /// Elements per vector: 16 bytes of the widest operand. bytes[kOperandB] is 0 with one source.
@@ -152,8 +151,7 @@ TW_KERNEL_HD constexpr ElementwiseSlot elementwise_slot(const ElementwiseArgs& a
   return s;
 }
 
-/// Computes the addresses of element `unit` for the strided method. `kSmall`: divide() takes the
-/// number.
+/// Computes the addresses of element `unit` (strided method). `kSmall`: divide() takes `unit`.
 template <bool kSmall>
 TW_KERNEL_HD constexpr void elementwise_place(const ElementwiseArgs& args, u64 unit,
                                               u64 (&address)[kElementwiseOperands]) {

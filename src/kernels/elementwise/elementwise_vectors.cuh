@@ -14,7 +14,6 @@
 
 namespace tw {
 
-/// The vectors of a thread in one iteration.
 template <u32 kVector, u32 kFlight>
 struct VectorTurn {
   u64 address[kElementwiseOperands][kFlight];
@@ -68,7 +67,7 @@ struct VectorTurn {
       if (whole[k]) ptx::load_own<kBytes>(address[operand][k], policy, raw[k]);
   }
 
-  /// Loads the whole vectors of an operand whose elements have `bytes` bytes.
+  /// Loads the whole vectors of an operand; `bytes` is the size of its elements.
   __device__ __forceinline__ void load(u32 operand, u32 bytes, u64 policy,
                                        u32 (&raw)[kFlight][4]) const {
     if (bytes * kVector == 16)
@@ -174,7 +173,7 @@ __device__ __forceinline__ void finish_vector(const ElementwiseArgs& args, float
   encode_vector<kFormat, kVector>(value, args.saturate_at, words);
 }
 
-/// Partial vectors of floating formats. The factors are read again, because keeping them would cost
+/// Partial vectors of floating formats. Reads the factors again instead of keeping them in
 /// registers.
 template <u32 kVector, u32 kFlight, bool kConvert>
 __device__ __forceinline__ void float_parts(const ElementwiseArgs& args, u32 at) {
@@ -256,7 +255,6 @@ struct WordOf<8> {
   using Type = u64;
 };
 
-/// Returns element e of a vector of 4-byte or 8-byte integers.
 template <u32 kBytes, class Word>
 __device__ __forceinline__ Word word_at(const u32 (&words)[4], u32 e) {
   if constexpr (kBytes == 8)

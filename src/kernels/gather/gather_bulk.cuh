@@ -41,8 +41,7 @@ struct GatherMover : RowPieces {
     fetch<kWeights>(item + step);
   }
 
-  // For each lane with `bytes` above 0, the whole warp writes that many zeros to the lane's address
-  // `to`.
+  // The whole warp writes the zeros of each lane: `bytes` of them from `to` on.
   __device__ __forceinline__ void write_zeros(u32 to, u32 bytes) const {
     u32 lanes = __ballot_sync(0xffffffffu, bytes != 0);
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -61,8 +60,7 @@ struct GatherMover : RowPieces {
       rows = packed_row_of(args, rows);
       sum_stage(args, stage, weight_note(stage, 0), rows);
     }
-    // Threads wrote the zeros and sums, so the async proxy needs a fence before the bulk store
-    // reads them.
+    // Threads wrote zeros and sums: the async proxy needs a fence before the bulk store reads them.
     ptx::fence_async_shared();
     ptx::sync_warp();
     if (args.dense) {

@@ -23,7 +23,6 @@ void load_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 piece
   }
 }
 
-// Replaces row r of a stage by the weighted sum of its `group` pieces.
 void sum_stage(HostEngine& engine, const GatherArgs& args, u64 first, u32 rows) {
   const u64 total = total_pieces(args, run_count(args));
   const auto shared = reinterpret_cast<u64>(engine.shared());

@@ -9,8 +9,7 @@
 
 namespace tw {
 
-/// Each thread sums four units of kCount elements at once. The outer loop runs over the members of
-/// the sum.
+/// Each thread sums four units of kCount elements at once, member by member.
 template <class T, u32 kCount>
 __device__ __forceinline__ void sum_units(const GatherArgs& args) {
   constexpr int kBytes = static_cast<int>(T::kBytes * kCount);

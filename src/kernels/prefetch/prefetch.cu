@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that prefetch into L2, and their instantiation for one part and the architecture being
-// compiled.
+// Kernels that prefetch into L2.
 //
 // The hardware drops prefetch instructions that exceed the memory bandwidth. They also bring a line
 // only to its home half of L2, so half of the SMs later fetch it from the far half. Loads are never
@@ -18,9 +17,9 @@ struct alignas(128) LandingSpace {
   u64 barrier[kPrefetchThreads][kPrefetchDepth];
 };
 
-/// Target of a thread's loads. Nothing reads the data, so all loads of a block may overwrite each
-/// other. Each thread has its own barriers, to wait for a free one before a load and for all loads
-/// in the end.
+/// Target of a thread's loads. Nothing reads the data, so the loads of a block may overwrite each
+/// other. Each thread has its own barriers: it waits for a free one per load, and for all in the
+/// end.
 class Landing {
  public:
   __device__ __forceinline__ explicit Landing(LandingSpace& space)

@@ -111,8 +111,7 @@ TW_KERNEL_HD constexpr u32 quantize_infinity(u32 format) {
 TW_KERNEL_HD constexpr u32 quantize_magnitude(u32 format, u32 bits) {
   return bits & (format == kFormatF32 ? 0x7fffffffu : 0x7fffu);
 }
-/// Returns the magnitude if it is finite, else 0, because infinities and NaN do not affect the
-/// scale.
+/// Returns the magnitude, or 0 for infinities and NaN, which do not affect the scale.
 TW_KERNEL_HD constexpr u32 quantize_finite(u32 format, u32 bits) {
   const u32 magnitude = quantize_magnitude(format, bits);
   return magnitude < quantize_infinity(format) ? magnitude : 0;
@@ -188,7 +187,6 @@ TW_KERNEL_HD constexpr u64 quantize_scale_address(const QuantizeArgs& args, u32 
                                        static_cast<i64>(scale_column) * args.scale_column);
 }
 
-/// Rows and columns of one region of kQuantizeRegions.
 struct QuantizeRegion {
   u32 line, place;  // position in the scale matrix
   u32 first_row, end_row, first_column, end_column;

@@ -62,9 +62,8 @@ struct GroupTops {
   }
 };
 
-/// One scale per 128 elements of a row. Each of the first eight lanes of a group computes the scale
-/// of one of the tile's vectors. So a scale costs one division, and adjacent scales are stored
-/// together.
+/// One scale per 128 elements of a row. Each of the first eight lanes of a group computes one of
+/// the tile's scales, so a scale costs one division and adjacent scales are stored together.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_groups(const QuantizeArgs& args) {
   constexpr u32 kLanes = kGroupLanes<kVector>;
@@ -220,7 +219,6 @@ __device__ __forceinline__ void quantize_blocks(const QuantizeArgs& args) {
   }
 }
 
-/// Stores the largest magnitude that the block has read.
 __device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 top,
                                                 u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
   top = block_largest(top, of_warp);
@@ -229,7 +227,6 @@ __device__ __forceinline__ void store_amax_part(const QuantizeArgs& args, u32 to
                        __float_as_uint(decode(args.src_format, top)));
 }
 
-/// Stores, per block, the largest magnitude that it reads.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
   __shared__ u32 of_warp[kQuantizeWarpsOfBlock];
@@ -243,8 +240,7 @@ __device__ __forceinline__ void quantize_amax(const QuantizeArgs& args) {
   store_amax_part(args, top, of_warp);
 }
 
-/// Returns 1 / scale to all threads. The scale is given, or block 0 writes the one computed from
-/// `parts`.
+/// Returns 1 / scale to all threads. Unless the scale is given, block 0 stores it.
 __device__ __forceinline__ float cast_inverse(const QuantizeArgs& args,
                                               u32 (&of_warp)[kQuantizeWarpsOfBlock]) {
   if (quantize_has(args, kQuantizeGiven)) return quantize_inverse(load_scale(args.scale));
@@ -271,7 +267,6 @@ __device__ __forceinline__ void raise_amax(const QuantizeArgs& args, u32 top) {
     ptx::reduce_max_u32(args.amax, __float_as_uint(decode(args.src_format, top)));
 }
 
-/// Quantizes by one scale.
 template <u32 kVector>
 __device__ __forceinline__ void quantize_cast(const QuantizeArgs& args) {
   __shared__ u32 of_warp[kQuantizeWarpsOfBlock];

@@ -92,7 +92,6 @@ __device__ __forceinline__ u32 largest_finite(const u32 (&raw)[4], u32 infinity)
   return top;
 }
 
-/// The largest finite magnitude of all vectors of a thread.
 template <u32 kVector>
 __device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeFlight][4],
                                                  u32 infinity) {
@@ -109,7 +108,6 @@ __device__ __forceinline__ u32 largest_magnitude(const u32 (&raw)[kQuantizeFligh
   return top;
 }
 
-/// Converts a magnitude to f32.
 template <u32 kVector>
 __device__ __forceinline__ float magnitude_value(u32 format, u32 magnitude) {
   if constexpr (kVector == 4) return __uint_as_float(magnitude);
@@ -117,7 +115,6 @@ __device__ __forceinline__ float magnitude_value(u32 format, u32 magnitude) {
                                : ptx::f16_to_float(static_cast<unsigned short>(magnitude));
 }
 
-/// Packs four numbers in a narrow format.
 template <u32 kFormat>
 __device__ __forceinline__ u32 pack_narrow(const float* value) {
   if constexpr (kFormat == kFormatI8) {
@@ -174,7 +171,6 @@ __device__ __forceinline__ float load_scale(u64 address) {
   return __uint_as_float(ptx::load_after_wait<4>(address));
 }
 
-/// Returns the scale of a region from its largest finite magnitude.
 __device__ __forceinline__ float region_scale(const QuantizeArgs& args, float amax) {
   return quantize_scale(amax, args.limit, quantize_has(args, kQuantizePowersOfTwo));
 }

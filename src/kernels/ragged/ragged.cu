@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that pad and unpad sequences, and their instantiation for one part and the architecture
-// being compiled.
+// Kernels that pad and unpad sequences.
 #include "kernels/common/emit.cuh"
 #include "kernels/common/row_tiles.cuh"
 #include "kernels/ptx/reduce.cuh"

@@ -44,9 +44,8 @@ static_assert(sizeof(RaggedArgs) == 184, "the device sees the layout the host wr
 static_assert(__builtin_offsetof(RaggedArgs, cut) == 96, "as above");
 static_assert(__builtin_offsetof(RaggedArgs, offset_bytes) == 160, "as above");
 
-/// The rows of a sequence, from its two offsets. If the offsets are negative, decrease or exceed
-/// the packed operand, the sequence has no rows, so that no kernel accesses memory outside the
-/// operands.
+/// The rows of a sequence. It has none if its offsets are negative, decrease or exceed the packed
+/// operand, so that no kernel accesses memory outside the operands.
 struct Sequence {
   i64 begin;
   i64 rows;

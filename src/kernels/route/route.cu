@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for the steps of routing, and their instantiation for one part and the architecture being
-// compiled. Each kernel may start before the predecessor grid has ended, and waits for it before it
-// accesses memory.
+// Kernels for the steps of routing. Each may start before the predecessor grid has ended, and waits
+// for it before it accesses memory.
 #include "kernels/common/emit.cuh"
 #include "kernels/ptx/basic.cuh"
 #include "kernels/route/route_order.cuh"
@@ -54,7 +53,6 @@ __device__ __forceinline__ void route_small(const RouteArgs& args) {
   if (rank == 0) order_small(args, small_shared);
 }
 
-/// Scores the tokens of a chunk and counts their pairs per bin.
 template <bool kMany>
 __device__ __forceinline__ void score_chunk(const RouteArgs& args, u32 chunk, u32* counts,
                                             u32* faults) {

@@ -23,7 +23,6 @@ void store(u64 address, u64 index, T value) {
   std::memcpy(reinterpret_cast<T*>(address) + index, &value, sizeof value);
 }
 
-// A token: the keys of its experts, and its slots.
 struct HostToken {
   u32 keys[kRouteMaxExperts];
   i32 expert[kRouteMaxTopK];
@@ -144,8 +143,7 @@ RouteBin bin_of(const RouteArgs& args, i32 expert) {
   return route_bin(args, load<i32>(args.map, static_cast<u64>(expert)));
 }
 
-// Chooses the experts of a token and calls `take(pair, bin)` for each slot. Returns the number of
-// faults.
+// Routes a token, calls `take(pair, bin)` for each slot, and returns the number of faults.
 template <class Take>
 u64 route_token(const RouteArgs& args, u32 number, Take take) {
   HostToken token;

@@ -110,8 +110,7 @@ TW_KERNEL_HD inline float route_score_of(u32 score, u32 key, float top, float fa
   return key <= kRouteNanKey ? 0.0f : inside;
 }
 
-/// Divides a weight by the sum of a token's weights; returns it unchanged if the sum is not above
-/// 0.
+/// Divides a weight by the sum of a token's weights, unless the sum is 0 or less.
 TW_KERNEL_HD inline float route_share(float weight, float sum) {
   return sum > 0.0f ? route_divide(weight, sum) : weight;
 }
@@ -122,8 +121,7 @@ TW_KERNEL_HD inline u32 route_biased(u32 key, float score, float bias) {
   return key <= kRouteNanKey ? key : route_key(route_add(score, bias));
 }
 
-/// Returns a group's key from those of its two best experts. In a group of one, `second` is
-/// kRouteNoKey.
+/// A group's key from those of its two best experts; `second` is kRouteNoKey in a group of one.
 TW_KERNEL_HD inline u32 route_pair_key(u32 best, u32 second) {
   if (second == kRouteNoKey) return best;
   return route_key(route_add(route_value(best), route_value(second)));

@@ -28,7 +28,6 @@ __device__ __forceinline__ float route_warp_sum(float value) {
   return value;
 }
 
-/// Loads one logit and returns its key.
 __device__ __forceinline__ u32 route_load_key(const RouteArgs& args, u64 row, u32 expert) {
   u32 bits = 0;
   const bool wide = args.type == kRouteF32;
@@ -63,7 +62,6 @@ __device__ __forceinline__ void route_load_keys(const RouteArgs& args, u64 row,
     keys[j] = j * 32 < left ? route_key(route_widen(args.type, keys[j])) : kRouteNoKey;
 }
 
-/// Returns the largest key of all lanes.
 template <u32 kVectors>
 __device__ __forceinline__ u32 route_largest(const u32 (&keys)[kVectors]) {
   u32 best = keys[0];
@@ -72,7 +70,6 @@ __device__ __forceinline__ u32 route_largest(const u32 (&keys)[kVectors]) {
   return __reduce_max_sync(kAllLanes, best);
 }
 
-/// Returns the factor of a softmax over all experts.
 template <u32 kVectors>
 __device__ __forceinline__ float route_factor_of(const u32 (&keys)[kVectors], float top) {
   float sum = 0.0f;

@@ -11,7 +11,6 @@
 
 namespace tw {
 
-/// Moves the units of one block, from number `first` on.
 template <int kBytes, bool kGather>
 __device__ __forceinline__ void plain_block(const RowsArgs& args, u32 units, u32 first) {
   const u32 row_units = static_cast<u32>(args.row_units);
@@ -50,8 +49,7 @@ __device__ __forceinline__ void plain_units(const RowsArgs& args) {
   const u64 of_block = static_cast<u64>(blockDim.x) * kRowsLinearFlight;
   const u32 units =
       static_cast<u32>(min(left, args.launch_rows)) * static_cast<u32>(args.row_units);
-  // 64-bit, because the last step may exceed 2^32. The loop runs once unless the caller limits the
-  // grid.
+  // In 64 bits, because the last step may exceed 2^32. One iteration unless the grid is limited.
   for (u64 base = blockIdx.x; base * of_block < units; base += gridDim.x)
     plain_block<kBytes, kGather>(args, units, static_cast<u32>(base * of_block));
 }

@@ -18,8 +18,7 @@ struct RowPieces {
   explicit __device__ __forceinline__ RowPieces(const RowsArgs& a)
       : args(a), total(total_pieces(a, run_count(a))) {}
 
-  /// The lane's k-th piece of an item, which consists of the `stage_pieces` pieces from number
-  /// `item` on.
+  /// The lane's k-th piece of the item whose first piece is number `item`.
   __device__ __forceinline__ u32 slot(u32 k) const { return ptx::lane_id() + 32 * k; }
   __device__ __forceinline__ RowPiece piece(u64 item, u32 k) const {
     if (slot(k) >= args.stage_pieces) return {0, 0, 0, 0};

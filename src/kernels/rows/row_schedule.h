@@ -55,8 +55,7 @@ TW_KERNEL_HD inline u64 packed_row_of(const RowsArgs& args, u64 first) {
 
 // gather4 and scatter4: four rows per instruction.
 
-/// Limits of the instruction: rows per instruction, the smallest table and row, and the largest
-/// box.
+/// Hardware limits: rows per instruction, smallest table, smallest row, largest box.
 inline constexpr u32 kFourRows = 4;
 inline constexpr i64 kFourMinRows = 8;
 inline constexpr i64 kFourMinBytes = 32;
@@ -99,8 +98,8 @@ struct FourIndices {
   i32 row[kFourRows];
 };
 
-/// Bytes that a scatter keeps per group from the load of a stage to its stores. They use the space
-/// that rows_note_bytes() reserves, which has room for the stage's groups only.
+/// Bytes that a scatter keeps per group between load and store, within rows_note_bytes(), which has
+/// room for the stage's groups only.
 inline constexpr u32 kFourNoteBytes = sizeof(FourIndices);
 
 /// Indices of group `group` of a stage. `named(i)` returns the row for index number i, or -1.

@@ -14,8 +14,8 @@ static_assert(sizeof(OutsideArgs) == sizeof(RowsArgs) + 8, "the device sees the 
 
 /// A few long rows. All arguments fit in 64 bytes, because reading them dominates such a short
 /// launch. Block x is the row, block y the piece of it.
-struct FewArgs {  // first column that is moved
-  u64 table;      // of the first column that is moved
+struct FewArgs {
+  u64 table;  // first column that is moved
   u64 index;
   u64 packed;
   i64 table_rows;

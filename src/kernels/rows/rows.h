@@ -120,8 +120,7 @@ static_assert(__builtin_offsetof(RowsArgs, part_divider) == 96, "as above");
 static_assert(__builtin_offsetof(RowsArgs, weights) == 112, "as above");
 static_assert(__builtin_offsetof(RowsArgs, read_low) == 160, "as above");
 
-/// Bytes that the pipeline keeps per stage beside the pieces: the row number and the weight of each
-/// piece, which the stores need.
+/// Bytes per stage for the row number and the weight of each piece, which the stores need.
 TW_KERNEL_HD constexpr u32 rows_note_bytes(u32 stage_pieces) {
   return (stage_pieces * 12 + 127) / 128 * 128;
 }

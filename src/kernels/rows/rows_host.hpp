@@ -101,8 +101,7 @@ void for_each_stage(const RowsArgs& args, Stage stage) {
           total - first < args.stage_pieces ? static_cast<u32>(total - first) : args.stage_pieces);
 }
 
-/// Calls move(packed address, shared offset, bytes) for the packed side of a stage of four-row
-/// boxes.
+/// Calls move(packed address, shared offset, bytes) for the packed side of a four-row stage.
 template <class Move>
 void four_packed_rows(const RowsArgs& args, const FourStage& s, Move move) {
   const u64 first = args.packed + s.first * static_cast<u64>(args.packed_pitch) +
@@ -125,7 +124,6 @@ void few_rows(const FewArgs& args, Move move) {
   }
 }
 
-/// Adds the number of indices without a row to the counter.
 inline void count_outside(const OutsideArgs& args) {
   const i64 indices = run_count(args.rows) * args.rows.group;
   u64 outside = 0;

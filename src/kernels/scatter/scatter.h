@@ -9,9 +9,8 @@ namespace tw {
 
 using ScatterArgs = RowsArgs;
 
-/// Sums of equal rows within a tile. A unit of the packed operand has `rows.unit_bytes`: one
-/// element, or 16 bytes of elements. `lanes` threads (a power of two) process a row's units in
-/// parallel.
+/// Sums of equal rows within a tile. A unit of `rows.unit_bytes` is one element of the packed
+/// operand, or 16 bytes. `lanes` threads (a power of two) process the units of a row.
 struct SortedArgs {
   RowsArgs rows;
   u32 lanes;

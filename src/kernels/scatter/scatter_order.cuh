@@ -36,7 +36,6 @@ __device__ __forceinline__ DigitPeers digit_peers(u32 digit) {
   return {static_cast<u32>(__popc(peers & lower)), static_cast<u32>(__popc(peers))};
 }
 
-/// Counts the digits of the warp's share of a block's indices.
 __device__ __forceinline__ void count_warp(const OrderArgs& args, i64 count, u32 block,
                                            u32 (&counts)[kSortDigits]) {
   for (u32 digit = ptx::lane_id(); digit < kSortDigits; digit += 32) counts[digit] = 0;

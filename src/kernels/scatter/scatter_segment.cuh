@@ -56,8 +56,7 @@ __device__ __forceinline__ void add_alone(const OrderArgs& args, i64 row, u32 un
   }
 }
 
-/// Adds the sum of a run of equal rows to the table, or stores it as a partial sum if the run
-/// crosses a segment boundary.
+/// Adds the sum of a run of equal rows to the table, or stores it if the row crosses a segment end.
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void put_sum(const OrderArgs& args, u64 segment, const SegmentEnds& ends,
                                         i64 row, bool first_run, bool last_run, u32 unit,
@@ -148,8 +147,7 @@ __device__ __forceinline__ void join_segment(const OrderArgs& args, i64 count, u
   float sum[kCount] = {};
   if (real) load(segment, true, sum);
   for (u64 next = segment + 1;; next += 32) {
-    // Looks at up to 32 further segments at once: each lane tests whether the row continues beyond
-    // one of them.
+    // Each lane tests whether the row continues beyond one of the next 32 segments.
     const u64 behind_mine = (next + ptx::lane_id() + 1) * kSegmentItems;
     const u32 ends = ~__ballot_sync(0xffffffffu, ordered_row(args, count, behind_mine).row == row);
     const u32 parts = ends == 0 ? 32 : static_cast<u32>(__ffs(static_cast<int>(ends)));

@@ -22,7 +22,6 @@ struct SortTile {
   float weight[kRowsSortTile];
 };
 
-/// Adds the sum of one unit of a row to the table by a reduction.
 template <class Src, class Dst, u32 kCount>
 __device__ __forceinline__ void add_to_table(const RowsArgs& args, i64 row, u32 unit,
                                              const float (&sum)[kCount]) {

@@ -21,8 +21,7 @@ class Search {
   Search(StridedTerm* terms, int32_t count, int64_t* budget) : terms_(terms), budget_(budget) {
     std::sort(terms, terms + count,
               [](const StridedTerm& a, const StridedTerm& b) { return a.step > b.step; });
-    // For the terms from k on: their largest sum, and the greatest common divisor of all their
-    // sums.
+    // For the terms from k on: their largest sum, and the common divisor of all their sums.
     reach_[count] = 0;
     divisor_[count] = 0;
     for (int32_t k = count - 1; k >= 0; --k) {

@@ -19,8 +19,8 @@ inline constexpr int32_t kMaxTerms = 16;
 inline constexpr int64_t kSearchBudget = 20000;
 
 /// Returns whether a sum of one multiple of each term lies in [low, high]. Sums must fit in 62
-/// bits. Reorders the terms. Subtracts the nodes it spends from `*budget`, which several calls may
-/// share.
+/// bits. Reorders the terms. Several calls may share `*budget`, from which each subtracts its
+/// nodes.
 Meets sums_meet(StridedTerm* terms, int32_t count, int64_t low, int64_t high, int64_t* budget);
 
 /// Returns whether two different coordinates of the set are less than `width` apart, that is,

@@ -9,13 +9,11 @@
 
 namespace tw {
 
-/// Fails unless field `argument` of a description is an element type. 0 is the value of an unset
-/// field and is not a type.
+/// Fails unless field `argument` is an element type. 0, the value of an unset field, is none.
 /// @param rule the operation's id of the rule.
 Status check_dtype(const char* argument, const char* rule, DType dtype);
 
-/// Fails unless the field is a type for indices or offsets: i32 or i64. `what` names them in the
-/// message.
+/// Fails unless the field is i32 or i64. `what` (indices, offsets) is for the message.
 Status check_index_dtype(const char* argument, const char* rule, const char* what, DType dtype);
 
 /// Priority of an operand in the L2 cache, as tw_cache_priority.

@@ -85,8 +85,7 @@ Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rul
   for (int32_t i = 0; i < rank && *elements != 0; ++i) {
     const int64_t before = *elements;
     if (checked_mul(before, shape[i], elements)) continue;
-    // Blame the largest extent so far. The product of the others fits, because none of them is
-    // larger.
+    // Blame the largest extent so far. The product of the others fits: none of them is larger.
     const auto largest = static_cast<int32_t>(std::max_element(shape, shape + i + 1) - shape);
     const int64_t others = largest == i ? before : before / shape[largest] * shape[i];
     return fail(Code::ERROR_OVERFLOW,

@@ -28,8 +28,7 @@ struct SpanDim {
 /// kMaxSpan; the error blames the larger of extent and stride.
 Status span_of(const SpanDim& dim, int64_t spanned, int64_t* stride_bytes, int64_t* reach);
 
-/// Computes the product of the extents. Fails if one is negative or the product does not fit in 63
-/// bits.
+/// Computes the product of the extents. Fails if one is negative or the product exceeds 63 bits.
 Status count_elements(const int64_t* shape, int32_t rank, const char* extent_rule,
                       const char* elements_rule, int64_t* elements);
 

@@ -61,8 +61,7 @@ LaunchConfig tile_launch(const TileCut& cut, uint32_t threads, uint32_t warp_ite
   LaunchConfig config;
   config.block[0] = threads;
   uint64_t blocks = (cut.items + of_block - 1) / of_block;
-  // Short blocks over consecutive tiles use memory in order. If the grid is limited, blocks take
-  // tiles in turn.
+  // Short blocks use memory in order. If the grid is limited, blocks take tiles in turn.
   const uint64_t most = max_sms == 0 ? kMostBlocks : max_sms;
   *block_items = blocks <= most ? static_cast<uint32_t>(of_block) : 0;
   config.grid[0] = static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, most));

@@ -98,8 +98,8 @@ Status CopiesPlan::arrange(const Device& device) {
   if (desc_.warp_items != 0) tuning_.warp_items = desc_.warp_items;
   ring_ = ring_size(device, tuning_.warps, 0, tuning_.stages, tuning_.stage_bytes);
   bulk_ = !bulk_refusal();
-  CopiesArgs args;                      // fails if there are too many tiles
-  return fill({}, desc_.count, &args);  // whether tiles can be counted
+  CopiesArgs args;
+  return fill({}, desc_.count, &args);  // fails if there are too many tiles
 }
 
 Status CopiesPlan::prepare() {

@@ -45,8 +45,7 @@ class CopiesPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopiesDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// Makes the checks that create() makes before it looks for kernels, for a description that
-  /// allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const CopiesDesc& desc);
   Status run(Stream& stream, const CopiesRun& run) const;
   PlanInfo info() const override;

@@ -19,7 +19,6 @@ uint32_t bit(uint32_t method) {
   return 1u << method;
 }
 
-// Sets the fields that the arguments of all methods have.
 template <class Args>
 Args with_addresses(Args args, const CopyDesc& desc, uint64_t src, uint64_t dst) {
   args.src = src;
@@ -394,7 +393,6 @@ PlanInfo CopyPlan::info() const {
   return info;
 }
 
-// Explains the choice of the method in one line.
 std::string CopyPlan::reason(uint32_t method) const {
   char text[320] = "";
   switch (method) {
@@ -445,7 +443,6 @@ std::string CopyPlan::reason(uint32_t method) const {
   }
 }
 
-// Describes the fill of the window's outside part.
 std::string CopyPlan::window_note() const {
   int64_t elements = 0;
   for (const CopyShape& box : outside_) elements += box.elements;

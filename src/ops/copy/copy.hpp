@@ -19,8 +19,7 @@ class CopyPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const CopyDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// Makes the checks that create() makes before it looks for kernels, for a description that
-  /// allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const CopyDesc& desc);
   /// `src` and `dst` are the addresses of the elements with coordinate 0.
   Status run(Stream& stream, uint64_t src, uint64_t dst) const;

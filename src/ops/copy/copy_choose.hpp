@@ -14,13 +14,11 @@
 
 namespace tw {
 
-/// The methods that can serve a copy, and the arguments of each. All functions take the same
-/// `shape`.
+/// The methods that can serve a copy, and their arguments. All functions take the same `shape`.
 struct CopyChoice {
   void find_methods(const Device& device, const CopyDesc& desc, const CopyShape& shape,
                     const RingSize& ring);
-  /// Returns the method for first rows at these addresses, or 0 if there is none. Depends only on
-  /// the addresses modulo 16.
+  /// Returns the method for first rows at these addresses, which count modulo 16; 0: there is none.
   uint32_t choose(const CopyShape& shape, uint64_t src, uint64_t dst) const;
   /// Returns the methods, one bit each, that addresses within the promised alignment can select.
   uint32_t reachable_methods(const CopyDesc& desc, const CopyShape& shape) const;

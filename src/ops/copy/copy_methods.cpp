@@ -171,8 +171,7 @@ u32 piece_touch(const CopyShape& shape, bool realign, int64_t misalignment) {
   return static_cast<u32>(std::max(span, 2 * kCopyAlignment));
 }
 
-// Returns whether the ends of a row take so many stores of 1 to 8 bytes that stores by single bytes
-// are better.
+// Returns whether single bytes are better for the ends of rows than stores of 1 to 8 bytes.
 bool stores_ends_by_bytes(const CopyShape& shape, bool realign, int64_t misalignment) {
   if (!is_large(shape) || (!realign && shape.rank > 1)) return false;
   if (!dst_multiple(shape, 0, kCopyAlignment))

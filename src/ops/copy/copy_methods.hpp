@@ -31,8 +31,7 @@ void describe_boxes(const CopyShape& shape, const CopyBoxArgs& args, TensorMapDe
 bool fill_rows(const CopyShape& shape, const RingSize& ring, uint32_t misalignment, uint32_t warps,
                CopyRowArgs* args);
 
-/// Returns whether all rows have source and destination equally misaligned modulo 16 if the first
-/// row has.
+/// Returns whether source and destination have the same offset modulo 16 in all rows.
 bool alike_modulo_16(const CopyShape& shape);
 
 /// Pieces of 16 bytes; with `realign`, source and destination may be misaligned relative to each

@@ -17,15 +17,13 @@ struct Dim {
   int64_t tile = 1;
 };
 
-// The dimensions that are contiguous on one side, innermost first: each stride equals the size of
-// the part before it.
+// Dimensions that are contiguous on one side, innermost first.
 struct Chain {
   int32_t count = 0;
   int32_t dim[kPermuteRank];
 };
 
-// A tile's contiguous run on one side. It consists of the first dimensions of the chain, up to the
-// first one that is cut.
+// A tile's contiguous run on one side: its chain up to the first dimension that is cut.
 struct Run {
   int32_t count = 0;
   int64_t bytes = 0;
@@ -206,8 +204,7 @@ PermuteEdge edge(int64_t full, int32_t cut, int64_t tile, int32_t grid_dim) {
   return {static_cast<u32>(full), static_cast<u32>(full / tile), grid_dim};
 }
 
-// Lanes read places that are one 16-byte store apart. The swizzle must separate the lines between
-// such places.
+// The swizzle must separate the lines of places that are one 16-byte store apart.
 u32 swizzle_shift(const CopyPermuteArgs& args) {
   const u32 apart = 16 / args.element_bytes;
   if (apart >= args.dst_run_dims.count) return 0;

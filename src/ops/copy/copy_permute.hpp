@@ -19,8 +19,8 @@ inline constexpr int64_t kMinPermuteRun = 64;
 /// Sets the widths of loads and stores for a run whose first row is at these addresses.
 void fit_permute(uint64_t src, uint64_t dst, CopyPermuteArgs* args);
 
-/// Returns the unit of the tiles in bytes: an element, or the largest part of a row that divides
-/// all strides.
+/// Returns the unit of tiles in bytes: the largest part of a row that divides all strides, at most
+/// 16.
 uint32_t permute_unit(const CopyShape& shape);
 
 }  // namespace tw

@@ -18,7 +18,6 @@ struct Dim {
   int64_t dst;
 };
 
-// Computes the byte stride of one dimension of an operand, and extends the operand's range.
 Status extend(const char* stride_name, const CopyDesc& desc, const int64_t* strides, int32_t index,
               int64_t element_bytes, int64_t* stride, ByteRange* range) {
   int64_t reach = 0;
@@ -44,7 +43,7 @@ Status read_dims(const CopyDesc& desc, CopyShape* out, Dim* dims, int32_t* count
     if (dim.extent == 1) continue;
     TW_TRY(extend("src_stride", desc, desc.src_stride, i, bytes, &dim.src, &out->src_range));
     TW_TRY(extend("dst_stride", desc, desc.dst_stride, i, bytes, &dim.dst, &out->dst_range));
-    // Reverses a dimension that runs backwards in the destination: it starts at its other end.
+    // A dimension that runs backwards in the destination starts at its other end.
     if (dim.dst < 0) {
       out->src_offset += (dim.extent - 1) * dim.src;
       out->dst_offset += (dim.extent - 1) * dim.dst;

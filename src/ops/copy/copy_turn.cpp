@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kVector = 16;  // bytes
 
-// Returns the dimension with that stride, or -1.
 int32_t find_dim(const CopyShape& shape, const int64_t* strides, int64_t stride) {
   for (int32_t d = 0; d < shape.rank; ++d)
     if (strides[d] == stride) return d;
@@ -22,8 +21,7 @@ bool whole_vectors(int64_t bytes) {
   return bytes % kVector == 0;
 }
 
-// Adds the other dimensions, whose strides must be multiples of `unit`. `*count` is the product of
-// their extents.
+// Adds the other dimensions, whose strides must be multiples of `unit`, and counts their planes.
 template <class Args>
 bool fill_rest(const CopyShape& shape, int32_t one, int32_t other, int64_t unit, u32 most,
                int64_t* count, Args* args) {

@@ -36,8 +36,7 @@ bool add_place(int64_t index, int64_t stride, int64_t* place) {
          *place <= kMostElements && *place >= -kMostElements;
 }
 
-// `most` is the largest distance in elements of a window from its tensor; `text` states it in
-// words.
+// `most` is the largest distance in elements from a window to its tensor; `text` states it.
 Status too_far(const CopyDesc& desc, int32_t d, int64_t most, const char* text) {
   const int64_t start = desc.src_start[d];
   const int64_t stride = desc.src_stride[d];

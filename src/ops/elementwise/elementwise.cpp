@@ -200,8 +200,7 @@ LaunchConfig ElementwisePlan::config(uint32_t method, const ElementwiseArgs& arg
   return config;
 }
 
-// Converts a factor to the form that the kernels take: bits of an f32 or f64, or an integer that
-// wraps.
+// Converts a factor for the kernels: bits of an f32 or f64, or an integer that wraps.
 Status ElementwisePlan::factor(const char* argument, float value, u64* bits) const {
   const uint32_t kind = shape_.kind[kOperandDst];
   if (kind < kWordUnsigned) {
@@ -367,7 +366,6 @@ std::string ElementwisePlan::formula() const {
   return text;
 }
 
-// Explains how the reduction is done, and whether the hardware has it for the type.
 std::string ElementwisePlan::reduction_note() const {
   const DType type = desc_.dtype[kOperandDst];
   const std::string name =

@@ -40,7 +40,7 @@ Status read_dims(const ElementwiseDesc& desc, ElementwiseShape* out, Dim* dims, 
                      range.high - range.low, &dim.stride[o], &reach));
       (reach < 0 ? range.low : range.high) += reach;
     }
-    // Reverses a dimension that runs backwards in the destination: it starts at its other end.
+    // A dimension that runs backwards in the destination starts at its other end.
     if (dim.stride[kOperandDst] < 0)
       for (uint32_t o = 0; o < kElementwiseOperands; ++o) {
         out->offset[o] += (dim.extent - 1) * dim.stride[o];
@@ -57,8 +57,7 @@ bool continues(const Dim& inner, const Dim& outer) {
   return true;
 }
 
-// Sorts the dimensions, and merges those that are contiguous with their inner neighbor in every
-// operand.
+// Sorts the dimensions and merges those that are contiguous in every operand.
 int32_t merge(Dim* dims, int32_t count) {
   for (int32_t i = 1; i < count; ++i)  // insertion sort; there are at most eight
     for (int32_t j = i; j > 0 && dims[j].stride[kOperandDst] < dims[j - 1].stride[kOperandDst]; --j)

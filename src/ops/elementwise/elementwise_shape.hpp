@@ -63,8 +63,7 @@ const char* combine_name(int32_t reduction);
 /// Computes the kernels' element type; returns false if they do not support the type.
 bool kind_of(DType dtype, uint32_t* kind);
 
-/// Fails if types, reductions, activations and flags do not fit together. Fills sources, kinds and
-/// bytes.
+/// Checks that types, reduction, activation and flags fit, and fills sources, kinds and bytes.
 Status check_elementwise_types(const ElementwiseDesc& desc, ElementwiseShape* out);
 
 /// Checks the description, including that the destination's elements do not overlap, and computes

@@ -96,20 +96,17 @@ Status plan_supported(const std::shared_ptr<Device>& device, Family family,
   return P::create(rehearsal_of(device), arguments..., &plan);
 }
 
-/// Returns the number of SMs that a plan may use: those of the context, limited to max_sms unless
-/// that is 0.
+/// Number of SMs that a plan may use: the context's, limited to max_sms unless that is 0.
 uint32_t usable_sms(const Device& device, uint32_t max_sms);
 
 /// Returns the largest grid: `blocks_of_sm` blocks per SM (0: unlimited). If max_sms is not 0, it
 /// is max_sms blocks, because the hardware gives every SM one block before any gets a second.
 uint64_t most_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm);
 
-/// Fails unless the promised alignment is 0 (no promise) or a power of two that is at least
-/// `element`.
+/// Fails unless `alignment` is 0 (no promise) or a power of two of at least `element`.
 Status check_alignment(const char* argument, uint32_t alignment, uint32_t element);
 
-/// Fails unless an operand's address is a multiple of `alignment`, which its elements need, and of
-/// `promised`, which the plan was promised.
+/// Fails unless an address is a multiple of `alignment`, which its elements need, and `promised`.
 Status check_address(const char* argument, uint64_t address, uint32_t alignment,
                      uint32_t promised = 0);
 
@@ -120,8 +117,7 @@ Status check_workspace(uint64_t address, uint64_t bytes, uint64_t needed, uint32
 Status check_disjoint(const char* a_name, uint64_t a, uint64_t a_bytes, const char* b_name,
                       uint64_t b, uint64_t b_bytes);
 
-/// An operand of a run: a range of bytes, or rows of `bytes` bytes each. Empty if `bytes` or `rows`
-/// is 0.
+/// An operand of a run: `rows` rows of `bytes` bytes. Empty if one of them is 0.
 struct RunOperand {
   const char* name;
   uint64_t address;
@@ -136,8 +132,7 @@ struct RunOperand {
 /// check is exact; otherwise a bounded search must prove the rows disjoint.
 Status check_apart(std::initializer_list<RunOperand> operands);
 
-/// check_apart(), and on a device that checks memory, fails if an operand is outside the memory it
-/// knows.
+/// check_apart(); and fails if an operand is outside the memory that the device knows.
 Status check_operands(const Device& device, std::initializer_list<RunOperand> operands);
 
 }  // namespace tw

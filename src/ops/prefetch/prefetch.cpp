@@ -108,8 +108,7 @@ SpanDim PrefetchPlan::span_dim(int32_t i) const {
   return dim;
 }
 
-// A dimension of stride 0 is prefetched once. A dimension that runs backwards starts at its other
-// end.
+// A dimension of stride 0 is prefetched once; one that runs backwards starts at its other end.
 Status PrefetchPlan::read_dims() {
   const int32_t rank = desc_.rank == 0 ? 2 : desc_.rank;
   int64_t reach = element_bytes_;
@@ -190,8 +189,7 @@ Status PrefetchPlan::prepare() {
     if (fits) TW_TRY(prepare_row(*device(), Family::prefetch, row_of(kPrefetchBoxes), 0, &boxes_));
   }
   fill_rows();
-  // Reversing a dimension moves the first byte, so it may be misaligned although the caller's
-  // address is not.
+  // Reversing a dimension moves the first byte, which may then be misaligned.
   if (boxes_ && desc_.alignment >= kAligned && offset_ % kAligned == 0) return {};
   return prepare_row(*device(), Family::prefetch, row_of(kPrefetchRows), 0, &rows_);
 }
@@ -272,9 +270,8 @@ Status PrefetchPlan::run(Stream& stream, uint64_t src) const {
   return stream.launch(*kernel.kernel, config(kernel), &args, sizeof args);
 }
 
-// The number of chunks in a row depends on its address modulo 16. So count the rows by that value,
-// first for whole inner dimensions, then for the steps along outer dimensions that rows_number_
-// reaches.
+// The number of chunks in a row depends on its address modulo 16. So count rows by that value:
+// whole inner dimensions first, then the steps along outer ones that rows_number_ reaches.
 uint64_t PrefetchPlan::bulk_prefetches(uint64_t src) const {
   ByResidue inner[kMaxCopyRank + 1] = {{{1}}};
   uint64_t inner_rows[kMaxCopyRank + 1] = {1};

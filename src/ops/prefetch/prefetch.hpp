@@ -39,7 +39,7 @@ class PrefetchPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const PrefetchDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// Makes the checks that create() makes before it looks for kernels.
+  /// The checks of create() that need no kernels.
   static Status check(const Device& device, const PrefetchDesc& desc);
   Status run(Stream& stream, uint64_t src) const;
   PlanInfo info() const override;

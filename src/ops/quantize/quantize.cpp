@@ -146,7 +146,6 @@ bool QuantizePlan::tiles_down(const QuantizeArgs& args) const {
   return down > 1.25 * used(groups, beside() * kQuantizeFlight);
 }
 
-// Fills the tiles of warps and blocks, and the regions of the element-by-element kernels.
 void QuantizePlan::fill_tiles(QuantizeArgs* args) const {
   const QuantizeProblem& p = problem_;
   const bool blocks = !p.back && p.desc.scale == ScaleKind::block128;

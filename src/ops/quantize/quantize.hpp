@@ -27,8 +27,7 @@ class QuantizePlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const QuantizeDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// Makes the checks that create() makes before it looks for kernels, for a description that
-  /// allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const QuantizeDesc& desc);
   Status run(Stream& stream, const QuantizeRun& run) const;
   PlanInfo info() const override;
@@ -38,8 +37,7 @@ class QuantizePlan final : public Plan {
   QuantizePlan(std::shared_ptr<Device> device, const QuantizeProblem& problem)
       : Plan(std::move(device), Op::quantize), problem_(problem) {}
   Status prepare();
-  /// Prepares the kernel of a step with vectors of `vector` elements, or element by element if that
-  /// is 0.
+  /// Prepares the kernel of a step, by vectors of `vector` elements; 0: element by element.
   Status prepare_step(uint32_t step, uint32_t vector, PreparedKernel* out);
   uint32_t main_step() const;
   bool vectors_fit(int64_t rows, uint64_t src, uint64_t dst) const;

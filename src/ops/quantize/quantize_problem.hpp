@@ -55,8 +55,7 @@ struct QuantizeProblem {
   bool empty() const { return desc.rows == 0 || desc.columns == 0; }
   bool tensor() const { return desc.scale == ScaleKind::tensor; }
   bool given() const { return back || (desc.flags & kQuantizeDescGivenScale) != 0; }
-  /// Whether two kernels are needed: the first finds the maximum from which the second computes the
-  /// scale.
+  /// Whether a first kernel finds the maximum from which the second computes the scale.
   bool two_steps() const { return tensor() && !given(); }
   int64_t groups() const;
   int64_t scale_rows(int64_t rows) const;

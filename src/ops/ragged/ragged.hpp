@@ -29,8 +29,7 @@ class RaggedPlan final : public Plan {
  public:
   static Status create(const std::shared_ptr<Device>& device, const RaggedDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// Makes the checks that create() makes before it looks for kernels, for a description that
-  /// allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, const RaggedDesc& desc);
   Status run(Stream& stream, const RaggedRun& run) const;
   PlanInfo info() const override;

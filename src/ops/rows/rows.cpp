@@ -236,7 +236,6 @@ PlanInfo RowsPlan::info() const {
   switch (method) {
     case kRowsFour: {
       const uint64_t stages = four_stages(args, d.count);
-      // Groups of the full stages, and of the last one.
       const uint64_t whole = static_cast<uint64_t>(d.count) / args.stage_pieces;
       const uint64_t rest = static_cast<uint64_t>(d.count) % args.stage_pieces;
       const uint64_t groups =

@@ -23,8 +23,7 @@ class RowsPlan final : public Plan {
   /// `op` is gather or scatter.
   static Status create(const std::shared_ptr<Device>& device, Op op, const RowsDesc& desc,
                        std::unique_ptr<Plan>* out);
-  /// Makes the checks that create() makes before it looks for kernels, for a description that
-  /// allows all methods.
+  /// The checks of create() that need no kernels, for descriptions that allow all methods.
   static Status check(const Device& device, Op op, const RowsDesc& desc);
   Status run(Stream& stream, const RowsRun& run) const;
   PlanInfo info() const override;

@@ -50,8 +50,7 @@ void fill_bulk(const RowsSetup& setup, uint32_t method, RowsArgs* args) {
       static_cast<u32>(std::clamp<int64_t>(fair, 1, std::max<int64_t>(fit, 1)) * group);
   args->stage_bytes = setup.ring.stage_bytes;
   args->stages = setup.ring.stages;
-  // Short blocks over consecutive stages use memory in order. They are shorter still if there is
-  // not enough work for all warps.
+  // Short blocks use memory in order; shorter ones if there is not enough work for all warps.
   const int64_t all = ceil_div(count * args->parts * group, int64_t{args->stage_pieces});
   const int64_t turns = std::clamp<int64_t>(ceil_div(all, warps), 1, setup.tuning.warp_items);
   // If the grid is limited, blocks take stages in turn.
@@ -63,8 +62,7 @@ void fill_lanes(const RowsSetup& setup, RowsArgs* args, uint32_t unit) {
   args->unit_bytes = static_cast<unsigned short>(unit);
   args->row_units = args->row_bytes / unit;
   const uint64_t count = static_cast<uint64_t>(std::max<int64_t>(setup.problem.desc.count, 1));
-  // Items must stay below kDividerLimit if a row has several parts. If they do not with 32 lanes, a
-  // whole block serves a row.
+  // A whole block serves a row if 32 lanes would lead to kDividerLimit items.
   for (const u64 most : {u64{32}, u64{kRowsPlainThreads}}) {
     args->lanes = static_cast<u32>(std::bit_ceil(std::min<u64>(args->row_units, most)));
     args->parts = static_cast<u32>((args->row_units + args->lanes - 1) / args->lanes);
