@@ -38,7 +38,7 @@ enum : u32 {
 };
 
 inline constexpr u32 kRouteMaxExperts = 1024;
-inline constexpr u32 kRouteFewExperts = 512;  // up to it, registers allow twice as many warps
+inline constexpr u32 kRouteFewExperts = 512;  // most for kRouteScore: twice the warps of kRouteMany
 inline constexpr u32 kRouteMaxTopK = 32;      // one lane per slot
 inline constexpr u32 kRouteMaxGroups = 32;    // one lane per group
 inline constexpr u32 kRouteMaxBins = kRouteMaxExperts + 1;
