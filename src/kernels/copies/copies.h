@@ -37,7 +37,7 @@ struct CopiesArgs {
   u64 extent[kCopiesRank];
   TileCut cut;            // its operands number pairs * outer
   Divider outer_divider;  // used if there are fewer than kDividerLimit items
-  u32 src_mask;           // address bits that are 0 by the caller's promise
+  u32 src_mask;           // address bits that must be 0, else the pair is skipped
   u32 dst_mask;
   u32 rank;
   u32 stages;  // of the pipeline of each warp

@@ -13,7 +13,7 @@ namespace tw {
 
 /// Fails unless the window's numbers are valid and the element type supports the fill.
 Status check_window(const CopyDesc& desc);
-/// Returns whether a dimension is bounded. The functions below require that.
+/// Returns whether a dimension is bounded. If none is, the functions below have nothing to do.
 bool has_window(const CopyDesc& desc);
 
 /// Splits the window. `inside` is the part inside the tensor, with offsets and ranges relative to

@@ -99,8 +99,8 @@ Status plan_supported(const std::shared_ptr<Device>& device, Family family,
 /// Number of SMs that a plan may use: the context's, limited to max_sms unless that is 0.
 uint32_t usable_sms(const Device& device, uint32_t max_sms);
 
-/// Returns the largest grid: `blocks_of_sm` blocks per SM (0: unlimited). If max_sms is not 0, it
-/// is max_sms blocks, because the hardware gives every SM one block before any gets a second.
+/// Returns the largest grid: `blocks_of_sm` blocks per SM (0: unlimited). If max_sms is not 0, one
+/// block per usable SM, because the hardware gives every SM one block before any gets a second.
 uint64_t most_blocks(const Device& device, uint32_t max_sms, uint32_t blocks_of_sm);
 
 /// Fails unless `alignment` is 0 (no promise) or a power of two of at least `element`.

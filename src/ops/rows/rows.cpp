@@ -153,7 +153,7 @@ Status RowsPlan::run(Stream& stream, const RowsRun& run) const {
   if (count == 0 || setup_.empty()) return {};
   TW_TRY(check_run(run, count));
   uint32_t method = problem().ordered() ? 0 : choose(run.table, run.packed);
-  // kRowsFew has one block row per index, but the host does not know the count.
+  // The grid of kRowsFew is the count, which the host does not know here.
   if (method == kRowsFew && run.device_count != 0) method = kRowsPlain;
   if (method == 0 && !problem().ordered())
     return fail(Code::ERROR_MISALIGNED, {.argument = "table", .rule = "rows_methods"},

@@ -18,7 +18,7 @@ constexpr int64_t kMaxFewRow = 64 << 20;  // limits the grid to 2^14 blocks per 
 constexpr int64_t kMinPart = 512;         // smallest part of a row, bytes
 constexpr uint32_t kAligned = 16;         // methods depend on addresses modulo this
 
-// Smallest row in bytes for which realigning in registers is faster than plain loads and stores of
+// Smallest row in bytes for which realigning in registers is faster than ordinary loads of
 // `unit` bytes. With wider units it never is. Measured by bench_rows --sweep: one NVIDIA H200,
 // driver 580.159.04, 2026-11-23, 128 MB of random rows out of 256 MB.
 constexpr struct {

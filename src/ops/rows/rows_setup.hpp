@@ -50,12 +50,12 @@ struct RowsSetup {
                 const RowsLaunch& launch) const;
 
   bool empty() const { return problem.desc.count == 0 || problem.row_bytes == 0; }
-  /// Returns whether the data is so small that plain loads finish before bulk copies get going.
+  /// Returns whether the data is so small that ordinary loads beat bulk copies.
   bool is_small() const;
   /// The address of the first column inside the table, in the packed operand and in the table.
   uint64_t inner_packed(uint64_t packed) const;
   uint64_t inner_table(uint64_t table) const;
-  /// The width in bytes of plain accesses, and of units for arithmetic, for operands at these
+  /// The width in bytes of ordinary accesses, and of units for arithmetic, for operands at these
   /// addresses.
   uint32_t plain_unit(uint64_t table, uint64_t packed) const;
   uint32_t number_unit(uint64_t table, uint64_t packed) const;
