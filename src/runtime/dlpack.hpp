@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads and makes DLPack tensors, the format in which Python frameworks and others exchange tensors.
-// DLPack's header is not needed, because its structs are a fixed ABI.
+// Reads and makes DLPack tensors, which Python frameworks and others exchange. DLPack's header is
+// not needed, because its structs are a fixed ABI.
 //
 // There are two forms. The older DLManagedTensor begins with the tensor itself, so a bare DLTensor
 // reads the same. The newer DLManagedTensorVersioned begins with a version.
