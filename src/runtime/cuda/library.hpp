@@ -4,8 +4,7 @@
 // caller's own modules.
 //
 // Each device loads its own libraries, so the process has no global state to lock or tear down. The
-// driver does not copy embedded images, so this costs no memory. Everything but unload() may be
-// called from any thread.
+// driver does not copy embedded images. Everything but unload() may be called from any thread.
 
 #include <list>
 #include <map>

@@ -30,8 +30,8 @@ struct TileRequest {
   Swizzle swizzle = Swizzle::none;
   L2Promotion l2_promotion = L2Promotion::none;
   OobFill oob_fill = OobFill::zero;
-  int32_t multicast = 1;    ///< blocks of a cluster that share the tile; each loads a part
-  uint32_t free_start = 0;  ///< bit k: tiles may begin anywhere along mode k, even outside
+  int32_t multicast = 1;           ///< blocks of a cluster that share the tile; each loads a part
+  uint32_t free_start = 0;         ///< bit k: tiles may begin anywhere along mode k, even outside
   const Layout* shared = nullptr;  ///< the tile in shared memory; nullptr: box after box
   int32_t arch = 90;
 };
