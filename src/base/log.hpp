@@ -17,7 +17,7 @@ using LogCallback = void (*)(void* user, int32_t level, const char* message);
 /// Trivially destructible, so that threads may use a static Log while the process exits.
 class Log {
  public:
-  /// `next` gets the messages while this log has no callback; nullptr discards them.
+  /// `next` receives the messages while this log has no callback; nullptr: nobody does.
   explicit Log(Log* next = nullptr) : next_(next) {}
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

@@ -5,7 +5,7 @@
 //   0      global_address
 //   1      0 im2col · 4-6 rank - 1 · 7-10 type · 11-12 interleave · 13-14 swizzle · 15 oob_fill
 //          16 round to tf32 · 17-18 l2_promotion · 32-63 global_stride_bytes[0] / 16, low bits
-//   2      global_stride_bytes[1] / 16, low 32 bits · the same of [2]
+//   2      global_stride_bytes[1] / 16, low 32 bits · the same for [2]
 //   3      global_stride_bytes[3] / 16, low 32 bits · 32-47 bits 32 to 35 of each of the four
 //   4, 5   global_dim[0] - 1 · [1] - 1 · [2] - 1 · [3] - 1, 32 bits each
 //   6      0-31 global_dim[4] - 1 · 32-46 element_strides[i] - 1, three bits each

@@ -162,7 +162,7 @@ Status local_tile(const Layout& layout, int rank, const int64_t* tile, const int
   return frame_or_offset(layout, moved, &builder, offset);
 }
 
-// zipped_divide, then the rest sliced by the coordinate.
+// Slices the rest of zipped_divide() by the coordinate.
 Status local_tile(const Layout& layout, const Tiler& tiler, const IntTuple& coord, Layout* out,
                   int64_t* offset) {
   *offset = 0;

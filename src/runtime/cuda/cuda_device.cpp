@@ -166,8 +166,8 @@ void CudaDevice::destroy_all() {
   for (void* memory : host_allocations_) cu_.MemFreeHost(memory);
 }
 
-/// A stream under capture can be neither synchronized nor destroyed cleanly. If the capture began
-/// on another stream, StreamEndCapture fails here and the capture goes on.
+/// Ends a capture that began on this stream, because a stream under capture can be neither
+/// synchronized nor destroyed cleanly. A capture that began on another stream is left alone.
 void CudaDevice::discard_capture(CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (!cu_.StreamEndCapture || cu_.StreamIsCapturing(stream, &status) != CUDA_SUCCESS ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of reductions. Measured on hardware where the PTX ISA leaves it open:
 // - additions round to nearest even;
-// - a NaN result is 0x7fff or 0x7fffffff; in f64 it is the NaN operand, even a signaling one, and of
-//   two NaNs the one from shared memory;
+// - a NaN result is 0x7fff or 0x7fffffff;
+// - in f64 it is the NaN operand, even a signaling one; of two NaNs the one from shared memory;
 // - f32 and tf32 keep subnormals, the _ftz types flush operands and result;
 // - tf32 adds like f32, without rounding to tf32;
 // - min and max of a NaN and a number give the number.

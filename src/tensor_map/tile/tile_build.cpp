@@ -132,7 +132,7 @@ bool Builder::add_mode(int32_t mode, LayoutBuilder* builder) {
         at = a;
       }
   out_.aligned[mode] = 1;
-  if (at < 0) {  // of extent 1
+  if (at < 0) {  // a mode of extent 1, which has no axis
     out_.inside[mode] = 1;
     builder->leaf(1, 0, 1, 1);
     return true;

@@ -116,7 +116,7 @@ Status check_request(const TileRequest& request) {
 
 struct Best {
   bool found = false;
-  bool any = false;  // a map was built, though it breaks a rule
+  bool any = false;  // a map was built that breaks a rule
   int32_t merges = 0;
   TileMap map;
 };
