@@ -164,7 +164,8 @@ class Stream : public DeviceObject {
   virtual Status cuda_handle(CUstream_st** out);
 };
 
-/// Largest argument struct of a kernel family: the 4 KiB parameter limit of all CUDA versions.
+/// Largest argument struct of a kernel family in bytes: CUDA's limit for kernel parameters before
+/// CUDA 12.1.
 inline constexpr size_t kMaxArgumentBytes = 4096;
 
 /// Largest portable cluster, in blocks: every chip with clusters supports it.

@@ -2,8 +2,8 @@
 #pragma once
 // Detects that the process has forked since the mark was made. Every entry point of the C API asks,
 // and a getpid() system call would cost more than all other checks of a run together. The mark is
-// therefore a byte in a page that Linux clears in a child (MADV_WIPEONFORK, 4.14); without that,
-// forked() falls back to getpid(). It may be called from any thread.
+// therefore a byte in a page that Linux clears in a child (MADV_WIPEONFORK, since Linux 4.14).
+// Without that, forked() falls back to getpid(). It may be called from any thread.
 
 #include <cstdint>
 

@@ -32,10 +32,10 @@ Status sort_modes(const Layout& layout, Node node, SortedModes* out) {
   return Code::OK;
 }
 
-// Let s_i:d_i be A's modes sorted by stride. Each must begin after the end of the previous one: s_0
-// * d_0 <= d_1 and so on. The gaps between them, (d_0 / 1):1, (d_1 / (s_0 * d_0)):(s_0 * d_0), ...
-// up to `cosize`, are the modes of the complement. A's modes and the gaps do not overlap, so
-// together they are injective.
+// Let s_i:d_i be A's modes sorted by stride. No mode may begin before the previous one ends, so
+// s_0 * d_0 <= d_1 and so on. The modes of the complement are the gaps between them up to `cosize`:
+// (d_0 / 1):1, (d_1 / (s_0 * d_0)):(s_0 * d_0), ... The gaps do not overlap A's modes, so together
+// they are injective.
 Status put_complement(const Layout& layout, Node node, int64_t cosize, Beyond beyond, int level,
                       int join, LayoutBuilder* builder) {
   SortedModes sorted;

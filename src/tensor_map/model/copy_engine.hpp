@@ -2,8 +2,8 @@
 #pragma once
 // The TMA model: it emulates the TMA of compute capability 9.0 on the host, byte for byte.
 //
-// Global addresses (global_address and the `global` arguments) are host pointers. Shared memory is a
-// buffer whose first byte counts as address 0; the swizzle depends on address bits 7 to 9. A
+// Global addresses (global_address and the `global` arguments) are host pointers. Shared memory is
+// a buffer whose first byte counts as address 0; the swizzle depends on address bits 7 to 9. A
 // function that faults moves nothing. Descriptions must pass check() for 9.0. Interleaved maps and
 // swizzles with wider atoms, which were not measured, fault.
 //
