@@ -34,8 +34,8 @@ int64_t global_alignment(const TensorMapDesc& desc);
 /// Extent of an im2col map's bounding box along spatial dimension i, as the driver computes it.
 int64_t bounding_positions(const TensorMapDesc& desc, int32_t i);
 
-/// Whether devices.inc lists the compute capability major * 10 + minor. The rules for 10.0 apply to
-/// one that is not listed.
+/// Whether devices.inc lists the compute capability major * 10 + minor. The checks below accept any
+/// other, too: from 100 on they apply the rules of 10.0.
 bool known_arch(int32_t arch);
 
 /// Lists every rule that the description breaks on a compute capability, major * 10 + minor.
