@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The effect of cache priorities. A small copy runs, then a much larger one, then the small one
-// again. It finds its source in the L2 if the large copy is evict-first or the small one evict-last.
-// Prints the time of the second small copy. --profile runs each case once for cache_counters.py,
-// which counts the bytes that the second small copy reads from memory.
+// again. It finds its source in the L2 if the large copy is evict-first, or the small one
+// evict-last. Prints the time of the second small copy. --profile runs each case once for
+// cache_counters.py, which counts the bytes that the second small copy reads from memory.
 //
 // Evict-last lines survive a flush, so every case first resets them to normal.
 #include <algorithm>

@@ -5,8 +5,8 @@
 // cases are joined by name.
 //
 // A prefetch is judged by a kernel that reads the range 50 us later: the fraction of its time after
-// a flush that it still takes. An empty kernel instead of the prefetch is the control. Its line must
-// miss the target, or the measurement is worthless.
+// a flush that it still takes. An empty kernel instead of the prefetch is the control: its line
+// must miss the target, or the measurement is worthless.
 #include <algorithm>
 #include <cstdio>
 #include <random>

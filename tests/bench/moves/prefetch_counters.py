@@ -4,8 +4,8 @@
 
 Runs `bench_moves --profile` under ncu, without control of clocks and caches: a flush, then nothing, an
 empty kernel or a prefetch, then a read. After the prefetch of 24 MB at most 10 % may come from memory,
-and the read may take 0.7 of its time. After nothing and after the empty kernel at least 95 % must come
-from memory, or the counter is useless.
+and the read may take at most 0.7 of its time after nothing. After nothing and after the empty kernel at
+least 95 % must come from memory, or the counter is useless.
 """
 import csv
 import subprocess

@@ -54,8 +54,8 @@ void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, cons
 /// The driver's contiguous copy of as many bytes.
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o);
 
-/// Times every pipeline configuration that fits, and the other methods. The planner's constants come
-/// from these results.
+/// Times every pipeline configuration that fits, and the other methods. The planner's constants
+/// come from these results.
 void sweep_rows(GpuBench& bench, const Options& options);
 
 }  // namespace tw::bench
