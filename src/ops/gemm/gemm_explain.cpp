@@ -42,7 +42,7 @@ std::string epilogue_text(const GemmEpilogue& e) {
   return text;
 }
 
-// "f8e4m3 to bf16", or "f8e4m3 by f8e5m2 to bf16" if A and B differ.
+// "f8e4m3 to bf16", of two types of A and B "f8e4m3 by f8e5m2 to bf16".
 std::string types_text(const GemmDesc& d) {
   std::string text = dtype_name(d.a_dtype);
   if (d.b_type() != d.a_dtype) text += std::string(" by ") + dtype_name(d.b_type());
@@ -62,7 +62,7 @@ const char* text_of(ScaleKind kind, bool of_a) {
   }
 }
 
-// Scales of the operands and of D, and how 8-bit products are accumulated.
+// Scales of the operands and of D, and how far sums go.
 std::string scales_text(const GemmDesc& d) {
   std::string text;
   if (d.a_scaling.any())
@@ -76,6 +76,7 @@ std::string scales_text(const GemmDesc& d) {
   return text;
 }
 
+// Where a candidate's time comes from.
 const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }

@@ -55,7 +55,7 @@ Status check_same_type(const char* name, DType type, const char* other_name, DTy
               name);
 }
 
-// Narrow types: checks the pair of A and B, and the types of D and of the accumulators.
+// 8-bit types and tf32: pairs of A and B, and the types of D.
 Status check_narrow_types(const GemmDesc& desc) {
   const DType a = desc.a_dtype, b = desc.b_type(), d = desc.d_dtype;
   if (is_f8(a) ? !is_f8(b) : b != a) return check_same_type("b_dtype", b, "a_dtype", a);
