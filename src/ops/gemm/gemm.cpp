@@ -94,7 +94,6 @@ Status GemmPlan::check(const Device& device, const GemmDesc& desc) {
   return GemmRanking(device, served).check_room(served.rows());
 }
 
-// The common start of create() and create_forced().
 Status GemmPlan::begin(const std::shared_ptr<Device>& device, const GemmDesc& desc,
                        std::unique_ptr<GemmPlan>* out) {
   GemmProblem problem;

@@ -117,7 +117,7 @@ class GemmPlan final : public Plan {
   Table with_c_;  // for runs that read C, if other kernels are better for them; may be empty
   std::vector<GemmKernel*> whole_;  // per range of table_: a kernel that serves every run; empty if
                                     // the choice is forced
-  uint64_t optional_bytes_ = 0;  // workspace for stream-K kernels, after the required part
+  uint64_t optional_bytes_ = 0;     // workspace for stream-K kernels, after the required part
   const GemmKernel* fallback_ = nullptr;  // for addresses unsuitable for maps
   std::vector<GemmCandidate> best_;       // the best two for the plan's m, for explain()
 };

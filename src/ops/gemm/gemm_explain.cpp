@@ -81,7 +81,6 @@ const char* source(const GemmCandidate& candidate) {
   return candidate.measured ? "measured" : "predicted";
 }
 
-// The parts of a candidate's time by the cost model.
 std::string terms_text(const GemmTerms& terms) {
   std::string text;
   const std::pair<const char*, double> all[] = {

@@ -131,7 +131,6 @@ Status GemmKernel::encode_maps(Device& device) {
   return {};
 }
 
-// Bounds room_ by the concurrent clusters that the driver reports.
 Status GemmKernel::ask_for_room() {
   const KernelRow& row = *choice_.row;
   if (row.feature == feature::host || choice_.cluster() == 1) return {};
@@ -354,7 +353,6 @@ bool GemmKernel::can_store() const {
          problem_.batch_suits_maps(d.d_batch, problem_.out_bytes);
 }
 
-// Elements of a line of D, given n columns of A B.
 int64_t GemmKernel::d_extent(int64_t n) const {
   return problem_.gated() ? n / 2 : n;
 }
@@ -404,7 +402,6 @@ u32 GemmKernel::stored_as(const GemmRun& run, int64_t n) const {
   return kFullStores | kFullShort | (run.reads_c() && in_pieces(16) ? kFullWideC : 0u);
 }
 
-// Constant operands, which a programmatic launch may load while the predecessor grid still runs.
 u32 GemmKernel::early() const {
   const GemmDesc& d = problem_.desc;
   if (!d.has(kGemmProgrammatic)) return 0;

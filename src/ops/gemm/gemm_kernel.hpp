@@ -17,7 +17,7 @@ namespace tw {
 /// Immutable after create(); several threads may launch it at once.
 class GemmKernel {
  public:
-  /// For runs of at most `rows` rows. `problem` is the plan's, not yet in swap-AB form.
+  /// For runs of at most `rows` rows. `problem` is the plan's, before gemm_seen_by().
   static Status create(Device& device, const GemmProblem& problem, const GemmChoice& choice,
                        int64_t rows, std::unique_ptr<GemmKernel>* out);
 

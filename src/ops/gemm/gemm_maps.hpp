@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensor maps of a product's operands.
 
 #include "base/dtype.hpp"
 #include "kernels/gemm/arguments/gemm.h"

@@ -42,8 +42,8 @@ class GemmRealign {
   };
   Status arrange(const Device& device, const GemmProblem& problem);
   Status launch(Stream& stream, GemmRealignArgs args) const;
-  Copy a_, b_;             // of the caller's A and B
-  bool alone_ = false;     // kernel_ copies both operands; otherwise each has a plan
+  Copy a_, b_;          // of the caller's A and B
+  bool alone_ = false;  // kernel_ copies both operands; otherwise each has a plan
   PreparedKernel kernel_;
   uint32_t most_blocks_ = 1;
   uint64_t bytes_ = 0;

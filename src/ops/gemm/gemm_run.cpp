@@ -12,7 +12,6 @@
 namespace tw {
 namespace {
 
-// The bytes of an operand of `own` whose matrices are rows x columns.
 GemmBytes matrices(const GemmDesc& own, int64_t rows, int64_t columns, Order order, int64_t leading,
                    int64_t stride, int64_t element) {
   const bool row = order == Order::row;
@@ -49,7 +48,6 @@ Status check_in_place(const GemmDesc& own, int64_t lines) {
               what, own.c_batch, own.d_batch, kWayOut);
 }
 
-// Checks an address that only descriptions with `flag` allow.
 Status check_option(const GemmDesc& desc, uint32_t flag, const char* flag_name,
                     const char* argument, uint64_t address, uint32_t alignment) {
   if (address == 0) return {};
@@ -206,7 +204,6 @@ Status GemmPlan::check_run(const GemmRun& run, int64_t m) const {
   return spans.check(*device());
 }
 
-// Workspace bytes that every run needs.
 uint64_t GemmPlan::required_bytes() const {
   return realign_ ? realign_->workspace_bytes() : gemm_pointers_bytes(problem_.desc);
 }

@@ -13,7 +13,6 @@ namespace {
 // that are equal or multiples of one another take a few steps.
 constexpr int64_t kSteps = 300;
 
-// Adds a term; terms with equal steps merge into one.
 void add_term(int64_t step, int64_t count, StridedTerm* terms, int32_t* size) {
   if (step == 0 || count <= 1) return;
   for (int32_t i = 0; i < *size; ++i)

@@ -7,7 +7,6 @@
 
 namespace tw {
 
-/// The fields of tw_gemm_tune_desc.
 struct GemmTuneDesc {
   int32_t candidates = 12;  // how many of the best-ranked candidates to try; 0: all
   int32_t rounds = 7;       // measurements per candidate

@@ -86,7 +86,6 @@ class GpuBench {
   void read(uint64_t address, uint64_t bytes);
   /// Enqueues a one-thread kernel that waits for this time.
   void spin(uint64_t nanoseconds);
-  /// Enqueues the kernel that flushes the L2.
   void flush();
   /// Resets evict-last lines to normal, since flush() does not evict them. Waits for running work.
   void forget_priorities();

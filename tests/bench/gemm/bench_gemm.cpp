@@ -248,7 +248,6 @@ struct Report {
         r.candidates.size(), best->us, r.peer_us / best->us, (r.ours.us / best->us - 1) * 100,
         best->kernel.c_str(), best->grid);
   }
-  /// Indices of the classes that contain the shape.
   std::string classes_of(const GemmShape& shape) const {
     std::string list;
     for (size_t i = 0; i < gemm_classes().size(); ++i)

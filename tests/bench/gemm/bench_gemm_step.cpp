@@ -58,7 +58,6 @@ std::vector<Product> products_of(const Step& s) {
           {s.hidden, s.inner, s.inner, 5, 6, 4, true, kNone, false}};
 }
 
-// A way to launch a step.
 struct Way {
   const char* name;
   uint32_t flags;
@@ -117,7 +116,6 @@ class Bench {
     return right;
   }
 
-  // Prints the kernels of each way.
   void explain() const {
     for (size_t way = 0; way < std::size(kWays); ++way) {
       std::printf("# %-13s", kWays[way].name);

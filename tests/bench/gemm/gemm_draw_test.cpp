@@ -15,7 +15,6 @@ bool is_multiple(int64_t value, int64_t of) {
   return value % of == 0;
 }
 
-// A hash of all numbers of the shapes, in order.
 uint64_t fingerprint(const std::vector<GemmShape>& shapes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const GemmShape& s : shapes)

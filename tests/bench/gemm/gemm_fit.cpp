@@ -49,7 +49,6 @@ bool read_case(std::istream& in, Case* out, bool* known) {
   return true;
 }
 
-// The chip of the records: an NVIDIA H200.
 GemmChip chip_of_records() {
   GemmChip chip{.sms = 132,
                 .clusters = {0, 132, 66, 39, 30, 22, 17, 15, 15},

@@ -28,8 +28,8 @@ struct GemmRaceOptions {
   bool self = false;            ///< race the plan against itself, to measure noise
   bool all_candidates = false;  ///< also time candidates
   double within = 3;            ///< time candidates up to this multiple of the best modeled time
-  double alone_us = 0;  ///< shapes that take longer are timed with each side alone; 0: none
-  double alone_seconds = 0.5;    ///< length of each of the four runs of such a shape
+  double alone_us = 0;          ///< shapes that take longer are timed with each side alone; 0: none
+  double alone_seconds = 0.5;   ///< length of each of the four runs of such a shape
   double candidate_seconds = 1;  ///< budget per shape; at least six candidates are tried
 };
 

@@ -153,7 +153,6 @@ bool odd_peer(const GemmShape& s, int32_t) {
   return is(s, {"ODD-PEER"});
 }
 
-// Classes of drawn shapes.
 bool drawn_decode(const GemmShape& s, int32_t) {
   return is(s, {"decode"});
 }

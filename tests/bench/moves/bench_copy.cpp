@@ -52,7 +52,6 @@ void check(CUresult result) {
   require(result == CUDA_SUCCESS, "the driver's copy");
 }
 
-// The driver's own copy of the same rows, in two or three dimensions.
 Variant driver_peer(GpuBench& bench, const Case& c, uint64_t src, uint64_t dst) {
   const auto bytes = static_cast<size_t>(dtype_bytes(c.type));
   const Dim& row = c.dims[c.dims.size() - 2];

@@ -67,7 +67,6 @@ void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type)
     bench.upload(address + at, block.data(), std::min<uint64_t>(block.size(), bytes - at));
 }
 
-// Compares the plan's result with an element-by-element one.
 void check_case(GpuBench& bench, ElementwiseDesc desc, const ElementwisePlan& plan,
                 const ElementwiseRun& run, uint64_t bytes) {
   std::unique_ptr<Plan> reference;

@@ -150,7 +150,6 @@ struct CopiesCase {
   double target = 0;
 };
 
-// A graph of a loop of the driver's copies.
 CUgraphExec graph_of_copies(GpuBench& bench, const std::vector<uint64_t>& src,
                             const std::vector<uint64_t>& dst, uint64_t bytes) {
   const Driver& driver = bench.driver();

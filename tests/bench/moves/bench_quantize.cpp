@@ -37,7 +37,6 @@ void fill_numbers(GpuBench& bench, uint64_t address, uint64_t bytes, DType type)
     bench.upload(address + at, block.data(), std::min<uint64_t>(block.size(), bytes - at));
 }
 
-// Compares the plan's result with an element-by-element one.
 void check_case(GpuBench& bench, QuantizeDesc desc, const QuantizePlan& plan,
                 const QuantizeRun& run, uint64_t dst_bytes, uint64_t scale_bytes) {
   std::unique_ptr<Plan> reference;
@@ -76,7 +75,6 @@ void run_case(GpuBench& bench, const Options& options, const Case& c) {
   const int64_t dst_pitch = desc.dst_pitch ? desc.dst_pitch : desc.columns;
   const uint64_t src_bytes = rounded(desc.rows * src_pitch * dtype_bytes(desc.src_dtype));
   const uint64_t dst_bytes = rounded(desc.rows * dst_pitch * dtype_bytes(desc.dst_dtype));
-  // Enough for every kind of scales in these cases.
   const uint64_t scale_bytes = rounded((desc.rows + 8) * (desc.columns / 128 + 8) * 4);
   QuantizeRun run;
   run.src = bench.allocate(src_bytes);

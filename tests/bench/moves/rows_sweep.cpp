@@ -69,7 +69,6 @@ std::vector<Tuning> sum_tunings() {
   return out;
 }
 
-// Adds the tuning if it suits the rows.
 void add_variant(GpuBench& bench, const RowsCase& c, const Tuning& t, const RowsRun& run,
                  std::vector<std::unique_ptr<Plan>>* plans, std::vector<Variant>* variants) {
   RowsDesc desc = case_desc(c);

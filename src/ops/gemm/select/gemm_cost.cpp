@@ -137,7 +137,6 @@ void Cost::count_waves() {
   last_steps_ = steps_;
 }
 
-// Stream-K: the last wave shares k of the units that remain after full waves.
 void Cost::count_shares() {
   const GemmShares s = gemm_shares(choice_, d_, d_.m, d_.n, static_cast<int64_t>(at_once_));
   parts_ = static_cast<double>(s.parts());
@@ -266,7 +265,6 @@ double Cost::element_clocks() const {
   return clocks;
 }
 
-// Cost of joining accumulation chains, in registers or in D.
 double Cost::chains_ns() const {
   if (!choice_.makes_chains()) return 0;
   const double element = choice_.writes_chains() ? element_clocks() : model_.chain_element;
@@ -287,7 +285,6 @@ double Cost::reduce_ns() const {
          ns(sums * (1 - 1.0 / choice_.split) * model_.exchange_clocks);
 }
 
-// One wave of `clusters` clusters, each of which computes `steps` k blocks.
 Cost::Wave Cost::wave(double clusters, double steps, double between, bool apart) const {
   const double blocks = clusters * choice_.cluster();
   const double paired = std::clamp(2 * blocks / chip_.sms - 1, 0.0, 1.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the choices that can serve a problem, drops those that a rule excludes (accuracy, batch
-// invariance, tuning), and ranks the rest by the cost model.
+// Collects the choices that can serve a problem, drops those that accuracy or batch invariance
+// exclude, and ranks the rest: a tuning entry first, then by the cost model.
 #include <algorithm>
 #include <limits>
 #include <utility>

@@ -42,7 +42,6 @@ bool gemm_has_room(const GemmChoice& choice, const GemmProblem& seen) {
 
 bool gemm_has_room_for_all(const Device& device, const GemmProblem& problem) {
   const GemmDesc& d = problem.desc;
-  // Worst case: the smallest tiles and the largest cluster.
   const int64_t blocks = ceil_div(d.m, kGemmLeastTile) * ceil_div(d.n, kGemmLeastTile) * d.batch;
   const bool counted = blocks <= INT32_MAX / int64_t{2 * kMaxCluster};
   if (d.has(kGemmInvariant))

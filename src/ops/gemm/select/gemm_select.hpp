@@ -58,7 +58,6 @@ struct GemmChoice {
                                                static_cast<u32>(row->tile[1]), row->variant);
   }
   bool writes_chains() const { return makes_chains() && !keeps_chains() && !parks_chains(); }
-  /// Blocks per cluster.
   uint32_t cluster() const {
     return static_cast<uint32_t>(row->cluster[0] * row->cluster[1]) * (has(kGemmSplit) ? split : 1);
   }
@@ -93,7 +92,7 @@ struct GemmChip {
   /// For the device's context and at most max_sms SMs (0: all). Sizes of clusters that
   /// ask_for_clusters() has not asked about are assumed to fit.
   static GemmChip of(const Device& device, uint32_t max_sms);
-  /// Clusters of a choice that run concurrently; 0: it cannot run.
+  /// Concurrent clusters of a choice; 0: it cannot run.
   uint32_t at_once(const GemmChoice& choice) const {
     const uint32_t sms_have_room = clusters[choice.least_sms()];
     if (choice.through_maps()) return sms_have_room;
@@ -136,7 +135,6 @@ inline int64_t gemm_most_units(const GemmChoice& choice) {
   return INT32_MAX - (1 << 16);
 }
 
-/// A choice with the cost model's numbers.
 GemmCandidate gemm_candidate(const GemmChoice& choice, const GemmProblem& seen,
                              const GemmChip& chip);
 
