@@ -64,7 +64,7 @@ class GemmPlan final : public Plan {
   std::string explain() const override;
 
   const std::vector<GemmRange>& ranges() const { return table_.ranges; }
-  /// The kernel of a run of m rows (from min_m to the plan's) with aligned addresses.
+  /// The kernel for a run of m rows (min_m to the plan's m) with aligned addresses.
   const GemmKernel& kernel_for(int64_t m) const { return *table_.at(m); }
   /// The kernel of such a run if it reads C.
   const GemmKernel& kernel_with_c(int64_t m) const {

@@ -10,7 +10,7 @@ struct Weights {
   int64_t n, k;
 };
 
-// DeepSeek-V3's projections; Llama 3 8B and 70B, Qwen2.5 7B, gpt-oss in four parts.
+// DeepSeek-V3's projections; Llama 3 8B and 70B, Qwen2.5 7B, gpt-oss divided among four GPUs.
 constexpr Weights kDeepSeek[] = {{2112, 7168},  {576, 7168},  {24576, 1536}, {32768, 512},
                                  {7168, 16384}, {4096, 7168}, {7168, 2048}};
 constexpr Weights kDeepSeekF32[] = {{256, 7168}, {129280, 7168}};

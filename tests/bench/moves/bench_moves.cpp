@@ -364,7 +364,7 @@ int main(int argc, char** argv) {
     run_prefetch(bench, options, {.megabytes = megabytes});
   run_prefetch(bench, options, {.cache = CachePriority::evict_last});
   run_prefetch(bench, options, {.by = PrefetchBy::requests});
-  for (const int64_t columns : {8192, 128, 1000, 250, 100, 40})  // the last three are no boxes
+  for (const int64_t columns : {8192, 128, 1000, 250, 100, 40})  // TMA boxes cannot load the last 3
     for (const PrefetchBy by : {PrefetchBy::loads, PrefetchBy::requests})
       run_prefetch(bench, options, {.columns = columns, .by = by});
   run_ragged(bench, options, peers, {4096, 512, 4096, DType::BF16, 0.90});

@@ -59,13 +59,13 @@ class GemmTuning {
   Status load(std::string_view text);
   std::string format() const;
 
-  /// The entries for a key, by m.
+  /// The entries for a key, sorted by m.
   std::vector<GemmTuned> find(const GemmTuningKey& key) const;
 
  private:
   void add_all(std::span<const GemmTuned> added);
 
-  using Entries = std::vector<GemmTuned>;  // in the order of their arrival
+  using Entries = std::vector<GemmTuned>;  // in the order in which they were added
 
   mutable ProcessLock lock_;
   // Replaced as a whole, so that a child forked meanwhile sees either the old or the new set.
