@@ -5,7 +5,8 @@
 // A plan serves every m from the description's min_m to its m. The best candidate depends on m, so
 // a plan holds ranges of m with a ready kernel each, and a run looks its kernel up by m. The kernel
 // for an m does not depend on the range of m that the plan covers. If a run asks for something that
-// its kernel cannot do, it takes a more general kernel of the plan: whole_, with_c_ or fallback_.
+// its kernel cannot do, it takes a more general kernel of the plan (whole_ or fallback_). Runs that
+// read C may have ranges of their own (with_c_).
 
 #include <cstdint>
 #include <memory>

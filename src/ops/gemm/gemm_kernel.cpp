@@ -17,7 +17,7 @@
 namespace tw {
 namespace {
 
-// The kernel's tile for a problem. Host kernels serve every order, so the orders come from there.
+// The kernel's tile for a problem. Host kernels serve every order, so the problem's orders are used.
 GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
   if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
