@@ -53,8 +53,6 @@ double cost(int rounds, int calls, const std::function<void(int)>& call,
   return median(times);
 }
 
-// --- Recording the last launch ---
-
 struct Launch {
   CUlaunchConfig config{};
   CUlaunchAttribute attributes[8];
@@ -89,8 +87,6 @@ bool install() {
   tw::replace_driver(&g_table);
   return true;
 }
-
-// --- Cases ---
 
 struct Case {
   const char* name;

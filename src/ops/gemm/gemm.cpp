@@ -190,7 +190,6 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   return {};
 }
 
-// Copies are only for TMA kernels.
 void GemmPlan::drop_unused_copies() {
   const auto uses = [](const auto& kernel) { return kernel->choice().through_maps(); };
   if (std::none_of(kernels_.begin(), kernels_.end(), uses)) realign_.reset();

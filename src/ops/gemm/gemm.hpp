@@ -76,7 +76,6 @@ class GemmPlan final : public Plan {
   GemmArgs& arguments_for_test() { return table_.kernels.back()->arguments_for_test(); }
 
  private:
-  // Ranges of m and the kernel of each.
   struct Table {
     std::vector<GemmRange> ranges;
     std::vector<GemmKernel*> kernels;

@@ -93,7 +93,6 @@ std::string terms_text(const GemmTerms& terms) {
   return text + " us by the model\n";
 }
 
-// A line for each range of m that `shown` accepts, beginning with `lead`.
 template <class Shown>
 void add_ranges(std::string* out, const char* lead, const std::vector<GemmRange>& ranges,
                 Shown shown) {

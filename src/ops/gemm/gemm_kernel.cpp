@@ -17,7 +17,7 @@
 namespace tw {
 namespace {
 
-// The kernel's tile for a problem. Host kernels serve every order, so the problem's orders are used.
+// The tile of a kernel. Host kernels serve every order, so the problem's orders are used.
 GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   GemmTile tile = gemm_tile(row, seen.in_bytes, seen.out_bytes);
   if (seen.desc.a_order == Order::column) tile.variant |= kGemmColumnA;
@@ -25,7 +25,6 @@ GemmTile tile_for(const KernelRow& row, const GemmProblem& seen) {
   return tile;
 }
 
-// Whether only the device knows m or alpha, and thus what a run reads.
 bool depends_on_device(const GemmRun& run) {
   return run.device_m != 0 || run.device_alpha != 0;
 }

@@ -32,7 +32,6 @@ struct Driver {
 #undef TW_BENCH_SYMBOL
 };
 
-/// One way to run a case.
 struct Variant {
   std::string name;
   std::function<void()> enqueue;
@@ -61,7 +60,6 @@ class GpuBench {
   uint64_t allocate(uint64_t bytes);
   /// Number of 16-byte units in which two buffers differ; `bytes` is a multiple of 16.
   uint64_t differences(uint64_t one, uint64_t other, uint64_t bytes);
-  /// Fills memory with random bytes again.
   void scramble(uint64_t address, uint64_t bytes);
   void upload(uint64_t to, const void* from, uint64_t bytes);
   void release_all();

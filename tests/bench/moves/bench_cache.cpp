@@ -95,7 +95,6 @@ class CacheBench {
     require(static_cast<const CopyPlan&>(plan).run(bench_.stream(), at.src, at.dst));
   }
 
-  // Microseconds of the second small copy.
   float again(const Plan& small, const Pair& of_small, const Plan* large, const Pair& of_large) {
     const Driver& driver = bench_.driver();
     bench_.forget_priorities();

@@ -51,7 +51,6 @@ RowsRun run_of(const RowsOperands& o);
 /// the device tests check.
 void check_sample(GpuBench& bench, const RowsPlan& plan, const RowsCase& c, const RowsOperands& o);
 
-/// The driver's contiguous copy of as many bytes.
 Variant contiguous_copy(GpuBench& bench, const RowsOperands& o);
 
 /// Times every pipeline configuration that fits, and the other methods. The planner's constants

@@ -27,7 +27,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// The fields of a line, one by one.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}
