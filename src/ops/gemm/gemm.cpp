@@ -167,6 +167,7 @@ Status GemmPlan::fill(std::vector<GemmRange> ranges, Table* table) {
     GemmKernel* kernel = nullptr;
     TW_TRY(kernel_of(range.candidate.choice, range.last, &kernel));
     table->kernels.push_back(kernel);
+    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
   }
   return {};
 }
@@ -177,7 +178,6 @@ Status GemmPlan::prepare(const GemmRanking& ranking, std::vector<GemmRange> rang
   for (size_t i = 0; i < table_.ranges.size(); ++i) {
     const GemmRange& range = table_.ranges[i];
     GemmKernel* kernel = table_.kernels[i];
-    optional_bytes_ = std::max(optional_bytes_, kernel->workspace_bytes(range.first, range.last));
     if (forced_) continue;
     if (!gemm_does_all(range.candidate.choice, served_.desc))
       TW_TRY(kernel_of(ranking.best_whole(range.last).choice, range.last, &kernel));
