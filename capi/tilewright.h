@@ -9,72 +9,74 @@
  * - A function that can fail returns a ::tw_status; TW_OK is 0. Outputs come last. After a failure
  *   an output is NULL or 0, with two exceptions: arrays keep their contents, and the length that
  *   comes with TW_ERROR_BUFFER_TOO_SMALL is set. tw_last_error() explains the calling thread's last
- *   failure: what was wrong, with the numbers, and what would work. An argument that cannot work is
- *   refused before anything happens. The library never prints, aborts or exits.
- * - TW_ERROR_INVALID_ARGUMENT and the other errors of its group refuse what can work nowhere.
- *   TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or this device
- *   cannot serve.
- * - The lists of return values name what is special to a function. In addition, functions return
- *   TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, for a destroyed handle, and for
- * a required field that was not set. Functions that take a struct return TW_ERROR_STRUCT, and all
- *   functions TW_ERROR_OUT_OF_MEMORY. Functions on a device or on a handle that belongs to one also
- *   return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE for two handles of
- *   different devices, and the driver's errors: TW_ERROR_DEVICE_LOST, TW_ERROR_DRIVER,
- *   TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
- * - Text goes into a `buffer` of `capacity` bytes. It is cut if it does not fit, and always
- *   zero-terminated. `length` may be NULL; otherwise it becomes the bytes that the whole text needs
- *   with its zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut or that capacity is 0, but
- *   (NULL, 0, &length) asks for the length only and returns TW_OK. Images follow the same rules,
- *   except that they are not cut.
- * - Handles are opaque. `tw_x_create` and the like give the caller a handle, and the caller gives
- * it to `tw_x_destroy`, which accepts NULL and works in every state. Destroying a device does not
- *   free the handles that were made from it: each must still be destroyed. Every other call on such
- *   a handle returns TW_ERROR_DEVICE_CLOSED.
- * - The library recognises the last 1,024 destroyed handles of each type. Every function that is
- *   given one refuses it with TW_ERROR_INVALID_ARGUMENT, and destroying it again does nothing. A
- *   handle that was destroyed before those is freed memory: do not use it.
- * - Every struct is first given to its own init function with its size, as in
- *   `tw_gemm_desc_init(&desc, sizeof desc)`, also the structs that the library fills. The function
- *   sets every field to its default and leaves a mark in the struct. A struct without the mark is
- *   refused with TW_ERROR_STRUCT. An initialised struct may be copied and used again.
+ *   failure: what was wrong, with the numbers, and what would work. Functions check their arguments
+ *   before they do anything. The library never prints, aborts or exits.
+ * - TW_ERROR_INVALID_ARGUMENT and the other errors of its group refuse a request that is wrong on
+ *   every device. TW_ERROR_UNSUPPORTED refuses a valid request that this version of the library or
+ *   this device cannot serve.
+ * - The lists of return values name only what is particular to a function. In addition, functions
+ *   return TW_ERROR_INVALID_ARGUMENT for a pointer that must not be NULL, for a destroyed handle,
+ *   and for a required field that was not set. Functions that take a struct return TW_ERROR_STRUCT,
+ *   and all functions may return TW_ERROR_OUT_OF_MEMORY. Functions on a device, or on a handle that
+ *   belongs to one, also return TW_ERROR_DEVICE_CLOSED, TW_ERROR_FORKED, TW_ERROR_WRONG_DEVICE if
+ *   two handles belong to different devices, and the driver's errors: TW_ERROR_DEVICE_LOST,
+ *   TW_ERROR_DRIVER, TW_ERROR_CAPTURE and TW_ERROR_SHUTDOWN.
+ * - Text goes into a `buffer` of `capacity` bytes. The function cuts text that does not fit and
+ *   always zero-terminates it. `length` may be NULL; otherwise it receives the number of bytes that
+ *   the whole text needs, including the zero. TW_ERROR_BUFFER_TOO_SMALL says that the text was cut
+ *   or that capacity is 0. As an exception, (NULL, 0, &length) asks for the length only and returns
+ *   TW_OK. Images follow the same rules, except that they are never cut.
+ * - Handles are opaque. The caller owns a handle that `tw_x_create` or a similar function returns,
+ *   and releases it with `tw_x_destroy`, which accepts NULL and works in every state. Destroying a
+ *   device does not free the handles that were made from it: each must still be destroyed. Every
+ *   other call on such a handle returns TW_ERROR_DEVICE_CLOSED.
+ * - The library recognizes the last 1,024 destroyed handles of each type. Every function refuses
+ *   such a handle with TW_ERROR_INVALID_ARGUMENT, and destroying it again does nothing. A handle
+ *   that was destroyed earlier than those is freed memory: do not use it.
+ * - Pass every struct to its own init function first, with its size, as in
+ *   `tw_gemm_desc_init(&desc, sizeof desc)`. This also holds for structs that the library fills.
+ *   The init function sets every field to its default and marks the struct as initialized. A struct
+ *   without the mark is refused with TW_ERROR_STRUCT. An initialized struct may be copied and
+ *   reused.
  * - Structs can grow: a later version of the library may add fields at a struct's end. A program
  *   that was compiled against a shorter struct works with it, because the library reads and writes
  *   only as many bytes as the program gave to the init function; the fields that the program does
- *   not know have their defaults. A struct that is longer than this library's, up to 4096 bytes,
- *   works too as long as the fields that this library does not know are zero. While the major
- *   version is 0, a new minor version may break programs in other ways: CONTRIBUTING.md has the
- *   promise of stability.
- * - Fields that are marked "required" must be set. They start as TW_UNSET, or as 0 if 0 is no value
- *   for them. A size of 0 makes an empty operation, which is planned and run like any other and
- *   touches nothing; its addresses may be 0. There is one exception: a matrix product with k = 0
- *   still writes D. A field or an address that the description excludes must stay as the init
- *   function left it: the library refuses it rather than ignore it. A workspace is the exception:
- *   it is ignored if the plan needs none.
- * - Arrays of extents and strides have room for 8 numbers, of which the first `rank` are set; the
- *   others must stay as the init function left them.
+ *   not know have their defaults. A program's struct may also be longer than this library's, up to
+ *   4096 bytes, if the fields that this library does not know are zero. While the major version is
+ *   0, a new minor version may break programs in other ways: CONTRIBUTING.md has the promise of
+ *   stability.
+ * - Fields that are marked "required" must be set. They start as TW_UNSET, or as 0 where 0 is not a
+ *   valid value. A size of 0 makes an empty operation, which is planned and run like any other and
+ *   accesses no memory; its addresses may be 0. There is one exception: a matrix product with k = 0
+ *   still writes D. A field or an address that the rest of the description excludes must keep the
+ *   value that the init function gave it: the library refuses such a value rather than ignore it. A
+ *   workspace is the exception: it is ignored if the plan needs none.
+ * - Arrays of extents and strides have 8 elements. Set the first `rank` of them; the others must
+ *   keep the values that the init function gave them.
  * - Device addresses are `uint64_t`. Sizes of memory are in bytes. Extents and strides of tensors
  *   are in elements. Strides of tensor maps are in bytes, as they are in CUDA.
- * - The host device checks where operands lie; the CUDA device does not. Each operand of a run and
- *   the device memory of a copy or fill, from its lowest to its highest byte, must lie inside one
- *   block of tw_malloc() or tw_malloc_host() or one range of tw_memory_register(); two blocks side
- *   by side do not count as one. Every address in the arguments of a run is an operand, workspaces
- *   and single words too. Other memory is refused with TW_ERROR_INVALID_ARGUMENT before anything
- *   happens. The message names the operand, its address, the bytes that it needs and the bytes that
- *   are there. If a run takes lists of addresses, the host device waits for the stream, reads the
- *   lists and checks the memory that they name too. The operands of a graph are checked when they
- *   are captured, but not the memory that such lists name.
- * - Functions that enqueue work on a stream return before the work is done. They allocate nothing
- *   and synchronise nothing. Host memory that they are given must stay valid until the stream
- *   reaches it. While the stream is captured they allocate what the recording needs.
+ * - The host device checks that operands lie in memory that it knows; the CUDA device does not.
+ *   Each operand of a run, and the device memory of a copy or fill, must lie from its lowest to its
+ *   highest byte inside one block of tw_malloc() or tw_malloc_host() or inside one range of
+ *   tw_memory_register(). Two adjacent blocks do not count as one. Every address in the arguments
+ *   of a run is an operand, including workspaces and single words. Other memory is refused with
+ *   TW_ERROR_INVALID_ARGUMENT before anything happens. The message names the operand, its address,
+ *   the bytes that it needs and the bytes that are available. If a run takes lists of addresses,
+ *   the host device waits for the stream, reads the lists and checks the memory that they name too.
+ *   The operands of a graph are checked when they are captured, but not the memory that such lists
+ *   name.
+ * - Functions that enqueue work on a stream return before the work is done. They neither allocate
+ *   nor synchronize. Host memory that they are given must stay valid until the stream has executed
+ *   the work. During stream capture they allocate what the recording needs.
  *
  * A part that is marked "Experimental" may change with any minor version, and an experimental
  * function may disappear. The promise of stability in CONTRIBUTING.md covers everything else in
  * this file.
  *
- * Each function that runs an operation says under "Repeatability" whether its results repeat. They
- * repeat if runs of one plan, on one device, with equal inputs, equal numbers in the arguments and
- * equally aligned addresses write the same bytes each time. Another device, another version of the
- * library or another plan may choose another kernel, which may round differently: that is possible
+ * Each function that runs an operation says under "Repeatability" whether its results repeat:
+ * whether runs of one plan, on one device, with equal inputs, equal numbers in the arguments and
+ * equally aligned addresses, write the same bytes each time. Another device, another version of the
+ * library or another plan may choose another kernel, which may round differently. That is possible
  * only where floating-point numbers are summed or an activation is computed.
  *
  * Each function states its thread-safety with one of two words. "any thread": any number of threads
@@ -82,17 +84,17 @@
  * calls on different handles may. For tw_device_destroy(), calls on the handles that were made from
  * the device count as calls on the device.
  *
- * A function that says nothing about blocking waits for no work. A function that says nothing about
- * stream capture enqueues nothing and may be called while other threads capture, also in global
- * mode. "Stream capture: allowed" means that the function may be called while a stream is captured;
- * work that it enqueues on a captured stream becomes part of the graph.
+ * A function that says nothing about blocking does not wait for work. A function that says nothing
+ * about stream capture enqueues nothing; it may be called while other threads capture, even in the
+ * global capture mode. "Stream capture: allowed" means that the function may be called while a
+ * stream is captured; work that it enqueues on a captured stream becomes part of the graph.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define TW_VERSION_MAJOR 0 /**< breaks programs when it changes */
-#define TW_VERSION_MINOR 2 /**< new things; breaks programs while the major version is 0 */
+#define TW_VERSION_MAJOR 0 /**< a new major version may break programs */
+#define TW_VERSION_MINOR 2 /**< new features; may break programs while MAJOR is 0 */
 #define TW_VERSION_PATCH 0 /**< corrections */
 
 #if defined(__GNUC__)
@@ -101,8 +103,9 @@
 #define TW_API
 #endif
 
-/** At the end of a function's declaration: the compiler warns of its use and says what to use
- * instead. A program that defines TW_NO_DEPRECATED before the header gets no warning. */
+/** Placed at the end of a function's declaration: the compiler warns about each use and names the
+ *  replacement. A program that defines TW_NO_DEPRECATED before it includes the header gets no
+ *  warning. */
 #if defined(__GNUC__) && !defined(TW_NO_DEPRECATED)
 #define TW_DEPRECATED(instead) __attribute__((deprecated(instead)))
 #else
@@ -113,11 +116,11 @@
 extern "C" {
 #endif
 
-/** What required sizes of descriptions are before the program sets them. */
+/** Initial value of the required sizes in a description. */
 #define TW_UNSET (INT64_MIN + 1)
 
-/* NVIDIA's own tags: a CUstream, cudaStream_t, CUevent, cudaEvent_t or CUcontext converts without a
- * cast. */
+/* NVIDIA's own struct tags: a CUstream, cudaStream_t, CUevent, cudaEvent_t or CUcontext converts
+ * without a cast. */
 struct CUstream_st;
 struct CUctx_st;
 struct CUevent_st;
@@ -129,34 +132,34 @@ struct CUevent_st;
 typedef int32_t tw_status;
 enum {
   TW_OK = 0, /**< done */
-  /* Initialisation and driver. */
+  /* Initialization and driver. */
   TW_ERROR_NO_DRIVER = 1,          /**< libcuda.so.1 cannot be loaded */
   TW_ERROR_DRIVER_TOO_OLD = 2,     /**< the driver is older than the library needs */
-  TW_ERROR_NO_DEVICE = 3,          /**< no device of that kind and number */
-  TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< compute capability below 9.0 */
-  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< nothing embedded runs on this device */
-  TW_ERROR_NOT_BUILT = 6,          /**< this build leaves the feature out */
+  TW_ERROR_NO_DEVICE = 3,          /**< there is no device of that kind and number */
+  TW_ERROR_UNSUPPORTED_DEVICE = 4, /**< the compute capability is below 9.0 */
+  TW_ERROR_NO_KERNEL_IMAGE = 5,    /**< no embedded kernel image runs on this device */
+  TW_ERROR_NOT_BUILT = 6,          /**< the feature was left out of this build */
   /* Bad parameter. */
-  TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument cannot work */
-  TW_ERROR_STRUCT = 101,           /**< a struct was not initialised, or has a size of no version */
-  TW_ERROR_PARSE = 102,            /**< a text cannot be parsed */
-  TW_ERROR_OVERFLOW = 103,         /**< a product or sum exceeds 64 bits, or a plan's own limit */
-  TW_ERROR_CAPACITY = 104,         /**< a fixed capacity is exceeded */
-  TW_ERROR_RULE = 105,             /**< a tensor-map rule is broken */
-  TW_ERROR_MISALIGNED = 106,       /**< an alignment is missing */
-  TW_ERROR_OVERLAP = 107,          /**< operands overlap */
-  TW_ERROR_WRONG_DEVICE = 108,     /**< handles of different devices, or of the wrong kind */
-  TW_ERROR_INVALID_IMAGE = 109,    /**< a module image is damaged */
-  TW_ERROR_NOT_FOUND = 110,        /**< nothing of that name or address */
+  TW_ERROR_INVALID_ARGUMENT = 100, /**< an argument is invalid */
+  TW_ERROR_STRUCT = 101,        /**< a struct was not initialized, or its size matches no version */
+  TW_ERROR_PARSE = 102,         /**< a text cannot be parsed */
+  TW_ERROR_OVERFLOW = 103,      /**< a product or sum exceeds 64 bits, or a plan's limit */
+  TW_ERROR_CAPACITY = 104,      /**< a fixed capacity is exceeded */
+  TW_ERROR_RULE = 105,          /**< a tensor-map rule is broken */
+  TW_ERROR_MISALIGNED = 106,    /**< an address or size is not aligned as required */
+  TW_ERROR_OVERLAP = 107,       /**< operands overlap */
+  TW_ERROR_WRONG_DEVICE = 108,  /**< handles of different devices, or of the wrong kind */
+  TW_ERROR_INVALID_IMAGE = 109, /**< a module image is damaged */
+  TW_ERROR_NOT_FOUND = 110,     /**< there is nothing of that name or address */
   TW_ERROR_BUFFER_TOO_SMALL = 111, /**< the caller's buffer is too small */
-  TW_ERROR_NOT_A_LAYOUT = 112,     /**< the mathematical answer is not a layout */
+  TW_ERROR_NOT_A_LAYOUT = 112,     /**< the mathematical result is not a layout */
   /* Unsupported. */
   TW_ERROR_UNSUPPORTED = 200, /**< valid, but not supported here */
   /* State and capture. */
   TW_ERROR_NOT_READY = 300,     /**< the work has not finished */
   TW_ERROR_DEVICE_CLOSED = 301, /**< the handle's device has been destroyed */
-  TW_ERROR_FORKED = 302,        /**< the handle belongs to the process before a fork */
-  TW_ERROR_CAPTURE = 303,       /**< not possible while the stream is captured */
+  TW_ERROR_FORKED = 302,        /**< the handle belongs to the process from before a fork */
+  TW_ERROR_CAPTURE = 303,       /**< the call is not possible while the stream is captured */
   TW_ERROR_SHUTDOWN = 304,      /**< the CUDA driver is shutting down with the process */
   /* Device. */
   TW_ERROR_OUT_OF_MEMORY = 400, /**< host or device memory is exhausted */
@@ -165,23 +168,23 @@ enum {
   TW_ERROR_INTERNAL = 500       /**< the library broke one of its own rules */
 };
 
-/** Details of a failure, see tw_last_error_info(). */
+/** Details of a failure: see tw_last_error_info(). */
 typedef struct tw_error_info {
   uint32_t struct_size;  /**< set by tw_error_info_init() */
   uint32_t struct_mark;  /**< likewise */
   tw_status status;      /**< of the failure */
   int32_t driver_result; /**< the CUresult, or 0 */
-  int32_t index;         /**< element of the argument, or -1 */
+  int32_t index;         /**< element of the argument that is wrong, or -1 */
   uint32_t reserved;     /**< 0 */
-  const char *argument;  /**< name of the argument or field, or NULL; lives for ever */
-  const char *rule;      /**< stable id of the broken rule, or NULL; lives for ever */
-  int64_t got;           /**< what was passed, where a number was wrong; of a uint64_t its bits */
+  const char *argument;  /**< name of the argument or field, or NULL; static */
+  const char *rule;      /**< stable id of the broken rule, or NULL; static */
+  int64_t got;           /**< the wrong number that was passed; the bits of a uint64_t */
   int64_t limit;         /**< what the rule allows */
 } tw_error_info;
 
-/** Initialises a ::tw_error_info, which other functions then fill in.
+/** Initializes a ::tw_error_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_error_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_error_info_init(tw_error_info *info, size_t size);
 
@@ -189,25 +192,26 @@ TW_API tw_status tw_error_info_init(tw_error_info *info, size_t size);
 typedef int32_t tw_log_level;
 enum { TW_LOG_ERROR = 1, TW_LOG_WARNING = 2, TW_LOG_INFO = 3, TW_LOG_DEBUG = 4 };
 
-/** Receives one log line; `message` is valid during the call alone. Called from any thread. */
+/** Receives one log line. `message` is valid only during the call. The library may call it on any
+ *  thread. */
 typedef void (*tw_log_callback)(void *user, tw_log_level level, const char *message);
 
 /** The library's version. @return major * 10000 + minor * 100 + patch.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API uint32_t tw_version(void);
 
-/** The version as text, "0.1.0". @return a string that lives for ever.
+/** The version as text, "0.1.0". @return a static string.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API const char *tw_version_string(void);
 
 /** The name of a status, "TW_ERROR_RULE". @param status any number.
- *  @return a string that lives for ever; "TW_ERROR_?" for a number that is no status.
+ *  @return a static string; "TW_ERROR_?" for a number that is no status.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API const char *tw_status_name(tw_status status);
 
-/** What a status means in general; tw_last_error() says what happened in particular.
+/** The general meaning of a status; tw_last_error() explains the particular failure.
  *  @param status any number.
- *  @return a string that lives for ever. @threadsafety{any thread} @since 0.1 */
+ *  @return a static string. @threadsafety{any thread} @since 0.1 */
 TW_API const char *tw_status_text(tw_status status);
 
 /** The message of the calling thread's last failure; "" before the first.
@@ -217,32 +221,35 @@ TW_API const char *tw_status_text(tw_status status);
 TW_API const char *tw_last_error(void);
 
 /** Details of the calling thread's last failure.
- *  @param[in,out] info initialised; the rest is filled in.
- *  @retval TW_OK also where nothing has failed yet (status is then TW_OK).
+ *  @param[in,out] info initialized; the function fills in the other fields.
+ *  @retval TW_OK also if nothing has failed yet; status is then TW_OK.
  *  @retval TW_ERROR_INVALID_ARGUMENT info is NULL.
- *  @retval TW_ERROR_STRUCT struct_size is not that of a known version.
+ *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_last_error_info(tw_error_info *info);
 
-/** Installs the log callback of the process, which is the only process-wide state of the library.
- * It gets the messages of all devices that have no callback of their own: see tw_device_log_set().
- *  TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor maps that the driver
- *  encodes differently from the library. TW_LOG_INFO reports devices that are opened, and tensor
- *  maps in which the library corrects an error of the driver. TW_LOG_DEBUG reports each plan with
- *  its kernel, and each call that fails with its message.
- *  The library calls the callback in the middle of other calls, perhaps on a thread of its own. The
- *  callback must return. It must not call a function that takes a handle, and it cannot install a
- *  callback: such a call does nothing. A failure inside the callback does not replace the last
- *  failure of the call around it.
- *  @param callback may be NULL, which removes it; when the call returns the old one is not running.
- *  @param user passed on, may be NULL; must outlive the callback's installation.
+/** Installs the log callback of the process, which is the library's only process-wide state. It
+ *  receives the messages about all devices that have no callback of their own: see
+ *  tw_device_log_set(). TW_LOG_ERROR reports devices that are lost. TW_LOG_WARNING reports tensor
+ *  maps that the driver encodes differently from the library. TW_LOG_INFO reports devices that are
+ *  opened, and tensor maps in which the library corrects an error of the driver. TW_LOG_DEBUG
+ *  reports each plan with its kernel, and each call that fails with its message.
+ *
+ *  The library calls the callback in the middle of other calls, possibly on a thread of the
+ *  library. The callback must return. It must not call a function that takes a handle. A call that
+ *  installs a callback from inside a callback does nothing. A failure inside the callback does not
+ *  replace the last failure of the call around it.
+ *  @param callback may be NULL, which removes it. When the function returns, the previous callback
+ *  is not running.
+ *  @param user passed to the callback; may be NULL. Must stay valid while the callback is
+ *  installed.
  *  @param level messages up to this level are delivered.
  *  @retval TW_ERROR_INVALID_ARGUMENT level is no log level.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_log_set(tw_log_callback callback, void *user, tw_log_level level);
 
-/** Element types. The last group is of tensor maps; operations that move elements and compute
- *  nothing take it too, by its size. */
+/** Element types. The types from TW_DTYPE_F32_FTZ on exist for tensor maps; operations that only
+ *  move elements accept them too, by their size. */
 typedef int32_t tw_dtype;
 enum {
   TW_DTYPE_U8 = 1,
@@ -269,37 +276,37 @@ enum {
 };
 
 /** Bytes of one element (of one packed group for the packed types).
- *  @param dtype any number. @return 0 for a number that names no type.
+ *  @param dtype any number. @return 0 for a number that is not an element type.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API int32_t tw_dtype_size(tw_dtype dtype);
 
-/** "bf16", ... @param dtype any number.
- *  @return a string that lives for ever; "?" for a number that names no type.
+/** The name of an element type, such as "bf16". @param dtype any number.
+ *  @return a static string; "?" for a number that is not an element type.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API const char *tw_dtype_name(tw_dtype dtype);
 /** @} */
 
 /** @defgroup device Device
  *  @{ */
-typedef struct tw_device tw_device;         /**< A GPU, or the CPU reference. */
-typedef struct tw_stream tw_stream;         /**< A queue of work of one device. */
+typedef struct tw_device tw_device;         /**< A GPU, or the host device. */
+typedef struct tw_stream tw_stream;         /**< A queue of work on one device. */
 typedef struct tw_event tw_event;           /**< A point in a stream's work. */
-typedef struct tw_graph tw_graph;           /**< Captured work of a stream, to be launched again. */
+typedef struct tw_graph tw_graph;           /**< Captured work that can be launched repeatedly. */
 typedef struct tw_layout tw_layout;         /**< A shape and its strides; belongs to no device. */
 typedef struct tw_tensor_map tw_tensor_map; /**< A descriptor that the TMA reads. */
-typedef struct tw_module tw_module;         /**< Loaded GPU code of the caller's. */
-typedef struct tw_kernel tw_kernel;         /**< A function of a module. */
-typedef struct tw_plan tw_plan;             /**< An operation, made ready to run. */
+typedef struct tw_module tw_module;         /**< GPU code that the caller loads. */
+typedef struct tw_kernel tw_kernel;         /**< A kernel of a module. */
+typedef struct tw_plan tw_plan;             /**< An operation that is ready to run. */
 
-/** The two kinds of device. Nothing ever falls from one to the other in silence. */
+/** The two kinds of device. The library never silently substitutes one for the other. */
 typedef int32_t tw_device_kind;
 enum {
-  TW_DEVICE_HOST = 1, /**< the CPU reference: moves tiles through the same tensor maps */
+  TW_DEVICE_HOST = 1, /**< the CPU reference, which moves tiles through the same tensor maps */
   TW_DEVICE_CUDA = 2  /**< a GPU of compute capability 9.0 or higher */
 };
 
-/** Features of a device; bits of tw_device_info::features. Of those the library's own kernels use
- *  what they are compiled for: tw_kernels_list() has the targets. */
+/** Features of a device; bits of tw_device_info::features. The library's kernels may use fewer:
+ *  tw_kernels_list() tells which targets they are compiled for. */
 enum {
   TW_FEATURE_HOST = 1,
   TW_FEATURE_TMA = 2,
@@ -310,69 +317,72 @@ enum {
   TW_FEATURE_TCGEN05 = 64
 };
 
-/** What a device is. Zero where the host device has no such thing. */
+/** Properties of a device. Fields that do not apply to the host device are 0. */
 typedef struct tw_device_info {
   uint32_t struct_size;           /**< set by tw_device_info_init() */
   uint32_t struct_mark;           /**< likewise */
-  tw_device_kind kind;            /**< which of the two kinds */
+  tw_device_kind kind;            /**< host or CUDA */
   int32_t ordinal;                /**< the driver's number; 0 for the host device */
   int32_t compute_major;          /**< compute capability */
   int32_t compute_minor;          /**< its minor number */
   int32_t driver_version;         /**< as cuDriverGetVersion says: 13000 is 13.0 */
   int32_t sm_count;               /**< SMs that the context may use; 1 on the host device */
-  int32_t max_dynamic_smem_bytes; /**< shared memory that one block can have */
-  uint32_t features;              /**< TW_FEATURE_ bits: what the chip has */
+  int32_t max_dynamic_smem_bytes; /**< maximum dynamic shared memory of one block */
+  uint32_t features;              /**< TW_FEATURE_ bits of the chip */
   uint64_t total_memory_bytes;    /**< the device's memory */
   uint64_t l2_bytes;              /**< size of the L2 cache */
   char name[128];                 /**< zero-terminated */
 } tw_device_info;
 
-/** Initialises a ::tw_device_info, which other functions then fill in.
+/** Initializes a ::tw_device_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_device_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_device_info_init(tw_device_info *info, size_t size);
 
-/** How many devices of a kind there are. The host device counts one.
- *  @param kind which kind. @param[out] count the number; 0 on failure.
+/** Counts the devices of a kind. There is one host device.
+ *  @param kind which kind. @param[out] count the number of devices; 0 on failure.
  *  @retval TW_ERROR_NO_DRIVER kind is TW_DEVICE_CUDA and there is no libcuda.so.1.
- *  @retval TW_ERROR_DRIVER_TOO_OLD kind is TW_DEVICE_CUDA and it is older than CUDA 12.4.
- *  @retval TW_ERROR_DRIVER kind is TW_DEVICE_CUDA and it cannot be used.
- *  @retval TW_ERROR_FORKED kind is TW_DEVICE_CUDA and the process was forked from one that uses it.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD kind is TW_DEVICE_CUDA and the driver is older than CUDA 12.4.
+ *  @retval TW_ERROR_DRIVER kind is TW_DEVICE_CUDA and the driver cannot be used.
+ *  @retval TW_ERROR_FORKED kind is TW_DEVICE_CUDA and the process was forked from one that uses
+ *  CUDA.
  *  @retval TW_ERROR_NOT_BUILT kind is TW_DEVICE_CUDA and this build has no CUDA device.
- *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or count is NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the kind is unknown, or count is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_count(tw_device_kind kind, int32_t *count);
 
-/** Opens a device by number; a CUDA device on its primary context. Where
- *  CUDA_FORCE_PTX_JIT=1 in the environment tells the driver to take PTX alone, plans choose among
- *  the kernels that are embedded as PTX, since no others would load. So it is with
- *  tw_device_create_from_context(). The library reads nothing else of the environment.
- *  @param kind which kind. @param ordinal from 0; the host device has 0 alone.
- *  @param[out] device the caller's, to be given to tw_device_destroy().
- *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1.
- *  @retval TW_ERROR_DRIVER_TOO_OLD it is older than CUDA 12.4; plans may need a newer one.
- *  @retval TW_ERROR_NO_DEVICE no such number. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+/** Opens a device by number. A CUDA device uses its primary context. If the environment variable
+ *  CUDA_FORCE_PTX_JIT is 1, the driver accepts only PTX, and plans choose only among kernels that
+ *  are embedded as PTX. The same holds for tw_device_create_from_context(). The library reads no
+ *  other environment variable.
+ *  @param kind which kind. @param ordinal from 0; the host device is number 0.
+ *  @param[out] device owned by the caller; release it with tw_device_destroy().
+ *  @retval TW_ERROR_NO_DRIVER there is no libcuda.so.1.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver is older than CUDA 12.4; plans may need a newer one.
+ *  @retval TW_ERROR_NO_DEVICE there is no device of this number.
+ *  @retval TW_ERROR_UNSUPPORTED_DEVICE the compute capability is below 9.0.
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
- *  @retval TW_ERROR_INVALID_ARGUMENT an unknown kind, or device is NULL.
- *  @threadsafety{any thread} @blocking{may initialise the driver: up to seconds} @since 0.1 */
+ *  @retval TW_ERROR_INVALID_ARGUMENT the kind is unknown, or device is NULL.
+ *  @threadsafety{any thread} @blocking{may initialize the driver: up to seconds} @since 0.1 */
 TW_API tw_status tw_device_create(tw_device_kind kind, int32_t ordinal, tw_device **device);
 
 /** Opens a CUDA device on the caller's own context, which must outlive the device handle.
- *  @param context not NULL; stays the caller's.
- *  @param[out] device the caller's, to be given to tw_device_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT context or device is NULL, or context is no live context.
- *  @retval TW_ERROR_NO_DRIVER no libcuda.so.1.
- *  @retval TW_ERROR_DRIVER_TOO_OLD it is older than CUDA 12.4; plans may need a newer one.
- *  @retval TW_ERROR_NO_DEVICE it finds none. @retval TW_ERROR_UNSUPPORTED_DEVICE below 9.0.
+ *  @param context not NULL; remains owned by the caller.
+ *  @param[out] device owned by the caller; release it with tw_device_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT context or device is NULL, or context is not a live context.
+ *  @retval TW_ERROR_NO_DRIVER there is no libcuda.so.1.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the driver is older than CUDA 12.4; plans may need a newer one.
+ *  @retval TW_ERROR_NO_DEVICE the driver finds no device.
+ *  @retval TW_ERROR_UNSUPPORTED_DEVICE the compute capability is below 9.0.
  *  @retval TW_ERROR_NOT_BUILT this build has no CUDA device.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_create_from_context(struct CUctx_st *context, tw_device **device);
 
-/** The CUDA context that the device works in. It stays the device's: a primary context is retained
- *  until tw_device_destroy(), one that the device was opened on is the caller's.
+/** The CUDA context that the device works in. The device retains its primary context until
+ *  tw_device_destroy(). A context that the device was opened on remains owned by the caller.
  *  @param device a CUDA device. @param[out] context the context; NULL on failure.
- *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
+ *  @retval TW_ERROR_WRONG_DEVICE the device is the host device, which has no context.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_device_get_cuda_context(tw_device *device, struct CUctx_st **context);
 
@@ -390,115 +400,121 @@ TW_API tw_status tw_device_get_cuda_context(tw_device *device, struct CUctx_st *
 TW_API tw_status tw_device_log_set(tw_device *device, tw_log_callback callback, void *user,
                                    tw_log_level level);
 
-/** Closes a device. It ends the captures of the streams that tw_stream_create() made, waits for
- *  those streams, frees the memory of tw_malloc() and tw_malloc_host() that is still there, and
- *  unloads kernels and modules. It does not wait for wrapped streams: synchronise them before.
- *  Handles that were made from the device return TW_ERROR_DEVICE_CLOSED from then on and must still
- *  be destroyed. @param device may be NULL.
+/** Closes a device. It ends the captures of streams from tw_stream_create(), waits for those
+ *  streams, frees the remaining memory of tw_malloc() and tw_malloc_host(), and unloads kernels and
+ *  modules. It does not wait for wrapped streams: synchronize them first. Handles that were made
+ *  from the device return TW_ERROR_DEVICE_CLOSED from then on and must still be destroyed.
+ *  @param device may be NULL.
  *  @threadsafety{external} @blocking{until the device's streams are idle} @since 0.1 */
 TW_API void tw_device_destroy(tw_device *device);
 
-/** What the device is. @param device not NULL.
- *  @param[in,out] info initialised; the rest is filled in.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @retval TW_ERROR_STRUCT no known
- *  size. @threadsafety{any thread} @since 0.1 */
+/** Reads the properties of a device. @param device not NULL.
+ *  @param[in,out] info initialized; the function fills in the other fields.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
+ *  @retval TW_ERROR_STRUCT struct_size does not match a known version.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_device_get_info(tw_device *device, tw_device_info *info);
 /** @} */
 
 /** @defgroup memory Memory, streams and events
  *  @{ */
 
-/** Allocates device memory, aligned to 256 bytes, contents undefined. For callers who have no
- *  allocator of their own: operations take memory of any origin. The host device must be told of
- *  memory from elsewhere by tw_memory_register().
+/** Allocates device memory that is aligned to 256 bytes; its contents are undefined. This is for
+ *  callers without an allocator of their own: operations accept memory from any source. Memory from
+ *  elsewhere must be made known to the host device with tw_memory_register().
  *  @param device not NULL. @param bytes 0 gives address 0.
- *  @param[out] address the caller's, to be given to tw_free().
- *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much.
+ *  @param[out] address owned by the caller; release it with tw_free().
+ *  @retval TW_ERROR_OUT_OF_MEMORY there is not enough memory.
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.1 */
 TW_API tw_status tw_malloc(tw_device *device, uint64_t bytes, uint64_t *address);
 
-/** Frees what tw_malloc() gave. @param device the same one. @param address 0 does nothing.
+/** Frees memory of tw_malloc(). @param device the same one. @param address 0 does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFree: may wait for work on the device} @since 0.1 */
 TW_API tw_status tw_free(tw_device *device, uint64_t address);
 
-/** Allocates host memory that the device copies from and to without a detour (pinned memory, on a
- *  GPU for all contexts), aligned to 256 bytes, contents undefined. tw_memcpy_to_device() and
- *  tw_memcpy_to_host() return at once with it. A GPU's kernels can use its address as a device
- *  address too, over the bus. On the host device it is ordinary memory.
+/** Allocates pinned host memory that is aligned to 256 bytes; its contents are undefined. The
+ *  device copies to and from it directly, so tw_memcpy_to_device() and tw_memcpy_to_host() return
+ *  at once. On a GPU the memory is pinned for all contexts, and kernels can use its address as a
+ *  device address, over the bus. On the host device it is ordinary memory.
  *  @param device not NULL. @param bytes 0 gives NULL.
- *  @param[out] memory the caller's, to be given to tw_free_host(); tw_device_destroy() frees what
- *  was not. NULL on failure.
- *  @retval TW_ERROR_OUT_OF_MEMORY there is not so much that can be pinned.
+ *  @param[out] memory owned by the caller; release it with tw_free_host(). tw_device_destroy()
+ *  frees what is left. NULL on failure.
+ *  @retval TW_ERROR_OUT_OF_MEMORY so much memory cannot be pinned.
  *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions for it.
  *  @threadsafety{any thread} @capture{allowed; the memory is not part of the graph} @since 0.2 */
 TW_API tw_status tw_malloc_host(tw_device *device, uint64_t bytes, void **memory);
 
-/** Frees what tw_malloc_host() gave. @param device the same one. @param memory NULL does nothing.
+/** Frees memory of tw_malloc_host(). @param device the same one. @param memory NULL does nothing.
  *  @retval TW_ERROR_NOT_FOUND tw_malloc_host() did not give this address, or it was freed already.
  *  @threadsafety{any thread} @blocking{as cuMemFreeHost: may wait for work on the device}
  *  @since 0.2 */
 TW_API tw_status tw_free_host(tw_device *device, void *memory);
 
-/** Tells a device of memory that neither tw_malloc() nor tw_malloc_host() gave, so that operands
- * may lie in it. The host device refuses operands in memory that it does not know. A CUDA device
- * checks the arguments and does nothing else, so that a program is the same on both. Ranges may
- * overlap each other and blocks from tw_malloc(); an operand must lie inside one of them. An
- * address may be registered several times: the range has the most bytes that were given for it,
- * until it has been unregistered as many times.
- *  @param device not NULL. @param address the first byte; stays the caller's memory. 0 is allowed
- *  if bytes is 0, and nothing happens then. @param bytes of the range; a range of 0 bytes admits no
- *  operand.
+/** Makes memory from another allocator known to a device, so that operands may lie in it. The host
+ *  device refuses operands in memory that it does not know. A CUDA device only checks the
+ *  arguments, so that one program works on both. Ranges may overlap each other and blocks of
+ *  tw_malloc(), but an operand must lie inside a single one of them. An address may be registered
+ *  several times: its range has the largest size that was registered, until tw_memory_unregister()
+ *  has been called as many times.
+ *  @param device not NULL. @param address the first byte; the memory remains owned by the caller. 0
+ *  is allowed if bytes is 0; nothing happens then. @param bytes size of the range. A range of 0
+ *  bytes admits no operand.
  *  @retval TW_ERROR_INVALID_ARGUMENT address is 0 and bytes is not.
  *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
 TW_API tw_status tw_memory_register(tw_device *device, uint64_t address, uint64_t bytes);
 
-/** Undoes one tw_memory_register() of the same address. It waits for no work, and does not disturb
- *  work that has been enqueued: synchronise before the memory itself is given back.
+/** Undoes one tw_memory_register() of the same address. It does not wait for enqueued work and does
+ *  not disturb it: synchronize before you free the memory itself.
  *  @param device the same one. @param address as registered; 0 does nothing.
- *  @retval TW_ERROR_NOT_FOUND the address is not registered (the host device alone knows).
+ *  @retval TW_ERROR_NOT_FOUND the address is not registered. Only the host device can tell.
  *  @threadsafety{any thread} @capture{allowed; not part of the graph} @since 0.2 */
 TW_API tw_status tw_memory_unregister(tw_device *device, uint64_t address);
 
-/** Creates a stream, which does not synchronise with the NULL stream. @param device not NULL.
- *  @param[out] stream the caller's, to be given to tw_stream_destroy().
+/** Creates a stream, which does not synchronize with the NULL stream. @param device not NULL.
+ *  @param[out] stream owned by the caller; release it with tw_stream_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_create(tw_device *device, tw_stream **stream);
 
 /** Wraps a CUDA stream of the caller's, or a default stream of the device's context:
- *  - NULL and CU_STREAM_LEGACY, `(CUstream)1`, are the legacy default stream, one for all threads.
- *    Its work waits for what the context's blocking streams have been given before, and their later
- *    work waits for it. Streams of tw_stream_create() are not blocking, nor are others made with
- *    CU_STREAM_NON_BLOCKING: events order work between those and it. It cannot be captured, and
- *    while a blocking stream of the context is captured, work for it is refused with
- *    TW_ERROR_CAPTURE and breaks that capture.
- *  - CU_STREAM_PER_THREAD, `(CUstream)2`, is the calling thread's own default stream: through one
- *    handle each thread uses another stream, in which its own work runs in order, and
- *    tw_stream_synchronize() waits for the work of the calling thread alone. It is a blocking
- *    stream, so the legacy default stream waits for it and it for that. It can be captured: the
- *    thread that begins the capture ends it, and what other threads enqueue is not part of it.
+ *  - NULL and CU_STREAM_LEGACY, `(CUstream)1`, are the legacy default stream, which all threads
+ *    share. Its work waits for the earlier work of the context's blocking streams, and their later
+ *    work waits for it. Streams of tw_stream_create(), like others made with
+ *    CU_STREAM_NON_BLOCKING, are not blocking streams: use events to order them with the legacy
+ *    default stream. It cannot be captured. While a blocking stream of the context is captured,
+ *    work for the legacy default stream is refused with TW_ERROR_CAPTURE and breaks that capture.
+ *  - CU_STREAM_PER_THREAD, `(CUstream)2`, is the calling thread's own default stream. Through one
+ *    handle each thread uses a stream of its own, in which its work runs in order, and
+ *    tw_stream_synchronize() waits only for the work of the calling thread. It is a blocking
+ *    stream, so it and the legacy default stream wait for each other. It can be captured: the
+ *    thread that begins the capture must end it, and work that other threads enqueue is not part of
+ *    it.
  *
- *  @param device a CUDA device whose context the stream is of.
- *  @param cuda_stream stays the caller's and must outlive the handle; NULL is a default stream.
+ *  @param device a CUDA device, in whose context the stream was made.
+ *  @param cuda_stream remains owned by the caller and must outlive the handle; NULL is the legacy
+ *  default stream.
  *  @param[out] stream the caller's, for tw_stream_destroy().
- *  @retval TW_ERROR_WRONG_DEVICE the host device, or a stream of another context.
+ *  @retval TW_ERROR_WRONG_DEVICE the device is the host device, or the stream belongs to another
+ *  context.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_create_from(tw_device *device, struct CUstream_st *cuda_stream,
                                        tw_stream **stream);
 
-/** The CUDA stream behind a handle, for work of the caller's own in the same order. It stays the
- *  library's, or for a handle of tw_stream_create_from() the caller's: one of tw_stream_create() is
- *  valid until tw_stream_destroy() or tw_device_destroy(), and must not be destroyed by others.
+/** The CUDA stream behind a handle, for other work of the caller in the same order. The library
+ *  owns a stream of tw_stream_create(): it is valid until tw_stream_destroy() or
+ *  tw_device_destroy(), and nobody else may destroy it. A wrapped stream remains owned by the
+ *  caller.
  *  @param stream of a CUDA device.
- *  @param[out] cuda_stream the stream, NULL too where that was wrapped; NULL on failure.
- *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
+ *  @param[out] cuda_stream the stream; NULL if the wrapped stream was NULL, and NULL on failure.
+ *  @retval TW_ERROR_WRONG_DEVICE the stream belongs to the host device, which has no CUDA streams.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_stream_get_cuda(tw_stream *stream, struct CUstream_st **cuda_stream);
 
-/** Destroys the handle. An own stream is drained by the driver in its time; a capture that began on
- *  it ends, and what it recorded is lost. A wrapped stream is left alone, and so is its capture.
+/** Destroys the handle. A stream of tw_stream_create() is destroyed too: the driver lets its
+ *  enqueued work finish, and a capture that began on it ends and is lost. A wrapped stream and its
+ *  capture are left as they are.
  *  @param stream may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_stream_destroy(tw_stream *stream);
 
@@ -508,14 +524,15 @@ TW_API void tw_stream_destroy(tw_stream *stream);
  *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_stream_synchronize(tw_stream *stream);
 
-/** Whether everything enqueued so far is done. @param stream not NULL.
- *  @retval TW_OK it is. @retval TW_ERROR_NOT_READY it is not.
+/** Asks whether everything enqueued so far is done. @param stream not NULL.
+ *  @retval TW_OK everything is done. @retval TW_ERROR_NOT_READY some work is not done.
  *  @retval TW_ERROR_CAPTURE the stream is being captured.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_stream_query(tw_stream *stream);
 
-/** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL;
- *  one that was never recorded is no wait. @retval TW_ERROR_WRONG_DEVICE of different devices.
+/** Makes later work of a stream wait for an event. @param stream not NULL. @param event not NULL.
+ *  An event that was never recorded causes no wait. @retval TW_ERROR_WRONG_DEVICE the handles
+ *  belong to different devices.
  *  @retval TW_ERROR_CAPTURE the event was recorded before the stream's capture began, or in another
  *  one; the capture is then broken.
  *  @threadsafety{any thread} @capture{allowed; a stream that waits for an event of a capture joins
@@ -523,9 +540,11 @@ TW_API tw_status tw_stream_query(tw_stream *stream);
 TW_API tw_status tw_stream_wait_event(tw_stream *stream, tw_event *event);
 
 /** Enqueues a copy from host to device memory. @param stream not NULL. @param dst device address.
- *  @param src host memory, valid until the copy is done. @param bytes 0 does nothing.
- *  @retval TW_ERROR_OVERLAP the ranges overlap: one memory may be both.
- *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @param src host memory, which must stay valid until the copy is done. @param bytes 0 does
+ *  nothing.
+ *  @retval TW_ERROR_OVERLAP the ranges overlap: the same memory can have a host and a device
+ *  address.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is zero and bytes is not.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
  *  late} @since 0.1 */
@@ -533,241 +552,253 @@ TW_API tw_status tw_memcpy_to_device(tw_stream *stream, uint64_t dst, const void
                                      uint64_t bytes);
 
 /** Enqueues a copy from device to host memory. @param stream not NULL. @param dst host memory,
- *  valid until the copy is done. @param src device address. @param bytes 0 does nothing.
- *  @retval TW_ERROR_OVERLAP the ranges overlap: one memory may be both.
- *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  which must stay valid until the copy is done. @param src device address. @param bytes 0 does
+ *  nothing.
+ *  @retval TW_ERROR_OVERLAP the ranges overlap: the same memory can have a host and a device
+ *  address.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is zero and bytes is not.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @blocking{for pageable memory the driver may return
  *  late} @since 0.1 */
 TW_API tw_status tw_memcpy_to_host(tw_stream *stream, void *dst, uint64_t src, uint64_t bytes);
 
-/** Enqueues a copy between two places of device memory that do not overlap.
+/** Enqueues a copy between two ranges of device memory that do not overlap.
  *  @param stream not NULL. @param dst device address. @param src device address.
  *  @param bytes 0 does nothing. @retval TW_ERROR_OVERLAP the ranges overlap.
- *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0. @retval TW_ERROR_OVERFLOW a
- * range ends past the last address.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is zero and bytes is not.
+ *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_memcpy_on_device(tw_stream *stream, uint64_t dst, uint64_t src, uint64_t bytes);
 
-/** Enqueues a copy from memory of one device to that of another, or of the same one; both devices
- *  are host devices or both CUDA devices, and may be two handles of one GPU. For host memory there
- *  are tw_memcpy_to_device() and tw_memcpy_to_host(), which take memory of the host device too.
- *  @param stream of dst_device or of src_device. @param dst_device the device that dst is of.
- *  @param dst device address. @param src_device the device that src is of. @param src device
- *  address; both memories must stay until the copy is done. @param bytes 0 does nothing.
- *  @retval TW_ERROR_WRONG_DEVICE a host device and a CUDA device, or a stream of a third device.
+/** Enqueues a copy from memory of one device to memory of another or of the same device. Both must
+ *  be host devices or both CUDA devices; they may be two handles of one GPU. For copies between
+ *  host memory and a device, including the host device, use tw_memcpy_to_device() and
+ *  tw_memcpy_to_host().
+ *  @param stream of dst_device or of src_device. @param dst_device the device that owns dst.
+ *  @param dst device address. @param src_device the device that owns src. @param src device
+ *  address. Both memories must stay valid until the copy is done. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_WRONG_DEVICE one device is a host device and the other a CUDA device, or the
+ *  stream belongs to a third device.
  *  @retval TW_ERROR_OVERLAP the ranges overlap.
- *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is zero and bytes is not.
  *  @retval TW_ERROR_OVERFLOW a range ends past the last address.
  *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks cuMemcpyPeerAsync.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_memcpy_between_devices(tw_stream *stream, tw_device *dst_device, uint64_t dst,
                                            tw_device *src_device, uint64_t src, uint64_t bytes);
 
-/** Enqueues the filling of device memory with one byte. @param stream not NULL. @param dst device
- *  address. @param value 0 to 255. @param bytes 0 does nothing.
- *  @retval TW_ERROR_INVALID_ARGUMENT a zero address with bytes above 0, or value is no byte.
+/** Fills device memory with one byte value. Enqueues the work. @param stream not NULL. @param dst
+ *  device address. @param value 0 to 255. @param bytes 0 does nothing.
+ *  @retval TW_ERROR_INVALID_ARGUMENT dst is zero and bytes is not, or value is not a byte.
  *  @retval TW_ERROR_OVERFLOW the range ends past the last address.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_memset(tw_stream *stream, uint64_t dst, int32_t value, uint64_t bytes);
 
-/** Creates an event, which can time. @param device not NULL.
- *  @param[out] event the caller's, to be given to tw_event_destroy().
+/** Creates an event with timing enabled. @param device not NULL.
+ *  @param[out] event owned by the caller; release it with tw_event_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_create(tw_device *device, tw_event **event);
 
-/** Wraps a CUDA event of the caller's. @param device a CUDA device whose context the event is of.
- *  An event of another context cannot be told: recording it fails with the driver's answer.
- *  @param cuda_event not NULL; stays the caller's and must outlive the handle.
- *  @param[out] event the caller's, to be given to tw_event_destroy().
- *  @retval TW_ERROR_WRONG_DEVICE the host device cannot record a CUDA event.
+/** Wraps a CUDA event of the caller. @param device a CUDA device, in whose context the event was
+ *  made. The library cannot detect an event of another context: recording it fails with the
+ *  driver's error.
+ *  @param cuda_event not NULL; remains owned by the caller and must outlive the handle.
+ *  @param[out] event owned by the caller; release it with tw_event_destroy().
+ *  @retval TW_ERROR_WRONG_DEVICE the device is the host device, which cannot record a CUDA event.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_event_create_from(tw_device *device, struct CUevent_st *cuda_event,
                                       tw_event **event);
 
-/** The CUDA event behind a handle. It stays the library's, or for a handle of
- *  tw_event_create_from() the caller's: one of tw_event_create() is valid until tw_event_destroy()
- *  or tw_device_destroy(), and must not be destroyed by others.
+/** The CUDA event behind a handle. The library owns an event of tw_event_create(): it is valid
+ *  until tw_event_destroy() or tw_device_destroy(), and nobody else may destroy it. A wrapped event
+ *  remains owned by the caller.
  *  @param event of a CUDA device. @param[out] cuda_event the event; NULL on failure.
- *  @retval TW_ERROR_WRONG_DEVICE the host device has none.
+ *  @retval TW_ERROR_WRONG_DEVICE the event belongs to the host device, which has no CUDA events.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_event_get_cuda(tw_event *event, struct CUevent_st **cuda_event);
 
-/** Destroys the handle, and an own event with it; work that waits for the event is not disturbed.
- * @param event may be NULL.
+/** Destroys the handle, and the event too if tw_event_create() made it. Work that waits for the
+ *  event is not disturbed.
+ *  @param event may be NULL.
  *  @threadsafety{external} @since 0.1 */
 TW_API void tw_event_destroy(tw_event *event);
 
-/** Enqueues the event: it is reached when all earlier work of the stream is done.
+/** Enqueues a record of the event: it is reached when all earlier work of the stream is done.
  *  @param event not NULL. @param stream of the same device.
- *  @retval TW_ERROR_WRONG_DEVICE of different devices.
+ *  @retval TW_ERROR_WRONG_DEVICE the handles belong to different devices.
  *  @threadsafety{any thread} @capture{allowed; the event then orders work inside the capture, see
  *  tw_stream_begin_capture()} @since 0.1 */
 TW_API tw_status tw_event_record(tw_event *event, tw_stream *stream);
 
-/** Waits for the event's last record; returns at once where there was none. @param event not NULL.
+/** Waits until the event's last record is reached; returns at once if there is none. @param event
+ *  not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @blocking{yes} @since 0.1 */
 TW_API tw_status tw_event_synchronize(tw_event *event);
 
-/** Whether the event's last record is reached. @param event not NULL.
- *  @retval TW_OK it is, or there was none. @retval TW_ERROR_NOT_READY it is not.
+/** Asks whether the event's last record is reached. @param event not NULL.
+ *  @retval TW_OK it is reached, or there is none. @retval TW_ERROR_NOT_READY it is not reached.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_query(tw_event *event);
 
-/** Time between two reached events. @param start recorded first. @param end recorded later.
+/** The time between two reached events. @param start recorded first. @param end recorded later.
  *  @param[out] milliseconds the time; 0 on failure.
- *  @retval TW_ERROR_NOT_READY one is not reached yet.
- *  @retval TW_ERROR_INVALID_ARGUMENT one was never recorded, or is a caller's that cannot time.
- *  @retval TW_ERROR_CAPTURE one was last recorded in a capture.
+ *  @retval TW_ERROR_NOT_READY an event is not reached yet.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an event was never recorded, or is a wrapped one without
+ *  timing.
+ *  @retval TW_ERROR_CAPTURE an event was last recorded in a capture.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_event_elapsed(tw_event *start, tw_event *end, float *milliseconds);
 /** @} */
 
-/** @defgroup graph Graphs: work that is captured once and launched many times
- *  A captured stream records what is enqueued on it and runs nothing. The recording becomes a
- *  ::tw_graph, which is launched as one piece of work, at the cost of one call:
- *  - tw_stream_begin_capture(), the calls to be recorded, tw_stream_end_capture(), then
- *    tw_graph_instantiate() once, and tw_graph_launch() as often as wanted.
- *  - The graph holds the addresses, sizes and scalars of its calls; the contents of the memory are
- *    read when it runs. Host memory is read and written then, too.
- *  - To run it with other addresses, capture the same calls with those, and give the new graph to
- *    tw_graph_update(), which costs less than instantiating the new graph. A capture may begin
- * while earlier launches are still running.
- *  - Where only the contents of memory change, nothing has to be captured again. Runs can also read
- *    addresses, sizes and scalars from device memory: see TW_GEMM_BATCH_POINTERS, tw_copies_plan()
- *    and the fields whose names begin with `device_`.
+/** @defgroup graph Graphs: work that is captured once and launched many times A captured stream
+ *  records what is enqueued on it and runs nothing. The recording becomes a ::tw_graph, which one
+ *  call launches as a whole:
+ *  - Call tw_stream_begin_capture(), the functions to be recorded and tw_stream_end_capture(). Then
+ *    call tw_graph_instantiate() once, and tw_graph_launch() as often as needed.
+ *  - The graph holds the addresses, sizes and scalars of the recorded calls. The contents of device
+ *    and host memory are read and written when the graph runs.
+ *  - To run it with other addresses, capture the same calls with those addresses and pass the new
+ *    graph to tw_graph_update(), which costs less than instantiating the new graph. A capture may
+ *    begin while earlier launches are still running.
+ *  - If only the contents of memory change, no new capture is needed. Runs can also read addresses,
+ *    sizes and scalars from device memory: see TW_GEMM_BATCH_POINTERS, tw_copies_plan() and the
+ *    fields whose names begin with `device_`.
  *
- *  Host and CUDA devices do the same. A program with CUDA of its own can capture a wrapped stream
- * by itself instead, and may begin a capture here and end it there. The memory that a graph uses
- * must stay while it may run. Plans, events and streams that were used in the capture may be
- * destroyed; kernels stay loaded until the device is destroyed.
+ *  Host and CUDA devices behave alike. A program that uses CUDA itself may instead capture a
+ *  wrapped stream with CUDA calls; it may also begin such a capture here and end it there. The
+ *  memory that a graph uses must stay valid while the graph may run. Plans, events and streams that
+ *  were used in the capture may be destroyed; kernels stay loaded until the device is destroyed.
  *  @{ */
 
-/** Begins to capture a stream: what is enqueued on it from now on is recorded and does not run. The
- *  capture reaches other streams of the device by events: a stream that waits for an event recorded
- *  in the capture joins it, and its work is recorded too, until the capture ends. Before it ends,
- *  the captured stream must wait for an event recorded behind the last work of each such stream. An
- *  event that was last recorded in a capture is never reached, and asking for it gives
- *  TW_ERROR_CAPTURE; launching the graph does not record it.
+/** Begins to capture a stream: work that is enqueued on it from now on is recorded and does not
+ *  run. Events extend the capture to other streams of the device: a stream that waits for an event
+ *  recorded in the capture joins it, and its work is recorded too, until the capture ends. Before
+ *  the capture ends, the captured stream must wait for an event that was recorded after the last
+ *  work of each joined stream. An event that was last recorded in a capture is never reached: to
+ *  query it gives TW_ERROR_CAPTURE, and launching the graph does not record it.
  *
- *  No call of another thread disturbs the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED). A
- *  call on a captured stream that is refused for its arguments records nothing, and the capture
- *  goes on: check each call's status, or the graph lacks its work. The driver breaks a capture in
- * which a dependency is asked for that a graph cannot have: calls on its streams then fail until it
- * is ended.
+ *  Calls of other threads do not disturb the capture (its mode is CU_STREAM_CAPTURE_MODE_RELAXED).
+ *  A call on a captured stream that is refused for its arguments records nothing, and the capture
+ *  goes on: check the status of each call, or the graph lacks its work. If a call asks for a
+ *  dependency that a graph cannot have, the driver breaks the capture: calls on its streams then
+ *  fail until the capture is ended.
  *  @param stream not NULL.
- *  @retval TW_ERROR_CAPTURE the stream is being captured already, or is the legacy default stream,
- *  which cannot be.
+ *  @retval TW_ERROR_CAPTURE the stream is already being captured, or is the legacy default stream,
+ *  which cannot be captured.
  *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions of graphs.
  *  @threadsafety{external: no other call on the stream may overlap} @since 0.2 */
 TW_API tw_status tw_stream_begin_capture(tw_stream *stream);
 
 /** Ends a capture, on any thread unless the stream is the per-thread default stream. Afterwards the
- *  stream and those that joined work as before; so they do after a failure, except
+ *  stream and those that joined it execute work as before. This holds after a failure too, except
  *  TW_ERROR_OUT_OF_MEMORY, which leaves the capture as it was.
- *  @param stream the one that the capture began on.
- *  @param[out] graph the caller's, to be given to tw_graph_destroy(); may be NULL, which ends the
- *  capture and keeps nothing, also where it is broken.
- *  @retval TW_ERROR_CAPTURE the stream is not being captured, or joined a capture that began on
- *  another stream; the capture was broken, or a stream that joined it was not waited for.
+ *  @param stream the stream that the capture began on.
+ *  @param[out] graph owned by the caller; release it with tw_graph_destroy(). May be NULL: this
+ *  ends the capture, even a broken one, and discards it.
+ *  @retval TW_ERROR_CAPTURE the stream is not being captured, or it joined a capture that began on
+ *  another stream; or the capture was broken, or the stream did not wait for a stream that joined.
  *  @retval TW_ERROR_DRIVER_TOO_OLD the driver lacks the functions of graphs.
  *  @threadsafety{external: no other call on the stream may overlap} @since 0.2 */
 TW_API tw_status tw_stream_end_capture(tw_stream *stream, tw_graph **graph);
 
-/** Makes a captured graph ready to be launched. The second time it does nothing.
+/** Prepares a captured graph for launching. Later calls do nothing.
  *  @param graph not NULL. @retval TW_OK it is ready.
  *  @threadsafety{external} @blocking{prepares each operation: up to milliseconds for a large graph}
  *  @since 0.2 */
 TW_API tw_status tw_graph_instantiate(tw_graph *graph);
 
-/** Enqueues a graph. Launches of one graph run one after the other, on whatever streams they are.
- *  @param graph an instantiated one. @param stream any of the same device; it need not be the one
- *  that was captured.
+/** Enqueues a graph. Launches of one graph run one after the other, even on different streams.
+ *  @param graph an instantiated one. @param stream any stream of the same device, not necessarily
+ *  the captured one.
  *  @retval TW_ERROR_INVALID_ARGUMENT the graph was not instantiated.
- *  @retval TW_ERROR_CAPTURE the stream is being captured: a graph cannot be part of another one.
+ *  @retval TW_ERROR_CAPTURE the stream is being captured; a graph cannot become part of another
+ *  one.
  *  @threadsafety{external} @capture{refused} @since 0.2 */
 TW_API tw_status tw_graph_launch(tw_graph *graph, tw_stream *stream);
 
 /** Replaces the addresses, sizes, scalars and kernels of an instantiated graph by those of another
- *  one that has the same operations in the same order: by capturing the same calls again. Launches
- *  that were enqueued before are not affected. A failure leaves the graph as it was.
+ *  graph that has the same operations in the same order, from another capture of the same calls.
+ *  Launches that were already enqueued are not affected. A failure leaves the graph as it was.
  *  @param graph an instantiated one.
  *  @param captured a graph of the same device, instantiated or not, that is not changed; graph does
  *  not need it afterwards. Copies must have the same direction and the same devices as before.
  *  @retval TW_ERROR_INVALID_ARGUMENT the graph was not instantiated, or the operations or their
  *  order differ: the message says how, on a GPU with the driver's reason.
- *  @threadsafety{external: of both graphs} @since 0.2 */
+ *  @threadsafety{external: on both graphs} @since 0.2 */
 TW_API tw_status tw_graph_update(tw_graph *graph, tw_graph *captured);
 
-/** Destroys a graph; launches that are under way are not disturbed. @param graph may be NULL.
+/** Destroys a graph; launches that are already enqueued are not disturbed. @param graph may be
+ *  NULL.
  *  @threadsafety{external} @since 0.2 */
 TW_API void tw_graph_destroy(tw_graph *graph);
 /** @} */
 
-/** @defgroup tensor Tensors: addresses with a type and extents, and DLPack
- *  What other libraries hand over. A tensor is a plain struct and owns nothing; its numbers go into
- *  the descriptions and arguments of plans and tensor maps.
+/** @defgroup tensor Tensors: addresses with a type and extents, and DLPack A tensor describes
+ *  memory of another library. It is a plain struct and owns nothing; its fields go into the
+ *  descriptions and arguments of plans and tensor maps.
  *  @{ */
 
 /** Bits of tw_tensor::flags. */
-enum { TW_TENSOR_READ_ONLY = 1 /**< its owner asks that nobody writes to it */ };
+enum { TW_TENSOR_READ_ONLY = 1 /**< the owner forbids writing to the tensor */ };
 
-/** A tensor in memory of either kind of device. */
+/** A tensor in memory of the CPU or of a GPU. */
 typedef struct tw_tensor {
   uint32_t struct_size;       /**< set by tw_tensor_init() */
   uint32_t struct_mark;       /**< likewise */
   tw_dtype dtype;             /**< required: element type */
-  tw_device_kind device_kind; /**< whose memory: the CPU's or a GPU's */
+  tw_device_kind device_kind; /**< which memory: the CPU's or a GPU's */
   int32_t ordinal;            /**< the GPU's number; 0 for the CPU */
   int32_t rank;               /**< 0 to 8 */
   uint32_t flags;             /**< TW_TENSOR_ bits */
   uint32_t reserved;          /**< 0 */
-  uint64_t address;           /**< of the element with coordinate 0 */
+  uint64_t address;           /**< address of the element with coordinate 0 */
   int64_t shape[8];           /**< elements, outermost first */
-  int64_t stride[8];          /**< elements from one coordinate to the next */
+  int64_t stride[8];          /**< distance between adjacent coordinates, elements */
 } tw_tensor;
 
 /** The two forms of a DLPack tensor. */
 typedef int32_t tw_dlpack_form;
 enum {
-  TW_DLPACK_TENSOR = 1,   /**< DLTensor, and DLManagedTensor, which begins with one */
-  TW_DLPACK_VERSIONED = 2 /**< DLManagedTensorVersioned, of version 1.x */
+  TW_DLPACK_TENSOR = 1,   /**< DLTensor, or DLManagedTensor, which begins with a DLTensor */
+  TW_DLPACK_VERSIONED = 2 /**< DLManagedTensorVersioned, version 1.x */
 };
 
-/** Told that somebody is done with what was lent. Called once, from any thread; must not fail. */
+/** Called once when the consumer no longer needs the tensor, on any thread. It must not fail. */
 typedef void (*tw_release_callback)(void *user);
 
-/** Initialises a ::tw_tensor: zeros; device_kind is TW_DEVICE_HOST.
+/** Initializes a ::tw_tensor: zeros; device_kind is TW_DEVICE_HOST.
  *  @param[out] tensor not NULL. @param size sizeof(tw_tensor) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tensor_init(tw_tensor *tensor, size_t size);
 
-/** Reads a DLPack tensor. Nothing is kept or owned: whoever has the managed tensor still calls its
- *  deleter, when the work on its memory is done. Strides that are left out become those of a
- *  row-major tensor, the byte offset is added to the address.
- *  @param dlpack in the form that `form` says. @param form which form it has.
- *  @param[in,out] tensor initialised; the rest is filled in.
- *  @retval TW_ERROR_UNSUPPORTED an element type or a device that no number here names, or another
- *  major version than 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
- *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, form is unknown, or an extent or the
- *  number of a GPU is negative.
+/** Reads a DLPack tensor. The function keeps and owns nothing: the owner of the managed tensor
+ *  still calls its deleter when the work on its memory is done. Missing strides become those of a
+ *  row-major tensor. The byte offset is added to the address.
+ *  @param dlpack a struct of the given form. @param form which form it has.
+ *  @param[in,out] tensor initialized; the function fills in the other fields.
+ *  @retval TW_ERROR_UNSUPPORTED the element type or the device has no equivalent here, or the major
+ *  version is not 1. @retval TW_ERROR_CAPACITY more than 8 dimensions.
+ *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds 63 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, form is unknown, or an extent or GPU
+ *  number is negative.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_from_dlpack(const void *dlpack, tw_dlpack_form form, tw_tensor *tensor);
 
-/** Makes a managed DLPack tensor of a tensor, for another library to consume.
- *  @param tensor its memory stays the caller's and must live until `release` is called.
+/** Makes a managed DLPack tensor, which another library can consume.
+ *  @param tensor its memory remains owned by the caller and must stay valid until `release` is
+ *  called.
  *  @param form which form to make. @param release called by the managed tensor's deleter; may be
- *  NULL. @param user passed to release, may be NULL.
- *  @param[out] managed DLManagedTensor or DLManagedTensorVersioned, the caller's: to be given to a
- *  consumer, or freed by its own deleter.
- *  @retval TW_ERROR_UNSUPPORTED DLPack has no such element type, or the tensor is
- *  TW_TENSOR_READ_ONLY and the form TW_DLPACK_TENSOR, which cannot say so.
- *  @retval TW_ERROR_OVERFLOW the extents multiply to more than 63 bits.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or a number names nothing.
+ *  NULL. @param user passed to release; may be NULL.
+ *  @param[out] managed a DLManagedTensor or DLManagedTensorVersioned, owned by the caller. Pass it
+ *  to a consumer, or free it with its own deleter.
+ *  @retval TW_ERROR_UNSUPPORTED DLPack has no such element type; or the tensor is
+ *  TW_TENSOR_READ_ONLY and the form is TW_DLPACK_TENSOR, which cannot express that.
+ *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds 63 bits.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or a type, device kind or form is
+ *  unknown.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_to_dlpack(const tw_tensor *tensor, tw_dlpack_form form,
                                      tw_release_callback release, void *user, void **managed);
@@ -775,7 +806,7 @@ TW_API tw_status tw_tensor_to_dlpack(const tw_tensor *tensor, tw_dlpack_form for
 
 /** @defgroup tensor_map Tensor maps: the 128-byte descriptors that the TMA reads
  *  @{ */
-/** Target of a check or an encoding: compute capability major * 10 + minor. */
+/** Target chip of a check or an encoding: compute capability major * 10 + minor. */
 typedef int32_t tw_arch;
 enum {
   TW_ARCH_SM_90 = 90,
@@ -785,11 +816,11 @@ enum {
   TW_ARCH_SM_120 = 120
 };
 
-/** CUtensorMapInterleave's values. */
+/** The values of CUtensorMapInterleave. */
 typedef int32_t tw_interleave;
 enum { TW_INTERLEAVE_NONE = 0, TW_INTERLEAVE_16B = 1, TW_INTERLEAVE_32B = 2 };
 
-/** CUtensorMapSwizzle's values. */
+/** The values of CUtensorMapSwizzle. */
 typedef int32_t tw_swizzle;
 enum {
   TW_SWIZZLE_NONE = 0,
@@ -801,7 +832,7 @@ enum {
   TW_SWIZZLE_128B_ATOM_64B = 6
 };
 
-/** CUtensorMapL2promotion's values. */
+/** The values of CUtensorMapL2promotion. */
 typedef int32_t tw_l2_promotion;
 enum {
   TW_L2_PROMOTION_NONE = 0,
@@ -810,7 +841,7 @@ enum {
   TW_L2_PROMOTION_256B = 3
 };
 
-/** CUtensorMapFloatOOBfill's values. */
+/** The values of CUtensorMapFloatOOBfill. */
 typedef int32_t tw_oob_fill;
 enum { TW_OOB_FILL_ZERO = 0, TW_OOB_FILL_NAN = 1 };
 
@@ -819,11 +850,11 @@ typedef int32_t tw_tensor_map_kind;
 enum {
   TW_TENSOR_MAP_TILED = 0,
   TW_TENSOR_MAP_IM2COL = 1,     /**< columns of pixels, for convolutions */
-  TW_TENSOR_MAP_IM2COL_WIDE = 2 /**< the same along W alone */
+  TW_TENSOR_MAP_IM2COL_WIDE = 2 /**< im2col along W only */
 };
 
-/** Description of a tensor map, with the fields of cuTensorMapEncodeTiled and
- *  cuTensorMapEncodeIm2col, innermost first. */
+/** Description of a tensor map. The fields are those of cuTensorMapEncodeTiled and
+ *  cuTensorMapEncodeIm2col, and dimensions are innermost first. */
 typedef struct tw_tensor_map_desc {
   uint32_t struct_size;            /**< set by tw_tensor_map_desc_init() */
   uint32_t struct_mark;            /**< likewise */
@@ -834,316 +865,338 @@ typedef struct tw_tensor_map_desc {
   tw_l2_promotion l2_promotion;    /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;            /**< TW_OOB_FILL_ */
   tw_tensor_map_kind kind;         /**< tiled or im2col */
-  int32_t wide_mode;               /**< CUtensorMapIm2ColWideMode's values; im2col wide alone */
+  int32_t wide_mode;               /**< value of CUtensorMapIm2ColWideMode; im2col-wide maps only */
   uint64_t global_address;         /**< required: device address of the tensor */
   uint64_t global_dim[5];          /**< required: elements, innermost first */
   uint64_t global_stride_bytes[5]; /**< required from rank 2 on: bytes, not elements; [i] is the
                                       pitch of dimension i + 1; [4] is unused */
-  uint32_t box_dim[5];             /**< required for tiled maps, which alone have it: elements */
-  uint32_t element_strides[5];     /**< 1 to 8; reads each n-th element */
-  uint32_t channels_per_pixel;     /**< this and what follows: im2col maps alone */
-  uint32_t pixels_per_column;      /**< pixels of one box (im2col) */
-  int32_t lower_corner[3];         /**< of the bounding box: W, H, D; im2col wide has W alone */
-  int32_t upper_corner[3];         /**< relative to the last element */
+  uint32_t box_dim[5];             /**< required for tiled maps and only for them: elements */
+  uint32_t element_strides[5];     /**< 1 to 8; n reads every n-th element */
+  uint32_t channels_per_pixel;     /**< im2col maps only, like all fields that follow */
+  uint32_t pixels_per_column;      /**< pixels in one box */
+  int32_t lower_corner[3]; /**< of the bounding box: W, H, D; im2col-wide maps have only W */
+  int32_t upper_corner[3]; /**< upper corner, relative to the last element */
 } tw_tensor_map_desc;
 
-/** A broken rule, see tw_tensor_map_check(). */
+/** A broken rule: see tw_tensor_map_check(). */
 typedef struct tw_rule_violation {
   uint32_t struct_size; /**< set by tw_rule_violation_init() */
   uint32_t struct_mark; /**< likewise */
-  int32_t index;        /**< element of the argument, or -1 */
+  int32_t index;        /**< element of the array field, or -1 */
   uint32_t reserved;    /**< 0 */
-  const char *rule;     /**< stable id; lives for ever */
-  const char *argument; /**< field of the description; lives for ever */
-  int64_t got;          /**< what was passed; of a uint64_t its bits */
+  const char *rule;     /**< stable id; static */
+  const char *argument; /**< field of the description; static */
+  int64_t got;          /**< what was passed; a uint64_t is stored bit for bit */
   int64_t limit;        /**< what the rule allows */
-  char message[472];    /**< the rule in a sentence, with the numbers, and what would work; `...`
-                             for fields beyond its length, see tw_tensor_map_propose() */
+  char message[472];    /**< the rule in a sentence, with the numbers, and values that would work;
+                           `...` stands for fields that do not fit: tw_tensor_map_propose() returns all
+                           of them */
 } tw_rule_violation;
 
-/** Initialises a ::tw_rule_violation, one element of an array that other functions then fill in.
+/** Initializes a ::tw_rule_violation, one element of an array that other functions then fill in.
  *  @param[out] violation not NULL. @param size sizeof(tw_rule_violation) as the caller's compiler
- * sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  sees it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rule_violation_init(tw_rule_violation *violation, size_t size);
 
-/** Initialises a ::tw_tensor_map_desc: bf16, rank 2, no interleave, no swizzle, no promotion,
+/** Initializes a ::tw_tensor_map_desc: bf16, rank 2, no interleave, no swizzle, no L2 promotion,
  *  zero fill, element strides 1, all sizes 0.
  *  @param[out] desc not NULL. @param size sizeof(tw_tensor_map_desc) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tensor_map_desc_init(tw_tensor_map_desc *desc, size_t size);
 
-/** Checks a description against every rule; needs no device. Rules of 9.0 were measured on the
- *  driver; those of other chips come from its manual and are unverified. @param desc not NULL.
- *  @param arch for which chip. @param[out] violations an array of
- *  initialised elements; may be NULL where capacity is 0. @param capacity its elements.
- *  @param[out] count broken rules in all, which may be more than capacity; may be NULL.
- *  @retval TW_OK all rules hold. @retval TW_ERROR_RULE the first broken one is the last error too.
+/** Checks a description against every rule; needs no device. The rules for compute capability 9.0
+ *  were verified against the driver; those for other chips come from its manual and are unverified.
+ *  @param desc not NULL. @param arch for which chip.
+ *  @param[out] violations an array of initialized elements; may be NULL if capacity is 0.
+ *  @param capacity number of elements in the array.
+ *  @param[out] count total number of broken rules, which may exceed capacity; may be NULL.
+ *  @retval TW_OK no rule is broken. @retval TW_ERROR_RULE a rule is broken; the last error
+ *  describes the first broken rule.
  *  @retval TW_ERROR_INVALID_ARGUMENT arch is none of the TW_ARCH_ numbers, or capacity is negative.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_check(const tw_tensor_map_desc *desc, tw_arch arch,
                                      tw_rule_violation *violations, int32_t capacity,
                                      int32_t *count);
 
-/** Finds an accepted description that differs from a broken one only in fields that its broken
- *  rules name; its box covers at least half the bytes asked for, where one that shared memory holds
- *  does. What was asked for and breaks no rule stays.
- *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialised; the rest
- * is filled in, with desc's own fields where no rule is broken.
- *  @retval TW_ERROR_NOT_FOUND no such description is accepted. @retval TW_ERROR_INVALID_ARGUMENT an
+/** Finds a valid description near a broken one. It differs only in the fields that the broken rules
+ *  name; everything else stays as requested. The box covers at least half of the requested bytes,
+ *  if such a box fits in shared memory.
+ *  @param desc not NULL. @param arch for which chip. @param[in,out] proposed initialized; the
+ *  function fills in the other fields. It equals desc if no rule is broken.
+ *  @retval TW_ERROR_NOT_FOUND no such description is valid. @retval TW_ERROR_INVALID_ARGUMENT an
  *  argument is NULL, or arch is none of the TW_ARCH_ numbers.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_propose(const tw_tensor_map_desc *desc, tw_arch arch,
                                        tw_tensor_map_desc *proposed);
 
-/** Checks a description and writes its 128 bytes, without a driver: the same bytes as the driver's
- *  for compute capability 9.0; unverified for other chips. @param desc not NULL.
+/** Checks a description and writes its 128 bytes without a driver. For compute capability 9.0 the
+ *  bytes equal the driver's; for other chips they are unverified. @param desc not NULL.
  *  @param arch for which chip. @param[out] bytes room for 128, at any address.
- *  @retval TW_ERROR_RULE a rule is broken. @retval TW_ERROR_UNSUPPORTED the bits of this type or
- *  swizzle are not known to the library. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or
- *  arch is none of the TW_ARCH_ numbers. @threadsafety{any thread} @since 0.1 */
+ *  @retval TW_ERROR_RULE a rule is broken. @retval TW_ERROR_UNSUPPORTED the library does not know
+ *  the encoding of this type or swizzle. @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or
+ *  arch is none of the TW_ARCH_ numbers.
+ *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_encode(const tw_tensor_map_desc *desc, tw_arch arch, void *bytes);
 
-/** Reads 128 bytes back into a description: of a core dump, of another library. Bytes do not tell
- *  an im2col-wide map from an im2col map, nor types that share a code; the first such type comes
- *  back. @param bytes 128 of them, at any address.
- *  @param[in,out] desc initialised; what could be read is filled in, after
- *  TW_ERROR_UNSUPPORTED too.
- *  @retval TW_ERROR_UNSUPPORTED some bits are not known to the library: the message names them.
+/** Decodes 128 bytes into a description, for example from a core dump or another library. The bytes
+ *  do not distinguish an im2col-wide map from an im2col map, nor types that share a code: the
+ *  function returns the first such type.
+ *  @param bytes 128 of them, at any address.
+ *  @param[in,out] desc initialized; the function fills in what it could decode, also after
+ *  TW_ERROR_UNSUPPORTED.
+ *  @retval TW_ERROR_UNSUPPORTED the library does not know the meaning of some bits: the message
+ *  names them.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_decode(const void *bytes, tw_tensor_map_desc *desc);
 
 /** Makes a tensor map. @param device not NULL. @param desc not NULL.
- *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
+ *  @param[out] map owned by the caller; release it with tw_tensor_map_destroy().
  *  @retval TW_ERROR_RULE a rule is broken: the message and tw_last_error_info() name it.
- *  @retval TW_ERROR_UNSUPPORTED an im2col-wide map, which this driver or this build does not know.
+ *  @retval TW_ERROR_UNSUPPORTED an im2col-wide map, which this driver or this build does not
+ *  support.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create(tw_device *device, const tw_tensor_map_desc *desc,
                                       tw_tensor_map **map);
 
 /** A tensor and a tile of it, from which tw_tensor_map_create_tile() makes a map. Modes are
- *  outermost first, strides in elements; one mode has stride 1. */
+ *  outermost first, and strides are in elements. One mode must have stride 1. */
 typedef struct tw_tile_desc {
   uint32_t struct_size;         /**< set by tw_tile_desc_init() */
   uint32_t struct_mark;         /**< likewise */
-  tw_dtype dtype;               /**< element type; no packed type */
+  tw_dtype dtype;               /**< element type; packed types are not allowed */
   int32_t rank;                 /**< required: 1 to 8 */
   tw_swizzle swizzle;           /**< TW_SWIZZLE_ */
   tw_l2_promotion l2_promotion; /**< TW_L2_PROMOTION_ */
   tw_oob_fill oob_fill;         /**< TW_OOB_FILL_ */
-  int32_t multicast;            /**< blocks of a cluster that load equal parts of a tile; 1: none */
-  uint32_t free_start;          /**< bit k below rank: tiles may begin anywhere along mode k, if of
-                                     stride 1 at multiples of 16 bytes */
-  uint32_t reserved;            /**< 0 */
-  uint64_t global_address;      /**< required: device address of the tensor */
-  int64_t shape[8];             /**< required: elements, outermost first */
-  int64_t stride[8];            /**< required: elements, not bytes; one mode has stride 1 */
-  int64_t tile[8];              /**< required: elements of a tile, which has 232448 bytes at most */
+  int32_t multicast;   /**< blocks of a cluster that each load an equal part of a tile and multicast
+                          it; 1: no multicast */
+  uint32_t free_start; /**< bit k (k below rank): tiles may begin at any coordinate of mode k; in
+                          the mode of stride 1, at multiples of 16 bytes */
+  uint32_t reserved;   /**< 0 */
+  uint64_t global_address; /**< required: device address of the tensor */
+  int64_t shape[8];        /**< required: elements, outermost first */
+  int64_t stride[8];       /**< required: elements, not bytes; one mode has stride 1 */
+  int64_t tile[8];         /**< required: elements of a tile, at most 232448 bytes */
 } tw_tile_desc;
 
-/** Initialises a ::tw_tile_desc: bf16, no swizzle, no multicast; rank 0, shape, stride and tile
+/** Initializes a ::tw_tile_desc: bf16, no swizzle, no multicast, rank 0; shape, stride and tile are
  *  unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_tile_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tile_desc_init(tw_tile_desc *desc, size_t size);
 
-/** Fills type, rank, address, shape and strides of a tile's description; the tile and the other
- *  fields stay. @param tensor not NULL. @param[in,out] desc initialised. It is unchanged after a
- *  failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has no dimension, or is none.
+/** Fills the type, rank, address, shape and strides of a tile's description from a tensor; the tile
+ *  and the other fields keep their values. @param tensor not NULL. @param[in,out] desc initialized.
+ *  Unchanged after a failure.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has rank 0, or is not a valid tensor.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_tile_desc_from_tensor(const tw_tensor *tensor, tw_tile_desc *desc);
 
-/** Makes the map that moves tiles by as few boxes as possible. Rows wider than the swizzle's span
- *  become a dimension of their own and neighbouring modes are merged, where what lies outside the
- *  tensor stays outside; no box ever touches another row's bytes.
+/** Makes a map that moves tiles with the smallest number of boxes. Rows wider than the swizzle span
+ *  become a dimension of their own. Adjacent modes are merged if coordinates outside the tensor
+ *  remain outside the merged dimension; no box accesses the bytes of another row.
  *  @param device not NULL. @param desc not NULL.
- *  @param shared layout of the tile in shared memory, in elements; NULL: box behind box.
- *  @param[out] map the caller's, to be given to tw_tensor_map_destroy().
- *  @retval TW_ERROR_RULE no map can be made: the message names the rule that is broken.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work, or is NULL.
- *  @retval TW_ERROR_UNSUPPORTED elements of a type that tensor maps do not have.
+ *  @param shared layout of the tile in shared memory, in elements; NULL stores one box after the
+ *  other.
+ *  @param[out] map owned by the caller; release it with tw_tensor_map_destroy().
+ *  @retval TW_ERROR_RULE no map is possible: the message names the broken rule.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is invalid or NULL.
+ *  @retval TW_ERROR_UNSUPPORTED tensor maps do not support the element type.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_create_tile(tw_device *device, const tw_tile_desc *desc,
                                            const tw_layout *shared, tw_tensor_map **map);
 
-/** How many boxes, each one instruction, move a tile; 1 for a map of tw_tensor_map_create().
+/** The number of boxes that move a tile, one TMA instruction each; 1 for a map of
+ *  tw_tensor_map_create().
  *  @param map not NULL. @param[out] boxes the number.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_boxes(const tw_tensor_map *map, int32_t *boxes);
 
-/** One box of a tile. Blocks of a multicast load equal runs of boxes.
+/** Coordinates and shared-memory offset of one box of a tile. With multicast, each block of the
+ *  cluster loads a consecutive run of boxes, all runs of equal length.
  *  @param map not NULL. @param start where the tile begins, in the tensor's own coordinates, one
- *  for each of its modes, outermost first. @param index which box, from 0.
+ *  for each of its modes, outermost first. @param index number of the box, from 0.
  *  @param[out] coord room for 5: the instruction's coordinates, innermost first.
- *  @param[out] shared_offset bytes from the tile's beginning in shared memory to the box's.
- *  @retval TW_ERROR_MISALIGNED tiles of this map begin at multiples along a mode, or coordinate 0
- *  would be no multiple of 16 bytes, at which the copy engine stops a kernel (packed types: not
- *  checked).
+ *  @param[out] shared_offset bytes from the start of the tile in shared memory to the box.
+ *  @retval TW_ERROR_MISALIGNED tiles of this map must begin at certain multiples along a mode; or
+ *  coordinate 0 would not be a multiple of 16 bytes, for which the TMA aborts the kernel (not
+ *  checked for packed types).
  *  @retval TW_ERROR_OVERFLOW a coordinate exceeds 32 bits; start may be any 64-bit number.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no such box.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL, or there is no box of this index.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_box(const tw_tensor_map *map, const int64_t *start, int32_t index,
                                    int32_t *coord, uint64_t *shared_offset);
 
-/** Points a map at another address; nothing else is checked or encoded anew. @param map not NULL.
- *  @param global_address device address, aligned as the map needs it.
- *  @retval TW_ERROR_RULE the address is misaligned or too large; the map is as before.
+/** Changes the address of a map; checks and encodes nothing else. @param map not NULL.
+ *  @param global_address device address, aligned as the map requires.
+ *  @retval TW_ERROR_RULE the address is misaligned or too large; the map is unchanged.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL. @threadsafety{external} @since 0.1 */
 TW_API tw_status tw_tensor_map_rebind(tw_tensor_map *map, uint64_t global_address);
 
 /** Changes one extent of a tiled map. @param map not NULL.
- *  @param dimension of the map, 0 the innermost; one that neither folds nor merges modes.
+ *  @param dimension of the map, 0 is the innermost; not one that folds or merges modes.
  *  @param extent elements, 1 to 2^32.
- *  @retval TW_ERROR_RULE the extent cannot be; the map is as before.
- *  @retval TW_ERROR_UNSUPPORTED an im2col map, or a dimension that folds or merges modes.
+ *  @retval TW_ERROR_RULE the extent is invalid; the map is unchanged.
+ *  @retval TW_ERROR_UNSUPPORTED the map is an im2col map, or the dimension folds or merges modes.
  *  @retval TW_ERROR_INVALID_ARGUMENT map is NULL, or there is no such dimension.
  *  @threadsafety{external} @since 0.1 */
 TW_API tw_status tw_tensor_map_resize(tw_tensor_map *map, int32_t dimension, uint64_t extent);
 
-/** Destroys a tensor map; launches that took its bytes are not disturbed. @param map may be NULL.
+/** Destroys a tensor map; launches that already copied its bytes are not disturbed. @param map may
+ *  be NULL.
  *  @threadsafety{external} @since 0.1 */
 TW_API void tw_tensor_map_destroy(tw_tensor_map *map);
 
-/** Copies out the 128 bytes, to any address. A kernel wants them 64-byte aligned, which
- *  tw_launch() and the parameter space see to. @param map not NULL. @param[out] bytes room for 128.
+/** Copies the 128 bytes of the map to any address. A kernel needs them aligned to 64 bytes;
+ *  tw_launch() and the kernel's parameter space provide that. @param map not NULL.
+ *  @param[out] bytes room for 128.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_bytes(const tw_tensor_map *map, void *bytes);
 
-/** The description that a map was made from. @param map not NULL.
- *  @param[in,out] desc initialised; the rest is filled in.
+/** The current description of a map. @param map not NULL.
+ *  @param[in,out] desc initialized; the function fills in the other fields.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_get_desc(const tw_tensor_map *map, tw_tensor_map_desc *desc);
 
-/** The coordinate tensor: the layout that gives TMA coordinates for the tensor's coordinates, modes
- *  outermost first as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
- *  @param map not NULL. @param[out] layout the caller's.
- *  @retval TW_ERROR_OVERFLOW the extents multiply to more than a layout's size can be, 2^63 - 1.
+/** The coordinate tensor: a layout that maps the tensor's coordinates to TMA coordinates. Modes are
+ *  outermost first, as in a row-major tensor: (1024,512) has `(0,0) o (1024,512):(1@1,1@0)`.
+ *  @param map not NULL. @param[out] layout owned by the caller; release it with
+ *  tw_layout_destroy().
+ *  @retval TW_ERROR_OVERFLOW the product of the extents exceeds the largest size of a layout,
+ *  2^63 - 1.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_coordinates(const tw_tensor_map *map, tw_layout **layout);
 
-/** Describes a map in words: extents, box, bytes of a transaction, and whether a store through it
- *  would touch bytes past the tensor. @param map not NULL. @param[out] buffer may be NULL where
- *  capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
- *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+/** Describes a map in words: its extents, its box, the bytes of a transaction, and whether a store
+ *  through it would write bytes past the tensor. @param map not NULL. @param[out] buffer may be
+ *  NULL if capacity is 0. @param capacity bytes of buffer. @param[out] length bytes needed; may be
+ *  NULL.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_explain(const tw_tensor_map *map, char *buffer, size_t capacity,
                                        size_t *length);
 
-/** Draws a box in shared memory as SVG: which 16 bytes of which row lie where, and in which banks.
- *  @param map not NULL. @param[out] buffer may be NULL where capacity is 0.
+/** Draws a box in shared memory as SVG: where each 16 bytes of each row lie, and in which banks.
+ *  @param map not NULL. @param[out] buffer may be NULL if capacity is 0.
  *  @param capacity bytes of buffer. @param[out] length bytes needed; may be NULL.
- *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
- *  @experimental{the function; also the picture that it writes}
+ *  @experimental{the function and the picture that it writes}
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_tensor_map_draw(const tw_tensor_map *map, char *buffer, size_t capacity,
                                     size_t *length);
 /** @} */
 
-/** @defgroup kernel Modules and kernels of the caller's own
+/** @defgroup kernel Modules and kernels of the caller
  *  @{ */
-/** What a kernel needs and may have. */
+/** Resources and limits of a kernel. */
 typedef struct tw_kernel_info {
   uint32_t struct_size;      /**< set by tw_kernel_info_init() */
   uint32_t struct_mark;      /**< likewise */
-  int32_t registers;         /**< a thread */
-  int32_t static_smem_bytes; /**< a block */
-  int32_t local_bytes;       /**< a thread: stack and spills */
-  int32_t max_threads;       /**< a block */
+  int32_t registers;         /**< per thread */
+  int32_t static_smem_bytes; /**< per block */
+  int32_t local_bytes;       /**< per thread: stack and spills */
+  int32_t max_threads;       /**< per block */
   int32_t binary_version;    /**< 90 for sm_90 */
   int32_t param_count;       /**< number of parameters */
-  int32_t param_bytes;       /**< up to the end of the last parameter */
+  int32_t param_bytes;       /**< offset of the end of the last parameter */
 } tw_kernel_info;
 
-/** Initialises a ::tw_kernel_info, which other functions then fill in.
+/** Initializes a ::tw_kernel_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_kernel_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_kernel_info_init(tw_kernel_info *info, size_t size);
 
 /** Programmatic dependent launch: the kernel may start before its predecessor is done, and must
- *  execute griddepcontrol.wait itself. */
+ *  execute griddepcontrol.wait itself before it uses the predecessor's results. */
 enum { TW_LAUNCH_PROGRAMMATIC = 1 };
 
-/** How to launch a kernel. */
+/** Launch parameters of a kernel. */
 typedef struct tw_launch_desc {
   uint32_t struct_size;        /**< set by tw_launch_desc_init() */
   uint32_t struct_mark;        /**< likewise */
   uint32_t flags;              /**< TW_LAUNCH_ bits */
-  uint32_t grid[3];            /**< blocks */
-  uint32_t block[3];           /**< threads */
-  uint32_t cluster[3];         /**< blocks; divides grid; 1,1,1 for none */
+  uint32_t grid[3];            /**< blocks in the grid */
+  uint32_t block[3];           /**< threads in a block */
+  uint32_t cluster[3];         /**< blocks in a cluster; must divide grid; 1,1,1: no cluster */
   uint32_t dynamic_smem_bytes; /**< up to 232,448 on Hopper */
 } tw_launch_desc;
 
-/** Loads a fatbin, cubin or zero-terminated PTX. Magic, lengths and section bounds are checked
- *  before the driver sees it. It stays loaded until the device is destroyed, so that captured
- *  graphs can replay. @param device a CUDA device. @param image the bytes; copied.
- *  @param size how many. @param[out] module the caller's, to be given to tw_module_destroy().
- *  @retval TW_ERROR_INVALID_IMAGE truncated, damaged or of no known kind.
- *  @retval TW_ERROR_NO_KERNEL_IMAGE it holds nothing for this device; the message says what.
+/** Loads a fatbin, a cubin or zero-terminated PTX. The library checks the magic number, lengths and
+ *  section bounds before it passes the image to the driver. The code stays loaded until the device
+ *  is destroyed, so that captured graphs can be replayed. @param device a CUDA device. @param image
+ *  the bytes; they are copied.
+ *  @param size number of bytes. @param[out] module owned by the caller; release it with
+ *  tw_module_destroy().
+ *  @retval TW_ERROR_INVALID_IMAGE the image is truncated, damaged or of an unknown kind.
+ *  @retval TW_ERROR_NO_KERNEL_IMAGE the image has no code for this device; the message says what it
+ *  has.
  *  @retval TW_ERROR_WRONG_DEVICE the host device cannot run GPU code.
- *  @retval TW_ERROR_DRIVER_TOO_OLD its PTX is newer than the driver.
+ *  @retval TW_ERROR_DRIVER_TOO_OLD the image has only PTX that is newer than the driver.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_module_load(tw_device *device, const void *image, size_t size,
                                 tw_module **module);
 
-/** Destroys the handle. @param module may be NULL. @threadsafety{external} @since 0.1 */
+/** Destroys the handle; the code stays loaded. @param module may be NULL. @threadsafety{external}
+ *  @since 0.1 */
 TW_API void tw_module_destroy(tw_module *module);
 
-/** A kernel of a module by its symbol. @param module not NULL. @param name zero-terminated.
- *  @param[out] kernel the caller's, to be given to tw_kernel_destroy(); it outlives the module
- *  handle. @retval TW_ERROR_NOT_FOUND no kernel of that name.
+/** Finds a kernel of a module by its symbol. @param module not NULL. @param name zero-terminated.
+ *  @param[out] kernel owned by the caller; release it with tw_kernel_destroy(). It may outlive the
+ *  module handle. @retval TW_ERROR_NOT_FOUND the module has no kernel of this name.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_get(tw_module *module, const char *name, tw_kernel **kernel);
 
 /** Destroys the handle. @param kernel may be NULL. @threadsafety{external} @since 0.1 */
 TW_API void tw_kernel_destroy(tw_kernel *kernel);
 
-/** What the kernel needs. @param kernel not NULL. @param[in,out] info initialised.
+/** Reads the resources of a kernel. @param kernel not NULL. @param[in,out] info initialized.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_get_info(tw_kernel *kernel, tw_kernel_info *info);
 
-/** How much of a launch fits the device at once. @param kernel not NULL. @param desc not NULL.
- *  @param[out] blocks_per_sm blocks of this size that one SM holds. @param[out] clusters clusters
- *  of this size that the device holds.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or cannot work.
+/** Computes how many blocks and clusters of a launch the device can hold at once. @param kernel not
+ *  NULL. @param desc not NULL.
+ *  @param[out] blocks_per_sm blocks of this size that fit on one SM. @param[out] clusters clusters
+ *  of this size that fit on the device.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL or is invalid.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_kernel_occupancy(tw_kernel *kernel, const tw_launch_desc *desc,
                                      int32_t *blocks_per_sm, int32_t *clusters);
 
-/** Initialises a ::tw_launch_desc: one block of 128 threads, no cluster, no dynamic shared
- *  memory.
+/** Initializes a ::tw_launch_desc: one block of 128 threads, no cluster, no dynamic shared memory.
  *  @param[out] desc not NULL. @param size sizeof(tw_launch_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_launch_desc_init(tw_launch_desc *desc, size_t size);
 
 /** Launches a kernel. @param stream of the kernel's device. @param kernel not NULL.
- *  @param desc not NULL. @param param_count must be the kernel's. @param param_sizes bytes of each
- *  parameter, which must be the kernel's; a tensor map by value is 128. @param params the values,
- *  packed one behind the other with no gaps, at any address; copied.
+ *  @param desc not NULL. @param param_count must equal the kernel's. @param param_sizes bytes of
+ *  each parameter, which must equal the kernel's; a tensor map by value has 128. @param params the
+ *  values, packed without gaps, at any address; they are copied.
  *  @retval TW_ERROR_INVALID_ARGUMENT a count, a size, the block, the cluster or the shared memory
- *  cannot work; the message names the limit. @retval TW_ERROR_WRONG_DEVICE of different devices.
- *  @retval TW_ERROR_UNSUPPORTED more parameters, or bytes of them, than the library passes on.
+ *  is invalid; the message names the limit. @retval TW_ERROR_WRONG_DEVICE the handles belong to
+ *  different devices.
+ *  @retval TW_ERROR_UNSUPPORTED the kernel has more parameters, or more bytes of them, than the
+ *  library supports.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch_desc *desc,
                            uint32_t param_count, const uint32_t *param_sizes, const void *params);
 /** @} */
 
-/** @defgroup plan Plans: operations made once and run many times
- *  A plan holds no memory of the caller's: addresses come with each run. Plans are immutable, so
- *  one plan may run on several streams at once. A run allocates nothing, synchronises nothing and
- *  can be captured in a CUDA graph, which then holds that run's addresses and sizes.
+/** @defgroup plan Plans: operations made once and run many times A plan holds no memory of the
+ *  caller's: addresses come with each run. Plans are immutable, so one plan may run on several
+ *  streams at once. A run allocates nothing, synchronizes nothing and can be captured in a CUDA
+ *  graph, which then holds that run's addresses and sizes.
  *
  *  An operand spans 2^60 bytes at most, from its lowest byte to its highest; the matrices of one
  *  operand of a matrix product 2^63 - 1 together.
@@ -1152,8 +1205,8 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  kernels that this build embeds for the device takes the description, TW_ERROR_NO_KERNEL_IMAGE
  *  where it embeds none for the device, and TW_ERROR_DRIVER_TOO_OLD where the driver is older than
  *  they need. Machine code needs a driver of at least the major version of the CUDA toolkit that
- * made it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact version.
- * The rest of the library, including the caller's own modules, works with older drivers: see
+ *  made it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact version.
+ *  The rest of the library, including the caller's own modules, works with older drivers: see
  *  tw_device_create().
  *
  *  Each tw_x_plan() that takes a description has a tw_x_supported(), which answers whether planning
@@ -1161,10 +1214,10 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
  *  same device and description, with the same message and details, except for exhausted memory and
  *  for what the driver says when it loads kernels. It loads no kernel, allocates nothing on the
  *  device and launches nothing. It takes less than 2 microseconds if the library has all the
- * kernels that the device can run. Four cases take longer: strides whose elements interleave,
- * because the overlap has to be searched for; products of more tiles than a launch may have;
- * products with both max_sms and TW_GEMM_BATCH_INVARIANT; and the first call for an operation on a
- * device.
+ *  kernels that the device can run. Four cases take longer: strides whose elements interleave,
+ *  because the overlap has to be searched for; products of more tiles than a launch may have;
+ *  products with both max_sms and TW_GEMM_BATCH_INVARIANT; and the first call for an operation on a
+ *  device.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -1189,7 +1242,7 @@ typedef struct tw_plan_info {
   uint32_t struct_mark;        /**< likewise */
   tw_op op;                    /**< the operation */
   uint32_t reserved;           /**< 0 */
-  const char *kernel;          /**< its symbol, or the driver's function; lives for ever */
+  const char *kernel;          /**< its symbol, or the driver's function; static */
   uint32_t grid[3];            /**< blocks */
   uint32_t block[3];           /**< threads */
   uint32_t cluster[3];         /**< blocks */
@@ -1206,22 +1259,22 @@ typedef struct tw_plan_info {
                                     tw_gemm_args */
 } tw_plan_info;
 
-/** Initialises a ::tw_plan_info, which other functions then fill in.
+/** Initializes a ::tw_plan_info, which other functions then fill in.
  *  @param[out] info not NULL. @param size sizeof(tw_plan_info) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
-/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info initialised; the
- *  rest is filled in.
+/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info initialized; the
+ *  function fills in the other fields.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 
 /** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
- *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] buffer may be NULL if capacity is 0. @param capacity bytes of buffer.
  *  @param[out] length bytes needed with the zero; may be NULL.
- *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
                                  size_t *length);
@@ -1291,7 +1344,7 @@ typedef struct tw_copy_desc {
   int32_t rank;           /**< required: 1 to 8 */
   uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
   uint32_t dst_alignment; /**< likewise for the destination */
-  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;       /**< maximum number of blocks, one per SM; 0: no limit */
   uint32_t flags;         /**< TW_COPY_ bits */
   tw_cache_priority src_cache; /**< for what is read */
   tw_cache_priority dst_cache; /**< for what is written */
@@ -1319,39 +1372,40 @@ typedef struct tw_copy_args {
   uint64_t dst;         /**< required: device address */
 } tw_copy_args;
 
-/** Initialises a ::tw_copy_desc: no promise, no window; shape and strides unset.
+/** Initializes a ::tw_copy_desc: no promise, no window; shape and strides unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_copy_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc, size_t size);
 
-/** Initialises a ::tw_copy_args: no addresses.
+/** Initializes a ::tw_copy_args: no addresses.
  *  @param[out] args not NULL. @param size sizeof(tw_copy_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_args_init(tw_copy_args *args, size_t size);
 
 /** Fills type, rank, shape and strides of a copy's description from its operands; the other fields
  *  stay. The addresses go into the run's arguments. Nothing is kept.
  *  @param src not NULL. @param dst not NULL; of src's shape and type.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                            tw_copy_desc *desc);
 
 /** Plans a copy. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window
- *  cannot work. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window is
+ *  invalid. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_copy_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_copy_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copy_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
@@ -1380,7 +1434,7 @@ typedef struct tw_copies_desc {
   int32_t rank;           /**< required: 1 to 8 */
   uint32_t src_alignment; /**< bytes that all sources are promised to be multiples of; 0: none */
   uint32_t dst_alignment; /**< likewise for the destinations */
-  uint32_t max_sms;       /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;       /**< maximum number of blocks, one per SM; 0: no limit */
   uint32_t reserved;      /**< 0 */
   int64_t shape[8]; /**< required: elements of each copy, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
@@ -1401,36 +1455,38 @@ typedef struct tw_copies_args {
   uint64_t invalid_count;
 } tw_copies_args;
 
-/** Initialises a ::tw_copies_desc: no promise; shape, strides and count unset.
+/** Initializes a ::tw_copies_desc: no promise; shape, strides and count unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_copies_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc, size_t size);
 
-/** Initialises a ::tw_copies_args: no addresses, the plan's count.
+/** Initializes a ::tw_copies_args: no addresses, the plan's count.
  *  @param[out] args not NULL. @param size sizeof(tw_copies_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
 
 /** As tw_copy_desc_from_tensors(), from the operands of one of the copies; count stays.
  *  @param src not NULL. @param dst not NULL; of src's shape and type.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                              tw_copies_desc *desc);
 
 /** Plans many copies of one description. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment
- *  or number cannot work. @retval TW_ERROR_OVERLAP a destination would have an element written
- *  twice. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or number is invalid.
+ *  @retval TW_ERROR_OVERLAP a destination would have an element written twice.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_copies_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_copies_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_copies_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
@@ -1458,8 +1514,8 @@ typedef struct tw_prefetch_desc {
   tw_dtype dtype;          /**< required: any type; only its size matters */
   int32_t rank;            /**< 0: the operand is rows, columns and pitch; 1 to 8: it is shape and
                                 stride */
-  uint32_t alignment;      /**< bytes the address is promised to be a multiple of; 0: none */
-  uint32_t max_sms;        /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t alignment;      /**< promised alignment of the address, in bytes; 0: none */
+  uint32_t max_sms;        /**< maximum number of blocks, one per SM; 0: no limit */
   tw_cache_priority cache; /**< how long the cache should keep it */
   uint32_t reserved;       /**< 0 */
   int64_t rows;            /**< required with rank 0, excluded otherwise; 1 for a plain range */
@@ -1479,35 +1535,37 @@ typedef struct tw_prefetch_args {
   uint64_t src;         /**< required: device address */
 } tw_prefetch_args;
 
-/** Initialises a ::tw_prefetch_desc: rank 0; rows, columns, shape and stride unset.
+/** Initializes a ::tw_prefetch_desc: rank 0; rows, columns, shape and stride unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_prefetch_desc) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc, size_t size);
 
-/** Initialises a ::tw_prefetch_args: no address.
+/** Initializes a ::tw_prefetch_args: no address.
  *  @param[out] args not NULL. @param size sizeof(tw_prefetch_args) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args, size_t size);
 
 /** Fills type, rank, shape and strides of a prefetch's description; the other fields stay.
- *  @param src not NULL. @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param src not NULL. @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has no dimension, or is none.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch_desc *desc);
 
 /** Plans a prefetch. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache
- *  priority cannot work. @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size, rank, budget or cache priority is invalid.
+ *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_prefetch_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_prefetch_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_prefetch_plan() would return it; this holds for all
+ *  other failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
@@ -1538,7 +1596,7 @@ enum {
   /** Each row is multiplied by its weight, an f32 number for each index, where it is moved: f32,
    *  f16 and bf16, in gathers and in scatters that add. */
   TW_ROWS_WEIGHTS = 4,
-  /** Sums of f16 and bf16: rows that several of 128 neighbouring indices name are summed in f32
+  /** Sums of f16 and bf16: rows that several of 128 neighboring indices name are summed in f32
    *  before they are rounded and added. Without it every addend is rounded: bf16 256 + 1 is 256. */
   TW_ROWS_ACCUMULATE_F32 = 8
 };
@@ -1564,7 +1622,7 @@ typedef struct tw_rows_desc {
   tw_reduction reduction;    /**< of a scatter */
   uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
   uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
-  uint32_t max_sms;          /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;          /**< maximum number of blocks, one per SM; 0: no limit */
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
   int64_t table_rows;        /**< required: rows of the table */
   int64_t table_columns;     /**< of the table, for windows that hang over it; 0: none does */
@@ -1595,15 +1653,15 @@ typedef struct tw_rows_args {
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
 
-/** Initialises a ::tw_rows_desc: i32 indices, group 1; table_rows, columns and count unset.
+/** Initializes a ::tw_rows_desc: i32 indices, group 1; table_rows, columns and count unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_rows_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc, size_t size);
 
-/** Initialises a ::tw_rows_args: no addresses, the plan's count.
+/** Initializes a ::tw_rows_args: no addresses, the plan's count.
  *  @param[out] args not NULL. @param size sizeof(tw_rows_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args, size_t size);
 
@@ -1611,14 +1669,15 @@ TW_API tw_status tw_rows_args_init(tw_rows_args *args, size_t size);
  *  stay, `group` among them, which must be set before.
  *  @param table rows by columns, with contiguous rows. @param index contiguous; as many elements as
  *  packed has rows, times group. @param packed rows by as many columns as table has.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tensor *index,
                                            const tw_tensor *packed, tw_rows_desc *desc);
 
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type or size cannot work.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type or size is invalid.
  *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither, a group of more than
  *  2^20, rows of more than 2^30 bytes, or indices of other integers than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
@@ -1626,8 +1685,9 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_gather_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gather_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gather_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1635,9 +1695,9 @@ TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc
  *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
  *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that
  *  the description has no flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an
- *  address is no multiple of its element's size, or breaks the description's promise.
+ *  address is not a multiple of its element size, or breaks the description's promise.
  *  @retval TW_ERROR_OVERLAP packed or invalid_count, which are written, share bytes with each other
- * or any other operand: the table's columns that are moved, index, weights, device_count. Rows may
+ *  or any other operand: the table's columns that are moved, index, weights, device_count. Rows may
  *  lie between those of another operand, as halves of one matrix do; where pitches differ and a
  *  bounded search cannot tell, they are refused.
  *  @repeats{yes}
@@ -1646,17 +1706,19 @@ TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_a
 
 /** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
  *  @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none, a window that
- *  begins before the table's first column, rows of more than 2^30 bytes, or indices of other
- * integers than i32 and i64.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option is invalid.
+ *  @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none, a window that begins before
+ *  the table's first column, rows of more than 2^30 bytes, or indices of other integers than i32
+ *  and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_scatter_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_scatter_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_scatter_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
@@ -1666,17 +1728,17 @@ TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *des
  *  matter, and runs that may be in flight together need one each.
  *  @param plan from tw_scatter_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that the description has no
- *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is no multiple
- *  of its element's size, breaks the description's promise, or is a workspace's and no multiple of
- *  256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is not a
+ *  multiple of its element size, breaks the description's promise, or is a workspace's and no
+ *  multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
  *  @retval TW_ERROR_OVERLAP the table's columns that are moved, invalid_count or the workspace,
- * which are written, share bytes with each other or any other operand: packed, index, weights,
- * device_count. Rows may lie between those of another operand, as in tw_gather_run().
+ *  which are written, share bytes with each other or any other operand: packed, index, weights,
+ *  device_count. Rows may lie between those of another operand, as in tw_gather_run().
  *  @repeats{without a reduction: yes if each row is named once or the plan has
  *  TW_SCATTER_LAST_WINS. Otherwise each element may come from any of the indices that name its row.
  *  With a reduction: yes for integers and for minima and maxima. Sums of floating-point numbers
  *  repeat if each row is named once. If rows are named several times then sums of f32 or f16 or
- * bf16 repeat only with TW_SCATTER_DETERMINISTIC; sums of f64 do not repeat}
+ *  bf16 repeat only with TW_SCATTER_DETERMINISTIC; sums of f64 do not repeat}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
@@ -1712,7 +1774,7 @@ typedef struct tw_ragged_desc {
   tw_ragged_direction direction; /**< TW_RAGGED_ */
   uint32_t packed_alignment;     /**< bytes the packed operand's address is promised */
   uint32_t padded_alignment;     /**< bytes the padded operand's address is promised */
-  uint32_t max_sms;              /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;              /**< maximum number of blocks, one per SM; 0: no limit */
   tw_oob_fill fill;              /**< of a padding copy; NaN, 0x7ff7 in each 16 bits, for f16, bf16,
                                       f32, tf32 and f64 */
   uint32_t reserved;             /**< 0 */
@@ -1743,39 +1805,41 @@ typedef struct tw_ragged_args {
   uint64_t invalid_count;
 } tw_ragged_args;
 
-/** Initialises a ::tw_ragged_desc: i32 offsets, padding with zeros; batch, tokens, rows and
- *  columns unset.
+/** Initializes a ::tw_ragged_desc: i32 offsets, padding with zeros; batch, tokens, rows and columns
+ *  unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_ragged_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_desc_init(tw_ragged_desc *desc, size_t size);
 
-/** Initialises a ::tw_ragged_args: no addresses, the plan's batch and tokens.
+/** Initializes a ::tw_ragged_args: no addresses, the plan's batch and tokens.
  *  @param[out] args not NULL. @param size sizeof(tw_ragged_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_args_init(tw_ragged_args *args, size_t size);
 
 /** Fills the types, sizes and pitches of a ragged copy's description; the other fields stay.
  *  @param packed tokens by columns. @param offsets contiguous; sequences plus 1 elements.
  *  @param padded sequences by rows by columns. Rows are contiguous in both operands.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_desc_from_tensors(const tw_tensor *packed, const tw_tensor *offsets,
                                              const tw_tensor *padded, tw_ragged_desc *desc);
 
 /** Plans a ragged copy. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern, or offsets of
- *  other integers than i32 and i64.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option is invalid.
+ *  @retval TW_ERROR_UNSUPPORTED NaN of a type that has no such pattern, or offsets of other
+ *  integers than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_ragged_plan(tw_device *device, const tw_ragged_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_ragged_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_ragged_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_ragged_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_ragged_supported(tw_device *device, const tw_ragged_desc *desc);
 
@@ -1824,14 +1888,14 @@ enum {
  *  graph serves any logits.
  *
  *  Of equal experts the one with the lower number is the better one; -0 equals 0, and a NaN is
- * below every number. With a bias (tw_route_args.bias) an expert is chosen by its score plus its
- * bias, with TW_ROUTE_SOFTMAX_CHOSEN by its logit plus its bias; an expert whose logit is NaN comes
- * last all the same. Experts may be in groups of neighbours, of which the best top_groups are taken
- *  first; with TW_ROUTE_GROUP_TOP2 experts are chosen by score without a bias too. Biases do not
- *  count in weights, which are the scores, divided by their sum if the flag says so, times `scale`.
- *  The score of a NaN is 0, and of infinite logits in a softmax each counts as exp(0). Scores are
- *  f32 with a relative error below 2^-16; below exp(-87), of a sigmoid below exp(-83), they are 0.
- *  Every device computes the same bits.
+ *  below every number. With a bias (tw_route_args.bias) an expert is chosen by its score plus its
+ *  bias, with TW_ROUTE_SOFTMAX_CHOSEN by its logit plus its bias; an expert whose logit is NaN
+ *  comes last all the same. Experts may be in groups of neighbors, of which the best top_groups are
+ *  taken first; with TW_ROUTE_GROUP_TOP2 experts are chosen by score without a bias too. Biases do
+ *  not count in weights, which are the scores, divided by their sum if the flag says so, times
+ *  `scale`. The score of a NaN is 0, and of infinite logits in a softmax each counts as exp(0).
+ *  Scores are f32 with a relative error below 2^-16; below exp(-87), of a sigmoid below exp(-83),
+ *  they are 0. Every device computes the same bits.
  *
  *  An expert map says which experts are local, and under what number. Pairs of other experts are
  *  dropped from counts and order, and keep their id and weight. So are given ids that are no
@@ -1848,14 +1912,14 @@ typedef struct tw_route_desc {
   tw_route_group_score group_score; /**< TW_ROUTE_GROUP_; only where groups is above 1 */
   uint32_t flags;                   /**< TW_ROUTE_RENORMALIZE, TW_ROUTE_GIVEN_IDS */
   float scale;                      /**< factor of all weights */
-  uint32_t max_sms;                 /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;                 /**< maximum number of blocks, one per SM; 0: no limit */
   int64_t tokens;        /**< required: of a run, at most; tokens times top_k is below 2^31 */
   int64_t experts;       /**< required: 1 to 1024 */
   int64_t top_k;         /**< required: experts of each token, 1 to 32 */
   int64_t local_experts; /**< numbers that the expert map gives, 1 to experts; 0: experts */
-  int64_t groups;        /**< of experts / groups neighbours each, 1 to 32; 0: 1 */
+  int64_t groups;        /**< of experts / groups neighbors each, 1 to 32; 0: 1 */
   int64_t top_groups;    /**< groups that experts are chosen from; 0: all of them */
-  int64_t logits_pitch;  /**< elements between the logits of neighbouring tokens; 0: experts */
+  int64_t logits_pitch;  /**< elements between the logits of neighboring tokens; 0: experts */
 } tw_route_desc;
 
 /** Addresses of a routing's run. Results whose address is 0 are not computed; at least one is
@@ -1887,16 +1951,16 @@ typedef struct tw_route_args {
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_route_args;
 
-/** Initialises a ::tw_route_desc: i32 ids and offsets, softmax, no groups, scale 1; tokens, experts
+/** Initializes a ::tw_route_desc: i32 ids and offsets, softmax, no groups, scale 1; tokens, experts
  *  and top_k unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_route_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_desc_init(tw_route_desc *desc, size_t size);
 
-/** Initialises a ::tw_route_args: no addresses, the plan's tokens.
+/** Initializes a ::tw_route_args: no addresses, the plan's tokens.
  *  @param[out] args not NULL. @param size sizeof(tw_route_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
 
@@ -1904,7 +1968,7 @@ TW_API tw_status tw_route_args_init(tw_route_args *args, size_t size);
  *  be set before, and with TW_ROUTE_GIVEN_IDS also `experts`.
  *  @param logits tokens by experts, with contiguous rows; NULL with TW_ROUTE_GIVEN_IDS.
  *  @param ids contiguous; tokens by experts of each token: the result, or the ids that are given.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_tensor *ids,
@@ -1912,29 +1976,32 @@ TW_API tw_status tw_route_desc_from_tensors(const tw_tensor *logits, const tw_te
 
 /** Plans a routing. tw_plan_info.workspace_bytes is what its runs need beside the operands, nothing
  *  up to 128 tokens. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option
- *  cannot work. @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other
- * integers than i32 and i64, more than 1024 experts, 32 experts of a token or 32 groups.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, pitch or option is invalid.
+ *  @retval TW_ERROR_UNSUPPORTED logits of other types, ids or offsets of other integers than i32
+ *  and i64, more than 1024 experts, 32 experts of a token or 32 groups.
  *  @retval TW_ERROR_OVERFLOW 2^31 pairs or more, or logits that span more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_route_plan(tw_device *device, const tw_route_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_route_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_route_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_route_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_route_supported(tw_device *device, const tw_route_desc *desc);
 
 /** Enqueues a routing. Nothing in logits, ids or map can make it read or write outside the
- * operands. Runs of more than 128 tokens that want counts, offsets, an order or its inverse need a
- * workspace of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents
- * before do not matter, and runs that may be in flight together need one each. A run of no tokens
- * writes counts and offsets of 0.
+ *  operands. Runs of more than 128 tokens that want counts, offsets, an order or its inverse need a
+ *  workspace of tw_plan_info.workspace_bytes, the caller's until the run is done; its contents
+ *  before do not matter, and runs that may be in flight together need one each. A run of no tokens
+ *  writes counts and offsets of 0.
  *  @param plan from tw_route_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, one is given that the description has
  *  no use for, no result is wanted, or tokens lies outside the plan's.
- *  @retval TW_ERROR_MISALIGNED an address is no multiple of its element's size, or is a workspace's
- *  and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_MISALIGNED an address is not a multiple of its element size, or is a
+ *  workspace's and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too
+ *  small.
  *  @retval TW_ERROR_OVERLAP a result, invalid_count or the workspace shares bytes with any other
  *  operand.
  *  @repeats{yes}
@@ -1990,12 +2057,12 @@ typedef struct tw_elementwise_desc {
   tw_dtype b_dtype;            /**< of b; 0: there is no b */
   tw_dtype dst_dtype;          /**< of the destination */
   int32_t rank;                /**< required: 1 to 8 */
-  uint32_t a_alignment;        /**< bytes the address is promised to be a multiple of; 0: none */
+  uint32_t a_alignment;        /**< promised alignment of the address, in bytes; 0: none */
   uint32_t b_alignment;        /**< likewise for b. Only with b */
   uint32_t dst_alignment;      /**< likewise for the destination */
   tw_reduction reduction;      /**< of the result into the destination */
   uint32_t flags;              /**< TW_ELEMENTWISE_ bits */
-  uint32_t max_sms;            /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
   tw_cache_priority src_cache; /**< for what is read of a and b */
   tw_cache_priority dst_cache; /**< for the destination */
   tw_combine combine;          /**< TW_COMBINE_ADD by default */
@@ -2023,17 +2090,17 @@ typedef struct tw_elementwise_args {
   uint64_t device_beta;  /**< likewise for beta, where b is added */
 } tw_elementwise_args;
 
-/** Initialises a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
+/** Initializes a ::tw_elementwise_desc: f32 to f32, no b; shape and strides unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_elementwise_desc) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_desc_init(tw_elementwise_desc *desc, size_t size);
 
-/** Initialises a ::tw_elementwise_args: alpha 1, beta 1.
+/** Initializes a ::tw_elementwise_args: alpha 1, beta 1.
  *  @param[out] args not NULL. @param size sizeof(tw_elementwise_args) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size);
 
@@ -2041,7 +2108,7 @@ TW_API tw_status tw_elementwise_args_init(tw_elementwise_args *args, size_t size
  *  source's dimensions are matched with dst's from the last one; an extent of 1 and a dimension
  *  that it lacks are repeated.
  *  @param a not NULL. @param b NULL if there is none. @param dst not NULL.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_tensor *b,
@@ -2049,9 +2116,9 @@ TW_API tw_status tw_elementwise_desc_from_tensors(const tw_tensor *a, const tw_t
 
 /** Plans an elementwise operation: a conversion, an activation, a sum or product of two tensors, or
  *  a reduction into a third. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, reduction, combination,
- *  activation or flag cannot work, or there is no b to multiply by.
+ *  activation or flag is invalid, or there is no b to multiply by.
  *  @retval TW_ERROR_UNSUPPORTED types that are not converted to one another, or a reduction,
  *  activation or flag that dst_dtype has not; the message names them.
  *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
@@ -2061,8 +2128,9 @@ TW_API tw_status tw_elementwise_plan(tw_device *device, const tw_elementwise_des
                                      tw_plan **plan);
 
 /** Answers whether tw_elementwise_plan() could plan this description, without making a plan: see
- * the beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_elementwise_plan(), and likewise all other failures.
+ *  the introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_elementwise_plan() would return it; this holds for all
+ *  other failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_elementwise_supported(tw_device *device, const tw_elementwise_desc *desc);
 
@@ -2158,7 +2226,7 @@ enum {
   TW_GATE_INTERLEAVED = 2 /**< columns 2 j and 2 j + 1 make column j of D */
 };
 
-/** Which elements of A or B, of an 8-bit type or tf32, have an f32 in common that dequantises them:
+/** Which elements of A or B, of an 8-bit type or tf32, have an f32 in common that dequantizes them:
  *
  *      A B = sum over blocks of 128 of k (a_scale * b_scale * (sum of the block's products))
  *
@@ -2172,8 +2240,8 @@ enum {
  *  order and a leading dimension: A's has a row for each row of A (TW_SCALE_1X128) or 128 of them,
  *  and a column for each 128 of k; B's, as B is k x n, a row for each 128 of k, and a column for
  *  each column of B or 128 of them. So scales of a B that is stored as n rows of k elements, with
- *  the scales of 128 columns behind one another along k, are column-major here.
- *  Quantisation makes such scales: see ::tw_quantize_desc.
+ *  the scales of 128 columns behind one another along k, are column-major here. Quantization makes
+ *  such scales: see ::tw_quantize_desc.
  *
  *  @experimental{all values except TW_SCALE_NONE; also the fields of ::tw_gemm_desc and
  *  ::tw_gemm_args that describe scales of A and B} */
@@ -2224,11 +2292,11 @@ typedef struct tw_gemm_desc {
   tw_order b_order;      /**< of B: likewise */
   tw_order d_order;      /**< of C and D: likewise */
   uint32_t flags;        /**< TW_GEMM_ bits */
-  uint32_t a_alignment;  /**< bytes the addresses are promised to be multiples of; 0: none */
+  uint32_t a_alignment;  /**< promised alignment of the addresses, in bytes; 0: none */
   uint32_t b_alignment;  /**< of B */
   uint32_t c_alignment;  /**< of C */
   uint32_t d_alignment;  /**< of D */
-  uint32_t max_sms;      /**< at most so many blocks run, one an SM; 0: no bound. The short
+  uint32_t max_sms;      /**< maximum number of blocks, one per SM; 0: no limit. The short
                               kernel that reads arrays of addresses in front of a product is
                               not counted: it has a block of four warps for four products */
   tw_per bias;           /**< TW_PER_NONE by default, TW_PER_ROW (m elements) or TW_PER_COLUMN
@@ -2328,15 +2396,15 @@ typedef struct tw_gemm_args {
                                which the run writes */
 } tw_gemm_args;
 
-/** Initialises a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
+/** Initializes a ::tw_gemm_desc: bf16, row-major, one product, no epilogue; m, n and k unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_gemm_desc) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_desc_init(tw_gemm_desc *desc, size_t size);
 
-/** Initialises a ::tw_gemm_args: alpha 1, beta 0, the plan's m.
+/** Initializes a ::tw_gemm_args: alpha 1, beta 0, the plan's m.
  *  @param[out] args not NULL. @param size sizeof(tw_gemm_args) as the caller's compiler sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
 
@@ -2345,9 +2413,9 @@ TW_API tw_status tw_gemm_args_init(tw_gemm_args *args, size_t size);
  *  along its columns is column-major, so that a transposed view needs no copy. Where a_dtype is
  *  TW_DTYPE_TF32 before, an A and a B of f32 keep that type.
  *  @param a m by k, or products by m by k. @param b k by n, or products by k by n. @param c as d,
- * or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
- * one product of a, b or c is shared by all.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  or NULL if no run reads C. @param d m by n (n / 2 columns with a gate), or products by m by n;
+ *  one product of a, b or c is shared by all.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, strides are those of no
  *  matrix in either order, or d may not be written.
  *  @threadsafety{any thread} @since 0.2 */
@@ -2356,21 +2424,23 @@ TW_API tw_status tw_gemm_desc_from_tensors(const tw_tensor *a, const tw_tensor *
                                            tw_gemm_desc *desc);
 
 /** Plans a matrix product. @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a number names no type, or a size, leading
- *  dimension, batch stride, epilogue or option cannot work. @retval TW_ERROR_OVERLAP matrices of D
- *  in a batch share elements, or those of an operand that TW_GEMM_STAGING_COPY would copy.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a size is unset, or a number is not an element type, or a
+ *  size, leading dimension, batch stride, epilogue or option is invalid. @retval TW_ERROR_OVERLAP
+ *  matrices of D in a batch share elements, or those of an operand that TW_GEMM_STAGING_COPY would
+ *  copy.
  *  @retval TW_ERROR_OVERFLOW an operand's bytes exceed 2^63 - 1, or 2^60 where TW_GEMM_STAGING_COPY
- *  would copy it. @retval TW_ERROR_UNSUPPORTED no kernel takes the types (f8e4m3, for
- *  example), the scales, the bias or the rest of the description on this device or with this
- *  max_sms; an extent is above 2147482624; there are more than 2^20 products; there are more tiles
- *  than a launch can have; or TW_GEMM_STAGING_COPY would copy an A that runs of fewer rows read.
+ *  would copy it. @retval TW_ERROR_UNSUPPORTED no kernel takes the types (f8e4m3, for example), the
+ *  scales, the bias or the rest of the description on this device or with this max_sms; an extent
+ *  is above 2147482624; there are more than 2^20 products; there are more tiles than a launch can
+ *  have; or TW_GEMM_STAGING_COPY would copy an A that runs of fewer rows read.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_plan(tw_device *device, const tw_gemm_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_gemm_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_gemm_plan() would return it; this holds for all other
+ *  failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_supported(tw_device *device, const tw_gemm_desc *desc);
 
@@ -2405,7 +2475,7 @@ typedef struct tw_gemm_candidate {
   uint32_t struct_mark; /**< likewise */
   uint32_t split;       /**< blocks that share each tile along k; 1: none do */
   uint32_t reserved;    /**< 0 */
-  const char *kernel;   /**< symbol of the kernel; lives for ever */
+  const char *kernel;   /**< symbol of the kernel; static */
   int64_t m_first;      /**< rows m of the runs that it serves */
   int64_t m_last;       /**< likewise, the most */
   double microseconds;  /**< for m_last rows: predicted by the cost model, or measured */
@@ -2414,24 +2484,24 @@ typedef struct tw_gemm_candidate {
                              "/<split>" behind it where tiles are shared along k */
 } tw_gemm_candidate;
 
-/** Initialises a ::tw_gemm_candidate, one element of an array that other functions then fill in.
+/** Initializes a ::tw_gemm_candidate, one element of an array that other functions then fill in.
  *  @param[out] candidate not NULL. @param size sizeof(tw_gemm_candidate) as the caller's compiler
- * sees it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  sees it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_candidate_init(tw_gemm_candidate *candidate, size_t size);
 
 /** Lists the ways to compute a matrix product of the described size: first the one that
  *  tw_gemm_plan() takes, then the others by predicted time. It loads no kernel, except once for
- * each device the one with which it asks the driver how many clusters run at once.
+ *  each device the one with which it asks the driver how many clusters run at once.
  *  @param device not NULL. @param desc not NULL.
- *  @param[out] candidates an array of initialised elements; may be NULL where
- *  capacity is 0. @param capacity its elements.
+ *  @param[out] candidates an array of initialized elements; may be NULL if capacity is 0.
+ *  @param capacity number of elements in the array.
  *  @param[out] count how many there are, which may be more than capacity; 0 if no kernel on this
  *  device takes the description; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan(). @retval TW_ERROR_UNSUPPORTED likewise,
- * of types for example. @retval TW_ERROR_OVERFLOW the matrices of an operand span more than 2^63 -
- * 1 bytes.
+ *  of types for example. @retval TW_ERROR_OVERFLOW the matrices of an operand span more than
+ *  2^63 - 1 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
                                     tw_gemm_candidate *candidates, int32_t capacity,
@@ -2443,7 +2513,7 @@ TW_API tw_status tw_gemm_candidates(tw_device *device, const tw_gemm_desc *desc,
  *  a device_alpha or a device_beta, and runs whose D breaks the rules of tensor maps: its address
  *  and pitches are multiples of 16 bytes.
  *  @param device not NULL. @param desc not NULL. @param candidate text of a tw_gemm_candidate.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_PARSE the text is none of a candidate. @retval TW_ERROR_NOT_FOUND the library
  *  has no such kernel. @retval TW_ERROR_UNSUPPORTED the candidate cannot serve the description, or
  *  not on this device: the message says why. @retval TW_ERROR_INVALID_ARGUMENT as of
@@ -2453,8 +2523,8 @@ TW_API tw_status tw_gemm_plan_candidate(tw_device *device, const tw_gemm_desc *d
                                         const char *candidate, tw_plan **plan);
 
 /** Which candidate serves which rows m of a plan, by m. @param plan from tw_gemm_plan() or another
- *  function that plans a matrix product. @param[out] candidates an array of initialised elements;
- * may be NULL where capacity is 0. @param capacity its elements.
+ *  function that plans a matrix product. @param[out] candidates an array of initialized elements;
+ *  may be NULL if capacity is 0. @param capacity number of elements in the array.
  *  @param[out] count how many ranges of m there are, which may be more than capacity; may be NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT plan is NULL or none of a matrix product.
  *  @threadsafety{any thread} @since 0.1 */
@@ -2465,7 +2535,8 @@ TW_API tw_status tw_gemm_ranges(const tw_plan *plan, tw_gemm_candidate *candidat
 typedef struct tw_gemm_tuning tw_gemm_tuning;
 
 /** Makes an empty set of measured choices. It belongs to no device and knows for which chip each
- *  choice was measured. @param[out] tuning the caller's, to be given to tw_gemm_tuning_destroy().
+ *  choice was measured. @param[out] tuning owned by the caller; release it with
+ *  tw_gemm_tuning_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT tuning is NULL. @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_tuning_create(tw_gemm_tuning **tuning);
 
@@ -2490,9 +2561,9 @@ TW_API void tw_gemm_tuning_destroy(tw_gemm_tuning *tuning);
 TW_API tw_status tw_gemm_tuning_load(tw_gemm_tuning *tuning, const char *text);
 
 /** Writes a set as text, for tw_gemm_tuning_load(). @param tuning not NULL.
- *  @param[out] buffer may be NULL where capacity is 0. @param capacity bytes of buffer.
+ *  @param[out] buffer may be NULL if capacity is 0. @param capacity bytes of buffer.
  *  @param[out] length bytes needed with the zero; may be NULL.
- *  @retval TW_ERROR_BUFFER_TOO_SMALL buffer holds the beginning.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_gemm_tuning_format(const tw_gemm_tuning *tuning, char *buffer, size_t capacity,
                                        size_t *length);
@@ -2510,10 +2581,10 @@ typedef struct tw_gemm_tune_desc {
   uint64_t flush_bytes; /**< of it, 2^60 at most; a few times the L2 cache's size */
 } tw_gemm_tune_desc;
 
-/** Initialises a ::tw_gemm_tune_desc: 12 candidates, 7 rounds, back to back.
+/** Initializes a ::tw_gemm_tune_desc: 12 candidates, 7 rounds, back to back.
  *  @param[out] desc not NULL. @param size sizeof(tw_gemm_tune_desc) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
 
@@ -2521,14 +2592,13 @@ TW_API tw_status tw_gemm_tune_desc_init(tw_gemm_tune_desc *desc, size_t size);
  *  fastest to a set; what the set holds for the product is tried too. D is overwritten many times
  *  (and with beta, where C is D, grows): give a scratch D where its values matter. Waits for the
  *  stream's earlier work; measure while nothing else runs on the chip. Kernels that add up parts of
- * k are tried where the workspace is large enough: 64 MB is for any product without copies.
+ *  k are tried where the workspace is large enough: 64 MB is for any product without copies.
  *  @param tuning not NULL. @param stream not NULL. @param desc not NULL.
  *  @param args addresses, and the m to be measured for; none of m, n and k may be 0.
  *  @param how to measure; NULL for tw_gemm_tune_desc_init()'s values.
- *  @param[in,out] best initialised: the choice and its measured time; may be
- * NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an argument cannot work. @retval TW_ERROR_CAPTURE the stream
- *  is being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
+ *  @param[in,out] best initialized: the choice and its measured time; may be NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an argument is invalid. @retval TW_ERROR_CAPTURE the stream is
+ *  being captured. @retval TW_ERROR_MISALIGNED as of tw_gemm_run(). @retval TW_ERROR_OVERLAP
  *  likewise.
  *  @retval TW_ERROR_OVERFLOW as of tw_gemm_plan().
  *  @retval TW_ERROR_UNSUPPORTED no kernel computes this product on the device.
@@ -2548,7 +2618,7 @@ TW_API tw_status tw_gemm_tune(tw_gemm_tuning *tuning, tw_stream *stream, const t
  *  serves such plans alone and goes before others of its step. The cost model chooses for all other
  *  rows. Choices of other chips do not count, and tw_plan_explain() says which of the two chose.
  *  @param device not NULL. @param desc not NULL. @param tuning not NULL; copied from.
- *  @param[out] plan the caller's, to be given to tw_plan_destroy().
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_gemm_plan().
  *  @retval TW_ERROR_OVERFLOW likewise.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
@@ -2825,21 +2895,21 @@ TW_API tw_status tw_grouped_run(tw_plan *plan, tw_stream *stream, const tw_group
 
 /** @} */
 
-/** @name Quantisation to 8 bits with scales, and back
+/** @name Quantization to 8 bits with scales, and back
  *  @{ */
 
-/** Options of a quantisation: bits of tw_quantize_desc.flags. */
+/** Options of a quantization: bits of tw_quantize_desc.flags. */
 enum {
   /** Each scale is rounded up to a power of two. */
   TW_QUANTIZE_POWERS_OF_TWO = 1,
-  /** The scale is read and not made of the source: static quantisation. Needs TW_SCALE_TENSOR;
+  /** The scale is read and not made of the source: static quantization. Needs TW_SCALE_TENSOR;
    *  excludes TW_QUANTIZE_POWERS_OF_TWO. */
   TW_QUANTIZE_GIVEN_SCALE = 2
 };
 
-/** Quantisation of a matrix to 8 bits with scales that are computed, and the way back. The types
- *  say which: bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantisation), or the other way round
- *  (dequantisation). A scale is an f32 factor that dequantises: x is about q * scale. All is read
+/** Quantization of a matrix to 8 bits with scales that are computed, and the way back. The types
+ *  say which: bf16, f16 or f32 becomes f8e4m3, f8e5m2 or i8 (quantization), or the other way round
+ *  (dequantization). A scale is an f32 factor that dequantizes: x is about q * scale. All is read
  *  and computed when the run executes, so that one captured graph serves any matrix.
  *
  *  The scales are a matrix themselves. With TW_SCALE_TENSOR it has one element, with TW_SCALE_ROW
@@ -2847,14 +2917,15 @@ enum {
  *  128, rounded up; the last region of a row or column may be smaller. scale_order and scale_ld say
  *  how the matrix lies: DeepGEMM's scales of A, for example, are TW_SCALE_1X128, TW_COLUMN_MAJOR.
  *
- *  Quantisation: the scale of a region is amax / max, where amax is the largest finite magnitude in
+ *  Quantization: the scale of a region is amax / max, where amax is the largest finite magnitude in
  *  it and max is 448 for f8e4m3, 57344 for f8e5m2 and 127 for i8; it is at least 2^-126, and 1
- * where amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An
- * element is q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities
- * included, it becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not count
- * in amax. A NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in floats.
+ *  where amax is 0. With TW_QUANTIZE_POWERS_OF_TWO it is then rounded up to a power of two. An
+ *  element is q = x * (1 / scale), rounded to nearest even. Beyond the largest number, infinities
+ *  included, it becomes that number of its sign (in i8 127 or -128). Infinities and NaN do not
+ *  count in amax. A NaN becomes NaN (0x7f in both 8-bit floats), in i8 0. Zeros keep their sign in
+ *  floats.
  *
- *  Dequantisation: x = q * scale, rounded to nearest even; beyond the range infinity. A NaN is
+ *  Dequantization: x = q * scale, rounded to nearest even; beyond the range infinity. A NaN is
  *  written as 0x7fff in bf16 and f16 and 0x7fffffff in f32.
  *
  *  Quotient, inverse and products are f32, each rounded to nearest even, subnormals kept: every
@@ -2863,14 +2934,14 @@ enum {
 typedef struct tw_quantize_desc {
   uint32_t struct_size; /**< set by tw_quantize_desc_init() */
   uint32_t struct_mark; /**< likewise */
-  tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantise,
-                             TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantise */
+  tw_dtype src_dtype;   /**< required: TW_DTYPE_BF16, TW_DTYPE_F16 or TW_DTYPE_F32 to quantize,
+                             TW_DTYPE_F8E4M3, TW_DTYPE_F8E5M2 or TW_DTYPE_I8 to dequantize */
   tw_dtype dst_dtype;   /**< required: one of the other three */
   tw_scale_kind scale;  /**< required: TW_SCALE_TENSOR, TW_SCALE_ROW, TW_SCALE_1X128 or
                              TW_SCALE_128X128 */
   tw_order scale_order; /**< of the matrix of scales; only with several: not with TW_SCALE_TENSOR */
-  uint32_t flags;       /**< TW_QUANTIZE_ bits; 0 to dequantise */
-  uint32_t max_sms;     /**< at most so many blocks run, one an SM; 0: no bound */
+  uint32_t flags;       /**< TW_QUANTIZE_ bits; 0 to dequantize */
+  uint32_t max_sms;     /**< maximum number of blocks, one per SM; 0: no limit */
   tw_cache_priority src_cache; /**< how long the cache should keep what is read */
   tw_cache_priority dst_cache; /**< and what is written */
   int64_t rows;      /**< required: of a run, at most; all rows have at most 2^30 groups of 128
@@ -2884,75 +2955,78 @@ typedef struct tw_quantize_desc {
                           packed for the description's rows. Not with TW_SCALE_TENSOR */
 } tw_quantize_desc;
 
-/** Addresses of a quantisation's or dequantisation's run. */
+/** Addresses of a quantization's or dequantization's run. */
 typedef struct tw_quantize_args {
   uint32_t struct_size; /**< set by tw_quantize_args_init() */
   uint32_t struct_mark; /**< likewise */
   int64_t rows;         /**< of this run; -1: the plan's */
   uint64_t src;         /**< required: device address of the source */
   uint64_t dst;         /**< required: device address of the destination */
-  uint64_t scale;       /**< required: device address of the f32 scales, which quantisation writes,
-                             but for TW_QUANTIZE_GIVEN_SCALE, and dequantisation reads */
-  /** With TW_SCALE_TENSOR, to quantise: device address of an f32 word that is raised to the run's
-   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0: none
-   */
+  uint64_t scale;       /**< required: device address of the f32 scales, which quantization writes,
+                             but for TW_QUANTIZE_GIVEN_SCALE, and dequantization reads */
+  /** With TW_SCALE_TENSOR, to quantize: device address of an f32 word that is raised to the run's
+   *  amax, if it is less. Nobody resets it: set it to 0 before the first run that counts. 0:
+   *  none */
   uint64_t amax;
   uint64_t workspace;       /**< a multiple of 256, where tw_plan_info.workspace_bytes is not 0;
                                  else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_quantize_args;
 
-/** Initialises a ::tw_quantize_desc: packed, row-major scales; types, scale, rows and columns
+/** Initializes a ::tw_quantize_desc: packed, row-major scales; types, scale, rows and columns
  *  unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_quantize_desc) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_desc_init(tw_quantize_desc *desc, size_t size);
 
-/** Initialises a ::tw_quantize_args: no addresses, the plan's rows.
+/** Initializes a ::tw_quantize_args: no addresses, the plan's rows.
  *  @param[out] args not NULL. @param size sizeof(tw_quantize_args) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_args_init(tw_quantize_args *args, size_t size);
 
-/** Fills types, sizes and pitches of a quantisation's description, and the order and the leading
+/** Fills types, sizes and pitches of a quantization's description, and the order and the leading
  *  dimension of its scales; the other fields stay. `scale` must be set before.
  *  @param src rows by columns, with contiguous rows. @param dst likewise, of src's shape.
  *  @param scale the matrix of scales, f32, in either order; with TW_SCALE_ROW a vector of rows will
  *  do, with TW_SCALE_TENSOR any tensor of one element.
- *  @param[in,out] desc initialised. It is unchanged after a failure.
+ *  @param[in,out] desc initialized. Unchanged after a failure.
  *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or what is written may not
  *  be.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                                const tw_tensor *scale, tw_quantize_desc *desc);
 
-/** Plans a quantisation or dequantisation. tw_plan_info.workspace_bytes is what its runs need
- * beside the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
+/** Plans a quantization or dequantization. tw_plan_info.workspace_bytes is what its runs need
+ *  beside the operands: 4 KB where the scale of the whole matrix is computed, else nothing.
  *  @param device not NULL. @param desc not NULL.
- *  @param[out] plan the caller's. @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or
- *  option cannot work. @retval TW_ERROR_UNSUPPORTED other types, or scales that are not f32.
+ *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, scale, size, pitch or option is invalid.
+ *  @retval TW_ERROR_UNSUPPORTED other types, or scales that are not f32.
  *  @retval TW_ERROR_OVERFLOW too many rows or columns, or an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.2 */
 TW_API tw_status tw_quantize_plan(tw_device *device, const tw_quantize_desc *desc, tw_plan **plan);
 
 /** Answers whether tw_quantize_plan() could plan this description, without making a plan: see the
- *  beginning of this group. @param device not NULL. @param desc not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT as of tw_quantize_plan(), and likewise all other failures.
+ *  introduction of this group. @param device not NULL. @param desc not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT as tw_quantize_plan() would return it; this holds for all
+ *  other failures too.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_quantize_supported(tw_device *device, const tw_quantize_desc *desc);
 
-/** Enqueues a quantisation or dequantisation: one kernel, or two where the scale of the whole
+/** Enqueues a quantization or dequantization: one kernel, or two where the scale of the whole
  *  matrix is computed. What lies between rows, and between lines of scales, is neither read nor
  *  written. The workspace is the run's until the run is done; what it holds before does not matter,
  *  and runs that may be in flight together need one each.
  *  @param plan from tw_quantize_plan(). @param stream of the same device. @param args not NULL.
  *  @retval TW_ERROR_INVALID_ARGUMENT a required address is 0, amax is given where the plan has no
  *  use for it, or rows lies outside the plan's.
- *  @retval TW_ERROR_MISALIGNED an address is no multiple of its element's size, or is a workspace's
- *  and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_MISALIGNED an address is not a multiple of its element size, or is a
+ *  workspace's and no multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too
+ *  small.
  *  @retval TW_ERROR_OVERLAP the destination, the scales that are written, amax or the workspace
  *  shares bytes with any other operand.
  *  @repeats{yes: amax too}
@@ -2972,8 +3046,8 @@ typedef struct tw_kernel_entry {
   uint32_t struct_mark;   /**< likewise */
   tw_op op;               /**< whose plans use it */
   uint32_t feature;       /**< the TW_FEATURE_ bit that it uses, and a device must have */
-  const char *name;       /**< its symbol; lives for ever */
-  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; lives for ever */
+  const char *name;       /**< its symbol; static */
+  const char *target;     /**< "sm_90a": machine code; "compute_90": PTX; static */
   uint32_t threads;       /**< of a block */
   uint32_t tile[3];       /**< rows, columns, k of a tile, elements; 0 where it has none */
   uint32_t stages;        /**< of the pipeline in shared memory; 0: chosen by the plan */
@@ -2985,15 +3059,15 @@ typedef struct tw_kernel_entry {
   uint64_t image_bytes;   /**< that tw_kernel_image() writes */
 } tw_kernel_entry;
 
-/** Initialises a ::tw_kernel_entry, which other functions then fill in.
+/** Initializes a ::tw_kernel_entry, which other functions then fill in.
  *  @param[out] entry not NULL. @param size sizeof(tw_kernel_entry) as the caller's compiler sees
- * it.
- *  @retval TW_ERROR_STRUCT size belongs to no version of the struct.
+ *  it.
+ *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_kernel_entry_init(tw_kernel_entry *entry, size_t size);
 
 /** One of the precompiled kernels. @param index from 0 to count - 1.
- *  @param[in,out] entry initialised; the rest is filled in. NULL where the count
+ *  @param[in,out] entry initialized; the function fills in the other fields. NULL where the count
  *  alone is asked for. @param[out] count kernels times targets; may be NULL.
  *  @retval TW_ERROR_NOT_FOUND entry is not NULL and there is no such index; count is set.
  *  @retval TW_ERROR_STRUCT struct_size is not that of a known version.
@@ -3003,7 +3077,7 @@ TW_API tw_status tw_kernels_list(int32_t index, tw_kernel_entry *entry, int32_t 
 /** What ptxas gave a precompiled kernel: registers, shared and local memory, parameters. Needs no
  *  device; tw_kernel_get_info() asks the driver the same of a loaded one.
  *  @param name the kernel's symbol. @param target as in tw_kernel_entry.
- *  @param[in,out] info initialised; the rest is filled in.
+ *  @param[in,out] info initialized; the function fills in the other fields.
  *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target: the message says which.
  *  @retval TW_ERROR_UNSUPPORTED PTX has no registers before the driver compiles it.
  *  @threadsafety{any thread} @blocking{unpacks the image: milliseconds} @since 0.1 */
@@ -3011,7 +3085,7 @@ TW_API tw_status tw_kernels_info(const char *name, const char *target, tw_kernel
 
 /** The cubin (of machine code) or PTX text that holds a precompiled kernel, to be disassembled; the
  *  kernel shares it with others of its family. @param name the kernel's symbol.
- *  @param target as in tw_kernel_entry. @param[out] buffer may be NULL where capacity is 0.
+ *  @param target as in tw_kernel_entry. @param[out] buffer may be NULL if capacity is 0.
  *  @param capacity bytes of buffer. @param[out] size bytes of the image; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL capacity is less than the image; nothing is written.
  *  @retval TW_ERROR_NOT_FOUND no such kernel, or not for this target.
