@@ -1194,30 +1194,30 @@ TW_API tw_status tw_launch(tw_stream *stream, tw_kernel *kernel, const tw_launch
 /** @} */
 
 /** @defgroup plan Plans: operations made once and run many times A plan holds no memory of the
- *  caller's: addresses come with each run. Plans are immutable, so one plan may run on several
- *  streams at once. A run allocates nothing, synchronizes nothing and can be captured in a CUDA
- *  graph, which then holds that run's addresses and sizes.
+ *  caller: each run gives the addresses. Plans are immutable, so one plan may run on several
+ *  streams at once. A run neither allocates nor synchronizes. It can be captured in a CUDA graph,
+ *  which then holds the addresses and sizes of that run.
  *
- *  An operand spans 2^60 bytes at most, from its lowest byte to its highest; the matrices of one
- *  operand of a matrix product 2^63 - 1 together.
+ *  An operand spans at most 2^60 bytes, from its lowest byte to its highest. All matrices of one
+ *  operand of a batched matrix product together span at most 2^63 - 1 bytes.
  *
- *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED where none of the
- *  kernels that this build embeds for the device takes the description, TW_ERROR_NO_KERNEL_IMAGE
- *  where it embeds none for the device, and TW_ERROR_DRIVER_TOO_OLD where the driver is older than
- *  they need. Machine code needs a driver of at least the major version of the CUDA toolkit that
- *  made it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact version.
- *  The rest of the library, including the caller's own modules, works with older drivers: see
- *  tw_device_create().
+ *  Beside what each lists, functions that make a plan return TW_ERROR_UNSUPPORTED if no kernel that
+ *  this build embeds for the device supports the description, TW_ERROR_NO_KERNEL_IMAGE if the build
+ *  embeds no kernel for the device, and TW_ERROR_DRIVER_TOO_OLD if the driver is older than the
+ *  kernels need. Machine code needs a driver of at least the major version of the CUDA toolkit that
+ *  compiled it. PTX, which the driver compiles, needs a driver of at least the toolkit's exact
+ *  version. The rest of the library, including the caller's own modules, works with older drivers:
+ *  see tw_device_create().
  *
- *  Each tw_x_plan() that takes a description has a tw_x_supported(), which answers whether planning
- *  would succeed without making a plan. It returns the status that planning would return for the
- *  same device and description, with the same message and details, except for exhausted memory and
- *  for what the driver says when it loads kernels. It loads no kernel, allocates nothing on the
- *  device and launches nothing. It takes less than 2 microseconds if the library has all the
- *  kernels that the device can run. Four cases take longer: strides whose elements interleave,
- *  because the overlap has to be searched for; products of more tiles than a launch may have;
- *  products with both max_sms and TW_GEMM_BATCH_INVARIANT; and the first call for an operation on a
- *  device.
+ *  Each tw_x_plan() that takes a description has a tw_x_supported(), which answers without making a
+ *  plan whether planning would succeed. It returns the status that planning would return for the
+ *  same device and description, with the same message and details. It does not report exhausted
+ *  memory, nor errors that the driver reports when it loads kernels. It loads no kernel, allocates
+ *  nothing on the device and launches nothing. It takes less than 2 microseconds if the build
+ *  includes all kernels that the device can run. Four cases take longer: strides whose elements
+ *  interleave, because the library searches for overlaps; products of more tiles than a launch may
+ *  have; products with both max_sms and TW_GEMM_BATCH_INVARIANT; and the first call for an
+ *  operation on a device.
  *  @{ */
 /** Operations. */
 typedef int32_t tw_op;
@@ -1235,28 +1235,28 @@ enum {
   TW_OP_QUANTIZE = 24
 };
 
-/** What a plan will do, for a run at its described sizes and promised alignments; where nothing is
- *  promised, for addresses that are multiples of 16, as every allocator gives. */
+/** Facts about a plan, for a run at its described sizes and promised alignments. Where nothing is
+ *  promised they are for addresses that are multiples of 16 bytes, as every allocator returns. */
 typedef struct tw_plan_info {
-  uint32_t struct_size;        /**< set by tw_plan_info_init() */
-  uint32_t struct_mark;        /**< likewise */
-  tw_op op;                    /**< the operation */
-  uint32_t reserved;           /**< 0 */
-  const char *kernel;          /**< its symbol, or the driver's function; static */
-  uint32_t grid[3];            /**< blocks */
-  uint32_t block[3];           /**< threads */
-  uint32_t cluster[3];         /**< blocks */
-  uint32_t tile[3];            /**< rows, columns (and k for a GEMM) of one tile, elements */
-  uint32_t stages;             /**< of the pipeline in shared memory */
-  uint32_t dynamic_smem_bytes; /**< a block */
+  uint32_t struct_size; /**< set by tw_plan_info_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_op op;             /**< the operation */
+  uint32_t reserved;    /**< 0 */
+  const char *kernel;   /**< symbol of the kernel, or name of the driver's function; static */
+  uint32_t grid[3];     /**< blocks in the grid */
+  uint32_t block[3];    /**< threads in a block */
+  uint32_t cluster[3];  /**< blocks in a cluster */
+  uint32_t tile[3];     /**< rows, columns (and k for a GEMM) of one tile, elements */
+  uint32_t stages;      /**< of the pipeline in shared memory */
+  uint32_t dynamic_smem_bytes; /**< per block */
   uint64_t boxes_loaded;       /**< tensor-map boxes and bulk rows from global to shared memory */
   uint64_t boxes_stored;       /**< likewise from shared to global memory */
   uint64_t boxes_prefetched;   /**< into the L2 cache */
-  uint64_t bytes_read;         /**< of the operands, each counted once */
+  uint64_t bytes_read;         /**< bytes of the operands, each counted once */
   uint64_t bytes_written;      /**< likewise */
   uint64_t flops;              /**< 2 m n k for a GEMM */
-  uint64_t workspace_bytes;    /**< of a workspace that runs use; a GEMM's may do without, see
-                                    tw_gemm_args */
+  uint64_t workspace_bytes;    /**< size of the workspace that runs use; some GEMM runs may omit it,
+                                  see tw_gemm_args */
 } tw_plan_info;
 
 /** Initializes a ::tw_plan_info, which other functions then fill in.
@@ -1265,13 +1265,13 @@ typedef struct tw_plan_info {
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_plan_info_init(tw_plan_info *info, size_t size);
 
-/** What a plan will do, in numbers. @param plan not NULL. @param[in,out] info initialized; the
+/** Reads the facts about a plan. @param plan not NULL. @param[in,out] info initialized; the
  *  function fills in the other fields.
  *  @retval TW_ERROR_INVALID_ARGUMENT an argument is NULL.
  *  @threadsafety{any thread} @since 0.1 */
 TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 
-/** What a plan will do, in words: the kernel and why it was chosen. @param plan not NULL.
+/** Describes a plan in words: its kernel, and why it was chosen. @param plan not NULL.
  *  @param[out] buffer may be NULL if capacity is 0. @param capacity bytes of buffer.
  *  @param[out] length bytes needed with the zero; may be NULL.
  *  @retval TW_ERROR_BUFFER_TOO_SMALL the text was cut to fit the buffer.
@@ -1279,15 +1279,15 @@ TW_API tw_status tw_plan_get_info(const tw_plan *plan, tw_plan_info *info);
 TW_API tw_status tw_plan_explain(const tw_plan *plan, char *buffer, size_t capacity,
                                  size_t *length);
 
-/** Destroys a plan; runs in flight are not disturbed. @param plan may be NULL.
+/** Destroys a plan; enqueued runs are not disturbed. @param plan may be NULL.
  *  @threadsafety{external} @since 0.1 */
 TW_API void tw_plan_destroy(tw_plan *plan);
 
-/** Copies with up to this many dimensions can be described. */
+/** The largest rank of a copy. */
 enum { TW_MAX_RANK = 8 };
 
-/** How long the second-level cache should keep what an operation reads or writes of an operand: a
- *  hint, which changes speed and never results. */
+/** How long the L2 cache should keep the parts of an operand that an operation reads or writes. A
+ *  hint: it changes speed, never results. */
 typedef int32_t tw_cache_priority;
 enum {
   TW_CACHE_NORMAL = 0,
@@ -1295,34 +1295,34 @@ enum {
   TW_CACHE_EVICT_LAST = 2   /**< needed again soon: keep it while there is room */
 };
 
-/** What an operation does with an element of the destination: a scatter of the table that it names,
- *  which has the first four, or an elementwise operation. */
+/** How a result is combined with the element of the destination. A scatter supports the first four,
+ *  an elementwise operation all. "Result" below is the new element. */
 typedef int32_t tw_reduction;
 enum {
-  TW_REDUCE_NONE = 0, /**< it is replaced */
-  TW_REDUCE_ADD = 1,  /**< the new element is added, rounded to nearest even; integers wrap */
-  TW_REDUCE_MIN = 2,  /**< the lesser stays; of a NaN and a number the number */
-  TW_REDUCE_MAX = 3,  /**< the greater stays; likewise */
-  TW_REDUCE_AND = 4,  /**< bits that both have; integers */
-  TW_REDUCE_OR = 5,   /**< bits that either has */
-  TW_REDUCE_XOR = 6,  /**< bits that one has */
-  TW_REDUCE_INC = 7,  /**< u32: one more, or 0 where that would pass the new element */
-  TW_REDUCE_DEC = 8   /**< u32: one less; the new element where it was 0 or above that */
+  TW_REDUCE_NONE = 0, /**< the result replaces the element */
+  TW_REDUCE_ADD = 1,  /**< sum, rounded to nearest even; integers wrap */
+  TW_REDUCE_MIN = 2,  /**< the smaller of the two; of a NaN and a number, the number */
+  TW_REDUCE_MAX = 3,  /**< the larger of the two; likewise */
+  TW_REDUCE_AND = 4,  /**< bitwise and; integers only, as are OR and XOR */
+  TW_REDUCE_OR = 5,   /**< bitwise or */
+  TW_REDUCE_XOR = 6,  /**< bitwise exclusive or */
+  TW_REDUCE_INC = 7,  /**< u32: the element plus 1, or 0 if the element is at or above the result */
+  TW_REDUCE_DEC = 8 /**< u32: the element minus 1, or the result if the element is 0 or above it */
 };
 
-/** A function applied to each element, in f32. Every function except
- *  TW_ACTIVATION_NONE maps minus infinity to zero. */
+/** A function that is applied to each element, in f32. For x = -infinity every function except
+ *  TW_ACTIVATION_NONE returns 0. */
 typedef int32_t tw_activation;
 enum {
-  TW_ACTIVATION_NONE = 0,      /**< x */
-  TW_ACTIVATION_RELU = 1,      /**< max(x, 0); NaN stays NaN */
-  TW_ACTIVATION_GELU = 2,      /**< x / 2 (1 + erf(x / sqrt 2)), within 2^-21 |x| */
-  TW_ACTIVATION_GELU_TANH = 3, /**< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), within 2^-20
-                                    of its value times 1 + |the tangent's argument|, and 2^-110;
-                                    in GEMM of an x within 2^-23 (|alpha A B| + |bias|) of the
-                                    sum */
-  TW_ACTIVATION_SILU = 4       /**< x / (1 + exp(-x)), within 2^-20 of its value times 1 + |x|, and
-                                    2^-110 */
+  TW_ACTIVATION_NONE = 0, /**< x */
+  TW_ACTIVATION_RELU = 1, /**< max(x, 0); NaN stays NaN */
+  TW_ACTIVATION_GELU = 2, /**< x / 2 (1 + erf(x / sqrt 2)); absolute error within 2^-21 |x| */
+  TW_ACTIVATION_GELU_TANH =
+      3, /**< x / 2 (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3); error within 2^-20 (1 +
+            |u|) times the value, plus 2^-110. A GEMM applies it to an x that lies within 2^-23
+            (|alpha A B| + |bias|) of the sum */
+  TW_ACTIVATION_SILU =
+      4 /**< x / (1 + exp(-x)); error within 2^-20 (1 + |x|) times the value, plus 2^-110 */
 };
 
 /** @name Copies
@@ -1330,41 +1330,40 @@ enum {
 
 /** Options of a copy: bits of tw_copy_desc.flags. */
 enum {
-  /** The bytes from the end of a destination row to the next multiple of 16 may be overwritten,
-   *  which is faster where rows end elsewhere. */
+  /** The bytes from the end of a destination row to the next multiple of 16 may be overwritten.
+   *  This is faster if rows do not end at multiples of 16 bytes. */
   TW_COPY_PADDING_FREE = 1
 };
 
-/** dst[i...] = src[i...]. Sub-boxes and slices are expressed by the run's base addresses and the
- *  strides here. */
+/** dst[i...] = src[i...]. To copy sub-boxes and slices, choose the base addresses of the run and
+ *  the strides here. */
 typedef struct tw_copy_desc {
-  uint32_t struct_size;   /**< set by tw_copy_desc_init() */
-  uint32_t struct_mark;   /**< likewise */
-  tw_dtype dtype;         /**< required: any type; only its size matters */
-  int32_t rank;           /**< required: 1 to 8 */
-  uint32_t src_alignment; /**< bytes the source address is promised to be a multiple of; 0: none */
-  uint32_t dst_alignment; /**< likewise for the destination */
-  uint32_t max_sms;       /**< maximum number of blocks, one per SM; 0: no limit */
-  uint32_t flags;         /**< TW_COPY_ bits */
-  tw_cache_priority src_cache; /**< for what is read */
-  tw_cache_priority dst_cache; /**< for what is written */
-  tw_oob_fill fill;            /**< of the elements outside src_shape; TW_OOB_FILL_NAN, 0x7ff7 in
-                                    every 16 bits, for f16, bf16, f32, tf32, their ftz kinds and
-                                    f64. Only with src_shape */
-  uint32_t reserved;           /**< 0 */
-  int64_t shape[8];            /**< required: elements, outermost first; 0 is an empty copy */
-  int64_t src_stride[8];       /**< required: elements */
-  int64_t dst_stride[8];       /**< required: elements; no two coordinates may share an element */
-  int64_t src_shape[8];        /**< elements of the tensor that the source is a window of:
-                                    coordinate i is the tensor's src_start + i, and outside the
-                                    tensor the destination is filled; 0: no bound along that
-                                    dimension */
-  int64_t src_start[8];        /**< where the window begins, negative or past the end too; 0 where
-                                    src_shape is 0 */
+  uint32_t struct_size;        /**< set by tw_copy_desc_init() */
+  uint32_t struct_mark;        /**< likewise */
+  tw_dtype dtype;              /**< required: any type; only its size matters */
+  int32_t rank;                /**< required: 1 to 8 */
+  uint32_t src_alignment;      /**< promised alignment of the source address, in bytes; 0: none */
+  uint32_t dst_alignment;      /**< likewise for the destination */
+  uint32_t max_sms;            /**< maximum number of blocks, one per SM; 0: no limit */
+  uint32_t flags;              /**< TW_COPY_ bits */
+  tw_cache_priority src_cache; /**< for reads of the source */
+  tw_cache_priority dst_cache; /**< for writes of the destination */
+  tw_oob_fill
+      fill; /**< value of elements outside src_shape, only with src_shape. TW_OOB_FILL_NAN writes
+               0x7ff7 into every 16 bits, for f16, bf16, f32, tf32, the ftz types and f64 */
+  uint32_t reserved;     /**< 0 */
+  int64_t shape[8];      /**< required: elements, outermost first; 0 is an empty copy */
+  int64_t src_stride[8]; /**< required: elements */
+  int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
+  int64_t src_shape[8];  /**< makes the source a window of a tensor with these extents: coordinate i
+                            is the tensor's src_start + i, and elements outside the tensor get the
+                            fill value; 0: no bounds check along that dimension */
+  int64_t src_start[8]; /**< start of the window; may be negative or past the end; 0 where src_shape
+                           is 0 */
 } tw_copy_desc;
 
-/** Addresses of a copy's run: of the elements with coordinate 0, for the source of its tensor's
- * where the copy has a window. */
+/** Addresses of a copy's run: of the elements with coordinate 0. If the source is a window of a
+ *  tensor, src is the address of the tensor's element with coordinate 0. */
 typedef struct tw_copy_args {
   uint32_t struct_size; /**< set by tw_copy_args_init() */
   uint32_t struct_mark; /**< likewise */
@@ -1372,7 +1371,7 @@ typedef struct tw_copy_args {
   uint64_t dst;         /**< required: device address */
 } tw_copy_args;
 
-/** Initializes a ::tw_copy_desc: no promise, no window; shape and strides unset.
+/** Initializes a ::tw_copy_desc: no promised alignment, no window; shape and strides unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_copy_desc) as the caller's compiler sees it.
  *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
@@ -1384,11 +1383,11 @@ TW_API tw_status tw_copy_desc_init(tw_copy_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_args_init(tw_copy_args *args, size_t size);
 
-/** Fills type, rank, shape and strides of a copy's description from its operands; the other fields
- *  stay. The addresses go into the run's arguments. Nothing is kept.
- *  @param src not NULL. @param dst not NULL; of src's shape and type.
+/** Fills the type, rank, shape and strides of a copy's description from its operands; the other
+ *  fields keep their values. The addresses go into the run's arguments. Nothing is kept.
+ *  @param src not NULL. @param dst not NULL; must have src's shape and type.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or dst is read-only.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                            tw_copy_desc *desc);
@@ -1396,8 +1395,8 @@ TW_API tw_status tw_copy_desc_from_tensors(const tw_tensor *src, const tw_tensor
 /** Plans a copy. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment, cache priority or window is
- *  invalid. @retval TW_ERROR_UNSUPPORTED a fill with NaN of a type that has no such pattern.
- *  @retval TW_ERROR_OVERLAP the destination would write an element twice.
+ *  invalid. @retval TW_ERROR_UNSUPPORTED the type has no NaN pattern, but the fill is NaN.
+ *  @retval TW_ERROR_OVERLAP two coordinates share an element of the destination.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_plan **plan);
@@ -1410,9 +1409,9 @@ TW_API tw_status tw_copy_plan(tw_device *device, const tw_copy_desc *desc, tw_pl
 TW_API tw_status tw_copy_supported(tw_device *device, const tw_copy_desc *desc);
 
 /** Enqueues a copy. @param plan from tw_copy_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address breaks the description's promise.
+ *  @param args not NULL. @retval TW_ERROR_MISALIGNED an address lacks the promised alignment.
  *  @retval TW_ERROR_OVERLAP source and destination overlap.
- *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy not empty.
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, and the copy is not empty.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_args *args);
@@ -1422,40 +1421,40 @@ TW_API tw_status tw_copy_run(tw_plan *plan, tw_stream *stream, const tw_copy_arg
 /** @name Many copies of one description
  *  @{ */
 
-/** Many copies of one description in one launch, from src[i] to dst[i] for each pair i: sub-boxes,
- *  slices and permutations by the addresses and the strides here, as in tw_copy_desc. The addresses
- *  lie in device memory and are read when the run executes. A pair with an address that is 0 or
- *  breaks the promise (an element's own alignment is always needed) is left out whole. No pair may
- *  write what another reads or writes. */
+/** Many copies of one description in one launch, from src[i] to dst[i] for each pair i. As in
+ *  tw_copy_desc, addresses and strides express sub-boxes, slices and permutations. The addresses
+ *  lie in device memory and are read when the run executes. A pair is skipped as a whole if one of
+ *  its addresses is 0 or lacks the promised alignment (or the alignment of an element). No pair may
+ *  write memory that another pair reads or writes. */
 typedef struct tw_copies_desc {
   uint32_t struct_size;   /**< set by tw_copies_desc_init() */
   uint32_t struct_mark;   /**< likewise */
   tw_dtype dtype;         /**< required: any type; only its size matters */
   int32_t rank;           /**< required: 1 to 8 */
-  uint32_t src_alignment; /**< bytes that all sources are promised to be multiples of; 0: none */
+  uint32_t src_alignment; /**< promised alignment of all sources, in bytes; 0: none */
   uint32_t dst_alignment; /**< likewise for the destinations */
   uint32_t max_sms;       /**< maximum number of blocks, one per SM; 0: no limit */
   uint32_t reserved;      /**< 0 */
   int64_t shape[8]; /**< required: elements of each copy, outermost first; 0 is an empty copy */
   int64_t src_stride[8]; /**< required: elements */
   int64_t dst_stride[8]; /**< required: elements; no two coordinates may share an element */
-  int64_t count;         /**< required: pairs of a run, at most */
+  int64_t count;         /**< required: largest number of pairs in a run */
 } tw_copies_desc;
 
 /** Lists of a run of many copies. */
 typedef struct tw_copies_args {
   uint32_t struct_size; /**< set by tw_copies_args_init() */
   uint32_t struct_mark; /**< likewise */
-  uint64_t src;  /**< required: device address of count 64-bit device addresses, one a source */
-  uint64_t dst;  /**< required: likewise of the destinations */
+  uint64_t src;  /**< required: device address of count 64-bit device addresses, one per source */
+  uint64_t dst;  /**< required: likewise for the destinations */
   int64_t count; /**< pairs of this run; -1: the plan's */
-  /** A 64-bit device word to which the number of pairs that were left out is added; 0: none.
-   *  Without it the host device waits for the stream, looks at the lists and refuses the run, for
-   *  operands of a pair that overlap too; not while the stream is captured. */
+  /** A 64-bit device word to which the run adds the number of skipped pairs; 0: none. Without it
+   *  the host device waits for the stream, reads the lists and refuses the run if it would skip a
+   *  pair or if a pair's operands overlap. It does not do so while the stream is captured. */
   uint64_t invalid_count;
 } tw_copies_args;
 
-/** Initializes a ::tw_copies_desc: no promise; shape, strides and count unset.
+/** Initializes a ::tw_copies_desc: no promised alignment; shape, strides and count unset.
  *  @param[out] desc not NULL. @param size sizeof(tw_copies_desc) as the caller's compiler sees it.
  *  @retval TW_ERROR_STRUCT no version of the struct has this size.
  *  @threadsafety{any thread} @since 0.2 */
@@ -1467,18 +1466,18 @@ TW_API tw_status tw_copies_desc_init(tw_copies_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_args_init(tw_copies_args *args, size_t size);
 
-/** As tw_copy_desc_from_tensors(), from the operands of one of the copies; count stays.
- *  @param src not NULL. @param dst not NULL; of src's shape and type.
+/** As tw_copy_desc_from_tensors(), from the operands of one of the copies; count keeps its value.
+ *  @param src not NULL. @param dst not NULL; must have src's shape and type.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together, or dst may not be written.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match, or dst is read-only.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_desc_from_tensors(const tw_tensor *src, const tw_tensor *dst,
                                              tw_copies_desc *desc);
 
 /** Plans many copies of one description. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
- *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or number is invalid.
- *  @retval TW_ERROR_OVERLAP a destination would have an element written twice.
+ *  @retval TW_ERROR_INVALID_ARGUMENT a type, rank, extent, alignment or count is invalid.
+ *  @retval TW_ERROR_OVERLAP two coordinates share an element of a destination.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, tw_plan **plan);
@@ -1490,12 +1489,14 @@ TW_API tw_status tw_copies_plan(tw_device *device, const tw_copies_desc *desc, t
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_copies_supported(tw_device *device, const tw_copies_desc *desc);
 
-/** Enqueues many copies, in one launch. @param plan from tw_copies_plan(). @param stream of the
- * same device. @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT a list is 0, or the number
- * of pairs is outside what was planned; on the host device also an address of a list that is 0,
- * where args have no invalid_count. @retval TW_ERROR_MISALIGNED a list is not aligned to 8; on the
- * host device also a promise that is broken. @retval TW_ERROR_OVERLAP a pair's operands overlap,
- * which the host device alone sees. @repeats{yes}
+/** Enqueues many copies, in one launch.
+ *  @param plan from tw_copies_plan(). @param stream of the same device. @param args not NULL.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the address of a list is 0, or count is outside 0 to the
+ *  plan's. On the host device also: a list contains the address 0, and args have no invalid_count.
+ *  @retval TW_ERROR_MISALIGNED a list is not aligned to 8 bytes. On the host device also: an
+ *  address in a list lacks the promised alignment.
+ *  @retval TW_ERROR_OVERLAP the operands of a pair overlap; only the host device detects this.
+ *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies_args *args);
 
@@ -1504,28 +1505,28 @@ TW_API tw_status tw_copies_run(tw_plan *plan, tw_stream *stream, const tw_copies
 /** @name Prefetch into the L2 cache
  *  @{ */
 
-/** Brings a tensor, or a sub-box of one by its address and strides, into the L2 cache: rows and
- *  columns, or with a rank a shape and strides. The device reads all of it and keeps nothing, so
- *  that all of it must be memory that it can read: elsewhere the run faults. What does not fit in
- *  the cache drives out what does. */
+/** Brings a tensor, or a sub-box of one, into the L2 cache. The operand is rows and columns, or
+ *  with a rank a shape and strides. The device reads the whole operand and keeps nothing, so all of
+ *  it must be readable memory: otherwise the run faults. If the operand is larger than the cache,
+ *  later parts evict earlier ones. */
 typedef struct tw_prefetch_desc {
-  uint32_t struct_size;    /**< set by tw_prefetch_desc_init() */
-  uint32_t struct_mark;    /**< likewise */
-  tw_dtype dtype;          /**< required: any type; only its size matters */
-  int32_t rank;            /**< 0: the operand is rows, columns and pitch; 1 to 8: it is shape and
-                                stride */
+  uint32_t struct_size; /**< set by tw_prefetch_desc_init() */
+  uint32_t struct_mark; /**< likewise */
+  tw_dtype dtype;       /**< required: any type; only its size matters */
+  int32_t rank; /**< 0: rows, columns and pitch describe the operand; 1 to 8: shape and stride do */
   uint32_t alignment;      /**< promised alignment of the address, in bytes; 0: none */
   uint32_t max_sms;        /**< maximum number of blocks, one per SM; 0: no limit */
-  tw_cache_priority cache; /**< how long the cache should keep it */
+  tw_cache_priority cache; /**< how long the cache should keep the operand */
   uint32_t reserved;       /**< 0 */
-  int64_t rows;            /**< required with rank 0, excluded otherwise; 1 for a plain range */
-  int64_t columns;         /**< required with rank 0, excluded otherwise: elements of a row */
-  int64_t pitch;           /**< elements between rows; 0: columns. Only with rank 0 */
-  int64_t budget;          /**< bytes that may be asked for: whole rows, along the smallest stride
-                                first, which is the lowest address first unless dimensions
-                                interleave; or of a longer first row its beginning; 0: no bound */
-  int64_t shape[8];        /**< required with a rank: elements, outermost first */
-  int64_t stride[8];       /**< required with a rank: elements; 0 and negative ones too */
+  int64_t rows;     /**< required with rank 0, excluded otherwise; 1 for a contiguous range */
+  int64_t columns;  /**< required with rank 0, excluded otherwise: elements of a row */
+  int64_t pitch;    /**< elements between rows; 0: columns. Only with rank 0 */
+  int64_t budget;   /**< maximum number of bytes to prefetch; 0: no limit. Whole rows are prefetched
+                       in order of the smallest stride first, which is the lowest address first unless
+                       dimensions interleave. If the first row exceeds the budget, its beginning is
+                       prefetched */
+  int64_t shape[8]; /**< required with a rank: elements, outermost first */
+  int64_t stride[8]; /**< required with a rank: elements; may be 0 or negative */
 } tw_prefetch_desc;
 
 /** Address of a prefetch's run. */
@@ -1549,9 +1550,10 @@ TW_API tw_status tw_prefetch_desc_init(tw_prefetch_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_args_init(tw_prefetch_args *args, size_t size);
 
-/** Fills type, rank, shape and strides of a prefetch's description; the other fields stay.
+/** Fills the type, rank, shape and strides of a prefetch's description; the other fields keep their
+ *  values.
  *  @param src not NULL. @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has no dimension, or is none.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensor has rank 0, or is not a valid tensor.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_desc_from_tensors(const tw_tensor *src, tw_prefetch_desc *desc);
 
@@ -1569,11 +1571,12 @@ TW_API tw_status tw_prefetch_plan(tw_device *device, const tw_prefetch_desc *des
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_prefetch_supported(tw_device *device, const tw_prefetch_desc *desc);
 
-/** Enqueues a prefetch. Done means that what is asked for has been read; where a row begins or
- *  ends off a multiple of 16 bytes, its line there is only asked for, and may arrive later.
+/** Enqueues a prefetch. When it is done, the requested memory has been read. As an exception, where
+ *  a row does not begin or end at a multiple of 16 bytes, the cache line there has only been
+ *  requested and may arrive later.
  *  @param plan from tw_prefetch_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand not empty.
- *  @retval TW_ERROR_MISALIGNED the address breaks the description's promise.
+ *  @retval TW_ERROR_INVALID_ARGUMENT src is 0, and the operand is not empty.
+ *  @retval TW_ERROR_MISALIGNED the address lacks the promised alignment.
  *  @repeats{yes: it writes nothing}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_prefetch_args *args);
@@ -1585,34 +1588,38 @@ TW_API tw_status tw_prefetch_run(tw_plan *plan, tw_stream *stream, const tw_pref
 
 /** Options of gather and scatter: bits of tw_rows_desc.flags. */
 enum {
-  /** Scatter without reduction: of several i that name one row the highest writes it, whole. Costs
-   *  two passes over the indices and a workspace of 4 bytes for each row of the table. */
+  /** For a scatter without reduction: if several i name one row, the highest i writes the whole
+   *  row. This costs two passes over the indices and a workspace of 4 bytes for each row of the
+   *  table. */
   TW_SCATTER_LAST_WINS = 1,
-  /** Reductions: equal inputs give equal bits. Integer sums, minima and maxima always do. For sums
-   *  of f32, f16 and bf16 it costs a workspace and a sort of the indices: three kernels for
-   *  each 8 bits, rounded up, of the number table_rows. Equal rows are then summed in f32 in the
-   *  order of i, in fixed segments, and rounded once; subnormals are kept. Not for f64 sums. */
+  /** For reductions: equal inputs give equal bits. Integer sums, minima and maxima repeat without
+   *  it. For sums of f32, f16 and bf16 it costs a workspace and a sort of the indices, which takes
+   *  three kernels for each 8 bits, rounded up, of the number table_rows. The sort brings equal
+   *  rows together; they are summed in f32 in the order of i, in fixed segments, and rounded once.
+   *  Subnormals are kept. Not available for f64 sums. */
   TW_SCATTER_DETERMINISTIC = 2,
-  /** Each row is multiplied by its weight, an f32 number for each index, where it is moved: f32,
-   *  f16 and bf16, in gathers and in scatters that add. */
+  /** Each row is multiplied by a weight as it is moved. Weights are f32, one for each index. For
+   *  f32, f16 and bf16, in gathers and in scatters that add. */
   TW_ROWS_WEIGHTS = 4,
-  /** Sums of f16 and bf16: rows that several of 128 neighboring indices name are summed in f32
-   *  before they are rounded and added. Without it every addend is rounded: bf16 256 + 1 is 256. */
+  /** For sums of f16 and bf16: if several of 128 consecutive indices name a row, their addends are
+   *  summed in f32 before the sum is rounded and added. Without the flag every addition rounds: in
+   *  bf16, 256 + 1 is 256. */
   TW_ROWS_ACCUMULATE_F32 = 8
 };
 
-/** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]; an index
- *  outside the table gives zeros, and so does a column outside it. With `group` k above 1 row i is
- *  the sum of rows index[i k] to index[i k + k - 1], in that order, in f32. Scatter: the other way;
- *  an index or a column outside the table writes nothing, and where several i name one row each
- *  element comes whole from one of them, or from all of them with a reduction. Reductions are of
- *  f32, f16, bf16, f64, u32, i32, u64 and i64.
+/** Rows by index. Gather: packed[i, :] = table[index[i], column : column + columns]. An index
+ *  outside the table gives zeros, and so does a column outside it. If `group` is k > 1, row i is
+ *  the sum of rows index[i k] to index[i k + k - 1], in that order, in f32.
  *
- *  A NaN that is computed is the canonical one, 0x7fffffff in f32 and 0x7fff in f16 and bf16; in
- *  f64 its bits are not defined. Additions to an f32 table are done by a GPU's memory, which takes
- *  subnormal elements and addends for zeros of their sign and writes zeros for subnormal sums; with
- *  TW_SCATTER_DETERMINISTIC they are done in registers, which keep subnormals, as sums of a gather,
- *  minima, maxima, other types and the host device do. */
+ *  Scatter: the reverse. An index or column outside the table writes nothing. If several i name one
+ *  row, each element comes from one of them, or from all of them with a reduction. Reductions
+ *  support f32, f16, bf16, f64, u32, i32, u64 and i64.
+ *
+ *  A computed NaN is the canonical one, 0x7fffffff in f32 and 0x7fff in f16 and bf16; in f64 its
+ *  bits are not defined. The memory system of a GPU performs additions to an f32 table. It treats
+ *  subnormal elements and addends as zeros of their sign and writes zeros for subnormal sums. With
+ *  TW_SCATTER_DETERMINISTIC the additions are done in registers, which keep subnormals. Sums of a
+ *  gather, minima, maxima, other types and the host device keep subnormals too. */
 typedef struct tw_rows_desc {
   uint32_t struct_size;  /**< set by tw_rows_desc_init() */
   uint32_t struct_mark;  /**< likewise */
@@ -1620,19 +1627,21 @@ typedef struct tw_rows_desc {
   tw_dtype index_dtype;  /**< TW_DTYPE_I32 or TW_DTYPE_I64 */
   tw_dtype packed_dtype; /**< 0: dtype; f16 or bf16 may be added to an f32 table */
   tw_reduction reduction;    /**< of a scatter */
-  uint32_t table_alignment;  /**< bytes the table's address is promised to be a multiple of */
-  uint32_t packed_alignment; /**< bytes the packed operand's address is promised */
+  uint32_t table_alignment;  /**< promised alignment of the table's address, in bytes; 0: none */
+  uint32_t packed_alignment; /**< promised alignment of the packed operand's address, in bytes; 0:
+                                none */
   uint32_t max_sms;          /**< maximum number of blocks, one per SM; 0: no limit */
   uint32_t flags;            /**< TW_SCATTER_ and TW_ROWS_ bits */
   int64_t table_rows;        /**< required: rows of the table */
-  int64_t table_columns;     /**< of the table, for windows that hang over it; 0: none does */
-  int64_t table_pitch;       /**< elements between rows of the table; 0: table_columns, or column +
-                                  columns if table_columns is 0. Set it if the table is wider */
-  int64_t column;            /**< first column; negative for a gather with table_columns alone */
-  int64_t columns;           /**< required: elements of a row that are moved */
-  int64_t count;             /**< required: rows of the packed operand in a run, at most */
-  int64_t packed_pitch;      /**< elements between rows of the packed operand; 0: columns */
-  int64_t group;             /**< rows that a gather sums into one, 1 (none) to 2^20 */
+  int64_t table_columns; /**< columns of the table, for windows that extend past its edges; 0: none
+                            does */
+  int64_t table_pitch;   /**< elements between rows of the table; 0: table_columns, or column +
+                            columns if table_columns is 0. Set it if the table is wider */
+  int64_t column;        /**< first column; may be negative only for a gather with table_columns */
+  int64_t columns;       /**< required: elements of a row that are moved */
+  int64_t count;         /**< required: largest number of packed rows in a run */
+  int64_t packed_pitch;  /**< elements between rows of the packed operand; 0: columns */
+  int64_t group;         /**< number of rows that a gather sums into one, 1 (no sum) to 2^20 */
 } tw_rows_desc;
 
 /** Addresses of a gather's or scatter's run. */
@@ -1640,16 +1649,17 @@ typedef struct tw_rows_args {
   uint32_t struct_size; /**< set by tw_rows_args_init() */
   uint32_t struct_mark; /**< likewise */
   uint64_t table;       /**< required: device address of row 0, column 0 */
-  uint64_t index;       /**< required: aligned to its type */
+  uint64_t index;       /**< required: device address of the indices, aligned to their type */
   uint64_t packed;      /**< required: destination of a gather, source of a scatter */
   int64_t count;        /**< rows of the packed operand in this run; -1: the plan's */
   uint64_t weights;     /**< with TW_ROWS_WEIGHTS: f32, one for each index; else 0 */
-  /** Where the device finds the number of rows, of the indices' type, when the run executes; what
-   *  lies outside 0 to count counts as the nearer of the two. 0: the number is count. */
+  /** Device address of the number of rows, of the indices' type, which is read when the run
+   *  executes and clamped to 0 to count. 0: the number is count. */
   uint64_t device_count;
-  /** A 64-bit device word to which the number of indices outside the table is added; 0: none. */
+  /** A 64-bit device word to which the run adds the number of indices outside the table; 0:
+   *  none. */
   uint64_t invalid_count;
-  uint64_t workspace;       /**< a multiple of 256, where the plan needs one; else ignored */
+  uint64_t workspace;       /**< a multiple of 256 if the plan needs one; else ignored */
   uint64_t workspace_bytes; /**< at least tw_plan_info.workspace_bytes */
 } tw_rows_args;
 
@@ -1665,12 +1675,13 @@ TW_API tw_status tw_rows_desc_init(tw_rows_desc *desc, size_t size);
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_args_init(tw_rows_args *args, size_t size);
 
-/** Fills the types, sizes and pitches of a gather's or scatter's description; the other fields
- *  stay, `group` among them, which must be set before.
- *  @param table rows by columns, with contiguous rows. @param index contiguous; as many elements as
- *  packed has rows, times group. @param packed rows by as many columns as table has.
+/** Fills the types, sizes and pitches of a gather's or scatter's description; the other fields keep
+ *  their values. Set `group` before the call.
+ *  @param table rows by columns, with contiguous rows. @param index contiguous; the rows of packed
+ *  times group elements.
+ *  @param packed rows by as many columns as table has.
  *  @param[in,out] desc initialized. Unchanged after a failure.
- *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not fit together.
+ *  @retval TW_ERROR_INVALID_ARGUMENT the tensors do not match.
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tensor *index,
                                            const tw_tensor *packed, tw_rows_desc *desc);
@@ -1678,8 +1689,8 @@ TW_API tw_status tw_rows_desc_from_tensors(const tw_tensor *table, const tw_tens
 /** Plans a gather of rows. @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type or size is invalid.
- *  @retval TW_ERROR_UNSUPPORTED weights or a group of a type that has neither, a group of more than
- *  2^20, rows of more than 2^30 bytes, or indices of other integers than i32 and i64.
+ *  @retval TW_ERROR_UNSUPPORTED the type does not support weights or groups, a group is above 2^20,
+ *  rows exceed 2^30 bytes, or the indices are integers other than i32 and i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
@@ -1691,26 +1702,28 @@ TW_API tw_status tw_gather_plan(tw_device *device, const tw_rows_desc *desc, tw_
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_gather_supported(tw_device *device, const tw_rows_desc *desc);
 
-/** Enqueues a gather of rows. Nothing in the index array can make it read or write outside the
+/** Enqueues a gather of rows. No content of the index array makes it read or write outside the
  *  operands. @param plan from tw_gather_plan(). @param stream of the same device.
- *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that
- *  the description has no flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an
- *  address is not a multiple of its element size, or breaks the description's promise.
- *  @retval TW_ERROR_OVERLAP packed or invalid_count, which are written, share bytes with each other
- *  or any other operand: the table's columns that are moved, index, weights, device_count. Rows may
- *  lie between those of another operand, as halves of one matrix do; where pitches differ and a
- *  bounded search cannot tell, they are refused.
+ *  @param args not NULL. @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given
+ *  without TW_ROWS_WEIGHTS, or count exceeds the plan's. @retval TW_ERROR_MISALIGNED an address is
+ *  not a multiple of its element size, or lacks the promised alignment.
+ *  @retval TW_ERROR_OVERLAP packed or invalid_count, which the run writes, shares bytes with the
+ *  other or with any other operand: the columns of the table that are moved, index, weights,
+ *  device_count. Rows may lie between the rows of another operand, as the halves of one matrix do.
+ *  If the pitches differ and a bounded search cannot prove that they are disjoint, the run is
+ *  refused.
  *  @repeats{yes}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_gather_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
-/** Plans a scatter of rows. tw_plan_info.workspace_bytes is what its runs need beside the operands.
+/** Plans a scatter of rows. tw_plan_info.workspace_bytes is the size of the workspace that its runs
+ *  need.
  *  @param device not NULL. @param desc not NULL.
  *  @param[out] plan owned by the caller; release it with tw_plan_destroy().
  *  @retval TW_ERROR_INVALID_ARGUMENT a type, size, column or option is invalid.
- *  @retval TW_ERROR_UNSUPPORTED a reduction of a type that has none, a window that begins before
- *  the table's first column, rows of more than 2^30 bytes, or indices of other integers than i32
- *  and i64.
+ *  @retval TW_ERROR_UNSUPPORTED the type does not support the reduction, the window begins before
+ *  the table's first column, rows exceed 2^30 bytes, or the indices are integers other than i32 and
+ *  i64.
  *  @retval TW_ERROR_OVERFLOW an operand spans more than 2^60 bytes.
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw_plan **plan);
@@ -1722,23 +1735,24 @@ TW_API tw_status tw_scatter_plan(tw_device *device, const tw_rows_desc *desc, tw
  *  @threadsafety{any thread} @since 0.2 */
 TW_API tw_status tw_scatter_supported(tw_device *device, const tw_rows_desc *desc);
 
-/** Enqueues a scatter of rows. Nothing in the index array can make it write outside the table.
+/** Enqueues a scatter of rows. No content of the index array makes it write outside the table.
  *  TW_SCATTER_LAST_WINS and sums with TW_SCATTER_DETERMINISTIC need a workspace of
- *  tw_plan_info.workspace_bytes, the caller's until the run is done; its contents before do not
- *  matter, and runs that may be in flight together need one each.
+ *  tw_plan_info.workspace_bytes. Its initial contents do not matter. The run owns it until the run
+ *  is done, so runs that may overlap in time need a workspace each.
  *  @param plan from tw_scatter_plan(). @param stream of the same device. @param args not NULL.
- *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given that the description has no
- *  flag for, or count lies above the plan's. @retval TW_ERROR_MISALIGNED an address is not a
- *  multiple of its element size, breaks the description's promise, or is a workspace's and no
- *  multiple of 256. @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
- *  @retval TW_ERROR_OVERLAP the table's columns that are moved, invalid_count or the workspace,
- *  which are written, share bytes with each other or any other operand: packed, index, weights,
- *  device_count. Rows may lie between those of another operand, as in tw_gather_run().
- *  @repeats{without a reduction: yes if each row is named once or the plan has
- *  TW_SCATTER_LAST_WINS. Otherwise each element may come from any of the indices that name its row.
- *  With a reduction: yes for integers and for minima and maxima. Sums of floating-point numbers
- *  repeat if each row is named once. If rows are named several times then sums of f32 or f16 or
- *  bf16 repeat only with TW_SCATTER_DETERMINISTIC; sums of f64 do not repeat}
+ *  @retval TW_ERROR_INVALID_ARGUMENT an address is 0, weights are given without TW_ROWS_WEIGHTS, or
+ *  count exceeds the plan's. @retval TW_ERROR_MISALIGNED an address is not a multiple of its
+ *  element size or lacks the promised alignment, or the workspace is not a multiple of 256.
+ *  @retval TW_ERROR_BUFFER_TOO_SMALL the workspace is too small.
+ *  @retval TW_ERROR_OVERLAP the columns of the table that are moved, invalid_count or the
+ *  workspace, which the run writes, share bytes with each other or with any other operand: packed,
+ *  index, weights, device_count. Rows may lie between the rows of another operand, as in
+ *  tw_gather_run().
+ *  @repeats{without a reduction: yes, if each row is named once or the plan has
+ *  TW_SCATTER_LAST_WINS; otherwise each element may come from any of the indices that name its row.
+ *  With a reduction: yes for integers, minima and maxima, and for floating-point sums if each row
+ *  is named once. If a row is named several times, sums of f32, f16 and bf16 repeat only with
+ *  TW_SCATTER_DETERMINISTIC, and sums of f64 do not repeat}
  *  @threadsafety{any thread} @capture{allowed} @since 0.1 */
 TW_API tw_status tw_scatter_run(tw_plan *plan, tw_stream *stream, const tw_rows_args *args);
 
